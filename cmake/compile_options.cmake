@@ -1,0 +1,13 @@
+# What every target is compiled with.
+find_package(Threads REQUIRED)
+
+add_library(blastoff_options INTERFACE)
+target_include_directories(blastoff_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(blastoff_options INTERFACE -Wall -Wextra -Werror -fno-strict-aliasing)
+target_compile_definitions(blastoff_options INTERFACE FMT_HEADER_ONLY BLASTOFF_VERSION="${PROJECT_VERSION}")
+target_link_libraries(blastoff_options INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+
+foreach(sanitizer IN LISTS BLASTOFF_SANITIZE)
+  target_compile_options(blastoff_options INTERFACE -fsanitize=${sanitizer} -fno-omit-frame-pointer)
+  target_link_options(blastoff_options INTERFACE -fsanitize=${sanitizer})
+endforeach()

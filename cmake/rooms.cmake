@@ -1,0 +1,16 @@
+# blastoff_room(NAME [KNOWS ROOM...]): the static library blastoff_NAME of all sources under src/NAME, which may include headers
+# of the rooms that it knows (tests/unit/check_rooms.py holds the includes against these lines).
+function(blastoff_room name)
+  cmake_parse_arguments(ROOM "" "" "KNOWS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_library(blastoff_${name} STATIC ${sources})
+  target_link_libraries(blastoff_${name} PUBLIC blastoff_options)
+  foreach(known IN LISTS ROOM_KNOWS)
+    if(TARGET blastoff_${known})
+      target_link_libraries(blastoff_${name} PUBLIC blastoff_${known})
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,49 @@
+// One matrix argument of a call: where its elements lie and what the routine does with them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace blastoff::blas {
+
+/// Which elements of the rows x columns box the routine refers to.
+enum class Part : std::uint8_t { full, upper, lower };
+
+/// What the routine does with the elements it refers to. `write` never reads them (beta == 0): they may hold NaN.
+enum class Intent : std::uint8_t { read, write, update };
+
+constexpr bool reads(Intent intent) { return intent != Intent::write; }
+constexpr bool writes(Intent intent) { return intent != Intent::read; }
+
+/// A column-major matrix in memory (host or device, as the owner of the Operand says).
+struct Operand {
+  void* address = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t leading_dimension = 0;  ///< elements from one column to the next, at least max(1, rows)
+  std::size_t element_size = 0;        ///< bytes
+  Part part = Part::full;
+  Intent intent = Intent::read;
+
+  bool empty() const { return rows == 0 || columns == 0; }
+
+  /// Bytes of one column that belong to the matrix.
+  std::size_t column_bytes() const { return static_cast<std::size_t>(rows) * element_size; }
+
+  /// Bytes from one column to the next.
+  std::size_t stride_bytes() const { return static_cast<std::size_t>(leading_dimension) * element_size; }
+
+  /// Bytes from the first element to one past the last column's last row: the matrix lies within, nothing beyond it is
+  /// ever read or written.
+  std::size_t span_bytes() const {
+    return empty() ? 0 : (static_cast<std::size_t>(columns) - 1) * stride_bytes() + column_bytes();
+  }
+
+  /// Bytes of the elements themselves, rows x columns, whatever the triangle.
+  std::size_t payload_bytes() const { return column_bytes() * static_cast<std::size_t>(columns); }
+
+  /// True where the columns follow each other without a gap.
+  bool contiguous() const { return rows == leading_dimension || columns <= 1; }
+};
+
+}  // namespace blastoff::blas

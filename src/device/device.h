@@ -1,0 +1,126 @@
+// What every device offers: memory, queues of copies and operations, pinned host memory.
+//
+// Nothing here knows host page states or residency policies. All functions may be called from any thread, except that one
+// Queue serves one thread at a time. No function throws. A call leaves the calling thread's own device context, current
+// device and stream as they were.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "blas/call.h"
+#include "blas/host_routine.h"
+#include "device/error.h"
+
+namespace blastoff::device {
+
+/// An address in device memory. Arithmetic is in bytes. 0 is never valid.
+using Address = std::uint64_t;
+
+struct Properties {
+  std::string kind;                ///< "cuda", "simulated"
+  std::string name;                ///< "NVIDIA H100 80GB HBM3"
+  int index = 0;                   ///< ordinal among the devices of its kind
+  std::string software;            ///< driver and library versions, one line
+  std::size_t total_memory = 0;    ///< bytes
+  bool can_reserve = false;        ///< reserve/back/unback work (virtual memory management)
+  std::size_t backing_granularity = 0;  ///< bytes; spans of back() are multiples of it
+  std::size_t largest_reservation = 0;  ///< bytes that one reserve() may ask for
+  bool can_pin = false;            ///< pin/unpin work, and copies into pinned memory bypass the CPU's page table
+};
+
+/// Free and total device memory, bytes.
+struct MemoryInfo {
+  std::size_t free = 0;
+  std::size_t total = 0;
+};
+
+/// A rectangle of `columns` runs of `column_bytes` bytes, `pitch` bytes from one run's start to the next.
+struct Block {
+  std::size_t column_bytes = 0;
+  std::size_t columns = 1;
+  std::size_t host_pitch = 0;
+  std::size_t device_pitch = 0;
+};
+
+/// A point in a queue that other queues can wait for and the host can ask about. Reusable after it was waited for.
+class Event {
+ public:
+  virtual ~Event() = default;
+  /// Blocks until everything queued before the last record() has run.
+  virtual Status synchronize() = 0;
+};
+
+/// Copies and operations that run in order. Every function may return before the device has done the work (and the
+/// simulated device may do it at once); errors of the work itself surface at the latest in synchronize().
+class Queue {
+ public:
+  virtual ~Queue() = default;
+
+  /// Host memory must stay valid until the copy has run. From and to staging or pinned memory the copy is asynchronous and
+  /// runs at link speed; other host memory works too, slowly.
+  virtual Status copy_to_device(Address destination, const void* source, const Block& block) = 0;
+  virtual Status copy_to_host(void* destination, Address source, const Block& block) = 0;
+
+  /// Writes exactly the elements of `part` (upper, lower, with the diagonal) of an n x n matrix of `element_size`-byte
+  /// elements, from device to *pinned* host memory, pitches in bytes. ErrorKind::unsupported without can_pin.
+  virtual Status copy_triangle_to_host(void* destination, Address source, std::int64_t n, std::size_t element_size,
+                                       blas::Part part, std::size_t host_pitch, std::size_t device_pitch) = 0;
+
+  /// Runs the operation; operand addresses are device addresses (Operand::address holds the Address). `host` is the
+  /// program's BLAS for devices that compute with it; it must outlive the work.
+  virtual Status execute(const blas::Call& call, const blas::HostRoutine& host) = 0;
+
+  virtual Status record(Event& event) = 0;
+  /// Later work of this queue waits for the event, on the device.
+  virtual Status wait(Event& event) = 0;
+  /// Blocks until all work of this queue has run.
+  virtual Status synchronize() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const Properties& properties() const = 0;
+  virtual Result<MemoryInfo> memory_info() = 0;
+
+  virtual Result<std::unique_ptr<Queue>> create_queue() = 0;
+  virtual Result<std::unique_ptr<Event>> create_event() = 0;
+
+  /// Plain device memory, at least 256-byte aligned, contents undefined (simulated: NaN).
+  virtual Result<Address> allocate(std::size_t bytes) = 0;
+  virtual void free(Address address) = 0;
+
+  /// A range of device addresses without memory behind it, aligned to the backing granularity.
+  virtual Result<Address> reserve(std::size_t bytes) = 0;
+  virtual void release(Address address, std::size_t bytes) = 0;
+  /// Puts memory behind [address, address + bytes) of a reservation: multiples of the granularity, nothing backed before.
+  /// Contents are undefined (simulated: NaN).
+  virtual Status back(Address address, std::size_t bytes) = 0;
+  /// Takes away exactly what one back() gave. No work using it may be in flight.
+  virtual void unback(Address address, std::size_t bytes) = 0;
+
+  /// Page-locked host memory of our own for staging. Freed with free_staging.
+  virtual Result<void*> allocate_staging(std::size_t bytes) = 0;
+  virtual void free_staging(void* address, std::size_t bytes) = 0;
+
+  /// Page-locks existing host memory [address, address + bytes), page-aligned, not overlapping an earlier pin.
+  virtual Status pin(void* address, std::size_t bytes) = 0;
+  /// Ends exactly what one pin() began, also when the memory has been unmapped since. No copy may be in flight.
+  virtual void unpin(void* address, std::size_t bytes) = 0;
+  /// True where the program itself made this host memory known to the device (cudaHostRegister, cudaMallocHost, managed
+  /// memory): the device may then write it behind the page table's back.
+  virtual bool registered_by_program(const void* address) = 0;
+};
+
+/// The three queues of one call: uploads, arithmetic and downloads can overlap.
+struct Lane {
+  std::unique_ptr<Queue> upload;
+  std::unique_ptr<Queue> compute;
+  std::unique_ptr<Queue> download;
+};
+
+}  // namespace blastoff::device

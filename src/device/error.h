@@ -1,0 +1,27 @@
+// What can go wrong on a device, as a value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <tl/expected.hpp>
+
+namespace blastoff::device {
+
+enum class ErrorKind : std::uint8_t {
+  unavailable,    ///< no GPU, driver or cuBLAS, or a version that cannot be used
+  out_of_memory,  ///< the device, or the host for pinned memory, has no room; the device still works
+  unsupported,    ///< this device cannot do that (no virtual memory management, cannot pin, ...)
+  lost,           ///< the device or its context is unusable from now on
+};
+
+struct Error {
+  ErrorKind kind;
+  std::string message;  ///< one line, names the failing operation and the cause
+};
+
+template <class T>
+using Result = tl::expected<T, Error>;
+using Status = Result<void>;
+
+}  // namespace blastoff::device

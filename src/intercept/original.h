@@ -1,0 +1,26 @@
+// Finding the function that a call would have reached without us.
+#pragma once
+
+#include "abi/entry_point.h"
+
+namespace blastoff::intercept {
+
+/// The function behind an entry point, for one caller.
+struct Original {
+  void* function = nullptr;      ///< nullptr: none is loaded
+  abi::Convention convention{};  ///< the entry point's, with the integer width that the library really uses
+  bool is_blas = true;           ///< false: an undecorated name defined by something that is no BLAS: forward untouched
+};
+
+/// The original for `entry` as called from `caller` (a return address): the definition that the calling object would have
+/// bound. Order: next in the global search order; the caller's own dependencies; any loaded object that defines it and whose
+/// dependents include the caller; any loaded object. Looked up once per caller and entry, then one or two loads.
+const Original& original_for(const abi::EntryPoint& entry, const void* caller);
+
+/// The library (path) that holds an original, for reports; "" if unknown.
+const char* library_of(const Original& original);
+
+/// The entry point of routine `routine` with the same style, prefix and suffix: dgemm_ for dsyrk_. nullptr if there is none.
+const abi::EntryPoint* sibling(const abi::EntryPoint& entry, blas::Routine routine);
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,36 @@
+// What kind of memory lies at an address, and who else may write it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "platform/span.h"
+
+namespace blastoff::platform {
+
+enum class MemoryKind : std::uint8_t {
+  anonymous,  ///< private, anonymous, writable: heap, mmap, .bss, thread stacks
+  stack,      ///< the main thread's stack, which grows
+  shared,     ///< MAP_SHARED or System V: other processes may write it
+  file,       ///< a private mapping of a file, .data included
+  huge_tlb,   ///< hugetlbfs
+  other,      ///< unmapped, unreadable, device memory: anything not known to be safe
+};
+
+const char* describe(MemoryKind kind);
+
+/// The kind of all of `span` (the most suspect where it covers several mappings), and the extent of the adjacent mappings of
+/// that same kind and protection around it. Asks the kernel; some microseconds to a millisecond.
+struct Mapping {
+  MemoryKind kind = MemoryKind::other;
+  Span extent;
+};
+Mapping find_mapping(Span span);
+
+/// A writer that page tracking cannot see, if this process has one now: memory pinned for a network card (VmPin with an RDMA
+/// library loaded), memory attached by other processes (XPMEM). The text names it. Costs well under a microsecond while no
+/// such library is loaded. `own_pinned_bytes`: how much of VmPin is ours.
+std::optional<std::string> foreign_writer();
+
+}  // namespace blastoff::platform

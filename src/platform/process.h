@@ -1,0 +1,21 @@
+// Facts about this process.
+#pragma once
+
+#include <string>
+
+namespace blastoff::platform {
+
+/// Rank among the MPI processes of this node, from Open MPI, MPICH, Slurm or PMIx variables; -1 if there is none.
+int local_rank();
+/// Rank in the whole job; -1 if there is none.
+int global_rank();
+
+/// Name of the running executable (argv[0]'s base name) and its command line, and the machine's host name.
+std::string program_name();
+std::string command_line();
+std::string host_name();
+
+/// Kernel release, as uname -r.
+std::string kernel_release();
+
+}  // namespace blastoff::platform

@@ -1,0 +1,49 @@
+// The end of a run: a summary on stderr and a JSON file.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/recorder.h"
+
+namespace blastoff::report {
+
+/// What the report says about the run besides its totals.
+struct Context {
+  std::string program;
+  std::string command_line;
+  std::string host;
+  std::string kernel;
+  int pid = 0;
+  int rank = -1;                   ///< -1: no MPI
+  double elapsed_seconds = 0;      ///< since the library was loaded
+  bool device_used = false;
+  std::string device_kind;         ///< "cuda", "simulated", "none"
+  std::string device_name;         ///< "" if it was never opened
+  std::string device_software;
+  std::string device_state;        ///< "not started", "working", or why it is unusable
+  std::uint64_t device_memory = 0;         ///< bytes
+  std::uint64_t device_memory_budget = 0;  ///< bytes
+  std::string policy_requested;    ///< "first-use"
+  std::string policy;              ///< in force
+  std::string policy_reason;       ///< why that differs from the one requested, or ""
+  std::string tracker;             ///< "uffd", "none"
+  std::vector<std::pair<std::string, std::uint64_t>> copied_operands;  ///< why calls under first-use were copied: reason, calls
+  std::vector<std::pair<std::string, std::string>> settings;           ///< every option: name, value in force
+};
+
+/// The JSON text (schema: share/report.schema.json).
+std::string to_json(const Totals& totals, const Context& context);
+
+/// The summary as lines of text.
+std::string to_text(const Totals& totals, const Context& context);
+
+/// Expands %p (process id), %r (rank, "0" without MPI), %h (host), %% in a report path. In an MPI job, or when the file was
+/// already written by another process of this run, a path without %p or %r gets ".<rank or pid>" before its extension.
+std::string expand_path(const std::string& pattern, const Context& context);
+
+/// Writes `text` to `path` through a temporary file beside it; one line on stderr and false where that fails.
+bool write_file(const std::string& path, const std::string& text);
+
+}  // namespace blastoff::report

@@ -1,0 +1,16 @@
+// The copy policy: operands in and results out around every call, overlapped with each other and with arithmetic.
+#pragma once
+
+#include <memory>
+
+#include "platform/threads.h"
+#include "residency/policy.h"
+#include "residency/staging.h"
+
+namespace blastoff::residency {
+
+/// `device_memory`: bytes of device memory that the policy may hold for operands (buffers are kept between calls).
+std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging, platform::WorkerPool& pool,
+                                           std::size_t device_memory);
+
+}  // namespace blastoff::residency

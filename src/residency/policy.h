@@ -1,0 +1,69 @@
+// Residency: where on the device are a call's operands, and are they current?
+//
+// One call goes: begin (take hold of the operands), then for each panel acquire -> execute -> release, then finish.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "blas/call.h"
+#include "device/device.h"
+
+namespace blastoff::residency {
+
+/// What one call moved, in bytes of matrix data.
+struct Traffic {
+  std::uint64_t bytes_to_device = 0;
+  std::uint64_t bytes_from_device = 0;
+  std::uint64_t bytes_reused = 0;   ///< needed on the device and already current there
+  double transfer_seconds = 0;      ///< wall time in which the call only waited for data, not for arithmetic
+  std::uint64_t stale_pages = 0;    ///< verify only: pages thought current whose content differed from host memory
+};
+
+/// Whether a failed call touched host memory.
+enum class HostState : std::uint8_t {
+  untouched,  ///< no byte of the panel's result was written: it can be computed on the CPU
+  complete,   ///< the panel's result is in host memory
+  torn,       ///< part of the result was written when the device was lost
+};
+
+/// One call's hold on its operands. Used by one thread. Destroying it gives everything back, whatever happened.
+class Lease {
+ public:
+  virtual ~Lease() = default;
+
+  /// The call cut into panels over host addresses (blas::panels); at least one.
+  virtual const std::vector<blas::Call>& panels() const = 0;
+
+  /// Panel `index` with device addresses and device leading dimensions. Once work queued now on lane.compute runs, what the
+  /// panel reads is on the device and current. Panels are acquired in order, each once.
+  virtual device::Result<blas::Call> acquire(std::size_t index) = 0;
+
+  /// The panel's operation has been queued on lane.compute: its result goes to host memory from here.
+  virtual device::Status release(std::size_t index) = 0;
+
+  /// Waits until all results are in host memory and accounts for the pages they lie on.
+  virtual device::Status finish() = 0;
+
+  /// After any error: what became of panel `index` in host memory. No device work of this lease is in flight any more.
+  virtual HostState host_state(std::size_t index) = 0;
+
+  virtual const Traffic& traffic() const = 0;
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+
+  /// "copy", "first-use".
+  virtual const char* name() const = 0;
+
+  /// Takes hold of the call's operands; uploads may start. The lane is the caller's until the lease is destroyed.
+  /// An out_of_memory error means: this call does not fit, try another policy or the CPU.
+  virtual device::Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) = 0;
+};
+
+}  // namespace blastoff::residency
