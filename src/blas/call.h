@@ -18,16 +18,16 @@ namespace blastoff::blas {
 /// The last one is the result.
 struct Call {
   Routine routine{};
-  Side side = Side::left;                        ///< symm, hemm, trmm, trsm
-  Uplo uplo = Uplo::upper;                       ///< all but gemm
-  Transpose transpose_a = Transpose::none;       ///< all but symm, hemm (`trans` of the rank-k updates)
-  Transpose transpose_b = Transpose::none;       ///< gemm, gemmt
-  Diagonal diagonal = Diagonal::non_unit;        ///< trmm, trsm
-  std::int64_t m = 0;                            ///< rows of the result (the rank-k updates: equal to n)
-  std::int64_t n = 0;                            ///< columns of the result
-  std::int64_t k = 0;                            ///< inner dimension; for symm, hemm, trmm, trsm the order of A
+  Side side = Side::left;                   ///< symm, hemm, trmm, trsm
+  Uplo uplo = Uplo::upper;                  ///< all but gemm
+  Transpose transpose_a = Transpose::none;  ///< all but symm, hemm (`trans` of the rank-k updates)
+  Transpose transpose_b = Transpose::none;  ///< gemm, gemmt
+  Diagonal diagonal = Diagonal::non_unit;   ///< trmm, trsm
+  std::int64_t m = 0;                       ///< rows of the result (the rank-k updates: equal to n)
+  std::int64_t n = 0;                       ///< columns of the result
+  std::int64_t k = 0;                       ///< inner dimension; for symm, hemm, trmm, trsm the order of A
   Coefficient alpha{};
-  Coefficient beta{};                            ///< unused by trmm, trsm
+  Coefficient beta{};  ///< unused by trmm, trsm
   std::array<Operand, 3> operand_storage{};
   int operand_count = 0;
 
@@ -42,16 +42,18 @@ struct Call {
   Scalar scalar() const { return row(routine).scalar; }
 };
 
-/// Fills the operands' rows, columns, parts and intents from routine, options, sizes and beta, which must be set; addresses
-/// and leading dimensions come from `addresses` and `leading_dimensions`, in argument order (two or three of them).
-/// Also sets m and k where the routine implies them (see Call).
+/// Fills the operands' rows, columns, parts and intents from routine, options, sizes and beta, which must be set;
+/// addresses and leading dimensions come from `addresses` and `leading_dimensions`, in argument order (two or three of
+/// them). Also sets m and k where the routine implies them (see Call).
 void shape_operands(Call& call, std::span<void* const> addresses, std::span<const std::int64_t> leading_dimensions);
 
 /// True where the standard allows the arguments: sizes not negative, leading dimensions large enough, options legal for
-/// the routine (csyrk knows no conjugate, cherk no plain transpose). An invalid call goes to the original, which reports it.
+/// the routine (csyrk knows no conjugate, cherk no plain transpose). An invalid call goes to the original, which
+/// reports it.
 bool valid(const Call& call);
 
-/// True where no product is formed (an empty result, alpha == 0, k == 0): at most C is scaled, which a device never pays for.
+/// True where no product is formed (an empty result, alpha == 0, k == 0): at most C is scaled, which a device never
+/// pays for.
 bool trivial(const Call& call);
 
 /// Floating-point operations, by LAPACK Working Note 41 (complex: 6 per multiplication, 2 per addition).
@@ -62,12 +64,15 @@ double flops(const Call& call);
 double average_size(const Call& call);
 
 /// Product under that cube root, without the root: what a fast threshold test compares.
-double volume(const Call& call);
+inline double volume(const Call& call) {
+  return static_cast<double>(call.m) * static_cast<double>(call.n) * static_cast<double>(call.k);
+}
 
-/// Cuts a call into sub-calls over host addresses whose results are disjoint, cover the result exactly, and do not depend
-/// on each other, each of about `panel_bytes` of result (at least one column or row of it). Column panels for gemm, symm,
-/// hemm and left-sided trmm and trsm; row panels for right-sided ones; for triangular results each panel is a square on the
-/// diagonal (same kind) and a gemm beside it (syr2k and her2k, which one gemm cannot do, stay whole). Never empty.
+/// Cuts a call into sub-calls over host addresses whose results are disjoint, cover the result exactly, and do not
+/// depend on each other, each of about `panel_bytes` of result (at least one column or row of it). Column panels for
+/// gemm, symm, hemm and left-sided trmm and trsm; row panels for right-sided ones; for triangular results each panel is
+/// a square on the diagonal (same kind) and a gemm beside it (syr2k and her2k, which one gemm cannot do, stay whole).
+/// Never empty.
 std::vector<Call> panels(const Call& call, std::size_t panel_bytes);
 
 }  // namespace blastoff::blas

@@ -12,8 +12,12 @@ enum class Part : std::uint8_t { full, upper, lower };
 /// What the routine does with the elements it refers to. `write` never reads them (beta == 0): they may hold NaN.
 enum class Intent : std::uint8_t { read, write, update };
 
-constexpr bool reads(Intent intent) { return intent != Intent::write; }
-constexpr bool writes(Intent intent) { return intent != Intent::read; }
+constexpr bool reads(Intent intent) {
+  return intent != Intent::write;
+}
+constexpr bool writes(Intent intent) {
+  return intent != Intent::read;
+}
 
 /// A column-major matrix in memory (host or device, as the owner of the Operand says).
 struct Operand {

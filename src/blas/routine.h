@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 
 #include "blas/routines.def"
@@ -26,9 +27,28 @@ struct RoutineRow {
   Scalar scalar;
 };
 
-/// All rows, indexed by Routine.
-std::span<const RoutineRow> routines();
+inline constexpr RoutineRow routine_table[] = {
+#define BLASTOFF_ROW(name, kind, scalar) {#name, Kind::kind, Scalar::scalar},
+    BLASTOFF_ROUTINES(BLASTOFF_ROW)
+#undef BLASTOFF_ROW
+};
+inline constexpr std::size_t routine_count = std::size(routine_table);
 
-inline const RoutineRow& row(Routine routine) { return routines()[static_cast<std::size_t>(routine)]; }
+/// All rows, indexed by Routine.
+constexpr std::span<const RoutineRow> routines() {
+  return routine_table;
+}
+
+constexpr const RoutineRow& row(Routine routine) {
+  return routine_table[static_cast<std::size_t>(routine)];
+}
+
+/// The routine of that kind and scalar type; of several (gemm and gemm3m) the plain one. Hermitian kinds are complex
+/// only.
+constexpr Routine routine_of(Kind kind, Scalar scalar) {
+  std::size_t index = 0;
+  while (routine_table[index].kind != kind || routine_table[index].scalar != scalar) ++index;
+  return static_cast<Routine>(index);
+}
 
 }  // namespace blastoff::blas

@@ -18,7 +18,9 @@ enum class Diagonal : std::uint8_t { non_unit, unit };
 /// alpha and beta of every routine; real routines leave the imaginary part 0. Exact: float converts to double and back.
 using Coefficient = std::complex<double>;
 
-constexpr bool is_complex(Scalar scalar) { return scalar == Scalar::c || scalar == Scalar::z; }
+constexpr bool is_complex(Scalar scalar) {
+  return scalar == Scalar::c || scalar == Scalar::z;
+}
 
 /// Bytes of one element.
 constexpr std::size_t element_size(Scalar scalar) {
