@@ -1,0 +1,42 @@
+#include "device/lane_pool.h"
+
+#include <algorithm>
+
+namespace blastoff::device {
+namespace {
+
+Result<std::unique_ptr<Lane>> create_lane(Device& device) {
+  auto lane = std::make_unique<Lane>();
+  for (auto* queue : {&lane->upload, &lane->compute, &lane->download}) {
+    auto created = device.create_queue();
+    if (!created) return tl::unexpected(std::move(created.error()));
+    *queue = std::move(*created);
+  }
+  return lane;
+}
+
+}  // namespace
+
+Result<LanePool::Lease> LanePool::acquire() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      const auto self = std::this_thread::get_id();
+      auto mine = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) { return idle.last_user == self; });
+      if (mine == idle_.end()) mine = std::prev(idle_.end());
+      auto lane = std::move(mine->lane);
+      idle_.erase(mine);
+      return Lease(*this, std::move(lane));
+    }
+  }
+  auto lane = create_lane(device_);
+  if (!lane) return tl::unexpected(std::move(lane.error()));
+  return Lease(*this, std::move(*lane));
+}
+
+void LanePool::give_back(std::unique_ptr<Lane> lane) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back({std::this_thread::get_id(), std::move(lane)});
+}
+
+}  // namespace blastoff::device

@@ -1,0 +1,53 @@
+// Lanes for calling threads: each call gets three queues of its own and gives them back.
+#pragma once
+
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "device/device.h"
+
+namespace blastoff::device {
+
+/// Thread-safe. Creates as many lanes as calls run at once and keeps them. A thread gets the lane that it had last where
+/// that is free: its cuBLAS handle and workspace are warm. Must outlive its leases, and be outlived by the device.
+class LanePool {
+ public:
+  explicit LanePool(Device& device) : device_(device) {}
+
+  /// A lane for the time of one call, given back on destruction. Its queues must be idle by then, or hold work whose order
+  /// with the next call's does not matter.
+  class Lease {
+   public:
+    Lease(LanePool& pool, std::unique_ptr<Lane> lane) : pool_(&pool), lane_(std::move(lane)) {}
+    Lease(Lease&& other) noexcept = default;
+    Lease& operator=(Lease&&) = delete;
+    ~Lease() {
+      if (lane_) pool_->give_back(std::move(lane_));
+    }
+
+    Lane& operator*() const { return *lane_; }
+    Lane* operator->() const { return lane_.get(); }
+
+   private:
+    LanePool* pool_;
+    std::unique_ptr<Lane> lane_;
+  };
+
+  Result<Lease> acquire();
+
+ private:
+  struct Idle {
+    std::thread::id last_user;
+    std::unique_ptr<Lane> lane;
+  };
+
+  void give_back(std::unique_ptr<Lane> lane);
+
+  Device& device_;
+  std::mutex mutex_;
+  std::vector<Idle> idle_;
+};
+
+}  // namespace blastoff::device

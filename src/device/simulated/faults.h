@@ -1,0 +1,54 @@
+// Failures on demand, so that every error path of the rooms above can be walked without a broken GPU.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "device/error.h"
+
+namespace blastoff::device::simulated {
+
+/// What can be made to fail. Names in a fault's text: the enumerators with '-' for '_'.
+enum class Operation : std::uint8_t {
+  allocate,
+  reserve,
+  back,
+  staging,    // allocate_staging
+  queue,      // create_queue
+  event,      // create_event
+  to_device,  // copy_to_device
+  to_host,    // copy_to_host; a copy that fails as `lost` leaves rubbish in half of its destination block
+  execute,
+  record,
+  wait,
+  synchronize,  // of queues and events
+};
+
+/// Counts operations, makes one of them fail, and remembers a lost device. Shared by a device and all that it created.
+class Faults {
+ public:
+  /// "" for none, or "OPERATION:N", "OPERATION:N:lost", "OPERATION:N:memory": the N-th operation (from 1) fails, with
+  /// the device lost from then on (also what is meant without a third part), or once, for want of memory.
+  Status plan(const std::string& text);
+
+  /// To be called at the start of every operation.
+  Status check(Operation operation);
+
+  /// The device is lost from now on.
+  Error lose(std::string message);
+
+ private:
+  Error lost_error();
+
+  Operation operation_{};
+  std::uint64_t failing_ = 0;  ///< which one fails; 0: none
+  ErrorKind kind_ = ErrorKind::lost;
+  std::atomic<std::uint64_t> count_{0};
+  std::atomic<bool> lost_{false};
+  std::mutex mutex_;
+  std::string cause_;
+};
+
+}  // namespace blastoff::device::simulated

@@ -1,0 +1,207 @@
+#include "device/simulated/memory.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include "platform/span.h"
+
+namespace blastoff::device::simulated {
+namespace {
+
+constexpr std::size_t retired_ranges = 256;
+constexpr std::size_t page = 4096;  // of our own accounting; mappings are rounded by the kernel
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+void* pointer(Address address) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}
+Address address_of(void* pointer) {
+  return static_cast<Address>(reinterpret_cast<std::uintptr_t>(pointer));
+}
+
+void* map_inaccessible(std::size_t bytes) {
+  void* mapped = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return mapped == MAP_FAILED ? nullptr : mapped;
+}
+
+/// Gives the memory back to the system and leaves the addresses inaccessible.
+void drop(Address address, std::size_t bytes) {
+  mmap(pointer(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+bool make_accessible(Address address, std::size_t bytes) {
+  return mprotect(pointer(address), bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+/// Address space may be limited (ulimit -v, sanitizers): the most that one mapping may have, up to 64 GiB.
+std::size_t probe_largest_reservation() {
+  for (std::size_t bytes = std::size_t{64} << 30; bytes >= granularity; bytes /= 2) {
+    if (void* mapped = map_inaccessible(bytes + granularity)) {
+      munmap(mapped, bytes + granularity);
+      return bytes;
+    }
+  }
+  return 0;
+}
+
+/// Where [address, address + bytes) is covered without a gap by the spans of `map` from its first byte on: how far.
+Address covered_until(const std::map<Address, std::size_t>& map, Address address) {
+  auto next = map.upper_bound(address);
+  if (next == map.begin()) return address;
+  auto span = std::prev(next);
+  Address end = span->first + span->second;
+  if (end <= address) return address;
+  for (; next != map.end() && next->first == end; ++next) end += next->second;
+  return end;
+}
+
+}  // namespace
+
+void fill_fresh(void* address, std::size_t bytes) {
+  auto* words = static_cast<std::uint32_t*>(address);
+  std::fill(words, words + bytes / sizeof(std::uint32_t), fresh_word);
+}
+
+Memory::Memory(std::size_t total) : total_(total), largest_reservation_(probe_largest_reservation()) {}
+
+Memory::~Memory() {
+  for (const auto& [address, bytes] : allocations_) munmap(pointer(address), bytes);
+  for (const auto& [address, bytes] : reservations_) munmap(pointer(address), bytes);
+  for (const auto& [address, bytes] : retired_) munmap(pointer(address), bytes);
+}
+
+std::size_t Memory::unused() const {
+  const std::shared_lock lock(mutex_);
+  return total_ - used_;
+}
+
+Result<Address> Memory::map(std::size_t bytes, std::size_t alignment, std::string_view operation) const {
+  void* mapped = map_inaccessible(bytes + alignment);
+  if (mapped == nullptr) {
+    return tl::unexpected(
+        Error{ErrorKind::out_of_memory,
+              fmt::format("simulated {} of {} bytes: the process has no address space", operation, bytes)});
+  }
+  const Address begin = address_of(mapped);
+  const Address aligned = round_up(begin, alignment);
+  if (aligned > begin) munmap(mapped, aligned - begin);
+  if (const std::size_t tail = begin + alignment - aligned; tail > 0) munmap(pointer(aligned + bytes), tail);
+  return aligned;
+}
+
+Result<Address> Memory::allocate(std::size_t bytes) {
+  const std::size_t rounded = round_up(std::max<std::size_t>(bytes, 1), std::max(page, platform::page_size()));
+  const std::unique_lock lock(mutex_);
+  if (rounded < bytes || rounded > total_ - used_) {
+    return tl::unexpected(
+        Error{ErrorKind::out_of_memory,
+              fmt::format("simulated allocate of {} bytes: {} of {} bytes are free", bytes, total_ - used_, total_)});
+  }
+  auto address = map(rounded, std::max(page, platform::page_size()), "allocate");
+  if (!address) return address;
+  if (!make_accessible(*address, rounded)) {
+    munmap(pointer(*address), rounded);
+    return tl::unexpected(
+        Error{ErrorKind::out_of_memory, fmt::format("simulated allocate of {} bytes: no host memory", bytes)});
+  }
+  fill_fresh(pointer(*address), rounded);
+  used_ += rounded;
+  allocations_.emplace(*address, rounded);
+  return address;
+}
+
+bool Memory::free(Address address) {
+  const std::unique_lock lock(mutex_);
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end()) return false;
+  used_ -= found->second;
+  retire(found->first, found->second);
+  allocations_.erase(found);
+  return true;
+}
+
+Result<Address> Memory::reserve(std::size_t bytes) {
+  const std::size_t rounded = round_up(std::max<std::size_t>(bytes, 1), granularity);
+  if (rounded > largest_reservation_ || bytes > largest_reservation_) {
+    return tl::unexpected(Error{ErrorKind::out_of_memory,
+                                fmt::format("simulated reserve of {} bytes: at most {}", bytes, largest_reservation_)});
+  }
+  const std::unique_lock lock(mutex_);
+  auto address = map(rounded, granularity, "reserve");
+  if (address) reservations_.emplace(*address, rounded);
+  return address;
+}
+
+bool Memory::release(Address address, std::size_t bytes) {
+  const std::unique_lock lock(mutex_);
+  const auto found = reservations_.find(address);
+  if (found == reservations_.end() || found->second != round_up(std::max<std::size_t>(bytes, 1), granularity))
+    return false;
+  const Address end = address + found->second;
+  const auto backed = backed_.lower_bound(address);
+  if (backed != backed_.end() && backed->first < end) return false;
+  retire(address, found->second);
+  reservations_.erase(found);
+  return true;
+}
+
+Status Memory::back(Address address, std::size_t bytes) {
+  const std::unique_lock lock(mutex_);
+  const auto refuse = [&](ErrorKind kind, std::string_view why) -> Status {
+    return tl::unexpected(Error{kind, fmt::format("simulated back of {} bytes at {:#x}: {}", bytes, address, why)});
+  };
+  const auto next = reservations_.upper_bound(address);
+  if (bytes == 0 || bytes % granularity != 0 || address % granularity != 0) {
+    return refuse(ErrorKind::unsupported, "not in units of the backing granularity");
+  }
+  if (next == reservations_.begin() || std::prev(next)->first + std::prev(next)->second < address + bytes) {
+    return refuse(ErrorKind::unsupported, "not within one reservation");
+  }
+  const auto after = backed_.lower_bound(address);
+  if ((after != backed_.end() && after->first < address + bytes) || covered_until(backed_, address) > address) {
+    return refuse(ErrorKind::unsupported, "part of it is backed already");
+  }
+  if (bytes > total_ - used_) return refuse(ErrorKind::out_of_memory, fmt::format("{} bytes are free", total_ - used_));
+  if (!make_accessible(address, bytes)) return refuse(ErrorKind::out_of_memory, "no host memory");
+  fill_fresh(pointer(address), bytes);
+  used_ += bytes;
+  backed_.emplace(address, bytes);
+  return {};
+}
+
+bool Memory::unback(Address address, std::size_t bytes) {
+  const std::unique_lock lock(mutex_);
+  const auto found = backed_.find(address);
+  if (found == backed_.end() || found->second != bytes) return false;
+  drop(address, bytes);
+  used_ -= bytes;
+  backed_.erase(found);
+  return true;
+}
+
+bool Memory::holds(Address address, std::size_t bytes) const {
+  if (bytes == 0) return true;
+  const std::shared_lock lock(mutex_);
+  const Address end = address + bytes;
+  if (end < address) return false;
+  const auto next = allocations_.upper_bound(address);
+  if (next != allocations_.begin() && std::prev(next)->first + std::prev(next)->second >= end) return true;
+  return covered_until(backed_, address) >= end;
+}
+
+void Memory::retire(Address address, std::size_t bytes) {
+  drop(address, bytes);
+  retired_.emplace_back(address, bytes);
+  if (retired_.size() > retired_ranges) {
+    munmap(pointer(retired_.front().first), retired_.front().second);
+    retired_.pop_front();
+  }
+}
+
+}  // namespace blastoff::device::simulated

@@ -1,0 +1,65 @@
+// The simulated device's memory: mappings of our own, so that an Address is also a host address, and a wrong one
+// faults.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <shared_mutex>
+#include <string_view>
+
+#include "device/device.h"
+
+namespace blastoff::device::simulated {
+
+/// Fresh memory holds this in every 32-bit word: a NaN as float, and twice in a row a signalling NaN as double.
+constexpr std::uint32_t fresh_word = 0x7FF4DEAD;
+
+/// Bytes of a reservation's smallest piece.
+constexpr std::size_t granularity = std::size_t{2} << 20;
+
+/// Fills `bytes` (a multiple of 4) with fresh_word.
+void fill_fresh(void* address, std::size_t bytes);
+
+/// Thread-safe. What no longer belongs to the device is inaccessible: a use after free() or unback() faults.
+class Memory {
+ public:
+  explicit Memory(std::size_t total);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  std::size_t total() const { return total_; }
+  std::size_t unused() const;
+  std::size_t largest_reservation() const { return largest_reservation_; }
+
+  Result<Address> allocate(std::size_t bytes);
+  Result<Address> reserve(std::size_t bytes);
+  Status back(Address address, std::size_t bytes);
+
+  /// These say whether the range was what they expect; nothing happens otherwise.
+  bool free(Address address);
+  bool unback(Address address, std::size_t bytes);
+  bool release(Address address, std::size_t bytes);
+
+  /// True where all of [address, address + bytes) is memory handed out and not taken back.
+  bool holds(Address address, std::size_t bytes) const;
+
+ private:
+  Result<Address> map(std::size_t bytes, std::size_t alignment, std::string_view operation) const;
+  void retire(Address address, std::size_t bytes);
+
+  const std::size_t total_;
+  std::size_t largest_reservation_ = 0;
+  mutable std::shared_mutex mutex_;
+  std::size_t used_ = 0;
+  std::map<Address, std::size_t> allocations_;
+  std::map<Address, std::size_t> reservations_;
+  std::map<Address, std::size_t> backed_;
+  /// Address ranges given up lately, kept inaccessible lest something else is mapped there at once and hides a stale
+  /// use.
+  std::deque<std::pair<Address, std::size_t>> retired_;
+};
+
+}  // namespace blastoff::device::simulated

@@ -1,0 +1,195 @@
+#include "device/simulated/simulated_device.h"
+
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "device/simulated/copy.h"
+#include "device/simulated/faults.h"
+#include "device/simulated/memory.h"
+
+namespace blastoff::device::simulated {
+namespace {
+
+constexpr std::align_val_t staging_alignment{4096};
+
+/// What a device shares with its queues and events, which may outlive it.
+struct State {
+  explicit State(std::size_t total) : memory(total) {}
+  Faults faults;
+  Memory memory;
+};
+
+void* pointer(Address address) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}
+
+class SimulatedEvent final : public Event {
+ public:
+  explicit SimulatedEvent(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  Status synchronize() override { return state_->faults.check(Operation::synchronize); }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+class SimulatedQueue final : public Queue {
+ public:
+  explicit SimulatedQueue(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  Status copy_to_device(Address destination, const void* source, const Block& block) override {
+    if (auto ok = state_->faults.check(Operation::to_device); !ok) return ok;
+    if (auto ok = inside(destination, block); !ok) return ok;
+    copy_columns(pointer(destination), block.device_pitch, source, block.host_pitch, block.column_bytes, block.columns);
+    return {};
+  }
+
+  Status copy_to_host(void* destination, Address source, const Block& block) override {
+    if (auto ok = inside(source, block); !ok) return ok;
+    if (auto ok = state_->faults.check(Operation::to_host); !ok) {
+      if (ok.error().kind == ErrorKind::lost) tear(destination, block);
+      return ok;
+    }
+    copy_columns(destination, block.host_pitch, pointer(source), block.device_pitch, block.column_bytes, block.columns);
+    return {};
+  }
+
+  Status copy_triangle_to_host(void*, Address, std::int64_t, std::size_t, blas::Part, std::size_t,
+                               std::size_t) override {
+    return tl::unexpected(Error{ErrorKind::unsupported, "the simulated device pins no memory"});
+  }
+
+  Status execute(const blas::Call& call, const blas::HostRoutine& host) override {
+    if (auto ok = state_->faults.check(Operation::execute); !ok) return ok;
+    if (!host.can_compute(call)) {
+      return tl::unexpected(
+          Error{ErrorKind::unsupported, fmt::format("the simulated device found no {} in the program to compute with",
+                                                    blas::row(call.routine).name)});
+    }
+    for (const auto& operand : call.operands()) {
+      if (!state_->memory.holds(reinterpret_cast<std::uintptr_t>(operand.address), operand.span_bytes())) {
+        return tl::unexpected(state_->faults.lose(fmt::format("an operand of {} at {} is outside device memory",
+                                                              blas::row(call.routine).name, operand.address)));
+      }
+    }
+    host.compute(call);
+    return {};
+  }
+
+  Status record(Event&) override { return state_->faults.check(Operation::record); }
+  Status wait(Event&) override { return state_->faults.check(Operation::wait); }
+  Status synchronize() override { return state_->faults.check(Operation::synchronize); }
+
+ private:
+  Status inside(Address address, const Block& block) {
+    if (block.column_bytes == 0 || block.columns == 0) return {};
+    const std::size_t bytes = (block.columns - 1) * block.device_pitch + block.column_bytes;
+    if (state_->memory.holds(address, bytes)) return {};
+    return tl::unexpected(
+        state_->faults.lose(fmt::format("a copy of {} bytes at {:#x} is outside device memory", bytes, address)));
+  }
+
+  /// A device that is lost in the middle of a copy leaves part of it done and part of it not.
+  static void tear(void* destination, const Block& block) {
+    const std::uint64_t rubbish = (std::uint64_t{fresh_word} << 32) | fresh_word;
+    auto* column = static_cast<unsigned char*>(destination);
+    for (std::size_t i = 0; i < (block.columns + 1) / 2; ++i, column += block.host_pitch) {
+      for (std::size_t byte = 0; byte + sizeof rubbish <= block.column_bytes; byte += sizeof rubbish) {
+        copy_bytes(column + byte, &rubbish, sizeof rubbish);
+      }
+    }
+  }
+
+  std::shared_ptr<State> state_;
+};
+
+class SimulatedDevice final : public Device {
+ public:
+  SimulatedDevice(std::shared_ptr<State> state, std::size_t total) : state_(std::move(state)) {
+    properties_.kind = "simulated";
+    properties_.name = "simulated device";
+    properties_.software = "computes with the program's own BLAS";
+    properties_.total_memory = total;
+    properties_.largest_reservation = state_->memory.largest_reservation();
+    properties_.can_reserve = properties_.largest_reservation > 0;
+    properties_.backing_granularity = granularity;
+  }
+
+  const Properties& properties() const override { return properties_; }
+
+  Result<MemoryInfo> memory_info() override { return MemoryInfo{state_->memory.unused(), state_->memory.total()}; }
+
+  Result<std::unique_ptr<Queue>> create_queue() override {
+    if (auto ok = state_->faults.check(Operation::queue); !ok) return tl::unexpected(ok.error());
+    return std::make_unique<SimulatedQueue>(state_);
+  }
+
+  Result<std::unique_ptr<Event>> create_event() override {
+    if (auto ok = state_->faults.check(Operation::event); !ok) return tl::unexpected(ok.error());
+    return std::make_unique<SimulatedEvent>(state_);
+  }
+
+  Result<Address> allocate(std::size_t bytes) override {
+    if (auto ok = state_->faults.check(Operation::allocate); !ok) return tl::unexpected(ok.error());
+    return state_->memory.allocate(bytes);
+  }
+
+  void free(Address address) override {
+    if (address != 0 && !state_->memory.free(address)) misused("free", address);
+  }
+
+  Result<Address> reserve(std::size_t bytes) override {
+    if (auto ok = state_->faults.check(Operation::reserve); !ok) return tl::unexpected(ok.error());
+    return state_->memory.reserve(bytes);
+  }
+
+  void release(Address address, std::size_t bytes) override {
+    if (!state_->memory.release(address, bytes)) misused("release", address);
+  }
+
+  Status back(Address address, std::size_t bytes) override {
+    if (auto ok = state_->faults.check(Operation::back); !ok) return ok;
+    return state_->memory.back(address, bytes);
+  }
+
+  void unback(Address address, std::size_t bytes) override {
+    if (!state_->memory.unback(address, bytes)) misused("unback", address);
+  }
+
+  Result<void*> allocate_staging(std::size_t bytes) override {
+    if (auto ok = state_->faults.check(Operation::staging); !ok) return tl::unexpected(ok.error());
+    void* memory = ::operator new(bytes, staging_alignment, std::nothrow);
+    if (memory != nullptr) return memory;
+    return tl::unexpected(
+        Error{ErrorKind::out_of_memory, fmt::format("no {} bytes of host memory for staging", bytes)});
+  }
+
+  void free_staging(void* address, std::size_t) override { ::operator delete(address, staging_alignment); }
+
+  // A copy by the CPU goes through the page table: what pinning is for cannot be had here.
+  Status pin(void*, std::size_t) override {
+    return tl::unexpected(Error{ErrorKind::unsupported, "the simulated device pins no memory"});
+  }
+  void unpin(void*, std::size_t) override {}
+  bool registered_by_program(const void*) override { return false; }
+
+ private:
+  /// Giving back what one does not hold is a mistake of the caller that must not pass unseen.
+  void misused(const char* operation, Address address) {
+    state_->faults.lose(fmt::format("{} at {:#x}, which is no such range", operation, address));
+  }
+
+  std::shared_ptr<State> state_;
+  Properties properties_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> open(const Choice& choice) {
+  auto state = std::make_shared<State>(choice.simulated_memory);
+  if (auto planned = state->faults.plan(choice.simulated_fault); !planned) return tl::unexpected(planned.error());
+  return std::make_unique<SimulatedDevice>(std::move(state), choice.simulated_memory);
+}
+
+}  // namespace blastoff::device::simulated
