@@ -1,0 +1,97 @@
+// One thread of the program under test: takes random steps and checks each.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "blas/call.h"
+#include "matrix.h"
+#include "random.h"
+
+namespace coherence {
+
+struct Options {
+  std::uint64_t seed = 1;
+  std::int64_t steps = 1000;  ///< of each thread
+  std::int64_t threads = 4;
+  std::int64_t max_size = 64;  ///< of the operations; matrices are larger
+};
+
+/// A matrix that every thread reads: calls hold the lock shared, whoever changes it exclusively.
+struct CommonMatrix {
+  std::shared_mutex lock;
+  std::unique_ptr<Matrix> matrix;
+};
+
+struct Common {
+  std::array<CommonMatrix, 4> read_by_all;  ///< one of each element type
+  std::array<char*, 4> written_by_all{};    ///< cut into stripes of rows, one for each thread, whose pages they share
+  std::int64_t stripe_rows = 0;
+  std::int64_t stripe_columns = 0;
+};
+
+class Player {
+ public:
+  Player(const Options& options, Common& common, std::int64_t thread, std::int64_t round);
+
+  /// Takes all steps; ends the process on the first error.
+  void play();
+  std::int64_t calls() const { return calls_; }
+
+ private:
+  /// One call: which parts of which matrices.
+  struct Plan {
+    blas::Call call;
+    std::array<Matrix*, 3> matrices{};
+    std::array<Box, 3> boxes{};
+    std::uint64_t by_all = 0;  ///< identity of the operand that every thread reads, if there is one
+  };
+
+  void step();
+  void call_step();
+  void common_step();
+  void write_step(Matrix& matrix);
+  void memory_step();
+  void stack_step();
+  void fork_step();
+
+  std::unique_ptr<Matrix> new_matrix(blas::Scalar scalar);
+  std::unique_ptr<Matrix> borrow(char* memory, blas::Scalar scalar, std::int64_t rows, std::int64_t columns,
+                                 std::int64_t leading_dimension);
+  void add_static_matrices();
+  void replace(std::size_t index);
+  void forget_plans_with(const Matrix* matrix);
+
+  /// Random routine, options, sizes and places. False if nothing fitting was found.
+  bool plan_call(Plan& plan, Matrix* by_all, bool may_write_by_all);
+  void choose_options(blas::Call& call);
+  bool choose_sizes(Plan& plan);
+  bool choose_places(Plan& plan);
+  void choose_coefficients(blas::Call& call);
+  /// Makes the call on the matrices and the reference on the shadows, and compares.
+  void run(Plan& plan);
+  void compare_result(const Plan& plan, double tolerance);
+  void check(const Matrix& matrix, const char* when);
+  void check_all(const char* when);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  const Options& options_;
+  Common& common_;
+  std::int64_t thread_;
+  std::int64_t round_;
+  std::int64_t step_ = 0;
+  std::int64_t calls_ = 0;
+  double magnitude_;
+  Random random_;
+  std::vector<std::unique_ptr<Matrix>> matrices_;
+  std::vector<Plan> recent_;
+  bool on_stack_ = false;
+  bool in_child_ = false;
+  std::string doing_ = "starting";
+};
+
+}  // namespace coherence

@@ -1,0 +1,176 @@
+// What surrounds a call and must survive it: errno, rounding, signals, descriptors. Usage: environment CASE
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fenv.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "scenario.h"
+
+enum { N = 96, COUNT = N * N };
+static double *a, *b, *c;
+
+static int computes(void) {
+  a[5] += 1.0;
+  return multiplies(N, N, N, a, N, b, N, 0.5, c, N);
+}
+
+static void errno_and_rounding(void) {
+  verdict("first call", computes());
+  int kept = 1, rounding = 1, exceptions = 1;
+  const int modes[] = {FE_UPWARD, FE_TOWARDZERO, FE_TONEAREST};
+  for (int i = 0; i < 3; ++i) {
+    a[i] += 1.0;
+    fesetround(modes[i]);
+    feclearexcept(FE_ALL_EXCEPT);
+    errno = 1234;
+    multiply(N, N, N, a, N, b, N, 0.0, c, N);
+    kept &= errno == 1234;
+    rounding &= fegetround() == modes[i];
+    exceptions &= !fetestexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+  }
+  fesetround(FE_TONEAREST);
+  verdict("errno", kept);
+  verdict("rounding mode", rounding);
+  verdict("no exception flags of ours", exceptions);
+  sigset_t before, after;
+  sigemptyset(&before);
+  sigaddset(&before, SIGUSR1);
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  const int right = computes();
+  sigprocmask(SIG_SETMASK, NULL, &after);
+  int same = 1;
+  for (int s = 1; s < 64; ++s) same &= sigismember(&before, s) == sigismember(&after, s);
+  verdict("signal mask", right && same);
+}
+
+static volatile sig_atomic_t alarms, profiled;
+static pid_t main_thread;
+static volatile sig_atomic_t elsewhere;
+
+static void on_signal(int number) {
+  if (number == SIGALRM)
+    ++alarms;
+  else
+    ++profiled;
+  if (gettid() != main_thread) elsewhere = 1;
+}
+
+static void timers(void) {
+  main_thread = gettid();
+  struct sigaction action = {.sa_handler = on_signal};  // no SA_RESTART: system calls are interrupted
+  sigaction(SIGALRM, &action, NULL);
+  sigaction(SIGPROF, &action, NULL);
+  const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+  setitimer(ITIMER_REAL, &often, NULL);
+  setitimer(ITIMER_PROF, &often, NULL);
+  int right = 1;
+  for (int round = 0; round < 300 || alarms < 20; ++round) right &= computes();
+  setitimer(ITIMER_REAL, &never, NULL);
+  setitimer(ITIMER_PROF, &never, NULL);
+  verdict("products under SIGALRM and SIGPROF", right);
+  verdict("the signals reached the program's own thread", !elsewhere);
+}
+
+/// Entries of a directory below /proc/self, "." and ".." and the reader itself left out.
+static int entries(const char* path) {
+  DIR* directory = opendir(path);
+  if (!directory) abort();
+  int count = -2;
+  while (readdir(directory)) ++count;
+  closedir(directory);
+  return count;
+}
+
+static void idle(void) {
+  printf("threads %d, descriptors %d\n", entries("/proc/self/task"), entries("/proc/self/fd"));
+}
+
+static void closed_descriptors(void) {
+  verdict("before", computes());
+  close_range(3, ~0U, 0);
+  int files[8];
+  for (int i = 0; i < 8; ++i) files[i] = open("/dev/zero", O_RDWR);  // the numbers belong to others now
+  int right = 1;
+  for (int round = 0; round < 5; ++round) {
+    double* fresh = filled(4 * COUNT, (unsigned)round);
+    right &= computes() && multiplies(N, N, N, fresh, N, b, N, 0.0, c, N);
+    free(fresh);
+  }
+  for (int i = 0; i < 8; ++i) right &= fcntl(files[i], F_GETFD) >= 0;
+  verdict("after all descriptors were closed", right);
+}
+
+static void limit(int what, rlim_t value) {
+  const struct rlimit limits = {value, value};
+  if (setrlimit(what, &limits)) abort();
+}
+
+static void* big(void) {
+  return filled(512 * 512, 4);
+}
+
+static void under_limit(void) {
+  double* x = big();
+  double* y = malloc(512 * 512 * sizeof(double));
+  if (!x || !y) abort();
+  int right = 1;
+  for (int round = 0; round < 4; ++round) {
+    right &= computes();
+    x[round] += 1.0;
+    right &= multiplies(512, 8, 512, x, 512, b, 512, 0.0, y, 512);
+  }
+  verdict("products under the limit", right);
+}
+
+static unsigned long mapped_bytes(void) {
+  unsigned long pages = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  if (!file || fscanf(file, "%lu", &pages) != 1) abort();
+  fclose(file);
+  return pages * 4096;
+}
+
+static void a_file_where_stderr_was(const char* path) {
+  close(2);
+  const int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+  if (file != 2) abort();
+  verdict("products", computes() && computes());
+  if (write(file, "mine\n", 5) != 5) abort();
+}
+
+int main(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : "";
+  if (!strcmp(name, "idle")) {
+    idle();
+    return 0;
+  }
+  a = filled(COUNT, 1);
+  b = filled(512 * 8 > COUNT ? 512 * 8 : COUNT, 2);
+  c = filled(COUNT, 3);
+  if (!strcmp(name, "errno"))
+    errno_and_rounding();
+  else if (!strcmp(name, "timers"))
+    timers();
+  else if (!strcmp(name, "closed-descriptors"))
+    closed_descriptors();
+  else if (!strcmp(name, "file-as-stderr") && argc > 2)
+    a_file_where_stderr_was(argv[2]);
+  else {
+    if (!strcmp(name, "memory-limit"))
+      limit(RLIMIT_AS, mapped_bytes() + (64UL << 20));
+    else if (!strcmp(name, "descriptor-limit"))
+      limit(RLIMIT_NOFILE, 3);
+    else if (!strcmp(name, "thread-limit")) {
+      limit(RLIMIT_NPROC, 1);
+      if (getuid() == 0 && setuid(65534)) abort();  // root is above this limit
+    } else
+      return 99;
+    under_limit();
+  }
+  return scenario_status();
+}

@@ -1,0 +1,379 @@
+// Matrices in memory that goes away, moves, is dropped, or is written by someone else. Usage: memory CASE
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scenario.h"
+
+enum { N = 160, COUNT = N * N, BYTES = COUNT * sizeof(double) };  // just above malloc's mmap threshold
+
+static double* map(size_t bytes, int flags) {
+  void* address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) abort();
+  return address;
+}
+
+static double *b, *c;  // the other operands: they stay
+
+static int uses(const double* a) {
+  return multiplies(N, N, N, a, N, b, N, 0.0, c, N);
+}
+
+static void free_and_allocate(void) {
+  int right = 1;
+  for (unsigned round = 0; round < 20; ++round) {
+    double* a = filled(COUNT, round);
+    right &= uses(a);
+    free(a);
+  }
+  verdict("free and allocate again", right);
+}
+
+static void free_from_mmap(void) {
+  mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+  free_and_allocate();
+}
+
+static void unmap_and_map(void) {
+  int right = 1;
+  double* a = map(BYTES, MAP_PRIVATE);
+  for (unsigned round = 0; round < 10; ++round) {
+    fill(a, COUNT, round);
+    right &= uses(a);
+    munmap(a, BYTES);
+    void* again = mmap(a, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (again != a) abort();
+    right &= uses(a);  // zeros now
+  }
+  verdict("munmap and mmap at the same address", right);
+}
+
+static void map_over(void) {
+  int right = 1;
+  double* a = map(BYTES, MAP_PRIVATE);
+  for (unsigned round = 0; round < 10; ++round) {
+    fill(a, COUNT, round);
+    right &= uses(a);
+    if (mmap(a, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != a) abort();
+    right &= uses(a);
+  }
+  verdict("mmap over a matrix", right);
+}
+
+static void reallocate(void) {
+  mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+  int right = 1;
+  double* a = filled(COUNT, 1);
+  for (int columns = N; columns <= 16 * N; columns *= 2) {
+    a = realloc(a, (size_t)N * columns * sizeof(double));
+    double* in_the_way = malloc(BYTES);  // makes the next realloc move
+    right &= uses(a);
+    fill(a + (size_t)N * columns - COUNT, COUNT, (unsigned)columns);
+    right &= uses(a + (size_t)N * columns - COUNT);
+    free(in_the_way);
+  }
+  a = realloc(a, BYTES);
+  right &= uses(a);
+  free(a);
+  verdict("realloc", right);
+}
+
+static void move_mapping(void) {
+  int right = 1;
+  double* a = map(BYTES, MAP_PRIVATE);
+  for (unsigned round = 0; round < 6; ++round) {
+    fill(a, COUNT, round);
+    right &= uses(a);
+    double* target = map(BYTES, MAP_PRIVATE);
+    double* moved = mremap(a, BYTES, BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, target);
+    if (moved != target) abort();
+    right &= uses(moved);
+    if (mmap(a, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != a) abort();
+    fill(a, COUNT, round + 100);
+    right &= uses(a);
+    right &= uses(moved);
+    munmap(moved, BYTES);
+  }
+  verdict("mremap", right);
+}
+
+static void shrink_heap(void) {
+  int right = 1;
+  for (unsigned round = 0; round < 6; ++round) {
+    double* a = sbrk(BYTES);
+    if (a == (void*)-1) abort();
+    right &= uses(a);  // zeros, each time
+    fill(a, COUNT, round);
+    right &= uses(a);
+    if (sbrk(-(long)BYTES) == (void*)-1) abort();
+  }
+  verdict("a heap that shrinks and grows", right);
+}
+
+static int on_stack(int depth) {
+  double a[64 * 64], product[64 * 64];
+  fill(a, 64 * 64, (unsigned)depth);
+  const int right = multiplies(64, 64, 64, a, 64, b, 64, 0.0, product, 64);
+  return depth > 0 ? right && on_stack(depth - 1) : right;
+}
+
+static void stack_arrays(void) {
+  int right = 1;
+  for (int depth = 0; depth < 6; ++depth) right &= on_stack(depth);
+  verdict("stack arrays", right);
+}
+
+static void* on_small_stack(void* result) {
+  double x[32 * 32], y[32 * 32], z[32 * 32];
+  int right = 1;
+  for (unsigned round = 0; round < 8; ++round) {
+    fill(x, 32 * 32, round);
+    fill(y, 32 * 32, round + 50);
+    right &= multiplies(32, 32, 32, x, 32, y, 32, 0.0, z, 32);
+  }
+  *(int*)result = right;
+  return NULL;
+}
+
+static void small_stacks(void) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 64 * 1024);
+  int right = 1;
+  for (int round = 0; round < 6; ++round) {
+    pthread_t thread;
+    int result = 0;
+    if (pthread_create(&thread, &attributes, on_small_stack, &result)) abort();
+    pthread_join(thread, NULL);
+    right &= result;
+  }
+  verdict("arrays on 64 KiB thread stacks", right);
+}
+
+static void drop_pages(void) {
+  int right = 1;
+  double* a = map(BYTES, MAP_PRIVATE);
+  for (unsigned round = 0; round < 6; ++round) {
+    fill(a, COUNT, round);
+    right &= uses(a);
+    madvise(a, 4096 * (round + 1), MADV_DONTNEED);  // zeros there
+    right &= uses(a);
+    madvise(a, BYTES, MADV_DONTNEED);
+    right &= uses(a);
+  }
+  verdict("madvise(MADV_DONTNEED)", right);
+}
+
+static void read_into(void) {
+  char path[] = "/tmp/blastoff-scenario-XXXXXX";
+  const int file = mkstemp(path);
+  unlink(path);
+  int sockets[2];
+  if (file < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, sockets)) abort();
+  double* source = malloc(BYTES);
+  double* a = map(BYTES, MAP_PRIVATE);
+  int by_read = 1, by_readv = 1, by_recv = 1, by_process = 1;
+  for (unsigned round = 0; round < 5; ++round) {
+    fill(source, COUNT, round * 10);
+    if (pwrite(file, source, BYTES, 0) != BYTES || pread(file, a, BYTES, 0) != BYTES) abort();
+    by_read &= uses(a);
+    fill(source, COUNT, round * 10 + 1);
+    if (pwrite(file, source, BYTES, 0) != BYTES || lseek(file, 0, SEEK_SET)) abort();
+    struct iovec halves[2] = {{a, BYTES / 2}, {(char*)a + BYTES / 2, BYTES / 2}};
+    if (readv(file, halves, 2) != BYTES) abort();
+    by_readv &= uses(a);
+    fill(source, 512, round * 10 + 2);
+    if (send(sockets[0], source, 4096, 0) != 4096 || recv(sockets[1], a + 100, 4096, MSG_WAITALL) != 4096) abort();
+    by_recv &= uses(a);
+    fill(source, COUNT, round * 10 + 3);
+    struct iovec from = {source, BYTES}, to = {a, BYTES};
+    if (process_vm_writev(getpid(), &from, 1, &to, 1, 0) != BYTES) memcpy(a, source, BYTES);
+    by_process &= uses(a);
+  }
+  verdict("read(2) into a matrix", by_read);
+  verdict("readv(2) into a matrix", by_readv);
+  verdict("recv(2) into a matrix", by_recv);
+  verdict("process_vm_writev(2) into a matrix", by_process);
+}
+
+/// Another process rewrites the matrix between our calls.
+static void shared_memory(void) {
+  double* a = map(BYTES, MAP_SHARED);
+  int ask[2], answer[2];
+  if (pipe(ask) || pipe(answer)) abort();
+  const pid_t writer = fork();
+  if (writer == 0) {
+    unsigned char round;
+    while (read(ask[0], &round, 1) == 1 && round != 255) {
+      fill(a, COUNT, round);
+      if (write(answer[1], &round, 1) != 1) _exit(1);
+    }
+    _exit(0);
+  }
+  int right = 1;
+  for (unsigned char round = 0; round < 10; ++round) {
+    if (write(ask[1], &round, 1) != 1 || read(answer[0], &round, 1) != 1) abort();
+    right &= uses(a);
+  }
+  const unsigned char stop = 255;
+  if (write(ask[1], &stop, 1) != 1) abort();
+  waitpid(writer, NULL, 0);
+  verdict("shared memory written by another process", right);
+}
+
+static void two_mappings(void) {
+  const int file = memfd_create("matrix", 0);
+  if (file < 0 || ftruncate(file, BYTES)) abort();
+  double* first = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  double* second = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (first == MAP_FAILED || second == MAP_FAILED) abort();
+  int right = 1;
+  for (unsigned round = 0; round < 6; ++round) {
+    fill(second, COUNT, round);
+    right &= uses(first);
+    multiply(N, N, N, b, N, b, N, 0.0, first, N);  // a result, read through the other mapping
+    right &= holds_product(N, N, N, b, N, b, N, 0.0, NULL, second, N);
+  }
+  verdict("memory mapped twice", right);
+}
+
+static void private_file(void) {
+  const int file = memfd_create("matrix", 0);
+  double* contents = filled(COUNT, 1);
+  if (file < 0 || pwrite(file, contents, BYTES, 0) != BYTES) abort();
+  double* a = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+  if (a == MAP_FAILED) abort();
+  int right = uses(a);
+  for (unsigned round = 2; round < 8; ++round) {
+    fill(contents, COUNT, round);
+    if (pwrite(file, contents, BYTES, 0) != BYTES) abort();  // shows in pages that are not yet our own
+    right &= uses(a);
+    a[round * 700] = round;
+    right &= uses(a);
+  }
+  verdict("a private file mapping", right);
+}
+
+static double initialised[COUNT] = {1.0, 2.0, 3.0};
+static double zeroed[COUNT];
+
+static void static_arrays(void) {
+  int right = uses(initialised) && uses(zeroed);
+  for (unsigned round = 0; round < 6; ++round) {
+    fill(initialised, COUNT, round);
+    right &= uses(initialised);
+    zeroed[round * 1000] = round;
+    right &= uses(zeroed);
+    right &= multiplies(N, N, N, initialised, N, b, N, 1.0, zeroed, N);
+  }
+  verdict("static arrays", right);
+}
+
+static void refilled_buffer(void) {
+  enum { SMALL = 96 };
+  double* a = malloc(BYTES);
+  int right = 1;
+  for (unsigned round = 0; round < 400; ++round) {
+    fill(a, SMALL * SMALL, round);
+    right &= multiplies(SMALL, SMALL, SMALL, a, SMALL, b, SMALL, 0.0, c, SMALL);
+  }
+  free(a);
+  verdict("a buffer refilled hundreds of times", right);
+}
+
+/// The matrix ends where the mapping ends, and between its columns lies memory that belongs to someone else.
+static void guard_page(void) {
+  enum { M = 100, LD = 160, COLUMNS = 150 };
+  const size_t span = ((size_t)(COLUMNS - 1) * LD + M) * sizeof(double);
+  const size_t pages = (span + 4095) / 4096 * 4096;
+  char* mapping = (char*)map(pages + 4096, MAP_PRIVATE);
+  mprotect(mapping + pages, 4096, PROT_NONE);
+  double* result = (double*)(mapping + pages - span);
+  for (size_t i = 0; i < span / sizeof(double); ++i) result[i] = 7.0;
+  int right = 1;
+  for (int round = 0; round < 4; ++round) {
+    right &= multiplies(M, COLUMNS, N, b, N, b, N, round % 2, result, LD);
+    right &= multiplies(M, N, COLUMNS, result, LD, b, N, 0.0, c, N);
+    for (int j = 0; j + 1 < COLUMNS; ++j) {
+      for (int i = M; i < LD; ++i) right &= result[(size_t)j * LD + i] == 7.0 + round;
+    }
+    for (int j = 0; j + 1 < COLUMNS; ++j) {
+      for (int i = M; i < LD; ++i) result[(size_t)j * LD + i] += 1.0;
+    }
+  }
+  verdict("a matrix that ends at the end of its mapping", right);
+}
+
+static const double constant[64 * 64] = {[0] = 1.0, [65] = 2.0, [4000] = 3.0};
+
+static void read_only(void) {
+  double* a = map(BYTES, MAP_PRIVATE);
+  int right = 1;
+  for (unsigned round = 0; round < 4; ++round) {
+    mprotect(a, BYTES, PROT_READ | PROT_WRITE);
+    fill(a, COUNT, round);
+    mprotect(a, BYTES, PROT_READ);
+    right &= uses(a);
+    right &= multiplies(64, 64, 64, constant, 64, b, 64, 0.0, c, 64);
+  }
+  verdict("read-only operands", right);
+}
+
+static void huge_pages(void) {
+  enum { M = 512 };
+  double* a = aligned_alloc(2 << 20, 4 << 20);
+  if (!a) abort();
+  madvise(a, 4 << 20, MADV_HUGEPAGE);
+  fill(a, M * M, 1);
+  int right = 1;
+  for (int round = 0; round < 6; ++round) {
+    right &= multiplies(M, 8, M, a, M, b, M, 0.0, c, M);
+    a[(size_t)round * 40000] += 1.0;
+  }
+  free(a);
+  verdict("huge pages", right);
+}
+
+static const struct {
+  const char* name;
+  void (*run)(void);
+} cases[] = {
+    {"free", free_and_allocate},
+    {"free-mmap", free_from_mmap},
+    {"munmap", unmap_and_map},
+    {"map-over", map_over},
+    {"realloc", reallocate},
+    {"mremap", move_mapping},
+    {"heap", shrink_heap},
+    {"stack", stack_arrays},
+    {"small-stack", small_stacks},
+    {"madvise", drop_pages},
+    {"read", read_into},
+    {"shared", shared_memory},
+    {"two-mappings", two_mappings},
+    {"private-file", private_file},
+    {"static", static_arrays},
+    {"refill", refilled_buffer},
+    {"guard", guard_page},
+    {"read-only", read_only},
+    {"huge", huge_pages},
+};
+
+int main(int argc, char** argv) {
+  b = filled(8 * COUNT, 1000);
+  c = filled(COUNT, 1001);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    if (argc > 1 && !strcmp(argv[1], cases[i].name)) {
+      cases[i].run();
+      return scenario_status();
+    }
+  }
+  return 99;
+}

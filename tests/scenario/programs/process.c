@@ -1,0 +1,143 @@
+// What a process may do after it has offloaded: fork, start others, end in every way there is. Usage: process CASE
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scenario.h"
+
+extern char** environ;
+
+enum { N = 96, COUNT = N * N };
+static double *a, *b, *c;
+
+static int computes(unsigned seed) {
+  a[seed % COUNT] += 1.0;
+  return multiplies(N, N, N, a, N, b, N, 0.5, c, N);
+}
+
+/// Whether a forked child, running `body`, finds all right.
+static int in_child(int (*body)(unsigned)) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body(7) && body(8) ? 0 : 1);
+  int status = -1;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static int computes_with_grandchild(unsigned seed) {
+  return computes(seed) && in_child(computes) && computes(seed + 1);
+}
+
+static void fork_after(void) {
+  verdict("before fork", computes(1));
+  verdict("in the child", in_child(computes));
+  verdict("in the parent", computes(2));
+  verdict("in a grandchild", in_child(computes_with_grandchild));
+  int right = 1;
+  for (unsigned round = 0; round < 10; ++round) right &= in_child(computes) && computes(round);
+  verdict("many children", right);
+}
+
+static void* computes_on(void* result) {
+  double* x = filled(COUNT, 11);
+  double* y = filled(COUNT, 12);
+  double* z = filled(COUNT, 13);
+  int right = 1;
+  for (int round = 0; round < 40; ++round) {
+    x[round] += 1.0;
+    right &= multiplies(N, N, N, x, N, y, N, 0.5, z, N);
+  }
+  free(x);
+  free(y);
+  free(z);
+  *(int*)result = right;
+  return NULL;
+}
+
+static void fork_beside_threads(void) {
+  pthread_t threads[4];
+  int results[4];
+  for (int t = 0; t < 4; ++t) pthread_create(&threads[t], NULL, computes_on, &results[t]);
+  int children = 1, right = 1;
+  for (unsigned round = 0; round < 10; ++round) children &= in_child(computes);
+  for (int t = 0; t < 4; ++t) {
+    pthread_join(threads[t], NULL);
+    right &= results[t];
+  }
+  verdict("children forked while other threads call", children);
+  verdict("those threads", right && computes(3));
+}
+
+static void start_others(void) {
+  verdict("before", computes(1));
+  verdict("system(3)", system("exit 5") == 5 << 8);
+  FILE* pipe = popen("echo hello", "r");
+  char line[16] = "";
+  verdict("popen(3)", pipe && fgets(line, sizeof line, pipe) && !strcmp(line, "hello\n") && pclose(pipe) == 0);
+  char* arguments[] = {"true", NULL};
+  pid_t child;
+  int status = -1;
+  verdict("posix_spawn(3)", !posix_spawn(&child, "/bin/true", NULL, NULL, arguments, environ) &&
+                                waitpid(child, &status, 0) == child && status == 0);
+  verdict("after", computes(2));
+}
+
+static void* compute_forever(void* argument) {
+  (void)argument;
+  double* x = filled(COUNT, 11);
+  double* z = filled(COUNT, 13);
+  for (;;) multiply(N, N, N, x, N, x, N, 0.0, z, N);
+  return NULL;
+}
+
+static void at_exit(void) {
+  verdict("at exit", computes(5));
+}
+
+static void end(const char* how) {
+  if (!strcmp(how, "return")) return;
+  if (!strcmp(how, "exit")) exit(3);
+  if (!strcmp(how, "_exit")) _exit(4);
+  if (!strcmp(how, "quick_exit")) quick_exit(5);
+  if (!strcmp(how, "abort")) abort();
+  if (!strcmp(how, "segv")) raise(SIGSEGV);
+  if (!strcmp(how, "term")) kill(getpid(), SIGTERM);
+  if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
+  if (!strcmp(how, "exec")) execl("/bin/sh", "sh", "-c", "echo executed; exit 6", (char*)NULL);
+  if (!strcmp(how, "at-exit")) {
+    atexit(at_exit);
+    exit(7);
+  }
+  pthread_t thread;
+  if (!strcmp(how, "exit-beside-threads")) {
+    for (int t = 0; t < 4; ++t) pthread_create(&thread, NULL, compute_forever, NULL);
+    usleep(20000);
+    exit(8);
+  }
+  if (!strcmp(how, "main-thread-ends")) {
+    static int result;
+    pthread_create(&thread, NULL, computes_on, &result);
+    pthread_exit(NULL);
+  }
+  _exit(99);
+}
+
+int main(int argc, char** argv) {
+  a = filled(COUNT, 1);
+  b = filled(COUNT, 2);
+  c = filled(COUNT, 3);
+  const char* name = argc > 1 ? argv[1] : "";
+  if (!strcmp(name, "fork"))
+    fork_after();
+  else if (!strcmp(name, "fork-beside-threads"))
+    fork_beside_threads();
+  else if (!strcmp(name, "start-others"))
+    start_others();
+  else {
+    verdict("computed", computes(1) && computes(2));
+    end(name);
+  }
+  return scenario_status();
+}

@@ -1,0 +1,83 @@
+// What the scenario programs share: matrices, a product in plain loops to hold the BLAS against, and the verdicts they
+// print. Output is the same with and without Blastoff; the exit status is the number of wrong verdicts.
+#pragma once
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const double* alpha,
+            const double* a, const int* lda, const double* b, const int* ldb, const double* beta, double* c,
+            const int* ldc);
+
+static _Atomic int scenario_wrong = 0;
+
+/// Prints "<what>: right" or "<what>: WRONG".
+static inline void verdict(const char* what, int right) {
+  if (!right) ++scenario_wrong;
+  printf("%s: %s\n", what, right ? "right" : "WRONG");
+  fflush(stdout);
+}
+
+static inline int scenario_status(void) {
+  return scenario_wrong;
+}
+
+/// Numbers in [-1, 1) that depend on the seed alone.
+static inline void fill(double* values, size_t count, unsigned seed) {
+  unsigned long long state = seed * 2654435761ULL + 12345;
+  for (size_t i = 0; i < count; ++i) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    values[i] = (double)(state >> 11) / (double)(1ULL << 52) - 1.0;
+  }
+}
+
+static inline double* filled(size_t count, unsigned seed) {
+  double* values = malloc(count * sizeof(double));
+  if (!values) abort();
+  fill(values, count, seed);
+  return values;
+}
+
+/// c = a b + beta c, column-major, through the BLAS.
+static inline void multiply(int m, int n, int k, const double* a, int lda, const double* b, int ldb, double beta,
+                            double* c, int ldc) {
+  const double one = 1.0;
+  dgemm_("N", "N", &m, &n, &k, &one, a, &lda, b, &ldb, &beta, c, &ldc);
+}
+
+/// Whether `c` holds a b + beta before (both with leading dimension ldc; `before` is not read when beta is 0), computed
+/// here in plain loops.
+static inline int holds_product(int m, int n, int k, const double* a, int lda, const double* b, int ldb, double beta,
+                                const double* before, const double* c, int ldc) {
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < m; ++i) {
+      double sum = 0, size = 0;
+      for (int l = 0; l < k; ++l) {
+        const double term = a[i + (size_t)l * lda] * b[l + (size_t)j * ldb];
+        sum += term;
+        size += fabs(term);
+      }
+      if (beta != 0) {
+        sum += beta * before[i + (size_t)j * ldc];
+        size += fabs(beta * before[i + (size_t)j * ldc]);
+      }
+      if (!(fabs(c[i + (size_t)j * ldc] - sum) <= 1e-13 * (k + 1) * (size + 1e-300))) return 0;
+    }
+  }
+  return 1;
+}
+
+/// Multiplies through the BLAS and checks the result.
+static inline int multiplies(int m, int n, int k, const double* a, int lda, const double* b, int ldb, double beta,
+                             double* c, int ldc) {
+  const size_t count = (size_t)(n - 1) * ldc + m;
+  double* before = malloc(count * sizeof(double));
+  if (!before) abort();
+  memcpy(before, c, count * sizeof(double));
+  multiply(m, n, k, a, lda, b, ldb, beta, c, ldc);
+  const int right = holds_product(m, n, k, a, lda, b, ldb, beta, before, c, ldc);
+  free(before);
+  return right;
+}
