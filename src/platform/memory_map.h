@@ -20,17 +20,17 @@ enum class MemoryKind : std::uint8_t {
 
 const char* describe(MemoryKind kind);
 
-/// The kind of all of `span` (the most suspect where it covers several mappings), and the extent of the adjacent mappings of
-/// that same kind and protection around it. Asks the kernel; some microseconds to a millisecond.
+/// The kind of all of `span` (the most suspect where it covers several mappings), and the extent of the adjacent
+/// mappings of that same kind and protection around it. Asks the kernel; some microseconds to a millisecond.
 struct Mapping {
   MemoryKind kind = MemoryKind::other;
   Span extent;
 };
 Mapping find_mapping(Span span);
 
-/// A writer that page tracking cannot see, if this process has one now: memory pinned for a network card (VmPin with an RDMA
-/// library loaded), memory attached by other processes (XPMEM). The text names it. Costs well under a microsecond while no
-/// such library is loaded. `own_pinned_bytes`: how much of VmPin is ours.
+/// A writer that page tracking cannot see, if this process has one now: memory pinned for a network card (VmPin with an
+/// RDMA library loaded), memory attached by other processes (XPMEM). The text names it. Costs well under a microsecond
+/// while no such library is loaded. What a GPU driver pins is not counted in VmPin.
 std::optional<std::string> foreign_writer();
 
 }  // namespace blastoff::platform

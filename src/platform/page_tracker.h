@@ -23,8 +23,9 @@ struct MemoryEvent {
   Span span;
 };
 
-/// Thread-safe. All spans are whole pages. A page of a tracked span is *protected* or *written*: tracking begins with all
-/// pages written; protecting makes later writes (CPU and kernel, of this process) turn it to written again, page by page.
+/// Thread-safe. All spans are whole pages. A page of a tracked span is *protected* or *written*: tracking begins with
+/// all pages written; protecting makes later writes (CPU and kernel, of this process) turn it to written again, page by
+/// page.
 class PageTracker {
  public:
   virtual ~PageTracker() = default;
@@ -44,16 +45,16 @@ class PageTracker {
     not_tracked,  ///< part of the span is not tracked (unmapped or mapped anew since): nothing is known about it
   };
 
-  /// Appends to `written` the written pages of the span, as ascending runs; with `protect` also protects them, atomically
-  /// page by page (a concurrent write is either reported now or at the next scan, never lost). An unprotected scan and the
-  /// scans of different threads may run at once.
+  /// Appends to `written` the written pages of the span, as ascending runs; with `protect` also protects them,
+  /// atomically page by page (a concurrent write is either reported now or at the next scan, never lost). An
+  /// unprotected scan and the scans of different threads may run at once.
   virtual Scan scan(Span span, bool protect, std::vector<Span>& written) = 0;
 
   /// Makes pages written at once, cheaper than a fault for each: for memory that is about to be overwritten.
   virtual void unprotect(Span span) = 0;
 
-  /// Appends the events of all system calls that have returned by now, in order. False: events were lost, nothing that was
-  /// known about any page may be trusted. Takes no lock that the event reader could hold.
+  /// Appends the events of all system calls that have returned by now, in order. False: events were lost, nothing that
+  /// was known about any page may be trusted. Takes no lock that the event reader could hold.
   virtual bool drain(std::vector<MemoryEvent>& events) = 0;
 
   /// Blocks until events are waiting to be drained (true) or stop_waiting() was called (false).

@@ -1,0 +1,73 @@
+#include "platform/memory_map.h"
+
+#include <algorithm>
+
+#include "platform/mappings.h"
+
+namespace blastoff::platform {
+namespace {
+
+bool alike(const KernelMapping& a, const KernelMapping& b) {
+  return a.kind == b.kind && a.readable == b.readable && a.writable == b.writable && a.executable == b.executable;
+}
+
+std::uintptr_t extend_down(Mappings& mappings, const KernelMapping& first) {
+  std::uintptr_t begin = first.span.begin;
+  while (begin > 0) {
+    const auto below = mappings.covering(begin - 1);
+    if (!below || !alike(*below, first)) break;
+    begin = below->span.begin;
+  }
+  return begin;
+}
+
+std::uintptr_t extend_up(Mappings& mappings, const KernelMapping& last) {
+  std::uintptr_t end = last.span.end;
+  for (;;) {
+    const auto above = mappings.covering(end);
+    if (!above || !alike(*above, last)) break;
+    end = above->span.end;
+  }
+  return end;
+}
+
+}  // namespace
+
+const char* describe(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::anonymous: return "private anonymous memory";
+    case MemoryKind::stack: return "the main thread's stack";
+    case MemoryKind::shared: return "shared memory";
+    case MemoryKind::file: return "a mapped file";
+    case MemoryKind::huge_tlb: return "hugetlbfs memory";
+    case MemoryKind::other: return "memory of an unknown kind";
+  }
+  return "";
+}
+
+Mapping find_mapping(Span span) {
+  Mappings mappings;
+  const auto first = mappings.covering(span.begin);
+  if (!first || span.empty()) return {MemoryKind::other, span};
+
+  KernelMapping last = *first;
+  bool uniform = true;
+  MemoryKind worst = first->kind;
+  while (last.span.end < span.end) {
+    const auto next = mappings.covering(last.span.end);
+    if (!next) return {MemoryKind::other, span};
+    uniform = uniform && alike(*next, *first);
+    worst = std::max(worst, next->kind);
+    last = *next;
+  }
+  if (!uniform) return {worst, span};
+
+  const Span extent = {extend_down(mappings, *first), extend_up(mappings, last)};
+  // Something that split the stack's mapping leaves the name to its topmost piece. The guard gap keeps strangers away
+  // from it.
+  const auto above = mappings.covering(extent.end);
+  if (worst == MemoryKind::anonymous && above && above->kind == MemoryKind::stack) worst = MemoryKind::stack;
+  return {worst, extent};
+}
+
+}  // namespace blastoff::platform

@@ -1,0 +1,68 @@
+#include "platform/process.h"
+
+#include <errno.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <span>
+
+namespace blastoff::platform {
+namespace {
+
+int first_number(std::span<const char* const> variables) {
+  for (const char* variable : variables) {
+    const char* text = std::getenv(variable);
+    if (text == nullptr) continue;
+    int value = -1;
+    const char* end = text + std::strlen(text);
+    const auto [rest, error] = std::from_chars(text, end, value);
+    if (error == std::errc{} && rest == end && value >= 0) return value;
+  }
+  return -1;
+}
+
+}  // namespace
+
+int local_rank() {
+  static constexpr std::array variables = {"OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                           "PALS_LOCAL_RANKID",          "PMIX_LOCAL_RANK",           "SLURM_LOCALID"};
+  return first_number(variables);
+}
+
+int global_rank() {
+  static constexpr std::array variables = {"OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                           "PALS_RANKID",          "SLURM_PROCID"};
+  return first_number(variables);
+}
+
+std::string program_name() {
+  return program_invocation_short_name;
+}
+
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!text.empty() && text.back() == '\0') text.pop_back();
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return text;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string kernel_release() {
+  utsname names{};
+  return uname(&names) == 0 ? names.release : "";
+}
+
+}  // namespace blastoff::platform

@@ -1,0 +1,127 @@
+#include "platform/threads.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace blastoff::platform {
+namespace {
+
+/// The process's own CPU set; empty (count 0) until it was remembered.
+cpu_set_t remembered_set;
+int remembered_count = 0;
+
+/// Threads inherit the creator's signal mask: blocked while one starts, so that it never runs a handler of the program.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+void adopt_remembered_set() {
+  if (remembered_count > 0) pthread_setaffinity_np(pthread_self(), sizeof remembered_set, &remembered_set);
+}
+
+struct Start {
+  std::string name;
+  std::function<void()> body;
+};
+
+void* run_detached(void* argument) {
+  const std::unique_ptr<Start> start(static_cast<Start*>(argument));
+  adopt_remembered_set();
+  pthread_setname_np(pthread_self(), start->name.c_str());
+  start->body();
+  return nullptr;
+}
+
+void* run_borrowed(void* body) {
+  adopt_remembered_set();
+  (*static_cast<const std::function<void()>*>(body))();
+  return nullptr;
+}
+
+struct StackRange {
+  std::uintptr_t low = 0;
+  std::uintptr_t high = 0;
+};
+
+StackRange find_stack() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+  void* low = nullptr;
+  std::size_t size = 0;
+  std::size_t guard = 0;
+  pthread_attr_getstack(&attributes, &low, &size);
+  pthread_attr_getguardsize(&attributes, &guard);
+  pthread_attr_destroy(&attributes);
+  const auto begin = reinterpret_cast<std::uintptr_t>(low);
+  return {begin + guard, begin + size};
+}
+
+}  // namespace
+
+void remember_cpu_set() {
+  if (sched_getaffinity(0, sizeof remembered_set, &remembered_set) == 0) remembered_count = CPU_COUNT(&remembered_set);
+}
+
+int cpu_count() {
+  if (remembered_count > 0) return remembered_count;
+  cpu_set_t current;
+  return sched_getaffinity(0, sizeof current, &current) == 0 ? CPU_COUNT(&current) : 1;
+}
+
+bool start_thread(const char* name, std::function<void()> body) {
+  auto start = std::make_unique<Start>(Start{std::string(name).substr(0, 15), std::move(body)});
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  int error = 0;
+  {
+    const SignalsBlocked blocked;
+    error = pthread_create(&thread, &attributes, run_detached, start.get());
+  }
+  pthread_attr_destroy(&attributes);
+  if (error != 0) return false;
+  start.release();
+  return true;
+}
+
+std::size_t stack_left() {
+  thread_local const StackRange stack = find_stack();
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  // A coroutine or a signal stack lies elsewhere: its size is unknown.
+  return here > stack.low && here < stack.high ? here - stack.low : 0;
+}
+
+bool run_on_ample_stack(const std::function<void()>& body) {
+  constexpr std::size_t ample = std::size_t{8} << 20;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setstacksize(&attributes, ample);
+  pthread_t thread;
+  int error = 0;
+  {
+    const SignalsBlocked blocked;
+    error = pthread_create(&thread, &attributes, run_borrowed, const_cast<std::function<void()>*>(&body));
+  }
+  pthread_attr_destroy(&attributes);
+  return error == 0 && pthread_join(thread, nullptr) == 0;
+}
+
+}  // namespace blastoff::platform

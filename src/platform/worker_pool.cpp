@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "platform/threads.h"
+
+namespace blastoff::platform {
+namespace {
+
+/// One run(): its indices are handed out one by one. Lives on the caller's stack, which waits until nobody uses it.
+struct Batch {
+  const std::function<void(std::size_t)>* task;
+  std::size_t count;
+  std::size_t next = 0;
+  std::size_t finished = 0;
+};
+
+/// What the workers and the pool share; the workers keep it alive until the last one has left.
+struct Shared {
+  std::mutex mutex;
+  std::condition_variable work;      ///< something to do, or the end
+  std::condition_variable progress;  ///< a batch has finished, a worker has left
+  std::deque<Batch*> batches;        ///< those with indices left
+  std::deque<std::function<void()>> posted;
+  int running = 0;
+  bool ending = false;
+};
+
+/// Takes and runs one index of `batch`; the lock is held before and after. False: none is left.
+bool run_one(Shared& shared, std::unique_lock<std::mutex>& lock, Batch& batch) {
+  if (batch.next == batch.count) return false;
+  const std::size_t index = batch.next++;
+  if (batch.next == batch.count) std::erase(shared.batches, &batch);
+  lock.unlock();
+  (*batch.task)(index);
+  lock.lock();
+  if (++batch.finished == batch.count) shared.progress.notify_all();
+  return true;
+}
+
+void work(Shared& shared) {
+  std::unique_lock lock(shared.mutex);
+  for (;;) {
+    shared.work.wait(lock, [&] { return shared.ending || !shared.batches.empty() || !shared.posted.empty(); });
+    if (!shared.batches.empty()) {
+      run_one(shared, lock, *shared.batches.front());
+    } else if (!shared.posted.empty()) {
+      const auto task = std::move(shared.posted.front());
+      shared.posted.pop_front();
+      lock.unlock();
+      task();
+      lock.lock();
+    } else {
+      break;
+    }
+  }
+  --shared.running;
+  shared.progress.notify_all();
+}
+
+class Pool : public WorkerPool {
+ public:
+  explicit Pool(int workers) {
+    for (int i = 0; i < workers; ++i) {
+      {
+        const std::lock_guard lock(shared_->mutex);
+        ++shared_->running;
+      }
+      if (start_thread("blastoff-copy", [shared = shared_] { work(*shared); })) {
+        ++workers_;
+      } else {
+        const std::lock_guard lock(shared_->mutex);
+        --shared_->running;
+      }
+    }
+  }
+
+  /// Finishes what was posted.
+  ~Pool() override {
+    std::unique_lock lock(shared_->mutex);
+    shared_->ending = true;
+    shared_->work.notify_all();
+    shared_->progress.wait(lock, [&] { return shared_->running == 0; });
+  }
+
+  int workers() const override { return workers_; }
+
+  void run(std::size_t count, const std::function<void(std::size_t)>& task) override {
+    if (count <= 1 || workers_ == 0) {
+      for (std::size_t i = 0; i < count; ++i) task(i);
+      return;
+    }
+    Batch batch{&task, count};
+    std::unique_lock lock(shared_->mutex);
+    shared_->batches.push_back(&batch);
+    if (count > 2) {
+      shared_->work.notify_all();
+    } else {
+      shared_->work.notify_one();
+    }
+    while (run_one(*shared_, lock, batch)) {
+    }
+    shared_->progress.wait(lock, [&] { return batch.finished == batch.count; });
+  }
+
+  void post(std::function<void()> task) override {
+    if (workers_ == 0) {
+      task();
+      return;
+    }
+    const std::lock_guard lock(shared_->mutex);
+    shared_->posted.push_back(std::move(task));
+    shared_->work.notify_one();
+  }
+
+ private:
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  int workers_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<WorkerPool> create_worker_pool(int workers) {
+  return std::make_unique<Pool>(std::max(workers, 0));
+}
+
+}  // namespace blastoff::platform
