@@ -27,17 +27,17 @@ const char* refusal_text(Refusal refusal);
 /// One call, as it went.
 struct Record {
   blas::Routine routine{};
-  const char* symbol = "";            ///< the name that the program called
+  const char* symbol = "";  ///< the name that the program called
   Refusal refusal = Refusal::none;
-  const char* policy = "";            ///< the policy that ran it ("first-use", "copy"), "" on the CPU
-  double seconds = 0;                 ///< wall time of the whole call
-  double transfer_seconds = 0;        ///< of that, waiting for data only
+  const char* policy = "";      ///< the policy that ran it ("first-use", "copy"), "" on the CPU
+  double seconds = 0;           ///< wall time of the whole call
+  double transfer_seconds = 0;  ///< of that, waiting for data only
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
   std::uint64_t bytes_reused = 0;
   double flops = 0;
-  bool verified = false;              ///< compared with the CPU
-  double relative_error = 0;          ///< of the comparison, scaled as in runtime/verify.h
+  bool verified = false;      ///< compared with the CPU
+  double relative_error = 0;  ///< of the comparison, scaled as in runtime/verify.h
   std::uint64_t stale_pages = 0;
 };
 

@@ -32,7 +32,7 @@ struct Verification {
 };
 
 struct Totals {
-  std::vector<RoutineTotals> routines;              ///< indexed by blas::Routine
+  std::vector<RoutineTotals> routines;                  ///< indexed by blas::Routine
   std::array<std::uint64_t, refusal_count> refusals{};  ///< indexed by Refusal
   Verification verification;
 };
@@ -40,12 +40,12 @@ struct Totals {
 /// Adds a record. Logs it too where --log calls asks for it.
 void add(const Record& record, const blas::Call* call);
 
-/// The small-call path: a call that stays on the CPU for being below the threshold. begin_small() says whether this one is to
-/// be timed (calls too small to time each are sampled: one in 64 is timed and stands for 64); end_small() counts it.
-/// Together a few nanoseconds for an untimed call.
+/// The small-call path: a call that stays on the CPU for being below the threshold; `volume` is blas::volume().
+/// begin_small() decides whether this one is timed: of calls under 64^3, where two looks at the clock would show, one
+/// in 64 at random, which then stands for 64. end_small() counts it. Together a few nanoseconds for an untimed call.
 struct SmallCall {
-  bool timed = false;
-  std::uint64_t start = 0;  ///< nanoseconds
+  std::uint32_t weight = 0;  ///< calls that this one's time stands for; 0: it is not timed
+  std::uint64_t start = 0;   ///< nanoseconds
 };
 SmallCall begin_small(blas::Routine routine, double volume);
 void end_small(blas::Routine routine, const SmallCall& small, double flops);
@@ -56,7 +56,9 @@ Totals totals();
 /// Forgets everything counted so far: the child of a fork starts from nothing.
 void reset();
 
-/// Switches the line per call on or off (--log calls).
+/// Switches the line per call on or off (--log calls). While it is on, small calls are to be recorded by add() too: the
+/// small-call path logs nothing.
 void log_calls(bool on);
+bool logs_calls();
 
 }  // namespace blastoff::report

@@ -16,21 +16,22 @@ struct Context {
   std::string host;
   std::string kernel;
   int pid = 0;
-  int rank = -1;                   ///< -1: no MPI
-  double elapsed_seconds = 0;      ///< since the library was loaded
+  int rank = -1;               ///< -1: no MPI
+  double elapsed_seconds = 0;  ///< since the library was loaded
   bool device_used = false;
-  std::string device_kind;         ///< "cuda", "simulated", "none"
-  std::string device_name;         ///< "" if it was never opened
+  std::string device_kind;  ///< "cuda", "simulated", "none"
+  std::string device_name;  ///< "" if it was never opened
   std::string device_software;
-  std::string device_state;        ///< "not started", "working", or why it is unusable
+  std::string device_state;                ///< "not started", "working", or why it is unusable
   std::uint64_t device_memory = 0;         ///< bytes
   std::uint64_t device_memory_budget = 0;  ///< bytes
-  std::string policy_requested;    ///< "first-use"
-  std::string policy;              ///< in force
-  std::string policy_reason;       ///< why that differs from the one requested, or ""
-  std::string tracker;             ///< "uffd", "none"
-  std::vector<std::pair<std::string, std::uint64_t>> copied_operands;  ///< why calls under first-use were copied: reason, calls
-  std::vector<std::pair<std::string, std::string>> settings;           ///< every option: name, value in force
+  std::string policy_requested;            ///< "first-use"
+  std::string policy;                      ///< in force
+  std::string policy_reason;               ///< why that differs from the one requested, or ""
+  std::string tracker;                     ///< "uffd", "none"
+  std::vector<std::pair<std::string, std::uint64_t>>
+      copied_operands;                                        ///< why calls under first-use were copied: reason, calls
+  std::vector<std::pair<std::string, std::string>> settings;  ///< every option: name, value in force
 };
 
 /// The JSON text (schema: share/report.schema.json).
@@ -39,11 +40,18 @@ std::string to_json(const Totals& totals, const Context& context);
 /// The summary as lines of text.
 std::string to_text(const Totals& totals, const Context& context);
 
-/// Expands %p (process id), %r (rank, "0" without MPI), %h (host), %% in a report path. In an MPI job, or when the file was
-/// already written by another process of this run, a path without %p or %r gets ".<rank or pid>" before its extension.
+/// Expands %p (process id), %r (rank, "0" without MPI), %h (host), %% in a report path. In an MPI job, or when the file
+/// was already written by another process of this run (BLASTOFF_RUN, which the launcher sets, names it), a path without
+/// %p or %r gets ".<rank or pid>" before its extension.
 std::string expand_path(const std::string& pattern, const Context& context);
 
 /// Writes `text` to `path` through a temporary file beside it; one line on stderr and false where that fails.
 bool write_file(const std::string& path, const std::string& text);
+
+/// Expands the pattern and writes the file as one step, so that processes that end together do not take the same name.
+bool write_report(const std::string& pattern, const std::string& text, const Context& context);
+
+/// Times that an uploaded byte was used on the device, on average; 0 without uploads.
+double operand_reuse(std::uint64_t bytes_to_device, std::uint64_t bytes_reused);
 
 }  // namespace blastoff::report

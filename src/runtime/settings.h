@@ -1,4 +1,5 @@
-// Every setting, once: runtime/options.def drives parsing, range checks, `blastoff run --help`, the echo in reports and docs.
+// Every setting, once: runtime/options.def drives parsing, range checks, `blastoff run --help`, the echo in reports and
+// docs.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +18,19 @@ enum class TrackerName : std::uint8_t { automatic, uffd, none };
 
 /// A size of device memory: bytes, or a share of what is free when the device starts.
 struct MemorySize {
-  double percent = 0;       ///< of free memory; 0: `bytes` counts
+  double percent = 0;  ///< of free memory; 0: `bytes` counts
   std::uint64_t bytes = 0;
 };
 
 /// The settings in force. Names and defaults: runtime/options.def.
 struct Settings {
   PolicyName policy{};
-  std::string device;          ///< "cuda", "cuda:N", "simulated", "none"
+  std::string device;  ///< "cuda", "cuda:N", "simulated", "none"
   std::int64_t min_size = 0;
   MemorySize device_memory{};
   TrackerName tracker{};
   SummaryMode summary{};
-  std::string report;          ///< path pattern, "" for none
+  std::string report;  ///< path pattern, "" for none
   LogMode log{};
   VerifyMode verify{};
   std::int64_t copy_threads = 0;  ///< 0: chosen from the CPU set
@@ -38,16 +39,16 @@ struct Settings {
   std::string simulated_fault;
 };
 
-/// Reads the BLASTOFF_* environment. A bad value is reported in one line that says what is accepted; the default stays. An
-/// unknown BLASTOFF_ variable is reported too (with the nearest known name).
+/// Reads the BLASTOFF_* environment. A bad value is reported in one line that says what is accepted; the default stays.
+/// An unknown BLASTOFF_ variable is reported too (with the nearest known name).
 Settings read_settings();
 
 /// Every option: name as in the report ("min-size"), value as text.
 std::vector<std::pair<std::string, std::string>> describe(const Settings& settings);
 
-/// The option table as JSON, for the launcher and the documentation: a list of objects with name, environment, values (what
-/// is accepted, as text), kind ("choice", "integer", "memory", "text"), choices, minimum, maximum, default, help, and
-/// `audience` ("user" or "test").
+/// The option table as JSON, for the launcher and the documentation: a list of objects with name, environment, values
+/// (what is accepted, as text), kind ("choice", "integer", "memory", "text"), choices, minimum, maximum, default, help,
+/// and `audience` ("user" or "test").
 std::string options_json();
 
 }  // namespace blastoff::runtime

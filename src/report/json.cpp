@@ -1,0 +1,105 @@
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "report/report.h"
+#include "report/summary.h"
+
+namespace blastoff::report {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json process_json(const Context& context) {
+  const char* run = std::getenv("BLASTOFF_RUN");
+  return {{"run", run != nullptr ? run : ""},
+          {"program", context.program},
+          {"command_line", context.command_line},
+          {"host", context.host},
+          {"kernel", context.kernel},
+          {"pid", context.pid},
+          {"rank", context.rank < 0 ? Json(nullptr) : Json(context.rank)},
+          {"elapsed_seconds", context.elapsed_seconds}};
+}
+
+Json settings_json(const Context& context) {
+  Json settings = Json::object();
+  for (const auto& [name, value] : context.settings) settings[name] = value;
+  return settings;
+}
+
+Json device_json(const Context& context) {
+  return {{"used", context.device_used},
+          {"kind", context.device_kind},
+          {"name", context.device_name},
+          {"software", context.device_software},
+          {"state", context.device_state},
+          {"memory", context.device_memory},
+          {"memory_budget", context.device_memory_budget}};
+}
+
+Json policy_json(const Context& context) {
+  Json copied = Json::array();
+  for (const auto& [reason, calls] : context.copied_operands) copied.push_back({{"reason", reason}, {"calls", calls}});
+  return {{"requested", context.policy_requested},
+          {"in_force", context.policy},
+          {"reason", context.policy_reason},
+          {"tracker", context.tracker},
+          {"copied_operands", copied}};
+}
+
+/// The keys that totals and single routines share.
+Json sums_json(const RoutineTotals& sums) {
+  return {{"calls", sums.calls},
+          {"offloaded", sums.offloaded},
+          {"bytes_to_device", sums.bytes_to_device},
+          {"bytes_from_device", sums.bytes_from_device},
+          {"bytes_reused", sums.bytes_reused},
+          {"operand_reuse", operand_reuse(sums.bytes_to_device, sums.bytes_reused)},
+          {"device_seconds", sums.device_seconds},
+          {"cpu_seconds", sums.cpu_seconds},
+          {"transfer_seconds", sums.transfer_seconds},
+          {"flops", sums.flops},
+          {"offloaded_flops", sums.offloaded_flops}};
+}
+
+Json routines_json(const Totals& totals) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < totals.routines.size(); ++i) {
+    if (totals.routines[i].calls == 0) continue;
+    Json routine{{"name", blas::routines()[i].name}};
+    routine.update(sums_json(totals.routines[i]));
+    list.push_back(std::move(routine));
+  }
+  return list;
+}
+
+Json refusals_json(const Totals& totals) {
+  Json list = Json::array();
+  for (std::size_t i = 1; i < totals.refusals.size(); ++i) {
+    if (totals.refusals[i] == 0) continue;
+    list.push_back({{"reason", refusal_text(static_cast<Refusal>(i))}, {"calls", totals.refusals[i]}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string to_json(const Totals& totals, const Context& context) {
+  const Json report{{"blastoff", BLASTOFF_VERSION},
+                    {"process", process_json(context)},
+                    {"settings", settings_json(context)},
+                    {"device", device_json(context)},
+                    {"policy", policy_json(context)},
+                    {"totals", sums_json(sum_over_routines(totals))},
+                    {"routines", routines_json(totals)},
+                    {"refusals", refusals_json(totals)},
+                    {"verification",
+                     {{"checked", totals.verification.checked},
+                      {"worst_relative_error", totals.verification.worst_relative_error},
+                      {"stale_pages", totals.verification.stale_pages}}}};
+  // Command lines need not be UTF-8: what is not becomes U+FFFD instead of an exception.
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace blastoff::report

@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <vector>
+
+#include "report/quantity.h"
+#include "report/report.h"
+#include "report/summary.h"
+
+namespace blastoff::report {
+
+namespace {
+
+using Text = std::back_insert_iterator<std::string>;
+
+constexpr std::size_t table_width = 106;
+
+void write_row(Text out, const char* name, const RoutineTotals& sums) {
+  const bool timed = sums.device_seconds > 0 && sums.offloaded > 0;
+  const std::string rate = timed ? format_number(1e-9 * sums.offloaded_flops / sums.device_seconds) : "-";
+  fmt::format_to(out, "  {:<9}{:>10}{:>11}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>10}\n", name, sums.calls,
+                 sums.offloaded, format_seconds(sums.cpu_seconds), format_seconds(sums.device_seconds),
+                 format_seconds(sums.transfer_seconds), rate, format_bytes(sums.bytes_to_device),
+                 format_bytes(sums.bytes_from_device), format_bytes(sums.bytes_reused));
+}
+
+/// One row per routine that was called, those with the most time first, and their sum.
+void write_table(Text out, const Totals& totals) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < totals.routines.size(); ++i) {
+    if (totals.routines[i].calls > 0) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) {
+    return totals.routines[i].cpu_seconds + totals.routines[i].device_seconds;
+  });
+  fmt::format_to(out, "  {:<9}{:>10}{:>11}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>10}\n", "routine", "calls",
+                 "offloaded", "CPU s", "device s", "moving s", "GFLOP/s", "to device", "from device", "reused");
+  for (const std::size_t i : order) write_row(out, blas::routines()[i].name, totals.routines[i]);
+  if (order.size() == 1) return;
+  fmt::format_to(out, "  {:-<{}}\n", "", table_width - 2);
+  write_row(out, "total", sum_over_routines(totals));
+}
+
+void write_header(Text out, const Context& context) {
+  fmt::format_to(out, "blastoff {}: {}, process {}", BLASTOFF_VERSION, context.program, context.pid);
+  if (context.rank >= 0) fmt::format_to(out, ", rank {}", context.rank);
+  fmt::format_to(out, " on {}, {}\n", context.host, format_duration(context.elapsed_seconds));
+}
+
+void write_device(Text out, const Context& context) {
+  if (context.device_name.empty()) {
+    fmt::format_to(out, "  device    {}, {}\n", context.device_kind, context.device_state);
+    return;
+  }
+  fmt::format_to(out, "  device    {}", context.device_name);
+  if (!context.device_software.empty()) fmt::format_to(out, " ({})", context.device_software);
+  if (context.device_memory_budget > 0) {
+    fmt::format_to(out, ", {} of {} for matrices", format_bytes(context.device_memory_budget),
+                   format_bytes(context.device_memory));
+  }
+  if (context.device_state != "working") fmt::format_to(out, ", {}", context.device_state);
+  *out++ = '\n';
+}
+
+void write_policy(Text out, const Context& context) {
+  fmt::format_to(out, "  policy    {}", context.policy);
+  if (context.tracker != "none" && !context.tracker.empty())
+    fmt::format_to(out, ", writes tracked by {}", context.tracker);
+  if (!context.policy_reason.empty()) {
+    fmt::format_to(out, " instead of {}: {}", context.policy_requested, context.policy_reason);
+  }
+  *out++ = '\n';
+}
+
+void write_reuse(Text out, const RoutineTotals& sums) {
+  if (sums.bytes_to_device == 0) return;
+  fmt::format_to(out, "  every byte brought to the device was used {} times there\n",
+                 format_number(operand_reuse(sums.bytes_to_device, sums.bytes_reused)));
+}
+
+void write_reasons(Text out, const Totals& totals, const Context& context) {
+  const char* label = "stayed on the CPU";
+  for (std::size_t i = 1; i < totals.refusals.size(); ++i) {
+    if (totals.refusals[i] == 0) continue;
+    fmt::format_to(out, "  {:<18}{:>11}  {}\n", label, totals.refusals[i], refusal_text(static_cast<Refusal>(i)));
+    label = "";
+  }
+  label = "copied every time";
+  for (const auto& [reason, calls] : context.copied_operands) {
+    fmt::format_to(out, "  {:<18}{:>11}  {}\n", label, calls, reason);
+    label = "";
+  }
+}
+
+void write_verification(Text out, const Verification& verification) {
+  if (verification.checked == 0 && verification.stale_pages == 0) return;
+  fmt::format_to(out, "  verified  {} calls, worst relative error {:.1e}, {} stale pages\n", verification.checked,
+                 verification.worst_relative_error, verification.stale_pages);
+}
+
+}  // namespace
+
+std::string to_text(const Totals& totals, const Context& context) {
+  const RoutineTotals sums = sum_over_routines(totals);
+  std::string text;
+  const Text out(text);
+  write_header(out, context);
+  write_device(out, context);
+  write_policy(out, context);
+  if (sums.calls == 0) {
+    fmt::format_to(out, "  no level-3 BLAS call was seen\n");
+    return text;
+  }
+  text += '\n';
+  write_table(out, totals);
+  text += '\n';
+  write_reuse(out, sums);
+  write_reasons(out, totals, context);
+  write_verification(out, totals.verification);
+  return text;
+}
+
+}  // namespace blastoff::report

@@ -1,0 +1,93 @@
+#include "report/thread_counters.h"
+
+#include <pthread.h>
+
+#include <new>
+
+namespace blastoff::report {
+
+namespace {
+
+// Initial-exec: one load, no call into the dynamic linker, which could allocate.
+[[gnu::tls_model("initial-exec")]] constinit thread_local ThreadCounters* own_counters = nullptr;
+
+constinit std::atomic<ThreadCounters*> list_head{nullptr};
+
+/// Where threads count for which no memory was left. Shared, so that simultaneous counts may get lost.
+constinit ThreadCounters last_resort{};
+
+/// Hands the block of a thread that ends to the next new thread. A thread that calls BLAS later still, from another
+/// destructor of its thread-specific data, takes a block anew and this runs again.
+void give_back(void* block) {
+  own_counters = nullptr;
+  static_cast<ThreadCounters*>(block)->in_use.store(false, std::memory_order_release);
+}
+
+/// The key whose destructor runs give_back(); -1 where the system has no keys left: then blocks are not reused.
+std::int64_t thread_exit_key() {
+  static const std::int64_t key = [] {
+    pthread_key_t created{};
+    return pthread_key_create(&created, give_back) == 0 ? static_cast<std::int64_t>(created) : -1;
+  }();
+  return key;
+}
+
+ThreadCounters* take_unused() {
+  for (ThreadCounters* block = all_thread_counters(); block != nullptr; block = block->next) {
+    bool in_use = false;
+    if (block->in_use.compare_exchange_strong(in_use, true, std::memory_order_acquire)) return block;
+  }
+  return nullptr;
+}
+
+ThreadCounters* create() {
+  auto* block = new (std::nothrow) ThreadCounters;
+  if (block == nullptr) return nullptr;
+  block->sampler = Sampler(reinterpret_cast<std::uintptr_t>(block));
+  block->next = list_head.load(std::memory_order_relaxed);
+  while (!list_head.compare_exchange_weak(block->next, block, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return block;
+}
+
+[[gnu::noinline]] ThreadCounters& take_counters() {
+  ThreadCounters* block = take_unused();
+  if (block == nullptr) block = create();
+  if (block == nullptr) return last_resort;
+  own_counters = block;
+  const std::int64_t key = thread_exit_key();
+  if (key >= 0) pthread_setspecific(static_cast<pthread_key_t>(key), block);
+  return *block;
+}
+
+}  // namespace
+
+void ThreadCounters::clear() {
+  for (RoutineCounters& routine : routines) {
+    routine.calls.clear();
+    routine.offloaded.clear();
+    routine.cpu_seconds.clear();
+    routine.device_seconds.clear();
+    routine.transfer_seconds.clear();
+    routine.bytes_to_device.clear();
+    routine.bytes_from_device.clear();
+    routine.bytes_reused.clear();
+    routine.flops.clear();
+    routine.offloaded_flops.clear();
+  }
+  for (auto& refusal : refusals) refusal.clear();
+  checked.clear();
+  worst_relative_error.clear();
+  stale_pages.clear();
+}
+
+ThreadCounters& thread_counters() {
+  ThreadCounters* block = own_counters;
+  return block != nullptr ? *block : take_counters();
+}
+
+ThreadCounters* all_thread_counters() {
+  return list_head.load(std::memory_order_acquire);
+}
+
+}  // namespace blastoff::report

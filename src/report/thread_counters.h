@@ -1,0 +1,69 @@
+// The counters of one thread: written by that thread alone, read by whoever sums them up.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "report/record.h"
+#include "report/sampler.h"
+
+namespace blastoff::report {
+
+#define BLASTOFF_ONE(...) +1
+inline constexpr std::size_t routine_count = 0 BLASTOFF_ROUTINES(BLASTOFF_ONE);
+#undef BLASTOFF_ONE
+
+/// A sum with a single writer: plain loads and stores, no locked instruction.
+template <class T>
+class Counter {
+ public:
+  void add(T amount) { value_.store(get() + amount, std::memory_order_relaxed); }
+  void raise_to(T value) {
+    if (value > get()) value_.store(value, std::memory_order_relaxed);
+  }
+  void clear() { value_.store(T{}, std::memory_order_relaxed); }
+  T get() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<T> value_{};
+};
+
+/// RoutineTotals (report/recorder.h), as counters.
+struct RoutineCounters {
+  Counter<std::uint64_t> calls;
+  Counter<std::uint64_t> offloaded;
+  Counter<double> cpu_seconds;
+  Counter<double> device_seconds;
+  Counter<double> transfer_seconds;
+  Counter<std::uint64_t> bytes_to_device;
+  Counter<std::uint64_t> bytes_from_device;
+  Counter<std::uint64_t> bytes_reused;
+  Counter<double> flops;
+  Counter<double> offloaded_flops;
+};
+
+/// Never freed: a thread that ends leaves its counts here, and the next new thread goes on counting in the same block.
+/// So nothing is lost and nothing dangles, in whatever order a thread or the process is taken down.
+struct ThreadCounters {
+  std::array<RoutineCounters, routine_count> routines;
+  std::array<Counter<std::uint64_t>, refusal_count> refusals;
+  Counter<std::uint64_t> checked;
+  Counter<double> worst_relative_error;
+  Counter<std::uint64_t> stale_pages;
+
+  Sampler sampler{0};
+  std::atomic<bool> in_use{true};  ///< some live thread counts here
+  ThreadCounters* next = nullptr;  ///< constant once the block is in the list
+
+  void clear();
+};
+
+/// The calling thread's counters; cheap after the first time.
+ThreadCounters& thread_counters();
+
+/// Head of the list of all blocks, linked by `next`. Blocks are only ever added.
+ThreadCounters* all_thread_counters();
+
+}  // namespace blastoff::report
