@@ -1,7 +1,8 @@
-// First-use by mirrors: the first time the device uses a matrix its pages get a copy in device memory, which stays, and which
-// the kernel's write tracking keeps honest.
+// First-use by mirrors: the first time the device uses a matrix its pages get a copy in device memory, which stays, and
+// which the kernel's write tracking keeps honest.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "platform/page_tracker.h"
@@ -13,11 +14,13 @@ namespace blastoff::residency {
 
 struct FirstUseSettings {
   std::size_t device_memory = 0;  ///< budget for mirrors, bytes
+  std::size_t pin_limit = 0;      ///< most bytes of host memory to page-lock for results
   bool verify = false;            ///< compare every page reused with host memory
 };
 
-/// Operands that cannot be tracked or do not fit make begin() fail with unsupported or out_of_memory: take the copy policy.
-std::unique_ptr<Policy> create_first_use_policy(device::Device& device, Staging& staging, platform::PageTracker& tracker,
-                                                const FirstUseSettings& settings);
+/// Operands that cannot be tracked or do not fit make begin() fail with unsupported or out_of_memory: take the copy
+/// policy.
+std::unique_ptr<Policy> create_first_use_policy(device::Device& device, Staging& staging,
+                                                platform::PageTracker& tracker, const FirstUseSettings& settings);
 
 }  // namespace blastoff::residency

@@ -1,0 +1,260 @@
+#include "residency/first_use_policy.h"
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+
+#include "residency/mirror/coherence.h"
+#include "residency/mirror/commit_log.h"
+#include "residency/mirror/footprint.h"
+#include "residency/mirror/mirror_check.h"
+#include "residency/mirror/return_path.h"
+
+namespace blastoff::residency {
+
+namespace {
+
+using device::Result;
+using device::Status;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What a lease needs beside its lane; kept between calls.
+struct Tools {
+  std::unique_ptr<device::Event> uploaded;
+  std::unique_ptr<device::Event> computed;
+  std::unique_ptr<mirror::CommitLog> log;
+};
+
+class FirstUsePolicy final : public Policy {
+ public:
+  FirstUsePolicy(device::Device& device, Staging& staging, platform::PageTracker& tracker,
+                 const FirstUseSettings& settings)
+      : device_(device),
+        staging_(staging),
+        tracker_(tracker),
+        settings_(settings),
+        coherence_(device, tracker, settings.device_memory, settings.pin_limit) {
+    tidying_ = platform::start_thread("blastoff-tidy", [this] {
+      while (tracker_.wait_for_events()) coherence_.tidy();
+      tidying_ = false;
+      tidying_.notify_all();
+    });
+  }
+
+  ~FirstUsePolicy() override {
+    tracker_.stop_waiting();
+    tidying_.wait(true);
+  }
+
+  const char* name() const override { return "first-use"; }
+  Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) override;
+
+  device::Device& device() { return device_; }
+  Staging& staging() { return staging_; }
+  mirror::Coherence& coherence() { return coherence_; }
+  const FirstUseSettings& settings() const { return settings_; }
+
+  Result<std::unique_ptr<Tools>> take_tools();
+  void give_back(std::unique_ptr<Tools> tools) {
+    const std::lock_guard lock(mutex_);
+    idle_tools_.push_back(std::move(tools));
+  }
+
+ private:
+  device::Device& device_;
+  Staging& staging_;
+  platform::PageTracker& tracker_;
+  FirstUseSettings settings_;
+  mirror::Coherence coherence_;
+  std::atomic<bool> tidying_{false};
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Tools>> idle_tools_;
+};
+
+Result<std::unique_ptr<Tools>> FirstUsePolicy::take_tools() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_tools_.empty()) {
+      auto tools = std::move(idle_tools_.back());
+      idle_tools_.pop_back();
+      return tools;
+    }
+  }
+  auto tools = std::make_unique<Tools>();
+  auto uploaded = device_.create_event();
+  if (!uploaded) return tl::unexpected(uploaded.error());
+  auto computed = device_.create_event();
+  if (!computed) return tl::unexpected(computed.error());
+  tools->uploaded = std::move(*uploaded);
+  tools->computed = std::move(*computed);
+  return tools;
+}
+
+// Panels let the result go home while the rest is computed. Smaller panels compute less efficiently, solves most of
+// all.
+std::size_t panel_bytes(const blas::Call& call) {
+  constexpr std::size_t smallest = std::size_t{32} << 20;
+  const std::size_t result = call.result().payload_bytes();
+  const bool solve = call.kind() == blas::Kind::trsm || call.kind() == blas::Kind::trmm;
+  return std::max({solve ? 4 * smallest : smallest, result / 8, std::size_t{1}});
+}
+
+class FirstUseLease final : public Lease {
+ public:
+  FirstUseLease(FirstUsePolicy& policy, device::Lane& lane, mirror::Hold hold, std::unique_ptr<Tools> tools)
+      : policy_(policy),
+        lane_(lane),
+        hold_(std::move(hold)),
+        tools_(std::move(tools)),
+        panels_(blas::panels(hold_.call, panel_bytes(hold_.call))) {}
+
+  ~FirstUseLease() override {
+    if (!finished_) abandon();
+    policy_.give_back(std::move(tools_));
+  }
+
+  Status prepare();
+
+  const std::vector<blas::Call>& panels() const override { return panels_; }
+  Result<blas::Call> acquire(std::size_t index) override;
+  Status release(std::size_t index) override;
+  Status finish() override;
+  HostState host_state(std::size_t index) override;
+  const Traffic& traffic() const override { return traffic_; }
+
+ private:
+  Status upload();
+  Status choose_return();
+  Status uploads_arrived();
+  void abandon();
+
+  FirstUsePolicy& policy_;
+  device::Lane& lane_;
+  mirror::Hold hold_;
+  std::unique_ptr<Tools> tools_;
+  std::vector<blas::Call> panels_;
+  std::vector<blas::Call> device_panels_;
+  std::unique_ptr<mirror::ReturnPath> return_;
+  Traffic traffic_;
+  bool finished_ = false;
+};
+
+Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const blas::Call& call, device::Lane& lane) {
+  auto tools = take_tools();
+  if (!tools) return tl::unexpected(tools.error());
+  auto hold = coherence_.hold(call);
+  if (!hold) {
+    give_back(std::move(*tools));
+    return tl::unexpected(hold.error());
+  }
+  auto lease = std::make_unique<FirstUseLease>(*this, lane, std::move(*hold), std::move(*tools));
+  if (auto prepared = lease->prepare(); !prepared) return tl::unexpected(prepared.error());
+  return lease;
+}
+
+Status FirstUseLease::prepare() {
+  traffic_.bytes_reused = hold_.bytes_reused;
+  if (auto uploaded = upload(); !uploaded) return uploaded;
+  if (policy_.settings().verify) {
+    auto stale = mirror::repair_stale_pages(hold_.call, policy_.coherence(), policy_.staging(), *lane_.upload);
+    if (!stale) return tl::unexpected(stale.error());
+    traffic_.stale_pages = *stale;
+  }
+  if (auto recorded = lane_.upload->record(*tools_->uploaded); !recorded) return recorded;
+  if (auto ordered = lane_.compute->wait(*tools_->uploaded); !ordered) return ordered;
+  return choose_return();
+}
+
+Status FirstUseLease::upload() {
+  if (hold_.uploads.empty()) return {};
+  const double start = now();
+  std::vector<Transfer> transfers;
+  transfers.reserve(hold_.uploads.size());
+  for (const platform::Span run : hold_.uploads) {
+    void* host = reinterpret_cast<void*>(run.begin);
+    transfers.push_back({host, policy_.coherence().device_address(host), {run.bytes(), 1, run.bytes(), run.bytes()}});
+    traffic_.bytes_to_device += run.bytes();
+  }
+  auto uploaded = policy_.staging().upload(transfers, *lane_.upload);
+  traffic_.transfer_seconds += now() - start;
+  return uploaded;
+}
+
+Status FirstUseLease::choose_return() {
+  const bool may_tear = blas::reads(hold_.call.result().intent);
+  if (hold_.pin && may_tear && !tools_->log) {
+    auto log = mirror::CommitLog::create(policy_.device(), *lane_.download);
+    if (!log) return tl::unexpected(log.error());
+    tools_->log = std::move(*log);
+  }
+  if (hold_.pin && panels_.size() <= mirror::CommitLog::most_panels)
+    return_ = mirror::direct_return(lane_, *tools_->computed, may_tear ? tools_->log.get() : nullptr);
+  else
+    return_ = mirror::staged_return(lane_, *tools_->computed, policy_.staging());
+  return {};
+}
+
+Result<blas::Call> FirstUseLease::acquire(std::size_t index) {
+  blas::Call panel = panels_[index];
+  for (blas::Operand& operand : panel.operands())
+    if (!operand.empty())
+      operand.address = reinterpret_cast<void*>(policy_.coherence().device_address(operand.address));
+  device_panels_.push_back(panel);
+  return panel;
+}
+
+// The panel's arithmetic has been queued, so the host may wait here for uploads without holding the device up.
+Status FirstUseLease::uploads_arrived() {
+  if (!hold_.loading) return {};
+  auto arrived = tools_->uploaded->synchronize();
+  policy_.coherence().loaded(hold_, arrived.has_value());
+  return arrived;
+}
+
+Status FirstUseLease::release(std::size_t index) {
+  if (auto arrived = uploads_arrived(); !arrived) return arrived;
+  if (index == 0 && return_->kind() == mirror::Return::staged) policy_.coherence().before_staged_return(hold_);
+  return return_->send(index, panels_[index].result(), device_panels_[index].result());
+}
+
+Status FirstUseLease::finish() {
+  if (auto computed = lane_.compute->synchronize(); !computed) return computed;
+  const double start = now();
+  if (auto home = return_->wait(); !home) return home;
+  traffic_.transfer_seconds += now() - start;
+  for (const blas::Call& panel : panels_) {
+    const blas::Operand& result = panel.result();
+    const auto order = static_cast<std::uint64_t>(result.columns);
+    traffic_.bytes_from_device +=
+        result.part == blas::Part::full ? result.payload_bytes() : order * (order + 1) / 2 * result.element_size;
+  }
+  policy_.coherence().finish(hold_, return_->kind());
+  finished_ = true;
+  return {};
+}
+
+// Whatever is in flight must end before the pages are anyone else's; after that nothing on the device is believed.
+void FirstUseLease::abandon() {
+  for (device::Queue* queue : {lane_.upload.get(), lane_.compute.get(), lane_.download.get()})
+    (void)queue->synchronize();
+  if (return_) (void)return_->wait();
+  policy_.coherence().finish(hold_, mirror::Return::failed);
+  finished_ = true;
+}
+
+HostState FirstUseLease::host_state(std::size_t index) {
+  if (!finished_) abandon();
+  return return_ ? return_->state(index) : HostState::untouched;
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> create_first_use_policy(device::Device& device, Staging& staging,
+                                                platform::PageTracker& tracker, const FirstUseSettings& settings) {
+  return std::make_unique<FirstUsePolicy>(device, staging, tracker, settings);
+}
+
+}  // namespace blastoff::residency

@@ -1,0 +1,298 @@
+#include "residency/mirror/coherence.h"
+
+#include <algorithm>
+
+#include "platform/memory_map.h"
+#include "residency/mirror/footprint.h"
+
+namespace blastoff::residency::mirror {
+
+namespace {
+
+using device::Error;
+using device::ErrorKind;
+using platform::Span;
+
+// Operands larger than this are looked at before the lock is taken, since asking the kernel about them takes long.
+constexpr std::size_t large_look = std::size_t{8} << 20;
+
+// Re-protecting a result column by column is worth it for few columns; more are simply uploaded again when next read.
+constexpr int most_filled_runs = 64;
+
+Span pages_of(const blas::Operand& operand) {
+  return platform::outward_to_pages(bounds(operand));
+}
+
+bool few_filled_runs(const blas::Operand& operand) {
+  int runs = 0;
+  each_filled_run(operand, [&](Span) { ++runs; });
+  return runs <= most_filled_runs;
+}
+
+// A result whose box is mostly someone else's memory is not worth pinning as a whole.
+bool dense_enough_to_pin(const blas::Operand& operand) {
+  return operand.span_bytes() <= 4 * operand.payload_bytes();
+}
+
+}  // namespace
+
+Coherence::Coherence(device::Device& device, platform::PageTracker& tracker, std::size_t budget, std::size_t pin_limit)
+    : device_(device), watched_(tracker), shadow_(device, budget), pins_(device, pin_limit) {}
+
+device::Address Coherence::device_address(const void* host) {
+  const std::lock_guard lock(mutex_);
+  return shadow_.device_address(reinterpret_cast<std::uintptr_t>(host));
+}
+
+void Coherence::apply_events() {
+  thread_local std::vector<platform::MemoryEvent> events;
+  events.clear();
+  if (!watched_.drain(events)) {
+    shadow_.invalidate({0, ~std::uintptr_t{chunk_bytes - 1}});
+    pins_.forget({0, UINTPTR_MAX});
+    rewrites_.forget({0, UINTPTR_MAX});
+    return;
+  }
+  for (const platform::MemoryEvent& event : events) {
+    shadow_.invalidate(event.span);
+    pins_.forget(event.span);
+    rewrites_.forget(event.span);
+  }
+}
+
+void Coherence::tidy() {
+  const std::lock_guard lock(mutex_);
+  apply_events();
+}
+
+device::Status Coherence::check_memory(const blas::Call& call) {
+  for (const blas::Operand& operand : call.operands()) {
+    if (operand.empty()) continue;
+    if (auto watched = watched_.watch(pages_of(operand)); !watched)
+      return tl::unexpected(Error{ErrorKind::unsupported, watched.error()});
+    const Span first = {bounds(operand).begin, bounds(operand).begin + 1};
+    if (!pins_.covers(first) && device_.registered_by_program(operand.address))
+      return tl::unexpected(Error{ErrorKind::unsupported, "memory that the program itself shares with the device"});
+  }
+  return {};
+}
+
+// Finds out which large operands nobody wrote, without the lock. What another thread's scan takes away from under ours
+// it applies before it lets go of the lock that we take next, so nothing is lost between. False: watched memory was
+// replaced.
+bool Coherence::look_unlocked(const Hold& hold, std::unique_lock<std::mutex>& lock, std::array<bool, 3>& clean) {
+  const auto operands = hold.call.operands();
+  clean.fill(false);
+  if (std::none_of(operands.begin(), operands.end(), [](const auto& o) { return o.span_bytes() > large_look; }))
+    return true;
+  lock.unlock();
+  bool intact = true;
+  std::vector<Span> written;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!hold.tracked[i] || operands[i].span_bytes() <= large_look) continue;
+    written.clear();
+    intact &= watched_.scan(pages_of(operands[i]), false, written);
+    clean[i] = intact && written.empty();
+  }
+  lock.lock();
+  apply_events();
+  return intact;
+}
+
+// Protects the operands' pages; those written since the last time are not current any more. False: memory was replaced.
+bool Coherence::protect(Hold& hold, const std::array<bool, 3>& clean) {
+  thread_local std::vector<Span> written;
+  const auto operands = hold.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!hold.tracked[i] || clean[i] || operands[i].empty()) continue;
+    const Span pages = pages_of(operands[i]);
+    written.clear();
+    if (!watched_.scan(pages, true, written)) {
+      watched_.forget(pages);
+      shadow_.invalidate(pages);
+      return false;
+    }
+    std::size_t lost = 0;
+    for (const Span run : written) {
+      shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+        lost += chunk.current.count(first, last);
+        chunk.current.clear(first, last);
+      });
+    }
+    if (lost > 0 && rewrites_.rewritten(operands[i], lost, pages.bytes() / platform::page_size())) {
+      hold.tracked[i] = false;
+      watched_.unprotect(pages);
+      shadow_.invalidate(pages);
+    }
+  }
+  return true;
+}
+
+void Coherence::survey_run(Survey& survey, Span run, bool read, bool tracked) {
+  std::size_t seen = 0;
+  shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+    seen += last - first;
+    if (!chunk.backing) {
+      survey.needs_memory = true;
+      return;
+    }
+    if (survey.backings.empty() || survey.backings.back() != chunk.backing) survey.backings.push_back(chunk.backing);
+    if (chunk.loading.any(first, last)) survey.conflict = true;
+    if (!read || !chunk.writers || (tracked && chunk.current.all(first, last))) return;
+    for (std::size_t page = first; page < last; ++page)
+      if (chunk.writers[page] > 0 && !(tracked && chunk.current.test(page))) survey.conflict = true;
+  });
+  if (seen * platform::page_size() < run.bytes()) survey.needs_memory = true;
+}
+
+Coherence::Survey Coherence::survey(const Hold& hold) {
+  Survey result;
+  const auto operands = hold.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const bool read = blas::reads(operands[i].intent);
+    each_covered_run(operands[i], [&](Span run) { survey_run(result, run, read, hold.tracked[i]); });
+  }
+  return result;
+}
+
+// From here on the pages count as current for everyone, once they have arrived. What is copied at every use does not.
+void Coherence::claim_uploads(Hold& hold) {
+  const std::size_t page = platform::page_size();
+  const auto operands = hold.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!blas::reads(operands[i].intent)) continue;
+    std::uint64_t bytes = 0;
+    const bool tracked = hold.tracked[i];
+    each_covered_run(operands[i], [&](Span run) {
+      std::uintptr_t at = run.begin;
+      shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+        if (tracked && chunk.current.all(first, last)) {
+          at += (last - first) * page;
+          return;
+        }
+        for (std::size_t number = first; number < last; ++number, at += page) {
+          if (chunk.loading.test(number) || (tracked && chunk.current.test(number))) continue;
+          chunk.loading.set(number, number + 1);
+          if (tracked) chunk.current.set(number, number + 1);
+          bytes += page;
+          if (!hold.uploads.empty() && hold.uploads.back().end == at)
+            hold.uploads.back().end += page;
+          else
+            hold.uploads.push_back({at, at + page});
+        }
+      });
+    });
+    hold.bytes_reused += operands[i].payload_bytes() > bytes ? operands[i].payload_bytes() - bytes : 0;
+  }
+  hold.loading = !hold.uploads.empty();
+}
+
+void Coherence::count_writer(const blas::Operand& result, int change) {
+  each_covered_run(result, [&](Span run) {
+    shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+      std::uint16_t* writers = shadow_.writers(chunk);
+      for (std::size_t page = first; page < last; ++page)
+        writers[page] = static_cast<std::uint16_t>(writers[page] + change);
+    });
+  });
+}
+
+device::Result<Hold> Coherence::hold(const blas::Call& call) {
+  if (const auto writer = platform::foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
+  Hold hold;
+  hold.call = call;
+  const auto operands = call.operands();
+  std::unique_lock lock(mutex_);
+  apply_events();
+  for (std::size_t i = 0; i < operands.size(); ++i) hold.tracked[i] = rewrites_.worth_tracking(operands[i]);
+
+  constexpr int most_replacements = 8;
+  for (int replaced = 0;;) {
+    if (auto usable = check_memory(call); !usable) return tl::unexpected(usable.error());
+    std::array<bool, 3> clean{};
+    if (!look_unlocked(hold, lock, clean) || !protect(hold, clean)) {
+      if (++replaced == most_replacements)
+        return tl::unexpected(Error{ErrorKind::unsupported, "memory that is replaced during the call"});
+      continue;
+    }
+    Survey found = survey(hold);
+    if (found.conflict) {
+      changed_.wait(lock);
+      apply_events();
+      continue;
+    }
+    if (found.needs_memory) {
+      std::vector<Span> runs;
+      for (const blas::Operand& operand : operands) each_covered_run(operand, [&](Span run) { runs.push_back(run); });
+      auto backed = shadow_.back(runs);
+      if (!backed) return tl::unexpected(backed.error());
+      hold.backings = std::move(*backed);
+    } else {
+      hold.backings = std::move(found.backings);
+      for (Backing* backing : hold.backings) ++backing->holds;
+    }
+    claim_uploads(hold);
+    count_writer(call.result(), +1);
+    if (dense_enough_to_pin(call.result())) hold.pin = pins_.hold(bounds(call.result()));
+    return hold;
+  }
+}
+
+void Coherence::loaded(Hold& hold, bool arrived) {
+  if (!hold.loading) return;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Span run : hold.uploads) {
+      shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+        chunk.loading.clear(first, last);
+        if (!arrived) chunk.current.clear(first, last);
+      });
+    }
+    hold.loading = false;
+  }
+  changed_.notify_all();
+}
+
+void Coherence::before_staged_return(const Hold& hold) {
+  const blas::Operand& result = hold.call.result();
+  if (few_filled_runs(result)) each_filled_run(result, [&](Span run) { watched_.unprotect(run); });
+}
+
+// Pages that the result fills hold the same on both sides now. Of the others the neighbours' bytes decide: they stay
+// what they were, and a page that the CPU wrote while bringing the result home is found written at the next look.
+void Coherence::settle_result(const Hold& hold, Return how) {
+  const blas::Operand& result = hold.call.result();
+  const bool tracked = hold.tracked[static_cast<std::size_t>(hold.call.operand_count) - 1];
+  const auto invalidate = [&](Span run) { shadow_.invalidate(run); };
+  if (how == Return::failed || !tracked) {
+    each_covered_run(result, invalidate);
+    return;
+  }
+  if (how == Return::staged && !few_filled_runs(result)) {
+    each_filled_run(result, invalidate);
+    return;
+  }
+  thread_local std::vector<Span> written;
+  each_filled_run(result, [&](Span run) {
+    written.clear();
+    if (how == Return::staged && !watched_.scan(run, true, written)) return invalidate(run);
+    shadow_.each_chunk(run, [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.current.set(first, last); });
+  });
+}
+
+void Coherence::finish(Hold& hold, Return how) {
+  loaded(hold, how != Return::failed);
+  {
+    const std::lock_guard lock(mutex_);
+    settle_result(hold, how);
+    count_writer(hold.call.result(), -1);
+    if (hold.pin) pins_.unhold(hold.pin);
+    shadow_.unhold(hold.backings);
+    for (const blas::Operand& operand : hold.call.operands()) rewrites_.used(operand);
+    hold.pin = nullptr;
+    hold.backings.clear();
+  }
+  changed_.notify_all();
+}
+
+}  // namespace blastoff::residency::mirror

@@ -1,0 +1,95 @@
+// The rules that keep mirrors and host memory equal: who may use which page when, what must be uploaded first, and what
+// is current afterwards. No data moves here.
+//
+// A page may be computed with when its mirror is current and no upload of it is under way. It may be uploaded when no
+// call in flight writes a part of it on the device: the upload would undo what that call has computed but not yet
+// brought home. A call takes hold of all its pages at once or waits holding nothing, so calls cannot wait for each
+// other in a circle.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "blas/call.h"
+#include "device/device.h"
+#include "platform/page_tracker.h"
+#include "residency/mirror/pins.h"
+#include "residency/mirror/rewrites.h"
+#include "residency/mirror/shadow_memory.h"
+#include "residency/watch/watched_memory.h"
+
+namespace blastoff::residency::mirror {
+
+/// One call's hold on the pages of its operands.
+struct Hold {
+  blas::Call call;
+  std::array<bool, 3> tracked{};        ///< per operand; false: uploaded at every use, since the CPU keeps rewriting it
+  std::vector<Backing*> backings;       ///< device memory that cannot be evicted meanwhile
+  std::vector<platform::Span> uploads;  ///< page runs that this call has to upload
+  std::uint64_t bytes_reused =
+      0;                     ///< of the operands that are read: current on the device without an upload by this call
+  Pins::Pin* pin = nullptr;  ///< around the result: it can be written straight to host memory
+  bool loading = false;      ///< uploads are under way
+};
+
+/// How the result came home.
+enum class Return : std::uint8_t {
+  direct,  ///< by the device, into pinned pages: the tracking did not notice
+  staged,  ///< by the CPU: the pages count as written
+  failed,  ///< not, or not completely
+};
+
+/// Thread-safe.
+class Coherence {
+ public:
+  Coherence(device::Device& device, platform::PageTracker& tracker, std::size_t budget, std::size_t pin_limit);
+
+  /// Waits for conflicting calls, protects what is to be tracked, and takes hold. unsupported: memory that cannot be
+  /// mirrored (the message says why); out_of_memory: does not fit the budget.
+  device::Result<Hold> hold(const blas::Call& call);
+
+  /// The uploads of the hold have arrived (or, with `arrived` false, will never).
+  void loaded(Hold& hold, bool arrived);
+
+  /// Host pages of the result are about to be written by the CPU (Return::staged).
+  void before_staged_return(const Hold& hold);
+
+  /// The call is over; others may go on.
+  void finish(Hold& hold, Return how);
+
+  device::Address device_address(const void* host);
+
+  /// Applies what happened to watched memory meanwhile: for a program that frees matrices and calls BLAS no more.
+  void tidy();
+
+ private:
+  /// What a look at the pages of a call finds.
+  struct Survey {
+    bool conflict = false;
+    bool needs_memory = false;
+    std::vector<Backing*> backings;
+  };
+
+  void apply_events();
+  device::Status check_memory(const blas::Call& call);
+  bool look_unlocked(const Hold& hold, std::unique_lock<std::mutex>& lock, std::array<bool, 3>& clean);
+  bool protect(Hold& hold, const std::array<bool, 3>& clean);
+  Survey survey(const Hold& hold);
+  void survey_run(Survey& survey, platform::Span run, bool read, bool tracked);
+  void claim_uploads(Hold& hold);
+  void count_writer(const blas::Operand& result, int change);
+  void settle_result(const Hold& hold, Return how);
+
+  device::Device& device_;
+  std::mutex mutex_;
+  std::condition_variable changed_;  // a hold ended or an upload arrived
+  watch::WatchedMemory watched_;
+  ShadowMemory shadow_;
+  Pins pins_;
+  Rewrites rewrites_;
+};
+
+}  // namespace blastoff::residency::mirror

@@ -1,0 +1,53 @@
+// A set of host addresses as disjoint spans.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+
+#include "platform/span.h"
+
+namespace blastoff::residency::mirror {
+
+class IntervalSet {
+ public:
+  void add(platform::Span span) {
+    if (span.empty()) return;
+    auto next = spans_.upper_bound(span.begin);
+    if (next != spans_.begin() && std::prev(next)->second >= span.begin) --next;
+    while (next != spans_.end() && next->first <= span.end) {
+      span = {std::min(span.begin, next->first), std::max(span.end, next->second)};
+      next = spans_.erase(next);
+    }
+    spans_.emplace(span.begin, span.end);
+  }
+
+  void remove(platform::Span span) {
+    if (span.empty()) return;
+    auto next = spans_.upper_bound(span.begin);
+    if (next != spans_.begin()) --next;
+    while (next != spans_.end() && next->first < span.end) {
+      const platform::Span old{next->first, next->second};
+      if (!old.overlaps(span)) {
+        ++next;
+        continue;
+      }
+      next = spans_.erase(next);
+      if (old.begin < span.begin) spans_.emplace(old.begin, span.begin);
+      if (span.end < old.end) next = std::next(spans_.emplace(span.end, old.end).first);
+    }
+  }
+
+  bool contains(platform::Span span) const {
+    auto next = spans_.upper_bound(span.begin);
+    return next != spans_.begin() && std::prev(next)->second >= span.end;
+  }
+
+  void clear() { spans_.clear(); }
+
+ private:
+  std::map<std::uintptr_t, std::uintptr_t> spans_;  // begin -> end
+};
+
+}  // namespace blastoff::residency::mirror

@@ -1,0 +1,80 @@
+#include "residency/mirror/pins.h"
+
+#include <algorithm>
+
+namespace blastoff::residency::mirror {
+
+using platform::Span;
+
+Pins::Pin* Pins::hold(Span span) {
+  if (!device_.properties().can_pin) return nullptr;
+  const Span pages = platform::outward_to_pages(span);
+  for (Pin& pin : pins_) {
+    if (pin.gone || !pin.span.contains(pages)) continue;
+    ++pin.holds;
+    return &pin;
+  }
+  constexpr std::size_t most_remembered = 4096;
+  if (requested_.size() > most_remembered) requested_.clear();
+  std::size_t& before = requested_[pages.begin];
+  if (before < pages.bytes()) {
+    before = pages.bytes();
+    return nullptr;
+  }
+  return create(pages);
+}
+
+// Registrations must not overlap: what the new one touches is ended first and covered by it.
+Pins::Pin* Pins::create(Span span) {
+  for (auto pin = pins_.begin(); pin != pins_.end();) {
+    const auto next = std::next(pin);
+    if (pin->span.overlaps(span)) {
+      if (pin->holds > 0) return nullptr;
+      if (!pin->gone) span = {std::min(span.begin, pin->span.begin), std::max(span.end, pin->span.end)};
+      end(pin);
+    }
+    pin = next;
+  }
+  for (auto pin = pins_.begin(); pin != pins_.end() && pinned_ + span.bytes() > limit_;) {
+    const auto next = std::next(pin);
+    if (pin->holds == 0) end(pin);
+    pin = next;
+  }
+  if (pinned_ + span.bytes() > limit_) return nullptr;
+  if (!device_.pin(reinterpret_cast<void*>(span.begin), span.bytes())) return nullptr;
+  pinned_ += span.bytes();
+  Pin& pin = pins_.emplace_front();
+  pin.span = span;
+  pin.holds = 1;
+  return &pin;
+}
+
+void Pins::unhold(Pin* pin) {
+  if (--pin->holds > 0 || !pin->gone) return;
+  end(std::find_if(pins_.begin(), pins_.end(), [&](const Pin& p) { return &p == pin; }));
+}
+
+void Pins::end(std::list<Pin>::iterator pin) {
+  device_.unpin(reinterpret_cast<void*>(pin->span.begin), pin->span.bytes());
+  pinned_ -= pin->span.bytes();
+  pins_.erase(pin);
+}
+
+void Pins::forget(Span span) {
+  for (auto request = requested_.begin(); request != requested_.end();)
+    request = span.contains({request->first, request->first + 1}) ? requested_.erase(request) : std::next(request);
+  for (auto pin = pins_.begin(); pin != pins_.end();) {
+    const auto next = std::next(pin);
+    if (pin->span.overlaps(span)) {
+      pin->gone = true;
+      if (pin->holds == 0) end(pin);
+    }
+    pin = next;
+  }
+}
+
+bool Pins::covers(Span span) const {
+  return std::any_of(pins_.begin(), pins_.end(), [&](const Pin& pin) { return !pin.gone && pin.span.contains(span); });
+}
+
+}  // namespace blastoff::residency::mirror

@@ -1,0 +1,49 @@
+// Application memory that is page-locked for the device, so that results go straight into it: at link speed and without
+// a trace in the kernel's write tracking.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <unordered_map>
+
+#include "device/device.h"
+#include "platform/span.h"
+
+namespace blastoff::residency::mirror {
+
+/// Not thread-safe: one lock of the owner's guards it.
+class Pins {
+ public:
+  struct Pin {
+    platform::Span span;
+    int holds = 0;      ///< calls in flight that copy into it
+    bool gone = false;  ///< the memory was unmapped or dropped: ends with the last hold
+  };
+
+  /// `limit`: most bytes of host memory to page-lock.
+  Pins(device::Device& device, std::size_t limit) : device_(device), limit_(limit) {}
+
+  /// A pin around all of `span`, held until unhold(); nullptr where the memory should be (not yet proved worth it) or
+  /// must be (limit, refused by the driver) written through staging. Pinning costs about as much as two copies, so it
+  /// begins with the second request for the same memory.
+  Pin* hold(platform::Span span);
+  void unhold(Pin* pin);
+
+  /// Whether a pin of ours lies around all of `span`.
+  bool covers(platform::Span span) const;
+
+  /// The memory of the span went away or was dropped; pins that touch it end.
+  void forget(platform::Span span);
+
+ private:
+  Pin* create(platform::Span span);
+  void end(std::list<Pin>::iterator pin);
+
+  device::Device& device_;
+  std::size_t limit_;
+  std::size_t pinned_ = 0;
+  std::list<Pin> pins_;
+  std::unordered_map<std::uintptr_t, std::size_t> requested_;  // begin -> bytes written through staging so far
+};
+
+}  // namespace blastoff::residency::mirror

@@ -1,0 +1,69 @@
+#include "residency/mirror/rewrites.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "residency/mirror/footprint.h"
+
+namespace blastoff::residency::mirror {
+
+namespace {
+
+constexpr std::size_t most_remembered = 4096;
+
+// FNV-1a over 64 real numbers spread over the operand. Other threads may not write the operand while it is being used,
+// so reading its elements is no race.
+std::uint64_t fingerprint(const blas::Operand& operand) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  const std::int64_t samples = 64;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const std::int64_t column = operand.columns * i / samples;
+    const platform::Span span = column_span(operand, column);
+    if (span.bytes() < operand.element_size) continue;
+    const std::size_t elements = span.bytes() / operand.element_size;
+    const std::size_t row = static_cast<std::size_t>(i) * 0x9E3779B1U % elements;
+    std::uint64_t value = 0;
+    std::memcpy(&value, reinterpret_cast<const char*>(span.begin) + row * operand.element_size,
+                std::min(sizeof value, operand.element_size));
+    hash = (hash ^ value) * 1099511628211ULL;
+  }
+  return hash;
+}
+
+}  // namespace
+
+bool Rewrites::worth_tracking(const blas::Operand& operand) {
+  const auto found = matrices_.find(bounds(operand).begin);
+  if (found == matrices_.end() || !found->second.copied) return true;
+  Matrix& matrix = found->second;
+  matrix.unchanged_uses = fingerprint(operand) == matrix.fingerprint ? matrix.unchanged_uses + 1 : 0;
+  if (matrix.unchanged_uses < matrix.patience) return false;
+  matrix.copied = false;
+  matrix.unchanged_uses = 0;
+  return true;
+}
+
+void Rewrites::used(const blas::Operand& operand) {
+  const auto found = matrices_.find(bounds(operand).begin);
+  if (found != matrices_.end() && found->second.copied) found->second.fingerprint = fingerprint(operand);
+}
+
+bool Rewrites::rewritten(const blas::Operand& operand, std::size_t written, std::size_t pages) {
+  // A few pages cost less to fault than to think about, and a small part written anew is what tracking is for.
+  constexpr std::size_t few_pages = 16;
+  if (written < few_pages || written * 2 < pages) return false;
+  if (matrices_.size() > most_remembered) matrices_.clear();
+  Matrix& matrix = matrices_[bounds(operand).begin];
+  matrix.copied = true;
+  matrix.unchanged_uses = 0;
+  matrix.fingerprint = 0;
+  matrix.patience = std::min(matrix.patience * 2, 1 << 20);
+  return true;
+}
+
+void Rewrites::forget(platform::Span span) {
+  for (auto matrix = matrices_.begin(); matrix != matrices_.end();)
+    matrix = span.contains({matrix->first, matrix->first + 1}) ? matrices_.erase(matrix) : std::next(matrix);
+}
+
+}  // namespace blastoff::residency::mirror

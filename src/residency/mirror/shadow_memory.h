@@ -1,0 +1,109 @@
+// The device's shadow of host memory: every mirrored host page has one device address for good, so that all matrices,
+// and all parts of one matrix, meet in the same mirror. Device memory comes and goes behind those addresses, within a
+// budget.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "device/device.h"
+#include "platform/span.h"
+#include "residency/mirror/page_bitmap.h"
+
+namespace blastoff::residency::mirror {
+
+/// Device memory behind a run of chunks: the unit of eviction.
+struct Backing {
+  platform::Span host;
+  device::Address device = 0;
+  int holds = 0;                       ///< calls in flight that use it
+  std::list<Backing>::iterator place;  ///< of itself, in order of last use
+};
+
+/// What is known about the pages of one chunk (2 MiB of host addresses, aligned). All zero: nothing.
+struct Chunk {
+  Backing* backing;
+  PageBitmap current;      ///< the device's copy equals host memory as it was when the page was last protected
+  PageBitmap loading;      ///< an upload is on its way
+  std::uint16_t* writers;  ///< per page, calls in flight that write a part of it on the device; nullptr: none ever did
+};
+
+/// Not thread-safe: one lock of the owner's guards it.
+class ShadowMemory {
+ public:
+  /// `budget`: bytes of device memory.
+  ShadowMemory(device::Device& device, std::size_t budget) : device_(device), budget_(budget) {}
+  ShadowMemory(const ShadowMemory&) = delete;
+  ShadowMemory& operator=(const ShadowMemory&) = delete;
+  ~ShadowMemory();
+
+  /// The device address of a host address in a window that back() has seen.
+  device::Address device_address(std::uintptr_t host) const;
+
+  /// Puts device memory behind all chunks that `runs` touch, evicting what was used least recently, and holds the
+  /// backings until unhold(). Nothing is held on failure (out_of_memory: does not fit beside what is held by others;
+  /// unsupported: the addresses cannot be mirrored).
+  device::Result<std::vector<Backing*>> back(const std::vector<platform::Span>& runs);
+  void unhold(const std::vector<Backing*>& backings);
+
+  /// The chunk of a host address; nullptr outside all windows.
+  Chunk* find(std::uintptr_t host) const;
+
+  /// Calls visit(Chunk&, first_page, last_page) for the chunks of a span of whole pages, as far as windows reach,
+  /// ascending within a window.
+  template <class Visit>
+  void each_chunk(platform::Span span, Visit&& visit) const {
+    const std::size_t page = platform::page_size();
+    for (const auto& window : windows_) {
+      std::uintptr_t at = std::max(span.begin, window->host.begin);
+      const std::uintptr_t end = std::min(span.end, window->host.end);
+      while (at < end) {
+        const std::uintptr_t chunk_begin = at & ~std::uintptr_t{chunk_bytes - 1};
+        const std::uintptr_t stop = std::min<std::uintptr_t>(end, chunk_begin + chunk_bytes);
+        visit(window->chunk_of(at), (at - chunk_begin) / page, (stop - chunk_begin) / page);
+        at = stop;
+      }
+    }
+  }
+
+  /// The pages are not current any more.
+  void invalidate(platform::Span span) const {
+    each_chunk(span, [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.current.clear(first, last); });
+  }
+
+  /// The chunk's counts of writers, made if it has none yet.
+  std::uint16_t* writers(Chunk& chunk);
+
+ private:
+  struct FreeChunks {
+    void operator()(Chunk* chunks) const { std::free(chunks); }
+  };
+
+  /// A run of host addresses with a fixed distance to a reservation of device addresses.
+  struct Window {
+    platform::Span host;
+    device::Address device = 0;
+    std::unique_ptr<Chunk, FreeChunks> chunks;  // zeroed by the kernel page by page as they are touched
+
+    Chunk& chunk_of(std::uintptr_t address) const { return chunks.get()[(address - host.begin) / chunk_bytes]; }
+  };
+
+  Window* window_of(std::uintptr_t host) const;
+  device::Result<Window*> window_for(platform::Span span);
+  device::Status back_run(Window& window, platform::Span run);
+  device::Status make_room(std::size_t bytes);
+  void evict(std::list<Backing>::iterator backing);
+
+  device::Device& device_;
+  std::size_t budget_;
+  std::size_t backed_ = 0;
+  std::vector<std::unique_ptr<Window>> windows_;
+  std::list<Backing> backings_;  // least recently used first
+  std::vector<std::unique_ptr<std::uint16_t[]>> writers_;
+};
+
+}  // namespace blastoff::residency::mirror
