@@ -1,0 +1,125 @@
+"""Runs the programs, and records every run as one entry of the results."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+import statistics
+import subprocess
+import time
+
+import cases
+import modes
+
+
+def _run(command: list[str], environment: dict[str, str], limit: float) -> tuple[int | None, str, str]:
+    """Exit status (None: killed after `limit` seconds), stdout and stderr; nothing of the program outlives the call."""
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=limit)
+            return process.returncode, output, errors
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, errors = process.communicate()
+            return None, output, errors
+
+
+def _json_lines(text: str) -> list[dict]:
+    """The program's JSON lines; NVBLAS and others may print lines of their own between them."""
+    lines = []
+    for line in text.splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            lines.append(value)
+    return lines
+
+
+def _failure(status: int | None, limit: float) -> str:
+    if status is None:
+        return f"killed after {limit:g} s"
+    return f"killed by signal {-status}" if status < 0 else f"exit status {status}"
+
+
+class Recorder:
+    """The list of runs, saved after each one: a benchmark that is cut short keeps what it has."""
+
+    def __init__(self, results: dict, path: pathlib.Path, scratch: pathlib.Path, programs: pathlib.Path, limit: float):
+        self.results, self.path, self.scratch, self.programs, self.limit = results, path, scratch, programs, limit
+        results.setdefault("runs", [])
+
+    def save(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self.path.with_suffix(".tmp")
+        temporary.write_text(json.dumps(self.results, indent=1) + "\n")
+        temporary.replace(self.path)
+
+    def run(self, case: str, mode: modes.Mode, command: list[str], **settings: str) -> dict:
+        report = self.scratch / "report.json"
+        report.unlink(missing_ok=True)
+        if mode.name in modes.BLASTOFF:
+            settings["BLASTOFF_REPORT"] = str(report)
+        started = time.monotonic()
+        status, output, errors = _run(command, mode.environment(**settings), self.limit)
+        entry = {
+            "case": case,
+            "mode": mode.name,
+            "command": [pathlib.Path(command[0]).name, *command[1:]],
+            "wall_seconds": round(time.monotonic() - started, 3),
+            "lines": _json_lines(output),
+        }
+        if status != 0:
+            entry["failure"] = _failure(status, self.limit)
+        if errors.strip():
+            entry["stderr"] = errors.strip().splitlines()[-8:]
+        if report.exists():
+            entry["report"] = _read_report(report)
+        self.results["runs"].append(entry)
+        self.save()
+        return entry
+
+    def run_case(self, case: cases.Case, mode: modes.Mode) -> list[dict]:
+        command = case.command(str(self.programs), mode.name)
+        return [self.run(case.name, mode, command) for _ in range(case.processes.get(mode.name, 1))]
+
+
+def _read_report(path: pathlib.Path) -> dict:
+    """What of Blastoff's report explains a figure."""
+    try:
+        report = json.loads(path.read_text())
+    except ValueError:
+        return {"unreadable": True}
+    kept = ("blastoff", "device", "policy", "totals", "refusals", "verification")
+    return {key: report[key] for key in kept if key in report}
+
+
+def startup(command: list[str], plain: dict[str, str], preloaded: dict[str, str], pairs: int) -> dict:
+    """Wall time of a program that does nothing, in turns with and without preloading: medians, and of the differences."""
+    times: dict[str, list[float]] = {"plain": [], "preloaded": []}
+    for _ in range(pairs):
+        for name, environment in (("plain", plain), ("preloaded", preloaded)):
+            started = time.perf_counter()
+            process = os.posix_spawn(command[0], command, environment)
+            _, status = os.waitpid(process, 0)
+            times[name].append(time.perf_counter() - started)
+            if status != 0:
+                raise SystemExit(f"{command[0]} ended with wait status {status}")
+    differences = [b - a for a, b in zip(times["plain"], times["preloaded"])]
+    return {
+        "pairs": pairs,
+        "plain_seconds": statistics.median(times["plain"]),
+        "preloaded_seconds": statistics.median(times["preloaded"]),
+        "difference_seconds": statistics.median(differences),
+    }
