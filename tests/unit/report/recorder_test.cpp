@@ -1,0 +1,184 @@
+#include "report/recorder.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <thread>
+#include <vector>
+
+#include "report/thread_counters.h"
+
+namespace blastoff::report {
+namespace {
+
+constexpr auto dgemm = static_cast<std::size_t>(blas::Routine::dgemm);
+
+class RecorderTest : public testing::Test {
+ protected:
+  void SetUp() override { reset(); }
+};
+
+Record offloaded_record() {
+  Record record;
+  record.routine = blas::Routine::dgemm;
+  record.symbol = "dgemm_";
+  record.policy = "first-use";
+  record.seconds = 0.5;
+  record.transfer_seconds = 0.125;
+  record.bytes_to_device = 100;
+  record.bytes_from_device = 10;
+  record.bytes_reused = 1000;
+  record.flops = 2e9;
+  return record;
+}
+
+TEST_F(RecorderTest, SumsOffloadedCalls) {
+  add(offloaded_record(), nullptr);
+  add(offloaded_record(), nullptr);
+  const RoutineTotals sums = totals().routines[dgemm];
+  EXPECT_EQ(sums.calls, 2U);
+  EXPECT_EQ(sums.offloaded, 2U);
+  EXPECT_EQ(sums.device_seconds, 1.0);
+  EXPECT_EQ(sums.cpu_seconds, 0.0);
+  EXPECT_EQ(sums.transfer_seconds, 0.25);
+  EXPECT_EQ(sums.bytes_to_device, 200U);
+  EXPECT_EQ(sums.bytes_from_device, 20U);
+  EXPECT_EQ(sums.bytes_reused, 2000U);
+  EXPECT_EQ(sums.flops, 4e9);
+  EXPECT_EQ(sums.offloaded_flops, 4e9);
+}
+
+TEST_F(RecorderTest, SumsRefusedCallsByReason) {
+  Record record = offloaded_record();
+  record.refusal = Refusal::device_lost;
+  add(record, nullptr);
+  const Totals sums = totals();
+  EXPECT_EQ(sums.routines[dgemm].offloaded, 0U);
+  EXPECT_EQ(sums.routines[dgemm].cpu_seconds, 0.5);
+  EXPECT_EQ(sums.routines[dgemm].offloaded_flops, 0.0);
+  EXPECT_EQ(sums.refusals[static_cast<std::size_t>(Refusal::device_lost)], 1U);
+  EXPECT_EQ(sums.refusals[static_cast<std::size_t>(Refusal::none)], 0U);
+}
+
+TEST_F(RecorderTest, KeepsTheWorstErrorAndTakesNanAsWorst) {
+  Record record = offloaded_record();
+  record.verified = true;
+  record.relative_error = 0.5;
+  add(record, nullptr);
+  record.relative_error = 0.25;
+  record.stale_pages = 3;
+  add(record, nullptr);
+  EXPECT_EQ(totals().verification.checked, 2U);
+  EXPECT_EQ(totals().verification.worst_relative_error, 0.5);
+  EXPECT_EQ(totals().verification.stale_pages, 3U);
+  record.relative_error = std::nan("");
+  add(record, nullptr);
+  EXPECT_EQ(totals().verification.worst_relative_error, std::numeric_limits<double>::max());
+}
+
+TEST_F(RecorderTest, ThreadsThatEndedKeepTheirCounts) {
+  constexpr int threads = 8;
+  constexpr int calls = 10000;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::thread> workers;
+    for (int i = 0; i < threads; ++i) {
+      workers.emplace_back([] {
+        for (int j = 0; j < calls; ++j) add(offloaded_record(), nullptr);
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+  }
+  EXPECT_EQ(totals().routines[dgemm].calls, 2U * threads * calls);
+}
+
+std::size_t blocks() {
+  std::size_t count = 0;
+  for (const ThreadCounters* block = all_thread_counters(); block != nullptr; block = block->next) ++count;
+  return count;
+}
+
+TEST_F(RecorderTest, BlocksOfEndedThreadsAreUsedAgain) {
+  std::thread([] { add(offloaded_record(), nullptr); }).join();
+  const std::size_t before = blocks();
+  for (int i = 0; i < 100; ++i) std::thread([] { add(offloaded_record(), nullptr); }).join();
+  EXPECT_EQ(blocks(), before);
+  EXPECT_EQ(totals().routines[dgemm].calls, 101U);
+}
+
+/// A key created after the recorder's own: its destructor may run later, and again and again.
+void count_in_destructor(void* key) {
+  add(offloaded_record(), nullptr);
+  static thread_local int rounds = 0;
+  if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS) pthread_setspecific(*static_cast<pthread_key_t*>(key), key);
+}
+
+TEST_F(RecorderTest, CountsCallsFromDestructorsOfTheThread) {
+  static pthread_key_t key;
+  ASSERT_EQ(pthread_key_create(&key, count_in_destructor), 0);
+  std::thread([] {
+    add(offloaded_record(), nullptr);
+    pthread_setspecific(key, &key);
+  }).join();
+  EXPECT_EQ(totals().routines[dgemm].calls, 1U + PTHREAD_DESTRUCTOR_ITERATIONS);
+  pthread_key_delete(key);
+}
+
+TEST_F(RecorderTest, SmallCallsAreAllCountedAndSomeTimed) {
+  constexpr int calls = 64000;
+  int timed = 0;
+  for (int i = 0; i < calls; ++i) {
+    const SmallCall small = begin_small(blas::Routine::dgemm, 8.0 * 8 * 8);
+    if (small.weight != 0) {
+      EXPECT_EQ(small.weight, 64U);
+      ++timed;
+    }
+    end_small(blas::Routine::dgemm, small, 1024);
+  }
+  EXPECT_NEAR(timed, calls / 64, 150);
+  const Totals sums = totals();
+  EXPECT_EQ(sums.routines[dgemm].calls, std::uint64_t{calls});
+  EXPECT_EQ(sums.routines[dgemm].flops, 1024.0 * calls);
+  EXPECT_EQ(sums.refusals[static_cast<std::size_t>(Refusal::below_min_size)], std::uint64_t{calls});
+  EXPECT_GT(sums.routines[dgemm].cpu_seconds, 0.0);
+}
+
+TEST_F(RecorderTest, SamplesDoNotFallInWithTheLoop) {
+  int odd = 0;
+  int even = 0;
+  for (int i = 0; i < 64000; ++i) {
+    const SmallCall small = begin_small(blas::Routine::dgemm, 1);
+    if (small.weight != 0) ++(i % 2 == 0 ? even : odd);
+  }
+  EXPECT_GT(odd, 250);
+  EXPECT_GT(even, 250);
+}
+
+TEST_F(RecorderTest, LargerCallsAreAllTimed) {
+  for (int i = 0; i < 1000; ++i) {
+    const SmallCall small = begin_small(blas::Routine::dgemm, 100.0 * 100 * 100);
+    EXPECT_EQ(small.weight, 1U);
+    end_small(blas::Routine::dgemm, small, 2e6);
+  }
+  EXPECT_GT(totals().routines[dgemm].cpu_seconds, 0.0);
+}
+
+TEST_F(RecorderTest, ChildOfForkStartsFromNothing) {
+  add(offloaded_record(), nullptr);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    reset();
+    add(offloaded_record(), nullptr);
+    _exit(totals().routines[dgemm].calls == 1 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(totals().routines[dgemm].calls, 1U);
+}
+
+}  // namespace
+}  // namespace blastoff::report

@@ -1,0 +1,286 @@
+#include "report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "report/call_log.h"
+#include "report/quantity.h"
+#include "report/thread_counters.h"
+
+namespace blastoff::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using testing::Not;
+using testing::StartsWith;
+
+Totals some_totals() {
+  Totals totals;
+  totals.routines.resize(routine_count);
+  RoutineTotals& dgemm = totals.routines[static_cast<std::size_t>(blas::Routine::dgemm)];
+  dgemm = {1234, 1200, 0.25, 2.0, 0.5, 1'820'000'000, 614'000'000, 7'280'000'000, 6e12, 5e12};
+  RoutineTotals& ztrsm = totals.routines[static_cast<std::size_t>(blas::Routine::ztrsm)];
+  ztrsm.calls = 7;
+  ztrsm.cpu_seconds = 12.5;
+  totals.refusals[static_cast<std::size_t>(Refusal::below_min_size)] = 41;
+  return totals;
+}
+
+Context some_context() {
+  Context context;
+  context.program = "scf";
+  context.command_line = "./scf input.dat";
+  context.host = "node17";
+  context.kernel = "6.18.0";
+  context.pid = 4711;
+  context.elapsed_seconds = 61.5;
+  context.device_used = true;
+  context.device_kind = "cuda";
+  context.device_name = "NVIDIA H100 80GB HBM3";
+  context.device_software = "driver 580.82, cuBLAS 13.0";
+  context.device_state = "working";
+  context.device_memory = 85'000'000'000;
+  context.device_memory_budget = 68'000'000'000;
+  context.policy_requested = "first-use";
+  context.policy = "first-use";
+  context.tracker = "uffd";
+  context.settings = {{"policy", "first-use"}, {"min-size", "300"}};
+  return context;
+}
+
+std::string contents(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class ReportFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "blastoff-report-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    directory = pattern;
+  }
+  void TearDown() override {
+    unsetenv("BLASTOFF_RUN");
+    std::filesystem::remove_all(directory);
+  }
+  std::filesystem::path directory;
+};
+
+TEST(ReportJson, HasTheKeysOfTheSchema) {
+  const nlohmann::json report = nlohmann::json::parse(to_json(some_totals(), some_context()));
+  EXPECT_EQ(report.at("blastoff"), BLASTOFF_VERSION);
+  EXPECT_EQ(report.at("process").at("pid"), 4711);
+  EXPECT_TRUE(report.at("process").at("rank").is_null());
+  EXPECT_EQ(report.at("settings").at("min-size"), "300");
+  EXPECT_EQ(report.at("device").at("kind"), "cuda");
+  EXPECT_EQ(report.at("policy").at("in_force"), "first-use");
+  const nlohmann::json& totals = report.at("totals");
+  EXPECT_EQ(totals.at("calls"), 1241);
+  EXPECT_EQ(totals.at("offloaded"), 1200);
+  EXPECT_EQ(totals.at("bytes_to_device"), 1'820'000'000);
+  EXPECT_EQ(totals.at("bytes_from_device"), 614'000'000);
+  EXPECT_EQ(totals.at("bytes_reused"), 7'280'000'000);
+  EXPECT_EQ(totals.at("operand_reuse"), 5.0);
+  EXPECT_EQ(totals.at("device_seconds"), 2.0);
+  EXPECT_EQ(totals.at("cpu_seconds"), 12.75);
+  EXPECT_EQ(totals.at("transfer_seconds"), 0.5);
+  ASSERT_EQ(report.at("routines").size(), 2U);
+  EXPECT_EQ(report.at("routines")[0].at("name"), "dgemm");
+  EXPECT_EQ(report.at("refusals"),
+            nlohmann::json::parse(R"([{"reason": "average size below the threshold", "calls": 41}])"));
+  EXPECT_EQ(report.at("verification"),
+            nlohmann::json::parse(R"({"checked": 0, "worst_relative_error": 0.0, "stale_pages": 0})"));
+}
+
+TEST(ReportJson, SurvivesACommandLineThatIsNoUtf8) {
+  Context context = some_context();
+  context.command_line = "./scf \xe9.dat";
+  EXPECT_EQ(nlohmann::json::parse(to_json(some_totals(), context)).at("process").at("command_line"),
+            "./scf \xef\xbf\xbd.dat");
+}
+
+TEST(ReportJson, ReuseIsZeroWithoutUploads) {
+  EXPECT_EQ(operand_reuse(0, 0), 0.0);
+  EXPECT_EQ(operand_reuse(10, 0), 1.0);
+  EXPECT_EQ(operand_reuse(10, 7790), 780.0);
+}
+
+TEST(ReportText, FitsATerminalAndSortsByTime) {
+  const std::string text = to_text(some_totals(), some_context());
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
+  EXPECT_LT(text.find("\n  ztrsm"), text.find("\n  dgemm"));
+  EXPECT_LT(text.find("\n  dgemm"), text.find("\n  total"));
+  EXPECT_THAT(text, HasSubstr("used 5.00 times"));
+  EXPECT_THAT(text, HasSubstr("41  average size below the threshold"));
+  EXPECT_THAT(text, HasSubstr("policy    first-use, writes tracked by uffd\n"));
+  EXPECT_THAT(text, Not(HasSubstr("verified")));
+}
+
+TEST(ReportText, SaysWhyAnotherPolicyIsInForce) {
+  Context context = some_context();
+  context.policy = "copy";
+  context.tracker = "none";
+  context.policy_reason = "Linux 6.1 cannot track writes";
+  EXPECT_THAT(to_text(some_totals(), context),
+              HasSubstr("policy    copy instead of first-use: Linux 6.1 cannot track writes\n"));
+}
+
+TEST(ReportText, WithoutCallsThereIsNoTable) {
+  Totals none;
+  none.routines.resize(routine_count);
+  EXPECT_THAT(to_text(none, some_context()), HasSubstr("no level-3 BLAS call was seen"));
+}
+
+TEST(Quantity, ThreeSignificantDigits) {
+  EXPECT_EQ(format_bytes(0), "0");
+  EXPECT_EQ(format_bytes(999), "999 B");
+  EXPECT_EQ(format_bytes(1000), "1.00 kB");
+  EXPECT_EQ(format_bytes(999'499), "999 kB");
+  EXPECT_EQ(format_bytes(999'500), "1.00 MB");
+  EXPECT_EQ(format_bytes(1'820'000'000), "1.82 GB");
+  EXPECT_EQ(format_bytes(UINT64_MAX), "18.4 EB");
+  EXPECT_EQ(format_duration(0.000842), "842 us");
+  EXPECT_EQ(format_duration(0.0123), "12.3 ms");
+  EXPECT_EQ(format_duration(1.5), "1.50 s");
+  EXPECT_EQ(format_seconds(1685), "1685");
+  EXPECT_EQ(format_seconds(0.0004), "0.000");
+  EXPECT_EQ(format_number(57132), "57132");
+  EXPECT_EQ(format_number(9.996), "10.0");
+}
+
+TEST(CallLine, ShowsArgumentsDecisionAndTraffic) {
+  blas::Call call;
+  call.routine = blas::Routine::dgemm;
+  call.transpose_a = blas::Transpose::transpose;
+  call.m = 32;
+  call.n = 2400;
+  call.k = 93536;
+  Record record;
+  record.routine = call.routine;
+  record.symbol = "dgemm_";
+  record.policy = "first-use";
+  record.seconds = 0.000842;
+  record.transfer_seconds = 0.00011;
+  record.bytes_from_device = 614'400;
+  record.bytes_reused = 1'820'000'000;
+  EXPECT_EQ(call_line(record, &call),
+            "dgemm_ T N m=32 n=2400 k=93536: device (first-use), 842 us (110 us waiting for data), 614 kB back, "
+            "1.82 GB reused");
+}
+
+TEST(CallLine, ArgumentsFollowTheRoutine) {
+  blas::Call call;
+  call.routine = blas::Routine::ztrsm;
+  call.side = blas::Side::right;
+  call.uplo = blas::Uplo::lower;
+  call.transpose_a = blas::Transpose::conjugate;
+  call.diagonal = blas::Diagonal::unit;
+  call.m = 3;
+  call.n = 4;
+  Record record;
+  record.routine = call.routine;
+  record.symbol = "cblas_ztrsm";
+  record.refusal = Refusal::below_min_size;
+  record.seconds = 2e-6;
+  EXPECT_EQ(call_line(record, &call), "cblas_ztrsm R L C U m=3 n=4: CPU (average size below the threshold), 2.00 us");
+  EXPECT_THAT(call_line(record, nullptr), StartsWith("cblas_ztrsm: CPU"));
+}
+
+TEST_F(ReportFile, PathsAreExpanded) {
+  Context context = some_context();
+  EXPECT_EQ(expand_path("run.json", context), "run.json");
+  EXPECT_EQ(expand_path("/tmp/%h-%p-%r-%%-%x.json", context), "/tmp/node17-4711-0-%-%x.json");
+  EXPECT_EQ(expand_path("100%", context), "100%");
+  context.rank = 3;
+  EXPECT_EQ(expand_path("run.json", context), "run.3.json");
+  EXPECT_EQ(expand_path("some.dir/run", context), "some.dir/run.3");
+  EXPECT_EQ(expand_path("dir/.hidden", context), "dir/.hidden.3");
+  EXPECT_EQ(expand_path("run-%r.json", context), "run-3.json");
+  EXPECT_EQ(expand_path("run-%h.json", context), "run-node17.3.json");
+  EXPECT_EQ(expand_path("/dev/null", context), "/dev/null");
+}
+
+TEST_F(ReportFile, TheSecondProcessOfARunTakesANameOfItsOwn) {
+  setenv("BLASTOFF_RUN", "node17:1:100", 1);
+  const std::string path = directory / "run.json";
+  const Context context = some_context();
+  EXPECT_EQ(expand_path(path, context), path);
+  ASSERT_TRUE(write_report(path, to_json(some_totals(), context), context));
+  EXPECT_EQ(expand_path(path, context), directory / "run.4711.json");
+  setenv("BLASTOFF_RUN", "node17:2:200", 1);
+  EXPECT_EQ(expand_path(path, context), path) << "the file of an earlier run is replaced";
+}
+
+TEST_F(ReportFile, ProcessesThatEndTogetherDoNotTakeTheSameName) {
+  setenv("BLASTOFF_RUN", "node17:3:300", 1);
+  constexpr int processes = 12;
+  std::vector<pid_t> children;
+  for (int i = 0; i < processes; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      Context context = some_context();
+      context.pid = getpid();
+      _exit(write_report(directory / "run.json", to_json(some_totals(), context), context) ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const auto files = std::filesystem::directory_iterator(directory);
+  EXPECT_EQ(std::distance(begin(files), end(files)), processes);
+}
+
+TEST_F(ReportFile, IsWrittenWholeAndLeavesNothingElse) {
+  const std::string path = directory / "run.json";
+  errno = ERANGE;
+  EXPECT_TRUE(write_file(path, "first"));
+  EXPECT_TRUE(write_file(path, "second"));
+  EXPECT_EQ(errno, ERANGE);
+  EXPECT_EQ(contents(path), "second");
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) names.push_back(entry.path().filename());
+  EXPECT_THAT(names, ElementsAre("run.json"));
+}
+
+TEST_F(ReportFile, UnwritablePathIsOneLine) {
+  testing::internal::CaptureStderr();
+  errno = 0;
+  EXPECT_FALSE(write_file(directory / "missing" / "run.json", "text"));
+  EXPECT_EQ(errno, 0);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "blastoff: cannot write the report " +
+                                                        (directory / "missing" / "run.json").string() +
+                                                        ": No such file or directory\n");
+}
+
+TEST_F(ReportFile, FullDiskIsOneLine) {
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(write_file("/dev/full", "text"));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "blastoff: cannot write the report /dev/full: No space left on device\n");
+}
+
+TEST_F(ReportFile, ADeviceIsWrittenNotReplaced) {
+  EXPECT_TRUE(write_file("/dev/null", "text"));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+}  // namespace
+}  // namespace blastoff::report
