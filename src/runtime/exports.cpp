@@ -1,0 +1,34 @@
+// The library's own C functions (include/blastoff.h): what the `blastoff` command asks it.
+
+#include <string>
+
+#include "runtime/probe.h"
+#include "runtime/settings.h"
+
+namespace {
+
+/// Text that stays valid until the process ends: made once, never destroyed. nullptr where it cannot be made.
+template <class Make>
+const char* lasting_text(Make make) noexcept {
+  try {
+    return (new std::string(make()))->c_str();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+[[gnu::visibility("default")]] const char* blastoff_options_json(void) {
+  static const char* const text = lasting_text(blastoff::runtime::options_json);
+  return text;
+}
+
+[[gnu::visibility("default")]] const char* blastoff_probe_json(void) {
+  static const char* const text =
+      lasting_text([] { return blastoff::runtime::probe_json(blastoff::runtime::read_settings()); });
+  return text;
+}
+}

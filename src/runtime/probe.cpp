@@ -1,0 +1,110 @@
+#include "runtime/probe.h"
+
+#include <gnu/libc-version.h>
+#include <sys/mman.h>
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "device/open.h"
+#include "platform/page_tracker.h"
+#include "platform/process.h"
+#include "platform/threads.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json rank_json(int rank) {
+  return rank < 0 ? Json(nullptr) : Json(rank);
+}
+
+Json system_json() {
+  return {{"kernel", platform::kernel_release()},
+          {"glibc", gnu_get_libc_version()},
+          {"cpus", platform::cpu_count()},
+          {"local_rank", rank_json(platform::local_rank())},
+          {"global_rank", rank_json(platform::global_rank())}};
+}
+
+Json failure(Json json, const std::string& error) {
+  json["works"] = false;
+  json["error"] = error;
+  return json;
+}
+
+Json device_json(const Settings& settings) {
+  const Json requested{{"requested", settings.device}};
+  if (settings.device == "none") return failure(requested, "none was asked for");
+  device::Choice choice;
+  choice.name = settings.device;
+  choice.cuda_path = settings.cuda_path;
+  choice.local_rank = platform::local_rank();
+  choice.simulated_memory = settings.simulated_memory.bytes;
+  choice.simulated_fault = settings.simulated_fault;
+  const auto device = device::open(choice);
+  if (!device) return failure(requested, device.error().message);
+  const auto memory = (*device)->memory_info();
+  if (!memory) return failure(requested, memory.error().message);
+  const device::Properties& properties = (*device)->properties();
+  return {{"requested", settings.device},
+          {"works", true},
+          {"error", ""},
+          {"kind", properties.kind},
+          {"name", properties.name},
+          {"index", properties.index},
+          {"software", properties.software},
+          {"total_memory", memory->total},
+          {"free_memory", memory->free},
+          {"can_reserve", properties.can_reserve},
+          {"can_pin", properties.can_pin}};
+}
+
+/// Whether a write to a protected page is noticed: some sandboxes accept the calls and do nothing. "" if it is.
+std::string try_tracking(platform::PageTracker& tracker) {
+  const std::size_t bytes = 2 * platform::page_size();
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return "no memory to try it on";
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const platform::Span span{begin, begin + bytes};
+  const platform::Span second{begin + bytes / 2, span.end};
+  std::vector<platform::Span> before;
+  std::vector<platform::Span> written;
+  std::string error;
+  if (const auto tracked = tracker.track(span); !tracked) {
+    error = tracked.error();
+  } else if (tracker.scan(span, true, before) != platform::PageTracker::Scan::ok) {
+    error = "tracked memory cannot be scanned";
+  } else {
+    *reinterpret_cast<volatile char*>(second.begin) = 1;
+    const bool scanned = tracker.scan(span, false, written) == platform::PageTracker::Scan::ok;
+    if (!scanned || written != std::vector{second}) error = "a write to a protected page went unnoticed";
+    tracker.untrack(span);
+  }
+  munmap(memory, bytes);
+  return error;
+}
+
+Json tracker_json() {
+  const auto tracker = platform::open_page_tracker();
+  if (!tracker) return failure({}, tracker.error());
+  const std::string error = try_tracking(**tracker);
+  return {{"works", error.empty()}, {"error", error}, {"name", (*tracker)->name()}};
+}
+
+}  // namespace
+
+std::string probe_json(const Settings& settings) {
+  Json echo = Json::object();
+  for (const auto& [name, value] : describe(settings)) echo[name] = value;
+  const Json probe{{"blastoff", BLASTOFF_VERSION},
+                   {"system", system_json()},
+                   {"device", device_json(settings)},
+                   {"tracker", tracker_json()},
+                   {"settings", echo}};
+  return probe.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace blastoff::runtime
