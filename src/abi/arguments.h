@@ -1,0 +1,192 @@
+// The argument lists of the level-3 routines, once for both styles: they drive signatures, parsing and calling.
+//
+// CBLAS has the order of the Fortran arguments, after a storage order; Fortran compilers append the length of each
+// character argument. Sizes are references in Fortran; by value they fill a whole register or stack slot on every
+// 64-bit ABI of Linux, so that one signature serves 32-bit and 64-bit integers.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+
+#include "abi/entry_point.h"
+#include "blas/shape.h"
+#include "blas/types.h"
+
+namespace blastoff::abi {
+
+enum class Argument : std::uint8_t {
+  order,
+  side,
+  uplo,
+  transpose_a,
+  transpose_b,
+  diagonal,
+  m,
+  n,
+  k,
+  alpha,
+  a,
+  lda,
+  b,
+  ldb,
+  beta,
+  c,
+  ldc,
+  length,
+};
+
+template <Argument... arguments>
+struct ArgumentList {};
+
+namespace detail {
+
+using enum Argument;
+
+template <blas::Kind kind>
+constexpr auto argument_list() {
+  using blas::Kind;
+  if constexpr (kind == Kind::gemm) {
+    return ArgumentList<transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc>{};
+  } else if constexpr (kind == Kind::gemmt) {
+    return ArgumentList<uplo, transpose_a, transpose_b, n, k, alpha, a, lda, b, ldb, beta, c, ldc>{};
+  } else if constexpr (kind == Kind::symm || kind == Kind::hemm) {
+    return ArgumentList<side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc>{};
+  } else if constexpr (kind == Kind::syrk || kind == Kind::herk) {
+    return ArgumentList<uplo, transpose_a, n, k, alpha, a, lda, beta, c, ldc>{};
+  } else if constexpr (kind == Kind::syr2k || kind == Kind::her2k) {
+    return ArgumentList<uplo, transpose_a, n, k, alpha, a, lda, b, ldb, beta, c, ldc>{};
+  } else {
+    return ArgumentList<side, uplo, transpose_a, diagonal, m, n, alpha, a, lda, b, ldb>{};
+  }
+}
+
+constexpr bool is_option(Argument argument) {
+  return argument == side || argument == uplo || argument == transpose_a || argument == transpose_b ||
+         argument == diagonal;
+}
+
+constexpr bool is_size(Argument argument) {
+  return argument == m || argument == n || argument == k || argument == lda || argument == ldb || argument == ldc;
+}
+
+template <Argument... arguments>
+constexpr auto with_order(ArgumentList<arguments...>) {
+  return ArgumentList<order, arguments...>{};
+}
+
+template <Argument... arguments>
+constexpr auto with_lengths(ArgumentList<arguments...>) {
+  constexpr int options = (static_cast<int>(is_option(arguments)) + ...);
+  if constexpr (options == 2) return ArgumentList<arguments..., length, length>{};
+  if constexpr (options == 3) return ArgumentList<arguments..., length, length, length>{};
+  if constexpr (options == 4) return ArgumentList<arguments..., length, length, length, length>{};
+}
+
+template <Style style, blas::Kind kind>
+constexpr auto full_argument_list() {
+  if constexpr (style == Style::cblas) {
+    return with_order(argument_list<kind>());
+  } else {
+    return with_lengths(argument_list<kind>());
+  }
+}
+
+template <blas::Scalar scalar>
+constexpr auto element() {
+  if constexpr (scalar == blas::Scalar::s) return float{};
+  if constexpr (scalar == blas::Scalar::d) return double{};
+  if constexpr (scalar == blas::Scalar::c) return std::complex<float>{};
+  if constexpr (scalar == blas::Scalar::z) return std::complex<double>{};
+}
+
+template <blas::Kind kind, blas::Scalar scalar, Argument argument>
+constexpr auto coefficient() {
+  using T = decltype(element<scalar>());
+  constexpr bool real = kind == blas::Kind::herk || (kind == blas::Kind::her2k && argument == beta);
+  if constexpr (real && blas::is_complex(scalar)) {
+    return typename T::value_type{};
+  } else {
+    return T{};
+  }
+}
+
+template <Style style, blas::Kind kind, blas::Scalar scalar, Argument argument>
+constexpr auto parameter() {
+  constexpr bool fortran = style == Style::fortran;
+  if constexpr (argument == length) {
+    return std::type_identity<std::size_t>{};
+  } else if constexpr (is_option(argument) || argument == order) {
+    return std::type_identity<std::conditional_t<fortran, const char*, int>>{};
+  } else if constexpr (is_size(argument)) {
+    return std::type_identity<std::conditional_t<fortran, const void*, std::int64_t>>{};
+  } else if constexpr (argument == alpha || argument == beta) {
+    using T = decltype(coefficient<kind, scalar, argument>());
+    return std::type_identity<std::conditional_t<fortran || !std::is_arithmetic_v<T>, const void*, T>>{};
+  } else {
+    return std::type_identity<void*>{};
+  }
+}
+
+template <Style style, blas::Kind kind, blas::Scalar scalar, Argument... arguments>
+constexpr auto function_type(ArgumentList<arguments...>) {
+  return std::type_identity<void(typename decltype(parameter<style, kind, scalar, arguments>())::type...)>{};
+}
+
+template <Style style, blas::Kind kind, blas::Scalar scalar, Argument... arguments>
+constexpr auto tuple_type(ArgumentList<arguments...>) {
+  return std::type_identity<std::tuple<typename decltype(parameter<style, kind, scalar, arguments>())::type...>>{};
+}
+
+}  // namespace detail
+
+/// The arguments of a kind in the order in which a style passes them.
+template <Style style, blas::Kind kind>
+using Arguments = decltype(detail::full_argument_list<style, kind>());
+
+/// float, double, std::complex of them.
+template <blas::Scalar scalar>
+using Element = decltype(detail::element<scalar>());
+
+/// What alpha or beta is in memory: Element, or its real type where the standard has a real coefficient.
+template <blas::Kind kind, blas::Scalar scalar, Argument argument>
+using CoefficientType = decltype(detail::coefficient<kind, scalar, argument>());
+
+template <Style style, blas::Kind kind, blas::Scalar scalar, Argument argument>
+using ParameterType = typename decltype(detail::parameter<style, kind, scalar, argument>())::type;
+
+/// The C type of a routine, and all its parameter types as a tuple.
+template <Style style, blas::Kind kind, blas::Scalar scalar>
+using FunctionType = typename decltype(detail::function_type<style, kind, scalar>(Arguments<style, kind>{}))::type;
+template <Style style, blas::Kind kind, blas::Scalar scalar>
+using ParameterTuple = typename decltype(detail::tuple_type<style, kind, scalar>(Arguments<style, kind>{}))::type;
+
+constexpr bool is_size(Argument argument) {
+  return detail::is_size(argument);
+}
+
+/// Which operand of the Call an address or leading dimension belongs to.
+constexpr std::size_t operand_index(blas::Kind kind, Argument argument) {
+  if (argument == Argument::a || argument == Argument::lda) return 0;
+  if (argument == Argument::b || argument == Argument::ldb) return 1;
+  return static_cast<std::size_t>(blas::operand_count(kind)) - 1;
+}
+
+/// The values of CBLAS's enumerations.
+struct Cblas {
+  static constexpr int row_major = 101;
+  static constexpr int column_major = 102;
+  static constexpr int no_transpose = 111;
+  static constexpr int transpose = 112;
+  static constexpr int conjugate_transpose = 113;
+  static constexpr int upper = 121;
+  static constexpr int lower = 122;
+  static constexpr int non_unit = 131;
+  static constexpr int unit = 132;
+  static constexpr int left = 141;
+  static constexpr int right = 142;
+};
+
+}  // namespace blastoff::abi

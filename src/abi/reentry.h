@@ -1,0 +1,44 @@
+// Whether this thread is inside an original, whose calls to BLAS names are its own business.
+#pragma once
+
+namespace blastoff::abi {
+namespace detail {
+
+/// Frame of the outermost active original of this thread. A caller's xerbla may longjmp out of an original, past every
+/// destructor: the stack grows down, so a frame at or above ours that claims to be active is still there, one below is
+/// gone.
+[[gnu::tls_model("initial-exec")]] inline constinit thread_local const char* outermost_original = nullptr;
+
+[[gnu::always_inline]] inline const char* this_frame() {
+  return static_cast<const char*>(__builtin_frame_address(0));
+}
+
+}  // namespace detail
+
+/// True while an original runs below us on this thread's stack. Forgets an original that was left by longjmp.
+[[gnu::always_inline]] inline bool inside_original() {
+  if (detail::outermost_original == nullptr) [[likely]] {
+    return false;
+  }
+  if (detail::this_frame() <= detail::outermost_original) return true;
+  detail::outermost_original = nullptr;
+  return false;
+}
+
+/// Marks the time in which an original runs. Lives in the frame that calls it.
+class Reentry {
+ public:
+  [[gnu::always_inline]] Reentry() : outermost_(!inside_original()) {
+    if (outermost_) detail::outermost_original = detail::this_frame();
+  }
+  [[gnu::always_inline]] ~Reentry() {
+    if (outermost_) detail::outermost_original = nullptr;
+  }
+  Reentry(const Reentry&) = delete;
+  Reentry& operator=(const Reentry&) = delete;
+
+ private:
+  bool outermost_;
+};
+
+}  // namespace blastoff::abi
