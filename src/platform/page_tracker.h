@@ -21,6 +21,7 @@ struct MemoryEvent {
   };
   Kind kind;
   Span span;
+  std::uintptr_t moved_to = 0;  ///< moved: where the span is now (not tracked there)
 };
 
 /// Thread-safe. All spans are whole pages. A page of a tracked span is *protected* or *written*: tracking begins with
