@@ -106,7 +106,7 @@ def _read_report(path: pathlib.Path) -> dict:
 
 
 def startup(command: list[str], plain: dict[str, str], preloaded: dict[str, str], pairs: int) -> dict:
-    """Wall time of a program that does nothing, in turns with and without preloading: medians, and of the differences."""
+    """Median wall times of a program that does nothing, run in turns with and without preloading."""
     times: dict[str, list[float]] = {"plain": [], "preloaded": []}
     for _ in range(pairs):
         for name, environment in (("plain", plain), ("preloaded", preloaded)):
@@ -116,7 +116,7 @@ def startup(command: list[str], plain: dict[str, str], preloaded: dict[str, str]
             times[name].append(time.perf_counter() - started)
             if status != 0:
                 raise SystemExit(f"{command[0]} ended with wait status {status}")
-    differences = [b - a for a, b in zip(times["plain"], times["preloaded"])]
+    differences = [b - a for a, b in zip(times["plain"], times["preloaded"], strict=True)]
     return {
         "pairs": pairs,
         "plain_seconds": statistics.median(times["plain"]),

@@ -34,7 +34,7 @@ def cpu_model() -> str:
 
 
 def openblas_version(library: pathlib.Path | None) -> str:
-    """The configuration line of an OpenBLAS, "" where the library is none. Asked in a process of its own: it starts threads."""
+    """The configuration line of an OpenBLAS, "" where it is none. Asked in a process of its own: it starts threads."""
     if library is None:
         return ""
     script = (
@@ -89,12 +89,12 @@ def find_cpu_blas() -> pathlib.Path | None:
 def gpu() -> dict[str, str]:
     fields = ["name", "driver_version", "memory.total", "pcie.link.gen.current", "pcie.link.width.current"]
     line = _output("nvidia-smi", "--query-gpu=" + ",".join(fields), "--format=csv,noheader").splitlines()
-    return dict(zip(fields, (field.strip() for field in line[0].split(",")))) if line else {}
+    return dict(zip(fields, (field.strip() for field in line[0].split(",")), strict=True)) if line else {}
 
 
 def describe() -> dict:
     return {
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "gpu": gpu(),
         "cpu": cpu_model(),
         "cores": len(os.sched_getaffinity(0)),

@@ -94,7 +94,7 @@ def output_path(options: argparse.Namespace, results: dict, prefix: str = "") ->
     """Only full runs on a GPU go where results are kept."""
     if options.output:
         return options.output
-    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H%M")
+    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H%M")
     kept = options.device.startswith("cuda") and results["machine"]["gpu"] and not results["quick"]
     return (
         HERE / "results" if kept else ROOT / "build/bench/results"

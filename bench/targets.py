@@ -204,7 +204,7 @@ def rows(results: dict) -> list[Row]:
 
 
 def complaints(results: dict) -> list[str]:
-    """What makes figures doubtful: failed runs, results that differ between modes, calls that never reached the device."""
+    """What makes figures doubtful: failed runs, results that differ between modes, calls that stayed on the CPU."""
     found = []
     reference: dict[tuple, tuple[str, dict]] = {}
     for run in results["runs"]:
