@@ -60,6 +60,10 @@ std::string host_name() {
   return name;
 }
 
+std::size_t physical_memory() {
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
 std::string kernel_release() {
   utsname names{};
   return uname(&names) == 0 ? names.release : "";

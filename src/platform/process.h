@@ -1,6 +1,7 @@
 // Facts about this process.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace blastoff::platform {
@@ -14,6 +15,9 @@ int global_rank();
 std::string program_name();
 std::string command_line();
 std::string host_name();
+
+/// Bytes of main memory of this machine.
+std::size_t physical_memory();
 
 /// Kernel release, as uname -r.
 std::string kernel_release();

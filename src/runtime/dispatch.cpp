@@ -1,0 +1,177 @@
+#include "runtime/dispatch.h"
+
+#include <cerrno>
+#include <cfenv>
+#include <chrono>
+
+#include <unistd.h>
+
+#include "abi/host_routine.h"
+#include "abi/reentry.h"
+#include "intercept/original.h"
+#include "platform/log.h"
+#include "platform/threads.h"
+#include "report/recorder.h"
+#include "runtime/offload.h"
+#include "runtime/process.h"
+#include "runtime/verify.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+using abi::EntryPoint;
+using blas::Call;
+using intercept::Original;
+using report::Refusal;
+
+// Status of a run whose result was found wrong under --verify=abort (sysexits.h: EX_SOFTWARE).
+constexpr int software_error = 70;
+
+// cuBLAS and the driver need more stack than BLAS callers may have left.
+constexpr std::size_t ample_stack = std::size_t{256} << 10;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What the program may not see us change: errno, and the floating-point environment (rounding, flags, traps).
+class CallersEnvironment {
+ public:
+  CallersEnvironment() : errno_(errno) { feholdexcept(&floating_point_); }
+  ~CallersEnvironment() {
+    fesetenv(&floating_point_);
+    errno = errno_;
+  }
+  CallersEnvironment(const CallersEnvironment&) = delete;
+  CallersEnvironment& operator=(const CallersEnvironment&) = delete;
+
+ private:
+  int errno_;
+  std::fenv_t floating_point_;
+};
+
+// A call on its way: what was called, by whom, and what would have run.
+struct Visit {
+  const EntryPoint& entry;
+  const void* caller;
+  const Original& original;
+  const RawArguments& raw;
+};
+
+[[noreturn]] void end_without_original(const EntryPoint& entry) {
+  platform::log_line("%s: no BLAS library that defines it is loaded, and this call has to run on the CPU: ending",
+                     entry.symbol);
+  // As the dynamic loader ends a program whose symbol nobody defines.
+  _exit(127);
+}
+
+void run_original(const Visit& visit) {
+  if (!visit.original.function) end_without_original(visit.entry);
+  const abi::Reentry reentry;
+  visit.raw(visit.original.function);
+}
+
+// The routine that computes what panels or the check of a call need beside the routine itself.
+abi::HostFunction companion_of(const Visit& visit, const Call& call) {
+  static constexpr blas::Routine gemm[] = {blas::Routine::sgemm, blas::Routine::dgemm, blas::Routine::cgemm,
+                                           blas::Routine::zgemm};
+  static constexpr blas::Routine trmm[] = {blas::Routine::strmm, blas::Routine::dtrmm, blas::Routine::ctrmm,
+                                           blas::Routine::ztrmm};
+  const auto& routines = call.kind() == blas::Kind::trsm ? trmm : gemm;
+  const EntryPoint* sibling = intercept::sibling(visit.entry, routines[static_cast<std::size_t>(call.scalar())]);
+  if (!sibling) return {};
+  const Original& original = intercept::original_for(*sibling, visit.caller);
+  return {original.function, original.convention.style};
+}
+
+void report_violation(const Visit& visit, const Call& call, const Comparison& comparison, std::uint64_t stale_pages) {
+  const auto m = static_cast<long long>(call.m);
+  const auto n = static_cast<long long>(call.n);
+  const auto k = static_cast<long long>(call.k);
+  if (comparison.relative_error > comparison.bound)
+    platform::log_line(
+        "verify: %s m=%lld n=%lld k=%lld: relative error %.3g over the bound %.3g at row %lld, column %lld",
+        visit.entry.symbol, m, n, k, comparison.relative_error, comparison.bound,
+        static_cast<long long>(comparison.row), static_cast<long long>(comparison.column));
+  if (stale_pages > 0)
+    platform::log_line("verify: %s m=%lld n=%lld k=%lld: %llu pages of mirrors differed from host memory",
+                       visit.entry.symbol, m, n, k, static_cast<unsigned long long>(stale_pages));
+}
+
+// The call on the device; false: it is still to be made, record.refusal says why.
+bool try_device(const Visit& visit, const Call& call, Session& session, report::Record& record) {
+  const abi::HostRoutine host(call.routine, {visit.original.function, visit.original.convention.style},
+                              companion_of(visit, call));
+  const VerifyMode mode = Process::instance().settings().verify;
+  if (mode == VerifyMode::off) {
+    record.refusal = offload(session, call, host, record);
+    return record.refusal == Refusal::none;
+  }
+  const Verification verification(call, host);
+  record.refusal = offload(session, call, host, record);
+  if (record.refusal != Refusal::none) return false;
+  const Comparison comparison = verification.compare();
+  record.verified = comparison.checked;
+  record.relative_error = comparison.relative_error;
+  const bool violated = comparison.relative_error > comparison.bound || record.stale_pages > 0;
+  if (violated) report_violation(visit, call, comparison, record.stale_pages);
+  if (violated && mode == VerifyMode::abort) {
+    report::add(record, &call);
+    Process::instance().end();
+    _exit(software_error);
+  }
+  return true;
+}
+
+// Calls that are not trivially small: all of the road.
+void dispatch_large(const Visit& visit, const Call* call) {
+  report::Record record;
+  record.routine = visit.entry.routine;
+  record.symbol = visit.entry.symbol;
+  Process& process = Process::instance();
+  Session* session = nullptr;
+  if (!call || !blas::valid(*call))
+    record.refusal = Refusal::invalid_arguments;
+  else if (blas::trivial(*call))
+    record.refusal = Refusal::trivial;
+  else if (!process.decider().offload(*call))
+    record.refusal = Refusal::below_min_size;
+  else
+    session = process.session(record.refusal);
+
+  const double start = now();
+  bool done = false;
+  if (session) {
+    const CallersEnvironment environment;
+    const auto run = [&] { done = try_device(visit, *call, *session, record); };
+    if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
+  }
+  if (!done) run_original(visit);
+  record.seconds = now() - start;
+  if (call) record.flops = blas::flops(*call);
+  report::add(record, call);
+}
+
+}  // namespace
+
+void dispatch(const EntryPoint& entry, const void* caller, const Call* call, const RawArguments& raw) {
+  const Original& original = intercept::original_for(entry, caller);
+  const Visit visit{entry, caller, original, raw};
+  if (abi::inside_original()) {
+    if (!original.function) end_without_original(entry);
+    raw(original.function);
+    return;
+  }
+  // Not-a-number while the settings have not been read: then no call is known to be small.
+  if (call && blas::volume(*call) < floor_volume.load(std::memory_order_relaxed) && original.function &&
+      blas::valid(*call)) {
+    const report::SmallCall small = report::begin_small(entry.routine, blas::volume(*call));
+    run_original(visit);
+    report::end_small(entry.routine, small, blas::flops(*call));
+    return;
+  }
+  dispatch_large(visit, call);
+}
+
+}  // namespace blastoff::runtime

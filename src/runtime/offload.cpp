@@ -1,0 +1,109 @@
+#include "runtime/offload.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "platform/log.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+using device::Error;
+using device::ErrorKind;
+using device::Status;
+using report::Refusal;
+using residency::HostState;
+using residency::Lease;
+
+// Status of a run whose result could not be vouched for (sysexits.h: EX_SOFTWARE), as --verify=abort.
+constexpr int software_error = 70;
+
+Status run_panels(Lease& lease, device::Lane& lane, const blas::HostRoutine& host) {
+  for (std::size_t i = 0; i < lease.panels().size(); ++i) {
+    auto panel = lease.acquire(i);
+    if (!panel) return tl::unexpected(panel.error());
+    if (auto run = lane.compute->execute(*panel, host); !run) return run;
+    if (auto sent = lease.release(i); !sent) return sent;
+  }
+  return lease.finish();
+}
+
+[[noreturn]] void end_torn(const blas::Call& call, const Error& error) {
+  platform::log_line(
+      "%s: %s; its operand was half overwritten and cannot be restored, no right result is possible: ending",
+      blas::row(call.routine).name, error.message.c_str());
+  _exit(software_error);
+}
+
+// Panels are independent of each other: those that did not come home are computed on the CPU, from operands that are
+// whole.
+bool complete_on_host(Lease& lease, const blas::Call& call, const blas::HostRoutine& host, const Error& error) {
+  std::vector<HostState> states;
+  for (std::size_t i = 0; i < lease.panels().size(); ++i) states.push_back(lease.host_state(i));
+  if (std::all_of(states.begin(), states.end(), [](HostState s) { return s == HostState::untouched; })) return false;
+  const bool read = blas::reads(call.result().intent);
+  if (!read) return false;  // whatever was written, the whole call can be made again
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (states[i] == HostState::complete) continue;
+    if (states[i] == HostState::torn || !host.can_compute(lease.panels()[i])) end_torn(call, error);
+  }
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (states[i] == HostState::untouched) host.compute(lease.panels()[i]);
+  return true;
+}
+
+Refusal refusal_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::out_of_memory: return Refusal::out_of_memory;
+    case ErrorKind::unsupported: return Refusal::unsupported;
+    case ErrorKind::unavailable: return Refusal::no_device;
+    case ErrorKind::lost: return Refusal::device_lost;
+  }
+  return Refusal::device_lost;
+}
+
+void note(report::Record& record, const Lease& lease, const char* policy) {
+  const residency::Traffic& traffic = lease.traffic();
+  record.policy = policy;
+  record.transfer_seconds = traffic.transfer_seconds;
+  record.bytes_to_device += traffic.bytes_to_device;
+  record.bytes_from_device += traffic.bytes_from_device;
+  record.bytes_reused += traffic.bytes_reused;
+  record.stale_pages += traffic.stale_pages;
+}
+
+}  // namespace
+
+Refusal offload(Session& session, const blas::Call& call, const blas::HostRoutine& host, report::Record& record) {
+  auto lane = session.lanes().acquire();
+  Error error;
+  if (lane) {
+    for (residency::Policy* policy : session.policies()) {
+      auto lease = policy->begin(call, **lane);
+      if (lease) {
+        auto run = run_panels(**lease, **lane, host);
+        note(record, **lease, policy->name());
+        if (run) return Refusal::none;
+        error = run.error();
+        if (error.kind == ErrorKind::lost) session.lost(error.message);
+        if (complete_on_host(**lease, call, host, error)) return Refusal::none;
+      } else {
+        error = lease.error();
+      }
+      const bool another = error.kind == ErrorKind::unsupported || error.kind == ErrorKind::out_of_memory;
+      if (!another) break;
+      if (policy != session.policies().back()) session.count_copied(error.message);
+    }
+  } else {
+    error = lane.error();
+  }
+  if (error.kind == ErrorKind::lost || error.kind == ErrorKind::unavailable)
+    session.lost(error.message);
+  else
+    session.say_once(error.message);
+  return refusal_of(error.kind);
+}
+
+}  // namespace blastoff::runtime

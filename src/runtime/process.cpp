@@ -1,0 +1,138 @@
+#include "runtime/process.h"
+
+#include <chrono>
+#include <cstdio>
+#include <limits>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "platform/log.h"
+#include "platform/process.h"
+#include "platform/threads.h"
+#include "report/recorder.h"
+#include "report/report.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+using report::Refusal;
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point loaded_at;
+std::atomic<bool> forked{false};
+std::atomic<bool> exiting{false};
+std::atomic<Process*> the_process{nullptr};
+
+// CUDA, the tracker and our threads stay behind in the parent.
+void become_forked_child() {
+  forked = true;
+  report::reset();
+}
+
+[[gnu::constructor]] void load() {
+  loaded_at = Clock::now();
+  platform::remember_cpu_set();
+}
+
+[[gnu::destructor]] void unload() {
+  exiting = true;
+  if (Process* process = the_process.load()) process->end();
+}
+
+std::uint64_t total_calls(const report::Totals& totals) {
+  std::uint64_t calls = 0;
+  for (const report::RoutineTotals& routine : totals.routines) calls += routine.calls;
+  return calls;
+}
+
+}  // namespace
+
+std::atomic<double> floor_volume{std::numeric_limits<double>::quiet_NaN()};
+
+Process& Process::instance() {
+  static Process& process = *new Process;
+  return process;
+}
+
+Process::Process() : settings_(read_settings()), decider_(decide::by_average_size(settings_.min_size)) {
+  report::log_calls(settings_.log == LogMode::calls);
+  pthread_atfork(nullptr, nullptr, become_forked_child);
+  the_process = this;
+  // A line for every call means that none takes the short way.
+  if (settings_.log != LogMode::calls) floor_volume = decider_->floor_volume();
+}
+
+void Process::start_session() {
+  const std::lock_guard lock(mutex_);
+  if (tried_) return;
+  auto session = Session::start(settings_);
+  if (session) {
+    session_ = session->release();
+  } else {
+    failure_ = session.error().message;
+    platform::log_line("%s; all calls run on the CPU", failure_.c_str());
+  }
+  tried_ = true;
+}
+
+Session* Process::session(Refusal& why) {
+  why = Refusal::none;
+  if (settings_.device == "none") why = Refusal::device_none;
+  if (forked) why = Refusal::forked;
+  if (exiting) why = Refusal::exiting;
+  if (why != Refusal::none) return nullptr;
+  if (!tried_) start_session();
+  Session* session = session_;
+  if (!session)
+    why = Refusal::no_device;
+  else if (!session->working())
+    why = Refusal::device_lost;
+  return why == Refusal::none ? session : nullptr;
+}
+
+report::Context Process::describe() {
+  report::Context context;
+  context.program = platform::program_name();
+  context.command_line = platform::command_line();
+  context.host = platform::host_name();
+  context.kernel = platform::kernel_release();
+  context.pid = getpid();
+  context.rank = platform::global_rank();
+  context.elapsed_seconds = std::chrono::duration<double>(Clock::now() - loaded_at).count();
+  context.device_kind = settings_.device;
+  context.device_state = failure_.empty() ? "not started" : failure_;
+  context.settings = runtime::describe(settings_);
+  const auto policy = std::find_if(context.settings.begin(), context.settings.end(),
+                                   [](const auto& setting) { return setting.first == "policy"; });
+  context.policy_requested = policy->second;
+  context.policy = policy->second;
+  context.tracker = "none";
+  Session* session = session_;
+  if (session && !forked) session->describe(context);
+  return context;
+}
+
+void Process::end() {
+  const report::Totals totals = report::totals();
+  const std::uint64_t calls = total_calls(totals);
+  const report::Context context = describe();
+  const bool wanted = settings_.summary == SummaryMode::always ||
+                      (settings_.summary == SummaryMode::automatic && (context.device_used || !failure_.empty()));
+  if (calls > 0 && !settings_.report.empty())
+    report::write_file(report::expand_path(settings_.report, context), report::to_json(totals, context));
+  if (wanted && (calls > 0 || settings_.summary == SummaryMode::always)) {
+    const std::string text = report::to_text(totals, context);
+    std::size_t written = 0;
+    while (written < text.size()) {
+      const ssize_t part = write(STDERR_FILENO, text.data() + written, text.size() - written);
+      if (part <= 0) break;
+      written += static_cast<std::size_t>(part);
+    }
+  }
+}
+
+}  // namespace blastoff::runtime

@@ -1,0 +1,140 @@
+#include "runtime/session.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "device/open.h"
+#include "platform/log.h"
+#include "platform/process.h"
+#include "residency/copy_policy.h"
+#include "residency/first_use_policy.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+using device::Result;
+using device::Status;
+
+// More threads than this gain nothing on the memory of any node that was measured.
+constexpr int most_copy_threads = 12;
+
+int copy_workers(const Settings& settings) {
+  const int threads = settings.copy_threads > 0 ? static_cast<int>(settings.copy_threads)
+                                                : std::min(platform::cpu_count(), most_copy_threads);
+  return std::min(threads, platform::cpu_count()) - 1;  // the calling thread copies too
+}
+
+std::size_t resolve(const MemorySize& size, std::size_t of) {
+  return size.percent > 0 ? static_cast<std::size_t>(static_cast<double>(of) * size.percent / 100) : size.bytes;
+}
+
+struct StagingSize {
+  std::size_t slot_bytes;
+  std::size_t slots;
+};
+
+// Enough slots for every copying thread to fill one while others travel; a small device gets small ones.
+StagingSize staging_size(int workers, std::size_t device_memory) {
+  const std::size_t slot = device_memory < (std::size_t{8} << 30) ? std::size_t{1} << 20 : std::size_t{4} << 20;
+  return {slot, static_cast<std::size_t>(std::max(8, 3 * (workers + 1)))};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::start(const Settings& settings) {
+  device::Choice choice;
+  choice.name = settings.device;
+  choice.cuda_path = settings.cuda_path;
+  choice.local_rank = platform::local_rank();
+  choice.simulated_memory = resolve(settings.simulated_memory, 0);
+  choice.simulated_fault = settings.simulated_fault;
+  auto device = device::open(choice);
+  if (!device) return tl::unexpected(device.error());
+
+  std::unique_ptr<Session> session(new Session);
+  session->device_ = std::move(*device);
+  session->lanes_ = std::make_unique<device::LanePool>(*session->device_);
+  if (auto opened = session->open_residency(settings); !opened) return tl::unexpected(opened.error());
+  return session;
+}
+
+Status Session::open_residency(const Settings& settings) {
+  auto memory = device_->memory_info();
+  if (!memory) return tl::unexpected(memory.error());
+  budget_ = std::min(resolve(settings.device_memory, memory->free), memory->free);
+
+  pool_ = platform::create_worker_pool(copy_workers(settings));
+  const StagingSize size = staging_size(pool_->workers(), memory->total);
+  auto staging = residency::create_staging(*device_, *pool_, size.slot_bytes, size.slots);
+  if (!staging) return tl::unexpected(staging.error());
+  staging_ = std::move(*staging);
+
+  if (settings.policy == PolicyName::first_use) {
+    if (settings.tracker == TrackerName::none) {
+      policy_reason_ = "page tracking is switched off";
+    } else if (!device_->properties().can_reserve) {
+      policy_reason_ = "the device has no virtual memory management";
+    } else if (auto tracker = platform::open_page_tracker(); !tracker) {
+      policy_reason_ = tracker.error();
+    } else {
+      tracker_ = std::move(*tracker);
+      residency::FirstUseSettings first_use;
+      first_use.device_memory = budget_;
+      first_use.pin_limit = platform::physical_memory() / 2;
+      first_use.verify = settings.verify != VerifyMode::off;
+      first_use_ = residency::create_first_use_policy(*device_, *staging_, *tracker_, first_use);
+      order_.push_back(first_use_.get());
+    }
+    if (!policy_reason_.empty()) platform::log_line("policy copy instead of first-use: %s", policy_reason_.c_str());
+  }
+  // What mirrors leave free serves the calls that cannot use them.
+  const std::size_t for_copies = first_use_ ? (memory->free - budget_) / 2 + memory->free / 20 : budget_;
+  copy_ = residency::create_copy_policy(*device_, *staging_, *pool_, for_copies);
+  order_.push_back(copy_.get());
+  return {};
+}
+
+void Session::lost(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (!working_.exchange(false, std::memory_order_acq_rel)) return;
+  lost_reason_ = reason;
+  platform::log_line("%s; calls run on the CPU from here on", reason.c_str());
+}
+
+void Session::say_once(const std::string& reason) {
+  constexpr std::size_t most_lines = 16;
+  const std::lock_guard lock(mutex_);
+  if (said_.size() == most_lines || std::find(said_.begin(), said_.end(), reason) != said_.end()) return;
+  said_.push_back(reason);
+  platform::log_line("%s; such calls run on the CPU", reason.c_str());
+}
+
+void Session::count_copied(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  constexpr std::size_t most_reasons = 16;
+  const auto known = std::find_if(copied_.begin(), copied_.end(), [&](const auto& c) { return c.first == reason; });
+  if (known != copied_.end())
+    ++known->second;
+  else if (copied_.size() < most_reasons)
+    copied_.emplace_back(reason, 1);
+}
+
+void Session::describe(report::Context& context) {
+  const device::Properties& properties = device_->properties();
+  const std::lock_guard lock(mutex_);
+  context.device_used = true;
+  context.device_kind = properties.kind;
+  context.device_name = properties.name;
+  context.device_software = properties.software;
+  context.device_state = working() ? "working" : lost_reason_;
+  context.device_memory = properties.total_memory;
+  context.device_memory_budget = budget_;
+  context.policy = order_.front()->name();
+  context.policy_reason = policy_reason_;
+  context.tracker = tracker_ ? tracker_->name() : "none";
+  context.copied_operands = copied_;
+}
+
+}  // namespace blastoff::runtime

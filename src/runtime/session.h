@@ -1,0 +1,70 @@
+// The device side of this process: opened at the first call worth it, then shared by all threads until the process
+// ends.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "device/lane_pool.h"
+#include "platform/page_tracker.h"
+#include "platform/threads.h"
+#include "report/report.h"
+#include "residency/policy.h"
+#include "residency/staging.h"
+#include "runtime/settings.h"
+
+namespace blastoff::runtime {
+
+/// Never destroyed: device calls during process exit are not safe, and the system takes everything back.
+class Session {
+ public:
+  /// Opens device, staging, tracker and policies as the settings say. The error is one line.
+  static device::Result<std::unique_ptr<Session>> start(const Settings& settings);
+
+  device::LanePool& lanes() { return *lanes_; }
+
+  /// The policies to try for a call, in order; at least one.
+  const std::vector<residency::Policy*>& policies() const { return order_; }
+
+  /// False once the device is lost: it is not to be used again.
+  bool working() const { return working_.load(std::memory_order_acquire); }
+
+  /// Marks the device as lost; the first caller's reason is logged and kept.
+  void lost(const std::string& reason);
+
+  /// Logs a reason why a call went to the CPU, the first time that it comes up.
+  void say_once(const std::string& reason);
+
+  /// A call's operands could not be held by the first policy.
+  void count_copied(const std::string& reason);
+
+  /// Fills the device, policy and tracker fields.
+  void describe(report::Context& context);
+
+ private:
+  Session() = default;
+  device::Status open_residency(const Settings& settings);
+
+  std::unique_ptr<device::Device> device_;
+  std::unique_ptr<platform::WorkerPool> pool_;
+  std::unique_ptr<residency::Staging> staging_;
+  std::unique_ptr<platform::PageTracker> tracker_;
+  std::unique_ptr<residency::Policy> first_use_;
+  std::unique_ptr<residency::Policy> copy_;
+  std::vector<residency::Policy*> order_;
+  std::unique_ptr<device::LanePool> lanes_;
+  std::size_t budget_ = 0;
+  std::string policy_reason_;
+
+  std::atomic<bool> working_{true};
+  std::mutex mutex_;
+  std::string lost_reason_;
+  std::vector<std::string> said_;
+  std::vector<std::pair<std::string, std::uint64_t>> copied_;
+};
+
+}  // namespace blastoff::runtime
