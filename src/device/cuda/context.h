@@ -1,0 +1,80 @@
+// The GPU's primary context, shared with whatever CUDA the program itself uses, and what became of it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "device/cuda/libraries.h"
+#include "device/error.h"
+
+namespace blastoff::device::cuda {
+
+/// Shared by a device and all that it created. Thread-safe.
+class Context {
+ public:
+  /// Takes hold of the primary context of `device`.
+  static Result<std::shared_ptr<Context>> retain(const api::Driver& driver, const api::Cublas& cublas,
+                                                 api::CUdevice device);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  const api::Driver& driver() const { return driver_; }
+  const api::Cublas& cublas() const { return cublas_; }
+  api::CUdevice device() const { return device_; }
+
+  /// Runs `work`, which returns a Status, with this context current, and leaves the thread's own current again. Fails
+  /// at once when the device has been lost.
+  template <class Work>
+  Status run(Work&& work) {
+    if (lost_.load(std::memory_order_relaxed)) return tl::unexpected(lost_error());
+    if (auto entered = check(driver_.cuCtxPushCurrent_v2(handle_), "cuCtxPushCurrent"); !entered) return entered;
+    Status status = work();
+    api::CUcontext own = nullptr;
+    driver_.cuCtxPopCurrent_v2(&own);
+    return status;
+  }
+
+  /// What a result of the driver means. An error that is neither want of memory nor of support loses the device.
+  Status check(api::CUresult result, std::string_view operation) {
+    if (result == api::success) [[likely]]
+      return {};
+    return tl::unexpected(fail(result, operation));
+  }
+
+  /// Likewise for operations whose arguments come from the program's memory (registering it, say): only an error that
+  /// has ruined the context loses the device, any other means unsupported.
+  Status check_attempt(api::CUresult result, std::string_view operation);
+
+  /// Likewise for cuBLAS.
+  Status check_blas(api::cublasStatus status, std::string_view operation) {
+    if (status == api::blas_success) [[likely]]
+      return {};
+    return tl::unexpected(fail_blas(status, operation));
+  }
+
+ private:
+  Context(const api::Driver& driver, const api::Cublas& cublas, api::CUdevice device, api::CUcontext handle)
+      : driver_(driver), cublas_(cublas), device_(device), handle_(handle) {}
+
+  Error fail(api::CUresult result, std::string_view operation);
+  Error fail_blas(api::cublasStatus status, std::string_view operation);
+  Error lose(std::string message);
+  Error lost_error();
+
+  const api::Driver driver_;
+  const api::Cublas cublas_;
+  const api::CUdevice device_;
+  const api::CUcontext handle_;
+  std::atomic<bool> lost_{false};
+  std::mutex mutex_;
+  std::string cause_;
+};
+
+/// "CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)".
+std::string describe(const api::Driver& driver, api::CUresult result);
+
+}  // namespace blastoff::device::cuda

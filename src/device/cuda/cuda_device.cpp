@@ -1,0 +1,213 @@
+#include "device/cuda/cuda_device.h"
+
+#include <csignal>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "device/cuda/cuda_queue.h"
+#include "device/cuda/gpu.h"
+
+namespace blastoff::device::cuda {
+namespace {
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(std::shared_ptr<Context> context, std::shared_ptr<const TriangleKernel> kernel, Gpu gpu)
+      : context_(std::move(context)), kernel_(std::move(kernel)), gpu_(std::move(gpu)) {}
+
+  const Properties& properties() const override { return gpu_.properties; }
+
+  Result<MemoryInfo> memory_info() override {
+    MemoryInfo info;
+    return attempt(info, [&] { return check(driver().cuMemGetInfo_v2(&info.free, &info.total), "cuMemGetInfo"); });
+  }
+
+  Result<std::unique_ptr<Queue>> create_queue() override {
+    return CudaQueue::create(context_, kernel_, gpu_.capabilities);
+  }
+  Result<std::unique_ptr<Event>> create_event() override { return CudaEvent::create(context_); }
+
+  Result<Address> allocate(std::size_t bytes) override {
+    api::CUdeviceptr address = 0;
+    return attempt(address, [&] {
+      return check(driver().cuMemAlloc_v2(&address, bytes == 0 ? 1 : bytes),
+                   fmt::format("cuMemAlloc of {} bytes", bytes));
+    });
+  }
+
+  void free(Address address) override {
+    if (address == 0) return;
+    (void)context_->run([&] { return check(driver().cuMemFree_v2(address), "cuMemFree"); });
+  }
+
+  Result<Address> reserve(std::size_t bytes) override {
+    api::CUdeviceptr address = 0;
+    const auto granularity = gpu_.properties.backing_granularity;
+    if (granularity == 0)
+      return tl::unexpected(Error{ErrorKind::unsupported, "no virtual memory management on this GPU"});
+    return attempt(address, [&] {
+      return check_attempt(driver().cuMemAddressReserve(&address, round_up(bytes), granularity, 0, 0),
+                           fmt::format("cuMemAddressReserve of {} bytes", bytes));
+    });
+  }
+
+  void release(Address address, std::size_t bytes) override {
+    (void)context_->run(
+        [&] { return check_attempt(driver().cuMemAddressFree(address, round_up(bytes)), "cuMemAddressFree"); });
+  }
+
+  Status back(Address address, std::size_t bytes) override {
+    return context_->run([&]() -> Status {
+      const auto properties = allocation_properties(context_->device());
+      api::CUmemGenericAllocationHandle memory = 0;
+      if (auto ok = check_attempt(driver().cuMemCreate(&memory, bytes, &properties, 0),
+                                  fmt::format("cuMemCreate of {} bytes", bytes));
+          !ok) {
+        return ok;
+      }
+      auto mapped = check_attempt(driver().cuMemMap(address, bytes, 0, memory, 0), "cuMemMap");
+      driver().cuMemRelease(memory);  // the mapping alone keeps the memory from here on
+      if (!mapped) return mapped;
+      const api::CUmemAccessDesc access{properties.location, api::access_read_write};
+      auto accessible = check_attempt(driver().cuMemSetAccess(address, bytes, &access, 1), "cuMemSetAccess");
+      if (!accessible) driver().cuMemUnmap(address, bytes);
+      return accessible;
+    });
+  }
+
+  void unback(Address address, std::size_t bytes) override {
+    (void)context_->run([&] { return check_attempt(driver().cuMemUnmap(address, bytes), "cuMemUnmap"); });
+  }
+
+  Result<void*> allocate_staging(std::size_t bytes) override {
+    void* memory = nullptr;
+    return attempt(memory, [&] {
+      return check_attempt(
+          driver().cuMemHostAlloc(&memory, bytes == 0 ? 1 : bytes, api::host_portable | api::host_device_map),
+          fmt::format("cuMemHostAlloc of {} bytes", bytes));
+    });
+  }
+
+  void free_staging(void* address, std::size_t) override {
+    if (address == nullptr) return;
+    (void)context_->run([&] { return check_attempt(driver().cuMemFreeHost(address), "cuMemFreeHost"); });
+  }
+
+  Status pin(void* address, std::size_t bytes) override {
+    if (!gpu_.properties.can_pin) return tl::unexpected(Error{ErrorKind::unsupported, "this GPU cannot pin memory"});
+    auto pinned = context_->run([&] {
+      return check_attempt(driver().cuMemHostRegister_v2(address, bytes, api::host_portable | api::host_device_map),
+                           fmt::format("cuMemHostRegister of {} bytes at {}", bytes, address));
+    });
+    if (pinned) {
+      const std::lock_guard lock(pins_mutex_);
+      pins_[reinterpret_cast<std::uintptr_t>(address)] = bytes;
+    }
+    return pinned;
+  }
+
+  void unpin(void* address, std::size_t) override {
+    {
+      const std::lock_guard lock(pins_mutex_);
+      if (pins_.erase(reinterpret_cast<std::uintptr_t>(address)) == 0) return;
+    }
+    (void)context_->run([&] { return check_attempt(driver().cuMemHostUnregister(address), "cuMemHostUnregister"); });
+  }
+
+  bool registered_by_program(const void* address) override {
+    if (pinned_by_us(address)) return false;
+    unsigned type = 0;
+    const auto known = context_->run([&] {
+      return check_attempt(driver().cuPointerGetAttribute(&type, api::pointer_attribute_memory_type,
+                                                          reinterpret_cast<std::uintptr_t>(address)),
+                           "cuPointerGetAttribute");
+    });
+    return known && type != 0;
+  }
+
+ private:
+  const api::Driver& driver() const { return context_->driver(); }
+  Status check(api::CUresult result, std::string_view operation) { return context_->check(result, operation); }
+  Status check_attempt(api::CUresult result, std::string_view operation) {
+    return context_->check_attempt(result, operation);
+  }
+
+  /// `value`, once `work` has set it without an error.
+  template <class T, class Work>
+  Result<T> attempt(T& value, Work&& work) {
+    auto status = context_->run(std::forward<Work>(work));
+    if (!status) return tl::unexpected(std::move(status.error()));
+    return value;
+  }
+
+  std::size_t round_up(std::size_t bytes) const {
+    const auto unit = gpu_.properties.backing_granularity;
+    return (bytes + unit - 1) / unit * unit;
+  }
+
+  bool pinned_by_us(const void* address) {
+    const auto host = reinterpret_cast<std::uintptr_t>(address);
+    const std::lock_guard lock(pins_mutex_);
+    const auto after = pins_.upper_bound(host);
+    return after != pins_.begin() && host - std::prev(after)->first < std::prev(after)->second;
+  }
+
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<const TriangleKernel> kernel_;
+  Gpu gpu_;
+  std::mutex pins_mutex_;
+  std::map<std::uintptr_t, std::size_t> pins_;
+};
+
+/// The driver starts threads when a context is made; they inherit the mask, and the program's signals are none of
+/// theirs.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &own_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &own_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t own_{};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> open(const Choice& choice) {
+  const BlockedSignals blocked;
+  auto driver = load_driver();
+  if (!driver) return tl::unexpected(driver.error());
+  auto ordinal = choose_gpu(*driver, choice);
+  if (!ordinal) return tl::unexpected(ordinal.error());
+  int driver_version = 0;
+  driver->cuDriverGetVersion(&driver_version);
+  auto cublas = load_cublas(choice.cuda_path, driver_version);
+  if (!cublas) return tl::unexpected(cublas.error());
+  api::CUdevice device = 0;
+  if (const auto result = driver->cuDeviceGet(&device, *ordinal); result != api::success) {
+    return tl::unexpected(
+        Error{ErrorKind::unavailable, fmt::format("GPU {} cannot be used: {}", *ordinal, describe(*driver, result))});
+  }
+  auto context = Context::retain(*driver, *cublas, device);
+  if (!context) return tl::unexpected(context.error());
+  std::shared_ptr<const TriangleKernel> kernel;
+  Gpu gpu;
+  auto ready = (*context)->run([&]() -> Status {
+    if (auto loaded = TriangleKernel::load(*context)) kernel = std::move(*loaded);
+    gpu = inspect(**context, *ordinal);
+    gpu.properties.can_pin = gpu.properties.can_pin && kernel != nullptr;
+    return {};
+  });
+  if (!ready) return tl::unexpected(Error{ErrorKind::unavailable, ready.error().message});
+  return std::make_unique<CudaDevice>(std::move(*context), std::move(kernel), std::move(gpu));
+}
+
+}  // namespace blastoff::device::cuda

@@ -1,0 +1,194 @@
+#include "device/cuda/cuda_queue.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "device/cuda/triangular_product.h"
+
+namespace blastoff::device::cuda {
+namespace {
+
+bool empty(const Block& block) {
+  return block.column_bytes == 0 || block.columns == 0;
+}
+
+bool contiguous(const Block& block) {
+  return block.columns == 1 || (block.host_pitch == block.column_bytes && block.device_pitch == block.column_bytes);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Event>> CudaEvent::create(std::shared_ptr<Context> context) {
+  std::unique_ptr<CudaEvent> event(new CudaEvent(std::move(context)));
+  auto& owner = *event->context_;
+  auto created = owner.run([&] {
+    return owner.check(owner.driver().cuEventCreate(&event->handle_, api::event_disable_timing), "cuEventCreate");
+  });
+  if (!created) return tl::unexpected(created.error());
+  return event;
+}
+
+CudaEvent::~CudaEvent() {
+  if (handle_ == nullptr) return;
+  (void)context_->run([&] { return context_->check(context_->driver().cuEventDestroy_v2(handle_), "cuEventDestroy"); });
+}
+
+Status CudaEvent::synchronize() {
+  return context_->run(
+      [&] { return context_->check(context_->driver().cuEventSynchronize(handle_), "cuEventSynchronize"); });
+}
+
+Result<std::unique_ptr<Queue>> CudaQueue::create(std::shared_ptr<Context> context,
+                                                 std::shared_ptr<const TriangleKernel> kernel,
+                                                 const Capabilities& capabilities) {
+  std::unique_ptr<CudaQueue> queue(new CudaQueue(std::move(context), std::move(kernel), capabilities));
+  auto& owner = *queue->context_;
+  // Non-blocking: the program's own work on its default stream must not hold ours up.
+  auto created = owner.run([&] {
+    return owner.check(owner.driver().cuStreamCreate(&queue->stream_, api::stream_non_blocking), "cuStreamCreate");
+  });
+  if (!created) return tl::unexpected(created.error());
+  return queue;
+}
+
+CudaQueue::~CudaQueue() {
+  (void)context_->run([&]() -> Status {
+    blas_.reset();
+    if (scratch_ != 0) context_->driver().cuMemFree_v2(scratch_);
+    if (stream_ != nullptr) context_->driver().cuStreamDestroy_v2(stream_);
+    return {};
+  });
+}
+
+Status CudaQueue::copy_to_device(Address destination, const void* source, const Block& block) {
+  if (empty(block)) return {};
+  return context_->run([&]() -> Status {
+    if (contiguous(block)) {
+      return context_->check(
+          context_->driver().cuMemcpyHtoDAsync_v2(destination, source, block.column_bytes * block.columns, stream_),
+          "copy to the GPU");
+    }
+    api::CUDA_MEMCPY2D copy{};
+    copy.srcMemoryType = api::memory_type_host;
+    copy.srcHost = source;
+    copy.srcPitch = block.host_pitch;
+    copy.dstMemoryType = api::memory_type_device;
+    copy.dstDevice = destination;
+    copy.dstPitch = block.device_pitch;
+    return copy_rectangle(copy, block);
+  });
+}
+
+Status CudaQueue::copy_to_host(void* destination, Address source, const Block& block) {
+  if (empty(block)) return {};
+  return context_->run([&]() -> Status {
+    if (contiguous(block)) {
+      return context_->check(
+          context_->driver().cuMemcpyDtoHAsync_v2(destination, source, block.column_bytes * block.columns, stream_),
+          "copy from the GPU");
+    }
+    api::CUDA_MEMCPY2D copy{};
+    copy.srcMemoryType = api::memory_type_device;
+    copy.srcDevice = source;
+    copy.srcPitch = block.device_pitch;
+    copy.dstMemoryType = api::memory_type_host;
+    copy.dstHost = destination;
+    copy.dstPitch = block.host_pitch;
+    return copy_rectangle(copy, block);
+  });
+}
+
+Status CudaQueue::copy_rectangle(api::CUDA_MEMCPY2D& copy, const Block& block) {
+  const auto& driver = context_->driver();
+  copy.WidthInBytes = block.column_bytes;
+  copy.Height = block.columns;
+  if (copy.srcPitch <= capabilities_.largest_pitch && copy.dstPitch <= capabilities_.largest_pitch) {
+    return context_->check(driver.cuMemcpy2DAsync_v2(&copy, stream_), "2-D copy");
+  }
+  // Columns further apart than a 2-D copy can say go one by one: the pitch of a single row counts for nothing.
+  const std::size_t source_pitch = std::exchange(copy.srcPitch, block.column_bytes);
+  const std::size_t destination_pitch = std::exchange(copy.dstPitch, block.column_bytes);
+  copy.Height = 1;
+  for (std::size_t column = 0; column < block.columns; ++column) {
+    if (auto ok = context_->check(driver.cuMemcpy2DAsync_v2(&copy, stream_), "2-D copy"); !ok) return ok;
+    copy.srcHost = static_cast<const unsigned char*>(copy.srcHost) + source_pitch;
+    copy.srcDevice += source_pitch;
+    copy.dstHost = static_cast<unsigned char*>(copy.dstHost) + destination_pitch;
+    copy.dstDevice += destination_pitch;
+  }
+  return {};
+}
+
+Status CudaQueue::copy_triangle_to_host(void* destination, Address source, std::int64_t n, std::size_t element_size,
+                                        blas::Part part, std::size_t host_pitch, std::size_t device_pitch) {
+  if (kernel_ == nullptr) {
+    return tl::unexpected(Error{ErrorKind::unsupported, "this GPU's driver did not compile the triangle copy"});
+  }
+  return context_->run([&]() -> Status {
+    TriangleCopy copy{0, source, host_pitch, device_pitch, n, element_size, part};
+    copy.destination = reinterpret_cast<std::uintptr_t>(destination);
+    if (!capabilities_.host_addresses_are_device_addresses) {
+      const auto result = context_->driver().cuMemHostGetDevicePointer_v2(&copy.destination, destination, 0);
+      if (auto ok = context_->check_attempt(result, "cuMemHostGetDevicePointer"); !ok) return ok;
+    }
+    return kernel_->launch(copy, stream_);
+  });
+}
+
+Status CudaQueue::execute(const blas::Call& call, const blas::HostRoutine&) {
+  for (const auto& operand : call.operands()) {
+    // cuBLAS reads whole elements; one across their natural boundary would take the context down.
+    if (reinterpret_cast<std::uintptr_t>(operand.address) % operand.element_size != 0) {
+      return tl::unexpected(
+          Error{ErrorKind::unsupported, fmt::format("an operand of {} is not aligned to its elements' {} bytes",
+                                                    blas::row(call.routine).name, operand.element_size)});
+    }
+  }
+  return context_->run([&]() -> Status {
+    if (blas_ == nullptr) {
+      auto created = BlasHandle::create(context_, stream_, capabilities_.workspace_bytes);
+      if (!created) return tl::unexpected(created.error());
+      blas_ = std::move(*created);
+    }
+    return call.kind() == blas::Kind::gemmt ? run_triangular(call) : blas_->run(call);
+  });
+}
+
+Status CudaQueue::run_triangular(const blas::Call& call) {
+  if (kernel_ == nullptr) {
+    return tl::unexpected(
+        Error{ErrorKind::unsupported, "gemmt needs the triangle copy, which the driver did not compile"});
+  }
+  if (auto ok = grow_scratch(triangular_product_scratch(call)); !ok) return ok;
+  return run_triangular_product(call, *blas_, *kernel_, scratch_, stream_);
+}
+
+Status CudaQueue::grow_scratch(std::size_t bytes) {
+  if (bytes <= scratch_bytes_) return {};
+  const auto& driver = context_->driver();
+  if (scratch_ != 0) driver.cuMemFree_v2(std::exchange(scratch_, 0));  // waits for work that uses it
+  scratch_bytes_ = 0;
+  if (auto ok = context_->check(driver.cuMemAlloc_v2(&scratch_, bytes), "scratch memory of gemmt"); !ok) return ok;
+  scratch_bytes_ = bytes;
+  return {};
+}
+
+Status CudaQueue::record(Event& event) {
+  const auto handle = static_cast<CudaEvent&>(event).handle();
+  return context_->run(
+      [&] { return context_->check(context_->driver().cuEventRecord(handle, stream_), "cuEventRecord"); });
+}
+
+Status CudaQueue::wait(Event& event) {
+  const auto handle = static_cast<CudaEvent&>(event).handle();
+  return context_->run(
+      [&] { return context_->check(context_->driver().cuStreamWaitEvent(stream_, handle, 0), "cuStreamWaitEvent"); });
+}
+
+Status CudaQueue::synchronize() {
+  return context_->run(
+      [&] { return context_->check(context_->driver().cuStreamSynchronize(stream_), "cuStreamSynchronize"); });
+}
+
+}  // namespace blastoff::device::cuda

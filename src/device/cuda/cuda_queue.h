@@ -1,0 +1,69 @@
+// A stream with its cuBLAS handle, and events.
+#pragma once
+
+#include <memory>
+
+#include "device/cuda/context.h"
+#include "device/cuda/operations.h"
+#include "device/cuda/triangle_kernel.h"
+#include "device/device.h"
+
+namespace blastoff::device::cuda {
+
+/// What queues need to know of their GPU.
+struct Capabilities {
+  std::size_t largest_pitch = 0;                     ///< of 2-D copies, bytes
+  std::size_t workspace_bytes = 0;                   ///< for cuBLAS, per queue
+  bool host_addresses_are_device_addresses = false;  ///< of pinned memory
+};
+
+class CudaEvent final : public Event {
+ public:
+  static Result<std::unique_ptr<Event>> create(std::shared_ptr<Context> context);
+  ~CudaEvent() override;
+  Status synchronize() override;
+  api::CUevent handle() const { return handle_; }
+
+ private:
+  explicit CudaEvent(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+
+  std::shared_ptr<Context> context_;
+  api::CUevent handle_ = nullptr;
+};
+
+class CudaQueue final : public Queue {
+ public:
+  /// `kernel` may be null: then there are no triangle copies and no gemmt.
+  static Result<std::unique_ptr<Queue>> create(std::shared_ptr<Context> context,
+                                               std::shared_ptr<const TriangleKernel> kernel,
+                                               const Capabilities& capabilities);
+  ~CudaQueue() override;
+
+  Status copy_to_device(Address destination, const void* source, const Block& block) override;
+  Status copy_to_host(void* destination, Address source, const Block& block) override;
+  Status copy_triangle_to_host(void* destination, Address source, std::int64_t n, std::size_t element_size,
+                               blas::Part part, std::size_t host_pitch, std::size_t device_pitch) override;
+  Status execute(const blas::Call& call, const blas::HostRoutine& host) override;
+  Status record(Event& event) override;
+  Status wait(Event& event) override;
+  Status synchronize() override;
+
+ private:
+  CudaQueue(std::shared_ptr<Context> context, std::shared_ptr<const TriangleKernel> kernel,
+            const Capabilities& capabilities)
+      : context_(std::move(context)), kernel_(std::move(kernel)), capabilities_(capabilities) {}
+
+  Status copy_rectangle(api::CUDA_MEMCPY2D& copy, const Block& block);
+  Status run_triangular(const blas::Call& call);
+  Status grow_scratch(std::size_t bytes);
+
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<const TriangleKernel> kernel_;
+  const Capabilities capabilities_;
+  api::CUstream stream_ = nullptr;
+  std::unique_ptr<BlasHandle> blas_;  // created by the first operation: queues of copies need none
+  api::CUdeviceptr scratch_ = 0;
+  std::size_t scratch_bytes_ = 0;
+};
+
+}  // namespace blastoff::device::cuda

@@ -1,0 +1,164 @@
+#include "device/cuda/gpu.h"
+
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace blastoff::device::cuda {
+namespace {
+
+constexpr int volta = 7;
+constexpr int hopper = 9;
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+constexpr std::size_t most_to_reserve = std::size_t{1} << 40;
+
+int attribute(const api::Driver& driver, api::CUdevice device, int which) {
+  int value = 0;
+  return driver.cuDeviceGetAttribute(&value, which, device) == api::success ? value : 0;
+}
+
+std::string name_of(const api::Driver& driver, api::CUdevice device) {
+  char name[256] = "";
+  if (driver.cuDeviceGetName(name, sizeof name, device) != api::success) return "unknown GPU";
+  return name;
+}
+
+/// The N of "cuda:N", nothing for "cuda" and for what is no number.
+std::optional<int> requested_ordinal(std::string_view name) {
+  const auto colon = name.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto number = name.substr(colon + 1);
+  int ordinal = -1;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), ordinal);
+  return error == std::errc{} && end == number.data() + number.size() ? ordinal : -1;
+}
+
+std::string list_gpus(const api::Driver& driver, int count) {
+  std::string list;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    list += fmt::format("{}cuda:{} ({})", ordinal == 0 ? "" : ", ", ordinal, name_of(driver, ordinal));
+  }
+  return list;
+}
+
+Error unavailable(std::string message) {
+  return {ErrorKind::unavailable, std::move(message)};
+}
+
+Result<int> count_gpus(const api::Driver& driver) {
+  int count = 0;
+  auto result = driver.cuInit(0);
+  if (result == api::success) result = driver.cuDeviceGetCount(&count);
+  if (result == api::error_stub_library) {
+    return tl::unexpected(unavailable("the libcuda.so.1 found is the toolkit's stub, not the NVIDIA driver's"));
+  }
+  if (result == api::error_no_device || (result == api::success && count == 0)) {
+    return tl::unexpected(unavailable("the NVIDIA driver finds no GPU (is it hidden by CUDA_VISIBLE_DEVICES?)"));
+  }
+  if (result != api::success) {
+    return tl::unexpected(unavailable("the NVIDIA driver does not start: " + describe(driver, result)));
+  }
+  return count;
+}
+
+/// "580.65.06" of the kernel module; the library does not tell.
+std::string module_version() {
+  std::ifstream file("/sys/module/nvidia/version");
+  std::string version;
+  return std::getline(file, version) ? version : "";
+}
+
+std::string describe_software(const Context& context) {
+  int cuda = 0;
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  context.driver().cuDriverGetVersion(&cuda);
+  context.cublas().cublasGetProperty(api::property_major, &major);
+  context.cublas().cublasGetProperty(api::property_minor, &minor);
+  context.cublas().cublasGetProperty(api::property_patch, &patch);
+  const auto module = module_version();
+  return fmt::format("driver {}{}CUDA {}.{}, cuBLAS {}.{}.{}", module, module.empty() ? "" : ", ", cuda / 1000,
+                     cuda % 1000 / 10, major, minor, patch);
+}
+
+/// Device addresses cost nothing but page tables to come; what the driver grants depends on the machine.
+std::size_t probe_largest_reservation(const api::Driver& driver, std::size_t granularity) {
+  for (std::size_t bytes = most_to_reserve; bytes >= granularity; bytes /= 2) {
+    api::CUdeviceptr address = 0;
+    if (driver.cuMemAddressReserve(&address, bytes, granularity, 0, 0) != api::success) continue;
+    driver.cuMemAddressFree(address, bytes);
+    return bytes;
+  }
+  return 0;
+}
+
+void inspect_virtual_memory(const api::Driver& driver, api::CUdevice device, Properties& properties) {
+  if (attribute(driver, device, api::attribute_virtual_memory_management) == 0) return;
+  const auto allocation = allocation_properties(device);
+  std::size_t granularity = 0;
+  if (driver.cuMemGetAllocationGranularity(&granularity, &allocation, api::granularity_minimum) != api::success) return;
+  if (granularity == 0) return;
+  properties.largest_reservation = probe_largest_reservation(driver, granularity);
+  properties.can_reserve = properties.largest_reservation > 0;
+  properties.backing_granularity = properties.can_reserve ? granularity : 0;
+}
+
+}  // namespace
+
+api::CUmemAllocationProp allocation_properties(api::CUdevice device) {
+  api::CUmemAllocationProp properties{};
+  properties.type = api::allocation_pinned;
+  properties.location = {api::location_device, device};
+  return properties;
+}
+
+Result<int> choose_gpu(const api::Driver& driver, const Choice& choice) {
+  const auto counted = count_gpus(driver);
+  if (!counted) return tl::unexpected(counted.error());
+  const int count = *counted;
+  int ordinal = choice.local_rank > 0 ? choice.local_rank % count : 0;
+  if (const auto requested = requested_ordinal(choice.name)) {
+    if (*requested < 0 || *requested >= count) {
+      return tl::unexpected(unavailable(fmt::format("no GPU {}; there is {}", choice.name, list_gpus(driver, count))));
+    }
+    ordinal = *requested;
+  }
+  api::CUdevice device = 0;
+  if (driver.cuDeviceGet(&device, ordinal) != api::success) {
+    return tl::unexpected(unavailable(fmt::format("GPU cuda:{} does not answer", ordinal)));
+  }
+  const int major = attribute(driver, device, api::attribute_compute_capability_major);
+  if (major < volta) {
+    return tl::unexpected(unavailable(fmt::format(
+        "cuda:{} ({}) has compute capability {}.{}; 7.0 (Volta) or newer is needed", ordinal, name_of(driver, device),
+        major, attribute(driver, device, api::attribute_compute_capability_minor))));
+  }
+  return ordinal;
+}
+
+Gpu inspect(Context& context, int ordinal) {
+  const auto& driver = context.driver();
+  const auto device = context.device();
+  Gpu gpu;
+  auto& properties = gpu.properties;
+  properties.kind = "cuda";
+  properties.name = name_of(driver, device);
+  properties.index = ordinal;
+  properties.software = describe_software(context);
+  driver.cuDeviceTotalMem_v2(&properties.total_memory, device);
+  properties.can_pin = attribute(driver, device, api::attribute_host_register_supported) != 0;
+  inspect_virtual_memory(driver, device, properties);
+  // What NVIDIA recommends for cuBLAS: 32 MiB from Hopper on, and 4 before; 8 gives the older some room.
+  const int major = attribute(driver, device, api::attribute_compute_capability_major);
+  gpu.capabilities.workspace_bytes = (major >= hopper ? 32 : 8) * mebibyte;
+  gpu.capabilities.largest_pitch = static_cast<std::size_t>(attribute(driver, device, api::attribute_max_pitch));
+  gpu.capabilities.host_addresses_are_device_addresses =
+      attribute(driver, device, api::attribute_can_use_host_pointer) != 0;
+  return gpu;
+}
+
+}  // namespace blastoff::device::cuda

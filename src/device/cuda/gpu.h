@@ -1,0 +1,25 @@
+// Which GPU, and what it can do.
+#pragma once
+
+#include "device/cuda/context.h"
+#include "device/cuda/cuda_queue.h"
+#include "device/open.h"
+
+namespace blastoff::device::cuda {
+
+struct Gpu {
+  Properties properties;
+  Capabilities capabilities;
+};
+
+/// Starts the driver and picks the ordinal: the N of "cuda:N", else the local rank modulo the number of GPUs, else 0.
+/// Errors name what exists. GPUs before Volta are refused.
+Result<int> choose_gpu(const api::Driver& driver, const Choice& choice);
+
+/// Asks the driver; the context must be current.
+Gpu inspect(Context& context, int ordinal);
+
+/// Of memory on `device`, as virtual memory management wants it described.
+api::CUmemAllocationProp allocation_properties(api::CUdevice device);
+
+}  // namespace blastoff::device::cuda

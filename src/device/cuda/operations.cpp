@@ -1,0 +1,135 @@
+#include "device/cuda/operations.h"
+
+#include <complex>
+#include <cstring>
+#include <utility>
+
+namespace blastoff::device::cuda {
+namespace {
+
+using blas::Kind;
+
+/// A coefficient in the routine's own element type. The real part comes first, which is all that real coefficients
+/// (herk's, her2k's beta) need.
+class HostScalar {
+ public:
+  HostScalar(blas::Coefficient value, blas::Scalar scalar) {
+    const bool single = scalar == blas::Scalar::s || scalar == blas::Scalar::c;
+    if (single) {
+      const std::complex<float> narrow(static_cast<float>(value.real()), static_cast<float>(value.imag()));
+      std::memcpy(bytes_, &narrow, sizeof narrow);
+    } else {
+      std::memcpy(bytes_, &value, sizeof value);
+    }
+  }
+  const void* address() const { return bytes_; }
+
+ private:
+  alignas(16) unsigned char bytes_[16] = {};
+};
+
+int side(const blas::Call& call) {
+  return call.side == blas::Side::left ? api::side_left : api::side_right;
+}
+int fill(const blas::Call& call) {
+  return call.uplo == blas::Uplo::upper ? api::fill_upper : api::fill_lower;
+}
+int diagonal(const blas::Call& call) {
+  return call.diagonal == blas::Diagonal::unit ? api::diagonal_unit : api::diagonal_non_unit;
+}
+
+int operation(blas::Transpose transpose, blas::Scalar scalar) {
+  if (transpose == blas::Transpose::none) return api::operation_none;
+  const bool conjugate = transpose == blas::Transpose::conjugate && blas::is_complex(scalar);
+  return conjugate ? api::operation_conjugate : api::operation_transpose;
+}
+
+api::cublasStatus queue_operation(const api::Cublas& blas, api::cublasHandle handle, const blas::Call& call) {
+  const auto scalar = call.scalar();
+  const auto type = static_cast<std::size_t>(scalar);
+  const HostScalar alpha(call.alpha, scalar);
+  const HostScalar beta(call.beta, scalar);
+  const auto& a = call.operand_storage[0];
+  const auto& b = call.operand_storage[1];
+  const auto& c = call.result();
+  const int op_a = operation(call.transpose_a, scalar);
+  const auto symmetric = [&](auto* routine) {
+    return routine(handle, side(call), fill(call), call.m, call.n, alpha.address(), a.address, a.leading_dimension,
+                   b.address, b.leading_dimension, beta.address(), c.address, c.leading_dimension);
+  };
+  const auto rank_k = [&](auto* routine) {
+    return routine(handle, fill(call), op_a, call.n, call.k, alpha.address(), a.address, a.leading_dimension,
+                   beta.address(), c.address, c.leading_dimension);
+  };
+  const auto rank_2k = [&](auto* routine) {
+    return routine(handle, fill(call), op_a, call.n, call.k, alpha.address(), a.address, a.leading_dimension, b.address,
+                   b.leading_dimension, beta.address(), c.address, c.leading_dimension);
+  };
+  switch (call.kind()) {
+    case Kind::gemm:
+      return blas.gemm[type](handle, op_a, operation(call.transpose_b, scalar), call.m, call.n, call.k, alpha.address(),
+                             a.address, a.leading_dimension, b.address, b.leading_dimension, beta.address(), c.address,
+                             c.leading_dimension);
+    case Kind::symm: return symmetric(blas.symm[type]);
+    case Kind::hemm: return symmetric(blas.hemm[type]);
+    case Kind::syrk: return rank_k(blas.syrk[type]);
+    case Kind::herk: return rank_k(blas.herk[type]);
+    case Kind::syr2k: return rank_2k(blas.syr2k[type]);
+    case Kind::her2k: return rank_2k(blas.her2k[type]);
+    case Kind::trmm:  // B := op(A) B: cuBLAS writes to a third matrix, which may be B
+      return blas.trmm[type](handle, side(call), fill(call), op_a, diagonal(call), call.m, call.n, alpha.address(),
+                             a.address, a.leading_dimension, c.address, c.leading_dimension, c.address,
+                             c.leading_dimension);
+    case Kind::trsm:
+      return blas.trsm[type](handle, side(call), fill(call), op_a, diagonal(call), call.m, call.n, alpha.address(),
+                             a.address, a.leading_dimension, c.address, c.leading_dimension);
+    case Kind::gemmt: break;
+  }
+  return api::blas_not_supported;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BlasHandle>> BlasHandle::create(std::shared_ptr<Context> context, api::CUstream stream,
+                                                       std::size_t workspace_bytes) {
+  std::unique_ptr<BlasHandle> handle(new BlasHandle(std::move(context)));
+  if (auto ok = handle->configure(stream, workspace_bytes); !ok) return tl::unexpected(ok.error());
+  return handle;
+}
+
+Status BlasHandle::configure(api::CUstream stream, std::size_t workspace_bytes) {
+  const auto& blas = context_->cublas();
+  if (auto ok = context_->check_blas(blas.cublasCreate_v2(&handle_), "cublasCreate"); !ok) return ok;
+  if (auto ok = context_->check_blas(blas.cublasSetStream_v2(handle_, stream), "cublasSetStream"); !ok) return ok;
+  if (auto ok = context_->check(context_->driver().cuMemAlloc_v2(&workspace_, workspace_bytes), "cuBLAS workspace");
+      !ok) {
+    return ok;
+  }
+  // After the stream: setting that one brings the default workspace back.
+  const auto workspace = reinterpret_cast<void*>(static_cast<std::uintptr_t>(workspace_));
+  if (auto ok =
+          context_->check_blas(blas.cublasSetWorkspace_v2(handle_, workspace, workspace_bytes), "cublasSetWorkspace");
+      !ok) {
+    return ok;
+  }
+  // Full precision, reproducible sums: no TF32, no emulation.
+  const int math = api::math_default | api::math_disallow_reduced_precision_reduction;
+  if (auto ok = context_->check_blas(blas.cublasSetMathMode(handle_, math), "cublasSetMathMode"); !ok) return ok;
+  if (auto ok =
+          context_->check_blas(blas.cublasSetPointerMode_v2(handle_, api::pointer_mode_host), "cublasSetPointerMode");
+      !ok) {
+    return ok;
+  }
+  return context_->check_blas(blas.cublasSetAtomicsMode(handle_, api::atomics_not_allowed), "cublasSetAtomicsMode");
+}
+
+BlasHandle::~BlasHandle() {
+  if (handle_ != nullptr) context_->cublas().cublasDestroy_v2(handle_);
+  if (workspace_ != 0) context_->driver().cuMemFree_v2(workspace_);
+}
+
+Status BlasHandle::run(const blas::Call& call) const {
+  return context_->check_blas(queue_operation(context_->cublas(), handle_, call), blas::row(call.routine).name);
+}
+
+}  // namespace blastoff::device::cuda

@@ -1,0 +1,137 @@
+#include "device/cuda/triangle_kernel.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace blastoff::device::cuda {
+namespace {
+
+constexpr unsigned threads_per_block = 256;
+constexpr std::size_t words_per_thread = 8;
+constexpr std::size_t most_blocks_along_y = 65535;
+
+// The matrix is a matrix of words of 4 or 8 bytes: an element of 16 bytes is two words below each other, so that one
+// kernel serves every type and no access is wider than an element's real number (complex elements need not be aligned
+// to their size). One row of blocks (ctaid.x) has one column; its threads take adjacent words, which coalesces along
+// the column.
+//
+// Parameters: destination and source address, their pitches in bytes, words in a full column, words per element, and
+// whether the lower triangle is meant. Column j's part of the triangle is words [0, (j + 1) w) or [j w, words).
+#define BLASTOFF_TRIANGLE_KERNEL(name, type, log2_bytes)                                                  \
+  ".visible .entry " name                                                                                 \
+  "(\n"                                                                                                   \
+  "  .param .u64 p_destination, .param .u64 p_source,\n"                                                  \
+  "  .param .u64 p_destination_pitch, .param .u64 p_source_pitch,\n"                                      \
+  "  .param .u64 p_words, .param .u32 p_words_per_element, .param .u32 p_lower)\n"                        \
+  "{\n"                                                                                                   \
+  "  .reg .pred %lower, %done;\n"                                                                         \
+  "  .reg .u32 %column, %element, %is_lower, %thread, %threads, %block, %blocks, %first32, %step32;\n"    \
+  "  .reg .u64 %to, %from, %pitch, %word, %end, %begin, %column64, %element64, %step, %bytes, %offset;\n" \
+  "  .reg " type                                                                                          \
+  " %value;\n"                                                                                            \
+  "  ld.param.u64 %to, [p_destination];\n"                                                                \
+  "  ld.param.u64 %from, [p_source];\n"                                                                   \
+  "  ld.param.u64 %end, [p_words];\n"                                                                     \
+  "  ld.param.u32 %element, [p_words_per_element];\n"                                                     \
+  "  ld.param.u32 %is_lower, [p_lower];\n"                                                                \
+  "  mov.u32 %column, %ctaid.x;\n"                                                                        \
+  "  mov.u32 %thread, %tid.x;\n"                                                                          \
+  "  mov.u32 %threads, %ntid.x;\n"                                                                        \
+  "  mov.u32 %block, %ctaid.y;\n"                                                                         \
+  "  mov.u32 %blocks, %nctaid.y;\n" /* begin = column * w, end of the upper part = begin + w */           \
+  "  mul.wide.u32 %begin, %column, %element;\n"                                                           \
+  "  cvt.u64.u32 %element64, %element;\n"                                                                 \
+  "  setp.ne.u32 %lower, %is_lower, 0;\n"                                                                 \
+  "  @!%lower add.u64 %end, %begin, %element64;\n"                                                        \
+  "  @!%lower mov.u64 %begin, 0;\n" /* this column on both sides */                                       \
+  "  cvt.u64.u32 %column64, %column;\n"                                                                   \
+  "  ld.param.u64 %pitch, [p_destination_pitch];\n"                                                       \
+  "  mad.lo.u64 %to, %column64, %pitch, %to;\n"                                                           \
+  "  ld.param.u64 %pitch, [p_source_pitch];\n"                                                            \
+  "  mad.lo.u64 %from, %column64, %pitch, %from;\n" /* first word and stride of this thread */            \
+  "  mad.lo.u32 %first32, %block, %threads, %thread;\n"                                                   \
+  "  mul.lo.u32 %step32, %blocks, %threads;\n"                                                            \
+  "  cvt.u64.u32 %word, %first32;\n"                                                                      \
+  "  cvt.u64.u32 %step, %step32;\n"                                                                       \
+  "  add.u64 %word, %word, %begin;\n"                                                                     \
+  "next:\n"                                                                                               \
+  "  setp.ge.u64 %done, %word, %end;\n"                                                                   \
+  "  @%done bra finished;\n"                                                                              \
+  "  shl.b64 %bytes, %word, " log2_bytes                                                                  \
+  ";\n"                                                                                                   \
+  "  add.u64 %offset, %from, %bytes;\n"                                                                   \
+  "  ld.global" type                                                                                      \
+  " %value, [%offset];\n"                                                                                 \
+  "  add.u64 %offset, %to, %bytes;\n"                                                                     \
+  "  st.global" type                                                                                      \
+  " [%offset], %value;\n"                                                                                 \
+  "  add.u64 %word, %word, %step;\n"                                                                      \
+  "  bra next;\n"                                                                                         \
+  "finished:\n"                                                                                           \
+  "  ret;\n"                                                                                              \
+  "}\n"
+
+constexpr const char* kernel_source =
+    ".version 6.0\n"
+    ".target sm_70\n"
+    ".address_size 64\n"  //
+    BLASTOFF_TRIANGLE_KERNEL("copy_triangle_words4", ".b32", "2")
+        BLASTOFF_TRIANGLE_KERNEL("copy_triangle_words8", ".b64", "3");
+
+}  // namespace
+
+const char* TriangleKernel::source() {
+  return kernel_source;
+}
+
+Result<std::unique_ptr<TriangleKernel>> TriangleKernel::load(std::shared_ptr<Context> context) {
+  const auto& driver = context->driver();
+  api::CUmodule module = nullptr;
+  if (auto ok = context->check_attempt(driver.cuModuleLoadData(&module, kernel_source), "cuModuleLoadData"); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  std::unique_ptr<TriangleKernel> kernel(new TriangleKernel(std::move(context), module));
+  auto& owner = *kernel->context_;
+  for (const auto& [function, name] :
+       {std::pair{&kernel->words4_, "copy_triangle_words4"}, std::pair{&kernel->words8_, "copy_triangle_words8"}}) {
+    if (auto ok = owner.check_attempt(driver.cuModuleGetFunction(function, module, name), "cuModuleGetFunction"); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
+  return kernel;
+}
+
+TriangleKernel::~TriangleKernel() {
+  (void)context_->run(
+      [&] { return context_->check_attempt(context_->driver().cuModuleUnload(module_), "cuModuleUnload"); });
+}
+
+Status TriangleKernel::launch(const TriangleCopy& copy, api::CUstream stream) const {
+  if (copy.n == 0) return {};
+  const std::uint64_t alignment =
+      copy.destination | copy.source | copy.destination_pitch | copy.source_pitch | copy.element_size;
+  if (alignment % 4 != 0 || copy.n > INT32_MAX) {
+    return tl::unexpected(Error{ErrorKind::unsupported, "a triangle that is not aligned to 4 bytes cannot be copied"});
+  }
+  const std::size_t word_bytes = alignment % 8 == 0 ? 8 : 4;
+  std::uint32_t words_per_element = static_cast<std::uint32_t>(copy.element_size / word_bytes);
+  std::uint64_t words = static_cast<std::uint64_t>(copy.n) * words_per_element;
+  std::uint32_t lower = copy.part == blas::Part::lower ? 1 : 0;
+  TriangleCopy arguments = copy;
+  void* parameters[] = {&arguments.destination,
+                        &arguments.source,
+                        &arguments.destination_pitch,
+                        &arguments.source_pitch,
+                        &words,
+                        &words_per_element,
+                        &lower};
+  const std::size_t words_per_block = threads_per_block * words_per_thread;
+  const auto blocks_along_y = static_cast<unsigned>(
+      std::clamp<std::size_t>((words + words_per_block - 1) / words_per_block, 1, most_blocks_along_y));
+  return context_->check(
+      context_->driver().cuLaunchKernel(word_bytes == 8 ? words8_ : words4_, static_cast<unsigned>(copy.n),
+                                        blocks_along_y, 1, threads_per_block, 1, 1, 0, stream, parameters, nullptr),
+      "cuLaunchKernel of a triangle copy");
+}
+
+}  // namespace blastoff::device::cuda

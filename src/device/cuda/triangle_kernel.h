@@ -1,0 +1,46 @@
+// Copies one triangle of a matrix on the GPU, to device memory or to mapped host memory, and touches nothing else.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "blas/operand.h"
+#include "device/cuda/context.h"
+
+namespace blastoff::device::cuda {
+
+struct TriangleCopy {
+  api::CUdeviceptr destination = 0;
+  api::CUdeviceptr source = 0;
+  std::size_t destination_pitch = 0;  ///< bytes
+  std::size_t source_pitch = 0;       ///< bytes
+  std::int64_t n = 0;                 ///< order of the matrix
+  std::size_t element_size = 0;       ///< bytes
+  blas::Part part = blas::Part::upper;
+};
+
+class TriangleKernel {
+ public:
+  /// Has the driver compile the kernels; the context must be current.
+  static Result<std::unique_ptr<TriangleKernel>> load(std::shared_ptr<Context> context);
+  ~TriangleKernel();
+  TriangleKernel(const TriangleKernel&) = delete;
+  TriangleKernel& operator=(const TriangleKernel&) = delete;
+
+  /// Queues the copy; the context must be current. Addresses and pitches must be multiples of 4.
+  Status launch(const TriangleCopy& copy, api::CUstream stream) const;
+
+  /// The kernels' source, for the test that has NVIDIA's assembler check it.
+  static const char* source();
+
+ private:
+  TriangleKernel(std::shared_ptr<Context> context, api::CUmodule module)
+      : context_(std::move(context)), module_(module) {}
+
+  std::shared_ptr<Context> context_;
+  api::CUmodule module_;
+  api::CUfunction words4_ = nullptr;
+  api::CUfunction words8_ = nullptr;
+};
+
+}  // namespace blastoff::device::cuda

@@ -1,0 +1,89 @@
+#include "device/cuda/triangular_product.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace blastoff::device::cuda {
+namespace {
+
+using blas::Call;
+using blas::Operand;
+using blas::Transpose;
+
+api::CUdeviceptr address_of(const Operand& operand) {
+  return reinterpret_cast<std::uintptr_t>(operand.address);
+}
+
+/// The operand from element (row, column) on.
+Operand from(Operand operand, std::int64_t row, std::int64_t column) {
+  operand.address = static_cast<unsigned char*>(operand.address) +
+                    static_cast<std::size_t>(row + column * operand.leading_dimension) * operand.element_size;
+  return operand;
+}
+
+blas::Routine general_product(blas::Scalar scalar) {
+  switch (scalar) {
+    case blas::Scalar::s: return blas::Routine::sgemm;
+    case blas::Scalar::d: return blas::Routine::dgemm;
+    case blas::Scalar::c: return blas::Routine::cgemm;
+    case blas::Scalar::z: break;
+  }
+  return blas::Routine::zgemm;
+}
+
+/// Rows [row, row + rows) of op(A) times columns [column, column + columns) of op(B), into the same block of C or
+/// elsewhere.
+Call block(const Call& call, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
+  Call product = call;
+  product.routine = general_product(call.scalar());
+  product.m = rows;
+  product.n = columns;
+  auto& [a, b, c] = product.operand_storage;
+  a = call.transpose_a == Transpose::none ? from(a, row, 0) : from(a, 0, row);
+  b = call.transpose_b == Transpose::none ? from(b, 0, column) : from(b, column, 0);
+  c = from(c, row, column);
+  return product;
+}
+
+std::int64_t square_order(const Call& call) {
+  return std::min(call.n, std::clamp<std::int64_t>(call.n / 8 / 64 * 64, 128, largest_diagonal_square));
+}
+
+}  // namespace
+
+std::size_t triangular_product_scratch(const Call& call) {
+  const auto order = static_cast<std::size_t>(square_order(call));
+  return order * order * call.result().element_size;
+}
+
+Status run_triangular_product(const Call& call, const BlasHandle& handle, const TriangleKernel& kernel,
+                              api::CUdeviceptr scratch, api::CUstream stream) {
+  const auto order = square_order(call);
+  const auto part = call.uplo == blas::Uplo::upper ? blas::Part::upper : blas::Part::lower;
+  for (std::int64_t column = 0; column < call.n; column += order) {
+    const auto columns = std::min(order, call.n - column);
+    const auto off_row = part == blas::Part::upper ? 0 : column + columns;
+    const auto off_rows = part == blas::Part::upper ? column : call.n - off_row;
+    if (off_rows > 0) {
+      if (auto ok = handle.run(block(call, off_row, off_rows, column, columns)); !ok) return ok;
+    }
+    auto square = block(call, column, columns, column, columns);
+    auto& c = square.result();
+    TriangleCopy copy{
+        address_of(c),  scratch, c.stride_bytes(), static_cast<std::size_t>(columns) * c.element_size, columns,
+        c.element_size, part};
+    if (call.beta != blas::Coefficient{}) {
+      // The other triangle of the scratch square holds anything; no element of a gemm's C depends on another.
+      const TriangleCopy fetch{
+          scratch, copy.destination, copy.source_pitch, copy.destination_pitch, columns, c.element_size, part};
+      if (auto ok = kernel.launch(fetch, stream); !ok) return ok;
+    }
+    c.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(scratch));
+    c.leading_dimension = columns;
+    if (auto ok = handle.run(square); !ok) return ok;
+    if (auto ok = kernel.launch(copy, stream); !ok) return ok;
+  }
+  return {};
+}
+
+}  // namespace blastoff::device::cuda

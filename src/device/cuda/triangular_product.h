@@ -1,0 +1,21 @@
+// gemmt, which cuBLAS does not have: a general product of which only one triangle is written.
+#pragma once
+
+#include "blas/call.h"
+#include "device/cuda/operations.h"
+#include "device/cuda/triangle_kernel.h"
+
+namespace blastoff::device::cuda {
+
+/// Squares of the diagonal have at most this order.
+constexpr std::int64_t largest_diagonal_square = 512;
+
+/// Bytes of device memory that a call needs beside its operands.
+std::size_t triangular_product_scratch(const blas::Call& call);
+
+/// Queues a gemmt as gemms of column panels: what lies off the diagonal goes straight to C; each square on the diagonal
+/// is computed whole in `scratch`, and its triangle copied. The context must be current.
+Status run_triangular_product(const blas::Call& call, const BlasHandle& handle, const TriangleKernel& kernel,
+                              api::CUdeviceptr scratch, api::CUstream stream);
+
+}  // namespace blastoff::device::cuda
