@@ -1,0 +1,209 @@
+// The data structures under the mirrors: bitmaps, intervals, footprints, shadow memory, rewrites, pins.
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "device/open.h"
+#include "platform/span.h"
+#include "residency/mirror/footprint.h"
+#include "residency/mirror/interval_set.h"
+#include "residency/mirror/page_bitmap.h"
+#include "residency/mirror/rewrites.h"
+#include "residency/mirror/shadow_memory.h"
+
+namespace blastoff::residency::mirror {
+namespace {
+
+using platform::Span;
+
+TEST(PageBitmap, RangesAcrossWords) {
+  PageBitmap bits{};
+  bits.set(60, 130);
+  EXPECT_TRUE(bits.all(60, 130));
+  EXPECT_FALSE(bits.any(0, 60));
+  EXPECT_FALSE(bits.any(130, 512));
+  EXPECT_FALSE(bits.all(59, 61));
+  EXPECT_EQ(bits.count(0, 512), 70U);
+  bits.clear(64, 128);
+  EXPECT_EQ(bits.count(0, 512), 6U);
+  EXPECT_TRUE(bits.test(63));
+  EXPECT_FALSE(bits.test(64));
+  bits.set(0, 512);
+  EXPECT_TRUE(bits.all(0, 512));
+}
+
+TEST(IntervalSet, JoinsAndSplits) {
+  IntervalSet set;
+  set.add({100, 200});
+  set.add({300, 400});
+  EXPECT_FALSE(set.contains({150, 350}));
+  set.add({200, 300});
+  EXPECT_TRUE(set.contains({100, 400}));
+  set.remove({150, 160});
+  EXPECT_FALSE(set.contains({100, 400}));
+  EXPECT_TRUE(set.contains({100, 150}));
+  EXPECT_TRUE(set.contains({160, 400}));
+  EXPECT_FALSE(set.contains({159, 161}));
+  set.remove({0, 1000});
+  EXPECT_FALSE(set.contains({100, 101}));
+}
+
+blas::Operand operand_at(std::uintptr_t address, std::int64_t rows, std::int64_t columns,
+                         std::int64_t leading_dimension) {
+  blas::Operand operand;
+  operand.address = reinterpret_cast<void*>(address);
+  operand.rows = rows;
+  operand.columns = columns;
+  operand.leading_dimension = leading_dimension;
+  operand.element_size = 8;
+  return operand;
+}
+
+std::vector<Span> covered(const blas::Operand& operand) {
+  std::vector<Span> runs;
+  each_covered_run(operand, [&](Span run) { runs.push_back(run); });
+  return runs;
+}
+
+std::vector<Span> filled(const blas::Operand& operand) {
+  std::vector<Span> runs;
+  each_filled_run(operand, [&](Span run) { runs.push_back(run); });
+  return runs;
+}
+
+TEST(Footprint, ContiguousMatrixIsOneRunAndItsEdgePagesAreNotFilled) {
+  const auto matrix = operand_at(0x10010, 1024, 2, 1024);  // 16 KiB from 16 bytes into a page
+  EXPECT_EQ(covered(matrix), (std::vector<Span>{{0x10000, 0x15000}}));
+  EXPECT_EQ(filled(matrix), (std::vector<Span>{{0x11000, 0x14000}}));
+}
+
+TEST(Footprint, WideGapsAreLeftOut) {
+  const auto matrix = operand_at(0x10000, 512, 3, 4096);  // columns of one page, 32 KiB apart
+  EXPECT_EQ(covered(matrix), (std::vector<Span>{{0x10000, 0x11000}, {0x18000, 0x19000}, {0x20000, 0x21000}}));
+  EXPECT_EQ(filled(matrix), covered(matrix));
+}
+
+TEST(Footprint, ATriangleFillsOnlyItsOwnPages) {
+  auto matrix = operand_at(0x10000, 1024, 1024, 1024);  // columns of two pages
+  matrix.part = blas::Part::lower;
+  const auto runs = filled(matrix);
+  ASSERT_FALSE(runs.empty());
+  EXPECT_EQ(runs[0], (Span{0x10000, 0x12000}));
+  for (const Span run : runs) {
+    const std::uintptr_t column = (run.begin - 0x10000) / 8192;
+    EXPECT_GE(run.begin, 0x10000 + column * 8192 + column * 8);
+  }
+  matrix.part = blas::Part::upper;
+  EXPECT_EQ(filled(matrix).size(), 1024U - 511U);  // columns from 511 on hold a whole page above the diagonal
+}
+
+class ShadowMemoryTest : public testing::Test {
+ protected:
+  ShadowMemoryTest() {
+    device::Choice choice;
+    choice.name = "simulated";
+    choice.simulated_memory = 64 * chunk_bytes;
+    device_ = std::move(*device::open(choice));
+  }
+  // Addresses of the program's that no memory is needed behind.
+  static constexpr std::uintptr_t host = std::uintptr_t{1} << 40;
+
+  std::unique_ptr<device::Device> device_;
+};
+
+TEST_F(ShadowMemoryTest, DistancesAreKept) {
+  ShadowMemory shadow(*device_, 32 * chunk_bytes);
+  auto first = shadow.back({{host, host + 4096}});
+  auto second = shadow.back({{host + 5 * chunk_bytes, host + 6 * chunk_bytes}});
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(shadow.device_address(host + 5 * chunk_bytes) - shadow.device_address(host), 5 * chunk_bytes);
+  shadow.unhold(*first);
+  shadow.unhold(*second);
+}
+
+TEST_F(ShadowMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
+  ShadowMemory shadow(*device_, 2 * chunk_bytes);
+  const Span a{host, host + chunk_bytes};
+  const Span b{host + 10 * chunk_bytes, host + 11 * chunk_bytes};
+  const Span c{host + 20 * chunk_bytes, host + 21 * chunk_bytes};
+  const auto use = [&](Span span) {
+    auto held = shadow.back({span});
+    ASSERT_TRUE(held) << held.error().message;
+    shadow.find(span.begin)->current.set(0, 512);
+    shadow.unhold(*held);
+  };
+  use(a);
+  use(b);
+  use(a);
+  use(c);  // evicts b
+  EXPECT_TRUE(shadow.find(a.begin)->backing);
+  EXPECT_FALSE(shadow.find(b.begin)->backing);
+  EXPECT_FALSE(shadow.find(b.begin)->current.any(0, 512));
+  EXPECT_TRUE(shadow.find(c.begin)->current.all(0, 512));
+}
+
+TEST_F(ShadowMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
+  ShadowMemory shadow(*device_, 2 * chunk_bytes);
+  auto held = shadow.back({{host, host + 2 * chunk_bytes}});
+  ASSERT_TRUE(held);
+  auto refused = shadow.back({{host + 4 * chunk_bytes, host + 5 * chunk_bytes}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, device::ErrorKind::out_of_memory);
+  shadow.unhold(*held);
+  auto now = shadow.back({{host + 4 * chunk_bytes, host + 5 * chunk_bytes}});
+  EXPECT_TRUE(now);
+  if (now) shadow.unhold(*now);
+}
+
+TEST_F(ShadowMemoryTest, OverlappingRunsAreBackedOnce) {
+  ShadowMemory shadow(*device_, 3 * chunk_bytes);
+  auto held = shadow.back({{host, host + 2 * chunk_bytes}, {host + chunk_bytes, host + 3 * chunk_bytes}});
+  ASSERT_TRUE(held) << held.error().message;
+  shadow.unhold(*held);
+}
+
+TEST(Rewrites, AMatrixWrittenAnewIsCopiedUntilItStaysAsItIs) {
+  std::vector<double> elements(256 * 256);
+  const auto matrix = operand_at(reinterpret_cast<std::uintptr_t>(elements.data()), 256, 256, 256);
+  const auto fill = [&](double value) { std::fill(elements.begin(), elements.end(), value); };
+  Rewrites rewrites;
+  EXPECT_TRUE(rewrites.worth_tracking(matrix));
+  EXPECT_FALSE(rewrites.rewritten(matrix, 3, 128));
+  EXPECT_TRUE(rewrites.worth_tracking(matrix));
+  EXPECT_TRUE(rewrites.rewritten(matrix, 128, 128));
+  rewrites.used(matrix);
+  for (int use = 1; use <= 20; ++use) {
+    fill(use);
+    EXPECT_FALSE(rewrites.worth_tracking(matrix));
+    rewrites.used(matrix);
+  }
+  int uses = 0;
+  while (!rewrites.worth_tracking(matrix) && uses < 100) {
+    rewrites.used(matrix);
+    ++uses;
+  }
+  const int first_patience = uses;
+  EXPECT_LT(first_patience, 100);
+  EXPECT_TRUE(rewrites.rewritten(matrix, 128, 128));
+  rewrites.used(matrix);
+  uses = 0;
+  while (!rewrites.worth_tracking(matrix) && uses < 100) {
+    rewrites.used(matrix);
+    ++uses;
+  }
+  EXPECT_GT(uses, first_patience);  // ever more rarely
+}
+
+TEST(Rewrites, NewMemoryIsGivenAChance) {
+  std::vector<double> elements(256 * 256);
+  const auto matrix = operand_at(reinterpret_cast<std::uintptr_t>(elements.data()), 256, 256, 256);
+  Rewrites rewrites;
+  ASSERT_TRUE(rewrites.rewritten(matrix, 128, 128));
+  ASSERT_FALSE(rewrites.worth_tracking(matrix));
+  rewrites.forget(bounds(matrix));
+  EXPECT_TRUE(rewrites.worth_tracking(matrix));
+}
+
+}  // namespace
+}  // namespace blastoff::residency::mirror
