@@ -41,6 +41,11 @@ enum class Argument : std::uint8_t {
 template <Argument... arguments>
 struct ArgumentList {};
 
+constexpr bool is_size(Argument argument) {
+  using enum Argument;
+  return argument == m || argument == n || argument == k || argument == lda || argument == ldb || argument == ldc;
+}
+
 namespace detail {
 
 using enum Argument;
@@ -66,10 +71,6 @@ constexpr auto argument_list() {
 constexpr bool is_option(Argument argument) {
   return argument == side || argument == uplo || argument == transpose_a || argument == transpose_b ||
          argument == diagonal;
-}
-
-constexpr bool is_size(Argument argument) {
-  return argument == m || argument == n || argument == k || argument == lda || argument == ldb || argument == ldc;
 }
 
 template <Argument... arguments>
@@ -162,10 +163,6 @@ template <Style style, blas::Kind kind, blas::Scalar scalar>
 using FunctionType = typename decltype(detail::function_type<style, kind, scalar>(Arguments<style, kind>{}))::type;
 template <Style style, blas::Kind kind, blas::Scalar scalar>
 using ParameterTuple = typename decltype(detail::tuple_type<style, kind, scalar>(Arguments<style, kind>{}))::type;
-
-constexpr bool is_size(Argument argument) {
-  return detail::is_size(argument);
-}
 
 /// Which operand of the Call an address or leading dimension belongs to.
 constexpr std::size_t operand_index(blas::Kind kind, Argument argument) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "abi/entry_point.h"
+#include "abi/host_routine.h"
 
 namespace blastoff::intercept {
 
@@ -12,15 +13,20 @@ struct Original {
   bool is_blas = true;           ///< false: an undecorated name defined by something that is no BLAS: forward untouched
 };
 
-/// The original for `entry` as called from `caller` (a return address): the definition that the calling object would have
-/// bound. Order: next in the global search order; the caller's own dependencies; any loaded object that defines it and whose
-/// dependents include the caller; any loaded object. Looked up once per caller and entry, then one or two loads.
-const Original& original_for(const abi::EntryPoint& entry, const void* caller);
+/// The original for `entry` as called from `caller` (a return address): the definition that the calling object would
+/// have bound. Order: next in the global search order; the caller's own dependencies; any loaded object that defines it
+/// and whose dependents include the caller; any loaded object. Looked up once per caller and entry, then a few loads.
+/// The object that defines it stays loaded. Where there is none, a later call finds one that has been loaded meanwhile.
+Original original_for(const abi::EntryPoint& entry, const void* caller);
 
 /// The library (path) that holds an original, for reports; "" if unknown.
 const char* library_of(const Original& original);
 
-/// The entry point of routine `routine` with the same style, prefix and suffix: dgemm_ for dsyrk_. nullptr if there is none.
+/// The entry point of routine `routine` with the same style, prefix and suffix: dgemm_ for dsyrk_. nullptr if there is
+/// none.
 const abi::EntryPoint* sibling(const abi::EntryPoint& entry, blas::Routine routine);
+
+/// The original and its library's gemm as a HostRoutine.
+abi::HostRoutine host_routine(const abi::EntryPoint& entry, const void* caller, const Original& original);
 
 }  // namespace blastoff::intercept

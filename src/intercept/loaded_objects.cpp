@@ -1,0 +1,126 @@
+#include "intercept/loaded_objects.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace blastoff::intercept {
+namespace {
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+void read_names(const ElfW(Dyn) * dynamic, LoadedObject& object) {
+  const char* strings = nullptr;
+  for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+  }
+  if (strings == nullptr) return;
+  for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_NEEDED) object.needed.emplace_back(strings + entry->d_un.d_val);
+    if (entry->d_tag == DT_SONAME) object.name = strings + entry->d_un.d_val;
+  }
+}
+
+/// Runs under the dynamic linker's lock: nothing here may call the linker.
+int collect(dl_phdr_info* info, std::size_t, void* result) {
+  // The kernel's vdso has no file, and its dynamic section is not relocated.
+  if (std::strncmp(info->dlpi_name, "linux-vdso", 10) == 0) return 0;
+  LoadedObject object;
+  object.path = info->dlpi_name;
+  object.name = base_name(object.path);
+  object.begin = UINTPTR_MAX;
+  for (const ElfW(Phdr)* header = info->dlpi_phdr; header != info->dlpi_phdr + info->dlpi_phnum; ++header) {
+    const std::uintptr_t begin = info->dlpi_addr + header->p_vaddr;
+    if (header->p_type == PT_LOAD) {
+      object.begin = std::min(object.begin, begin);
+      object.end = std::max(object.end, begin + header->p_memsz);
+    }
+    if (header->p_type == PT_DYNAMIC) read_names(reinterpret_cast<const ElfW(Dyn)*>(begin), object);
+  }
+  static_cast<std::vector<LoadedObject>*>(result)->push_back(std::move(object));
+  return 0;
+}
+
+int read_load_count(dl_phdr_info* info, std::size_t, void* result) {
+  *static_cast<std::uint64_t*>(result) = info->dlpi_adds;
+  return 1;
+}
+
+/// A DT_NEEDED entry may be a path; the object it means goes by its DT_SONAME.
+bool means(std::string_view needed, const LoadedObject& object) {
+  return base_name(needed) == object.name || needed == object.path || base_name(needed) == base_name(object.path);
+}
+
+}  // namespace
+
+std::vector<LoadedObject> loaded_objects() {
+  std::vector<LoadedObject> objects;
+  dl_iterate_phdr(collect, &objects);
+  return objects;
+}
+
+std::uint64_t load_count() {
+  std::uint64_t count = 0;
+  dl_iterate_phdr(read_load_count, &count);
+  return count;
+}
+
+bool depends_on(const std::vector<LoadedObject>& objects, const LoadedObject& object, std::string_view name) {
+  std::vector<const LoadedObject*> reached{&object};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    for (const std::string& needed : reached[i]->needed) {
+      for (const LoadedObject& candidate : objects) {
+        if (!means(needed, candidate)) continue;
+        if (candidate.name == name) return true;
+        if (std::find(reached.begin(), reached.end(), &candidate) == reached.end()) reached.push_back(&candidate);
+        break;
+      }
+    }
+  }
+  return false;
+}
+
+const char* path_of(const void* address) {
+  Dl_info info;
+  return dladdr(address, &info) != 0 ? info.dli_fname : nullptr;
+}
+
+bool same_object(const void* left, const void* right) {
+  Dl_info left_info;
+  Dl_info right_info;
+  return dladdr(left, &left_info) != 0 && dladdr(right, &right_info) != 0 &&
+         left_info.dli_fbase == right_info.dli_fbase;
+}
+
+ObjectHandle::ObjectHandle(const char* path)
+    : handle_(path == nullptr ? nullptr : dlopen(*path == '\0' ? nullptr : path, RTLD_NOLOAD | RTLD_LAZY)) {}
+
+ObjectHandle ObjectHandle::of(const void* address) {
+  Dl_info info;
+  void* map = nullptr;
+  // The main program's path is whatever it was called by; the dynamic linker's own record of it has none.
+  if (dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0 || map == nullptr) return ObjectHandle(nullptr);
+  return ObjectHandle(static_cast<const link_map*>(map)->l_name);
+}
+
+ObjectHandle::~ObjectHandle() {
+  if (handle_ != nullptr) dlclose(handle_);
+}
+
+void* ObjectHandle::find(const char* symbol) const {
+  return handle_ != nullptr ? dlsym(handle_, symbol) : nullptr;
+}
+
+void keep_loaded(const void* address) {
+  const char* const path = path_of(address);
+  // (The main program is found by no path, and stays anyway.)
+  void* const handle = path != nullptr ? dlopen(path, RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE) : nullptr;
+  if (handle != nullptr) dlclose(handle);
+}
+
+}  // namespace blastoff::intercept

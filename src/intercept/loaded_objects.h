@@ -1,0 +1,63 @@
+// The ELF objects of this process: who they are, what they need, what they define.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace blastoff::intercept {
+
+/// One loaded object (the main program, a shared library), as it was when listed.
+struct LoadedObject {
+  std::string path;                 ///< as the dynamic linker knows it; "" for the main program
+  std::string name;                 ///< its DT_SONAME, else the base name of its path
+  std::vector<std::string> needed;  ///< its DT_NEEDED entries
+  std::uintptr_t begin = 0;         ///< its segments lie in [begin, end)
+  std::uintptr_t end = 0;
+
+  bool contains(const void* address) const {
+    const auto value = reinterpret_cast<std::uintptr_t>(address);
+    return begin <= value && value < end;
+  }
+};
+
+/// All loaded objects, in load order.
+std::vector<LoadedObject> loaded_objects();
+
+/// A number that changes whenever an object is loaded.
+std::uint64_t load_count();
+
+/// Whether `object` needs an object named `name`, directly or through others of `objects`.
+bool depends_on(const std::vector<LoadedObject>& objects, const LoadedObject& object, std::string_view name);
+
+/// The path of the object that holds an address, as in LoadedObject but never "" for the main program; nullptr: none
+/// does.
+const char* path_of(const void* address);
+
+/// Whether both addresses lie in the same object.
+bool same_object(const void* left, const void* right);
+
+/// An object that is held loaded while this lives, to look up its symbols.
+class ObjectHandle {
+ public:
+  /// Of a path as in LoadedObject; empty if no such object is loaded (any more).
+  explicit ObjectHandle(const char* path);
+  /// Of the object that holds an address.
+  static ObjectHandle of(const void* address);
+  ~ObjectHandle();
+  ObjectHandle(ObjectHandle&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+  ObjectHandle& operator=(ObjectHandle&&) = delete;
+
+  /// The definition that the object or, after it, its dependencies hold; nullptr if none does.
+  void* find(const char* symbol) const;
+  explicit operator bool() const { return handle_ != nullptr; }
+
+ private:
+  void* handle_;
+};
+
+/// Keeps the object that holds `address` loaded until the process ends.
+void keep_loaded(const void* address);
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,91 @@
+#include "intercept/lookup.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <string>
+
+#include "intercept/entry_points.h"
+#include "intercept/loaded_objects.h"
+
+namespace blastoff::intercept {
+namespace {
+
+bool is_ours(const void* function) {
+  return same_object(function, &entry_point_table);
+}
+
+void* unless_ours(void* function) {
+  return function != nullptr && !is_ours(function) ? function : nullptr;
+}
+
+/// The object's own definition, not one of its dependencies'.
+void* own_definition(const ObjectHandle& object, const LoadedObject& listed, const char* symbol) {
+  void* const function = object.find(symbol);
+  return listed.contains(function) ? function : nullptr;
+}
+
+void* find_beyond_the_callers_reach(const char* symbol, const void* caller) {
+  const std::vector<LoadedObject> objects = loaded_objects();
+  const auto calling =
+      std::find_if(objects.begin(), objects.end(), [&](const LoadedObject& object) { return object.contains(caller); });
+  for (const LoadedObject& object : objects) {
+    if (calling == objects.end() || !depends_on(objects, object, calling->name)) continue;
+    if (void* const function = unless_ours(ObjectHandle(object.path.c_str()).find(symbol))) return function;
+  }
+  for (const LoadedObject& object : objects) {
+    void* const function = own_definition(ObjectHandle(object.path.c_str()), object, symbol);
+    if (unless_ours(function) != nullptr) return function;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void* find_definition(const char* symbol, const void* caller) {
+  if (void* const next = unless_ours(dlsym(RTLD_NEXT, symbol))) return next;
+  if (void* const bound = unless_ours(ObjectHandle::of(caller).find(symbol))) return bound;
+  return find_beyond_the_callers_reach(symbol, caller);
+}
+
+bool is_blas_routine(const abi::EntryPoint& entry, void* function) {
+  using blas::Kind;
+  const ObjectHandle object = ObjectHandle::of(function);
+  const auto defines = [&](const std::string& name) {
+    void* const found = object.find(name.c_str());
+    return found != nullptr && same_object(found, function) ? found : nullptr;
+  };
+  const std::string name = row(entry.routine).name;
+  if (void* const decorated = defines(name + "_")) return decorated == function;
+  const std::string siblings[] = {"gemm", "symm", "syrk", "syr2k", "trmm", "trsm"};
+  return std::all_of(std::begin(siblings), std::end(siblings),
+                     [&](const std::string& sibling) { return defines(name.front() + sibling) != nullptr; });
+}
+
+bool names_wide_integers(const char* library) {
+  std::string name = library;
+  name.erase(0, name.find_last_of('/') + 1);
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (name.find("ilp64") != std::string::npos) return true;
+  for (const char* const family : {"blas", "blis", "lapack", "atlas"}) {
+    const std::size_t found = name.find(family);
+    if (found == std::string::npos) continue;
+    const std::size_t digits = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", found);
+    if (digits != std::string::npos && name.compare(digits, 2, "64") == 0) return true;
+  }
+  return false;
+}
+
+abi::IntegerWidth integer_width(const void* function) {
+  const char* const path = path_of(function);
+  if (path == nullptr) return abi::IntegerWidth::lp64;
+  // MKL's single library takes its width from the environment.
+  const char* const layer = std::getenv("MKL_INTERFACE_LAYER");
+  const bool wide_mkl = std::string(path).find("libmkl_rt") != std::string::npos && layer != nullptr &&
+                        std::string(layer).find("ILP64") != std::string::npos;
+  return wide_mkl || names_wide_integers(path) ? abi::IntegerWidth::ilp64 : abi::IntegerWidth::lp64;
+}
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,23 @@
+// The slow way to an original: asking the dynamic linker.
+#pragma once
+
+#include "abi/entry_point.h"
+
+namespace blastoff::intercept {
+
+/// The definition of `symbol` that is not ours and that an object calling from `caller` would have bound; nullptr if no
+/// loaded object has one.
+void* find_definition(const char* symbol, const void* caller);
+
+/// Whether a function of an undecorated name is a BLAS routine: its object has it under the Fortran name too, or is a
+/// library of undecorated BLAS names throughout.
+bool is_blas_routine(const abi::EntryPoint& entry, void* function);
+
+/// The integers of the library that defines `function` under an unsuffixed name. By convention a library of 64-bit
+/// integers says so in its name.
+abi::IntegerWidth integer_width(const void* function);
+
+/// That convention.
+bool names_wide_integers(const char* library);
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,128 @@
+#include "intercept/original.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <mutex>
+#include <new>
+
+#include "intercept/entry_points.h"
+#include "intercept/loaded_objects.h"
+#include "intercept/lookup.h"
+
+namespace blastoff::intercept {
+namespace {
+
+/// What was found for one caller and entry. Published once, by storing the caller last; never changed after that.
+struct Slot {
+  std::atomic<const void*> caller{nullptr};
+  const abi::EntryPoint* entry = nullptr;
+  void* function = nullptr;
+  abi::Convention convention{};
+  bool is_foreign = false;
+};
+
+/// Call sites of one program: thousands (LAPACK has two thousand). Pages that nothing hashes to are never touched.
+constexpr std::size_t slot_count = 16384;
+constexpr std::size_t probes = 16;
+constinit std::array<Slot, slot_count> slots{};
+constinit std::mutex publishing;
+
+/// For each entry without any definition: load_count() when that was found, plus one.
+constinit std::array<std::atomic<std::uint64_t>, entry_point_count> absent{};
+
+std::size_t hash(const abi::EntryPoint& entry, const void* caller) {
+  const auto key = reinterpret_cast<std::uintptr_t>(caller) ^ (reinterpret_cast<std::uintptr_t>(&entry) << 20);
+  return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15U) >> 40) % slot_count;
+}
+
+void publish(const abi::EntryPoint& entry, const void* caller, const Original& original) {
+  // A child of fork may find the lock taken for ever: then it looks up anew each time.
+  const std::unique_lock lock(publishing, std::try_to_lock);
+  if (!lock) return;
+  std::size_t index = hash(entry, caller);
+  for (std::size_t probe = 0; probe < probes; ++probe, index = (index + 1) % slot_count) {
+    Slot& slot = slots[index];
+    const void* const holder = slot.caller.load(std::memory_order_relaxed);
+    if (holder == caller && slot.entry == &entry) return;
+    if (holder != nullptr) continue;
+    slot.entry = &entry;
+    slot.function = original.function;
+    slot.convention = original.convention;
+    slot.is_foreign = !original.is_blas;
+    slot.caller.store(caller, std::memory_order_release);
+    return;
+  }
+}
+
+Original look_up(const abi::EntryPoint& entry, const void* caller) {
+  Original original;
+  original.convention = entry.convention;
+  original.function = find_definition(entry.symbol, caller);
+  if (original.function == nullptr) return original;
+  keep_loaded(original.function);
+  const bool suffixed = entry.convention.integers == abi::IntegerWidth::ilp64;
+  if (!suffixed) original.convention.integers = integer_width(original.function);
+  if (entry.undecorated) original.is_blas = is_blas_routine(entry, original.function);
+  return original;
+}
+
+[[gnu::noinline, gnu::cold]] Original look_up_and_publish(const abi::EntryPoint& entry, const void* caller) {
+  const int saved_errno = errno;
+  auto& absent_since = absent[static_cast<std::size_t>(&entry - entry_point_table)];
+  const std::uint64_t loads = load_count() + 1;
+  Original original;
+  original.convention = entry.convention;
+  if (absent_since.load(std::memory_order_relaxed) != loads) {
+    try {
+      original = look_up(entry, caller);
+    } catch (const std::bad_alloc&) {
+      errno = saved_errno;
+      return original;
+    }
+    // What the search failed to find on its way is no error of the program's.
+    dlerror();
+    if (original.function != nullptr) {
+      publish(entry, caller, original);
+    } else {
+      absent_since.store(loads, std::memory_order_relaxed);
+    }
+  }
+  errno = saved_errno;
+  return original;
+}
+
+}  // namespace
+
+Original original_for(const abi::EntryPoint& entry, const void* caller) {
+  std::size_t index = hash(entry, caller);
+  for (std::size_t probe = 0; probe < probes; ++probe, index = (index + 1) % slot_count) {
+    const Slot& slot = slots[index];
+    const void* const holder = slot.caller.load(std::memory_order_acquire);
+    if (holder == caller && slot.entry == &entry) [[likely]] {
+      return {slot.function, slot.convention, !slot.is_foreign};
+    }
+    if (holder == nullptr) break;
+  }
+  return look_up_and_publish(entry, caller);
+}
+
+const char* library_of(const Original& original) {
+  const char* const path = original.function != nullptr ? path_of(original.function) : nullptr;
+  return path != nullptr ? path : "";
+}
+
+abi::HostRoutine host_routine(const abi::EntryPoint& entry, const void* caller, const Original& original) {
+  const abi::EntryPoint* const gemm = sibling(entry, blas::routine_of(blas::Kind::gemm, row(entry.routine).scalar));
+  abi::HostFunction beside{nullptr, entry.convention.style};
+  if (gemm != nullptr) {
+    const Original found = original_for(*gemm, caller);
+    if (found.is_blas) beside.address = found.function;
+  }
+  return {entry.routine, {original.function, entry.convention.style}, beside};
+}
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,8 @@
+// cblas_dgemm, cblas_dgemm64_, scipy_cblas_dgemm, ... of all routines.
+#include "intercept/preload/define_name.h"
+
+#define BLASTOFF_DEFINE_NAMES(name, kind, scalar) BLASTOFF_CBLAS_SPELLINGS(BLASTOFF_DEFINE_NAME, name, kind, scalar)
+
+extern "C" {
+BLASTOFF_ROUTINES(BLASTOFF_DEFINE_NAMES)
+}

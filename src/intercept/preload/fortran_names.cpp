@@ -1,0 +1,8 @@
+// dgemm_, dgemm_64_, scipy_dgemm_, ... of all routines.
+#include "intercept/preload/define_name.h"
+
+#define BLASTOFF_DEFINE_NAMES(name, kind, scalar) BLASTOFF_FORTRAN_SPELLINGS(BLASTOFF_DEFINE_NAME, name, kind, scalar)
+
+extern "C" {
+BLASTOFF_ROUTINES(BLASTOFF_DEFINE_NAMES)
+}
