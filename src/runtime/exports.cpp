@@ -21,6 +21,8 @@ const char* lasting_text(Make make) noexcept {
 
 extern "C" {
 
+[[gnu::visibility("default")]] const char* blastoff_version(void) { return BLASTOFF_VERSION; }
+
 [[gnu::visibility("default")]] const char* blastoff_options_json(void) {
   static const char* const text = lasting_text(blastoff::runtime::options_json);
   return text;

@@ -1,0 +1,48 @@
+"""Finding libblastoff.so, and what it says about itself."""
+
+import ctypes
+import os
+from pathlib import Path
+
+from blastoff.errors import CommandError
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def candidates() -> list[Path]:
+    """Where the library may be, in the order in which it is looked for."""
+    chosen = os.environ.get("BLASTOFF_LIBRARY")
+    if chosen:
+        return [Path(chosen).absolute()]
+    return [PACKAGE / "lib" / "libblastoff.so", PACKAGE.parent.parent / "build" / "libblastoff.so"]
+
+
+def find_library() -> Path:
+    """The library's absolute path."""
+    for path in candidates():
+        if path.is_file():
+            return path
+    looked = " or ".join(str(path) for path in candidates())
+    raise CommandError(f"libblastoff.so is not at {looked}; BLASTOFF_LIBRARY can name it")
+
+
+def ask(path: Path, function: str) -> str:
+    """Text that one of the library's C functions returns (include/blastoff.h).
+
+    The library is loaded for this process alone: with RTLD_GLOBAL its BLAS names would capture those of others.
+    """
+    try:
+        library = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
+        call = getattr(library, function)
+    except (OSError, AttributeError) as error:
+        raise CommandError(f"{path} cannot be used: {error}") from error
+    call.restype = ctypes.c_char_p
+    text = call()
+    if text is None:
+        raise CommandError(f"{path}: {function} failed for want of memory")
+    return text.decode()
+
+
+def version() -> str:
+    """The library's version, which is that of the whole."""
+    return ask(find_library(), "blastoff_version")

@@ -1,0 +1,44 @@
+"""Quantities as people read them: three significant digits."""
+
+
+def _three_digits(value: float) -> str:
+    if value >= 1e6:
+        return f"{value:.3g}"
+    if value >= 99.95:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+def number(value: float) -> str:
+    """A rate or a ratio."""
+    return _three_digits(value)
+
+
+def size(amount: float) -> str:
+    """Bytes, in powers of 1000."""
+    if amount < 1000:
+        return f"{amount:.0f} B" if amount else "0"
+    for unit in ("kB", "MB", "GB", "TB", "PB"):
+        amount /= 1000
+        if amount < 999.5:
+            return f"{_three_digits(amount)} {unit}"
+    return f"{_three_digits(amount / 1000)} EB"
+
+
+def seconds(value: float) -> str:
+    """Seconds for a column."""
+    return f"{value:.3f}" if value < 9.9995 else f"{value:.2f}" if value < 99.995 else f"{value:.0f}"
+
+
+def duration(value: float) -> str:
+    """Seconds with the unit that fits."""
+    for unit in ("s", "ms", "us"):
+        if value >= 0.9995 or value == 0:
+            return f"{_three_digits(value)} {unit}"
+        value *= 1000
+    return f"{_three_digits(value)} ns"
+
+
+def count(value: int) -> str:
+    """A number of calls, in groups of three digits."""
+    return f"{value:,}".replace(",", "\u202f") if value >= 10000 else str(value)

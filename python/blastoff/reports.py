@@ -1,0 +1,170 @@
+"""`blastoff report`: reading the JSON reports of a job and summing them up."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from blastoff.errors import CommandError
+
+PACKAGE = Path(__file__).resolve().parent
+SCHEMAS = (PACKAGE / "report.schema.json", PACKAGE.parent.parent / "share" / "report.schema.json")
+
+
+@dataclass
+class Sums:
+    """Sums over calls, as under `totals` in a report. Seconds of wall time, bytes of matrix data."""
+
+    calls: int = 0
+    offloaded: int = 0
+    bytes_to_device: int = 0
+    bytes_from_device: int = 0
+    bytes_reused: int = 0
+    device_seconds: float = 0
+    cpu_seconds: float = 0
+    transfer_seconds: float = 0
+    flops: float = 0
+    offloaded_flops: float = 0
+
+    @classmethod
+    def of(cls, part: dict[str, Any]) -> "Sums":
+        return cls(**{name: part[name] for name in cls.__dataclass_fields__})
+
+    def __add__(self, other: "Sums") -> "Sums":
+        return Sums(**{name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__})
+
+    @property
+    def seconds(self) -> float:
+        """In BLAS altogether."""
+        return self.cpu_seconds + self.device_seconds
+
+    @property
+    def gflops_offloaded(self) -> float | None:
+        """Rate of the offloaded calls, transfers included."""
+        return self.offloaded_flops / self.device_seconds / 1e9 if self.device_seconds else None
+
+    @property
+    def operand_reuse(self) -> float:
+        """Mean number of times that an uploaded byte was used; 0 without uploads."""
+        return (self.bytes_reused + self.bytes_to_device) / self.bytes_to_device if self.bytes_to_device else 0
+
+
+@dataclass
+class Process:
+    """One report."""
+
+    path: str
+    report: dict[str, Any]
+
+    @property
+    def label(self) -> str:
+        process = self.report["process"]
+        rank = "" if process["rank"] is None else f" rank {process['rank']}"
+        return f"{process['host']}{rank} ({process['pid']})"
+
+    @property
+    def totals(self) -> Sums:
+        return Sums.of(self.report["totals"])
+
+
+@dataclass
+class Job:
+    """The processes of one run, and their sums."""
+
+    processes: list[Process]
+    routines: dict[str, Sums] = field(init=False)
+    totals: Sums = field(init=False)
+
+    def __post_init__(self) -> None:
+        routines: dict[str, Sums] = {}
+        for process in self.processes:
+            for routine in process.report["routines"]:
+                routines[routine["name"]] = routines.get(routine["name"], Sums()) + Sums.of(routine)
+        self.routines = dict(sorted(routines.items(), key=lambda item: -item[1].seconds))
+        self.totals = sum((process.totals for process in self.processes), Sums())
+
+    def _parts(self, *keys: str) -> Iterable[Any]:
+        for process in self.processes:
+            part: Any = process.report
+            for key in keys:
+                part = part[key]
+            yield part
+
+    def refusals(self) -> dict[str, int]:
+        """Why calls stayed on the CPU: reason to calls, most frequent first."""
+        return self._reasons("refusals")
+
+    def copied(self) -> dict[str, int]:
+        """Why calls under first-use were copied: reason to calls, most frequent first."""
+        return self._reasons("policy", "copied_operands")
+
+    def _reasons(self, *keys: str) -> dict[str, int]:
+        counts: Counter[str] = Counter()
+        for entries in self._parts(*keys):
+            for entry in entries:
+                counts[entry["reason"]] += entry["calls"]
+        return dict(counts.most_common())
+
+    def verification(self) -> dict[str, float]:
+        parts = list(self._parts("verification"))
+        return {
+            "checked": sum(part["checked"] for part in parts),
+            "worst_relative_error": max(part["worst_relative_error"] for part in parts),
+            "stale_pages": sum(part["stale_pages"] for part in parts),
+        }
+
+    def distinct(self, describe: Any) -> list[tuple[str, int]]:
+        """What `describe` says of the processes' reports, and of how many of them."""
+        return Counter(describe(process.report) for process in self.processes).most_common()
+
+
+@cache
+def _validator() -> Any:
+    import jsonschema
+
+    schema = next(path for path in SCHEMAS if path.is_file())
+    return jsonschema.Draft202012Validator(json.loads(schema.read_text()))
+
+
+def read_report(path: str) -> Process:
+    """One file, checked against the published schema."""
+    try:
+        report = json.loads(Path(path).read_text())
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise CommandError(f"{path} is no report of Blastoff: not JSON ({error})") from error
+    error = next(iter(_validator().iter_errors(report)), None)
+    if error is not None:
+        where = "/".join(str(part) for part in error.absolute_path)
+        message = error.message if len(error.message) < 200 else f"does not fit the schema's {error.validator}"
+        raise CommandError(f"{path} is no report of Blastoff: {f'{where}: ' if where else ''}{message}")
+    return Process(path, report)
+
+
+def read_job(paths: Sequence[str]) -> Job:
+    """All files, in the order of their ranks."""
+    processes = [read_report(path) for path in paths]
+    return Job(sorted(processes, key=lambda process: (process.report["process"]["rank"] or 0, process.report["process"]["pid"])))
+
+
+def main(paths: Sequence[str], html: str | None) -> int:
+    """Prints the job's summary, or writes it as a page."""
+    job = read_job(paths)
+    if html is None:
+        from blastoff import tables
+
+        tables.print_job(job)
+        return 0
+    from blastoff import page
+
+    try:
+        Path(html).write_text(page.render(job))
+    except OSError as error:
+        raise CommandError(f"{html}: {error.strerror}") from error
+    print(f"blastoff: wrote {html}", file=sys.stderr)
+    return 0

@@ -1,0 +1,121 @@
+"""Reports and findings as tables on a terminal."""
+
+import shutil
+import sys
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from blastoff import quantities
+from blastoff.reports import Job, Sums
+
+PIPE_WIDTH = 118
+COLUMNS = ("calls", "offloaded", "CPU s", "device s", "moving s", "GFLOP/s", "to device", "from device", "reused", "reuse")
+
+
+def console() -> Console:
+    """Standard output; a pipe or file gets lines wide enough for all columns."""
+    return Console(width=shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+
+
+def cells(sums: Sums) -> list[str]:
+    """One row of numbers, in the order of COLUMNS."""
+    rate = sums.gflops_offloaded
+    return [
+        quantities.count(sums.calls),
+        quantities.count(sums.offloaded),
+        quantities.seconds(sums.cpu_seconds),
+        quantities.seconds(sums.device_seconds),
+        quantities.seconds(sums.transfer_seconds),
+        "-" if rate is None else quantities.number(rate),
+        quantities.size(sums.bytes_to_device),
+        quantities.size(sums.bytes_from_device),
+        quantities.size(sums.bytes_reused),
+        f"{quantities.number(sums.operand_reuse)}x" if sums.bytes_to_device else "-",
+    ]
+
+
+def sums_table(title: str, rows: dict[str, Sums], total: Sums | None) -> Table:
+    """A table of sums with a line for the total."""
+    table = Table(box=box.SIMPLE_HEAD, show_footer=total is not None, pad_edge=False, footer_style="bold")
+    footers = cells(total) if total else [""] * len(COLUMNS)
+    table.add_column(title, footer="total", no_wrap=True)
+    for column, footer in zip(COLUMNS, footers, strict=True):
+        table.add_column(column, footer=footer, justify="right", no_wrap=True)
+    for name, sums in rows.items():
+        table.add_row(name, *cells(sums))
+    return table
+
+
+def describe_device(report: dict) -> str:
+    """The device of one process in a line."""
+    device = report["device"]
+    name = device["name"] or device["kind"]
+    software = f" ({device['software']})" if device["software"] else ""
+    state = "" if device["state"] == "working" else f", {device['state']}"
+    return f"{name}{software}{state}"
+
+
+def describe_policy(report: dict) -> str:
+    """The policy of one process in a line, and why it is not the one requested."""
+    policy = report["policy"]
+    tracker = f", writes tracked by {policy['tracker']}" if policy["tracker"] not in ("", "none") else ""
+    instead = f" instead of {policy['requested']}: {policy['reason']}" if policy["reason"] else ""
+    return f"{policy['in_force']}{tracker}{instead}"
+
+
+def describe_run(report: dict) -> str:
+    """What ran, in a line."""
+    return report["process"]["command_line"] or report["process"]["program"]
+
+
+def facts(job: Job) -> list[tuple[str, str]]:
+    """What is said about the run besides its sums: label and text."""
+    lines = []
+    descriptions = (("program", describe_run), ("device", describe_device), ("policy", describe_policy))
+    for label, describe in descriptions:
+        for text, processes in job.distinct(describe):
+            lines.append((label, f"{text}  ({processes} processes)" if len(job.processes) > 1 else text))
+    elapsed = max(process.report["process"]["elapsed_seconds"] for process in job.processes)
+    lines.append(("time", f"{quantities.duration(elapsed)}, of which in BLAS {quantities.duration(job.totals.seconds)}"))
+    return lines
+
+
+def conclusions(job: Job) -> list[tuple[str, str]]:
+    """What follows the table: reuse, refusals, copied operands, verification."""
+    lines = []
+    if job.totals.bytes_to_device:
+        lines.append(("reuse", f"every byte brought to the device was used {quantities.number(job.totals.operand_reuse)} times there"))
+    for label, reasons in (("on the CPU", job.refusals()), ("copied", job.copied())):
+        lines.extend((label, f"{quantities.count(calls)} calls: {reason}") for reason, calls in reasons.items())
+    checked = job.verification()
+    if checked["checked"] or checked["stale_pages"]:
+        worst = f"worst relative error {checked['worst_relative_error']:.1e}"
+        lines.append(("verified", f"{checked['checked']} calls, {worst}, {checked['stale_pages']} stale pages"))
+    return lines
+
+
+def pairs(lines: list[tuple[str, str]]) -> Table:
+    """Labels and texts; a label that repeats is written once."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    previous = None
+    for label, text in lines:
+        table.add_row("" if label == previous else label, text)
+        previous = label
+    return table
+
+
+def print_job(job: Job) -> None:
+    """The summary of one process or of a job."""
+    out = console()
+    out.print(pairs(facts(job)))
+    if not job.totals.calls:
+        out.print("\nno level-3 BLAS call was seen")
+        return
+    out.print(sums_table("routine", job.routines, job.totals))
+    if len(job.processes) > 1:
+        out.print(sums_table("process", {process.label: process.totals for process in job.processes}, None))
+    out.print(pairs(conclusions(job)))
