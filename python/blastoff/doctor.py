@@ -1,0 +1,136 @@
+"""`blastoff doctor`: what works on this machine, what does not, why, and what to do about it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from blastoff import library
+from blastoff.errors import CommandError
+from blastoff.findings import Finding, State, machine
+
+PROBE = "import sys; from blastoff.library import ask; from pathlib import Path; print(ask(Path(sys.argv[1]), 'blastoff_probe_json'))"
+PROBE_SECONDS = 120
+
+
+def probe() -> dict[str, Any]:
+    """What the library finds when it opens the device and the page tracker, in a process of its own: drivers may hang or crash."""
+    path = library.find_library()
+    command = [sys.executable, "-c", PROBE, str(path)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, env=probe_environment())
+    except subprocess.TimeoutExpired as error:
+        raise CommandError(f"opening the device did not end within {PROBE_SECONDS} s") from error
+    sys.stderr.write(done.stderr)
+    if done.returncode != 0:
+        raise CommandError(f"opening the device ended with status {done.returncode}")
+    return {"library": str(path), **json.loads(done.stdout)}
+
+
+def probe_environment() -> dict[str, str]:
+    """Ours, with the package importable, and nothing preloaded into the probe."""
+    import os
+
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(library.PACKAGE.parent), *filter(None, [environment.get("PYTHONPATH")])])
+    return environment
+
+
+def library_finding(probed: dict[str, Any]) -> Finding:
+    return Finding("library", State.GOOD, f"version {probed['blastoff']}, {probed['library']}")
+
+
+def device_finding(probed: dict[str, Any]) -> Finding:
+    """The device that the settings ask for."""
+    device = probed["device"]
+    if not device["works"]:
+        return Finding(
+            "device",
+            State.BAD,
+            f"{device['requested']}: {device['error']}",
+            "Calls stay on the CPU until this is put right. --device simulated shows the whole road without a GPU.",
+        )
+    memory = f"{device['free_memory'] / 1e9:.1f} of {device['total_memory'] / 1e9:.1f} GB free"
+    text = f"{device['name']}, {memory}; {device['software']}"
+    if device["kind"] != "cuda":
+        return Finding("device", State.WARNING, text, "This is no GPU: it computes with the program's own BLAS.")
+    if not device["can_reserve"]:
+        return Finding("device", State.WARNING, text, "It has no virtual memory management: first-use is not possible, copy is.")
+    return Finding("device", State.GOOD, text)
+
+
+def tracking_finding(probed: dict[str, Any]) -> Finding:
+    """Kernel write tracking, which first-use needs."""
+    tracker = probed["tracker"]
+    if tracker["works"]:
+        return Finding("write tracking", State.GOOD, f"{tracker['name']}: a write by the CPU was noticed, as first-use needs")
+    return Finding(
+        "write tracking",
+        State.BAD,
+        tracker["error"],
+        "The policy will be copy. First-use needs Linux 6.7 or newer, and a container that allows the userfaultfd system call "
+        "(Docker, Podman: a seccomp profile with userfaultfd, or --security-opt seccomp=unconfined; on a cluster, ask for one).",
+    )
+
+
+def ranks_finding(probed: dict[str, Any]) -> Finding:
+    """MPI variables of the environment, which choose the GPU."""
+    system = probed["system"]
+    if system["local_rank"] is None:
+        return Finding("MPI rank", State.NOTE, "none in this environment: GPU 0 is used unless --device cuda:N says otherwise")
+    return Finding("MPI rank", State.GOOD, f"{system['global_rank']} in the job, {system['local_rank']} on this node, which picks the GPU")
+
+
+PROBED: list[Callable[[dict[str, Any]], Finding]] = [library_finding, device_finding, tracking_finding, ranks_finding]
+
+
+def offloads_with_first_use(probed: dict[str, Any]) -> bool:
+    """Whether calls go to a GPU and matrices stay there."""
+    device = probed["device"]
+    return device["works"] and device["kind"] == "cuda" and device["can_reserve"] and probed["tracker"]["works"]
+
+
+def verdict(probed: dict[str, Any]) -> str:
+    """The sentence that sums it up."""
+    device = probed["device"]
+    if not device["works"]:
+        return "Programs run as without Blastoff: calls are counted and timed, and stay on the CPU."
+    where = "the GPU" if device["kind"] == "cuda" else f"the {device['kind']} device"
+    if device["can_reserve"] and probed["tracker"]["works"]:
+        return f"Calls can be offloaded to {where}, and matrices stay there between calls (first-use)."
+    return f"Calls can be offloaded to {where}, by copying every time: first-use is not possible here."
+
+
+def main(as_json: bool) -> int:
+    """Prints the findings; 0 if calls can be offloaded to a GPU with first-use, else 1."""
+    probed = probe()
+    findings = [find(probed) for find in PROBED] + machine()
+    works = offloads_with_first_use(probed)
+    if as_json:
+        rows = [asdict(finding) for finding in findings]
+        print(json.dumps({"works": works, "verdict": verdict(probed), "findings": rows, "probe": probed}, indent=2))
+    else:
+        print_findings(findings, verdict(probed))
+    return 0 if works else 1
+
+
+def print_findings(findings: list[Finding], conclusion: str) -> None:
+    from rich.table import Table
+
+    from blastoff.tables import console
+
+    styles = {State.GOOD: "green", State.NOTE: "dim", State.WARNING: "yellow", State.BAD: "red"}
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for finding in findings:
+        table.add_row(f"[{styles[finding.state]}]{finding.state.value}[/]", finding.subject, finding.text)
+        if finding.advice:
+            table.add_row("", "", f"[italic]{finding.advice}[/]")
+    out = console()
+    out.print(table)
+    out.print()
+    out.print(conclusion, style="bold")

@@ -1,0 +1,140 @@
+"""What doctor reads off the machine itself: huge pages, container limits, CPUs, BLAS libraries."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from blastoff.launch import HUGE_PAGES_SINCE, glibc_version
+
+
+class State(str, Enum):
+    """How a finding is to be taken."""
+
+    GOOD = "ok"
+    NOTE = "note"
+    WARNING = "warn"
+    BAD = "FAIL"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at, in words, and what to do about it."""
+
+    subject: str
+    state: State
+    text: str
+    advice: str = ""
+
+
+def read(path: Path) -> str:
+    """A small file of the system; "" where there is none."""
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def kernel() -> Finding:
+    return Finding("kernel", State.NOTE, f"Linux {platform.release()} {platform.machine()}")
+
+
+def huge_pages(root: Path = Path("/")) -> Finding:
+    """Whether --place huge-pages has an effect."""
+    enabled = read(root / "sys/kernel/mm/transparent_hugepage/enabled")
+    chosen = re.search(r"\[(\w+)\]", enabled)
+    glibc = glibc_version()
+    version = ".".join(str(part) for part in glibc)
+    if chosen is None or chosen[1] == "never":
+        return Finding(
+            "huge pages",
+            State.WARNING,
+            "the kernel gives none" if chosen is None else "transparent huge pages are switched off (never)",
+            "Tracking writes is some 30 times cheaper on huge pages: as root, echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
+        )
+    if chosen[1] != "always" and glibc < HUGE_PAGES_SINCE:
+        return Finding(
+            "huge pages",
+            State.WARNING,
+            f"transparent huge pages: {chosen[1]}; glibc {version} cannot ask for them",
+            "glibc 2.35 or newer can; until then only programs that ask themselves get huge pages.",
+        )
+    return Finding("huge pages", State.GOOD, f"transparent huge pages: {chosen[1]}; glibc {version}")
+
+
+def container_kind(root: Path) -> str:
+    """The container that this runs in, as far as it shows; "" if it does not."""
+    if (root / ".dockerenv").exists():
+        return "Docker"
+    if (root / "run/.containerenv").exists():
+        return "Podman"
+    return "Apptainer" if (root / ".singularity.d").exists() else ""
+
+
+def container(root: Path = Path("/")) -> Finding:
+    """Limits that a container or control group sets."""
+    limits = []
+    if re.search(r"^Seccomp:\s*2", read(root / "proc/self/status"), re.MULTILINE):
+        limits.append("system calls are filtered")
+    memory = read(root / "sys/fs/cgroup/memory.max")
+    if memory.isdigit():
+        limits.append(f"memory limited to {int(memory) / 1e9:.1f} GB (page-locked buffers count)")
+    quota = read(root / "sys/fs/cgroup/cpu.max").split()
+    if len(quota) == 2 and quota[0].isdigit():
+        limits.append(f"CPU time limited to {int(quota[0]) / int(quota[1]):.1f} CPUs")
+    kind = container_kind(root)
+    where = f"{kind} container" if kind else "none seen"
+    return Finding("container", State.NOTE, "; ".join([where, *limits]))
+
+
+def cpus() -> Finding:
+    """The CPU set, which bounds the copying threads."""
+    usable, present = len(os.sched_getaffinity(0)), os.cpu_count() or 1
+    text = f"{usable} of {present} may be used"
+    if usable == 1 < present:
+        return Finding("CPUs", State.WARNING, text, "Copies and the CPU's own BLAS get one core: look at taskset, numactl or the batch system's binding.")
+    return Finding("CPUs", State.NOTE, text)
+
+
+def system_blas() -> str:
+    """What the name libblas.so.3 leads to for the dynamic linker; "" if to nothing."""
+    for directory in filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":")):
+        path = Path(directory, "libblas.so.3")
+        if path.exists():
+            return str(path.resolve())
+    ldconfig = shutil.which("ldconfig", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin")
+    listing = subprocess.run([ldconfig, "-p"], capture_output=True, text=True).stdout if ldconfig else ""
+    found = re.search(r"libblas\.so\.3 .*=> (\S+)", listing)
+    return str(Path(found[1]).resolve()) if found else ""
+
+
+def wheel_blas() -> list[str]:
+    """The BLAS libraries inside the NumPy and SciPy wheels of the `python3` that a user would run."""
+    python = shutil.which("python3")
+    if python is None:
+        return []
+    code = "import sysconfig; print(sysconfig.get_path('platlib'))"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True)
+    site = Path(done.stdout.strip() or "/nonexistent")
+    return [f"{package}: {path.name}" for package in ("numpy", "scipy") for path in sorted(site.glob(f"{package}.libs/lib*openblas*.so*"))]
+
+
+def blas_libraries() -> Finding:
+    """The BLAS that programs would reach without us, and that does what stays on the CPU."""
+    system = system_blas()
+    found = [f"libblas.so.3 is {system}"] if system else []
+    found += wheel_blas()
+    if not found:
+        return Finding("BLAS", State.NOTE, "no libblas.so.3 and no NumPy here: programs must bring their own")
+    reference = re.search(r"/blas/libblas\.so", system)
+    advice = "That is the reference BLAS, which is slow for what stays on the CPU: install libopenblas0-pthread or the like." if reference else ""
+    return Finding("BLAS", State.WARNING if reference else State.GOOD, "; ".join(found), advice)
+
+
+def machine() -> list[Finding]:
+    """Everything that needs no device."""
+    return [kernel(), huge_pages(), container(), cpus(), blas_libraries()]
