@@ -1,0 +1,194 @@
+#include "residency/staging/plan.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace blastoff::residency::staging {
+namespace {
+
+constexpr std::size_t alignment = 64;  ///< of pieces within a slot
+
+/// Fills one load after the other.
+class Planner {
+ public:
+  Planner(Plan& plan, std::size_t load_bytes) : plan_(plan), load_bytes_(load_bytes) {}
+
+  void add(Piece piece) {
+    while (piece.runs > 0) {
+      const std::size_t room = load_bytes_ - std::min(used_, load_bytes_);
+      if (piece.run_bytes <= room) {
+        Piece part = piece;
+        part.runs = std::min(piece.runs, room / piece.run_bytes);
+        put(part);
+        advance(piece, part.runs);
+      } else if (used_ > 0) {
+        close();
+      } else {
+        add_long_run(piece);
+        advance(piece, 1);
+      }
+    }
+  }
+
+  /// A piece that must stay whole and fits an empty slot.
+  void add_whole(const Piece& piece) {
+    if (used_ > 0 && used_ + piece.bytes() > load_bytes_) close();
+    put(piece);
+  }
+
+  void close() {
+    if (first_ < plan_.pieces.size()) plan_.loads.push_back({first_, plan_.pieces.size()});
+    first_ = plan_.pieces.size();
+    used_ = 0;
+  }
+
+ private:
+  void put(Piece piece) {
+    piece.slot_offset = used_;
+    used_ = (used_ + piece.bytes() + alignment - 1) / alignment * alignment;
+    plan_.pieces.push_back(piece);
+  }
+
+  static void advance(Piece& piece, std::size_t runs) {
+    piece.runs -= runs;
+    piece.host += runs * piece.host_pitch;
+    piece.device += runs * piece.device_pitch;
+  }
+
+  /// A run that is longer than a load.
+  void add_long_run(const Piece& piece) {
+    for (std::size_t at = 0; at < piece.run_bytes; at += load_bytes_) {
+      Piece part = piece;
+      part.runs = 1;
+      part.host += at;
+      part.device += at;
+      part.run_bytes = std::min(load_bytes_, piece.run_bytes - at);
+      put(part);
+      if (part.run_bytes == load_bytes_) close();
+    }
+  }
+
+  Plan& plan_;
+  const std::size_t load_bytes_;
+  std::size_t first_ = 0;
+  std::size_t used_ = 0;
+};
+
+Piece whole_block(const Transfer& transfer) {
+  const device::Block& block = transfer.block;
+  Piece piece{.host = static_cast<std::byte*>(transfer.host),
+              .device = transfer.device,
+              .run_bytes = block.column_bytes,
+              .runs = block.column_bytes == 0 ? 0 : block.columns,
+              .host_pitch = block.host_pitch,
+              .device_pitch = block.device_pitch};
+  const bool gapless = block.host_pitch == block.column_bytes && block.device_pitch == block.column_bytes;
+  if (gapless && piece.runs > 1) {
+    piece.run_bytes *= piece.runs;
+    piece.runs = 1;
+  }
+  return piece;
+}
+
+/// Rows [first_row, end_row) of columns [first, end) of the transfer.
+Piece box(const Transfer& transfer, std::size_t first, std::size_t end, std::size_t first_row, std::size_t end_row) {
+  const std::size_t size = transfer.element_size;
+  return {.host = static_cast<std::byte*>(transfer.host) + first * transfer.block.host_pitch + first_row * size,
+          .device = transfer.device + first * transfer.block.device_pitch + first_row * size,
+          .run_bytes = (end_row - first_row) * size,
+          .runs = end - first,
+          .host_pitch = transfer.block.host_pitch,
+          .device_pitch = transfer.block.device_pitch};
+}
+
+/// Columns [first, end) of the triangle as the smallest box around them.
+Piece triangle_columns(const Transfer& transfer, std::size_t first, std::size_t end) {
+  const std::size_t n = transfer.block.columns;
+  const bool upper = transfer.part == blas::Part::upper;
+  Piece piece = upper ? box(transfer, first, end, 0, end) : box(transfer, first, end, first, n);
+  piece.part = transfer.part;
+  piece.element_size = transfer.element_size;
+  return piece;
+}
+
+/// Towards the host: boxes of columns, not so wide that much of what they carry is discarded.
+void add_boxed_triangle(Planner& planner, const Transfer& transfer, std::size_t load_bytes) {
+  const std::size_t n = transfer.block.columns;
+  const std::size_t widest = std::max<std::size_t>(64, n / 8);
+  for (std::size_t first = 0, end = 0; first < n; first = end) {
+    end = first + 1;
+    while (end < n && end - first < widest && triangle_columns(transfer, first, end + 1).bytes() <= load_bytes) ++end;
+    const Piece piece = triangle_columns(transfer, first, end);
+    if (end - first > 1) {
+      planner.add_whole(piece);
+    } else {
+      Piece column = piece;
+      column.part = blas::Part::full;
+      planner.add(column);
+    }
+  }
+}
+
+std::size_t payload(const Transfer& transfer) {
+  return transfer.block.column_bytes * transfer.block.columns;
+}
+
+}  // namespace
+
+Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::size_t slot_bytes, std::size_t threads) {
+  constexpr std::size_t least = std::size_t{256} << 10;  // below that a hand-over costs more than the copy
+  std::size_t total = 0;
+  for (const Transfer& transfer : transfers) total += payload(transfer);
+  const std::size_t share = (total / (2 * threads) + 4095) / 4096 * 4096;
+  const std::size_t load_bytes = std::min(slot_bytes, std::max(share, least));
+
+  Plan plan;
+  plan.bytes = total;
+  Planner planner(plan, load_bytes);
+  for (const Transfer& transfer : transfers) {
+    if (transfer.part == blas::Part::full) {
+      planner.add(whole_block(transfer));
+    } else if (direction == Direction::to_host) {
+      add_boxed_triangle(planner, transfer, load_bytes);
+    } else {
+      for (std::size_t j = 0; j < transfer.block.columns; ++j) {
+        Piece column = triangle_columns(transfer, j, j + 1);
+        column.part = blas::Part::full;
+        planner.add(column);
+      }
+    }
+  }
+  planner.close();
+  return plan;
+}
+
+void gather(std::span<const Piece> pieces, std::byte* slot) {
+  for (const Piece& piece : pieces) {
+    for (std::size_t run = 0; run < piece.runs; ++run) {
+      std::memcpy(slot + piece.slot_offset + run * piece.run_bytes, piece.host + run * piece.host_pitch,
+                  piece.run_bytes);
+    }
+  }
+}
+
+void scatter(std::span<const Piece> pieces, const std::byte* slot) {
+  for (const Piece& piece : pieces) {
+    for (std::size_t run = 0; run < piece.runs; ++run) {
+      const std::size_t first = piece.first_byte(run);
+      std::memcpy(piece.host + run * piece.host_pitch + first, slot + piece.slot_offset + run * piece.run_bytes + first,
+                  piece.end_byte(run) - first);
+    }
+  }
+}
+
+device::Block slot_block(const Piece& piece) {
+  if (piece.device_pitch == piece.run_bytes || piece.runs == 1) {
+    return {.column_bytes = piece.bytes(), .columns = 1, .host_pitch = piece.bytes(), .device_pitch = piece.bytes()};
+  }
+  return {.column_bytes = piece.run_bytes,
+          .columns = piece.runs,
+          .host_pitch = piece.run_bytes,
+          .device_pitch = piece.device_pitch};
+}
+
+}  // namespace blastoff::residency::staging

@@ -1,0 +1,65 @@
+// How transfers are cut into slots.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "residency/staging.h"
+
+namespace blastoff::residency::staging {
+
+/// `runs` runs of `run_bytes` bytes that lie densely in a slot, and with their own pitches on the host and the device.
+/// A triangular piece is a box on the device and in the slot of which only some bytes of each run belong to the host.
+struct Piece {
+  std::byte* host = nullptr;
+  device::Address device = 0;
+  std::size_t run_bytes = 0;
+  std::size_t runs = 0;
+  std::size_t host_pitch = 0;
+  std::size_t device_pitch = 0;
+  std::size_t slot_offset = 0;
+  blas::Part part = blas::Part::full;
+  std::size_t element_size = 1;
+
+  std::size_t bytes() const { return run_bytes * runs; }
+
+  /// The bytes of run `run` that belong to the host: the triangle is `upper` with its diagonal ending at the last row
+  /// of the last run, or `lower` with its diagonal starting at the first row of the first.
+  std::size_t first_byte(std::size_t run) const { return part == blas::Part::lower ? run * element_size : 0; }
+  std::size_t end_byte(std::size_t run) const {
+    return part == blas::Part::upper ? run_bytes - (runs - 1 - run) * element_size : run_bytes;
+  }
+};
+
+/// The pieces that share a slot: [first_piece, end_piece) of the plan.
+struct Load {
+  std::size_t first_piece = 0;
+  std::size_t end_piece = 0;
+};
+
+struct Plan {
+  std::vector<Piece> pieces;
+  std::vector<Load> loads;
+  std::size_t bytes = 0;
+
+  std::span<const Piece> of(const Load& load) const {
+    return std::span(pieces).subspan(load.first_piece, load.end_piece - load.first_piece);
+  }
+};
+
+enum class Direction : bool { to_device, to_host };
+
+/// Loads of at most `slot_bytes`, about equal ones for `threads` threads. Towards the device triangles become single
+/// columns, since nothing beside them may be written there; towards the host they travel as boxes of neighbouring
+/// columns.
+Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::size_t slot_bytes, std::size_t threads);
+
+/// Host memory to slot and back, exactly the host's bytes.
+void gather(std::span<const Piece> pieces, std::byte* slot);
+void scatter(std::span<const Piece> pieces, const std::byte* slot);
+
+/// The piece's copy between the slot and the device.
+device::Block slot_block(const Piece& piece);
+
+}  // namespace blastoff::residency::staging

@@ -1,0 +1,123 @@
+#include "residency/staging/slots.h"
+
+#include <algorithm>
+
+namespace blastoff::residency::staging {
+
+device::Result<std::unique_ptr<Slots>> Slots::create(device::Device& device, std::size_t bytes, std::size_t count) {
+  std::unique_ptr<Slots> slots(new Slots(device, bytes));
+  auto memory = device.allocate_staging(bytes * count);
+  if (!memory) return tl::unexpected(memory.error());
+  slots->memory_ = *memory;
+  slots->slots_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Slot& slot = slots->slots_[i];
+    auto event = device.create_event();
+    if (!event) return tl::unexpected(event.error());
+    slot.event = std::move(*event);
+    slot.memory = static_cast<std::byte*>(*memory) + i * bytes;
+    slots->free_.push_back(&slot);
+  }
+  return slots;
+}
+
+Slots::~Slots() {
+  for (Slot* slot : in_flight_) (void)slot->event->synchronize();
+  if (memory_ != nullptr) device_.free_staging(memory_, bytes_ * slots_.size());
+}
+
+/// Moves slots to `taken` until it has `count`; false if that takes waiting for other threads. The lock is held before
+/// and after. An event that reports an error frees its slot too: the copy will not run any more.
+bool Slots::collect(std::unique_lock<std::mutex>& lock, std::size_t count, std::vector<Slot*>& taken) {
+  while (taken.size() < count) {
+    if (!free_.empty()) {
+      taken.push_back(free_.back());
+      free_.pop_back();
+    } else if (!in_flight_.empty()) {
+      Slot* slot = in_flight_.front();
+      in_flight_.pop_front();
+      lock.unlock();
+      (void)slot->event->synchronize();
+      lock.lock();
+      taken.push_back(slot);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<Slot*> Slots::take(std::size_t count) {
+  std::vector<Slot*> taken;
+  taken.reserve(count);
+  std::unique_lock lock(mutex_);
+  const std::uint64_t ticket = next_ticket_++;
+  changed_.wait(lock, [&] { return serving_ == ticket; });
+  while (!collect(lock, count, taken)) {
+    if (offered_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    Completable* holder = offered_.front();
+    offered_.pop_front();
+    being_completed_.push_back(holder);
+    lock.unlock();
+    holder->complete();
+    lock.lock();
+    std::erase(being_completed_, holder);
+    changed_.notify_all();
+  }
+  ++serving_;
+  changed_.notify_all();
+  return taken;
+}
+
+Slot* Slots::take_one() {
+  if (Slot* slot = try_take()) return slot;
+  return take(1).front();
+}
+
+Slot* Slots::try_take() {
+  std::unique_lock lock(mutex_);
+  if (next_ticket_ != serving_) return nullptr;
+  Slot* slot = nullptr;
+  if (!free_.empty()) {
+    slot = free_.back();
+    free_.pop_back();
+  } else if (!in_flight_.empty()) {
+    slot = in_flight_.front();
+    in_flight_.pop_front();
+    lock.unlock();
+    (void)slot->event->synchronize();
+  }
+  return slot;
+}
+
+void Slots::give_back(Slot* slot) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(slot);
+  changed_.notify_all();
+}
+
+void Slots::give_back_after_event(Slot* slot) {
+  const std::lock_guard lock(mutex_);
+  in_flight_.push_back(slot);
+  changed_.notify_all();
+}
+
+void Slots::offer(Completable& completable) {
+  const std::lock_guard lock(mutex_);
+  offered_.push_back(&completable);
+  changed_.notify_all();
+}
+
+bool Slots::withdraw(Completable& completable) {
+  std::unique_lock lock(mutex_);
+  if (std::erase(offered_, &completable) > 0) return true;
+  changed_.wait(lock, [&] {
+    return std::find(being_completed_.begin(), being_completed_.end(), &completable) == being_completed_.end();
+  });
+  return false;
+}
+
+}  // namespace blastoff::residency::staging

@@ -1,0 +1,81 @@
+// The page-locked slots that all transfers share.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "device/device.h"
+
+namespace blastoff::residency::staging {
+
+/// A piece of page-locked memory, and the event that says when the device is done with it.
+struct Slot {
+  std::byte* memory = nullptr;
+  std::unique_ptr<device::Event> event;
+};
+
+/// Something that holds slots and can be brought to an end by anybody.
+class Completable {
+ public:
+  /// Gives the slots back. Waits for the device only, never for a slot.
+  virtual void complete() = 0;
+
+ protected:
+  ~Completable() = default;
+};
+
+/// Nobody starves and nobody waits in a circle: whoever waits for slots stands in one line, and only its head takes
+/// any. All other slots are then free, on their way to or from the device, in the hands of a thread that is copying and
+/// waits for no slot, or held by a Completable, which the head of the line completes itself.
+class Slots {
+ public:
+  static device::Result<std::unique_ptr<Slots>> create(device::Device& device, std::size_t bytes, std::size_t count);
+  ~Slots();
+  Slots(const Slots&) = delete;
+  Slots& operator=(const Slots&) = delete;
+
+  std::size_t slot_bytes() const { return bytes_; }
+  std::size_t count() const { return slots_.size(); }
+
+  /// Waits until `count` slots (at most all of them) are the caller's, who must hold none.
+  std::vector<Slot*> take(std::size_t count);
+  Slot* take_one();
+
+  /// One slot if that takes waiting for nothing but the device; else nullptr.
+  Slot* try_take();
+
+  /// The slot is free, or is once its event has come.
+  void give_back(Slot* slot);
+  void give_back_after_event(Slot* slot);
+
+  /// Offers `completable` to whoever needs its slots. It must be withdrawn before it goes away.
+  void offer(Completable& completable);
+  /// Takes the offer back. False: somebody completed it; waits until they have.
+  bool withdraw(Completable& completable);
+
+ private:
+  Slots(device::Device& device, std::size_t bytes) : device_(device), bytes_(bytes) {}
+
+  bool collect(std::unique_lock<std::mutex>& lock, std::size_t count, std::vector<Slot*>& taken);
+
+  device::Device& device_;
+  const std::size_t bytes_;
+  void* memory_ = nullptr;
+  std::vector<Slot> slots_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Slot*> free_;
+  std::deque<Slot*> in_flight_;  ///< oldest first
+  std::deque<Completable*> offered_;
+  std::vector<Completable*> being_completed_;
+  std::uint64_t next_ticket_ = 0;
+  std::uint64_t serving_ = 0;
+};
+
+}  // namespace blastoff::residency::staging

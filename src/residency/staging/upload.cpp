@@ -1,0 +1,59 @@
+#include "residency/staging/upload.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace blastoff::residency::staging {
+
+device::Status Upload::run(platform::WorkerPool& pool) {
+  constexpr std::size_t worth_a_worker = std::size_t{1} << 20;
+  if (plan_.loads.size() > 1 && pool.workers() > 0 && plan_.bytes >= worth_a_worker) {
+    const auto caller = std::this_thread::get_id();
+    const std::size_t threads = std::min(plan_.loads.size(), static_cast<std::size_t>(pool.workers()) + 1);
+    pool.run(threads,
+             [&](std::size_t) { work(std::this_thread::get_id() == caller ? WithoutSlot::wait : WithoutSlot::leave); });
+  }
+  work(WithoutSlot::wait);
+  return status_;
+}
+
+void Upload::work(WithoutSlot without_slot) {
+  while (next_ < plan_.loads.size() && !failed_) {
+    Slot* slot = without_slot == WithoutSlot::wait ? slots_.take_one() : slots_.try_take();
+    if (slot == nullptr) return;
+    const std::size_t index = next_++;
+    if (index >= plan_.loads.size()) {
+      slots_.give_back(slot);
+      return;
+    }
+    send(plan_.loads[index], slot);
+  }
+}
+
+void Upload::send(const Load& load, Slot* slot) {
+  const auto pieces = plan_.of(load);
+  gather(pieces, slot->memory);
+  {
+    const std::lock_guard lock(queue_mutex_);
+    auto queued = queue_copies(pieces, *slot);
+    if (queued) {
+      slots_.give_back_after_event(slot);
+      return;
+    }
+    // Part of the load may be under way.
+    (void)queue_.synchronize();
+    if (status_) status_ = std::move(queued);
+  }
+  failed_ = true;
+  slots_.give_back(slot);
+}
+
+device::Status Upload::queue_copies(std::span<const Piece> pieces, Slot& slot) {
+  for (const Piece& piece : pieces) {
+    auto queued = queue_.copy_to_device(piece.device, slot.memory + piece.slot_offset, slot_block(piece));
+    if (!queued) return queued;
+  }
+  return queue_.record(*slot.event);
+}
+
+}  // namespace blastoff::residency::staging

@@ -1,0 +1,40 @@
+// One upload, shared by the threads that work on it.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "platform/threads.h"
+#include "residency/staging/plan.h"
+#include "residency/staging/slots.h"
+
+namespace blastoff::residency::staging {
+
+/// Each thread takes a slot, fills it with the next load and queues its copy, under a lock since the queue serves one
+/// thread at a time. Queueing takes microseconds where filling takes hundreds, so the loads enter the queue as they
+/// become ready.
+class Upload {
+ public:
+  Upload(Slots& slots, const Plan& plan, device::Queue& queue) : slots_(slots), plan_(plan), queue_(queue) {}
+
+  /// With as many of the pool's workers as there is work for.
+  device::Status run(platform::WorkerPool& pool);
+
+ private:
+  /// Workers leave where no slot is to be had at once: those who hold slots may be waiting for a worker.
+  enum class WithoutSlot : bool { wait, leave };
+
+  void work(WithoutSlot without_slot);
+  void send(const Load& load, Slot* slot);
+  device::Status queue_copies(std::span<const Piece> pieces, Slot& slot);
+
+  Slots& slots_;
+  const Plan& plan_;
+  device::Queue& queue_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> failed_{false};
+  std::mutex queue_mutex_;
+  device::Status status_;  ///< the first error
+};
+
+}  // namespace blastoff::residency::staging

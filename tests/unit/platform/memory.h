@@ -1,0 +1,39 @@
+// Memory for the platform tests: anonymous mappings that go away with the test.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+
+#include "platform/span.h"
+
+namespace blastoff::platform::test {
+
+class Memory {
+ public:
+  explicit Memory(std::size_t pages, int flags = 0) : bytes_(pages * page_size()) {
+    address_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    if (address_ == MAP_FAILED) throw std::runtime_error("mmap");
+  }
+  ~Memory() { munmap(address_, bytes_); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  char* page(std::size_t index) const { return static_cast<char*>(address_) + index * page_size(); }
+  Span span() const { return pages(0, bytes_ / page_size()); }
+  Span pages(std::size_t first, std::size_t count) const {
+    const auto begin = reinterpret_cast<std::uintptr_t>(page(first));
+    return {begin, begin + count * page_size()};
+  }
+  void touch() const {
+    for (std::size_t i = 0; i < bytes_; i += page_size()) static_cast<volatile char*>(address_)[i] = 1;
+  }
+
+ private:
+  void* address_;
+  std::size_t bytes_;
+};
+
+}  // namespace blastoff::platform::test
