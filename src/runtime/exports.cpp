@@ -1,5 +1,7 @@
 // The library's own C functions (include/blastoff.h): what the `blastoff` command asks it.
 
+#include "../include/blastoff.h"
+
 #include <string>
 
 #include "runtime/probe.h"
@@ -21,7 +23,9 @@ const char* lasting_text(Make make) noexcept {
 
 extern "C" {
 
-[[gnu::visibility("default")]] const char* blastoff_version(void) { return BLASTOFF_VERSION; }
+[[gnu::visibility("default")]] const char* blastoff_version(void) {
+  return BLASTOFF_VERSION;
+}
 
 [[gnu::visibility("default")]] const char* blastoff_options_json(void) {
   static const char* const text = lasting_text(blastoff::runtime::options_json);
