@@ -1,0 +1,79 @@
+"""Programs in the languages that scientists use: Fortran, R, Octave, Python; on the reference BLAS and on OpenBLAS."""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+
+import offload
+import pytest
+
+EXAMPLES = offload.ROOT / "examples"
+BLAS = {"reference": offload.REFERENCE_BLAS, "openblas": offload.OPENBLAS}
+
+
+@pytest.fixture(scope="session")
+def scf(tmp_path_factory):
+    if not shutil.which("gfortran"):
+        pytest.skip("gfortran is missing")
+    program = tmp_path_factory.mktemp("scf") / "scf"
+    subprocess.run(["gfortran", "-O2", "-o", str(program), str(EXAMPLES / "scf.f90"), "-lblas"], check=True)
+    return program
+
+
+@pytest.fixture(params=BLAS)
+def blas(request):
+    path = BLAS[request.param]
+    if not (path / "libblas.so.3").exists():
+        pytest.skip(f"{path}/libblas.so.3 is missing")
+    return path
+
+
+def numbers(text: str) -> list[float]:
+    """The checksums that an example prints, one a line after "="; times are on lines of their own."""
+    return [float(line.split("=")[1]) for line in text.splitlines() if "=" in line]
+
+
+def assert_equal_results(outcome: offload.Outcome, plain: offload.Outcome) -> None:
+    assert (outcome.status, plain.status) == (0, 0), outcome.stderr + plain.stderr
+    assert len(numbers(plain.stdout)) > 0
+    assert numbers(outcome.stdout) == pytest.approx(numbers(plain.stdout), rel=1e-9)
+    assert outcome.total("offloaded") > 0
+    assert outcome.report["verification"]["stale_pages"] == 0
+
+
+def test_fortran(scf, blas, device, policy):
+    env = offload.environment(blas)
+    command = [scf, "96", "5"]
+    outcome = offload.offloaded(command, policy=policy, device=device, env=env)
+    assert_equal_results(outcome, offload.plain(command, env=env))
+    for routine in ("zgemm", "ztrsm", "dgemm"):
+        assert outcome.routine(routine)["offloaded"] > 0
+    if outcome.tracks:
+        assert outcome.total("bytes_reused") > 0
+
+
+def test_openblas_with_threads(scf, device, policy):
+    """OpenBLAS's own threads beside ours."""
+    if not (offload.OPENBLAS / "libblas.so.3").exists():
+        pytest.skip("OpenBLAS is missing (Debian, Ubuntu: libopenblas0-pthread)")
+    env = offload.environment(offload.OPENBLAS, OPENBLAS_NUM_THREADS="4")
+    command = [scf, "128", "3"]
+    assert_equal_results(offload.offloaded(command, policy=policy, device=device, env=env), offload.plain(command, env=env))
+
+
+def test_python(device, policy):
+    if importlib.util.find_spec("numpy") is None:
+        pytest.skip("NumPy is not installed")
+    env = offload.environment(None)
+    command = [sys.executable, EXAMPLES / "power_iteration.py", "160", "5"]
+    assert_equal_results(offload.offloaded(command, policy=policy, device=device, env=env), offload.plain(command, env=env))
+
+
+@pytest.mark.parametrize(("interpreter", "script"), [("Rscript", "regression.R"), ("octave-cli", "regression.m")])
+def test_interpreters(interpreter, script, device, policy):
+    if not shutil.which(interpreter):
+        pytest.skip(f"{interpreter} is not installed")
+    env = offload.environment(None)
+    command = [interpreter, *(["--quiet", "--no-gui"] if interpreter == "octave-cli" else []), EXAMPLES / script, "200", "5"]
+    assert_equal_results(offload.offloaded(command, policy=policy, device=device, env=env), offload.plain(command, env=env))

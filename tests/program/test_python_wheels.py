@@ -1,0 +1,60 @@
+"""NumPy's and SciPy's own linear algebra tests, from their wheels, through Blastoff.
+
+The wheels bring OpenBLAS copies with prefixed names, NumPy's with 64-bit integers, loaded with RTLD_LOCAL. Which tests fail is
+compared with a run without Blastoff, where any fail at all. Left out is what only takes long: threading stress and large
+random least-squares problems.
+"""
+
+import importlib.util
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import offload
+import pytest
+
+NUMPY = ["numpy.linalg", "numpy._core.tests.test_multiarray", "-k", "(linalg or TestMatmul or TestDot) and not test_openblas_threading"]
+SCIPY = ["scipy.linalg.tests.test_blas", "scipy.linalg.tests.test_basic", "scipy.linalg.tests.test_decomp_lu",
+         "scipy.linalg.tests.test_decomp_cholesky", "-k", "not TestLstsq"]  # fmt: skip
+SELECTIONS = {"numpy": NUMPY, "scipy": SCIPY}
+
+
+def command(selection: list[str], results: Path) -> list[str]:
+    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={results}", "--pyargs", *selection]
+
+
+def verdicts(results: Path) -> tuple[set[str], set[str]]:
+    """Names of the tests that passed, and of those that failed."""
+    passed, failed = set(), set()
+    for case in ElementTree.parse(results).iter("testcase"):
+        name = f"{case.get('classname')}::{case.get('name')}"
+        tags = {child.tag for child in case}
+        if tags & {"failure", "error"}:
+            failed.add(name)
+        elif "skipped" not in tags:
+            passed.add(name)
+    return passed, failed
+
+
+@pytest.mark.parametrize("package", SELECTIONS)
+def test_own_tests_of(package, device, policy, tmp_path):
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    if policy == "copy" and package == "scipy":
+        pytest.skip("one policy is enough for SciPy's wheel: NumPy's runs under both")
+    results = tmp_path / "with.xml"
+    env = offload.environment(blas=None)
+    outcome = offload.offloaded(
+        command(SELECTIONS[package], results), policy=policy, device=device, min_size=8, verify="report", cwd=tmp_path, env=env, timeout=900
+    )
+    assert results.exists(), outcome.stdout + outcome.stderr
+    passed, failed = verdicts(results)
+    assert len(passed) > 400
+    assert outcome.total("offloaded") > 100
+    assert outcome.report["verification"]["stale_pages"] == 0
+    violations = [line for line in outcome.lines if "verif" in line]
+    assert violations == []
+    if failed:
+        plainly = tmp_path / "without.xml"
+        offload.plain(command(SELECTIONS[package], plainly), cwd=tmp_path, env=env, timeout=900)
+        assert failed <= verdicts(plainly)[1]

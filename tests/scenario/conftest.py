@@ -1,0 +1,31 @@
+"""Running a scenario program with and without Blastoff."""
+
+import offload
+import pytest
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if not (offload.PROGRAMS / "products").exists():
+        for item in items:
+            if "tests/scenario/" in item.path.as_posix():
+                item.add_marker(pytest.mark.skip(reason="the scenario programs are not built: no BLAS to link against"))
+
+
+@pytest.fixture
+def unharmed(device: str):
+    """Runs a scenario program plainly and through Blastoff: same output, same status, nothing stale. Gives the outcome."""
+
+    def run(name: str, *arguments: object, policy: str = "first-use", **options) -> offload.Outcome:
+        command = offload.program(name, *arguments)
+        plain = offload.plain(command)
+        assert "WRONG" not in plain.stdout
+        options.setdefault("device", device)
+        outcome = offload.offloaded(command, policy=policy, **options)
+        assert outcome.stdout == plain.stdout, outcome.stderr
+        assert outcome.status == plain.status, outcome.stderr
+        assert outcome.stderr_of_program == plain.stderr_of_program
+        if outcome.report:
+            assert outcome.report["verification"]["stale_pages"] == 0
+        return outcome
+
+    return run

@@ -1,0 +1,99 @@
+"""A device that is missing, small or broken: the call completes on the CPU, one line says why, and it is counted."""
+
+import offload
+import pytest
+
+
+@pytest.fixture
+def on_simulated(device):
+    if device != "simulated":
+        pytest.skip("faults are injected into the simulated device")
+
+
+def assert_one_line(outcome: offload.Outcome) -> None:
+    assert len(outcome.lines) == 1, outcome.stderr
+    assert len(outcome.lines[0]) > 20
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:0", "cuda:99"])
+def test_no_gpu(unharmed, policy, name):
+    """CUDA_VISIBLE_DEVICES hides a GPU where there is one."""
+    outcome = unharmed("products", policy=policy, device=name, env=offload.environment(CUDA_VISIBLE_DEVICES=""))
+    assert_one_line(outcome)
+    assert outcome.total("offloaded") == 0
+    assert outcome.refused() == {offload.NO_DEVICE: outcome.total("calls")}
+
+
+def test_no_gpu_and_many_threads(unharmed):
+    outcome = unharmed("threads", "own", device="cuda", env=offload.environment(CUDA_VISIBLE_DEVICES=""))
+    assert_one_line(outcome)
+    assert outcome.refused() == {offload.NO_DEVICE: 320}
+
+
+def test_device_none_counts_and_times(unharmed):
+    outcome = unharmed("products", device="none", verify="off")
+    assert outcome.lines == []
+    assert outcome.refused() == {offload.DEVICE_NONE: outcome.total("calls")}
+    assert outcome.total("cpu_seconds") > 0
+
+
+LOSSES = [
+    f"{operation}:{number}" for operation in ("execute", "to-device", "to-host", "synchronize") for number in (1, 2, 3, 5)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", LOSSES)
+def test_a_device_lost_in_the_middle(on_simulated, unharmed, policy, fault):
+    outcome = unharmed("products", policy=policy, settings=[f"--simulated-fault={fault}"])
+    assert_one_line(outcome)
+    refused = outcome.refused()
+    assert set(refused) == {offload.DEVICE_LOST}
+    assert refused[offload.DEVICE_LOST] + outcome.total("offloaded") == outcome.total("calls") == 6
+
+
+@pytest.mark.parametrize("operation", ["allocate", "reserve", "back", "staging", "queue", "event", "record", "wait"])
+@pytest.mark.parametrize("kind", ["lost", "memory"])
+def test_a_failure_while_preparing(on_simulated, unharmed, policy, operation, kind):
+    """Whether this policy meets that operation or not, and whether it can go on without it: the program must not notice."""
+    for number in (1, 2):
+        outcome = unharmed("products", policy=policy, settings=[f"--simulated-fault={operation}:{number}:{kind}"])
+        assert outcome.total("offloaded") + sum(outcome.refused().values()) == outcome.total("calls") == 6
+        assert len(outcome.lines) <= 1, outcome.stderr
+        if outcome.refused():
+            assert_one_line(outcome)
+
+
+@pytest.mark.parametrize("fault", ["execute:2:memory", "to-device:2:memory", "to-host:2:memory"])
+def test_out_of_memory_in_the_middle(on_simulated, unharmed, policy, fault):
+    """One call goes to the CPU (or by another policy); the device still works and later calls use it."""
+    outcome = unharmed("products", policy=policy, settings=[f"--simulated-fault={fault}"])
+    assert outcome.total("offloaded") >= 5
+    assert len(outcome.lines) <= 1, outcome.stderr
+
+
+@pytest.mark.parametrize("fault", ["execute:20", "to-device:20", "to-host:10", "allocate:5", "synchronize:30"])
+@pytest.mark.parametrize("case", ["blocks", "own", "shared-a"])
+def test_a_device_lost_under_many_threads(on_simulated, unharmed, policy, case, fault):
+    outcome = unharmed("threads", case, policy=policy, settings=[f"--simulated-fault={fault}"])
+    assert len(outcome.lines) <= 1, outcome.stderr
+    assert outcome.total("offloaded") + sum(outcome.refused().values()) == outcome.total("calls")
+
+
+@pytest.mark.parametrize("case", ["memory-limit", "descriptor-limit", "thread-limit"])
+def test_a_system_that_refuses(device, policy, case, tmp_path):
+    """Little address space, no descriptors, no threads: fewer comforts, the same results."""
+    command = offload.program("environment", case)
+    plain = offload.plain(command)
+    settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_POLICY": policy, "BLASTOFF_SUMMARY": "never"}
+    outcome = offload.preloaded(command, env=settings)
+    assert (outcome.status, outcome.stdout) == (plain.status, plain.stdout), outcome.stderr
+    assert len(outcome.lines) <= 1, outcome.stderr
+
+
+def test_no_tracking_means_copy(unharmed):
+    outcome = unharmed("products", settings=["--tracker=none"])
+    assert outcome.report["policy"]["requested"] == "first-use"
+    assert outcome.report["policy"]["in_force"] == "copy"
+    assert outcome.report["policy"]["reason"]
+    assert outcome.total("bytes_reused") == 0
+    assert outcome.total("offloaded") == 6

@@ -1,0 +1,56 @@
+"""Matrices in memory that goes away, moves, is dropped, or is written by someone else: right results all the same."""
+
+import pytest
+
+CASES = [
+    "free", "free-mmap", "munmap", "map-over", "realloc", "mremap", "heap", "stack", "small-stack", "madvise", "read", "shared",
+    "two-mappings", "private-file", "static", "guard", "read-only", "huge",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_results_are_right(unharmed, policy, case):
+    outcome = unharmed("memory", case, policy=policy)
+    assert outcome.total("offloaded") > 0
+    assert outcome.report["verification"]["checked"] > 0
+
+
+@pytest.mark.parametrize("case", ["free", "munmap", "madvise", "heap", "mremap", "read", "static", "read-only"])
+def test_results_are_right_without_the_help_of_verification(unharmed, case):
+    """Verification computes every call again; what it reads and when must not be what keeps the results right."""
+    unharmed("memory", case, verify="off")
+
+
+def test_what_the_cpu_left_alone_is_reused(unharmed):
+    outcome = unharmed("memory", "madvise")
+    if outcome.tracks:
+        assert outcome.total("bytes_reused") > 0
+
+
+@pytest.mark.parametrize("case", ["shared", "two-mappings", "private-file"])
+def test_memory_that_others_can_write_is_copied(unharmed, case):
+    outcome = unharmed("memory", case)
+    if outcome.tracks:
+        assert outcome.report["policy"]["copied_operands"], "some calls must have been copied"
+
+
+def test_a_refilled_buffer_is_left_to_copy(unharmed):
+    """Protecting pages that are rewritten before every use costs a fault each: after a while they are no longer tracked."""
+    outcome = unharmed("memory", "refill")
+    assert outcome.total("offloaded") == 400
+
+
+def test_factorisation_on_submatrices(unharmed, policy):
+    outcome = unharmed("factorise", policy=policy)
+    assert outcome.routine("dtrsm")["offloaded"] == outcome.routine("dgemm")["offloaded"] == 6
+    if outcome.tracks:
+        assert outcome.total("bytes_reused") > 0
+
+
+@pytest.mark.parametrize("memory", ["300K", "600K", "2M"])
+def test_device_memory_smaller_than_the_matrices(unharmed, policy, memory, device):
+    """Least recently used out first; what does not fit is copied in panels or stays on the CPU."""
+    unharmed("factorise", 240, 40, policy=policy, settings=[f"--device-memory={memory}"])
+    unharmed("threads", "own", policy=policy, settings=[f"--device-memory={memory}"])
+    if device == "simulated":
+        unharmed("products", 160, 4, policy=policy, settings=[f"--simulated-memory={memory}"])

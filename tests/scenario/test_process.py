@@ -1,0 +1,98 @@
+"""What a process may do after it has offloaded: fork, start others, and end in every way there is."""
+
+import signal
+
+import offload
+import pytest
+
+REPORTED = ["return", "exit", "at-exit", "exit-beside-threads", "main-thread-ends"]
+UNREPORTED = {
+    "_exit": 4,
+    "quick_exit": 5,
+    "abort": -signal.SIGABRT,
+    "segv": -signal.SIGSEGV,
+    "term": -signal.SIGTERM,
+    "kill": -signal.SIGKILL,
+}
+
+
+@pytest.mark.parametrize("case", ["fork", "fork-beside-threads", "start-others"])
+def test_children(unharmed, policy, case):
+    outcome = unharmed("process", case, policy=policy)
+    assert outcome.total("offloaded") > 0
+
+
+def test_children_compute_on_the_cpu(unharmed, device, tmp_path):
+    """Each forked child that ends by exit(3) writes a report of its own; those here end by _exit(2) and write none."""
+    outcome = unharmed("process", "fork", device=device)
+    assert outcome.report["process"]["pid"] > 0
+    assert outcome.total("calls") == outcome.total("offloaded") == 12  # the parent's own
+
+
+@pytest.mark.parametrize("how", REPORTED)
+def test_an_ending_with_report(unharmed, policy, how):
+    outcome = unharmed("process", how, policy=policy)
+    assert outcome.report and outcome.total("calls") >= 2
+
+
+@pytest.mark.parametrize("how", UNREPORTED)
+def test_an_ending_without_report(device, policy, how):
+    """Nobody asks the library at such an end. Status and output are the program's own."""
+    command = offload.program("process", how)
+    plain = offload.plain(command)
+    assert plain.status == UNREPORTED[how]
+    direct = offload.preloaded(command, env={"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_POLICY": policy})
+    assert (direct.status, direct.stdout, direct.stderr_of_program) == (plain.status, plain.stdout, plain.stderr)
+    launched = offload.offloaded(command, device=device, policy=policy)
+    assert launched.stdout == plain.stdout
+    # A launcher that has become the program dies of the same signal; one that waits for it reports 128 + the signal.
+    assert launched.status in (plain.status, 128 - plain.status)
+
+
+def test_exec(unharmed, policy):
+    """The program that follows starts anew under the same settings; /bin/sh makes no call."""
+    outcome = unharmed("process", "exec", policy=policy)
+    assert outcome.status == 6
+
+
+def test_a_report_for_each_process(device, tmp_path):
+    """Shell and programs started by it each write their own; those that made no call may stay silent."""
+    command = " && ".join(" ".join(offload.program("products", size)) for size in (40, 60, 80))
+    launcher = [offload.COMMAND, "run", f"--device={device}", "--min-size=0", "--summary=never", f"--report={tmp_path}/%p.json"]
+    outcome = offload.run([*launcher, "--", "/bin/sh", "-c", f"{command}; true"], env=offload.environment())
+    assert outcome.status == 0, outcome.stderr
+    reports = [offload.read_report(path) for path in tmp_path.glob("*.json")]
+    used = [report for report in reports if report["totals"]["offloaded"] > 0]
+    assert len(used) == 3
+    for report in used:
+        assert (tmp_path / f"{report['process']['pid']}.json").exists()
+
+
+def test_a_fixed_report_path_in_several_processes(device, tmp_path):
+    """Nothing is overwritten: a path without %p gets the process id for every process after the first."""
+    command = "; ".join(" ".join(offload.program("products", 40)) for _ in range(3))
+    launcher = [offload.COMMAND, "run", f"--device={device}", "--min-size=0", "--summary=never", f"--report={tmp_path}/run.json"]
+    outcome = offload.run([*launcher, "--", "/bin/sh", "-c", command], env=offload.environment())
+    assert outcome.status == 0, outcome.stderr
+    used = [path for path in tmp_path.glob("*.json") if offload.read_report(path)["totals"]["offloaded"] > 0]
+    assert len(used) == 3
+
+
+def test_ranks_of_a_job_write_their_own_reports(device, tmp_path):
+    for rank in ("0", "1"):
+        outcome = offload.preloaded(
+            offload.program("products", 40),
+            env={
+                "BLASTOFF_DEVICE": device,
+                "BLASTOFF_MIN_SIZE": "0",
+                "BLASTOFF_SUMMARY": "never",
+                "BLASTOFF_REPORT": f"{tmp_path}/rank-%r.json",
+                "OMPI_COMM_WORLD_RANK": rank,
+                "OMPI_COMM_WORLD_LOCAL_RANK": rank,
+                "OMPI_COMM_WORLD_SIZE": "2",
+            },
+        )
+        # Two ranks and one GPU: the rank modulo the number of GPUs picks, and there is always one.
+        assert outcome.status == 0 and outcome.lines == []
+    for rank in (0, 1):
+        assert offload.read_report(tmp_path / f"rank-{rank}.json")["process"]["rank"] == rank

@@ -1,0 +1,118 @@
+"""Where the report and the lines go, and what happens when they cannot."""
+
+import json
+import os
+import subprocess
+
+import offload
+import pytest
+
+
+@pytest.mark.parametrize("path", ["/no/such/folder/run.json", "/proc/run.json", "/dev/full"])
+def test_an_unwritable_report(device, path):
+    command = offload.program("products")
+    plain = offload.plain(command)
+    outcome = offload.preloaded(
+        command,
+        env={"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_SUMMARY": "never", "BLASTOFF_REPORT": path},
+    )
+    assert (outcome.status, outcome.stdout) == (plain.status, plain.stdout)
+    assert len(outcome.lines) == 1 and path in outcome.lines[0], outcome.stderr
+
+
+def test_an_old_report_survives_a_failed_write(device, tmp_path):
+    """A report is written beside its path and renamed: a full disk leaves what was there."""
+    (tmp_path / "run.json").write_text("old")
+    outcome = offload.preloaded(
+        ["/bin/sh", "-c", f"ulimit -f 0; {offload.program('products')[0]}"],
+        env={
+            "BLASTOFF_DEVICE": device,
+            "BLASTOFF_MIN_SIZE": "0",
+            "BLASTOFF_SUMMARY": "never",
+            "BLASTOFF_REPORT": f"{tmp_path}/run.json",
+        },
+    )
+    assert outcome.status == 0, outcome.stderr
+    assert (tmp_path / "run.json").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json"]
+    assert len(outcome.lines) == 1, outcome.stderr
+
+
+def run_with_stderr_closed(command, env):
+    return subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.close(2))  # noqa: PLW1509
+
+
+def test_closed_stderr(device):
+    command = offload.program("products")
+    plain = offload.plain(command)
+    env = offload.environment(
+        LD_PRELOAD=str(offload.LIBRARY), BLASTOFF_DEVICE=device, BLASTOFF_MIN_SIZE="0", BLASTOFF_SUMMARY="always", BLASTOFF_LOG="calls"
+    )
+    outcome = run_with_stderr_closed(command, env)
+    assert (outcome.returncode, outcome.stdout) == (plain.status, plain.stdout)
+
+
+def test_full_stderr(device):
+    command = offload.program("products")
+    plain = offload.plain(command)
+    env = offload.environment(LD_PRELOAD=str(offload.LIBRARY), BLASTOFF_DEVICE=device, BLASTOFF_MIN_SIZE="0", BLASTOFF_LOG="calls")
+    with open("/dev/full", "w") as full:
+        outcome = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=full, text=True)
+    assert (outcome.returncode, outcome.stdout) == (plain.status, plain.stdout)
+
+
+def test_a_file_that_took_the_place_of_stderr(tmp_path, device):
+    """A program that closed stderr may get its descriptor for a file of its own: that file is not ours to write."""
+    file = tmp_path / "data"
+    env = offload.environment(LD_PRELOAD=str(offload.LIBRARY), BLASTOFF_DEVICE=device, BLASTOFF_MIN_SIZE="0", BLASTOFF_SUMMARY="always")
+    outcome = subprocess.run(offload.program("environment", "file-as-stderr", file), env=env, stdout=subprocess.PIPE, text=True)
+    assert outcome.returncode == 0
+    assert file.read_text() == "mine\n"
+
+
+def test_a_line_for_every_call(device):
+    outcome = offload.preloaded(
+        offload.program("products"),
+        env={"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "90", "BLASTOFF_LOG": "calls", "BLASTOFF_SUMMARY": "never"},
+    )
+    calls = [line for line in outcome.lines if "dgemm" in line]
+    assert len(calls) == 6
+    assert all("96" in line for line in calls)
+
+
+def test_the_report_follows_its_schema(unharmed):
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((offload.ROOT / "share" / "report.schema.json").read_text())
+    outcome = unharmed("products")
+    jsonschema.validate(outcome.report, schema)
+    totals = outcome.report["totals"]
+    for name in ("calls", "offloaded", "bytes_to_device", "bytes_from_device", "bytes_reused"):
+        assert totals[name] == sum(routine[name] for routine in outcome.report["routines"]), name
+
+
+def test_bytes_are_counted_exactly(unharmed):
+    """Under copy a 96 x 96 product moves A and B in and C out, and C in too unless beta is 0."""
+    matrix = 96 * 96 * 8
+    outcome = unharmed("products", policy="copy")
+    assert outcome.total("bytes_from_device") == 6 * matrix
+    # beta 0: A, B; four times beta 0.5: A, B, C; the square of A: A (once or twice), C
+    assert outcome.total("bytes_to_device") in (2 * matrix + 4 * 3 * matrix + 2 * matrix, 2 * matrix + 4 * 3 * matrix + 3 * matrix)
+
+
+def test_first_use_moves_what_changed(unharmed):
+    """After the first upload only the page that the CPU touched moves again."""
+    outcome = unharmed("products", 160, 20)
+    if outcome.tracks:
+        matrix = 160 * 160 * 8
+        # A, B and C once, then a page of A each round; pages at the edges are shared with their neighbours.
+        assert outcome.total("bytes_to_device") <= 3 * matrix + 30 * 4 * 4096
+        assert outcome.total("bytes_reused") > 20 * matrix
+
+
+def test_summary_modes(device):
+    base = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0"}
+    assert offload.preloaded(offload.program("products"), env=base | {"BLASTOFF_SUMMARY": "never"}).stderr == ""
+    assert "dgemm" in offload.preloaded(offload.program("products"), env=base | {"BLASTOFF_SUMMARY": "auto"}).stderr
+    unused = base | {"BLASTOFF_MIN_SIZE": "1000"}
+    assert offload.preloaded(offload.program("products"), env=unused).stderr == ""
+    assert offload.preloaded(offload.program("products"), env=unused | {"BLASTOFF_SUMMARY": "always"}).stderr != ""

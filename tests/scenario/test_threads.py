@@ -1,0 +1,36 @@
+"""Many threads calling at once."""
+
+import pytest
+
+A_BYTES = 512 * 512 * 8
+SLICES_BYTES = 16 * 512 * 8 * 8
+
+
+@pytest.mark.parametrize("case", ["blocks", "own", "neighbour"])
+def test_results_are_right(unharmed, policy, case):
+    outcome = unharmed("threads", case, policy=policy)
+    assert outcome.total("offloaded") == outcome.total("calls")
+
+
+@pytest.mark.parametrize("case", ["blocks", "neighbour", "own"])
+def test_results_are_right_at_full_speed(unharmed, policy, case):
+    unharmed("threads", case, policy=policy, verify="off")
+
+
+def test_short_lived_threads(unharmed, policy):
+    outcome = unharmed("threads", "short-lived", policy=policy, verify="off")
+    assert outcome.total("offloaded") == outcome.total("calls") == 25 * 16 * 20
+
+
+def test_a_matrix_that_all_threads_read_is_uploaded_once(unharmed):
+    outcome = unharmed("threads", "shared-a")
+    assert outcome.total("offloaded") == 16
+    if outcome.tracks:
+        assert outcome.total("bytes_to_device") <= A_BYTES + SLICES_BYTES + 32 * 4096
+        assert outcome.total("bytes_reused") >= 15 * A_BYTES
+
+
+def test_a_matrix_that_all_threads_read_is_copied_by_each(unharmed):
+    outcome = unharmed("threads", "shared-a", policy="copy")
+    assert outcome.total("bytes_to_device") == 16 * A_BYTES + SLICES_BYTES
+    assert outcome.total("bytes_reused") == 0

@@ -1,0 +1,133 @@
+"""Running a program with and without Blastoff, and what both left behind."""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("BLASTOFF_TEST_BUILD", ROOT / "build"))
+LIBRARY = BUILD / "libblastoff.so"
+COMMAND = Path(os.environ.get("BLASTOFF_TEST_COMMAND", ROOT / ".venv" / "bin" / "blastoff"))
+PROGRAMS = BUILD / "tests" / "scenario"
+PREFIX = "blastoff: "
+
+
+def multiarch() -> str:
+    """Debian's name of this machine's library directory: "x86_64-linux-gnu"."""
+    asked = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True)
+    return asked.stdout.strip() or f"{os.uname().machine}-linux-gnu"
+
+
+# Debian's BLAS packages: where they are installed, or unpacked (tests/gpu/run).
+LIBRARIES = Path(os.environ.get("BLASTOFF_TEST_LIBRARIES", f"/usr/lib/{multiarch()}"))
+REFERENCE_BLAS = LIBRARIES / "blas"
+OPENBLAS = LIBRARIES / "openblas-pthread"
+
+# Why calls stay on the CPU, as reports say it (src/report/refusal.cpp).
+BELOW_MIN_SIZE = "average size below the threshold"
+TRIVIAL = "nothing to compute (alpha or k is 0, or the result is empty)"
+INVALID_ARGUMENTS = "invalid arguments"
+DEVICE_NONE = "offloading is switched off (device none)"
+NO_DEVICE = "no usable device"
+DEVICE_LOST = "the device failed"
+
+
+@dataclass
+class Outcome:
+    """How a run ended, what it printed, and its report (empty where none was written)."""
+
+    status: int
+    stdout: str
+    stderr: str
+    report: dict = field(default_factory=dict)
+
+    @property
+    def lines(self) -> list[str]:
+        """What Blastoff said, one line each, without its name."""
+        return [line.removeprefix(PREFIX) for line in self.stderr.splitlines() if line.startswith(PREFIX)]
+
+    @property
+    def stderr_of_program(self) -> str:
+        """stderr less Blastoff's lines."""
+        return "".join(line for line in self.stderr.splitlines(True) if not line.startswith(PREFIX))
+
+    def total(self, name: str) -> float:
+        return self.report["totals"][name]
+
+    def refused(self) -> dict[str, int]:
+        """Reason -> calls that stayed on the CPU for it."""
+        return {refusal["reason"]: refusal["calls"] for refusal in self.report["refusals"]}
+
+    def routine(self, name: str) -> dict:
+        return next(routine for routine in self.report["routines"] if routine["name"] == name)
+
+    @property
+    def tracks(self) -> bool:
+        """Whether first-use was in force: not under copy, and not where the kernel offers no tracking."""
+        return self.report["policy"]["in_force"] == "first-use"
+
+
+def environment(blas: Path | None = REFERENCE_BLAS, **changes: str) -> dict[str, str]:
+    """This process's environment without any Blastoff setting, with one BLAS chosen, and one thread for it."""
+    result = {name: value for name, value in os.environ.items() if not name.startswith(("BLASTOFF_", "LD_"))}
+    searched = [str(blas)] if blas is not None else []
+    searched += filter(None, [os.environ.get("LD_LIBRARY_PATH")])  # where some machines have their GPU driver
+    if searched:
+        result["LD_LIBRARY_PATH"] = ":".join(searched)
+    result.setdefault("OPENBLAS_NUM_THREADS", "1")
+    result.update(changes)
+    return result
+
+
+def run(command: Sequence[str | Path], *, env: dict[str, str], cwd: Path | None = None, stdin: str = "", timeout: float = 300) -> Outcome:
+    process = subprocess.run(
+        [str(part) for part in command], env=env, cwd=cwd, input=stdin, capture_output=True, text=True, errors="replace", timeout=timeout
+    )
+    return Outcome(process.returncode, process.stdout, process.stderr)
+
+
+def plain(command: Sequence[str | Path], **options) -> Outcome:
+    """Without Blastoff."""
+    options.setdefault("env", environment())
+    return run(command, **options)
+
+
+def read_report(path: Path) -> dict:
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def offloaded(
+    command: Sequence[str | Path],
+    *,
+    policy: str = "first-use",
+    device: str = "simulated",
+    min_size: int = 0,
+    verify: str = "abort",
+    settings: Sequence[str] = (),
+    env: dict[str, str] | None = None,
+    **options,
+) -> Outcome:
+    """Through `blastoff run`, in verify mode unless told otherwise; `settings` are further options of the launcher."""
+    with tempfile.TemporaryDirectory() as directory:
+        report = Path(directory) / "report.json"
+        launcher = [COMMAND, "run", f"--policy={policy}", f"--device={device}", f"--min-size={min_size}", f"--verify={verify}"]
+        outcome = run(
+            [*launcher, f"--report={report}", "--summary=never", *settings, "--", *command],
+            env=environment() if env is None else env,
+            **options,
+        )
+        outcome.report = read_report(report)
+        return outcome
+
+
+def preloaded(command: Sequence[str | Path], *, env: dict[str, str] | None = None, blas: Path | None = REFERENCE_BLAS, **options) -> Outcome:
+    """With LD_PRELOAD and environment variables alone: `env` holds the BLASTOFF_* settings."""
+    return run(command, env=environment(blas, LD_PRELOAD=str(LIBRARY), **(env or {})), **options)
+
+
+def program(name: str, *arguments: object) -> list[str]:
+    return [str(PROGRAMS / name), *(str(argument) for argument in arguments)]
