@@ -1,6 +1,7 @@
 """The `blastoff` command."""
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 
@@ -73,6 +74,8 @@ def dispatch(arguments: Sequence[str]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the command; returns the exit status."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that knows no box characters shows question marks
     try:
         return dispatch(sys.argv[1:] if arguments is None else arguments)
     except CommandError as error:

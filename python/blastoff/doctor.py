@@ -1,6 +1,7 @@
 """`blastoff doctor`: what works on this machine, what does not, why, and what to do about it."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -31,8 +32,6 @@ def probe() -> dict[str, Any]:
 
 def probe_environment() -> dict[str, str]:
     """Ours, with the package importable, and nothing preloaded into the probe."""
-    import os
-
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     environment["PYTHONPATH"] = os.pathsep.join([str(library.PACKAGE.parent), *filter(None, [environment.get("PYTHONPATH")])])
     return environment
@@ -118,8 +117,9 @@ def main(as_json: bool) -> int:
 
 def print_findings(findings: list[Finding], conclusion: str) -> None:
     from rich.table import Table
+    from rich.text import Text
 
-    from blastoff.tables import console
+    from blastoff.tables import show
 
     styles = {State.GOOD: "green", State.NOTE: "dim", State.WARNING: "yellow", State.BAD: "red"}
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
@@ -127,10 +127,7 @@ def print_findings(findings: list[Finding], conclusion: str) -> None:
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for finding in findings:
-        table.add_row(f"[{styles[finding.state]}]{finding.state.value}[/]", finding.subject, finding.text)
+        table.add_row(Text(finding.state.value, styles[finding.state]), finding.subject, Text(finding.text))
         if finding.advice:
-            table.add_row("", "", f"[italic]{finding.advice}[/]")
-    out = console()
-    out.print(table)
-    out.print()
-    out.print(conclusion, style="bold")
+            table.add_row("", "", Text(finding.advice, "italic"))
+    show(table, "", f"[bold]{conclusion}[/]")

@@ -96,7 +96,9 @@ def cpus() -> Finding:
     usable, present = len(os.sched_getaffinity(0)), os.cpu_count() or 1
     text = f"{usable} of {present} may be used"
     if usable == 1 < present:
-        return Finding("CPUs", State.WARNING, text, "Copies and the CPU's own BLAS get one core: look at taskset, numactl or the batch system's binding.")
+        return Finding(
+            "CPUs", State.WARNING, text, "Copies and the CPU's own BLAS get one core: look at taskset, numactl or the batch system's binding."
+        )
     return Finding("CPUs", State.NOTE, text)
 
 

@@ -137,7 +137,7 @@ def program_environment(table: Sequence[Option], given: dict[str, str], library_
         if option.name in given:
             environment[option.environment] = given[option.name]
         if option.name in PATHS and environment.get(option.environment):
-            environment[option.environment] = os.path.abspath(environment[option.environment])
+            environment[option.environment] = str(Path(environment[option.environment]).absolute())
     place = next(option for option in table if option.name == "place")
     if (environment.get(place.environment) or place.default) == "huge-pages":
         ask_for_huge_pages(environment)

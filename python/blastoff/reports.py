@@ -64,7 +64,7 @@ class Process:
     def label(self) -> str:
         process = self.report["process"]
         rank = "" if process["rank"] is None else f" rank {process['rank']}"
-        return f"{process['host']}{rank} ({process['pid']})"
+        return f"{process['host']}:{process['pid']}{rank}"
 
     @property
     def totals(self) -> Sums:

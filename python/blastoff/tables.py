@@ -1,22 +1,25 @@
 """Reports and findings as tables on a terminal."""
 
 import shutil
-import sys
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 
 from blastoff import quantities
 from blastoff.reports import Job, Sums
 
-PIPE_WIDTH = 118
+NEEDED_WIDTH = 118
 COLUMNS = ("calls", "offloaded", "CPU s", "device s", "moving s", "GFLOP/s", "to device", "from device", "reused", "reuse")
 
 
-def console() -> Console:
-    """Standard output; a pipe or file gets lines wide enough for all columns."""
-    return Console(width=shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+def show(*parts: RenderableType) -> None:
+    """Prints to standard output. Lines are never narrower than the tables need: better wrapped by the terminal than cut."""
+    width = max(shutil.get_terminal_size().columns, NEEDED_WIDTH)
+    console = Console(width=width, highlight=False)
+    with console.capture() as captured:
+        console.print(*parts, sep="\n")
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def cells(sums: Sums) -> list[str]:
@@ -38,7 +41,7 @@ def cells(sums: Sums) -> list[str]:
 
 def sums_table(title: str, rows: dict[str, Sums], total: Sums | None) -> Table:
     """A table of sums with a line for the total."""
-    table = Table(box=box.SIMPLE_HEAD, show_footer=total is not None, pad_edge=False, footer_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, show_footer=total is not None, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), footer_style="bold")
     footers = cells(total) if total else [""] * len(COLUMNS)
     table.add_column(title, footer="total", no_wrap=True)
     for column, footer in zip(COLUMNS, footers, strict=True):
@@ -76,7 +79,10 @@ def facts(job: Job) -> list[tuple[str, str]]:
     descriptions = (("program", describe_run), ("device", describe_device), ("policy", describe_policy))
     for label, describe in descriptions:
         for text, processes in job.distinct(describe):
-            lines.append((label, f"{text}  ({processes} processes)" if len(job.processes) > 1 else text))
+            shared = "" if processes == len(job.processes) else f"  ({processes} of {len(job.processes)} processes)"
+            lines.append((label, f"{text}{shared}"))
+    if len(job.processes) > 1:
+        lines.append(("processes", str(len(job.processes))))
     elapsed = max(process.report["process"]["elapsed_seconds"] for process in job.processes)
     lines.append(("time", f"{quantities.duration(elapsed)}, of which in BLAS {quantities.duration(job.totals.seconds)}"))
     return lines
@@ -110,12 +116,11 @@ def pairs(lines: list[tuple[str, str]]) -> Table:
 
 def print_job(job: Job) -> None:
     """The summary of one process or of a job."""
-    out = console()
-    out.print(pairs(facts(job)))
+    parts: list[RenderableType] = [pairs(facts(job)), ""]
     if not job.totals.calls:
-        out.print("\nno level-3 BLAS call was seen")
+        show(*parts, "no level-3 BLAS call was seen")
         return
-    out.print(sums_table("routine", job.routines, job.totals))
+    parts += [sums_table("routine", job.routines, job.totals), ""]
     if len(job.processes) > 1:
-        out.print(sums_table("process", {process.label: process.totals for process in job.processes}, None))
-    out.print(pairs(conclusions(job)))
+        parts += [sums_table("process", {process.label: process.totals for process in job.processes}, None), ""]
+    show(*parts, pairs(conclusions(job)))

@@ -1,0 +1,72 @@
+"""The report as one self-contained page."""
+
+from typing import Any
+
+import jinja2
+
+from blastoff import plots, quantities, tables
+from blastoff.reports import Job, Sums
+
+
+def figures(job: Job) -> list[tuple[str, str, str]]:
+    """Heading, explanation and plot, those that have something to show."""
+    shown = []
+    by_process = {process.label: process.totals for process in job.processes}
+    if job.totals.seconds > 0:
+        shown.append(("Time by routine", "Computing and waiting for data are parts of the time of offloaded calls.", plots.times(job.routines)))
+        if len(job.processes) > 1:
+            shown.append(("Time by process", "Ranks that differ much wait for each other.", plots.times(by_process)))
+    if job.totals.offloaded:
+        explanation = "What was already on the device and unchanged did not have to be moved."
+        shown.append(("Bytes by routine", explanation, plots.traffic(job.routines)))
+    if job.refusals():
+        shown.append(("Why calls stayed on the CPU", "", plots.refusals(job)))
+    return shown
+
+
+def headline(job: Job) -> list[tuple[str, str]]:
+    """The few numbers that matter: value and what it is."""
+    totals = job.totals
+    share = totals.offloaded_flops / totals.flops if totals.flops else 0
+    numbers = [
+        (f"{100 * share:.0f} %", "of the arithmetic ran on the device"),
+        (f"{quantities.count(totals.offloaded)} of {quantities.count(totals.calls)}", "calls offloaded"),
+        (quantities.duration(totals.seconds), "in BLAS"),
+    ]
+    if totals.gflops_offloaded is not None:
+        numbers.append((f"{quantities.number(totals.gflops_offloaded)} GFLOP/s", "offloaded, transfers included"))
+    if totals.bytes_to_device:
+        numbers.append((f"{quantities.number(totals.operand_reuse)} times", "each uploaded byte was used"))
+    return numbers
+
+
+def rows(sums: dict[str, Sums]) -> list[tuple[str, list[str]]]:
+    return [(name, tables.cells(part)) for name, part in sums.items()]
+
+
+def settings(job: Job) -> list[tuple[str, str]]:
+    """Options and the values in force; where processes differ, all of them."""
+    names = list(dict.fromkeys(name for process in job.processes for name in process.report["settings"]))
+    values: dict[str, Any] = {name: job.distinct(lambda report, name=name: report["settings"].get(name, "")) for name in names}
+    return [(name, ", ".join(text for text, _ in values[name])) for name in names]
+
+
+def render(job: Job) -> str:
+    """HTML text, without reference to anything outside it."""
+    loader = jinja2.PackageLoader("blastoff")
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    several = len(job.processes) > 1
+    return environment.get_template("report.html.j2").render(
+        version=job.processes[0].report["blastoff"],
+        program=job.processes[0].report["process"]["program"],
+        processes=len(job.processes),
+        headline=headline(job),
+        facts=tables.facts(job),
+        conclusions=tables.conclusions(job),
+        figures=figures(job),
+        columns=tables.COLUMNS,
+        routine_rows=rows(job.routines),
+        total=tables.cells(job.totals),
+        process_rows=rows({process.label: process.totals for process in job.processes}) if several else [],
+        settings=settings(job),
+    )
