@@ -55,11 +55,7 @@ def suite(quick: bool) -> Suite:
     parsec = "dgemm,T,N,32,600,5000" if quick else "dgemm,T,N,32,2400,93536"
     large, half = (500, 300) if quick else (4000, 2000)
     square = gemm("d", large)
-    level3 = tuple(
-        operation
-        for n in (half, large)
-        for operation in (gemm("z", n), f"ztrsm,{n},{n}", f"dsyrk,{n},{n}", f"dtrsm,{n},{n}")
-    )
+    level3 = tuple(operation for n in (half, large) for operation in (gemm("z", n), f"ztrsm,{n},{n}", f"dsyrk,{n},{n}", f"dtrsm,{n},{n}"))
     threads, count = gemm("d", 300 if quick else 1000), 4 if quick else 8
     seconds = ("--seconds", "0.3" if quick else "3")
     start = ("--start-device", "600" if quick else "1000")
@@ -74,9 +70,7 @@ def suite(quick: bool) -> Suite:
             processes={"copy": 2, "first-use": 2},
             mode_arguments={"cpu": ("--calls", "3"), "cpu-wheel": ("--calls", "3")},
         ),
-        Case(
-            "level3", "repeat_calls", ("--calls", "20", "--seconds", "0.2" if quick else "1", *level3), modes=FAST_CPU
-        ),
+        Case("level3", "repeat_calls", ("--calls", "20", "--seconds", "0.2" if quick else "1", *level3), modes=FAST_CPU),
         Case("one-thread", "threads_gemm", ("--threads", "1", "--calls", "500", *seconds, threads), modes=FAST_CPU),
         Case("threads", "threads_gemm", ("--threads", str(count), "--calls", "500", *seconds, threads), modes=FAST_CPU),
     )

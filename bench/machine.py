@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import glob
+import functools
 import importlib.util
 import os
 import pathlib
@@ -54,10 +54,10 @@ def library_folders() -> list[pathlib.Path]:
     folders = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     if os.environ.get("BLASTOFF_CUDA_PATH"):
         folders += [os.environ["BLASTOFF_CUDA_PATH"], os.environ["BLASTOFF_CUDA_PATH"] + "/lib64"]
-    for toolkit in ["/usr/local/cuda", *sorted(glob.glob("/usr/local/cuda-*"), reverse=True)]:
+    for toolkit in ["/usr/local/cuda", *sorted(map(str, pathlib.Path("/usr/local").glob("cuda-*")), reverse=True)]:
         folders += [toolkit + "/lib64", toolkit + "/targets/x86_64-linux/lib", toolkit + "/lib"]
-    for entry in sys.path:
-        folders += sorted(glob.glob(entry + "/nvidia/cu*/lib")) + glob.glob(entry + "/nvidia/cublas/lib")
+    for entry in filter(None, sys.path):
+        folders += map(str, [*pathlib.Path(entry).glob("nvidia/cu*/lib"), *pathlib.Path(entry).glob("nvidia/cublas/lib")])
     folders += sorted(set(re.findall(r"=> (/\S+)/libcublas\.so", _output("ldconfig", "-p"))))
     return [pathlib.Path(folder) for folder in folders if pathlib.Path(folder).is_dir()]
 
@@ -86,7 +86,9 @@ def find_cpu_blas() -> pathlib.Path | None:
     return next((pathlib.Path(place) for place in places if (pathlib.Path(place) / "libblas.so.3").exists()), None)
 
 
+@functools.cache
 def gpu() -> dict[str, str]:
+    """What nvidia-smi says of the first GPU, {} where there is none."""
     fields = ["name", "driver_version", "memory.total", "pcie.link.gen.current", "pcie.link.width.current"]
     line = _output("nvidia-smi", "--query-gpu=" + ",".join(fields), "--format=csv,noheader").splitlines()
     return dict(zip(fields, (field.strip() for field in line[0].split(",")), strict=True)) if line else {}
@@ -94,7 +96,7 @@ def gpu() -> dict[str, str]:
 
 def describe() -> dict:
     return {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "gpu": gpu(),
         "cpu": cpu_model(),
         "cores": len(os.sched_getaffinity(0)),

@@ -32,9 +32,7 @@ PARTS = ("limit", "parsec", "square", "rewrite", "level3", "one-thread", "thread
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_common_arguments(parser)
-    parser.add_argument(
-        "--quick", action="store_true", help="small sizes: checks the benchmark, measures nothing of use"
-    )
+    parser.add_argument("--quick", action="store_true", help="small sizes: checks the benchmark, measures nothing of use")
     parser.add_argument("--only", default=",".join(PARTS), help="parts to run, of " + ", ".join(PARTS))
     options = parser.parse_args(arguments)
     options.only = options.only.split(",")
@@ -94,11 +92,9 @@ def output_path(options: argparse.Namespace, results: dict, prefix: str = "") ->
     """Only full runs on a GPU go where results are kept."""
     if options.output:
         return options.output
-    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H%M")
+    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H%M")
     kept = options.device.startswith("cuda") and results["machine"]["gpu"] and not results["quick"]
-    return (
-        HERE / "results" if kept else ROOT / "build/bench/results"
-    ) / f"{prefix}{machine.slug(results['machine'])}-{date}.json"
+    return (HERE / "results" if kept else ROOT / "build/bench/results") / f"{prefix}{machine.slug(results['machine'])}-{date}.json"
 
 
 def run_limit(recorder: execute.Recorder, suite: cases.Suite, cpu: modes.Mode, found: modes.Available) -> None:
@@ -139,10 +135,7 @@ def measure(options: argparse.Namespace, recorder: execute.Recorder, found: mode
         for name in cases.modes_for(case, set(found.modes)):
             entries = recorder.run_case(case, found.modes[name])
             failures = [entry["failure"] for entry in entries if "failure" in entry]
-            say(
-                f"{time.monotonic() - started:6.1f} s  {case.name} {name}"
-                + "".join(f"  FAILED: {text}" for text in failures)
-            )
+            say(f"{time.monotonic() - started:6.1f} s  {case.name} {name}" + "".join(f"  FAILED: {text}" for text in failures))
     if "small" in options.only:
         say("small")
         run_small(recorder, suite, found, options.quick)

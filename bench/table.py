@@ -40,9 +40,7 @@ def describe(results: dict) -> str:
     for run in results["runs"]:
         for line in run["lines"]:
             if "bandwidth" in line:
-                ways = ", ".join(
-                    f"{way.replace('_', ' ')} {value / 1e9:.1f}" for way, value in line["bandwidth"].items()
-                )
+                ways = ", ".join(f"{way.replace('_', ' ')} {value / 1e9:.1f}" for way, value in line["bandwidth"].items())
                 lines.append(f"pinned copies, GB/s: {ways}")
     return "\n".join(lines)
 

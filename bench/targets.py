@@ -54,9 +54,7 @@ class Runs:
         """Milliseconds per call after the first: median over calls, then over processes; and the limit."""
         columns = {}
         for mode in self.modes(case):
-            values = [
-                1e3 * line["seconds"]["median"] for line in self.lines(case, mode, operation) if "seconds" in line
-            ]
+            values = [1e3 * line["seconds"]["median"] for line in self.lines(case, mode, operation) if "seconds" in line]
             if values:
                 columns[mode] = statistics.median(values)
         limit = self.limit(operation)
@@ -98,9 +96,7 @@ def _parsec_rows(runs: Runs) -> list[Row]:
     firsts: dict[str, float] = {}
     for mode in runs.modes("parsec"):
         firsts[mode] = 1e3 * statistics.median(line["first_seconds"] for line in runs.lines("parsec", mode, operation))
-    bytes_in = next(
-        (line["bytes"]["a"] + line["bytes"]["b"] for line in runs.lines("parsec", "first-use", operation)), None
-    )
+    bytes_in = next((line["bytes"]["a"] + line["bytes"]["b"] for line in runs.lines("parsec", "first-use", operation)), None)
     speed = _scaled(_ratio(bytes_in, firsts.get("first-use")), 1e-6)
     return [
         Row(operation, "ms", columns, "first-use / limit", _ratio(first_use, columns.get("limit")), "", 1.5, False),
@@ -133,9 +129,7 @@ def _rewrite_row(runs: Runs) -> Row:
     operation = runs.suite.square
     columns = {}
     for mode in ("copy", "first-use"):
-        totals = [
-            line["calling_seconds"] + line["rewriting_seconds"] for line in runs.lines("rewrite", mode, operation)
-        ]
+        totals = [line["calling_seconds"] + line["rewriting_seconds"] for line in runs.lines("rewrite", mode, operation)]
         if totals:
             columns[mode] = 1e3 * statistics.median(totals)
     ratio = _ratio(columns.get("first-use"), columns.get("copy"))
@@ -222,7 +216,5 @@ def complaints(results: dict) -> list[str]:
                 other_mode, other = reference.setdefault(key, (run["mode"], value))
                 tolerance = 1e-5 if line["operation"][0] in "sc" else 1e-11
                 if not abs(value["sum"] - other["sum"]) <= tolerance * other["magnitude"]:
-                    found.append(
-                        f"{where}: {line['operation']}: result after {value['calls']} calls is not that of {other_mode}"
-                    )
+                    found.append(f"{where}: {line['operation']}: result after {value['calls']} calls is not that of {other_mode}")
     return found

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ PREFIX = "blastoff: "
 
 def multiarch() -> str:
     """Debian's name of this machine's library directory: "x86_64-linux-gnu"."""
+    if not shutil.which("gcc"):
+        return f"{os.uname().machine}-linux-gnu"
     asked = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True)
     return asked.stdout.strip() or f"{os.uname().machine}-linux-gnu"
 
