@@ -1,8 +1,8 @@
 // What every device offers: memory, queues of copies and operations, pinned host memory.
 //
-// Nothing here knows host page states or residency policies. All functions may be called from any thread, except that one
-// Queue serves one thread at a time. No function throws. A call leaves the calling thread's own device context, current
-// device and stream as they were.
+// Nothing here knows host page states or residency policies. All functions may be called from any thread, except that
+// one Queue serves one thread at a time. No function throws. A call leaves the calling thread's own device context,
+// current device and stream as they were.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ namespace blastoff::device {
 using Address = std::uint64_t;
 
 struct Properties {
-  std::string kind;                ///< "cuda", "simulated"
-  std::string name;                ///< "NVIDIA H100 80GB HBM3"
-  int index = 0;                   ///< ordinal among the devices of its kind
-  std::string software;            ///< driver and library versions, one line
-  std::size_t total_memory = 0;    ///< bytes
-  bool can_reserve = false;        ///< reserve/back/unback work (virtual memory management)
+  std::string kind;                     ///< "cuda", "simulated"
+  std::string name;                     ///< "NVIDIA H100 80GB HBM3"
+  int index = 0;                        ///< ordinal among the devices of its kind
+  std::string software;                 ///< driver and library versions, one line
+  std::size_t total_memory = 0;         ///< bytes
+  bool can_reserve = false;             ///< reserve/back/unback work (virtual memory management)
   std::size_t backing_granularity = 0;  ///< bytes; spans of back() are multiples of it
   std::size_t largest_reservation = 0;  ///< bytes that one reserve() may ask for
-  bool can_pin = false;            ///< pin/unpin work, and copies into pinned memory bypass the CPU's page table
+  bool can_pin = false;                 ///< pin/unpin work, and copies into pinned memory bypass the CPU's page table
 };
 
 /// Free and total device memory, bytes.
@@ -59,8 +59,8 @@ class Queue {
  public:
   virtual ~Queue() = default;
 
-  /// Host memory must stay valid until the copy has run. From and to staging or pinned memory the copy is asynchronous and
-  /// runs at link speed; other host memory works too, slowly.
+  /// Host memory must stay valid until the copy has run. From and to staging or pinned memory the copy is asynchronous
+  /// and runs at link speed; other host memory works too, slowly.
   virtual Status copy_to_device(Address destination, const void* source, const Block& block) = 0;
   virtual Status copy_to_host(void* destination, Address source, const Block& block) = 0;
 
@@ -97,8 +97,8 @@ class Device {
   /// A range of device addresses without memory behind it, aligned to the backing granularity.
   virtual Result<Address> reserve(std::size_t bytes) = 0;
   virtual void release(Address address, std::size_t bytes) = 0;
-  /// Puts memory behind [address, address + bytes) of a reservation: multiples of the granularity, nothing backed before.
-  /// Contents are undefined (simulated: NaN).
+  /// Puts memory behind [address, address + bytes) of a reservation: multiples of the granularity, nothing backed
+  /// before. Contents are undefined (simulated: NaN).
   virtual Status back(Address address, std::size_t bytes) = 0;
   /// Takes away exactly what one back() gave. No work using it may be in flight.
   virtual void unback(Address address, std::size_t bytes) = 0;

@@ -10,14 +10,15 @@
 
 namespace blastoff::device {
 
-/// Thread-safe. Creates as many lanes as calls run at once and keeps them. A thread gets the lane that it had last where
-/// that is free: its cuBLAS handle and workspace are warm. Must outlive its leases, and be outlived by the device.
+/// Thread-safe. Creates as many lanes as calls run at once and keeps them. A thread gets the lane that it had last
+/// where that is free: its cuBLAS handle and workspace are warm. Must outlive its leases, and be outlived by the
+/// device.
 class LanePool {
  public:
   explicit LanePool(Device& device) : device_(device) {}
 
-  /// A lane for the time of one call, given back on destruction. Its queues must be idle by then, or hold work whose order
-  /// with the next call's does not matter.
+  /// A lane for the time of one call, given back on destruction. Its queues must be idle by then, or hold work whose
+  /// order with the next call's does not matter.
   class Lease {
    public:
     Lease(LanePool& pool, std::unique_ptr<Lane> lane) : pool_(&pool), lane_(std::move(lane)) {}

@@ -11,10 +11,10 @@ namespace blastoff::device {
 /// What to open. Accepted names: "cuda" (the local MPI rank's GPU), "cuda:N", "simulated".
 struct Choice {
   std::string name = "cuda";
-  std::string cuda_path;          ///< extra directory searched for libcublas first (BLASTOFF_CUDA_PATH), may be empty
-  int local_rank = -1;            ///< rank among the processes of this node, -1 if unknown: rank modulo GPUs is taken
+  std::string cuda_path;  ///< extra directory searched for libcublas first (BLASTOFF_CUDA_PATH), may be empty
+  int local_rank = -1;    ///< rank among the processes of this node, -1 if unknown: rank modulo GPUs is taken
   std::size_t simulated_memory = std::size_t{1} << 30;  ///< bytes of the simulated device
-  std::string simulated_fault;    ///< tests: "OPERATION:N[:lost|:memory]", see device/simulated/simulated_device.h
+  std::string simulated_fault;  ///< tests: "OPERATION:N[:lost|:memory]", see device/simulated/simulated_device.h
 };
 
 /// Opens the device; may take some tenths of a second. Errors say what is missing and what to do about it.

@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "device/alignment.h"
 #include "device/cuda/triangular_product.h"
 
 namespace blastoff::device::cuda {
@@ -137,14 +136,7 @@ Status CudaQueue::copy_triangle_to_host(void* destination, Address source, std::
 }
 
 Status CudaQueue::execute(const blas::Call& call, const blas::HostRoutine&) {
-  for (const auto& operand : call.operands()) {
-    // cuBLAS reads whole elements; one across their natural boundary would take the context down.
-    if (reinterpret_cast<std::uintptr_t>(operand.address) % operand.element_size != 0) {
-      return tl::unexpected(
-          Error{ErrorKind::unsupported, fmt::format("an operand of {} is not aligned to its elements' {} bytes",
-                                                    blas::row(call.routine).name, operand.element_size)});
-    }
-  }
+  if (auto ok = check_alignment(call); !ok) return ok;
   return context_->run([&]() -> Status {
     if (blas_ == nullptr) {
       auto created = BlasHandle::create(context_, stream_, capabilities_.workspace_bytes);

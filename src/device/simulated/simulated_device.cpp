@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "device/alignment.h"
 #include "device/simulated/copy.h"
 #include "device/simulated/faults.h"
 #include "device/simulated/memory.h"
@@ -67,6 +68,7 @@ class SimulatedQueue final : public Queue {
           Error{ErrorKind::unsupported, fmt::format("the simulated device found no {} in the program to compute with",
                                                     blas::row(call.routine).name)});
     }
+    if (auto ok = check_alignment(call); !ok) return ok;
     for (const auto& operand : call.operands()) {
       if (!state_->memory.holds(reinterpret_cast<std::uintptr_t>(operand.address), operand.span_bytes())) {
         return tl::unexpected(state_->faults.lose(fmt::format("an operand of {} at {} is outside device memory",

@@ -1,0 +1,118 @@
+// What the contract tests of devices share: each runs on every implementation that exists here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "device/open.h"
+
+namespace blastoff::test {
+
+/// The message of a failed Result or Status, for assertions.
+template <class T>
+std::string message_of(const device::Result<T>& result) {
+  return result ? "" : result.error().message;
+}
+
+#define ASSERT_OK(expression) ASSERT_EQ(::blastoff::test::message_of(expression), "")
+#define EXPECT_OK(expression) EXPECT_EQ(::blastoff::test::message_of(expression), "")
+
+using Bytes = std::vector<unsigned char>;
+
+/// `count` bytes that depend on the seed and are not the same twice in a row.
+inline Bytes pattern(std::size_t count, unsigned seed) {
+  Bytes bytes(count);
+  std::uint32_t state = seed * 2654435761U + 1;
+  for (auto& byte : bytes) {
+    state = state * 1664525U + 1013904223U;
+    byte = static_cast<unsigned char>(state >> 24);
+  }
+  return bytes;
+}
+
+/// Suites instantiated with BLASTOFF_EVERY_DEVICE. Devices are opened once and left open, as the library does. Where
+/// there is no GPU its tests are skipped with the reason, unless BLASTOFF_TEST_REQUIRE_GPU is set.
+class DeviceTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    static std::map<std::string, device::Result<std::unique_ptr<device::Device>>> opened;
+    auto found = opened.find(GetParam());
+    if (found == opened.end()) {
+      device::Choice choice;
+      choice.name = GetParam();
+      found = opened.emplace(GetParam(), device::open(choice)).first;
+    }
+    if (found->second) {
+      device_ = found->second->get();
+    } else if (std::getenv("BLASTOFF_TEST_REQUIRE_GPU") != nullptr) {
+      FAIL() << found->second.error().message;
+    } else {
+      GTEST_SKIP() << found->second.error().message;
+    }
+  }
+
+  bool simulated() const { return device_->properties().kind == "simulated"; }
+
+  std::unique_ptr<device::Queue> queue() {
+    auto created = device_->create_queue();
+    EXPECT_OK(created);
+    return created ? std::move(*created) : nullptr;
+  }
+
+  std::unique_ptr<device::Event> event() {
+    auto created = device_->create_event();
+    EXPECT_OK(created);
+    return created ? std::move(*created) : nullptr;
+  }
+
+  device::Device* device_ = nullptr;
+};
+
+/// Device memory that is freed at the end of a test.
+class DeviceMemory {
+ public:
+  DeviceMemory(device::Device& device, std::size_t bytes) : device_(device) {
+    auto allocated = device.allocate(bytes);
+    EXPECT_OK(allocated);
+    address_ = allocated.value_or(0);
+  }
+  ~DeviceMemory() { device_.free(address_); }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  device::Address address() const { return address_; }
+
+ private:
+  device::Device& device_;
+  device::Address address_ = 0;
+};
+
+/// All bytes as one run.
+inline device::Block run_of(std::size_t bytes) {
+  return {bytes, 1, bytes, bytes};
+}
+
+inline void upload(device::Queue& queue, device::Address to, const Bytes& bytes) {
+  ASSERT_OK(queue.copy_to_device(to, bytes.data(), run_of(bytes.size())));
+  ASSERT_OK(queue.synchronize());
+}
+
+inline Bytes download(device::Queue& queue, device::Address from, std::size_t count) {
+  Bytes bytes(count);
+  EXPECT_OK(queue.copy_to_host(bytes.data(), from, run_of(count)));
+  EXPECT_OK(queue.synchronize());
+  return bytes;
+}
+
+#define BLASTOFF_EVERY_DEVICE(suite)                                      \
+  INSTANTIATE_TEST_SUITE_P(, suite, testing::Values("simulated", "cuda"), \
+                           [](const auto& instance) { return std::string(instance.param); })
+
+}  // namespace blastoff::test

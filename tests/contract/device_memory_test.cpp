@@ -1,0 +1,158 @@
+// Device memory: plain, reserved and backed, and the limits of both.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "device_fixture.h"
+
+namespace blastoff::test {
+namespace {
+
+using device::Address;
+using device::ErrorKind;
+
+class DeviceMemoryTest : public DeviceTest {};
+BLASTOFF_EVERY_DEVICE(DeviceMemoryTest);
+
+TEST_P(DeviceMemoryTest, SaysWhatItIs) {
+  const auto& properties = device_->properties();
+  EXPECT_EQ(properties.kind, GetParam());
+  EXPECT_FALSE(properties.name.empty());
+  EXPECT_FALSE(properties.software.empty());
+  EXPECT_EQ(properties.software.find('\n'), std::string::npos);
+  const auto info = device_->memory_info();
+  ASSERT_OK(info);
+  EXPECT_GT(info->free, 0U);
+  EXPECT_LE(info->free, info->total);
+}
+
+TEST_P(DeviceMemoryTest, AllocatesAlignedDisjointMemory) {
+  const auto stream = queue();
+  std::vector<std::unique_ptr<DeviceMemory>> memories;
+  for (std::size_t bytes : {std::size_t{1}, std::size_t{100}, std::size_t{4096}, std::size_t{1000000}}) {
+    memories.push_back(std::make_unique<DeviceMemory>(*device_, bytes));
+    EXPECT_NE(memories.back()->address(), 0U);
+    EXPECT_EQ(memories.back()->address() % 256, 0U);
+    upload(*stream, memories.back()->address(), Bytes(bytes, static_cast<unsigned char>(memories.size())));
+  }
+  EXPECT_EQ(download(*stream, memories[1]->address(), 100), Bytes(100, 2));
+  EXPECT_EQ(download(*stream, memories[3]->address(), 1000000), Bytes(1000000, 4));
+}
+
+TEST_P(DeviceMemoryTest, FreeingGivesMemoryBack) {
+  constexpr std::size_t large = std::size_t{64} << 20;
+  const auto before = device_->memory_info();
+  {
+    const DeviceMemory memory(*device_, large);
+    EXPECT_LE(device_->memory_info()->free + large, before->free);
+  }
+  EXPECT_GE(device_->memory_info()->free + (large / 8), before->free);
+  device_->free(0);
+}
+
+TEST_P(DeviceMemoryTest, TooMuchIsOutOfMemoryAndTheDeviceGoesOn) {
+  const auto total = device_->memory_info()->total;
+  const auto refused = device_->allocate(2 * total);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::out_of_memory);
+  EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
+  const auto stream = queue();
+  const DeviceMemory memory(*device_, 4096);
+  upload(*stream, memory.address(), pattern(4096, 1));
+  EXPECT_EQ(download(*stream, memory.address(), 4096), pattern(4096, 1));
+}
+
+class DeviceReservationTest : public DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    if (!device_->properties().can_reserve) GTEST_SKIP() << "no virtual memory management on this device";
+    granularity_ = device_->properties().backing_granularity;
+  }
+  std::size_t granularity_ = 0;
+};
+BLASTOFF_EVERY_DEVICE(DeviceReservationTest);
+
+TEST_P(DeviceReservationTest, BacksAnyPartAndTakesItAway) {
+  const auto address = device_->reserve(16 * granularity_);
+  ASSERT_OK(address);
+  EXPECT_EQ(*address % granularity_, 0U);
+  const auto stream = queue();
+  // Out of order, with a hole, the middle last: neighbours keep their contents.
+  const Address first = *address;
+  const Address third = *address + 2 * granularity_;
+  ASSERT_OK(device_->back(third, 3 * granularity_));
+  ASSERT_OK(device_->back(first, granularity_));
+  upload(*stream, first, pattern(granularity_, 1));
+  upload(*stream, third, pattern(3 * granularity_, 3));
+  ASSERT_OK(device_->back(first + granularity_, granularity_));
+  upload(*stream, first + granularity_, pattern(granularity_, 2));
+  EXPECT_EQ(download(*stream, first, granularity_), pattern(granularity_, 1));
+  EXPECT_EQ(download(*stream, third, 3 * granularity_), pattern(3 * granularity_, 3));
+
+  // One copy may cross from one backed piece to the next.
+  const auto across = pattern(2 * granularity_, 4);
+  upload(*stream, first + granularity_ / 2, across);
+  EXPECT_EQ(download(*stream, first + granularity_ / 2, across.size()), across);
+
+  // Taking the middle away leaves both neighbours; it can come back.
+  device_->unback(first + granularity_, granularity_);
+  const auto half = download(*stream, first, granularity_ / 2);
+  EXPECT_TRUE(std::equal(half.begin(), half.end(), pattern(granularity_, 1).begin()));
+  EXPECT_EQ(download(*stream, third + granularity_, granularity_).size(), granularity_);
+  ASSERT_OK(device_->back(first + granularity_, granularity_));
+  upload(*stream, first + granularity_, pattern(granularity_, 5));
+  EXPECT_EQ(download(*stream, first + granularity_, granularity_), pattern(granularity_, 5));
+
+  device_->unback(first + granularity_, granularity_);
+  device_->unback(first, granularity_);
+  device_->unback(third, 3 * granularity_);
+  device_->release(*address, 16 * granularity_);
+  EXPECT_OK(stream->synchronize());
+}
+
+TEST_P(DeviceReservationTest, TakingMemoryAwayGivesItBack) {
+  const std::size_t bytes = 32 * granularity_;
+  const auto address = device_->reserve(bytes);
+  ASSERT_OK(address);
+  const auto before = device_->memory_info()->free;
+  ASSERT_OK(device_->back(*address, bytes));
+  EXPECT_LE(device_->memory_info()->free + bytes, before);
+  device_->unback(*address, bytes);
+  EXPECT_GE(device_->memory_info()->free + granularity_, before);
+  device_->release(*address, bytes);
+}
+
+TEST_P(DeviceReservationTest, ReservesTheLargestThatItPromises) {
+  const auto bytes = device_->properties().largest_reservation;
+  ASSERT_GE(bytes, std::size_t{1} << 30);
+  const auto address = device_->reserve(bytes);
+  ASSERT_OK(address);
+  // Its far end can be used like any other part.
+  const Address last = *address + bytes - granularity_;
+  ASSERT_OK(device_->back(last, granularity_));
+  const auto stream = queue();
+  upload(*stream, last, pattern(granularity_, 7));
+  EXPECT_EQ(download(*stream, last, granularity_), pattern(granularity_, 7));
+  device_->unback(last, granularity_);
+  device_->release(*address, bytes);
+}
+
+TEST_P(DeviceReservationTest, BackingMoreThanThereIsIsOutOfMemory) {
+  const auto total = device_->memory_info()->total;
+  const std::size_t bytes = (2 * total + granularity_ - 1) / granularity_ * granularity_;
+  if (bytes > device_->properties().largest_reservation) GTEST_SKIP() << "more memory than can be reserved";
+  const auto address = device_->reserve(bytes);
+  ASSERT_OK(address);
+  const auto refused = device_->back(*address, bytes);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::out_of_memory) << refused.error().message;
+  // Nothing was left behind: the same range can be backed in part.
+  ASSERT_OK(device_->back(*address, granularity_));
+  device_->unback(*address, granularity_);
+  device_->release(*address, bytes);
+}
+
+}  // namespace
+}  // namespace blastoff::test
