@@ -14,6 +14,9 @@ BLAS = {"reference": offload.REFERENCE_BLAS, "openblas": offload.OPENBLAS}
 
 @pytest.fixture(scope="session")
 def scf(tmp_path_factory):
+    built = offload.BUILD / "examples" / "scf"  # by tests/gpu/pack
+    if built.exists():
+        return built
     if not shutil.which("gfortran"):
         pytest.skip("gfortran is missing")
     program = tmp_path_factory.mktemp("scf") / "scf"
