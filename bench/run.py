@@ -54,6 +54,8 @@ def add_common_arguments(parser: argparse.ArgumentParser) -> None:
 
 def build_programs(given: pathlib.Path | None) -> pathlib.Path:
     if given:
+        if not (given / "repeat_calls").exists():
+            raise SystemExit(f"no benchmark programs in {given}")
         return given.resolve()
     folder = ROOT / "build/bench"
     for command in (["cmake", "-S", str(HERE), "-B", str(folder)], ["cmake", "--build", str(folder)]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import statistics
 
 import cases
@@ -197,6 +198,22 @@ def rows(results: dict) -> list[Row]:
     ]
 
 
+def _not_as_asked(run: dict) -> list[str]:
+    """What Blastoff's own report says that the run did not do."""
+    report = run.get("report")
+    if report is None:
+        return ["no report: was the library loaded?"]
+    problems = []
+    if report["totals"]["offloaded"] == 0:
+        reasons = ", ".join(f"{refusal['reason']} ({refusal['calls']})" for refusal in report["refusals"])
+        problems.append(f"nothing was offloaded: {reasons}")
+    policy = report["policy"]
+    if policy["in_force"] not in (run["mode"], ""):
+        problems.append(f"policy in force: {policy['in_force']}: {policy['reason']}")
+    copied = policy["copied_operands"] if run["mode"] == "first-use" else []
+    return problems + [f"operands copied: {json.dumps(copied)}"] * bool(copied)
+
+
 def complaints(results: dict) -> list[str]:
     """What makes figures doubtful: failed runs, results that differ between modes, calls that stayed on the CPU."""
     found = []
@@ -205,8 +222,8 @@ def complaints(results: dict) -> list[str]:
         where = f"{run['case']} under {run['mode']}"
         if "failure" in run:
             found.append(f"{where}: {run['failure']}: " + " | ".join(run.get("stderr", [])[-2:]))
-        if run.get("report", {}).get("totals", {}).get("offloaded") == 0 and run["case"] != "small":
-            found.append(f"{where}: nothing was offloaded")
+        if run["mode"] in ("copy", "first-use") and run["case"] != "small":
+            found += [f"{where}: {problem}" for problem in _not_as_asked(run)]
         for line in run["lines"]:
             for kind in ("checksum", "final_checksum"):
                 if kind not in line:
