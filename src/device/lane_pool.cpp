@@ -22,10 +22,11 @@ Result<LanePool::Lease> LanePool::acquire() {
     const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
       const auto self = std::this_thread::get_id();
-      auto mine = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) { return idle.last_user == self; });
-      if (mine == idle_.end()) mine = std::prev(idle_.end());
-      auto lane = std::move(mine->lane);
-      idle_.erase(mine);
+      const auto mine =
+          std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) { return idle.last_user == self; });
+      const auto chosen = mine == idle_.rend() ? std::prev(idle_.end()) : std::prev(mine.base());
+      auto lane = std::move(chosen->lane);
+      idle_.erase(chosen);
       return Lease(*this, std::move(lane));
     }
   }
