@@ -1,13 +1,16 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string_view>
 
 #include "platform/log.h"
@@ -19,7 +22,13 @@ namespace {
 
 class Descriptor {
  public:
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  /// Where the program has closed its stderr, a new file must not become descriptor 2, to which other threads may
+  /// print.
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {
+    if (descriptor < 0 || descriptor > STDERR_FILENO) return;
+    descriptor_ = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    ::close(descriptor);
+  }
   ~Descriptor() { close(); }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
@@ -47,6 +56,39 @@ class KeepErrno {
 
  private:
   int saved_ = errno;
+};
+
+/// A file size limit or a reader that went away is an error here, no signal that ends the program.
+class NoWriteSignals {
+ public:
+  NoWriteSignals() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGXFSZ);
+    sigaddset(&signals_, SIGPIPE);
+    sigpending(&pending_);
+    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+  }
+  ~NoWriteSignals() {
+    for (const int signal : {SIGXFSZ, SIGPIPE}) {
+      if (sigismember(&pending_, signal) == 0) discard(signal);
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoWriteSignals(const NoWriteSignals&) = delete;
+  NoWriteSignals& operator=(const NoWriteSignals&) = delete;
+
+ private:
+  static void discard(int signal) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    const timespec now{};
+    sigtimedwait(&one, nullptr, &now);
+  }
+
+  sigset_t signals_{};
+  sigset_t pending_{};
+  sigset_t before_{};
 };
 
 bool write_all(int descriptor, std::string_view text) {
@@ -134,6 +176,7 @@ std::string expand_path(const std::string& pattern, const Context& context) {
 
 bool write_file(const std::string& path, const std::string& text) {
   const KeepErrno keep_errno;
+  const NoWriteSignals no_signals;
   const bool written = is_special_file(path) ? write_new(path, 0, text) : write_through_temporary(path, text);
   if (!written) platform::log_line("cannot write the report %.400s: %s", path.c_str(), std::strerror(errno));
   return written;

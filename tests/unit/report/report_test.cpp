@@ -1,8 +1,9 @@
 #include "report/report.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -275,6 +276,24 @@ TEST_F(ReportFile, FullDiskIsOneLine) {
   EXPECT_FALSE(write_file("/dev/full", "text"));
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "blastoff: cannot write the report /dev/full: No space left on device\n");
+}
+
+TEST_F(ReportFile, FileSizeLimitIsOneLineAndNoSignal) {
+  const std::string path = directory / "run.json";
+  ASSERT_TRUE(write_file(path, "old"));
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{0, 0};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const int null = open("/dev/null", O_WRONLY);
+    dup2(null, STDERR_FILENO);
+    _exit(write_file(path, "new") ? 1 : 0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(contents(path), "old");
+  EXPECT_FALSE(std::filesystem::exists(path + "." + std::to_string(child) + ".tmp"));
 }
 
 TEST_F(ReportFile, ADeviceIsWrittenNotReplaced) {
