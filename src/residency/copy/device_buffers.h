@@ -1,0 +1,66 @@
+// Device memory for operands, kept between calls.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "device/device.h"
+
+namespace blastoff::residency::copy {
+
+class DeviceBuffers;
+
+/// A piece of device memory, for one lease alone; goes back to the pool with the object. No work may use it any more
+/// then.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(DeviceBuffers& pool, device::Address address, std::size_t bytes)
+      : pool_(&pool), address_(address), bytes_(bytes) {}
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Buffer();
+
+  device::Address address() const { return address_; }
+
+ private:
+  void swap(Buffer& other) {
+    std::swap(pool_, other.pool_);
+    std::swap(address_, other.address_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  DeviceBuffers* pool_ = nullptr;
+  device::Address address_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+/// Thread-safe. Holds at most `budget` bytes, in use or idle.
+class DeviceBuffers {
+ public:
+  DeviceBuffers(device::Device& device, std::size_t budget) : device_(device), budget_(budget) {}
+  ~DeviceBuffers();
+  DeviceBuffers(const DeviceBuffers&) = delete;
+  DeviceBuffers& operator=(const DeviceBuffers&) = delete;
+
+  /// At least `bytes`. Where budget or device have no room, idle buffers are freed first; then it is out_of_memory.
+  device::Result<Buffer> take(std::size_t bytes);
+
+ private:
+  friend class Buffer;
+  void give_back(device::Address address, std::size_t bytes);
+  void free_idle();
+
+  device::Device& device_;
+  const std::size_t budget_;
+  std::mutex mutex_;
+  std::size_t held_ = 0;
+  std::multimap<std::size_t, device::Address> idle_;  ///< by size
+};
+
+}  // namespace blastoff::residency::copy

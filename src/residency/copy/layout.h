@@ -1,0 +1,61 @@
+// Where a call's operands go on the device: which whole, which panel by panel.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "blas/call.h"
+#include "residency/staging.h"
+
+namespace blastoff::residency::copy {
+
+/// Panels in progress at once: one uploads, one computes, one goes home. Operands that are cut into panels have that
+/// many buffers, used in turn.
+inline constexpr std::size_t panels_in_progress = 3;
+
+/// How one operand of the call lives on the device.
+struct Placement {
+  bool whole = false;       ///< uploaded once, before the first panel; else each panel has a slice of its own
+  std::size_t same_as = 0;  ///< index of the operand whose copy serves; its own index unless they are the same matrix
+  std::int64_t leading_dimension = 1;  ///< of the whole copy
+  std::size_t buffer_bytes = 0;        ///< of the whole copy or of the largest slice
+};
+
+struct Layout {
+  std::vector<blas::Call> panels;
+  std::array<Placement, 3> placements;
+  std::size_t buffers_per_slice = 1;
+
+  /// Bytes of device memory that all of it takes.
+  std::size_t device_bytes(const blas::Call& call) const;
+};
+
+/// Panels of about `panel_bytes` of result.
+Layout lay_out(const blas::Call& call, std::size_t panel_bytes);
+
+/// Bytes of result per panel at which copies and arithmetic overlap well; all of the result for calls too small to cut.
+std::size_t suitable_panel_bytes(const blas::Call& call);
+
+/// The operand of `call` of which operand `index` of one of its panels is a part.
+std::size_t parent_of(const blas::Call& call, const blas::Call& panel, std::size_t index);
+
+/// Columns start where the device reads them fast; small and suitably aligned matrices stay dense.
+std::int64_t device_leading_dimension(const blas::Operand& operand);
+
+/// Bytes from the first element to the last in device memory.
+std::size_t device_bytes(const blas::Operand& operand, std::int64_t leading_dimension);
+
+/// Appends the transfers that bring `operand` to the device at `address`: a triangle as boxes of columns, which reads
+/// some of what lies between the first and the last of its elements but writes nothing outside the copy.
+void append_upload(const blas::Operand& operand, device::Address address, std::int64_t leading_dimension,
+                   std::vector<Transfer>& transfers);
+
+/// The transfer that brings exactly the elements of the result home.
+Transfer result_transfer(const blas::Operand& host, device::Address address, std::int64_t leading_dimension);
+
+/// Bytes of the elements that the routine refers to.
+std::size_t exact_bytes(const blas::Operand& operand);
+
+}  // namespace blastoff::residency::copy

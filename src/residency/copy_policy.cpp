@@ -1,0 +1,282 @@
+#include "residency/copy_policy.h"
+
+#include <chrono>
+#include <mutex>
+#include <utility>
+
+#include "residency/copy/device_buffers.h"
+#include "residency/copy/layout.h"
+
+namespace blastoff::residency {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Events that a lease needs; kept between calls.
+struct Events {
+  std::unique_ptr<device::Event> uploaded;
+  std::unique_ptr<device::Event> computed;
+};
+
+/// Adds the life time of the object to a sum of seconds.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& sum) : sum_(sum) {}
+  ~Stopwatch() { sum_ += std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& sum_;
+  Clock::time_point begin_ = Clock::now();
+};
+
+class CopyPolicy : public Policy {
+ public:
+  CopyPolicy(device::Device& device, Staging& staging, std::size_t device_memory)
+      : device_(device), staging_(staging), buffers_(device, device_memory) {}
+
+  const char* name() const override { return "copy"; }
+  device::Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) override;
+
+  Staging& staging() { return staging_; }
+  copy::DeviceBuffers& buffers() { return buffers_; }
+  void give_back(Events events) {
+    const std::lock_guard lock(mutex_);
+    idle_events_.push_back(std::move(events));
+  }
+
+ private:
+  device::Result<Events> take_events();
+
+  device::Device& device_;
+  Staging& staging_;
+  copy::DeviceBuffers buffers_;
+  std::mutex mutex_;
+  std::vector<Events> idle_events_;
+};
+
+class CopyLease : public Lease {
+ public:
+  CopyLease(CopyPolicy& policy, const blas::Call& call, device::Lane& lane, Events events)
+      : policy_(policy), call_(call), lane_(lane), events_(std::move(events)) {}
+  ~CopyLease() override {
+    if (!settled_) abandon();
+    policy_.give_back(std::move(events_));
+  }
+
+  /// Finds room on the device, with smaller and smaller panels.
+  device::Status find_room();
+
+  const std::vector<blas::Call>& panels() const override { return layout_.panels; }
+  device::Result<blas::Call> acquire(std::size_t index) override;
+  device::Status release(std::size_t index) override;
+  device::Status finish() override;
+  HostState host_state(std::size_t index) override;
+  const Traffic& traffic() const override { return traffic_; }
+
+ private:
+  struct PanelState {
+    std::unique_ptr<Staging::Download> download;
+    HostState host = HostState::untouched;
+  };
+
+  device::Status take_buffers();
+  blas::Operand place(const blas::Call& panel, std::size_t panel_index, std::size_t operand_index) const;
+  void append_whole_operands(std::vector<Transfer>& transfers) const;
+  device::Status upload(const std::vector<Transfer>& transfers);
+  device::Status bring_home(std::size_t index);
+  void abandon();
+
+  CopyPolicy& policy_;
+  const blas::Call call_;
+  device::Lane& lane_;
+  Events events_;
+  copy::Layout layout_;
+  std::array<std::array<copy::Buffer, copy::panels_in_progress>, 3>
+      buffers_;  ///< of operands; those in one piece use [0]
+  std::vector<PanelState> states_;
+  blas::Call placed_;  ///< the panel acquired last, on the device
+  Traffic traffic_;
+  bool settled_ = false;  ///< no work of this lease is in flight
+};
+
+device::Result<Events> CopyPolicy::take_events() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_events_.empty()) {
+      Events events = std::move(idle_events_.back());
+      idle_events_.pop_back();
+      return events;
+    }
+  }
+  auto uploaded = device_.create_event();
+  if (!uploaded) return tl::unexpected(uploaded.error());
+  auto computed = device_.create_event();
+  if (!computed) return tl::unexpected(computed.error());
+  return Events{std::move(*uploaded), std::move(*computed)};
+}
+
+device::Result<std::unique_ptr<Lease>> CopyPolicy::begin(const blas::Call& call, device::Lane& lane) {
+  auto events = take_events();
+  if (!events) return tl::unexpected(events.error());
+  auto lease = std::make_unique<CopyLease>(*this, call, lane, std::move(*events));
+  if (auto room = lease->find_room(); !room) return tl::unexpected(room.error());
+  return lease;
+}
+
+device::Status CopyLease::find_room() {
+  std::size_t panel_bytes = copy::suitable_panel_bytes(call_);
+  layout_ = copy::lay_out(call_, panel_bytes);
+  device::Status room = take_buffers();
+  while (!room && room.error().kind == device::ErrorKind::out_of_memory && panel_bytes > 1) {
+    panel_bytes /= 2;
+    copy::Layout smaller = copy::lay_out(call_, panel_bytes);
+    if (smaller.device_bytes(call_) >= layout_.device_bytes(call_)) continue;
+    layout_ = std::move(smaller);
+    room = take_buffers();
+  }
+  if (room) states_.resize(layout_.panels.size());
+  return room;
+}
+
+/// All or none.
+device::Status CopyLease::take_buffers() {
+  for (std::size_t i = 0; i < call_.operands().size(); ++i) {
+    const copy::Placement& placement = layout_.placements[i];
+    if (placement.same_as != i || placement.buffer_bytes == 0) continue;
+    const std::size_t count = placement.whole ? 1 : layout_.buffers_per_slice;
+    for (std::size_t k = 0; k < count; ++k) {
+      auto buffer = policy_.buffers().take(placement.buffer_bytes);
+      if (!buffer) {
+        buffers_ = {};
+        return tl::unexpected(buffer.error());
+      }
+      buffers_[i][k] = std::move(*buffer);
+    }
+  }
+  return {};
+}
+
+/// The panel's operand with device address and leading dimension.
+blas::Operand CopyLease::place(const blas::Call& panel, std::size_t panel_index, std::size_t operand_index) const {
+  blas::Operand operand = panel.operands()[operand_index];
+  const std::size_t parent_index = copy::parent_of(call_, panel, operand_index);
+  const copy::Placement& placement = layout_.placements[parent_index];
+  device::Address address = 0;
+  if (placement.whole) {
+    const blas::Operand& parent = call_.operands()[parent_index];
+    const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(operand.address) -
+                                                 static_cast<const std::byte*>(parent.address));
+    const std::size_t stride = std::max<std::size_t>(parent.stride_bytes(), 1);
+    const auto device_stride = static_cast<std::size_t>(placement.leading_dimension) * operand.element_size;
+    address = buffers_[placement.same_as][0].address() + offset / stride * device_stride + offset % stride;
+    operand.leading_dimension = placement.leading_dimension;
+  } else {
+    address = buffers_[parent_index][panel_index % layout_.buffers_per_slice].address();
+    operand.leading_dimension = copy::device_leading_dimension(operand);
+  }
+  operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+  return operand;
+}
+
+device::Address address_of(const blas::Operand& placed) {
+  return reinterpret_cast<std::uintptr_t>(placed.address);
+}
+
+void CopyLease::append_whole_operands(std::vector<Transfer>& transfers) const {
+  for (std::size_t i = 0; i < call_.operands().size(); ++i) {
+    const copy::Placement& placement = layout_.placements[i];
+    if (placement.same_as != i || !placement.whole) continue;
+    copy::append_upload(call_.operands()[i], buffers_[i][0].address(), placement.leading_dimension, transfers);
+  }
+}
+
+device::Status CopyLease::upload(const std::vector<Transfer>& transfers) {
+  const Stopwatch waiting(traffic_.transfer_seconds);
+  for (const Transfer& transfer : transfers) {
+    traffic_.bytes_to_device += transfer.block.column_bytes * transfer.block.columns;
+  }
+  if (auto uploaded = policy_.staging().upload(transfers, *lane_.upload); !uploaded) return uploaded;
+  if (auto recorded = lane_.upload->record(*events_.uploaded); !recorded) return recorded;
+  return lane_.compute->wait(*events_.uploaded);
+}
+
+device::Result<blas::Call> CopyLease::acquire(std::size_t index) {
+  if (index >= layout_.buffers_per_slice) {
+    // The panel that had these buffers: at home means that nothing on the device uses them any more.
+    if (auto home = bring_home(index - layout_.buffers_per_slice); !home) return tl::unexpected(home.error());
+  }
+  const blas::Call& panel = layout_.panels[index];
+  placed_ = panel;
+  std::vector<Transfer> transfers;
+  if (index == 0) append_whole_operands(transfers);
+  for (std::size_t i = 0; i < panel.operands().size(); ++i) {
+    placed_.operands()[i] = place(panel, index, i);
+    const blas::Operand& operand = panel.operands()[i];
+    if (layout_.placements[copy::parent_of(call_, panel, i)].whole || !blas::reads(operand.intent)) continue;
+    const blas::Operand& placed = placed_.operands()[i];
+    copy::append_upload(operand, address_of(placed), placed.leading_dimension, transfers);
+  }
+  if (auto uploaded = upload(transfers); !uploaded) return tl::unexpected(uploaded.error());
+  return placed_;
+}
+
+device::Status CopyLease::release(std::size_t index) {
+  if (auto recorded = lane_.compute->record(*events_.computed); !recorded) return recorded;
+  if (auto ordered = lane_.download->wait(*events_.computed); !ordered) return ordered;
+  const blas::Operand& placed = placed_.result();
+  const Transfer transfer =
+      copy::result_transfer(layout_.panels[index].result(), address_of(placed), placed.leading_dimension);
+  auto download = policy_.staging().download({&transfer, 1}, *lane_.download);
+  if (!download) return tl::unexpected(download.error());
+  states_[index].download = std::move(*download);
+  return {};
+}
+
+device::Status CopyLease::bring_home(std::size_t index) {
+  PanelState& state = states_[index];
+  if (state.download == nullptr) return {};
+  const Stopwatch waiting(traffic_.transfer_seconds);
+  const auto finished = state.download->finish();
+  if (finished) {
+    state.host = HostState::complete;
+    traffic_.bytes_from_device += copy::exact_bytes(layout_.panels[index].result());
+  } else if (state.download->host_touched()) {
+    state.host = HostState::torn;
+  }
+  state.download.reset();
+  return finished;
+}
+
+device::Status CopyLease::finish() {
+  if (auto computed = lane_.compute->synchronize(); !computed) return computed;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (auto home = bring_home(i); !home) return home;
+  }
+  settled_ = true;
+  return {};
+}
+
+/// Ends what is in flight. What arrives without an error still goes home: it is a panel's result as good as any.
+void CopyLease::abandon() {
+  (void)lane_.upload->synchronize();
+  (void)lane_.compute->synchronize();
+  (void)lane_.download->synchronize();
+  for (std::size_t i = 0; i < states_.size(); ++i) (void)bring_home(i);
+  settled_ = true;
+}
+
+HostState CopyLease::host_state(std::size_t index) {
+  if (!settled_) abandon();
+  return states_[index].host;
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging, platform::WorkerPool&,
+                                           std::size_t device_memory) {
+  return std::make_unique<CopyPolicy>(device, staging, device_memory);
+}
+
+}  // namespace blastoff::residency
