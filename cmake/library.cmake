@@ -1,1 +1,38 @@
 # libblastoff.so: all rooms behind the exported BLAS names, with the C++ runtime linked in and hidden.
+include(GNUInstallDirs)
+
+# Nobody refers to the exported names: whole rooms, not what a linker would pick from archives.
+set(blastoff_objects)
+foreach(room blas platform abi intercept device residency decide report runtime)
+  list(APPEND blastoff_objects $<TARGET_OBJECTS:blastoff_${room}>)
+endforeach()
+
+# The version script exports the names of the routine table and blastoff_*, and hides all else.
+set(blastoff_version_script ${PROJECT_BINARY_DIR}/blastoff.map)
+set(blastoff_names ${PROJECT_SOURCE_DIR}/src/intercept/preload/exported_names.in)
+add_custom_command(
+  OUTPUT ${blastoff_version_script}
+  COMMAND ${CMAKE_CXX_COMPILER} -E -P -x c++ -std=c++20 -I ${PROJECT_SOURCE_DIR}/src ${blastoff_names}
+          -o ${blastoff_version_script}
+  DEPENDS ${blastoff_names} ${PROJECT_SOURCE_DIR}/src/blas/routines.def
+          ${PROJECT_SOURCE_DIR}/src/intercept/spellings.def
+  VERBATIM)
+add_custom_target(blastoff_exported_names DEPENDS ${blastoff_version_script})
+
+add_library(blastoff SHARED ${blastoff_objects})
+add_dependencies(blastoff blastoff_exported_names)
+set_target_properties(blastoff PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${blastoff_version_script}
+                                          LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+target_link_libraries(blastoff PRIVATE blastoff_options)
+# No lazy binding: a preloaded library should not take the dynamic linker's slow path inside the first call. Full RELRO then
+# protects the entry point table. Undefined symbols are errors: nothing but the C library is there to define them.
+target_link_options(blastoff PRIVATE -Wl,--version-script=${blastoff_version_script} -Wl,--exclude-libs,ALL
+                    -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--as-needed)
+if(NOT BLASTOFF_SANITIZE)
+  target_link_options(blastoff PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,defs)
+endif()
+
+install(TARGETS blastoff LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/include/blastoff.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(${PROJECT_SOURCE_DIR}/cmake/blastoff.pc.in ${PROJECT_BINARY_DIR}/blastoff.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/blastoff.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
