@@ -10,7 +10,7 @@ from typing import Any
 from blastoff import library
 from blastoff.errors import CommandError
 
-MEMORY = re.compile(r"([0-9]{1,19})([KMGT]?)", re.ASCII | re.IGNORECASE)
+MEMORY = re.compile(r"([0-9]{1,40})([KMGT]?)", re.ASCII | re.IGNORECASE)
 PERCENT = re.compile(r"([0-9]{1,3})%", re.ASCII)
 LARGEST_SIZE = 2**64 - 1
 

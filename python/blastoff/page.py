@@ -30,11 +30,11 @@ def headline(job: Job) -> list[tuple[str, str]]:
     share = totals.offloaded_flops / totals.flops if totals.flops else 0
     numbers = [
         (f"{100 * share:.0f} %", "of the arithmetic ran on the device"),
-        (f"{quantities.count(totals.offloaded)} of {quantities.count(totals.calls)}", "calls offloaded"),
+        (quantities.count(totals.offloaded), f"of {quantities.count(totals.calls)} calls offloaded"),
         (quantities.duration(totals.seconds), "in BLAS"),
     ]
     if totals.gflops_offloaded is not None:
-        numbers.append((f"{quantities.number(totals.gflops_offloaded)} GFLOP/s", "offloaded, transfers included"))
+        numbers.append((quantities.rate(1e9 * totals.gflops_offloaded), "on the device, transfers included"))
     if totals.bytes_to_device:
         numbers.append((f"{quantities.number(totals.operand_reuse)} times", "each uploaded byte was used"))
     return numbers

@@ -1,6 +1,7 @@
 """The plots of the report page, as SVG to stand inside it."""
 
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,7 +48,7 @@ def largest_first(rows: dict[str, Sums], key: Any) -> dict[str, Sums]:
 
 def stacked_bars(names: Sequence[str], series: Sequence[Series], text: Any, label: str) -> str:
     """Horizontal stacked bars, the total written behind each; `text` turns a value into what is written."""
-    figure = Figure(figsize=(INCHES_WIDE, 1.0 + INCHES_A_BAR * len(names)))
+    figure = Figure(figsize=(INCHES_WIDE, 0.9 + INCHES_A_BAR * len(names)), layout="constrained")
     axes = figure.add_subplot()
     starts = [0.0] * len(names)
     for name, colour, values in series:
@@ -67,7 +68,7 @@ def decorate(axes: Any, label: str, text: Any, largest: float) -> None:
     axes.set_xlim(0, largest * 1.12 or 1)
     axes.set_xlabel(label)
     axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(6))
-    axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: text(value)))
+    axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: tick(text(value))))
     axes.grid(axis="x", color=FAINT, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(length=0)
@@ -76,10 +77,15 @@ def decorate(axes: Any, label: str, text: Any, largest: float) -> None:
     axes.spines["left"].set_color(FAINT)
 
 
+def tick(text: str) -> str:
+    """Without the digits that say nothing: "15 s" for "15.0 s"."""
+    return re.sub(r"\.0+(?!\d)", "", text)
+
+
 def svg(figure: Figure) -> str:
     """The figure as an element for a page, sized by the page."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None, "Creator": None})
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return buffer.getvalue()[buffer.getvalue().index("<svg") :]
 
 

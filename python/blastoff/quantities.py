@@ -30,6 +30,15 @@ def seconds(value: float) -> str:
     return f"{value:.3f}" if value < 9.9995 else f"{value:.2f}" if value < 99.995 else f"{value:.0f}"
 
 
+def rate(flops_per_second: float) -> str:
+    """Arithmetic, with the unit that fits."""
+    for unit in ("GFLOP/s", "TFLOP/s"):
+        flops_per_second /= 1000
+        if flops_per_second < 999.5e6:
+            return f"{_three_digits(flops_per_second / 1e6)} {unit}"
+    return f"{_three_digits(flops_per_second / 1e9)} PFLOP/s"
+
+
 def duration(value: float) -> str:
     """Seconds with the unit that fits."""
     for unit in ("s", "ms", "us"):

@@ -81,10 +81,13 @@ def facts(job: Job) -> list[tuple[str, str]]:
         for text, processes in job.distinct(describe):
             shared = "" if processes == len(job.processes) else f"  ({processes} of {len(job.processes)} processes)"
             lines.append((label, f"{text}{shared}"))
+    elapsed = quantities.duration(max(process.report["process"]["elapsed_seconds"] for process in job.processes))
+    in_blas = quantities.duration(job.totals.seconds)
     if len(job.processes) > 1:
         lines.append(("processes", str(len(job.processes))))
-    elapsed = max(process.report["process"]["elapsed_seconds"] for process in job.processes)
-    lines.append(("time", f"{quantities.duration(elapsed)}, of which in BLAS {quantities.duration(job.totals.seconds)}"))
+        lines.append(("time", f"{elapsed} for the longest process; {in_blas} in BLAS, all processes and threads together"))
+    else:
+        lines.append(("time", f"{elapsed}; {in_blas} in BLAS, all threads together"))
     return lines
 
 

@@ -1,0 +1,109 @@
+"""What the tests of the `blastoff` command share."""
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import offload
+import pytest
+
+sys.path.insert(0, str(offload.ROOT / "python"))
+
+from command_rig import clean_environment
+
+REPORT = {
+    "blastoff": "0.1.0",
+    "process": {
+        "run": "node17:1:2",
+        "program": "scf",
+        "command_line": "./scf input.dat",
+        "host": "node17",
+        "kernel": "6.18.0",
+        "pid": 4711,
+        "rank": None,
+        "elapsed_seconds": 61.5,
+    },
+    "settings": {"policy": "first-use", "min-size": "300"},
+    "device": {
+        "used": True,
+        "kind": "cuda",
+        "name": "NVIDIA H100",
+        "software": "driver 580",
+        "state": "working",
+        "memory": 85_000_000_000,
+        "memory_budget": 68_000_000_000,
+    },
+    "policy": {"requested": "first-use", "in_force": "first-use", "reason": "", "tracker": "uffd", "copied_operands": []},
+    "totals": {
+        "calls": 30,
+        "offloaded": 20,
+        "bytes_to_device": 1000,
+        "bytes_from_device": 500,
+        "bytes_reused": 9000,
+        "operand_reuse": 10.0,
+        "device_seconds": 2.0,
+        "cpu_seconds": 1.0,
+        "transfer_seconds": 0.5,
+        "flops": 6e9,
+        "offloaded_flops": 5e9,
+    },
+    "refusals": [{"reason": "average size below the threshold", "calls": 10}],
+    "verification": {"checked": 0, "worst_relative_error": 0.0, "stale_pages": 0},
+}
+REPORT["routines"] = [{"name": "dgemm", **REPORT["totals"]}]
+
+
+@pytest.fixture
+def report() -> dict:
+    """A report of one process, free to be changed."""
+    return copy.deepcopy(REPORT)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes reports (or any text) to files and returns their paths."""
+
+    def write(*contents: dict | str) -> list[str]:
+        paths = []
+        for number, content in enumerate(contents):
+            path = tmp_path / f"report{number}.json"
+            path.write_text(content if isinstance(content, str) else json.dumps(content))
+            paths.append(str(path))
+        return paths
+
+    return write
+
+
+@pytest.fixture
+def blastoff(tmp_path):
+    """Runs the command and returns the finished process."""
+
+    def run(*arguments: object, env: dict[str, str] | None = None, **options) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-m", "blastoff", *map(str, arguments)]
+        options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120} | options
+        return subprocess.run(command, env=clean_environment() | (env or {}), **options)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def table():
+    """The option table, as the library publishes it."""
+    from blastoff.options import read_table
+
+    return read_table(offload.LIBRARY)
+
+
+@pytest.fixture
+def compiled(tmp_path):
+    """Compiles a C program and returns its path."""
+
+    def compile(source: str, *options: str) -> Path:
+        path = tmp_path / "program"
+        (tmp_path / "program.c").write_text(source)
+        subprocess.run(["gcc", *options, str(tmp_path / "program.c"), "-o", str(path)], check=True)
+        return path
+
+    return compile

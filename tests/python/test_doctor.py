@@ -1,0 +1,120 @@
+"""`blastoff doctor`: its findings, its exit status, and that it names what to do."""
+
+import json
+from pathlib import Path
+
+import pytest
+from blastoff import doctor, findings
+from blastoff.findings import State
+
+WORKING = {
+    "blastoff": "0.1.0",
+    "library": "/lib/libblastoff.so",
+    "system": {"kernel": "6.18.0", "glibc": "2.36", "cpus": 16, "local_rank": None, "global_rank": None},
+    "device": {
+        "requested": "cuda",
+        "works": True,
+        "error": "",
+        "kind": "cuda",
+        "name": "NVIDIA H100",
+        "index": 0,
+        "software": "driver 580",
+        "total_memory": 85_000_000_000,
+        "free_memory": 80_000_000_000,
+        "can_reserve": True,
+        "can_pin": True,
+    },
+    "tracker": {"works": True, "error": "", "name": "uffd"},
+    "settings": {},
+}
+
+
+def probed(part: str, **changes) -> dict:
+    return WORKING | {part: WORKING[part] | changes}
+
+
+@pytest.mark.parametrize(
+    ("part", "changes", "works"),
+    [
+        ("device", {}, True),
+        ("device", {"works": False, "error": "no driver"}, False),
+        ("device", {"kind": "simulated"}, False),
+        ("device", {"can_reserve": False}, False),
+        ("tracker", {"works": False, "error": "Linux 6.1"}, False),
+    ],
+)
+def test_exit_status(monkeypatch, capsys, part, changes, works):
+    monkeypatch.setattr(doctor, "probe", lambda: probed(part, **changes))
+    assert doctor.main(as_json=False) == (0 if works else 1)
+    assert ("first-use)" in capsys.readouterr().out) == (works or changes.get("kind") == "simulated")
+
+
+def test_failures_come_with_their_reason_and_advice():
+    device = doctor.device_finding(probed("device", works=False, error="no driver [sic]"))
+    assert device.state is State.BAD and "no driver [sic]" in device.text and device.advice
+    tracking = doctor.tracking_finding(probed("tracker", works=False, error="Linux 6.1 has no WP_ASYNC"))
+    assert tracking.state is State.BAD and "Linux 6.1" in tracking.text and "6.7" in tracking.advice
+
+
+def test_text_is_printed_as_it_is(monkeypatch, capsys):
+    """Square brackets are markup for the printing library."""
+    monkeypatch.setattr(doctor, "probe", lambda: probed("device", works=False, error="error [bold]42[/bold]"))
+    doctor.main(as_json=False)
+    assert "error [bold]42[/bold]" in capsys.readouterr().out
+
+
+def test_the_real_thing(blastoff):
+    done = blastoff("doctor", "--json", env={"BLASTOFF_DEVICE": "simulated"})
+    found = json.loads(done.stdout)
+    assert done.returncode == 1 and found["works"] is False
+    assert found["probe"]["device"]["kind"] == "simulated"
+    subjects = [finding["subject"] for finding in found["findings"]]
+    assert subjects == ["library", "device", "write tracking", "MPI rank", "kernel", "huge pages", "container", "CPUs", "BLAS"]
+
+
+def test_the_device_asked_for_is_the_one_tried(blastoff):
+    done = blastoff("doctor", env={"BLASTOFF_DEVICE": "none"})
+    assert done.returncode == 1 and "none was asked for" in done.stdout
+
+
+def test_rank_variables_are_seen(blastoff):
+    ranks = {"OMPI_COMM_WORLD_RANK": "5", "OMPI_COMM_WORLD_LOCAL_RANK": "1"}
+    done = blastoff("doctor", "--json", env={"BLASTOFF_DEVICE": "simulated"} | ranks)
+    system = json.loads(done.stdout)["probe"]["system"]
+    assert (system["global_rank"], system["local_rank"]) == (5, 1)
+
+
+def place(root: Path, path: str, text: str) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(text)
+
+
+@pytest.mark.parametrize(("setting", "state"), [("always [madvise] never", State.GOOD), ("[always] madvise never", State.GOOD)])
+def test_huge_pages(tmp_path, monkeypatch, setting, state):
+    monkeypatch.setattr(findings, "glibc_version", lambda: (2, 36))
+    place(tmp_path, "sys/kernel/mm/transparent_hugepage/enabled", setting)
+    assert findings.huge_pages(tmp_path).state is state
+
+
+def test_no_huge_pages(tmp_path, monkeypatch):
+    monkeypatch.setattr(findings, "glibc_version", lambda: (2, 31))
+    assert findings.huge_pages(tmp_path).state is State.WARNING
+    place(tmp_path, "sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]")
+    assert "never" in findings.huge_pages(tmp_path).text
+    place(tmp_path, "sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
+    assert "glibc 2.31" in findings.huge_pages(tmp_path).text
+
+
+def test_container_limits(tmp_path):
+    place(tmp_path, ".dockerenv", "")
+    place(tmp_path, "proc/self/status", "Name:\tx\nSeccomp:\t2\n")
+    place(tmp_path, "sys/fs/cgroup/memory.max", "8000000000\n")
+    place(tmp_path, "sys/fs/cgroup/cpu.max", "150000 100000\n")
+    text = findings.container(tmp_path).text
+    assert "Docker" in text and "filtered" in text and "8.0 GB" in text and "1.5 CPUs" in text
+
+
+def test_no_container(tmp_path):
+    place(tmp_path, "sys/fs/cgroup/memory.max", "max\n")
+    place(tmp_path, "sys/fs/cgroup/cpu.max", "max 100000\n")
+    assert findings.container(tmp_path).text == "none seen"

@@ -1,0 +1,153 @@
+"""`blastoff report`: reading, refusing, merging, and the page."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import offload
+import pytest
+from blastoff import reports
+from blastoff.errors import CommandError
+
+
+def job_of(write, *contents) -> reports.Job:
+    return reports.read_job(write(*contents))
+
+
+def ranked(report: dict, rank: int) -> dict:
+    return report | {"process": report["process"] | {"rank": rank, "pid": 100 + rank}}
+
+
+def test_the_schema_is_a_schema():
+    import jsonschema
+
+    schema = json.loads((offload.ROOT / "share" / "report.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_the_table_shows_the_sums(blastoff, report, write):
+    done = blastoff("report", *write(report))
+    assert done.returncode == 0, done.stderr
+    row = next(line for line in done.stdout.splitlines() if line.startswith("dgemm")).split()
+    assert row == ["dgemm", "30", "20", "1.000", "2.000", "0.500", "2.50", "1.00", "kB", "500", "B", "9.00", "kB", "10.0x"]
+    assert "used 10.0 times" in done.stdout
+    assert "10 calls: average size below the threshold" in done.stdout
+    assert "NVIDIA H100" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 120
+
+
+def test_a_job_is_the_sum_of_its_processes(report, write):
+    other = ranked(report, 1)
+    other["routines"] = [*report["routines"], {"name": "zgemm", **report["totals"]}]
+    job = job_of(write, other, ranked(report, 0))
+    assert [process.report["process"]["rank"] for process in job.processes] == [0, 1]
+    assert job.totals.calls == 60
+    assert job.totals.operand_reuse == 10
+    assert job.routines["dgemm"].bytes_to_device == 2000
+    assert job.routines["zgemm"].calls == 30
+    assert job.refusals() == {"average size below the threshold": 20}
+
+
+def test_a_job_is_shown_by_process(blastoff, report, write):
+    done = blastoff("report", *write(ranked(report, 0), ranked(report, 1)))
+    assert "node17:100 rank 0" in done.stdout and "node17:101 rank 1" in done.stdout
+
+
+def test_verification_takes_the_worst(report, write):
+    worse = ranked(report, 1) | {"verification": {"checked": 5, "worst_relative_error": 0.5, "stale_pages": 2}}
+    assert job_of(write, report, worse).verification() == {"checked": 5, "worst_relative_error": 0.5, "stale_pages": 2}
+
+
+def test_no_calls(blastoff, report, write):
+    empty = report | {"routines": [], "refusals": [], "totals": dict.fromkeys(report["totals"], 0)}
+    done = blastoff("report", *write(empty))
+    assert done.returncode == 0 and "no level-3 BLAS call was seen" in done.stdout
+
+
+@pytest.mark.parametrize("content", ["", "hello", "{}", "[]", "null", '{"blastoff": "0.1.0"}', "\u0000"])
+def test_what_is_no_report(blastoff, write, content):
+    done = blastoff("report", *write(content))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and "no report of Blastoff" in done.stderr
+
+
+def test_bytes_that_are_no_text(blastoff, tmp_path):
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    done = blastoff("report", "binary")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("path", ["missing.json", "."])
+def test_what_cannot_be_read(blastoff, path):
+    done = blastoff("report", path)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and path in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [(("totals", "calls"), -1), (("totals", "calls"), "many"), (("process", "pid"), None), (("device", "used"), "yes"), (("routines",), {})],
+)
+def test_the_schema_is_enforced(report, write, keys, value):
+    part = report
+    for key in keys[:-1]:
+        part = part[key]
+    part[keys[-1]] = value
+    with pytest.raises(CommandError, match="/".join(keys)):
+        reports.read_job(write(report))
+
+
+class References(HTMLParser):
+    """Everything on a page that would be fetched from elsewhere, and its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outside: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag, attributes):
+        assert tag not in ("script", "link", "iframe", "img")
+        for name, value in attributes:
+            if name in ("src", "href", "xlink:href") and not value.startswith("#"):
+                self.outside.append(value)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def page(blastoff, tmp_path, *paths) -> References:
+    done = blastoff("report", *paths, "--html", "page.html")
+    assert done.returncode == 0, done.stderr
+    parsed = References()
+    parsed.feed((tmp_path / "page.html").read_text())
+    return parsed
+
+
+def test_the_page_is_self_contained_and_complete(blastoff, report, write, tmp_path):
+    parsed = page(blastoff, tmp_path, *write(ranked(report, 0), ranked(report, 1)))
+    assert parsed.outside == []
+    assert not re.search(r"url\((?!#)", (tmp_path / "page.html").read_text())
+    for text in ("Time by routine", "Time by process", "Bytes by routine", "Why calls stayed on the CPU", "dgemm", "first-use", "min-size"):
+        assert text in parsed.text, text
+
+
+def test_the_page_escapes_what_it_shows(blastoff, report, write, tmp_path):
+    report["process"]["command_line"] = "<script>alert(1)</script>"
+    report["refusals"][0]["reason"] = "a & b <script> $x$ $\\frac"
+    parsed = page(blastoff, tmp_path, *write(report))
+    assert "<script>alert(1)</script>" in parsed.text
+    assert "a & b <script> $x$ $\\frac" in parsed.text
+
+
+def test_a_page_without_calls(blastoff, report, write, tmp_path):
+    empty = report | {"routines": [], "refusals": [], "totals": dict.fromkeys(report["totals"], 0)}
+    assert "Settings in force" in page(blastoff, tmp_path, *write(empty)).text
+
+
+def test_many_processes_fit_a_plot(blastoff, report, write, tmp_path):
+    assert "28 others" in page(blastoff, tmp_path, *write(*(ranked(report, rank) for rank in range(40)))).text
+
+
+def test_the_page_cannot_be_written(blastoff, report, write):
+    done = blastoff("report", *write(report), "--html", "/no/such/folder/page.html")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1

@@ -1,0 +1,234 @@
+"""`blastoff run`: what it refuses, what it sets, and that the program is otherwise untouched."""
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+
+import offload
+import pytest
+from blastoff.doctor import PROBE
+from blastoff.launch import glibc_version
+from command_rig import clean_environment
+
+PRINT_ENVIRONMENT = ["/usr/bin/env"]
+
+
+def lines(text: str) -> list[str]:
+    return text.splitlines()
+
+
+def printed_environment(done) -> dict[str, str]:
+    assert done.returncode == 0, done.stderr
+    return dict(line.split("=", 1) for line in lines(done.stdout) if "=" in line)
+
+
+@pytest.mark.parametrize(
+    ("options", "accepted"),
+    [
+        (["--policy", "fast"], "first-use or copy"),
+        (["--policy=fast"], "first-use or copy"),
+        (["--device=gpu"], "cuda, cuda:N, simulated or none"),
+        (["--min-size=-1"], "an integer, 0 or more"),
+        (["--min-size", "1.5"], "an integer, 0 or more"),
+        (["--copy-threads=257"], "from 0 to 256"),
+        (["--device-memory=0"], "1% to 100%"),
+        (["--device-memory=101%"], "1% to 100%"),
+        (["--simulated-memory=50%"], "suffix K, M, G or T"),
+        (["--verify=maybe"], "off, report or abort"),
+        (["--place=here"], "huge-pages or none"),
+        (["--polcy=copy"], "--policy"),
+        (["--policy"], "--policy"),
+        (["-x"], "--help"),
+    ],
+)
+def test_a_bad_option_is_one_line_and_nothing_starts(blastoff, tmp_path, options, accepted):
+    done = blastoff("run", *options, "--", "touch", "started")
+    assert done.returncode == 2
+    assert len(lines(done.stderr)) == 1 and accepted in done.stderr, done.stderr
+    assert options[0].split("=")[0] in done.stderr
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_bad_variable_is_refused_too(blastoff, tmp_path):
+    done = blastoff("run", "touch", "started", env={"BLASTOFF_POLICY": "fast"})
+    assert (done.returncode, lines(done.stderr)) == (2, ["blastoff: BLASTOFF_POLICY=fast is not accepted: it takes first-use or copy"])
+    assert not (tmp_path / "started").exists()
+
+
+def test_an_option_replaces_a_bad_variable(blastoff):
+    done = blastoff("run", "--policy=copy", *PRINT_ENVIRONMENT, env={"BLASTOFF_POLICY": "fast"})
+    assert printed_environment(done)["BLASTOFF_POLICY"] == "copy"
+
+
+def test_every_default_is_accepted(table):
+    for option in table:
+        assert option.default == "" or option.accepts(option.default), option.name
+
+
+VALUES = ["0", "1", "256", "257", "007", "80%", "100%", "0%", "101%", "4G", "4g", "4GB", "16777215T", "16777216T", "18446744073709551615"]
+VALUES += ["18446744073709551616", "9223372036854775807", "9223372036854775808", "copy", "Copy", "auto", "cuda:1", "cuda:", "cuda:01234"]
+VALUES += ["none", "+1", "-1", " 1", "1 ", "\u0663", "1\n", "copy\n", "cuda\n"]
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_launcher_and_library_accept_the_same(table, value):
+    """Two parsers, one in Python and one in C++: a value that passes here must draw no line from the library, and conversely."""
+    checked = [option for option in table if option.scope == "library" and (option.kind != "text" or option.pattern)]
+    environment = clean_environment() | {option.environment: value for option in checked}
+    done = subprocess.run([sys.executable, "-c", PROBE, str(offload.LIBRARY)], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    refused = {option.environment for option in checked if f"{option.environment}=" in done.stderr}
+    assert refused == {option.environment for option in checked if not option.accepts(value)}
+
+
+def test_help_lists_every_option(blastoff, table):
+    done = blastoff("run", "--help", env={"COLUMNS": "200"})
+    assert done.returncode == 0
+    for option in table:
+        if option.on_command_line:
+            assert f"{option.flag} " in done.stdout and option.environment in done.stdout, option.name
+
+
+def test_variables_and_preload(blastoff):
+    environment = printed_environment(blastoff("run", "--policy", "copy", "--min-size=7", "--verify", *PRINT_ENVIRONMENT))
+    assert environment["LD_PRELOAD"] == str(offload.LIBRARY)
+    assert environment["BLASTOFF_POLICY"] == "copy"
+    assert environment["BLASTOFF_MIN_SIZE"] == "7"
+    assert environment["BLASTOFF_VERIFY"] == "report"
+    assert "BLASTOFF_DEVICE" not in environment
+
+
+def test_an_existing_preload_stays(blastoff):
+    environment = printed_environment(blastoff("run", *PRINT_ENVIRONMENT, env={"LD_PRELOAD": "libm.so.6"}))
+    assert environment["LD_PRELOAD"] == f"{offload.LIBRARY}:libm.so.6"
+
+
+@pytest.mark.skipif(glibc_version() < (2, 35), reason="this glibc cannot ask for huge pages")
+def test_huge_pages(blastoff):
+    def tunables(*options: str, **env: str) -> str | None:
+        return printed_environment(blastoff("run", *options, *PRINT_ENVIRONMENT, env=env)).get("GLIBC_TUNABLES")
+
+    assert tunables() == "glibc.malloc.hugetlb=1"
+    assert tunables(GLIBC_TUNABLES="glibc.malloc.check=0") == "glibc.malloc.check=0:glibc.malloc.hugetlb=1"
+    assert tunables(GLIBC_TUNABLES="glibc.malloc.hugetlb=2") == "glibc.malloc.hugetlb=2"
+    assert tunables("--place=none") is None
+    assert tunables(BLASTOFF_PLACE="none") is None
+
+
+def test_paths_are_made_absolute(blastoff, tmp_path):
+    environment = printed_environment(blastoff("run", "--report", "out/%p.json", *PRINT_ENVIRONMENT))
+    assert environment["BLASTOFF_REPORT"] == f"{tmp_path}/out/%p.json"
+
+
+def test_the_rest_of_the_environment_is_untouched(blastoff):
+    """Above all no LC_CTYPE, which Python sets for itself in the C locale."""
+    given = {"LANG": "C", "MINE": "a=b\\n", "EMPTY": ""}
+    environment = printed_environment(blastoff("run", *PRINT_ENVIRONMENT, env=given))
+    assert {name: environment[name] for name in given} == given
+    assert "LC_CTYPE" not in environment or "LC_CTYPE" in os.environ
+
+
+def test_exit_status_and_output_are_the_programs(blastoff):
+    done = blastoff("run", "--", "sh", "-c", "echo out; echo err >&2; exit 41")
+    assert (done.returncode, done.stdout, done.stderr) == (41, "out\n", "err\n")
+
+
+def test_signals_are_the_programs(blastoff):
+    assert blastoff("run", "sh", "-c", "kill -TERM $$").returncode == -signal.SIGTERM
+    assert blastoff("run", "sh", "-c", "kill -PIPE $$").returncode == -signal.SIGPIPE
+
+
+def test_arguments_reach_the_program(blastoff):
+    done = blastoff("run", "--verify", "printf", "%s|", "--policy", "x y", "--", "")
+    assert done.stdout == "--policy|x y|--||"
+
+
+def test_it_is_the_same_process(blastoff):
+    done = blastoff("run", "sh", "-c", "echo $$ $BLASTOFF_RUN")
+    pid, run = done.stdout.split()
+    assert run.split(":")[-2] == pid
+
+
+@pytest.mark.parametrize(("program", "status"), [("no-such-program", 127), ("./no-such-program", 127), ("/", 126), ("./plain", 126)])
+def test_a_program_that_cannot_be_started(blastoff, tmp_path, program, status):
+    (tmp_path / "plain").write_text("echo hello")
+    done = blastoff("run", program)
+    assert done.returncode == status
+    assert len(lines(done.stderr)) == 1 and program in done.stderr
+
+
+def test_a_missing_interpreter(blastoff, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    done = blastoff("run", "./script")
+    assert done.returncode == 127 and "interpreter" in done.stderr
+
+
+def test_no_program(blastoff):
+    assert blastoff("run").returncode == 2
+    assert blastoff("run", "--policy=copy", "--").returncode == 2
+
+
+@pytest.mark.parametrize("options", [["-static"], ["-static-pie"]])
+def test_a_static_program_is_refused(blastoff, compiled, options):
+    done = blastoff("run", compiled("int main(void) { return 0; }", *options))
+    assert done.returncode == 2
+    assert len(lines(done.stderr)) == 1 and "statically linked" in done.stderr
+
+
+def test_a_dynamic_program_is_not(blastoff, compiled):
+    assert blastoff("run", compiled("int main(void) { return 5; }")).returncode == 5
+
+
+def test_a_setuid_program_is_refused(blastoff, compiled, tmp_path):
+    program = compiled("int main(void) { return 0; }")
+    if os.geteuid() != 0:
+        pytest.skip("needs root to make a setuid program of someone else's")
+    os.chown(program, 65534, 65534)
+    program.chmod(0o755 | stat.S_ISUID)
+    done = blastoff("run", program)
+    assert done.returncode == 2 and "setuid" in done.stderr
+
+
+def test_a_broken_executable(blastoff, tmp_path):
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"\x7fELF\x02\x01")
+    broken.chmod(0o755)
+    assert blastoff("run", broken).returncode == 126
+
+
+def test_a_library_path_that_cannot_be_preloaded(blastoff, tmp_path):
+    spaced = tmp_path / "with space"
+    spaced.mkdir()
+    shutil.copy(offload.LIBRARY, spaced / "libblastoff.so")
+    done = blastoff("run", "true", env={"BLASTOFF_LIBRARY": str(spaced / "libblastoff.so")})
+    assert done.returncode == 2 and "space" in done.stderr
+
+
+def test_no_library(blastoff):
+    done = blastoff("run", "true", env={"BLASTOFF_LIBRARY": "/no/such/library.so"})
+    assert done.returncode == 2
+    assert lines(done.stderr) == ["blastoff: libblastoff.so is not at /no/such/library.so; BLASTOFF_LIBRARY can name it"]
+
+
+def test_no_heavy_import():
+    """The launcher starts once for every rank of a job."""
+    heavy = ("rich", "jinja2", "matplotlib", "jsonschema", "numpy")
+    code = f"import sys; from blastoff import launch, command; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], env=clean_environment(), capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["frobnicate"]])
+def test_no_or_another_command(blastoff, arguments):
+    done = blastoff(*arguments)
+    assert done.returncode == 2 and len(lines(done.stderr)) == 1
+
+
+def test_version(blastoff):
+    done = blastoff("--version")
+    assert done.returncode == 0 and done.stdout.startswith("blastoff ")
