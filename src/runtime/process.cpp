@@ -123,7 +123,7 @@ void Process::end() {
   const bool wanted = settings_.summary == SummaryMode::always ||
                       (settings_.summary == SummaryMode::automatic && (context.device_used || !failure_.empty()));
   if (calls > 0 && !settings_.report.empty())
-    report::write_file(report::expand_path(settings_.report, context), report::to_json(totals, context));
+    report::write_report(settings_.report, report::to_json(totals, context), context);
   if (wanted && (calls > 0 || settings_.summary == SummaryMode::always)) {
     const std::string text = report::to_text(totals, context);
     std::size_t written = 0;
