@@ -12,29 +12,28 @@ from blastoff import library
 from blastoff.errors import CommandError
 from blastoff.findings import Finding, State, machine
 
-PROBE = "import sys; from blastoff.library import ask; from pathlib import Path; print(ask(Path(sys.argv[1]), 'blastoff_probe_json'))"
+PROBE = """import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from blastoff.library import ask
+print(ask(Path(sys.argv[2]), 'blastoff_probe_json'))"""
 PROBE_SECONDS = 120
 
 
 def probe() -> dict[str, Any]:
     """What the library finds when it opens the device and the page tracker, in a process of its own: drivers may hang or crash."""
     path = library.find_library()
-    command = [sys.executable, "-c", PROBE, str(path)]
+    # Isolated (-I): files in the current directory must not pass for Python's own modules.
+    command = [sys.executable, "-I", "-c", PROBE, str(library.PACKAGE.parent), str(path)]
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, env=probe_environment())
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, env=environment)
     except subprocess.TimeoutExpired as error:
         raise CommandError(f"opening the device did not end within {PROBE_SECONDS} s") from error
     sys.stderr.write(done.stderr)
     if done.returncode != 0:
         raise CommandError(f"opening the device ended with status {done.returncode}")
     return {"library": str(path), **json.loads(done.stdout)}
-
-
-def probe_environment() -> dict[str, str]:
-    """Ours, with the package importable, and nothing preloaded into the probe."""
-    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(library.PACKAGE.parent), *filter(None, [environment.get("PYTHONPATH")])])
-    return environment
 
 
 def library_finding(probed: dict[str, Any]) -> Finding:

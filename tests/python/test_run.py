@@ -78,7 +78,9 @@ def test_launcher_and_library_accept_the_same(table, value):
     """Two parsers, one in Python and one in C++: a value that passes here must draw no line from the library, and conversely."""
     checked = [option for option in table if option.scope == "library" and (option.kind != "text" or option.pattern)]
     environment = clean_environment() | {option.environment: value for option in checked}
-    done = subprocess.run([sys.executable, "-c", PROBE, str(offload.LIBRARY)], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, str(offload.ROOT / "python"), str(offload.LIBRARY)], env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     refused = {option.environment for option in checked if f"{option.environment}=" in done.stderr}
     assert refused == {option.environment for option in checked if not option.accepts(value)}
