@@ -69,8 +69,9 @@ class Queue {
   virtual Status copy_triangle_to_host(void* destination, Address source, std::int64_t n, std::size_t element_size,
                                        blas::Part part, std::size_t host_pitch, std::size_t device_pitch) = 0;
 
-  /// Runs the operation; operand addresses are device addresses (Operand::address holds the Address). `host` is the
-  /// program's BLAS for devices that compute with it; it must outlive the work.
+  /// Runs the operation; operand addresses are device addresses (Operand::address holds the Address), multiples of the
+  /// element size (otherwise unsupported). `host` is the program's BLAS for devices that compute with it; it must
+  /// outlive the work.
   virtual Status execute(const blas::Call& call, const blas::HostRoutine& host) = 0;
 
   virtual Status record(Event& event) = 0;

@@ -1,0 +1,153 @@
+// What a program that uses CUDA itself must not notice, and which GPU is taken. Without a GPU these are skipped.
+#include <algorithm>
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "device/cuda/libraries.h"
+#include "device_fixture.h"
+#include "reference_blas.h"
+#include "test_call.h"
+
+namespace blastoff::test {
+namespace {
+
+namespace api = device::cuda::api;
+using device::ErrorKind;
+
+class CudaTest : public DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (device_ == nullptr) return;
+    auto loaded = device::cuda::load_driver();
+    ASSERT_OK(loaded);
+    driver_ = *loaded;
+  }
+
+  /// Everything that a call does with a device.
+  void use_device() {
+    const auto stream = queue();
+    const auto point = event();
+    const DeviceMemory memory(*device_, 1 << 20);
+    upload(*stream, memory.address(), pattern(1 << 20, 1));
+    ASSERT_OK(stream->record(*point));
+    ASSERT_OK(point->synchronize());
+    const TestCall test(blas::Routine::dgemm, {}, 32, 32, 32, 1, 0);
+    blas::Call call = test.call();
+    for (auto& operand : call.operands()) {
+      operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(memory.address()));
+    }
+    ASSERT_OK(stream->execute(call, host_));
+    ASSERT_OK(stream->synchronize());
+    ASSERT_OK(device_->memory_info());
+    (void)device_->registered_by_program(&call);
+    (void)device_->allocate(std::size_t{1} << 60);
+  }
+
+  api::CUcontext current() const {
+    api::CUcontext context = nullptr;
+    EXPECT_EQ(driver_.cuCtxGetCurrent(&context), api::success);
+    return context;
+  }
+
+  api::Driver driver_;
+  reference::HostRoutine host_;
+};
+INSTANTIATE_TEST_SUITE_P(, CudaTest, testing::Values("cuda"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+TEST_P(CudaTest, AThreadWithoutAContextHasNoneAfterwards) {
+  ASSERT_EQ(current(), nullptr);
+  use_device();
+  EXPECT_EQ(current(), nullptr);
+}
+
+TEST_P(CudaTest, AThreadsOwnContextStaysCurrent) {
+  api::CUdevice ordinal = 0;
+  api::CUcontext own = nullptr;
+  ASSERT_EQ(driver_.cuDeviceGet(&ordinal, device_->properties().index), api::success);
+  ASSERT_EQ(driver_.cuDevicePrimaryCtxRetain(&own, ordinal), api::success);
+  ASSERT_EQ(driver_.cuCtxPushCurrent_v2(own), api::success);
+  use_device();
+  EXPECT_EQ(current(), own);
+  api::CUcontext popped = nullptr;
+  driver_.cuCtxPopCurrent_v2(&popped);
+  EXPECT_EQ(popped, own);
+  EXPECT_EQ(current(), nullptr);
+  driver_.cuDevicePrimaryCtxRelease_v2(ordinal);
+}
+
+TEST_P(CudaTest, MemoryThatTheProgramRegisteredIsKnown) {
+  api::CUdevice ordinal = 0;
+  api::CUcontext own = nullptr;
+  ASSERT_EQ(driver_.cuDeviceGet(&ordinal, device_->properties().index), api::success);
+  ASSERT_EQ(driver_.cuDevicePrimaryCtxRetain(&own, ordinal), api::success);
+  ASSERT_EQ(driver_.cuCtxPushCurrent_v2(own), api::success);
+  void* allocated = nullptr;
+  ASSERT_EQ(driver_.cuMemHostAlloc(&allocated, 1 << 20, 0), api::success);
+  void* registered = std::aligned_alloc(4096, 1 << 20);
+  ASSERT_EQ(driver_.cuMemHostRegister_v2(registered, 1 << 20, 0), api::success);
+  Bytes ordinary(1 << 20);
+  EXPECT_TRUE(device_->registered_by_program(allocated));
+  EXPECT_TRUE(device_->registered_by_program(static_cast<char*>(registered) + 5000));
+  EXPECT_FALSE(device_->registered_by_program(ordinary.data()));
+  driver_.cuMemHostUnregister(registered);
+  EXPECT_FALSE(device_->registered_by_program(registered));
+  driver_.cuMemFreeHost(allocated);
+  std::free(registered);
+  api::CUcontext popped = nullptr;
+  driver_.cuCtxPopCurrent_v2(&popped);
+  driver_.cuDevicePrimaryCtxRelease_v2(ordinal);
+}
+
+TEST_P(CudaTest, SignalsOfTheOpeningThreadStayAsTheyWere) {
+  sigset_t before;
+  sigset_t after;
+  pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  device::Choice choice;
+  ASSERT_OK(device::open(choice));
+  pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  for (int signal = 1; signal < 32; ++signal) EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal));
+}
+
+TEST_P(CudaTest, GpusAreChosenByNumberOrRank) {
+  device::Choice choice;
+  choice.name = "cuda:0";
+  auto first = device::open(choice);
+  ASSERT_OK(first);
+  EXPECT_EQ((*first)->properties().index, 0);
+  choice.name = "cuda";
+  choice.local_rank = 7;
+  auto by_rank = device::open(choice);
+  ASSERT_OK(by_rank);
+  EXPECT_LE((*by_rank)->properties().index, 7);
+}
+
+TEST_P(CudaTest, AGpuThatIsNotThereIsRefusedWithThoseThatAre) {
+  for (const char* name : {"cuda:99", "cuda:", "cuda:-1", "cuda:one", "cuda:0x"}) {
+    device::Choice choice;
+    choice.name = name;
+    const auto opened = device::open(choice);
+    ASSERT_FALSE(opened) << name;
+    EXPECT_EQ(opened.error().kind, ErrorKind::unavailable);
+    EXPECT_NE(opened.error().message.find("cuda:0 ("), std::string::npos) << opened.error().message;
+    EXPECT_EQ(opened.error().message.find('\n'), std::string::npos);
+  }
+}
+
+TEST(OpenDevice, OtherNamesAreRefusedWithWhatIsAccepted) {
+  for (const char* name : {"", "gpu", "cudax", "simulated:1", "none"}) {
+    device::Choice choice;
+    choice.name = name;
+    const auto opened = device::open(choice);
+    ASSERT_FALSE(opened) << name;
+    EXPECT_EQ(opened.error().kind, ErrorKind::unavailable);
+    for (const char* accepted : {"cuda,", "cuda:N", "simulated"}) {
+      EXPECT_NE(opened.error().message.find(accepted), std::string::npos) << opened.error().message;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace blastoff::test
