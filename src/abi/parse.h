@@ -1,7 +1,9 @@
-// From raw arguments to a Call. Every intercepted call runs through here: it is all inlined into the exported function.
+// From raw arguments to a Call. Every intercepted call runs through here: arguments are read once, the Call written
+// once.
 #pragma once
 
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "abi/arguments.h"
@@ -81,40 +83,48 @@ blas::Coefficient parse_coefficient(T value) {
   return value;
 }
 
-/// Option, size and coefficient fields of the Call, plus what shape() needs.
+/// What the arguments say, before it becomes a Call.
 struct Fields {
-  blas::Call& call;
-  void* addresses[3];
-  std::int64_t leading_dimensions[3];
+  blas::Side side = blas::Side::left;
+  blas::Uplo uplo = blas::Uplo::upper;
+  blas::Transpose transpose_a = blas::Transpose::none;
+  blas::Transpose transpose_b = blas::Transpose::none;
+  blas::Diagonal diagonal = blas::Diagonal::non_unit;
   bool row_major = false;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  blas::Coefficient alpha{};
+  blas::Coefficient beta{};
+  void* addresses[3]{};
+  std::int64_t leading_dimensions[3]{};
 };
 
 template <blas::Kind kind, blas::Scalar scalar, class Integer, Argument argument, class T>
 [[gnu::always_inline]] inline bool take(Fields& fields, T value) {
-  blas::Call& call = fields.call;
   if constexpr (argument == Argument::order) {
     fields.row_major = value == Cblas::row_major;
     return fields.row_major || value == Cblas::column_major;
   } else if constexpr (argument == Argument::side) {
-    return parse_option(value, call.side);
+    return parse_option(value, fields.side);
   } else if constexpr (argument == Argument::uplo) {
-    return parse_option(value, call.uplo);
+    return parse_option(value, fields.uplo);
   } else if constexpr (argument == Argument::transpose_a) {
-    return parse_option(value, call.transpose_a);
+    return parse_option(value, fields.transpose_a);
   } else if constexpr (argument == Argument::transpose_b) {
-    return parse_option(value, call.transpose_b);
+    return parse_option(value, fields.transpose_b);
   } else if constexpr (argument == Argument::diagonal) {
-    return parse_option(value, call.diagonal);
+    return parse_option(value, fields.diagonal);
   } else if constexpr (argument == Argument::m) {
-    call.m = parse_size<Integer>(value);
+    fields.m = parse_size<Integer>(value);
   } else if constexpr (argument == Argument::n) {
-    call.n = parse_size<Integer>(value);
+    fields.n = parse_size<Integer>(value);
   } else if constexpr (argument == Argument::k) {
-    call.k = parse_size<Integer>(value);
+    fields.k = parse_size<Integer>(value);
   } else if constexpr (argument == Argument::alpha) {
-    call.alpha = parse_coefficient<CoefficientType<kind, scalar, argument>>(value);
+    fields.alpha = parse_coefficient<CoefficientType<kind, scalar, argument>>(value);
   } else if constexpr (argument == Argument::beta) {
-    call.beta = parse_coefficient<CoefficientType<kind, scalar, argument>>(value);
+    fields.beta = parse_coefficient<CoefficientType<kind, scalar, argument>>(value);
   } else if constexpr (is_size(argument)) {
     fields.leading_dimensions[operand_index(kind, argument)] = parse_size<Integer>(value);
   } else if constexpr (argument != Argument::length) {
@@ -132,23 +142,22 @@ constexpr blas::Side flipped(blas::Side side) {
 
 /// A row-major matrix is its transpose in column-major order: states the call for the transposed matrices.
 template <blas::Kind kind>
-void transpose_all(Fields& fields) {
-  blas::Call& call = fields.call;
-  if constexpr (kind != blas::Kind::gemm) call.uplo = flipped(call.uplo);
+[[gnu::always_inline]] inline void transpose_all(Fields& fields) {
+  if constexpr (kind != blas::Kind::gemm) fields.uplo = flipped(fields.uplo);
   if constexpr (kind == blas::Kind::gemm || kind == blas::Kind::gemmt) {
-    std::swap(call.transpose_a, call.transpose_b);
+    std::swap(fields.transpose_a, fields.transpose_b);
     std::swap(fields.addresses[0], fields.addresses[1]);
     std::swap(fields.leading_dimensions[0], fields.leading_dimensions[1]);
   }
   if constexpr (blas::is_rank_update(kind)) {
     constexpr bool hermitian = kind == blas::Kind::herk || kind == blas::Kind::her2k;
     constexpr auto opposite = hermitian ? blas::Transpose::conjugate : blas::Transpose::transpose;
-    call.transpose_a = call.transpose_a == blas::Transpose::none ? opposite : blas::Transpose::none;
+    fields.transpose_a = fields.transpose_a == blas::Transpose::none ? opposite : blas::Transpose::none;
   } else if constexpr (kind != blas::Kind::gemmt) {
-    std::swap(call.m, call.n);
+    std::swap(fields.m, fields.n);
   }
-  if constexpr (blas::has_side(kind)) call.side = flipped(call.side);
-  if constexpr (kind == blas::Kind::her2k) call.alpha = std::conj(call.alpha);
+  if constexpr (blas::has_side(kind)) fields.side = flipped(fields.side);
+  if constexpr (kind == blas::Kind::her2k) fields.alpha = std::conj(fields.alpha);
 }
 
 /// Whether the routine has that transpose at all; to be known before transpose_all makes a legal one of it.
@@ -160,23 +169,38 @@ constexpr bool transpose_exists(blas::Transpose transpose) {
 }
 
 template <Style style, blas::Kind kind, blas::Scalar scalar, class Integer, Argument... arguments>
-[[gnu::always_inline]] inline bool parse(blas::Call& call, ArgumentList<arguments...>,
+[[gnu::always_inline]] inline bool parse(blas::Call* call, blas::Routine routine, ArgumentList<arguments...>,
                                          ParameterType<style, kind, scalar, arguments>... values) {
-  Fields fields{call, {}, {}};
+  Fields fields;
   if (!(take<kind, scalar, Integer, arguments>(fields, values) && ...)) return false;
-  if (!transpose_exists<kind, scalar>(call.transpose_a)) return false;
+  if (!transpose_exists<kind, scalar>(fields.transpose_a)) return false;
   if (style == Style::cblas && fields.row_major) transpose_all<kind>(fields);
-  blas::shape<kind>(call, sizeof(Element<scalar>), fields.addresses, fields.leading_dimensions);
+  blas::imply_sizes<kind>(fields);
+  ::new (static_cast<void*>(call))
+      blas::Call{routine,
+                 fields.side,
+                 fields.uplo,
+                 fields.transpose_a,
+                 fields.transpose_b,
+                 fields.diagonal,
+                 fields.m,
+                 fields.n,
+                 fields.k,
+                 fields.alpha,
+                 fields.beta,
+                 blas::operands_of<kind>(fields, sizeof(Element<scalar>), fields.addresses, fields.leading_dimensions),
+                 blas::operand_count(kind)};
   return true;
 }
 
 }  // namespace detail
 
-/// Fills a default Call whose routine is set. False where an option cannot be understood or a transpose is none of the
-/// routine's: only the original knows what to say about it. `Integer` is what the program passes: std::int32_t or _64.
+/// Makes a Call in the memory at `call`, which is not read. False where an option cannot be understood or a transpose
+/// is none of the routine's: only the original knows what to say about it. `Integer` is what the program passes,
+/// std::int32_t or std::int64_t.
 template <Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
-[[gnu::always_inline]] inline bool parse(blas::Call& call, Values... values) {
-  return detail::parse<style, kind, scalar, Integer>(call, Arguments<style, kind>{}, values...);
+[[gnu::always_inline]] inline bool parse(blas::Call* call, blas::Routine routine, Values... values) {
+  return detail::parse<style, kind, scalar, Integer>(call, routine, Arguments<style, kind>{}, values...);
 }
 
 }  // namespace blastoff::abi

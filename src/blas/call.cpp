@@ -52,7 +52,10 @@ OperationCount count_operations(const Call& call) {
 
 void shape_operands(Call& call, std::span<void* const> addresses, std::span<const std::int64_t> leading_dimensions) {
   with_kind(call.kind(), [&]<Kind kind>() {
-    shape<kind>(call, element_size(call.scalar()), addresses.data(), leading_dimensions.data());
+    imply_sizes<kind>(call);
+    call.operand_storage =
+        operands_of<kind>(call, element_size(call.scalar()), addresses.data(), leading_dimensions.data());
+    call.operand_count = operand_count(kind);
   });
 }
 

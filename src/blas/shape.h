@@ -30,38 +30,42 @@ constexpr Part part_of(Uplo uplo) {
   return uplo == Uplo::upper ? Part::upper : Part::lower;
 }
 
-/// shape_operands of one kind; arrays of operand_count(kind) elements.
-template <Kind kind>
-inline void shape(Call& call, std::size_t element_size, void* const* addresses,
-                  const std::int64_t* leading_dimensions) {
+/// Sets the sizes that the routine implies. `Fields` has the members of Call that are no operands.
+template <Kind kind, class Fields>
+[[gnu::always_inline]] inline void imply_sizes(Fields& fields) {
+  if constexpr (has_triangular_result(kind)) fields.m = fields.n;
+  if constexpr (has_side(kind)) fields.k = fields.side == Side::left ? fields.m : fields.n;
+}
+
+/// The operands of one kind; the arrays have operand_count(kind) elements.
+template <Kind kind, class Fields>
+[[gnu::always_inline]] inline std::array<Operand, 3> operands_of(const Fields& fields, std::size_t element_size,
+                                                                 void* const* addresses,
+                                                                 const std::int64_t* leading_dimensions) {
   constexpr int count = operand_count(kind);
-  if constexpr (has_triangular_result(kind)) call.m = call.n;
-  if constexpr (has_side(kind)) call.k = call.side == Side::left ? call.m : call.n;
-  call.operand_count = count;
-  const auto set = [&](int index, std::int64_t rows, std::int64_t columns, Part part, Intent intent) {
-    call.operand_storage[static_cast<std::size_t>(index)] = {addresses[index], rows, columns, leading_dimensions[index],
-                                                             element_size,     part, intent};
+  const auto operand = [&](int index, std::int64_t rows, std::int64_t columns, Part part, Intent intent) {
+    return Operand{addresses[index], rows, columns, leading_dimensions[index], element_size, part, intent};
   };
-  const auto set_product_operand = [&](int index, std::int64_t rows, std::int64_t columns, bool transposed) {
-    set(index, transposed ? columns : rows, transposed ? rows : columns, Part::full, Intent::read);
+  const auto factor = [&](int index, std::int64_t rows, std::int64_t columns, Transpose transpose) {
+    const bool transposed = transpose != Transpose::none;
+    return operand(index, transposed ? columns : rows, transposed ? rows : columns, Part::full, Intent::read);
   };
+  // The triangular kinds have no beta: B is overwritten unread when alpha is 0.
+  const Coefficient kept = is_triangular_solve_or_product(kind) ? fields.alpha : fields.beta;
+  const Operand result =
+      operand(count - 1, fields.m, fields.n, has_triangular_result(kind) ? part_of(fields.uplo) : Part::full,
+              kept.real() == 0 && kept.imag() == 0 ? Intent::write : Intent::update);
 
   if constexpr (has_side(kind)) {
-    set(0, call.k, call.k, part_of(call.uplo), Intent::read);
-    if constexpr (count == 3) set(1, call.m, call.n, Part::full, Intent::read);
+    const Operand a = operand(0, fields.k, fields.k, part_of(fields.uplo), Intent::read);
+    if constexpr (count == 2) return {a, result, Operand{}};
+    return {a, operand(1, fields.m, fields.n, Part::full, Intent::read), result};
   } else {
-    const bool transposed_a = call.transpose_a != Transpose::none;
-    set_product_operand(0, call.m, call.k, transposed_a);
-    if constexpr (kind == Kind::gemm || kind == Kind::gemmt) {
-      set_product_operand(1, call.k, call.n, call.transpose_b != Transpose::none);
-    } else if constexpr (count == 3) {
-      set_product_operand(1, call.m, call.k, transposed_a);
-    }
+    const Operand a = factor(0, fields.m, fields.k, fields.transpose_a);
+    if constexpr (count == 2) return {a, result, Operand{}};
+    if constexpr (is_rank_update(kind)) return {a, factor(1, fields.m, fields.k, fields.transpose_a), result};
+    return {a, factor(1, fields.k, fields.n, fields.transpose_b), result};
   }
-  // The triangular kinds have no beta: B is overwritten unread when alpha is 0.
-  const Coefficient kept = is_triangular_solve_or_product(kind) ? call.alpha : call.beta;
-  const Intent intent = kept.real() == 0 && kept.imag() == 0 ? Intent::write : Intent::update;
-  set(count - 1, call.m, call.n, has_triangular_result(kind) ? part_of(call.uplo) : Part::full, intent);
 }
 
 /// Calls `function.template operator()<kind>()` with `kind` as a constant.

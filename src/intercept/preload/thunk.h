@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <tuple>
 #include <type_traits>
 
@@ -41,34 +42,38 @@ struct PassedOn {
   return true;
 }
 
-/// `parse` for 64-bit integers behind a name that usually means 32-bit ones; rare, so kept out of the way.
-template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class... Values>
-[[gnu::noinline, gnu::cold]] bool parse_wide(blas::Call& call, const std::tuple<Values...>& values) {
-  return std::apply([&](Values... each) { return abi::parse<style, kind, scalar, std::int64_t>(call, each...); },
-                    values);
+template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
+bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& passed_on) {
+  return std::apply(
+      [&](Values... values) { return abi::parse<style, kind, scalar, Integer>(call, routine, values...); },
+      passed_on.values);
+}
+
+/// Shared by all names of a routine that have their arguments in common.
+template <abi::Style style, blas::Kind kind, blas::Scalar scalar, Decoration decoration, class Arguments>
+[[gnu::noinline]] void enter(const abi::EntryPoint& entry, const void* caller, const Arguments& arguments) {
+  const runtime::RawArguments raw{&Arguments::invoke, &arguments};
+  if (abi::inside_original() && pass_through(entry, caller, raw)) return;
+
+  alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
+  auto* const call = reinterpret_cast<blas::Call*>(memory);
+  bool understood = false;
+  if (decoration == Decoration::suffixed ||
+      original_for(entry, caller).convention.integers == abi::IntegerWidth::ilp64) {
+    understood = parse<style, kind, scalar, std::int64_t>(call, entry.routine, arguments);
+  } else {
+    understood = parse<style, kind, scalar, std::int32_t>(call, entry.routine, arguments);
+  }
+  runtime::dispatch(entry, caller, understood ? std::launder(call) : nullptr, raw);
 }
 
 template <EntryIndex index, abi::Style style, blas::Routine routine, Decoration decoration, class... Values>
-[[gnu::always_inline]] inline void enter(const void* caller, Values... values) {
+[[gnu::always_inline]] inline void enter_with(const void* caller, Values... values) {
   constexpr blas::Kind kind = row(routine).kind;
   constexpr blas::Scalar scalar = row(routine).scalar;
   static_assert(std::is_same_v<std::tuple<Values...>, abi::ParameterTuple<style, kind, scalar>>);
-  const abi::EntryPoint& entry = entry_point_table[static_cast<std::size_t>(index)];
   const PassedOn<Values...> passed_on{{values...}};
-  const runtime::RawArguments raw{&PassedOn<Values...>::invoke, &passed_on};
-  if (abi::inside_original() && pass_through(entry, caller, raw)) return;
-
-  blas::Call call;
-  call.routine = routine;
-  bool understood = false;
-  if constexpr (decoration == Decoration::suffixed) {
-    understood = abi::parse<style, kind, scalar, std::int64_t>(call, values...);
-  } else if (original_for(entry, caller).convention.integers == abi::IntegerWidth::ilp64) [[unlikely]] {
-    understood = parse_wide<style, kind, scalar>(call, passed_on.values);
-  } else {
-    understood = abi::parse<style, kind, scalar, std::int32_t>(call, values...);
-  }
-  runtime::dispatch(entry, caller, understood ? &call : nullptr, raw);
+  enter<style, kind, scalar, decoration>(entry_point_table[static_cast<std::size_t>(index)], caller, passed_on);
 }
 
 }  // namespace blastoff::intercept

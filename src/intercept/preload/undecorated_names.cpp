@@ -29,7 +29,7 @@ template <EntryIndex index, blas::Routine routine, std::size_t... positions>
 [[gnu::always_inline]] inline void enter_from_slots(const void* caller, const Slot* slots,
                                                     std::index_sequence<positions...>) {
   using Types = abi::ParameterTuple<abi::Style::fortran, row(routine).kind, row(routine).scalar>;
-  enter<index, abi::Style::fortran, routine, Decoration::undecorated>(
+  enter_with<index, abi::Style::fortran, routine, Decoration::undecorated>(
       caller, (std::tuple_element_t<positions, Types>)(slots[positions])...);
 }
 
