@@ -258,12 +258,16 @@ device::Status CopyLease::finish() {
   return {};
 }
 
-/// Ends what is in flight. What arrives without an error still goes home: it is a panel's result as good as any.
+/// Ends what is in flight. After an error nothing more goes home: it may be the result of what failed.
 void CopyLease::abandon() {
   (void)lane_.upload->synchronize();
   (void)lane_.compute->synchronize();
   (void)lane_.download->synchronize();
-  for (std::size_t i = 0; i < states_.size(); ++i) (void)bring_home(i);
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (states_[i].download == nullptr) continue;
+    if (states_[i].download->host_touched()) (void)bring_home(i);
+    states_[i].download.reset();
+  }
   settled_ = true;
 }
 

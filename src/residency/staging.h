@@ -29,13 +29,15 @@ class Staging {
   /// has been read; work queued later on `queue` finds the data on the device.
   virtual device::Status upload(std::span<const Transfer> transfers, device::Queue& queue) = 0;
 
-  /// A download under way.
+  /// A download under way. For the thread that started it.
   class Download {
    public:
     virtual ~Download() = default;  ///< waits, and discards what has not been written yet
-    /// Blocks until all is in host memory. Host memory is written only after every byte of it has arrived without error.
+    /// Blocks until all is in host memory. Host memory is written only after every byte of it has arrived without error
+    /// (of a download larger than half the slots: every byte of a part). May be called again, for the same answer.
     virtual device::Status finish() = 0;
-    /// True once finish() or the background has begun to write host memory.
+    /// True once writing host memory has begun: in finish(), in download() where it is larger than half the slots, or in
+    /// another transfer of this thread that needed the slots. finish() tells whether all of it was written.
     virtual bool host_touched() const = 0;
   };
 

@@ -51,25 +51,27 @@ std::vector<Slot*> Slots::take(std::size_t count) {
   std::vector<Slot*> taken;
   taken.reserve(count);
   std::unique_lock lock(mutex_);
+  if (next_ticket_ != serving_ || free_.size() + in_flight_.size() < count) complete_own(lock);
   const std::uint64_t ticket = next_ticket_++;
   changed_.wait(lock, [&] { return serving_ == ticket; });
-  while (!collect(lock, count, taken)) {
-    if (offered_.empty()) {
-      changed_.wait(lock);
-      continue;
-    }
-    Completable* holder = offered_.front();
-    offered_.pop_front();
-    being_completed_.push_back(holder);
-    lock.unlock();
-    holder->complete();
-    lock.lock();
-    std::erase(being_completed_, holder);
-    changed_.notify_all();
-  }
+  while (!collect(lock, count, taken)) changed_.wait(lock);
   ++serving_;
   changed_.notify_all();
   return taken;
+}
+
+/// What this thread holds: others may be waiting for it while this one waits for them.
+void Slots::complete_own(std::unique_lock<std::mutex>& lock) {
+  const auto self = std::this_thread::get_id();
+  for (;;) {
+    const auto own = std::find_if(kept_.begin(), kept_.end(), [&](const Keeping& k) { return k.owner == self; });
+    if (own == kept_.end()) return;
+    Completable* holder = own->holder;
+    kept_.erase(own);
+    lock.unlock();
+    holder->complete();
+    lock.lock();
+  }
 }
 
 Slot* Slots::take_one() {
@@ -105,19 +107,14 @@ void Slots::give_back_after_event(Slot* slot) {
   changed_.notify_all();
 }
 
-void Slots::offer(Completable& completable) {
+void Slots::remember(Completable& holder) {
   const std::lock_guard lock(mutex_);
-  offered_.push_back(&completable);
-  changed_.notify_all();
+  kept_.push_back({std::this_thread::get_id(), &holder});
 }
 
-bool Slots::withdraw(Completable& completable) {
-  std::unique_lock lock(mutex_);
-  if (std::erase(offered_, &completable) > 0) return true;
-  changed_.wait(lock, [&] {
-    return std::find(being_completed_.begin(), being_completed_.end(), &completable) == being_completed_.end();
-  });
-  return false;
+bool Slots::forget(Completable& holder) {
+  const std::lock_guard lock(mutex_);
+  return std::erase_if(kept_, [&](const Keeping& k) { return k.holder == &holder; }) > 0;
 }
 
 }  // namespace blastoff::residency::staging

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "device/device.h"
@@ -19,7 +20,7 @@ struct Slot {
   std::unique_ptr<device::Event> event;
 };
 
-/// Something that holds slots and can be brought to an end by anybody.
+/// Something that holds slots between two calls of its owner, a thread.
 class Completable {
  public:
   /// Gives the slots back. Waits for the device only, never for a slot.
@@ -29,9 +30,9 @@ class Completable {
   ~Completable() = default;
 };
 
-/// Nobody starves and nobody waits in a circle: whoever waits for slots stands in one line, and only its head takes
-/// any. All other slots are then free, on their way to or from the device, in the hands of a thread that is copying and
-/// waits for no slot, or held by a Completable, which the head of the line completes itself.
+/// Nobody starves and nobody waits in a circle: whoever has to wait first completes what it holds itself, then stands
+/// in one line of which only the head takes slots. All others are then free, on their way to or from the device, in the
+/// hands of a thread that is copying and waits for no slot, or held by a thread that has not come to wait yet.
 class Slots {
  public:
   static device::Result<std::unique_ptr<Slots>> create(device::Device& device, std::size_t bytes, std::size_t count);
@@ -53,15 +54,21 @@ class Slots {
   void give_back(Slot* slot);
   void give_back_after_event(Slot* slot);
 
-  /// Offers `completable` to whoever needs its slots. It must be withdrawn before it goes away.
-  void offer(Completable& completable);
-  /// Takes the offer back. False: somebody completed it; waits until they have.
-  bool withdraw(Completable& completable);
+  /// `holder` has slots in its keeping that the calling thread may need back before it ends that itself with forget().
+  void remember(Completable& holder);
+  /// False: it was completed meanwhile.
+  bool forget(Completable& holder);
 
  private:
   Slots(device::Device& device, std::size_t bytes) : device_(device), bytes_(bytes) {}
 
+  struct Keeping {
+    std::thread::id owner;
+    Completable* holder;
+  };
+
   bool collect(std::unique_lock<std::mutex>& lock, std::size_t count, std::vector<Slot*>& taken);
+  void complete_own(std::unique_lock<std::mutex>& lock);
 
   device::Device& device_;
   const std::size_t bytes_;
@@ -72,8 +79,7 @@ class Slots {
   std::condition_variable changed_;
   std::vector<Slot*> free_;
   std::deque<Slot*> in_flight_;  ///< oldest first
-  std::deque<Completable*> offered_;
-  std::vector<Completable*> being_completed_;
+  std::vector<Keeping> kept_;
   std::uint64_t next_ticket_ = 0;
   std::uint64_t serving_ = 0;
 };

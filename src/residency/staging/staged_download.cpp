@@ -48,8 +48,7 @@ device::Status StagedDownload::queue_all(device::Queue& queue) {
     release_slots();
     return queued;
   }
-  offered_ = true;
-  slots_.offer(*this);
+  slots_.remember(*this);
   return {};
 }
 
@@ -87,7 +86,7 @@ void StagedDownload::bring_home_in_turns(device::Queue& queue, std::size_t most)
 }
 
 void StagedDownload::complete() {
-  // Called by a thread that waits for slots, maybe from within a task of the pool, which must not wait for other tasks.
+  // The owner needs its slots back, maybe within a task of the pool, which must not wait for other tasks.
   complete_with(1);
 }
 
@@ -118,12 +117,12 @@ void StagedDownload::release_slots() {
 }
 
 device::Status StagedDownload::finish() {
-  if (std::exchange(offered_, false) && slots_.withdraw(*this)) complete_with(helpful_threads());
+  if (slots_.forget(*this)) complete_with(helpful_threads());
   return status_;
 }
 
 StagedDownload::~StagedDownload() {
-  if (!std::exchange(offered_, false) || !slots_.withdraw(*this)) return;
+  if (!slots_.forget(*this)) return;
   (void)held_[plan_.loads.size() - 1]->event->synchronize();
   release_slots();
 }

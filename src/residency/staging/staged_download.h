@@ -1,7 +1,6 @@
 // One download, from the device's copies into slots to the host's memory.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
@@ -37,9 +36,8 @@ class StagedDownload : public Staging::Download, private Completable {
   platform::WorkerPool& pool_;
   const Plan plan_;
   std::vector<Slot*> held_;
-  bool offered_ = false;
   device::Status status_;
-  std::atomic<bool> touched_{false};
+  bool touched_ = false;
 };
 
 }  // namespace blastoff::residency::staging
