@@ -1,5 +1,5 @@
 # blastoff_room(NAME [KNOWS ROOM...]): the static library blastoff_NAME of all sources under src/NAME, which may include headers
-# of the rooms that it knows (tests/unit/check_rooms.py holds the includes against these lines).
+# of the rooms that it knows (tools/check/rooms holds the includes against these lines).
 function(blastoff_room name)
   cmake_parse_arguments(ROOM "" "" "KNOWS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
