@@ -1,0 +1,165 @@
+// One call of any routine on guarded matrices, and what must be in memory after it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "blas/call.h"
+#include "guarded_matrix.h"
+#include "reference_blas.h"
+
+namespace blastoff::support {
+
+/// Owns the operands of a call. expect_right() compares every byte around and in them with what they must hold.
+class Case {
+ public:
+  /// `options` holds routine, options, sizes and coefficients. Leading dimensions are larger than the rows by `gap`.
+  Case(const blas::Call& options, std::int64_t gap, Edge edge, unsigned seed = 1) : call_(options), engine_(seed) {
+    void* const nowhere[3] = {};
+    const std::int64_t unknown[3] = {1, 1, 1};
+    blas::shape_operands(call_, nowhere, unknown);
+    std::array<void*, 3> addresses{};
+    std::array<std::int64_t, 3> leading{};
+    for (std::size_t i = 0; i < count(); ++i) {
+      const blas::Operand& operand = call_.operands()[i];
+      leading[i] = std::max<std::int64_t>(1, operand.rows) + gap;
+      matrices_[i] = std::make_unique<GuardedMatrix>(call_.scalar(), operand.rows, operand.columns, leading[i], edge);
+      addresses[i] = matrices_[i]->address();
+      refill(i);
+    }
+    blas::shape_operands(call_, addresses, leading);
+    if (call_.result().intent == blas::Intent::write) matrices_[count() - 1]->fill_with_nan();
+  }
+
+  const blas::Call& call() const { return call_; }
+  GuardedMatrix& operand(std::size_t index) { return *matrices_[index]; }
+  GuardedMatrix& result() { return *matrices_[count() - 1]; }
+
+  /// New contents, written by the CPU.
+  void refill(std::size_t index) {
+    if (index == 0 && call_.kind() == blas::Kind::trsm) {
+      matrices_[index]->fill_for_solve(engine_);
+    } else {
+      matrices_[index]->fill(engine_);
+    }
+  }
+  void refill_result() { refill(count() - 1); }
+
+  /// To be called before the call is made: remembers all bytes and computes what they must become.
+  void expect() {
+    before_.clear();
+    expected_.clear();
+    blas::Call shadow = call_;
+    for (std::size_t i = 0; i < count(); ++i) {
+      before_.push_back(matrices_[i]->bytes());
+      expected_.push_back(before_.back());
+    }
+    for (std::size_t i = 0; i < count(); ++i) {
+      shadow.operands()[i].address = expected_[i].data() + matrices_[i]->offset();
+    }
+    reference::compute(shadow);
+  }
+
+  void expect_right(const std::string& what) { compare(expected_, what); }
+  void expect_untouched(const std::string& what) { compare(before_, what); }
+  /// The result as it was before the call.
+  void take_back() { result().restore(before_.back()); }
+
+  /// The elements of one panel's result as they were (or must become).
+  void expect_panel(const blas::Call& panel, bool computed, const std::string& what) {
+    const blas::Operand& part = panel.result();
+    const std::vector<char>& wanted = computed ? expected_.back() : before_.back();
+    const std::ptrdiff_t distance = static_cast<char*>(part.address) - result().pages().begin();
+    for (std::int64_t j = 0; j < part.columns; ++j) {
+      for (std::int64_t i = 0; i < part.rows; ++i) {
+        const bool within = part.part == blas::Part::full || (part.part == blas::Part::upper ? i <= j : i >= j);
+        const std::size_t at = static_cast<std::size_t>(i + j * part.leading_dimension) * part.element_size;
+        if (within &&
+            std::memcmp(static_cast<char*>(part.address) + at, wanted.data() + distance + at, part.element_size) != 0) {
+          FAIL() << what << ": element (" << i << ", " << j << ") of a panel is not as it must be";
+        }
+      }
+    }
+  }
+
+ private:
+  std::size_t count() const { return call_.operands().size(); }
+
+  void compare(const std::vector<std::vector<char>>& wanted, const std::string& what) {
+    for (std::size_t i = 0; i < count(); ++i) {
+      const char* found = matrices_[i]->pages().begin();
+      const auto& bytes = wanted[i];
+      if (std::memcmp(found, bytes.data(), bytes.size()) == 0) continue;
+      std::size_t at = 0;
+      while (found[at] == bytes[at]) ++at;
+      const auto distance = static_cast<std::int64_t>(at) - static_cast<std::int64_t>(matrices_[i]->offset());
+      const auto stride = static_cast<std::int64_t>(call_.operands()[i].stride_bytes());
+      ADD_FAILURE() << what << ": operand " << i << " of " << blas::row(call_.routine).name << " differs at byte "
+                    << distance << " from its first element (column " << distance / stride << ", byte "
+                    << distance % stride << " of it; its rows end at " << call_.operands()[i].column_bytes() << ")";
+      return;
+    }
+  }
+
+  blas::Call call_;
+  std::mt19937 engine_;
+  std::array<std::unique_ptr<GuardedMatrix>, 3> matrices_;
+  std::vector<std::vector<char>> before_;
+  std::vector<std::vector<char>> expected_;
+};
+
+/// A call without operands: options and sizes.
+inline blas::Call options_of(blas::Routine routine, std::int64_t m, std::int64_t n, std::int64_t k, double beta) {
+  blas::Call call;
+  call.routine = routine;
+  call.m = m;
+  call.n = n;
+  call.k = k;
+  call.alpha = 1;
+  call.beta = beta;
+  return call;
+}
+
+/// All legal combinations of a routine's options, for small tests.
+inline std::vector<blas::Call> all_options(const blas::Call& base) {
+  std::vector<blas::Call> result;
+  using namespace blas;
+  const Kind kind = base.kind();
+  const bool triangular = kind == Kind::trmm || kind == Kind::trsm;
+  const bool sided = triangular || kind == Kind::symm || kind == Kind::hemm;
+  for (const Side side : {Side::left, Side::right}) {
+    for (const Uplo uplo : {Uplo::upper, Uplo::lower}) {
+      for (const Transpose a : {Transpose::none, Transpose::transpose, Transpose::conjugate}) {
+        for (const Transpose b : {Transpose::none, Transpose::conjugate}) {
+          for (const Diagonal diagonal : {Diagonal::non_unit, Diagonal::unit}) {
+            Call call = base;
+            call.side = side;
+            call.uplo = uplo;
+            call.transpose_a = a;
+            call.transpose_b = b;
+            call.diagonal = diagonal;
+            const bool same = (side == Side::left || sided) && (uplo == Uplo::upper || kind != Kind::gemm) &&
+                              (a == Transpose::none || !(kind == Kind::symm || kind == Kind::hemm)) &&
+                              (b == Transpose::none || kind == Kind::gemm || kind == Kind::gemmt) &&
+                              (diagonal == Diagonal::non_unit || triangular);
+            void* const nowhere[3] = {};
+            const std::int64_t large[3] = {1 << 20, 1 << 20, 1 << 20};
+            shape_operands(call, nowhere, large);
+            if (same && valid(call)) result.push_back(call);
+          }
+        }
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace blastoff::support

@@ -1,0 +1,430 @@
+// What every residency policy promises, on every device: right results, no other byte touched, honest accounts.
+#include "residency/policy.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "residency_case.h"
+#include "residency_rig.h"
+
+namespace blastoff {
+namespace {
+
+using blas::Routine;
+using support::Case;
+using support::Edge;
+using support::Flavour;
+using support::options_of;
+using support::Outcome;
+using support::Rig;
+using support::RigOptions;
+using support::run_call;
+
+class ResidencyPolicy : public testing::TestWithParam<Flavour> {
+ protected:
+  /// Skips the test where this machine lacks the device or the tracking.
+  void start(const RigOptions& options = {}) {
+    std::string reason;
+    rig_ = Rig::create(GetParam(), options, reason);
+    if (!rig_) GTEST_SKIP() << reason;
+    lane_ = rig_->lane();
+  }
+  bool first_use() const { return GetParam().policy == "first-use"; }
+
+  Outcome run(const blas::Call& call) { return run_call(rig_->policy(), lane_, call); }
+  void run_and_check(Case& test, const std::string& what) {
+    test.expect();
+    const Outcome outcome = run(test.call());
+    ASSERT_FALSE(outcome.error) << what << ": " << outcome.error->message;
+    test.expect_right(what);
+  }
+
+  std::unique_ptr<Rig> rig_;
+  device::Lane lane_;
+};
+
+#define START(...)    \
+  start(__VA_ARGS__); \
+  if (testing::Test::IsSkipped()) return
+
+TEST_P(ResidencyPolicy, ComputesEveryRoutineWithEveryOptionAndTouchesNothingElse) {
+  START();
+  for (std::size_t i = 0; i < blas::routines().size(); ++i) {
+    const auto routine = static_cast<Routine>(i);
+    for (const Edge edge : {Edge::first_element, Edge::last_element}) {
+      for (const blas::Call& options : support::all_options(options_of(routine, 37, 29, 23, 1))) {
+        Case test(options, edge == Edge::first_element ? 0 : 5, edge);
+        run_and_check(test, "first call");
+        test.refill(0);
+        run_and_check(test, "first operand rewritten");
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(ResidencyPolicy, ComputesOverManyPages) {
+  START();
+  for (const Routine routine : {Routine::dgemm, Routine::zgemm, Routine::ssymm, Routine::zherk, Routine::dsyrk,
+                                Routine::csyr2k, Routine::dtrmm, Routine::ztrsm, Routine::dgemmt}) {
+    for (const double beta : {0.0, 1.0}) {
+      for (const std::int64_t gap : {3, 600}) {
+        Case test(options_of(routine, 150, 131, 20, beta), gap, Edge::last_element);
+        run_and_check(test, "first call");
+        test.refill_result();
+        run_and_check(test, "result rewritten");
+        run_and_check(test, "again");
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(ResidencyPolicy, CutsLargeCallsIntoPanels) {
+  RigOptions options;
+  options.slot_bytes = std::size_t{4} << 20;
+  options.simulated_memory = std::size_t{1} << 30;
+  options.budget = std::size_t{768} << 20;
+  START(options);
+  for (const Routine routine : {Routine::dgemm, Routine::dsyrk, Routine::dgemmt}) {
+    Case test(options_of(routine, 2400, 2400, 2, 1), 9, Edge::last_element);
+    test.expect();
+    const Outcome outcome = run(test.call());
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+    EXPECT_GT(outcome.panels.size(), 1u);
+    test.expect_right("panels");
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(ResidencyPolicy, UploadsNothingForAResultThatIsNotRead) {
+  START();
+  Case test(options_of(Routine::dgemm, 200, 180, 160, 0), 0, Edge::first_element);
+  test.expect();
+  const Outcome outcome = run(test.call());
+  ASSERT_FALSE(outcome.error) << outcome.error->message;
+  test.expect_right("beta is 0");
+  const std::size_t page = platform::page_size();
+  const auto operands = test.call().operands();
+  const std::size_t read = operands[0].payload_bytes() + operands[1].payload_bytes();
+  EXPECT_GE(outcome.traffic.bytes_to_device, read);
+  EXPECT_LT(outcome.traffic.bytes_to_device, read + 4 * page);
+  EXPECT_EQ(outcome.traffic.bytes_from_device, operands[2].payload_bytes());
+  EXPECT_EQ(outcome.traffic.bytes_reused, 0u);
+}
+
+TEST_P(ResidencyPolicy, BringsBackOnlyTheTriangle) {
+  START();
+  const std::uint64_t n = 150;
+  Case test(options_of(Routine::dsyrk, n, n, 20, 0), 0, Edge::last_element);
+  test.expect();
+  const Outcome outcome = run(test.call());
+  ASSERT_FALSE(outcome.error) << outcome.error->message;
+  test.expect_right("triangle");
+  EXPECT_EQ(outcome.traffic.bytes_from_device, n * (n + 1) / 2 * 8);
+}
+
+TEST_P(ResidencyPolicy, ReusesWhatStaysOnTheDevice) {
+  START();
+  Case test(options_of(Routine::dgemm, 200, 180, 160, 0), 0, Edge::first_element);
+  const auto operands = test.call().operands();
+  const std::uint64_t read = operands[0].payload_bytes() + operands[1].payload_bytes();
+  run_and_check(test, "first");
+  test.expect();
+  Outcome outcome = run(test.call());
+  ASSERT_FALSE(outcome.error) << outcome.error->message;
+  test.expect_right("second");
+  if (first_use()) {
+    EXPECT_EQ(outcome.traffic.bytes_to_device, 0u);
+    EXPECT_EQ(outcome.traffic.bytes_reused, read);
+  } else {
+    EXPECT_EQ(outcome.traffic.bytes_to_device, read);
+    EXPECT_EQ(outcome.traffic.bytes_reused, 0u);
+  }
+
+  // One element written by the CPU costs its page.
+  test.operand(0).set(7, 100, 2, 0);
+  test.expect();
+  outcome = run(test.call());
+  ASSERT_FALSE(outcome.error) << outcome.error->message;
+  test.expect_right("one element written");
+  if (first_use()) {
+    EXPECT_EQ(outcome.traffic.bytes_to_device, platform::page_size());
+  }
+}
+
+TEST_P(ResidencyPolicy, SeesEveryWriteBetweenCalls) {
+  START();
+  Case test(options_of(Routine::dgemm, 90, 80, 70, 1), 11, Edge::last_element);
+  std::mt19937 engine(3);
+  for (int round = 0; round < 60; ++round) {
+    const std::size_t which = engine() % 3;
+    const auto& operand = test.call().operands()[which];
+    test.operand(which).set(static_cast<std::int64_t>(engine() % static_cast<unsigned>(operand.rows)),
+                            static_cast<std::int64_t>(engine() % static_cast<unsigned>(operand.columns)), round % 7 - 3,
+                            0);
+    if (round % 10 == 0) test.refill_result();
+    run_and_check(test, "round " + std::to_string(round));
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(ResidencyPolicy, ReadsPartsOfOneArrayByTheirOwnOffsets) {
+  START();
+  // A and B are overlapping parts of one array, C another part of it between their columns.
+  support::GuardedMatrix array(blas::Scalar::d, 300, 200, 300, Edge::last_element);
+  std::mt19937 engine(5);
+  array.fill(engine);
+  support::GuardedMatrix copy(blas::Scalar::d, 300, 200, 300, Edge::last_element);
+  for (int round = 0; round < 20; ++round) {
+    blas::Call call = options_of(Routine::dgemm, 60, 50, 40, round % 2);
+    const std::int64_t row = static_cast<std::int64_t>(engine() % 60);
+    const std::array<void*, 3> addresses{array.element(row, 3), array.element(row + 20, 20), array.element(210, row)};
+    const std::array<std::int64_t, 3> leading{300, 300, 300};
+    blas::shape_operands(call, addresses, leading);
+    if (round % 5 == 0) array.fill(engine);
+    copy.restore(array.bytes());
+    blas::Call shadow = call;
+    for (blas::Operand& operand : shadow.operands()) {
+      operand.address = static_cast<char*>(operand.address) - array.pages().begin() + copy.pages().begin();
+    }
+    reference::compute(shadow);
+    const Outcome outcome = run(call);
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+    ASSERT_EQ(array.bytes(), copy.bytes()) << "round " << round;
+    // Products of products grow: start over from small numbers.
+    for (std::int64_t j = 0; j < 50; ++j) {
+      for (std::int64_t i = 0; i < 60; ++i) array.set(210 + i, row + j, static_cast<double>(engine() % 5) - 2, 0);
+    }
+  }
+}
+
+TEST_P(ResidencyPolicy, ServesThreadsThatWriteRowsOfOneMatrix) {
+  START();
+  constexpr int threads = 4, rounds = 25;
+  constexpr std::int64_t rows = 23, columns = 60, inner = 40;
+  support::GuardedMatrix c(blas::Scalar::d, rows * threads, columns, rows * threads, Edge::last_element);
+  support::GuardedMatrix a(blas::Scalar::d, rows * threads, inner, rows * threads, Edge::first_element);
+  support::GuardedMatrix b(blas::Scalar::d, inner, columns, inner, Edge::first_element);
+  std::mt19937 engine(7);
+  a.fill(engine);
+  b.fill(engine);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> team;
+  for (int thread = 0; thread < threads; ++thread) {
+    team.emplace_back([&, thread] {
+      device::Lane lane = rig_->lane();
+      std::vector<double> expected(rows * columns);
+      for (int round = 0; round < rounds; ++round) {
+        const std::int64_t first = rows * thread;
+        // Everybody writes own elements on shared pages, by CPU and by call.
+        for (std::int64_t j = 0; j < columns; ++j) c.set(first + round % rows, j, round, 0);
+        a.set(first + round % rows, round % inner, round % 3, 0);
+        blas::Call call = options_of(Routine::dgemm, rows, columns, inner, round % 3 == 0 ? 0 : 1);
+        call.alpha = round % 2 == 0 ? 1 : -1;
+        const std::array<void*, 3> addresses{a.element(first, 0), b.address(), c.element(first, 0)};
+        const std::array<std::int64_t, 3> leading{rows * threads, inner, rows * threads};
+        blas::shape_operands(call, addresses, leading);
+        blas::Call shadow = call;
+        shadow.result().address = expected.data();
+        shadow.result().leading_dimension = rows;
+        for (std::int64_t j = 0; j < columns; ++j)
+          std::memcpy(&expected[static_cast<std::size_t>(j * rows)], c.element(first, j), rows * 8);
+        reference::compute(shadow);
+        const Outcome outcome = run_call(rig_->policy(), lane, call);
+        if (outcome.error) {
+          ADD_FAILURE() << outcome.error->message;
+          return;
+        }
+        for (std::int64_t j = 0; j < columns; ++j) {
+          if (std::memcmp(&expected[static_cast<std::size_t>(j * rows)], c.element(first, j), rows * 8) != 0) ++wrong;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : team) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(ResidencyPolicy, NeitherLosesNorOverlooksANeighboursWrites) {
+  START();
+  // The call writes rows 0..39 of an array; a neighbour writes row 40 of every column all the while.
+  support::GuardedMatrix array(blas::Scalar::d, 41, 150, 41, Edge::last_element);
+  Case source(options_of(Routine::dgemm, 40, 150, 30, 0), 0, Edge::first_element);
+  blas::Call writing = source.call();
+  writing.result().address = array.address();
+  writing.result().leading_dimension = 41;
+  std::mt19937 engine(2);
+  array.fill(engine);
+  std::atomic<bool> stop{false};
+  std::atomic<int> lost{0};
+  std::thread neighbour([&] {
+    for (int value = 1; !stop; value = value % 1000 + 1) {
+      for (std::int64_t j = 0; j < 150; ++j) array.set(40, j, value, 0);
+      for (std::int64_t j = 0; j < 150; ++j) {
+        double found = 0;
+        std::memcpy(&found, array.element(40, j), sizeof found);
+        if (found != value) ++lost;
+      }
+    }
+  });
+  for (int round = 0; round < 40; ++round) {
+    const Outcome outcome = run(writing);
+    if (outcome.error) ADD_FAILURE() << outcome.error->message;
+  }
+  stop = true;
+  neighbour.join();
+  EXPECT_EQ(lost, 0);
+
+  // What the neighbour wrote last is what a call finds that reads all of the array.
+  blas::Call reading = options_of(Routine::dgemm, 3, 150, 41, 0);
+  support::GuardedMatrix sum(blas::Scalar::d, 3, 150, 3, Edge::last_element);
+  support::GuardedMatrix ones(blas::Scalar::d, 3, 41, 3, Edge::first_element);
+  for (std::int64_t j = 0; j < 41; ++j) {
+    for (std::int64_t i = 0; i < 3; ++i) ones.set(i, j, 1, 0);
+  }
+  const std::array<void*, 3> addresses{ones.address(), array.address(), sum.address()};
+  const std::array<std::int64_t, 3> leading{3, 41, 3};
+  blas::shape_operands(reading, addresses, leading);
+  std::vector<double> expected(3 * 150);
+  blas::Call shadow = reading;
+  shadow.result().address = expected.data();
+  reference::compute(shadow);
+  ASSERT_FALSE(run(reading).error);
+  EXPECT_EQ(std::memcmp(expected.data(), sum.address(), expected.size() * sizeof(double)), 0);
+}
+
+TEST_P(ResidencyPolicy, GivesEverythingBackWhenALeaseIsDropped) {
+  START();
+  static const reference::HostRoutine host;
+  for (int stage = 0; stage < 4; ++stage) {
+    Case test(options_of(Routine::dgemm, 90, 80, 70, 1), 4, Edge::last_element);
+    for (int round = 0; round < 3; ++round) {
+      test.expect();
+      {
+        auto lease = rig_->policy().begin(test.call(), lane_);
+        ASSERT_TRUE(lease) << lease.error().message;
+        if (stage > 0) {
+          auto panel = (*lease)->acquire(0);
+          ASSERT_TRUE(panel) << panel.error().message;
+          if (stage > 1) {
+            ASSERT_TRUE(lane_.compute->execute(*panel, host));
+          }
+          if (stage > 2) {
+            ASSERT_TRUE((*lease)->release(0));
+          }
+        }
+      }
+      if (stage < 3) test.expect_untouched("dropped at stage " + std::to_string(stage));
+      test.take_back();
+      run_and_check(test, "after a lease dropped at stage " + std::to_string(stage));
+      test.take_back();
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(ResidencyPolicy, ReturnsAllDeviceMemoryAtTheEnd) {
+  START();
+  if (GetParam().device == "cuda") GTEST_SKIP() << "others use that memory too";
+  for (const std::int64_t size : {10, 100, 300}) {
+    Case test(options_of(Routine::dgemm, size, size, size / 2, 1), 1, Edge::last_element);
+    run_and_check(test, "size " + std::to_string(size));
+  }
+  rig_->end_policy();
+  EXPECT_EQ(rig_->free_memory(), rig_->free_at_start());
+}
+
+TEST_P(ResidencyPolicy, SaysSoWhenOperandsDoNotFit) {
+  RigOptions options;
+  options.simulated_memory = std::size_t{8} << 20;
+  options.budget = std::size_t{6} << 20;
+  START(options);
+  Case small(options_of(Routine::dgemm, 60, 60, 60, 1), 0, Edge::last_element);
+  run_and_check(small, "before");
+  for (int round = 0; round < 3; ++round) {
+    Case large(options_of(Routine::dgemm, 1000, 1000, 2, 1), 0, Edge::last_element);
+    large.expect();
+    const Outcome outcome = run(large.call());
+    if (outcome.error) {
+      EXPECT_EQ(outcome.error->kind, device::ErrorKind::out_of_memory) << outcome.error->message;
+      for (std::size_t i = 0; i < outcome.states.size(); ++i) {
+        EXPECT_EQ(outcome.states[i], residency::HostState::untouched);
+      }
+      large.expect_untouched("did not fit");
+    } else {
+      large.expect_right("fitted in pieces");
+    }
+    small.refill_result();
+    run_and_check(small, "after");
+  }
+  lane_ = {};
+  rig_->end_policy();
+  EXPECT_EQ(rig_->free_memory(), rig_->free_at_start());
+}
+
+TEST_P(ResidencyPolicy, StaysRightWhileItEvicts) {
+  RigOptions options;
+  options.budget = std::size_t{13} << 20;
+  START(options);
+  // Eight calls of 4 MiB in all take turns in room for three.
+  std::vector<std::unique_ptr<Case>> cases;
+  for (unsigned i = 0; i < 8; ++i) {
+    cases.push_back(std::make_unique<Case>(options_of(Routine::dgemm, 400, 400, 2 + i, 1), static_cast<std::int64_t>(i),
+                                           Edge::last_element, i));
+  }
+  std::mt19937 engine(11);
+  for (int round = 0; round < 40; ++round) {
+    Case& test = *cases[engine() % cases.size()];
+    if (round % 3 == 0) test.refill(engine() % 3);
+    if (round % 4 == 0) test.refill_result();
+    run_and_check(test, "round " + std::to_string(round));
+    if (HasFailure()) return;
+    test.refill_result();
+  }
+}
+
+TEST_P(ResidencyPolicy, ForgetsMemoryThatWasReplaced) {
+  START();
+  const std::int64_t size = 100;
+  const std::size_t bytes = size * size * 8;
+  Case test(options_of(Routine::dgemm, size, size, size, 0), 0, Edge::first_element);
+  for (int round = 0; round < 20; ++round) {
+    run_and_check(test, "round " + std::to_string(round));
+    if (HasFailure()) return;
+    char* pages = test.operand(0).pages().begin();
+    switch (round % 4) {
+      case 0: ASSERT_EQ(munmap(pages, bytes), 0); [[fallthrough]];
+      case 1:
+        ASSERT_EQ(mmap(pages, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), pages);
+        break;
+      case 2: ASSERT_EQ(madvise(pages, bytes, MADV_DONTNEED), 0); break;
+      default: {
+        void* elsewhere = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        std::memcpy(elsewhere, pages, bytes);
+        static_cast<double*>(elsewhere)[5] = round;
+        ASSERT_EQ(mremap(elsewhere, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, pages), pages);
+      }
+    }
+    if (round % 8 < 4) test.refill(0);
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<Flavour>& info) {
+  std::string name = info.param.policy + "_" + info.param.device;
+  for (char& letter : name) {
+    if (letter == '-') letter = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(, ResidencyPolicy,
+                         testing::Values(Flavour{"copy", "simulated"}, Flavour{"first-use", "simulated"},
+                                         Flavour{"copy", "delayed"}, Flavour{"first-use", "delayed"},
+                                         Flavour{"copy", "cuda"}, Flavour{"first-use", "cuda"}),
+                         name_of);
+
+}  // namespace
+}  // namespace blastoff

@@ -1,0 +1,283 @@
+// A device that does its work late: every queue has a thread of its own that waits a random time before each piece of
+// work. What a policy orders too loosely (a missing event, a slot used again too early, memory taken away under a copy)
+// goes wrong here, where the simulated device, which does everything at once, would forgive it. Memory that is taken
+// away while work that uses it is still queued is reported as a test failure.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "device/device.h"
+
+namespace blastoff::support {
+
+/// Memory that queued work still needs: device addresses and host addresses alike.
+class InFlight {
+ public:
+  struct Range {
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  using Work = std::list<std::vector<Range>>::iterator;
+
+  Work add(std::vector<Range> ranges) {
+    const std::lock_guard lock(mutex_);
+    work_.push_front(std::move(ranges));
+    return work_.begin();
+  }
+  void remove(Work work) {
+    const std::lock_guard lock(mutex_);
+    work_.erase(work);
+  }
+  void expect_unused(const char* operation, std::uint64_t begin, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& ranges : work_) {
+      for (const Range& range : ranges) {
+        if (range.begin < begin + bytes && begin < range.end) {
+          ADD_FAILURE() << operation << " of " << bytes << " bytes at " << std::hex << begin
+                        << " while work is in flight on " << range.begin << " to " << range.end;
+        }
+      }
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::list<std::vector<Range>> work_;
+};
+
+/// What a delayed device shares with its queues.
+struct Delays {
+  explicit Delays(unsigned seed, int longest) : engine(seed), longest_microseconds(longest) {}
+
+  void sleep() {
+    int time = 0;
+    {
+      const std::lock_guard lock(mutex);
+      if (engine() % 2 == 0) time = static_cast<int>(engine() % static_cast<unsigned>(longest_microseconds + 1));
+    }
+    if (time > 0) std::this_thread::sleep_for(std::chrono::microseconds(time));
+  }
+
+  std::mutex mutex;
+  std::mt19937 engine;
+  int longest_microseconds;
+  InFlight in_flight;
+};
+
+class DelayedEvent final : public device::Event {
+ public:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::uint64_t recorded = 0;
+    std::uint64_t reached = 0;
+    std::optional<device::Error> error;
+
+    void wait_for(std::uint64_t ticket) {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return reached >= ticket; });
+    }
+  };
+
+  device::Status synchronize() override {
+    std::unique_lock lock(state->mutex);
+    const std::uint64_t ticket = state->recorded;
+    state->changed.wait(lock, [&] { return state->reached >= ticket; });
+    if (state->error) return tl::unexpected(*state->error);
+    return {};
+  }
+
+  std::shared_ptr<State> state = std::make_shared<State>();
+};
+
+class DelayedQueue final : public device::Queue {
+ public:
+  DelayedQueue(std::unique_ptr<device::Queue> inner, std::shared_ptr<Delays> delays)
+      : inner_(std::move(inner)), delays_(std::move(delays)), thread_([this] { work(); }) {}
+  ~DelayedQueue() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  device::Status copy_to_device(device::Address destination, const void* source, const device::Block& block) override {
+    return queue([=, this] { return inner_->copy_to_device(destination, source, block); },
+                 {range(destination, block.device_pitch, block), range(address(source), block.host_pitch, block)});
+  }
+  device::Status copy_to_host(void* destination, device::Address source, const device::Block& block) override {
+    return queue([=, this] { return inner_->copy_to_host(destination, source, block); },
+                 {range(source, block.device_pitch, block), range(address(destination), block.host_pitch, block)});
+  }
+  device::Status copy_triangle_to_host(void* destination, device::Address source, std::int64_t n,
+                                       std::size_t element_size, blas::Part part, std::size_t host_pitch,
+                                       std::size_t device_pitch) override {
+    const auto columns = static_cast<std::size_t>(n);
+    const device::Block block{columns * element_size, columns, host_pitch, device_pitch};
+    return queue(
+        [=, this] {
+          return inner_->copy_triangle_to_host(destination, source, n, element_size, part, host_pitch, device_pitch);
+        },
+        {range(source, device_pitch, block), range(address(destination), host_pitch, block)});
+  }
+  device::Status execute(const blas::Call& call, const blas::HostRoutine& host) override {
+    std::vector<InFlight::Range> ranges;
+    for (const blas::Operand& operand : call.operands()) {
+      ranges.push_back({address(operand.address), address(operand.address) + operand.span_bytes()});
+    }
+    return queue([=, this, &host] { return inner_->execute(call, host); }, std::move(ranges));
+  }
+
+  device::Status record(device::Event& event) override {
+    const auto state = static_cast<DelayedEvent&>(event).state;
+    std::uint64_t ticket = 0;
+    {
+      const std::lock_guard lock(state->mutex);
+      ticket = ++state->recorded;
+    }
+    return queue_always([this, state, ticket] {
+      const std::lock_guard lock(state->mutex);
+      state->reached = ticket;
+      state->error = error_;
+      state->changed.notify_all();
+    });
+  }
+  device::Status wait(device::Event& event) override {
+    const auto state = static_cast<DelayedEvent&>(event).state;
+    std::uint64_t ticket = 0;
+    {
+      const std::lock_guard lock(state->mutex);
+      ticket = state->recorded;
+    }
+    return queue_always([state, ticket] { state->wait_for(ticket); });
+  }
+  device::Status synchronize() override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return idle_ && work_.empty(); });
+    if (error_) return tl::unexpected(*error_);
+    return inner_->synchronize();
+  }
+
+ private:
+  static std::uint64_t address(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+  static InFlight::Range range(std::uint64_t begin, std::size_t pitch, const device::Block& block) {
+    if (block.columns == 0) return {begin, begin};
+    return {begin, begin + (block.columns - 1) * pitch + block.column_bytes};
+  }
+
+  /// Work that is left undone once something failed, as on a device whose context is broken.
+  device::Status queue(std::function<device::Status()> body, std::vector<InFlight::Range> ranges) {
+    const InFlight::Work entry = delays_->in_flight.add(std::move(ranges));
+    return queue_always([this, body = std::move(body), entry] {
+      delays_->sleep();
+      if (!error_) {
+        auto done = body();
+        if (done) done = inner_->synchronize();
+        if (!done) fail(done.error());
+      }
+      delays_->in_flight.remove(entry);
+    });
+  }
+  device::Status queue_always(std::function<void()> body) {
+    {
+      const std::lock_guard lock(mutex_);
+      work_.push_back(std::move(body));
+    }
+    changed_.notify_all();
+    return {};
+  }
+  void fail(device::Error error) {
+    const std::lock_guard lock(mutex_);
+    error_ = std::move(error);
+  }
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return stopping_ || !work_.empty(); });
+      if (work_.empty()) return;
+      auto body = std::move(work_.front());
+      work_.pop_front();
+      idle_ = false;
+      lock.unlock();
+      body();
+      body = nullptr;
+      lock.lock();
+      idle_ = true;
+      changed_.notify_all();
+    }
+  }
+
+  std::unique_ptr<device::Queue> inner_;
+  std::shared_ptr<Delays> delays_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> work_;
+  std::optional<device::Error> error_;  // written by the thread alone
+  bool idle_ = true;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+class DelayedDevice final : public device::Device {
+ public:
+  DelayedDevice(std::unique_ptr<device::Device> inner, unsigned seed, int longest_microseconds)
+      : inner_(std::move(inner)), delays_(std::make_shared<Delays>(seed, longest_microseconds)) {}
+
+  const device::Properties& properties() const override { return inner_->properties(); }
+  device::Result<device::MemoryInfo> memory_info() override { return inner_->memory_info(); }
+  device::Result<std::unique_ptr<device::Queue>> create_queue() override {
+    auto inner = inner_->create_queue();
+    if (!inner) return inner;
+    return std::make_unique<DelayedQueue>(std::move(*inner), delays_);
+  }
+  device::Result<std::unique_ptr<device::Event>> create_event() override { return std::make_unique<DelayedEvent>(); }
+
+  device::Result<device::Address> allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
+  void free(device::Address address) override {
+    delays_->in_flight.expect_unused("free", address, 1);
+    inner_->free(address);
+  }
+  device::Result<device::Address> reserve(std::size_t bytes) override { return inner_->reserve(bytes); }
+  void release(device::Address address, std::size_t bytes) override {
+    delays_->in_flight.expect_unused("release", address, bytes);
+    inner_->release(address, bytes);
+  }
+  device::Status back(device::Address address, std::size_t bytes) override { return inner_->back(address, bytes); }
+  void unback(device::Address address, std::size_t bytes) override {
+    delays_->in_flight.expect_unused("unback", address, bytes);
+    inner_->unback(address, bytes);
+  }
+  device::Result<void*> allocate_staging(std::size_t bytes) override { return inner_->allocate_staging(bytes); }
+  void free_staging(void* address, std::size_t bytes) override {
+    delays_->in_flight.expect_unused("free_staging", reinterpret_cast<std::uint64_t>(address), bytes);
+    inner_->free_staging(address, bytes);
+  }
+  device::Status pin(void* address, std::size_t bytes) override { return inner_->pin(address, bytes); }
+  void unpin(void* address, std::size_t bytes) override {
+    delays_->in_flight.expect_unused("unpin", reinterpret_cast<std::uint64_t>(address), bytes);
+    inner_->unpin(address, bytes);
+  }
+  bool registered_by_program(const void* address) override { return inner_->registered_by_program(address); }
+
+ private:
+  std::unique_ptr<device::Device> inner_;
+  std::shared_ptr<Delays> delays_;
+};
+
+}  // namespace blastoff::support

@@ -1,0 +1,154 @@
+// A residency policy with all that it stands on, and a call taken through it as the runtime does.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blas/call.h"
+#include "delayed_device.h"
+#include "device/open.h"
+#include "platform/page_tracker.h"
+#include "platform/threads.h"
+#include "reference_blas.h"
+#include "residency/copy_policy.h"
+#include "residency/first_use_policy.h"
+#include "residency/policy.h"
+#include "residency/staging.h"
+
+namespace blastoff::support {
+
+struct Flavour {
+  std::string policy;  ///< "copy", "first-use"
+  std::string device;  ///< "simulated", "delayed", "cuda"
+};
+
+struct RigOptions {
+  std::size_t simulated_memory = std::size_t{256} << 20;
+  std::size_t budget = std::size_t{128} << 20;  ///< of the policy
+  std::string fault;
+  std::size_t slot_bytes = std::size_t{64} << 10;  ///< small, so that everything takes several slots
+  std::size_t slots = 6;
+  int workers = 2;
+  bool verify = false;
+  unsigned seed = 1;
+};
+
+class Rig {
+ public:
+  /// An empty pointer, with the reason, where this machine cannot have it.
+  static std::unique_ptr<Rig> create(const Flavour& flavour, const RigOptions& options, std::string& reason) {
+    auto rig = std::unique_ptr<Rig>(new Rig);
+    device::Choice choice;
+    choice.name = flavour.device == "cuda" ? "cuda" : "simulated";
+    choice.simulated_memory = options.simulated_memory;
+    choice.simulated_fault = options.fault;
+    auto opened = device::open(choice);
+    if (!opened) {
+      reason = opened.error().message;
+      return nullptr;
+    }
+    rig->device_ = std::move(*opened);
+    if (flavour.device == "delayed") {
+      constexpr int longest_microseconds = 400;
+      rig->device_ = std::make_unique<DelayedDevice>(std::move(rig->device_), options.seed, longest_microseconds);
+    }
+    rig->free_at_start_ = rig->free_memory();
+    rig->pool_ = platform::create_worker_pool(options.workers);
+    auto staging = residency::create_staging(*rig->device_, *rig->pool_, options.slot_bytes, options.slots);
+    if (!staging) {
+      reason = staging.error().message;
+      return nullptr;
+    }
+    rig->staging_ = std::move(*staging);
+    if (flavour.policy == "copy") {
+      rig->policy_ = residency::create_copy_policy(*rig->device_, *rig->staging_, *rig->pool_, options.budget);
+      return rig;
+    }
+    auto tracker = platform::open_page_tracker();
+    if (!tracker) {
+      reason = tracker.error();
+      return nullptr;
+    }
+    rig->tracker_ = std::move(*tracker);
+    residency::FirstUseSettings settings;
+    settings.device_memory = options.budget;
+    settings.pin_limit = std::size_t{1} << 30;
+    settings.verify = options.verify;
+    rig->policy_ = residency::create_first_use_policy(*rig->device_, *rig->staging_, *rig->tracker_, settings);
+    return rig;
+  }
+
+  device::Device& device() { return *device_; }
+  residency::Policy& policy() { return *policy_; }
+  std::size_t free_memory() {
+    auto info = device_->memory_info();
+    return info ? info->free : 0;
+  }
+  std::size_t free_at_start() const { return free_at_start_; }
+  void end_policy() {
+    policy_.reset();
+    staging_.reset();
+  }
+
+  device::Lane lane() {
+    device::Lane lane;
+    for (auto* queue : {&lane.upload, &lane.compute, &lane.download}) {
+      auto created = device_->create_queue();
+      if (created) *queue = std::move(*created);
+    }
+    return lane;
+  }
+
+ private:
+  Rig() = default;
+
+  std::unique_ptr<device::Device> device_;
+  std::size_t free_at_start_ = 0;
+  std::unique_ptr<platform::WorkerPool> pool_;
+  std::unique_ptr<platform::PageTracker> tracker_;
+  std::unique_ptr<residency::Staging> staging_;
+  std::unique_ptr<residency::Policy> policy_;
+};
+
+/// How a call through a policy went.
+struct Outcome {
+  std::optional<device::Error> error;
+  bool begun = false;                        ///< begin() gave a lease
+  std::vector<residency::HostState> states;  ///< after an error: of each panel
+  std::vector<blas::Call> panels;
+  residency::Traffic traffic;
+};
+
+inline Outcome run_call(residency::Policy& policy, device::Lane& lane, const blas::Call& call) {
+  static const reference::HostRoutine host;
+  Outcome outcome;
+  auto begun = policy.begin(call, lane);
+  if (!begun) {
+    outcome.error = begun.error();
+    return outcome;
+  }
+  outcome.begun = true;
+  residency::Lease& lease = **begun;
+  outcome.panels = lease.panels();
+  const auto run = [&]() -> device::Status {
+    for (std::size_t i = 0; i < outcome.panels.size(); ++i) {
+      auto panel = lease.acquire(i);
+      if (!panel) return tl::unexpected(panel.error());
+      if (auto executed = lane.compute->execute(*panel, host); !executed) return executed;
+      if (auto released = lease.release(i); !released) return released;
+    }
+    return lease.finish();
+  };
+  if (auto done = run(); !done) {
+    outcome.error = done.error();
+    for (std::size_t i = 0; i < outcome.panels.size(); ++i) outcome.states.push_back(lease.host_state(i));
+  }
+  outcome.traffic = lease.traffic();
+  return outcome;
+}
+
+}  // namespace blastoff::support
