@@ -130,9 +130,11 @@ void invoke(void* function, const Call& call) {
 }  // namespace
 
 HostFunction HostRoutine::function_for(const Call& call) const {
-  if (call.scalar() != row_.scalar) return {};
-  if (call.kind() == row_.kind) return function_;
-  return call.kind() == Kind::gemm ? gemm_ : HostFunction{};
+  const auto computes = [&](blas::Routine routine) {
+    return call.kind() == row(routine).kind && call.scalar() == row(routine).scalar;
+  };
+  if (computes(routine_)) return function_;
+  return computes(companion_of(routine_)) ? companion_ : HostFunction{};
 }
 
 void HostRoutine::compute(const Call& call) const {

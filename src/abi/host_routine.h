@@ -13,12 +13,18 @@ struct HostFunction {
   Style style = Style::fortran;
 };
 
+/// The routine that the panels and the verification of another need beside it: gemm for the rectangles of a triangular
+/// result, trmm to check a trsm.
+constexpr blas::Routine companion_of(blas::Routine routine) {
+  const blas::RoutineRow& of = row(routine);
+  return blas::routine_of(of.kind == blas::Kind::trsm ? blas::Kind::trmm : blas::Kind::gemm, of.scalar);
+}
+
 class HostRoutine final : public blas::HostRoutine {
  public:
-  /// `function` computes `routine`; `gemm` the same library's gemm of the same element type, for panels beside a
-  /// triangle.
-  HostRoutine(blas::Routine routine, HostFunction function, HostFunction gemm)
-      : row_(row(routine)), function_(function), gemm_(gemm) {}
+  /// `function` computes `routine`, `companion` the same library's companion_of(routine).
+  HostRoutine(blas::Routine routine, HostFunction function, HostFunction companion)
+      : routine_(routine), function_(function), companion_(companion) {}
 
   bool can_compute(const blas::Call& call) const override { return function_for(call).address != nullptr; }
   void compute(const blas::Call& call) const override;
@@ -26,9 +32,9 @@ class HostRoutine final : public blas::HostRoutine {
  private:
   HostFunction function_for(const blas::Call& call) const;
 
-  blas::RoutineRow row_;
+  blas::Routine routine_;
   HostFunction function_;
-  HostFunction gemm_;
+  HostFunction companion_;
 };
 
 }  // namespace blastoff::abi

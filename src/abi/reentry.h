@@ -15,17 +15,17 @@ namespace detail {
 
 }  // namespace detail
 
-/// True while an original runs below us on this thread's stack. Forgets an original that was left by longjmp.
+/// True where our caller is an original, directly or not. Forgets an original that was left by longjmp.
 [[gnu::always_inline]] inline bool inside_original() {
   if (detail::outermost_original == nullptr) [[likely]] {
     return false;
   }
-  if (detail::this_frame() <= detail::outermost_original) return true;
+  if (detail::this_frame() < detail::outermost_original) return true;
   detail::outermost_original = nullptr;
   return false;
 }
 
-/// Marks the time in which an original runs. Lives in the frame that calls it.
+/// Marks the time in which an original runs. Lives in the frame that calls it, one at a time.
 class Reentry {
  public:
   [[gnu::always_inline]] Reentry() : outermost_(!inside_original()) {

@@ -116,13 +116,12 @@ const char* library_of(const Original& original) {
 }
 
 abi::HostRoutine host_routine(const abi::EntryPoint& entry, const void* caller, const Original& original) {
-  const abi::EntryPoint* const gemm = sibling(entry, blas::routine_of(blas::Kind::gemm, row(entry.routine).scalar));
-  abi::HostFunction beside{nullptr, entry.convention.style};
-  if (gemm != nullptr) {
-    const Original found = original_for(*gemm, caller);
-    if (found.is_blas) beside.address = found.function;
+  abi::HostFunction companion{nullptr, entry.convention.style};
+  if (const abi::EntryPoint* const beside = sibling(entry, abi::companion_of(entry.routine))) {
+    const Original found = original_for(*beside, caller);
+    if (found.is_blas) companion.address = found.function;
   }
-  return {entry.routine, {original.function, entry.convention.style}, beside};
+  return {entry.routine, {original.function, entry.convention.style}, companion};
 }
 
 }  // namespace blastoff::intercept

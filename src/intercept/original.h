@@ -26,7 +26,7 @@ const char* library_of(const Original& original);
 /// none.
 const abi::EntryPoint* sibling(const abi::EntryPoint& entry, blas::Routine routine);
 
-/// The original and its library's gemm as a HostRoutine.
+/// The original, and the same library's companion_of() it, as a HostRoutine.
 abi::HostRoutine host_routine(const abi::EntryPoint& entry, const void* caller, const Original& original);
 
 }  // namespace blastoff::intercept

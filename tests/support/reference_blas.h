@@ -72,7 +72,7 @@ inline bool in_triangle(Uplo uplo, std::int64_t i, std::int64_t j) {
   return uplo == Uplo::upper ? i <= j : i >= j;
 }
 
-inline bool has_triangular_result(Kind kind) {
+inline bool writes_one_triangle(Kind kind) {
   return kind == Kind::gemmt || kind == Kind::syrk || kind == Kind::herk || kind == Kind::syr2k || kind == Kind::her2k;
 }
 
@@ -118,7 +118,7 @@ void compute_update(const Call& call) {
   const bool hermitian_result = call.kind() == Kind::herk || call.kind() == Kind::her2k;
   for (std::int64_t j = 0; j < call.n; ++j) {
     for (std::int64_t i = 0; i < call.m; ++i) {
-      if (has_triangular_result(call.kind()) && !in_triangle(call.uplo, i, j)) continue;
+      if (writes_one_triangle(call.kind()) && !in_triangle(call.uplo, i, j)) continue;
       const bool real_diagonal = hermitian_result && i == j;
       W sum = 0;
       for (std::int64_t l = 0; product && l < call.k; ++l) sum += product_term<T>(call, i, j, l);

@@ -1,0 +1,96 @@
+#include "abi/host_routine.h"
+
+#include <gtest/gtest.h>
+
+#include "abi/reentry.h"
+#include "every_routine.h"
+#include "reference_blas.h"
+#include "system_blas.h"
+#include "test_call.h"
+
+namespace blastoff {
+namespace {
+
+using abi::HostFunction;
+using abi::HostRoutine;
+using abi::Style;
+using blas::Routine;
+
+class OnTheSystemsBlas : public testing::TestWithParam<Routine> {
+ protected:
+  void expect_as_the_reference(HostFunction function) {
+    const HostRoutine host(GetParam(), function, {});
+    for (const test::Options& options : test::all_options(GetParam())) {
+      for (const blas::Coefficient beta : {blas::Coefficient(0), blas::Coefficient(1.3, 0.2)}) {
+        const test::TestCall made(GetParam(), options, 4, 3, 5, {0.6, -0.8}, beta);
+        SCOPED_TRACE(test::describe(made.call()));
+        auto expected = made.result();
+        auto computed = made.result();
+        reference::compute(made.with_result(expected));
+        ASSERT_TRUE(host.can_compute(made.call()));
+        host.compute(made.with_result(computed));
+        EXPECT_LE(made.difference(computed, expected), test::rounding);
+      }
+    }
+  }
+};
+
+TEST_P(OnTheSystemsBlas, FortranComputesAnyCall) {
+  void* const function = test::system_blas_function(std::string(row(GetParam()).name) + "_");
+  if (function == nullptr) GTEST_SKIP() << "the system's BLAS lacks the routine";
+  expect_as_the_reference({function, Style::fortran});
+}
+
+TEST_P(OnTheSystemsBlas, CblasComputesAnyCall) {
+  void* const function = test::system_blas_function(std::string("cblas_") + row(GetParam()).name);
+  if (function == nullptr) GTEST_SKIP() << "the system's BLAS lacks the routine";
+  expect_as_the_reference({function, Style::cblas});
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, OnTheSystemsBlas, testing::ValuesIn(test::every_routine()), test::routine_name);
+
+TEST(SystemsBlas, IsThereForTheseTests) {
+  EXPECT_NE(test::system_blas_function("dgemm_"), nullptr);
+}
+
+TEST(HostRoutine, ComputesItsRoutineAndItsCompanion) {
+  int function = 0;
+  const auto can = [&](const HostRoutine& host, Routine routine) {
+    blas::Call call;
+    call.routine = routine;
+    return host.can_compute(call);
+  };
+  const HostRoutine both(Routine::dsyrk, {&function, Style::fortran}, {&function, Style::fortran});
+  EXPECT_TRUE(can(both, Routine::dsyrk));
+  EXPECT_TRUE(can(both, Routine::dgemm));
+  EXPECT_FALSE(can(both, Routine::zgemm));
+  EXPECT_FALSE(can(both, Routine::dtrsm));
+  const HostRoutine alone(Routine::dsyrk, {&function, Style::fortran}, {});
+  EXPECT_TRUE(can(alone, Routine::dsyrk));
+  EXPECT_FALSE(can(alone, Routine::dgemm));
+  const HostRoutine none(Routine::zgemm3m, {}, {&function, Style::fortran});
+  EXPECT_FALSE(can(none, Routine::zgemm));
+  const HostRoutine solve(Routine::ztrsm, {&function, Style::fortran}, {&function, Style::fortran});
+  EXPECT_TRUE(can(solve, Routine::ztrmm));
+}
+
+bool was_inside = false;
+std::size_t length_seen = 0;
+
+void record_dsyrk(const char*, const char*, const void*, const void*, const void*, void*, const void*, const void*,
+                  void*, const void*, std::size_t, std::size_t last_length) {
+  was_inside = abi::inside_original();
+  length_seen = last_length;
+}
+
+TEST(HostRoutine, IsGuardedAgainstInterceptionAndHandsOverCharacterLengths) {
+  const test::TestCall made(Routine::dsyrk, {}, 3, 3, 3, 1, 1);
+  const HostRoutine host(Routine::dsyrk, {reinterpret_cast<void*>(&record_dsyrk), Style::fortran}, {});
+  host.compute(made.call());
+  EXPECT_TRUE(was_inside);
+  EXPECT_EQ(length_seen, 1U);
+  EXPECT_FALSE(abi::inside_original());
+}
+
+}  // namespace
+}  // namespace blastoff
