@@ -39,7 +39,7 @@ def test_an_old_report_survives_a_failed_write(device, tmp_path):
 
 
 def run_with_stderr_closed(command, env):
-    return subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.close(2))  # noqa: PLW1509
+    return subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.close(2))
 
 
 def test_closed_stderr(device):
