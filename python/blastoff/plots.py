@@ -14,7 +14,7 @@ from blastoff.reports import Job, Sums
 CPU, COMPUTING, MOVING = "#8d99ae", "#0f7b6c", "#e09f3e"
 UPLOADED, DOWNLOADED, REUSED = "#e09f3e", "#c8553d", "#0f7b6c"
 INK, FAINT = "#2b2d42", "#d9dce3"
-INCHES_WIDE = 8.6
+INCHES_WIDE = 10.6
 INCHES_A_BAR = 0.36
 LARGEST = 12
 """Bars in a plot; what comes after is summed up as one."""
@@ -67,7 +67,7 @@ def decorate(axes: Any, label: str, text: Any, largest: float) -> None:
     axes.invert_yaxis()
     axes.set_xlim(0, largest * 1.12 or 1)
     axes.set_xlabel(label)
-    axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(6))
+    axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(5))
     axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: tick(text(value))))
     axes.grid(axis="x", color=FAINT, linewidth=0.8)
     axes.set_axisbelow(True)
