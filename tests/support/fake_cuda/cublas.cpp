@@ -1,0 +1,218 @@
+// A libcublas.so.13 for the fake GPU: the plain reference, run on the stream's thread.
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <type_traits>
+#include <utility>
+
+#include <dlfcn.h>
+
+#include "blas/call.h"
+#include "device/cuda/api.h"
+#include "fake_cuda/gpu.h"
+#include "reference_blas.h"
+
+using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuBLAS's own words
+namespace blas = blastoff::blas;
+
+namespace blastoff::device::cuda::api {
+struct CublasHandle {
+  CUstream stream = nullptr;
+  bool own_workspace = false;
+};
+}  // namespace blastoff::device::cuda::api
+
+namespace {
+
+constexpr cublasStatus not_initialized = 1;
+constexpr cublasStatus invalid_value = 7;
+
+const blastoff::fake_cuda::Services& driver() {
+  static const auto* const services = [] {
+    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    return reinterpret_cast<decltype(&fake_cuda_services)>(dlsym(library, "fake_cuda_services"))();
+  }();
+  return *services;
+}
+
+blas::Routine find_routine(blas::Kind kind, blas::Scalar scalar) {
+  std::size_t index = 0;
+  while (blas::routines()[index].kind != kind || blas::routines()[index].scalar != scalar) ++index;
+  return static_cast<blas::Routine>(index);
+}
+
+blas::Coefficient coefficient(const void* address, blas::Scalar scalar, bool real) {
+  const bool single = scalar == blas::Scalar::s || scalar == blas::Scalar::c;
+  const auto part = [&](int i) {
+    return single ? static_cast<double>(static_cast<const float*>(address)[i]) : static_cast<const double*>(address)[i];
+  };
+  return real || !blas::is_complex(scalar) ? blas::Coefficient(part(0)) : blas::Coefficient(part(0), part(1));
+}
+
+blas::Transpose transpose(int operation) {
+  if (operation == operation_none) return blas::Transpose::none;
+  return operation == operation_transpose ? blas::Transpose::transpose : blas::Transpose::conjugate;
+}
+
+struct Matrix {
+  const void* address;
+  Size leading_dimension;
+};
+
+cublasStatus queue(cublasHandle handle, blas::Call call, std::initializer_list<Matrix> matrices) {
+  if (!driver().context_is_current() || handle == nullptr) return not_initialized;
+  if (handle->stream == nullptr || !handle->own_workspace) return invalid_value;  // device/cuda always sets both
+  std::array<void*, 3> addresses{};
+  std::array<std::int64_t, 3> leading_dimensions{};
+  std::size_t count = 0;
+  for (const auto& matrix : matrices) {
+    addresses[count] = const_cast<void*>(matrix.address);
+    leading_dimensions[count++] = matrix.leading_dimension;
+  }
+  blas::shape_operands(call, {addresses.data(), count}, {leading_dimensions.data(), count});
+  if (!blas::valid(call)) return invalid_value;
+  driver().post(handle->stream, [call] {
+    for (const auto& operand : call.operands()) {
+      if (!driver().is_device_memory(operand.address, operand.span_bytes())) {
+        driver().fail(blastoff::fake_cuda::error_illegal_address);
+        return;
+      }
+    }
+    blastoff::reference::compute(call);
+  });
+  return blas_success;
+}
+
+blas::Call make_call(blas::Kind kind, blas::Scalar scalar, Size m, Size n, Size k, const void* alpha,
+                     const void* beta) {
+  blas::Call call;
+  call.routine = find_routine(kind, scalar);
+  call.m = m;
+  call.n = n;
+  call.k = k;
+  call.alpha = coefficient(alpha, scalar, kind == blas::Kind::herk);
+  if (beta != nullptr) {
+    call.beta = coefficient(beta, scalar, kind == blas::Kind::herk || kind == blas::Kind::her2k);
+  }
+  return call;
+}
+
+void set_fill(blas::Call& call, int side, int fill) {
+  call.side = side == side_left ? blas::Side::left : blas::Side::right;
+  call.uplo = fill == fill_upper ? blas::Uplo::upper : blas::Uplo::lower;
+}
+
+cublasStatus general(blas::Kind kind, blas::Scalar scalar, cublasHandle handle, int transpose_a, int transpose_b,
+                     Size m, Size n, Size k, const void* alpha, Matrix a, Matrix b, const void* beta, Matrix c) {
+  auto call = make_call(kind, scalar, m, n, k, alpha, beta);
+  call.transpose_a = transpose(transpose_a);
+  call.transpose_b = transpose(transpose_b);
+  return queue(handle, call, {a, b, c});
+}
+
+cublasStatus symmetric(blas::Kind kind, blas::Scalar scalar, cublasHandle handle, int side, int fill, Size m, Size n,
+                       const void* alpha, Matrix a, Matrix b, const void* beta, Matrix c) {
+  auto call = make_call(kind, scalar, m, n, side == side_left ? m : n, alpha, beta);
+  set_fill(call, side, fill);
+  return queue(handle, call, {a, b, c});
+}
+
+cublasStatus rank_update(blas::Kind kind, blas::Scalar scalar, cublasHandle handle, int fill, int operation, Size n,
+                         Size k, const void* alpha, const void* beta, std::initializer_list<Matrix> matrices) {
+  auto call = make_call(kind, scalar, n, n, k, alpha, beta);
+  set_fill(call, side_left, fill);
+  call.transpose_a = transpose(operation);
+  return queue(handle, call, matrices);
+}
+
+cublasStatus triangular(blas::Kind kind, blas::Scalar scalar, cublasHandle handle, int side, int fill, int operation,
+                        int diagonal, Size m, Size n, const void* alpha, Matrix a, Matrix b) {
+  auto call = make_call(kind, scalar, m, n, side == side_left ? m : n, alpha, nullptr);
+  set_fill(call, side, fill);
+  call.transpose_a = transpose(operation);
+  call.diagonal = diagonal == diagonal_unit ? blas::Diagonal::unit : blas::Diagonal::non_unit;
+  return queue(handle, call, {a, b});
+}
+
+}  // namespace
+
+extern "C" {
+
+cublasStatus cublasCreate_v2(cublasHandle* handle) {
+  if (!driver().context_is_current()) return not_initialized;
+  *handle = new CublasHandle;
+  return blas_success;
+}
+cublasStatus cublasDestroy_v2(cublasHandle handle) {
+  delete handle;
+  return blas_success;
+}
+cublasStatus cublasGetProperty(int, int* value) {
+  *value = 13;
+  return blas_success;
+}
+const char* cublasGetStatusName(cublasStatus) {
+  return "CUBLAS_STATUS_OF_THE_FAKE_GPU";
+}
+cublasStatus cublasSetStream_v2(cublasHandle handle, CUstream stream) {
+  handle->stream = stream;
+  handle->own_workspace = false;
+  return blas_success;
+}
+cublasStatus cublasSetWorkspace_v2(cublasHandle handle, void* workspace, std::size_t bytes) {
+  handle->own_workspace = driver().is_device_memory(workspace, bytes);
+  return handle->own_workspace ? blas_success : invalid_value;
+}
+cublasStatus cublasSetMathMode(cublasHandle, int) {
+  return blas_success;
+}
+cublasStatus cublasSetPointerMode_v2(cublasHandle, int mode) {
+  return mode == pointer_mode_host ? blas_success : invalid_value;
+}
+cublasStatus cublasSetAtomicsMode(cublasHandle, int) {
+  return blas_success;
+}
+
+// One exported function for each routine, by signature.
+#define BLASTOFF_EXPORT_Gemm(symbol, kind, scalar)                                                                    \
+  cublasStatus symbol(cublasHandle handle, int transpose_a, int transpose_b, Size m, Size n, Size k,                  \
+                      const void* alpha, const void* a, Size lda, const void* b, Size ldb, const void* beta, void* c, \
+                      Size ldc) {                                                                                     \
+    return general(kind, scalar, handle, transpose_a, transpose_b, m, n, k, alpha, {a, lda}, {b, ldb}, beta,          \
+                   {c, ldc});                                                                                         \
+  }
+#define BLASTOFF_EXPORT_Symm(symbol, kind, scalar)                                                               \
+  cublasStatus symbol(cublasHandle handle, int side, int fill, Size m, Size n, const void* alpha, const void* a, \
+                      Size lda, const void* b, Size ldb, const void* beta, void* c, Size ldc) {                  \
+    return symmetric(kind, scalar, handle, side, fill, m, n, alpha, {a, lda}, {b, ldb}, beta, {c, ldc});         \
+  }
+#define BLASTOFF_EXPORT_Syrk(symbol, kind, scalar)                                                                    \
+  cublasStatus symbol(cublasHandle handle, int fill, int operation, Size n, Size k, const void* alpha, const void* a, \
+                      Size lda, const void* beta, void* c, Size ldc) {                                                \
+    return rank_update(kind, scalar, handle, fill, operation, n, k, alpha, beta, {{a, lda}, {c, ldc}});               \
+  }
+#define BLASTOFF_EXPORT_Syr2k(symbol, kind, scalar)                                                                   \
+  cublasStatus symbol(cublasHandle handle, int fill, int operation, Size n, Size k, const void* alpha, const void* a, \
+                      Size lda, const void* b, Size ldb, const void* beta, void* c, Size ldc) {                       \
+    return rank_update(kind, scalar, handle, fill, operation, n, k, alpha, beta, {{a, lda}, {b, ldb}, {c, ldc}});     \
+  }
+#define BLASTOFF_EXPORT_Trmm(symbol, kind, scalar)                                                              \
+  cublasStatus symbol(cublasHandle handle, int side, int fill, int operation, int diagonal, Size m, Size n,     \
+                      const void* alpha, const void* a, Size lda, const void* b, Size ldb, void* c, Size ldc) { \
+    if (b != c || ldb != ldc) return blas_not_supported;                                                        \
+    return triangular(kind, scalar, handle, side, fill, operation, diagonal, m, n, alpha, {a, lda}, {c, ldc});  \
+  }
+#define BLASTOFF_EXPORT_Trsm(symbol, kind, scalar)                                                             \
+  cublasStatus symbol(cublasHandle handle, int side, int fill, int operation, int diagonal, Size m, Size n,    \
+                      const void* alpha, const void* a, Size lda, void* b, Size ldb) {                         \
+    return triangular(kind, scalar, handle, side, fill, operation, diagonal, m, n, alpha, {a, lda}, {b, ldb}); \
+  }
+#define BLASTOFF_EXPORT(symbol, kind, scalar, signature) \
+  BLASTOFF_EXPORT_##signature(symbol, blas::Kind::kind, blas::Scalar::scalar)
+BLASTOFF_CUBLAS_ROUTINES(BLASTOFF_EXPORT)
+
+}  // extern "C"
+
+// Everything that device/cuda asks of cuBLAS is here, with the same type.
+#define BLASTOFF_CHECK(symbol, ...) static_assert(std::is_same_v<decltype(::symbol), __VA_ARGS__>, #symbol);
+BLASTOFF_CUBLAS_SYMBOLS(BLASTOFF_CHECK)

@@ -1,0 +1,356 @@
+// A libcuda.so.1 for machines without a GPU: enough of the driver for device/cuda, over host memory, with a thread for
+// each stream. It insists on what the real one insists on (a current context, copies within one registration) and,
+// where it can, notices what the real one punishes.
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "device/simulated/copy.h"
+#include "fake_cuda/gpu.h"
+
+using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in the driver's own words
+using blastoff::device::simulated::copy_columns;
+using blastoff::fake_cuda::error_illegal_address;
+using blastoff::fake_cuda::error_invalid_context;
+using blastoff::fake_cuda::error_invalid_value;
+using blastoff::fake_cuda::Gpu;
+using blastoff::fake_cuda::Services;
+
+namespace blastoff::device::cuda::api {
+struct ContextHandle {};
+struct ModuleHandle {};
+struct FunctionHandle {
+  std::size_t word_bytes;
+};
+}  // namespace blastoff::device::cuda::api
+
+namespace {
+
+constexpr std::size_t granularity = blastoff::device::simulated::granularity;
+
+ContextHandle primary_context;
+FunctionHandle triangle_words4{4};
+FunctionHandle triangle_words8{8};
+thread_local std::vector<CUcontext> context_stack;
+
+void* pointer(CUdeviceptr address) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}
+std::uintptr_t number(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address);
+}
+
+bool context_is_current() {
+  return !context_stack.empty() && context_stack.back() != nullptr;
+}
+
+/// Every function that works on a context begins so.
+CUresult enter() {
+  if (!context_is_current()) return error_invalid_context;
+  return Gpu::instance().sticky();
+}
+
+CUresult result_of(const blastoff::device::Status& status) {
+  if (status) return success;
+  return status.error().kind == blastoff::device::ErrorKind::out_of_memory ? error_out_of_memory : error_invalid_value;
+}
+
+bool is_device_memory(const void* address, std::size_t bytes) {
+  return Gpu::instance().memory.holds(number(address), bytes);
+}
+
+/// A copy of one rectangle, queued; at once where the host's side is ordinary memory, as the driver does it.
+CUresult queue_copy(CUstream stream, void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                    std::size_t width, std::size_t height, bool to_device) {
+  if (const auto error = enter(); error != success) return error;
+  const auto span = [=](std::size_t pitch) { return (height - 1) * pitch + width; };
+  const void* host = to_device ? from : to;
+  const auto registered = Gpu::instance().registered(host, span(to_device ? from_pitch : to_pitch));
+  if (registered == Gpu::Registered::partly) return error_invalid_value;
+  stream->stream.post([=] {
+    if (Gpu::instance().sticky() != success) return;
+    if (!is_device_memory(to_device ? to : from, span(to_device ? to_pitch : from_pitch))) {
+      Gpu::instance().fail(error_illegal_address);
+      return;
+    }
+    copy_columns(to, to_pitch, from, from_pitch, width, height);
+  });
+  if (registered == Gpu::Registered::none) stream->stream.synchronize();
+  return Gpu::instance().sticky();
+}
+
+/// What device/cuda/triangle_kernel.cpp says in PTX.
+void copy_triangle(const std::vector<std::uint64_t>& arguments, std::size_t columns, std::size_t word_bytes) {
+  const auto [to, from, to_pitch, from_pitch, words, per_element, lower] =
+      std::array{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6]};
+  for (std::uint64_t column = 0; column < columns; ++column) {
+    const std::uint64_t begin = lower != 0 ? column * per_element : 0;
+    const std::uint64_t end = lower != 0 ? words : (column + 1) * per_element;
+    copy_columns(pointer(to + column * to_pitch + begin * word_bytes), 0,
+                 pointer(from + column * from_pitch + begin * word_bytes), 0, (end - begin) * word_bytes, 1);
+  }
+}
+
+bool is_mapped(const void* address, std::size_t bytes) {
+  return is_device_memory(address, bytes) || Gpu::instance().registered(address, bytes) == Gpu::Registered::whole;
+}
+
+}  // namespace
+
+extern "C" {
+
+const Services* fake_cuda_services() {
+  static const Services services{
+      context_is_current, is_device_memory,
+      [](CUstream stream, std::function<void()> task) { stream->stream.post(std::move(task)); },
+      [](CUresult error) { Gpu::instance().fail(error); }};
+  return &services;
+}
+
+CUresult cuInit(unsigned) {
+  return success;
+}
+CUresult cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return success;
+}
+CUresult cuGetErrorName(CUresult error, const char** name) {
+  *name = error == error_out_of_memory ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_OF_THE_FAKE_GPU";
+  return success;
+}
+CUresult cuGetErrorString(CUresult, const char** text) {
+  *text = "an error of the fake GPU";
+  return success;
+}
+
+CUresult cuDeviceGetCount(int* count) {
+  *count = 1;
+  return success;
+}
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? success : 101;
+}
+CUresult cuDeviceGetName(char* name, int length, CUdevice) {
+  std::strncpy(name, "fake GPU", static_cast<std::size_t>(length));
+  return success;
+}
+CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice) {
+  switch (attribute) {
+    case attribute_max_pitch: *value = 0x7fffffff; break;
+    case attribute_compute_capability_major: *value = 9; break;
+    case attribute_can_use_host_pointer:
+    case attribute_host_register_supported:
+    case attribute_virtual_memory_management: *value = 1; break;
+    default: *value = 0;
+  }
+  return success;
+}
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
+  *bytes = Gpu::instance().memory.total();
+  return success;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+  *context = &primary_context;
+  return Gpu::instance().sticky();
+}
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
+  return success;
+}
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  *context = context_stack.empty() ? nullptr : context_stack.back();
+  return success;
+}
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  context_stack.push_back(context);
+  return success;
+}
+CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+  if (context_stack.empty()) return error_invalid_context;
+  *context = context_stack.back();
+  context_stack.pop_back();
+  return success;
+}
+
+CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  *free = Gpu::instance().memory.unused();
+  *total = Gpu::instance().memory.total();
+  return enter();
+}
+CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
+  if (const auto error = enter(); error != success) return error;
+  const auto allocated = Gpu::instance().memory.allocate(bytes);
+  *address = allocated.value_or(0);
+  return allocated ? success : error_out_of_memory;
+}
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  if (const auto error = enter(); error != success) return error;
+  return Gpu::instance().memory.free(address) ? success : error_invalid_value;
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_t, CUdeviceptr, unsigned long long) {
+  const auto reserved = Gpu::instance().memory.reserve(bytes);
+  *address = reserved.value_or(0);
+  return reserved ? success : error_out_of_memory;
+}
+CUresult cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
+  return Gpu::instance().memory.release(address, bytes) ? success : error_invalid_value;
+}
+CUresult cuMemGetAllocationGranularity(std::size_t* bytes, const CUmemAllocationProp*, int) {
+  *bytes = granularity;
+  return success;
+}
+// Memory is taken when it is mapped: a handle is its size.
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* properties,
+                     unsigned long long) {
+  if (properties->type != allocation_pinned || properties->location.type != location_device) return error_invalid_value;
+  if (bytes > Gpu::instance().memory.unused()) return error_out_of_memory;
+  *handle = bytes;
+  return success;
+}
+CUresult cuMemRelease(CUmemGenericAllocationHandle) {
+  return success;
+}
+CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long) {
+  if (offset != 0 || handle != bytes) return error_invalid_value;
+  return result_of(Gpu::instance().memory.back(address, bytes));
+}
+CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
+  return Gpu::instance().memory.unback(address, bytes) ? success : error_invalid_value;
+}
+CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* access, std::size_t) {
+  if (access->flags != access_read_write || !is_device_memory(pointer(address), bytes)) return error_invalid_value;
+  return success;
+}
+
+CUresult cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
+  if (const auto error = enter(); error != success) return error;
+  *address = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  if (*address == nullptr) return error_out_of_memory;
+  return Gpu::instance().register_host(*address, bytes);
+}
+CUresult cuMemFreeHost(void* address) {
+  const auto error = Gpu::instance().unregister_host(address);
+  if (error == success) std::free(address);
+  return error;
+}
+CUresult cuMemHostRegister_v2(void* address, std::size_t bytes, unsigned) {
+  if (const auto error = enter(); error != success) return error;
+  return Gpu::instance().register_host(address, bytes);
+}
+CUresult cuMemHostUnregister(void* address) {
+  return Gpu::instance().unregister_host(address);
+}
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host, unsigned) {
+  *device = number(host);
+  return Gpu::instance().registered(host, 1) == Gpu::Registered::whole ? success : error_invalid_value;
+}
+CUresult cuPointerGetAttribute(void* value, int, CUdeviceptr address) {
+  const bool host = Gpu::instance().registered(pointer(address), 1) == Gpu::Registered::whole;
+  if (!host && !is_device_memory(pointer(address), 1)) return error_invalid_value;
+  const unsigned type = host ? memory_type_host : memory_type_device;
+  std::memcpy(value, &type, sizeof type);
+  return success;
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
+  return queue_copy(stream, pointer(to), bytes, from, bytes, bytes, 1, true);
+}
+CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  return queue_copy(stream, to, bytes, pointer(from), bytes, bytes, 1, false);
+}
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
+  constexpr std::size_t largest_pitch = 0x7fffffff;
+  const bool to_device = copy->dstMemoryType == memory_type_device;
+  if (copy->srcPitch > largest_pitch || copy->dstPitch > largest_pitch) return error_invalid_value;
+  if (copy->srcPitch < copy->WidthInBytes || copy->dstPitch < copy->WidthInBytes) return error_invalid_value;
+  return queue_copy(stream, to_device ? pointer(copy->dstDevice) : copy->dstHost, copy->dstPitch,
+                    to_device ? copy->srcHost : pointer(copy->srcDevice), copy->srcPitch, copy->WidthInBytes,
+                    copy->Height, to_device);
+}
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  if (const auto error = enter(); error != success) return error;
+  if (flags != stream_non_blocking) return error_invalid_value;
+  *stream = new StreamHandle;
+  return success;
+}
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  delete stream;
+  return success;
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  stream->stream.synchronize();
+  return enter();
+}
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  const auto record = event->event->last_record();
+  stream->stream.post([state = event->event, record] { state->wait_for(record); });
+  return enter();
+}
+
+CUresult cuEventCreate(CUevent* event, unsigned flags) {
+  if (const auto error = enter(); error != success) return error;
+  if (flags != event_disable_timing) return error_invalid_value;
+  *event = new EventHandle;
+  return success;
+}
+CUresult cuEventDestroy_v2(CUevent event) {
+  delete event;
+  return success;
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  const auto record = event->event->record();
+  stream->stream.post([state = event->event, record] { state->reach(record); });
+  return enter();
+}
+CUresult cuEventSynchronize(CUevent event) {
+  event->event->wait_for(event->event->last_record());
+  return enter();
+}
+
+CUresult cuModuleLoadData(CUmodule* module, const void*) {
+  static ModuleHandle the_module;
+  *module = &the_module;
+  return enter();
+}
+CUresult cuModuleUnload(CUmodule) {
+  return success;
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
+  if (std::string_view(name) == "copy_triangle_words4")
+    *function = &triangle_words4;
+  else if (std::string_view(name) == "copy_triangle_words8")
+    *function = &triangle_words8;
+  else
+    return 500;
+  return success;
+}
+CUresult cuLaunchKernel(CUfunction function, unsigned columns, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        unsigned, CUstream stream, void** parameters, void**) {
+  if (const auto error = enter(); error != success) return error;
+  std::vector<std::uint64_t> arguments;
+  for (int i = 0; i < 5; ++i) arguments.push_back(*static_cast<std::uint64_t*>(parameters[i]));
+  for (int i = 5; i < 7; ++i) arguments.push_back(*static_cast<std::uint32_t*>(parameters[i]));
+  stream->stream.post([=] {
+    const auto bytes = [&](std::uint64_t pitch) { return (columns - 1) * pitch + arguments[4] * function->word_bytes; };
+    if (!is_mapped(pointer(arguments[0]), bytes(arguments[2])) ||
+        !is_device_memory(pointer(arguments[1]), bytes(arguments[3]))) {
+      Gpu::instance().fail(error_illegal_address);
+    } else {
+      copy_triangle(arguments, columns, function->word_bytes);
+    }
+  });
+  return success;
+}
+
+}  // extern "C"
+
+// Everything that device/cuda asks of the driver is here, with the same type.
+#define BLASTOFF_CHECK(symbol, ...) static_assert(std::is_same_v<decltype(::symbol), __VA_ARGS__>, #symbol);
+BLASTOFF_DRIVER_SYMBOLS(BLASTOFF_CHECK)

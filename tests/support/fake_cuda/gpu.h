@@ -1,0 +1,70 @@
+// The state of the fake GPU, and what its cuBLAS needs of its driver.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "device/cuda/api.h"
+#include "device/simulated/memory.h"
+#include "fake_cuda/stream.h"
+
+namespace blastoff::device::cuda::api {
+
+// What the opaque handles point to.
+struct StreamHandle {
+  fake_cuda::Stream stream;
+};
+struct EventHandle {
+  std::shared_ptr<fake_cuda::Event> event = std::make_shared<fake_cuda::Event>();
+};
+
+}  // namespace blastoff::device::cuda::api
+
+namespace blastoff::fake_cuda {
+
+using device::cuda::api::CUresult;
+
+constexpr CUresult error_invalid_value = 1;
+constexpr CUresult error_invalid_context = 201;
+constexpr CUresult error_illegal_address = 700;
+constexpr CUresult error_already_registered = 712;
+constexpr CUresult error_not_registered = 713;
+
+/// One GPU with 1 GiB of memory. After an illegal access every call fails with it, as on a real one.
+class Gpu {
+ public:
+  /// Never destroyed: streams may run until the process ends.
+  static Gpu& instance();
+
+  device::simulated::Memory memory{std::size_t{1} << 30};
+
+  CUresult sticky() const { return sticky_; }
+  void fail(CUresult error) { sticky_ = error; }
+
+  CUresult register_host(const void* address, std::size_t bytes);
+  CUresult unregister_host(const void* address);
+  enum class Registered { none, partly, whole };
+  /// How much of a host range lies within one registration.
+  Registered registered(const void* address, std::size_t bytes);
+
+ private:
+  std::atomic<CUresult> sticky_{0};
+  std::mutex mutex_;
+  std::map<std::uintptr_t, std::size_t> registrations_;
+};
+
+/// What the fake cuBLAS takes from the fake driver.
+struct Services {
+  bool (*context_is_current)();
+  bool (*is_device_memory)(const void* address, std::size_t bytes);
+  void (*post)(device::cuda::api::CUstream stream, std::function<void()> task);
+  void (*fail)(CUresult error);
+};
+
+}  // namespace blastoff::fake_cuda
+
+extern "C" const blastoff::fake_cuda::Services* fake_cuda_services();

@@ -1,0 +1,163 @@
+// The declarations of device/cuda/api.h against NVIDIA's own headers, where these are installed.
+//
+// Every check is made by the compiler; what the program adds is to say whether there was anything to check against.
+#include "device/cuda/api.h"
+
+#include <gtest/gtest.h>
+
+#if __has_include(<cuda.h>) && __has_include(<cublas_v2.h>)
+
+#include <cstddef>
+#include <type_traits>
+
+#include <cublas_v2.h>
+#include <cuda.h>
+
+namespace blastoff::device::cuda::api {
+namespace {
+
+template <class T>
+constexpr bool is_number = std::is_integral_v<T> || std::is_enum_v<T>;
+
+/// Passed alike: pointers as pointers (api.h leaves the elements' type open), enumerations as integers of their size.
+template <class Own, class Real>
+constexpr bool same_argument = (std::is_pointer_v<Own> && std::is_pointer_v<Real>) ||
+                               (is_number<Own> && is_number<Real> && sizeof(Own) == sizeof(Real));
+
+template <class T>
+concept Complete = requires {
+  sizeof(T);
+};
+
+/// What pointers point to has one size, where both sides know it.
+template <class Own, class Real>
+constexpr bool same_target() {
+  using OwnTarget = std::remove_cv_t<std::remove_pointer_t<Own>>;
+  using RealTarget = std::remove_cv_t<std::remove_pointer_t<Real>>;
+  if constexpr (!std::is_pointer_v<Own> || std::is_void_v<OwnTarget> || std::is_void_v<RealTarget>) {
+    return true;
+  } else if constexpr (Complete<OwnTarget> && Complete<RealTarget>) {
+    return sizeof(OwnTarget) == sizeof(RealTarget);
+  } else {
+    return true;
+  }
+}
+
+template <class Own, class Real>
+struct SameFunction : std::false_type {};
+
+template <class OwnResult, class... Own, class RealResult, class... Real>
+requires(sizeof...(Own) == sizeof...(Real)) struct SameFunction<OwnResult(Own...), RealResult(Real...)>
+    : std::bool_constant<same_argument<OwnResult, RealResult> && (same_argument<Own, Real> && ...) &&
+                         (same_target<Own, Real>() && ...)> {
+};
+
+#define BLASTOFF_CHECK(symbol, ...) static_assert(SameFunction<__VA_ARGS__, decltype(::symbol)>::value, #symbol);
+BLASTOFF_DRIVER_SYMBOLS(BLASTOFF_CHECK)
+BLASTOFF_CUBLAS_SYMBOLS(BLASTOFF_CHECK)
+#undef BLASTOFF_CHECK
+#define BLASTOFF_CHECK(symbol, member, scalar, signature) \
+  static_assert(SameFunction<signature, decltype(::symbol)>::value, #symbol);
+BLASTOFF_CUBLAS_ROUTINES(BLASTOFF_CHECK)
+#undef BLASTOFF_CHECK
+
+// The comparison itself can tell.
+static_assert(!SameFunction<CUresult(int), decltype(::cuMemFree_v2)>::value);
+static_assert(!SameFunction<CUresult(int*), decltype(::cuMemAlloc_v2)>::value);
+static_assert(!SameFunction<CUresult(int*, std::size_t), decltype(::cuMemAlloc_v2)>::value);
+
+#define BLASTOFF_SAME_FIELD(type, field)                                                                          \
+  static_assert(offsetof(type, field) == offsetof(::type, field) && sizeof(type::field) == sizeof(::type::field), \
+                #type "." #field);
+#define BLASTOFF_SAME_SIZE(type) \
+  static_assert(sizeof(type) == sizeof(::type) && alignof(type) == alignof(::type), #type);
+BLASTOFF_SAME_SIZE(CUdeviceptr)
+BLASTOFF_SAME_SIZE(CUmemGenericAllocationHandle)
+BLASTOFF_SAME_SIZE(CUDA_MEMCPY2D)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, srcXInBytes)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, srcY)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, srcMemoryType)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, srcHost)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, srcDevice)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, srcPitch)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, dstXInBytes)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, dstY)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, dstMemoryType)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, dstHost)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, dstDevice)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, dstPitch)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, WidthInBytes)
+BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, Height)
+BLASTOFF_SAME_SIZE(CUmemAllocationProp)
+BLASTOFF_SAME_FIELD(CUmemAllocationProp, type)
+BLASTOFF_SAME_FIELD(CUmemAllocationProp, requestedHandleTypes)
+BLASTOFF_SAME_FIELD(CUmemAllocationProp, location)
+BLASTOFF_SAME_FIELD(CUmemAllocationProp, win32HandleMetaData)
+BLASTOFF_SAME_FIELD(CUmemAllocationProp, allocFlags)
+BLASTOFF_SAME_SIZE(CUmemLocation)
+BLASTOFF_SAME_FIELD(CUmemLocation, type)
+BLASTOFF_SAME_FIELD(CUmemLocation, id)
+BLASTOFF_SAME_SIZE(CUmemAccessDesc)
+BLASTOFF_SAME_FIELD(CUmemAccessDesc, location)
+BLASTOFF_SAME_FIELD(CUmemAccessDesc, flags)
+
+#define BLASTOFF_SAME_VALUE(own, real) static_assert(static_cast<long long>(own) == static_cast<long long>(real), #own);
+BLASTOFF_SAME_VALUE(success, CUDA_SUCCESS)
+BLASTOFF_SAME_VALUE(error_out_of_memory, CUDA_ERROR_OUT_OF_MEMORY)
+BLASTOFF_SAME_VALUE(error_stub_library, CUDA_ERROR_STUB_LIBRARY)
+BLASTOFF_SAME_VALUE(error_no_device, CUDA_ERROR_NO_DEVICE)
+BLASTOFF_SAME_VALUE(error_not_supported, CUDA_ERROR_NOT_SUPPORTED)
+BLASTOFF_SAME_VALUE(attribute_max_pitch, CU_DEVICE_ATTRIBUTE_MAX_PITCH)
+BLASTOFF_SAME_VALUE(attribute_compute_capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+BLASTOFF_SAME_VALUE(attribute_compute_capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
+BLASTOFF_SAME_VALUE(attribute_can_use_host_pointer, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM)
+BLASTOFF_SAME_VALUE(attribute_host_register_supported, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED)
+BLASTOFF_SAME_VALUE(attribute_virtual_memory_management, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)
+BLASTOFF_SAME_VALUE(pointer_attribute_memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+BLASTOFF_SAME_VALUE(stream_non_blocking, CU_STREAM_NON_BLOCKING)
+BLASTOFF_SAME_VALUE(event_disable_timing, CU_EVENT_DISABLE_TIMING)
+BLASTOFF_SAME_VALUE(host_portable, CU_MEMHOSTALLOC_PORTABLE)
+BLASTOFF_SAME_VALUE(host_portable, CU_MEMHOSTREGISTER_PORTABLE)
+BLASTOFF_SAME_VALUE(host_device_map, CU_MEMHOSTALLOC_DEVICEMAP)
+BLASTOFF_SAME_VALUE(host_device_map, CU_MEMHOSTREGISTER_DEVICEMAP)
+BLASTOFF_SAME_VALUE(memory_type_host, CU_MEMORYTYPE_HOST)
+BLASTOFF_SAME_VALUE(memory_type_device, CU_MEMORYTYPE_DEVICE)
+BLASTOFF_SAME_VALUE(location_device, CU_MEM_LOCATION_TYPE_DEVICE)
+BLASTOFF_SAME_VALUE(allocation_pinned, CU_MEM_ALLOCATION_TYPE_PINNED)
+BLASTOFF_SAME_VALUE(access_read_write, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+BLASTOFF_SAME_VALUE(granularity_minimum, CU_MEM_ALLOC_GRANULARITY_MINIMUM)
+BLASTOFF_SAME_VALUE(blas_success, CUBLAS_STATUS_SUCCESS)
+BLASTOFF_SAME_VALUE(blas_alloc_failed, CUBLAS_STATUS_ALLOC_FAILED)
+BLASTOFF_SAME_VALUE(blas_arch_mismatch, CUBLAS_STATUS_ARCH_MISMATCH)
+BLASTOFF_SAME_VALUE(blas_not_supported, CUBLAS_STATUS_NOT_SUPPORTED)
+BLASTOFF_SAME_VALUE(fill_lower, CUBLAS_FILL_MODE_LOWER)
+BLASTOFF_SAME_VALUE(fill_upper, CUBLAS_FILL_MODE_UPPER)
+BLASTOFF_SAME_VALUE(diagonal_non_unit, CUBLAS_DIAG_NON_UNIT)
+BLASTOFF_SAME_VALUE(diagonal_unit, CUBLAS_DIAG_UNIT)
+BLASTOFF_SAME_VALUE(side_left, CUBLAS_SIDE_LEFT)
+BLASTOFF_SAME_VALUE(side_right, CUBLAS_SIDE_RIGHT)
+BLASTOFF_SAME_VALUE(operation_none, CUBLAS_OP_N)
+BLASTOFF_SAME_VALUE(operation_transpose, CUBLAS_OP_T)
+BLASTOFF_SAME_VALUE(operation_conjugate, CUBLAS_OP_C)
+BLASTOFF_SAME_VALUE(pointer_mode_host, CUBLAS_POINTER_MODE_HOST)
+BLASTOFF_SAME_VALUE(atomics_not_allowed, CUBLAS_ATOMICS_NOT_ALLOWED)
+BLASTOFF_SAME_VALUE(math_default, CUBLAS_DEFAULT_MATH)
+BLASTOFF_SAME_VALUE(math_disallow_reduced_precision_reduction, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)
+BLASTOFF_SAME_VALUE(property_major, MAJOR_VERSION)
+BLASTOFF_SAME_VALUE(property_minor, MINOR_VERSION)
+BLASTOFF_SAME_VALUE(property_patch, PATCH_LEVEL)
+
+TEST(CudaApi, IsDeclaredAsInNvidiasHeaders) {
+  SUCCEED() << "checked while compiling";
+}
+
+}  // namespace
+}  // namespace blastoff::device::cuda::api
+
+#else
+
+TEST(CudaApi, IsDeclaredAsInNvidiasHeaders) {
+  GTEST_SKIP() << "no cuda.h and cublas_v2.h were found when this was built";
+}
+
+#endif
