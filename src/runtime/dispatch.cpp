@@ -163,7 +163,8 @@ void dispatch(const EntryPoint& entry, const void* caller, const Call* call, con
     raw(original.function);
     return;
   }
-  // Not-a-number while the settings have not been read: then no call is known to be small.
+  // Minus infinity while the settings have not been read: then no call is known to be small. (Comparing with
+  // not-a-number would raise the invalid flag in the program.)
   if (call && blas::volume(*call) < floor_volume.load(std::memory_order_relaxed) && original.function &&
       blas::valid(*call)) {
     const report::SmallCall small = report::begin_small(entry.routine, blas::volume(*call));

@@ -51,7 +51,7 @@ std::uint64_t total_calls(const report::Totals& totals) {
 
 }  // namespace
 
-std::atomic<double> floor_volume{std::numeric_limits<double>::quiet_NaN()};
+std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
 
 Process& Process::instance() {
   static Process& process = *new Process;
