@@ -4,9 +4,9 @@
 namespace blastoff::abi {
 namespace detail {
 
-/// Frame of the outermost active original of this thread. A caller's xerbla may longjmp out of an original, past every
-/// destructor: the stack grows down, so a frame at or above ours that claims to be active is still there, one below is
-/// gone.
+/// The frame that runs the outermost active original of this thread. A program's xerbla may longjmp out of an original,
+/// past every destructor: the stack grows down, so whoever that frame has called lies below it, and anybody else has
+/// outlived it.
 [[gnu::tls_model("initial-exec")]] inline constinit thread_local const char* outermost_original = nullptr;
 
 [[gnu::always_inline]] inline const char* this_frame() {
