@@ -89,13 +89,13 @@ std::string Matrix::difference() const {
 
 Box random_box(const Matrix& matrix, Random& random) {
   const std::int64_t row = random.between(0, matrix.rows() - 1), column = random.between(0, matrix.columns() - 1);
-  switch (random.below(6)) {
-    case 0:
-    case 1: return {row, column, 1, 1};
-    case 2: return {row, 0, 1, matrix.columns()};
-    case 3: return {0, column, matrix.rows(), 1};
+  switch (random.below(12)) {
+    case 0: return {row, 0, 1, matrix.columns()};
+    case 1: return {0, column, matrix.rows(), 1};
+    case 2: return {0, 0, matrix.rows(), matrix.columns()};
+    case 3:
     case 4: return {row, column, random.between(1, matrix.rows() - row), random.between(1, matrix.columns() - column)};
-    default: return {0, 0, matrix.rows(), matrix.columns()};
+    default: return {row, column, 1, 1};
   }
 }
 

@@ -84,7 +84,7 @@ void Player::choose_options(Call& call) {
   const bool complex = is_complex(call.scalar());
   call.side = random_.pick({Side::left, Side::right});
   call.uplo = random_.pick({Uplo::upper, Uplo::lower});
-  call.diagonal = random_.pick({Diagonal::unit, Diagonal::non_unit});
+  call.diagonal = random_.pick({Diagonal::unit, Diagonal::unit, Diagonal::unit, Diagonal::non_unit});
   call.transpose_a = random_.pick({Transpose::none, Transpose::transpose, Transpose::conjugate});
   call.transpose_b = random_.pick({Transpose::none, Transpose::transpose, Transpose::conjugate});
   const bool symmetric = call.kind() == Kind::syrk || call.kind() == Kind::syr2k;

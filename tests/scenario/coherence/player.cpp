@@ -56,7 +56,7 @@ void Player::add_static_matrices() {
   const Scalar first = scalars[(slot + static_cast<std::size_t>(round_)) % 4];
   const Scalar second = scalars[(slot + static_cast<std::size_t>(round_) + 1) % 4];
   matrices_.push_back(borrow(zero_initialised[slot], first, static_rows, static_columns, static_rows));
-  matrices_.push_back(borrow(initialised[slot], second, static_rows, static_columns, static_rows));
+  if (slot % 4 == 0) matrices_.push_back(borrow(initialised[slot], second, static_rows, static_columns, static_rows));
   for (const Scalar scalar : scalars) {
     const auto index = static_cast<std::size_t>(scalar);
     char* stripe = common_.written_by_all[index] +
@@ -70,7 +70,10 @@ std::unique_ptr<Matrix> Player::new_matrix(Scalar scalar) {
   const std::int64_t most = options_.max_size * (random_.one_in(8) ? 6 : 2);
   const std::int64_t rows = random_.between(std::max<std::int64_t>(1, options_.max_size / 4), most);
   const std::int64_t columns = random_.between(std::max<std::int64_t>(1, options_.max_size / 4), most);
-  const auto storage = static_cast<Storage>(random_.below(owned_storages));
+  // Most memory is such as a mirror can be kept of.
+  const auto storage = random_.one_in(8)
+                           ? static_cast<Storage>(random_.below(owned_storages))
+                           : random_.pick({Storage::heap, Storage::aligned, Storage::mapping, Storage::huge_mapping});
   const auto bytes = static_cast<std::size_t>(rows * columns) * blas::element_size(scalar);
   auto matrix = std::make_unique<Matrix>(allocate(storage, bytes, random_), scalar, rows, columns, rows);
   const Box all{0, 0, rows, columns};
@@ -99,9 +102,9 @@ void Player::play() {
 
 void Player::step() {
   const std::size_t choice = random_.below(100);
-  if (choice < 55) return call_step();
-  if (choice < 80) return write_step(*matrices_[random_.below(matrices_.size())]);
-  if (choice < 90) return memory_step();
+  if (choice < 70) return call_step();
+  if (choice < 84) return write_step(*matrices_[random_.below(matrices_.size())]);
+  if (choice < 91) return memory_step();
   if (choice < 94) return stack_step();
   if (choice < 97) return common_step();
   if (choice < 99) return check_all("in passing");
