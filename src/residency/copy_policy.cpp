@@ -12,11 +12,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Events that a lease needs; kept between calls.
-struct Events {
+/// Events that a panel needs.
+struct PanelEvents {
   std::unique_ptr<device::Event> uploaded;
   std::unique_ptr<device::Event> computed;
 };
+
+/// Those of a lease, for panels in turn; kept between calls.
+using Events = std::array<PanelEvents, copy::panels_in_progress>;
 
 /// Adds the life time of the object to a sum of seconds.
 class Stopwatch {
@@ -84,8 +87,10 @@ class CopyLease : public Lease {
   device::Status take_buffers();
   blas::Operand place(const blas::Call& panel, std::size_t panel_index, std::size_t operand_index) const;
   void append_whole_operands(std::vector<Transfer>& transfers) const;
-  device::Status upload(const std::vector<Transfer>& transfers);
+  device::Status upload(std::size_t index, const std::vector<Transfer>& transfers);
+  device::Status computed(std::size_t index);
   device::Status bring_home(std::size_t index);
+  PanelEvents& events(std::size_t index) { return events_[index % events_.size()]; }
   void abandon();
 
   CopyPolicy& policy_;
@@ -110,11 +115,15 @@ device::Result<Events> CopyPolicy::take_events() {
       return events;
     }
   }
-  auto uploaded = device_.create_event();
-  if (!uploaded) return tl::unexpected(uploaded.error());
-  auto computed = device_.create_event();
-  if (!computed) return tl::unexpected(computed.error());
-  return Events{std::move(*uploaded), std::move(*computed)};
+  Events events;
+  for (PanelEvents& panel : events) {
+    for (auto* event : {&panel.uploaded, &panel.computed}) {
+      auto created = device_.create_event();
+      if (!created) return tl::unexpected(created.error());
+      *event = std::move(*created);
+    }
+  }
+  return events;
 }
 
 device::Result<std::unique_ptr<Lease>> CopyPolicy::begin(const blas::Call& call, device::Lane& lane) {
@@ -126,7 +135,7 @@ device::Result<std::unique_ptr<Lease>> CopyPolicy::begin(const blas::Call& call,
 }
 
 device::Status CopyLease::find_room() {
-  std::size_t panel_bytes = copy::suitable_panel_bytes(call_);
+  std::size_t panel_bytes = copy::suitable_panel_bytes(call_, policy_.staging().whole_download_bytes() / 2);
   layout_ = copy::lay_out(call_, panel_bytes);
   device::Status room = take_buffers();
   while (!room && room.error().kind == device::ErrorKind::out_of_memory && panel_bytes > 1) {
@@ -192,14 +201,14 @@ void CopyLease::append_whole_operands(std::vector<Transfer>& transfers) const {
   }
 }
 
-device::Status CopyLease::upload(const std::vector<Transfer>& transfers) {
+device::Status CopyLease::upload(std::size_t index, const std::vector<Transfer>& transfers) {
   const Stopwatch waiting(traffic_.transfer_seconds);
   for (const Transfer& transfer : transfers) {
     traffic_.bytes_to_device += transfer.block.column_bytes * transfer.block.columns;
   }
   if (auto uploaded = policy_.staging().upload(transfers, *lane_.upload); !uploaded) return uploaded;
-  if (auto recorded = lane_.upload->record(*events_.uploaded); !recorded) return recorded;
-  return lane_.compute->wait(*events_.uploaded);
+  if (auto recorded = lane_.upload->record(*events(index).uploaded); !recorded) return recorded;
+  return lane_.compute->wait(*events(index).uploaded);
 }
 
 device::Result<blas::Call> CopyLease::acquire(std::size_t index) {
@@ -218,39 +227,48 @@ device::Result<blas::Call> CopyLease::acquire(std::size_t index) {
     const blas::Operand& placed = placed_.operands()[i];
     copy::append_upload(operand, address_of(placed), placed.leading_dimension, transfers);
   }
-  if (auto uploaded = upload(transfers); !uploaded) return tl::unexpected(uploaded.error());
+  if (auto uploaded = upload(index, transfers); !uploaded) return tl::unexpected(uploaded.error());
   return placed_;
 }
 
 device::Status CopyLease::release(std::size_t index) {
-  if (auto recorded = lane_.compute->record(*events_.computed); !recorded) return recorded;
-  if (auto ordered = lane_.download->wait(*events_.computed); !ordered) return ordered;
-  const blas::Operand& placed = placed_.result();
+  device::Event& computed_event = *events(index).computed;
+  if (auto recorded = lane_.compute->record(computed_event); !recorded) return recorded;
+  if (auto ordered = lane_.download->wait(computed_event); !ordered) return ordered;
+  const blas::Operand& host = layout_.panels[index].result();
+  if (host.payload_bytes() > policy_.staging().whole_download_bytes()) {
+    // Staging may write the first parts of it while the rest is on its way.
+    if (auto done = computed(index); !done) return done;
+  }
   const Transfer transfer =
-      copy::result_transfer(layout_.panels[index].result(), address_of(placed), placed.leading_dimension);
+      copy::result_transfer(host, address_of(placed_.result()), placed_.result().leading_dimension);
   auto download = policy_.staging().download({&transfer, 1}, *lane_.download);
   if (!download) return tl::unexpected(download.error());
   states_[index].download = std::move(*download);
   return {};
 }
 
+/// Waits for the panel's operation. What failed on one queue may go unnoticed on those that waited for it.
+device::Status CopyLease::computed(std::size_t index) {
+  if (auto uploaded = events(index).uploaded->synchronize(); !uploaded) return uploaded;
+  return events(index).computed->synchronize();
+}
+
 device::Status CopyLease::bring_home(std::size_t index) {
   PanelState& state = states_[index];
   if (state.download == nullptr) return {};
+  if (auto done = computed(index); !done) return done;
   const Stopwatch waiting(traffic_.transfer_seconds);
-  const auto finished = state.download->finish();
+  auto finished = state.download->finish();
   if (finished) {
     state.host = HostState::complete;
     traffic_.bytes_from_device += copy::exact_bytes(layout_.panels[index].result());
-  } else if (state.download->host_touched()) {
-    state.host = HostState::torn;
+    state.download.reset();
   }
-  state.download.reset();
   return finished;
 }
 
 device::Status CopyLease::finish() {
-  if (auto computed = lane_.compute->synchronize(); !computed) return computed;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (auto home = bring_home(i); !home) return home;
   }
@@ -263,10 +281,9 @@ void CopyLease::abandon() {
   (void)lane_.upload->synchronize();
   (void)lane_.compute->synchronize();
   (void)lane_.download->synchronize();
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    if (states_[i].download == nullptr) continue;
-    if (states_[i].download->host_touched()) (void)bring_home(i);
-    states_[i].download.reset();
+  for (PanelState& state : states_) {
+    if (state.download != nullptr && state.download->host_touched()) state.host = HostState::torn;
+    state.download.reset();
   }
   settled_ = true;
 }

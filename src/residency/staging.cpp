@@ -21,6 +21,11 @@ class SlotStaging : public Staging {
     return staging::Upload(*slots_, plan, queue).run(pool_);
   }
 
+  /// Columns that do not fill a slot leave some of it empty, at most half.
+  std::size_t whole_download_bytes() const override {
+    return std::max<std::size_t>(1, slots_->count() / 2) * slots_->slot_bytes() / 2;
+  }
+
   device::Result<std::unique_ptr<Download>> download(std::span<const Transfer> transfers,
                                                      device::Queue& queue) override {
     auto plan = staging::make_plan(transfers, staging::Direction::to_host, slots_->slot_bytes(), threads_);

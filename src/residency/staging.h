@@ -25,24 +25,28 @@ class Staging {
  public:
   virtual ~Staging() = default;
 
-  /// Gathers host memory into slots with several threads while earlier slots are on their way. Returns when all host memory
-  /// has been read; work queued later on `queue` finds the data on the device.
+  /// Gathers host memory into slots with several threads while earlier slots are on their way. Returns when all host
+  /// memory has been read; work queued later on `queue` finds the data on the device.
   virtual device::Status upload(std::span<const Transfer> transfers, device::Queue& queue) = 0;
 
-  /// A download under way. For the thread that started it.
+  /// A download under way. Used by the thread that started it.
   class Download {
    public:
     virtual ~Download() = default;  ///< waits, and discards what has not been written yet
-    /// Blocks until all is in host memory. Host memory is written only after every byte of it has arrived without error
-    /// (of a download larger than half the slots: every byte of a part). May be called again, for the same answer.
+    /// Blocks until all is in host memory. Host memory is written only after every byte of it has arrived without
+    /// error. May be called again, for the same answer.
     virtual device::Status finish() = 0;
-    /// True once writing host memory has begun: in finish(), in download() where it is larger than half the slots, or in
-    /// another transfer of this thread that needed the slots. finish() tells whether all of it was written.
+    /// True once host memory has begun to be written: by finish(), or already by download() where that is larger than
+    /// whole_download_bytes() and comes home in parts.
     virtual bool host_touched() const = 0;
   };
 
+  /// Downloads of that many bytes, triangles counted as squares, have their place in slots all at once.
+  virtual std::size_t whole_download_bytes() const = 0;
+
   /// Starts copying what `queue` has computed by then; `queue` (and others) may go on meanwhile.
-  virtual device::Result<std::unique_ptr<Download>> download(std::span<const Transfer> transfers, device::Queue& queue) = 0;
+  virtual device::Result<std::unique_ptr<Download>> download(std::span<const Transfer> transfers,
+                                                             device::Queue& queue) = 0;
 };
 
 /// `slot_bytes` x `slots` of page-locked memory, allocated here.

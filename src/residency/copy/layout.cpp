@@ -89,20 +89,20 @@ std::size_t Layout::device_bytes(const blas::Call& call) const {
   return sum;
 }
 
-std::size_t suitable_panel_bytes(const blas::Call& call) {
+std::size_t suitable_panel_bytes(const blas::Call& call, std::size_t most_result) {
   constexpr std::size_t not_worth_cutting = 16 * mebibyte;
   constexpr std::size_t per_panel = 24 * mebibyte;
-  const std::size_t result = exact_bytes(call.result());
+  const std::size_t result = call.result().payload_bytes();
   std::size_t moved = 0;
   for (const blas::Operand& operand : call.operands()) {
     moved += exact_bytes(operand) * (operand.intent == blas::Intent::update ? 2 : 1);
   }
-  if (moved < not_worth_cutting) return std::max<std::size_t>(result, 1) * 2;
+  if (moved < not_worth_cutting && result <= most_result) return std::max<std::size_t>(result, 1) * 2;
   // Solves and triangular products lose efficiency on narrow panels.
   const bool triangular_operand = call.kind() == blas::Kind::trmm || call.kind() == blas::Kind::trsm;
   const std::size_t most = triangular_operand ? 8 : 32;
   const std::size_t count = std::clamp<std::size_t>(moved / per_panel, 2, most);
-  return std::max<std::size_t>(result / count, 1);
+  return std::max<std::size_t>(std::min(exact_bytes(call.result()) / count, most_result), 1);
 }
 
 void append_upload(const blas::Operand& operand, device::Address address, std::int64_t leading_dimension,

@@ -35,8 +35,9 @@ struct Layout {
 /// Panels of about `panel_bytes` of result.
 Layout lay_out(const blas::Call& call, std::size_t panel_bytes);
 
-/// Bytes of result per panel at which copies and arithmetic overlap well; all of the result for calls too small to cut.
-std::size_t suitable_panel_bytes(const blas::Call& call);
+/// Bytes of result per panel, at most `most_result`, at which copies and arithmetic overlap well; all of the result for
+/// calls too small to cut.
+std::size_t suitable_panel_bytes(const blas::Call& call, std::size_t most_result);
 
 /// The operand of `call` of which operand `index` of one of its panels is a part.
 std::size_t parent_of(const blas::Call& call, const blas::Call& panel, std::size_t index);

@@ -8,45 +8,62 @@ namespace {
 
 constexpr std::size_t alignment = 64;  ///< of pieces within a slot
 
-/// Fills one load after the other.
+/// Fills one load after the other, share by share.
 class Planner {
  public:
-  Planner(Plan& plan, std::size_t load_bytes) : plan_(plan), load_bytes_(load_bytes) {}
+  Planner(Plan& plan, std::size_t load_bytes, std::size_t share_bytes)
+      : plan_(plan), load_bytes_(load_bytes), share_bytes_(share_bytes) {}
 
   void add(Piece piece) {
     while (piece.runs > 0) {
-      const std::size_t room = load_bytes_ - std::min(used_, load_bytes_);
-      if (piece.run_bytes <= room) {
-        Piece part = piece;
-        part.runs = std::min(piece.runs, room / piece.run_bytes);
-        put(part);
-        advance(piece, part.runs);
-      } else if (used_ > 0) {
-        close();
-      } else {
+      if (piece.run_bytes > share_bytes_) {
         add_long_run(piece);
         advance(piece, 1);
+      } else if (piece.run_bytes > load_room()) {
+        close_load();
+      } else if (piece.run_bytes > share_room()) {
+        close_share();
+      } else {
+        Piece part = piece;
+        part.runs = std::min(piece.runs, std::min(load_room(), share_room()) / piece.run_bytes);
+        put(part);
+        advance(piece, part.runs);
       }
     }
   }
 
-  /// A piece that must stay whole and fits an empty slot.
+  /// A piece that must stay whole and fits an empty share.
   void add_whole(const Piece& piece) {
-    if (used_ > 0 && used_ + piece.bytes() > load_bytes_) close();
+    if (piece.bytes() > load_room()) close_load();
+    if (piece.bytes() > share_room()) close_share();
     put(piece);
   }
 
-  void close() {
-    if (first_ < plan_.pieces.size()) plan_.loads.push_back({first_, plan_.pieces.size()});
-    first_ = plan_.pieces.size();
-    used_ = 0;
+  void close_load() {
+    close_share();
+    if (load_start_ < plan_.pieces.size()) plan_.loads.push_back({load_start_, plan_.pieces.size()});
+    load_start_ = plan_.pieces.size();
+    load_used_ = 0;
   }
 
  private:
+  std::size_t load_room() const { return load_bytes_ - std::min(load_used_, load_bytes_); }
+  std::size_t share_room() const { return share_bytes_ - std::min(share_used_, share_bytes_); }
+
   void put(Piece piece) {
-    piece.slot_offset = used_;
-    used_ = (used_ + piece.bytes() + alignment - 1) / alignment * alignment;
+    const std::size_t padded = (piece.bytes() + alignment - 1) / alignment * alignment;
+    piece.slot_offset = load_used_;
+    load_used_ += padded;
+    share_used_ += padded;
     plan_.pieces.push_back(piece);
+  }
+
+  void close_share() {
+    if (share_start_ < plan_.pieces.size()) {
+      plan_.shares.push_back({share_start_, plan_.pieces.size(), plan_.loads.size()});
+    }
+    share_start_ = plan_.pieces.size();
+    share_used_ = 0;
   }
 
   static void advance(Piece& piece, std::size_t runs) {
@@ -55,23 +72,27 @@ class Planner {
     piece.device += runs * piece.device_pitch;
   }
 
-  /// A run that is longer than a load.
   void add_long_run(const Piece& piece) {
-    for (std::size_t at = 0; at < piece.run_bytes; at += load_bytes_) {
+    for (std::size_t at = 0; at < piece.run_bytes;) {
+      if (load_room() == 0) close_load();
+      if (share_room() == 0) close_share();
       Piece part = piece;
       part.runs = 1;
       part.host += at;
       part.device += at;
-      part.run_bytes = std::min(load_bytes_, piece.run_bytes - at);
+      part.run_bytes = std::min({load_room(), share_room(), piece.run_bytes - at});
       put(part);
-      if (part.run_bytes == load_bytes_) close();
+      at += part.run_bytes;
     }
   }
 
   Plan& plan_;
   const std::size_t load_bytes_;
-  std::size_t first_ = 0;
-  std::size_t used_ = 0;
+  const std::size_t share_bytes_;
+  std::size_t load_start_ = 0;
+  std::size_t load_used_ = 0;
+  std::size_t share_start_ = 0;
+  std::size_t share_used_ = 0;
 };
 
 Piece whole_block(const Transfer& transfer) {
@@ -112,12 +133,12 @@ Piece triangle_columns(const Transfer& transfer, std::size_t first, std::size_t 
 }
 
 /// Towards the host: boxes of columns, not so wide that much of what they carry is discarded.
-void add_boxed_triangle(Planner& planner, const Transfer& transfer, std::size_t load_bytes) {
+void add_boxed_triangle(Planner& planner, const Transfer& transfer, std::size_t share_bytes) {
   const std::size_t n = transfer.block.columns;
   const std::size_t widest = std::max<std::size_t>(64, n / 8);
   for (std::size_t first = 0, end = 0; first < n; first = end) {
     end = first + 1;
-    while (end < n && end - first < widest && triangle_columns(transfer, first, end + 1).bytes() <= load_bytes) ++end;
+    while (end < n && end - first < widest && triangle_columns(transfer, first, end + 1).bytes() <= share_bytes) ++end;
     const Piece piece = triangle_columns(transfer, first, end);
     if (end - first > 1) {
       planner.add_whole(piece);
@@ -139,17 +160,17 @@ Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::si
   constexpr std::size_t least = std::size_t{256} << 10;  // below that a hand-over costs more than the copy
   std::size_t total = 0;
   for (const Transfer& transfer : transfers) total += payload(transfer);
-  const std::size_t share = (total / (2 * threads) + 4095) / 4096 * 4096;
-  const std::size_t load_bytes = std::min(slot_bytes, std::max(share, least));
+  const std::size_t fair = (total / (2 * threads) + 4095) / 4096 * 4096;
+  const std::size_t share_bytes = std::min(slot_bytes, std::max(fair, least));
 
   Plan plan;
   plan.bytes = total;
-  Planner planner(plan, load_bytes);
+  Planner planner(plan, direction == Direction::to_device ? share_bytes : slot_bytes, share_bytes);
   for (const Transfer& transfer : transfers) {
     if (transfer.part == blas::Part::full) {
       planner.add(whole_block(transfer));
     } else if (direction == Direction::to_host) {
-      add_boxed_triangle(planner, transfer, load_bytes);
+      add_boxed_triangle(planner, transfer, share_bytes);
     } else {
       for (std::size_t j = 0; j < transfer.block.columns; ++j) {
         Piece column = triangle_columns(transfer, j, j + 1);
@@ -158,7 +179,7 @@ Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::si
       }
     }
   }
-  planner.close();
+  planner.close_load();
   return plan;
 }
 
@@ -179,16 +200,6 @@ void scatter(std::span<const Piece> pieces, const std::byte* slot) {
                   piece.end_byte(run) - first);
     }
   }
-}
-
-device::Block slot_block(const Piece& piece) {
-  if (piece.device_pitch == piece.run_bytes || piece.runs == 1) {
-    return {.column_bytes = piece.bytes(), .columns = 1, .host_pitch = piece.bytes(), .device_pitch = piece.bytes()};
-  }
-  return {.column_bytes = piece.run_bytes,
-          .columns = piece.runs,
-          .host_pitch = piece.run_bytes,
-          .device_pitch = piece.device_pitch};
 }
 
 }  // namespace blastoff::residency::staging

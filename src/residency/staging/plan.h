@@ -38,28 +38,66 @@ struct Load {
   std::size_t end_piece = 0;
 };
 
+/// Some pieces of one load: what one thread copies in one go.
+struct Share {
+  std::size_t first_piece = 0;
+  std::size_t end_piece = 0;
+  std::size_t load = 0;
+};
+
 struct Plan {
   std::vector<Piece> pieces;
   std::vector<Load> loads;
+  std::vector<Share> shares;
   std::size_t bytes = 0;
 
-  std::span<const Piece> of(const Load& load) const {
-    return std::span(pieces).subspan(load.first_piece, load.end_piece - load.first_piece);
+  template <class Part>
+  std::span<const Piece> of(const Part& part) const {
+    return std::span(pieces).subspan(part.first_piece, part.end_piece - part.first_piece);
   }
 };
 
 enum class Direction : bool { to_device, to_host };
 
-/// Loads of at most `slot_bytes`, about equal ones for `threads` threads. Towards the device triangles become single
-/// columns, since nothing beside them may be written there; towards the host they travel as boxes of neighbouring
-/// columns.
+/// Shares about equal for `threads` threads. Towards the device each is a load of its own, so that the first is soon on
+/// its way; towards the host loads fill their slots. Towards the device triangles become single columns, since nothing
+/// beside them may be written there; towards the host they travel as boxes of neighbouring columns.
 Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::size_t slot_bytes, std::size_t threads);
 
 /// Host memory to slot and back, exactly the host's bytes.
 void gather(std::span<const Piece> pieces, std::byte* slot);
 void scatter(std::span<const Piece> pieces, const std::byte* slot);
 
-/// The piece's copy between the slot and the device.
-device::Block slot_block(const Piece& piece);
+/// One copy between slot and device.
+struct SlotCopy {
+  std::size_t slot_offset = 0;
+  device::Address device = 0;
+  device::Block block;
+};
+
+/// Calls `function` for each copy that the pieces of a load take, until one fails. Pieces that continue each other on
+/// both sides are one copy.
+template <class Function>
+device::Status for_each_copy(std::span<const Piece> pieces, Function&& function) {
+  for (std::size_t i = 0; i < pieces.size();) {
+    const Piece& piece = pieces[i++];
+    SlotCopy copy{piece.slot_offset, piece.device, {}};
+    if (piece.runs == 1 || piece.device_pitch == piece.run_bytes) {
+      std::size_t bytes = piece.bytes();
+      while (i < pieces.size() && pieces[i].runs == 1 && pieces[i].device == piece.device + bytes &&
+             pieces[i].slot_offset == piece.slot_offset + bytes) {
+        bytes += pieces[i++].bytes();
+      }
+      copy.block = {.column_bytes = bytes, .columns = 1, .host_pitch = bytes, .device_pitch = bytes};
+    } else {
+      copy.block = {.column_bytes = piece.run_bytes,
+                    .columns = piece.runs,
+                    .host_pitch = piece.run_bytes,
+                    .device_pitch = piece.device_pitch};
+    }
+    if (auto done = function(copy); !done) return done;
+  }
+  return {};
+}
 
 }  // namespace blastoff::residency::staging

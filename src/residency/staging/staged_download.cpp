@@ -2,122 +2,103 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <new>
 #include <utility>
 
 namespace blastoff::residency::staging {
-namespace {
-
-device::Status queue_copies(std::span<const Piece> pieces, Slot& slot, device::Queue& queue) {
-  for (const Piece& piece : pieces) {
-    auto queued = queue.copy_to_host(slot.memory + piece.slot_offset, piece.device, slot_block(piece));
-    if (!queued) return queued;
-  }
-  return {};
-}
-
-/// Loads into slots, one each; the last slot's event tells of all.
-device::Status queue_loads(const Plan& plan, std::span<const Load> loads, std::span<Slot* const> into,
-                           device::Queue& queue) {
-  for (std::size_t i = 0; i < loads.size(); ++i) {
-    if (auto queued = queue_copies(plan.of(loads[i]), *into[i], queue); !queued) return queued;
-  }
-  return queue.record(*into[loads.size() - 1]->event);
-}
-
-}  // namespace
 
 device::Result<std::unique_ptr<Staging::Download>> StagedDownload::start(Slots& slots, platform::WorkerPool& pool,
                                                                          Plan plan, device::Queue& queue) {
   const std::size_t most = std::max<std::size_t>(1, slots.count() / 2);  // uploads and other calls need some too
   std::unique_ptr<StagedDownload> download(new StagedDownload(slots, pool, std::move(plan)));
-  if (download->plan_.loads.empty()) return download;
-  if (download->plan_.loads.size() > most) {
-    download->bring_home_in_turns(queue, most);
-    if (!download->status_ && !download->touched_) return tl::unexpected(download->status_.error());
-    return download;
-  }
-  if (auto queued = download->queue_all(queue); !queued) return tl::unexpected(queued.error());
+  const bool at_once = download->plan_.loads.size() <= most;
+  auto started = at_once ? download->queue_all(queue) : download->bring_home_in_turns(queue, most);
+  if (!started && !download->touched_) return tl::unexpected(started.error());
+  if (!started) download->status_ = std::move(started);
   return download;
 }
 
+/// The last slot's event tells of all.
+device::Status StagedDownload::queue_turn(const Turn& turn, device::Queue& queue) {
+  for (std::size_t i = turn.first; i < turn.end; ++i) {
+    std::byte* memory = turn.slots[i - turn.first]->memory;
+    auto queued = for_each_copy(plan_.of(plan_.loads[i]), [&](const SlotCopy& copy) {
+      return queue.copy_to_host(memory + copy.slot_offset, copy.device, copy.block);
+    });
+    if (!queued) return queued;
+  }
+  return queue.record(*turn.slots[turn.end - turn.first - 1]->event);
+}
+
 device::Status StagedDownload::queue_all(device::Queue& queue) {
+  if (plan_.loads.empty()) return {};
   held_ = slots_.take(plan_.loads.size());
-  auto queued = queue_loads(plan_, plan_.loads, held_, queue);
-  if (!queued) {
+  auto queued = queue_turn({0, plan_.loads.size(), held_}, queue);
+  if (queued) {
+    slots_.remember(*this);
+  } else {
     (void)queue.synchronize();
     release_slots();
-    return queued;
   }
-  slots_.remember(*this);
-  return {};
+  return queued;
 }
 
 /// Two groups of slots take turns: one is filled by the device while the other is emptied into host memory.
-void StagedDownload::bring_home_in_turns(device::Queue& queue, std::size_t most) {
-  held_ = slots_.take(most);
+std::vector<StagedDownload::Turn> StagedDownload::take_turns() const {
   const std::span<Slot* const> held(held_);
-  const std::size_t half = (most + 1) / 2;
-  const std::array groups = {held.first(half), most > 1 ? held.subspan(half) : held.first(half)};
-  const std::span<const Load> loads(plan_.loads);
-
-  struct Turn {
-    std::span<const Load> loads;
-    std::span<Slot* const> slots;
-  };
+  const std::size_t half = (held.size() + 1) / 2;
+  const std::array groups = {held.first(half), held.size() > 1 ? held.subspan(half) : held};
   std::vector<Turn> turns;
-  for (std::size_t at = 0; at < loads.size();) {
+  for (std::size_t at = 0; at < plan_.loads.size(); at = turns.back().end) {
     const auto& group = groups[turns.size() % 2];
-    const std::size_t count = std::min(group.size(), loads.size() - at);
-    turns.push_back({loads.subspan(at, count), group});
-    at += count;
+    turns.push_back({at, std::min(at + group.size(), plan_.loads.size()), group});
   }
+  return turns;
+}
 
+device::Status StagedDownload::bring_home_in_turns(device::Queue& queue, std::size_t most) {
+  held_ = slots_.take(most);
+  const auto turns = take_turns();
   const std::size_t ahead = most > 1 ? 2 : 1;
   std::size_t queued = 0;
-  for (std::size_t turn = 0; turn < turns.size() && status_; ++turn) {
-    for (; queued < std::min(turn + ahead, turns.size()) && status_; ++queued) {
-      status_ = queue_loads(plan_, turns[queued].loads, turns[queued].slots, queue);
-    }
-    if (status_) status_ = turns[turn].slots[turns[turn].loads.size() - 1]->event->synchronize();
-    if (status_) scatter_loads(turns[turn].loads, turns[turn].slots, helpful_threads());
+  device::Status status;
+  for (std::size_t i = 0; i < turns.size() && status; ++i) {
+    for (; queued < std::min(i + ahead, turns.size()) && status; ++queued) status = queue_turn(turns[queued], queue);
+    if (status) status = turns[i].slots[turns[i].end - turns[i].first - 1]->event->synchronize();
+    if (status) scatter_turn(turns[i]);
   }
-  if (!status_) (void)queue.synchronize();
+  if (!status) (void)queue.synchronize();
   release_slots();
+  return status;
 }
 
+/// The owner needs the slots before it has asked for the result, which waits in ordinary memory then.
 void StagedDownload::complete() {
-  // The owner needs its slots back, maybe within a task of the pool, which must not wait for other tasks.
-  complete_with(1);
-}
-
-void StagedDownload::complete_with(std::size_t threads) {
   status_ = held_[plan_.loads.size() - 1]->event->synchronize();
-  if (status_) scatter_loads(plan_.loads, held_, threads);
-  release_slots();
-}
-
-std::size_t StagedDownload::helpful_threads() const {
-  constexpr std::size_t worth_a_worker = std::size_t{1} << 20;
-  return plan_.bytes < worth_a_worker ? 1 : static_cast<std::size_t>(pool_.workers()) + 1;
-}
-
-void StagedDownload::scatter_loads(std::span<const Load> loads, std::span<Slot* const> from, std::size_t threads) {
-  touched_ = true;
-  const auto scatter_one = [&](std::size_t i) { scatter(plan_.of(loads[i]), from[i]->memory); };
-  if (threads > 1 && loads.size() > 1) {
-    pool_.run(loads.size(), scatter_one);
-  } else {
-    for (std::size_t i = 0; i < loads.size(); ++i) scatter_one(i);
+  if (status_) {
+    const std::size_t bytes = slots_.slot_bytes();
+    spilled_.reset(new (std::nothrow) std::byte[held_.size() * bytes]);
+    for (std::size_t i = 0; i < held_.size() && spilled_; ++i) {
+      std::memcpy(&spilled_[i * bytes], held_[i]->memory, bytes);
+    }
+    if (!spilled_) {
+      status_ = tl::unexpected(device::Error{device::ErrorKind::out_of_memory, "no host memory to keep a result in"});
+    }
   }
-}
-
-void StagedDownload::release_slots() {
-  for (Slot* slot : held_) slots_.give_back(slot);
-  held_.clear();
+  release_slots();
 }
 
 device::Status StagedDownload::finish() {
-  if (slots_.forget(*this)) complete_with(helpful_threads());
+  if (slots_.forget(*this)) {
+    status_ = held_[plan_.loads.size() - 1]->event->synchronize();
+    if (status_) scatter_turn({0, plan_.loads.size(), held_});
+    release_slots();
+  } else if (const auto spilled = std::exchange(spilled_, nullptr)) {
+    std::vector<const std::byte*> memory;
+    for (std::size_t i = 0; i < plan_.loads.size(); ++i) memory.push_back(&spilled[i * slots_.slot_bytes()]);
+    scatter_loads(0, plan_.loads.size(), memory);
+  }
   return status_;
 }
 
@@ -125,6 +106,36 @@ StagedDownload::~StagedDownload() {
   if (!slots_.forget(*this)) return;
   (void)held_[plan_.loads.size() - 1]->event->synchronize();
   release_slots();
+}
+
+void StagedDownload::scatter_turn(const Turn& turn) {
+  std::vector<const std::byte*> memory;
+  for (Slot* slot : turn.slots) memory.push_back(slot->memory);
+  scatter_loads(turn.first, turn.end, memory);
+}
+
+/// Loads [first, end), of which the first is in memory[0].
+void StagedDownload::scatter_loads(std::size_t first, std::size_t end, std::span<const std::byte* const> memory) {
+  constexpr std::size_t worth_a_worker = std::size_t{1} << 20;
+  const auto in_loads = [](std::size_t bound) { return [bound](const Share& share) { return share.load < bound; }; };
+  const auto begin_share = std::partition_point(plan_.shares.begin(), plan_.shares.end(), in_loads(first));
+  const auto end_share = std::partition_point(begin_share, plan_.shares.end(), in_loads(end));
+  const auto count = static_cast<std::size_t>(end_share - begin_share);
+  const auto scatter_one = [&](std::size_t i) {
+    const Share& share = begin_share[static_cast<std::ptrdiff_t>(i)];
+    scatter(plan_.of(share), memory[share.load - first]);
+  };
+  touched_ = true;
+  if (plan_.bytes >= worth_a_worker) {
+    pool_.run(count, scatter_one);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) scatter_one(i);
+  }
+}
+
+void StagedDownload::release_slots() {
+  for (Slot* slot : held_) slots_.give_back(slot);
+  held_.clear();
 }
 
 }  // namespace blastoff::residency::staging

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "platform/threads.h"
@@ -13,7 +14,7 @@ namespace blastoff::residency::staging {
 
 class StagedDownload : public Staging::Download, private Completable {
  public:
-  /// Queues the copies. What needs more slots than one download may hold is brought home here, slot by slot.
+  /// Queues the copies. What needs more slots than one download may hold is brought home here, some slots at a time.
   static device::Result<std::unique_ptr<Staging::Download>> start(Slots& slots, platform::WorkerPool& pool, Plan plan,
                                                                   device::Queue& queue);
   ~StagedDownload() override;
@@ -21,21 +22,30 @@ class StagedDownload : public Staging::Download, private Completable {
   bool host_touched() const override { return touched_; }
 
  private:
+  /// Loads [first, end) of the plan, and the slots that they are in.
+  struct Turn {
+    std::size_t first = 0;
+    std::size_t end = 0;
+    std::span<Slot* const> slots;
+  };
+
   StagedDownload(Slots& slots, platform::WorkerPool& pool, Plan plan)
       : slots_(slots), pool_(pool), plan_(std::move(plan)) {}
 
+  device::Status queue_turn(const Turn& turn, device::Queue& queue);
   device::Status queue_all(device::Queue& queue);
-  void bring_home_in_turns(device::Queue& queue, std::size_t most);
+  device::Status bring_home_in_turns(device::Queue& queue, std::size_t most);
+  std::vector<Turn> take_turns() const;
   void complete() override;
-  void complete_with(std::size_t threads);
-  void scatter_loads(std::span<const Load> loads, std::span<Slot* const> from, std::size_t threads);
+  void scatter_turn(const Turn& turn);
+  void scatter_loads(std::size_t first, std::size_t end, std::span<const std::byte* const> memory);
   void release_slots();
-  std::size_t helpful_threads() const;
 
   Slots& slots_;
   platform::WorkerPool& pool_;
   const Plan plan_;
   std::vector<Slot*> held_;
+  std::unique_ptr<std::byte[]> spilled_;  ///< what arrived, if the slots were needed elsewhere before finish()
   device::Status status_;
   bool touched_ = false;
 };

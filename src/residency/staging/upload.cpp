@@ -49,11 +49,10 @@ void Upload::send(const Load& load, Slot* slot) {
 }
 
 device::Status Upload::queue_copies(std::span<const Piece> pieces, Slot& slot) {
-  for (const Piece& piece : pieces) {
-    auto queued = queue_.copy_to_device(piece.device, slot.memory + piece.slot_offset, slot_block(piece));
-    if (!queued) return queued;
-  }
-  return queue_.record(*slot.event);
+  auto queued = for_each_copy(pieces, [&](const SlotCopy& copy) {
+    return queue_.copy_to_device(copy.device, slot.memory + copy.slot_offset, copy.block);
+  });
+  return queued ? queue_.record(*slot.event) : queued;
 }
 
 }  // namespace blastoff::residency::staging
