@@ -1,0 +1,133 @@
+#include "intercept/original.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "intercept/entry_points.h"
+#include "intercept/loaded_objects.h"
+#include "intercept/lookup.h"
+#include "system_blas.h"
+
+namespace blastoff::intercept {
+namespace {
+
+const abi::EntryPoint& entry(EntryIndex index) {
+  return entry_point_table[static_cast<std::size_t>(index)];
+}
+
+TEST(EntryPoints, AreSpelledByPrefixNameAndSuffix) {
+  std::set<std::string> symbols;
+  for (const abi::EntryPoint& each : entry_points()) {
+    EXPECT_EQ(each.symbol, std::string(each.prefix) + row(each.routine).name + each.suffix);
+    EXPECT_TRUE(symbols.insert(each.symbol).second) << each.symbol;
+    const bool named_wide = std::string(each.suffix).find("64") != std::string::npos;
+    EXPECT_EQ(each.convention.integers == abi::IntegerWidth::ilp64, named_wide) << each.symbol;
+    const bool named_cblas = std::string(each.prefix).find("cblas_") != std::string::npos;
+    EXPECT_EQ(each.convention.style == abi::Style::cblas, named_cblas) << each.symbol;
+    EXPECT_EQ(each.undecorated, *each.prefix == '\0' && *each.suffix == '\0') << each.symbol;
+  }
+  EXPECT_EQ(symbols.size(), 40U * 15U);
+}
+
+TEST(EntryPoints, HaveSiblingsOfTheSameSpelling) {
+  EXPECT_STREQ(sibling(entry(EntryIndex::dsyrk_), blas::Routine::dgemm)->symbol, "dgemm_");
+  EXPECT_STREQ(sibling(entry(EntryIndex::scipy_cblas_zherk64_), blas::Routine::zgemm)->symbol, "scipy_cblas_zgemm64_");
+  EXPECT_EQ(sibling(abi::EntryPoint{}, blas::Routine::dgemm), nullptr);
+}
+
+TEST(IntegerWidth, IsReadFromTheLibrarysName) {
+  for (const char* const wide :
+       {"/usr/lib/x86_64-linux-gnu/blas64/libblas64.so.3", "libopenblas64.so.0", "libopenblas64_p-r0.3.21.so",
+        "/opt/mkl/libmkl_intel_ilp64.so.2", "libscipy_openblas64_-32a4b2a6.so", "libblis64.so.4", "libflexiblas64.so.3",
+        "/usr/lib/libopenblas_ilp64.so"}) {
+    EXPECT_TRUE(names_wide_integers(wide)) << wide;
+  }
+  for (const char* const narrow :
+       {"/usr/lib64/libblas.so.3", "/usr/lib/x86_64-linux-gnu/libopenblas.so.0", "libblas_x86_64.so", "libmkl_rt.so.2",
+        "libscipy_openblas-6cdc3b4a.so", "libopenblasp-r0.3.64.so", "/opt/openblas64/lib/libsomething.so", ""}) {
+    EXPECT_FALSE(names_wide_integers(narrow)) << narrow;
+  }
+}
+
+TEST(Dependencies, AreFollowedThroughOtherObjects) {
+  const std::vector<LoadedObject> objects{{"", "program", {"libuser.so"}},
+                                          {"/a/libuser.so", "libuser.so", {"libplugin.so.1", "libc.so.6"}},
+                                          {"/a/libplugin.so.1.2", "libplugin.so.1", {}},
+                                          {"/a/libother.so", "libother.so", {"libuser.so", "libother.so"}}};
+  EXPECT_TRUE(depends_on(objects, objects[0], "libplugin.so.1"));
+  EXPECT_TRUE(depends_on(objects, objects[3], "libplugin.so.1"));
+  EXPECT_FALSE(depends_on(objects, objects[2], "libuser.so"));
+  EXPECT_FALSE(depends_on(objects, objects[1], "libother.so"));
+}
+
+TEST(LoadedObjects, HoldTheProgramAndItsLibraries) {
+  const std::vector<LoadedObject> objects = loaded_objects();
+  ASSERT_FALSE(objects.empty());
+  EXPECT_EQ(objects.front().path, "");
+  EXPECT_TRUE(objects.front().contains(&entry_point_table));
+  bool has_c_library = false;
+  for (const LoadedObject& object : objects) has_c_library |= object.name == "libc.so.6";
+  EXPECT_TRUE(has_c_library);
+}
+
+/// Stands for a call site: any address of this program.
+const void* call_site(std::size_t number) {
+  return reinterpret_cast<const void*>(loaded_objects().front().begin + number);
+}
+
+TEST(OriginalFor, IsTheSameForEveryThread) {
+  void* const expected = test::system_blas_function("zherk_");
+  ASSERT_NE(expected, nullptr);
+  const char* const base = static_cast<const char*>(call_site(0));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        for (std::size_t site = 0; site < 100; ++site) {
+          if (original_for(entry(EntryIndex::zherk_), base + site).function != expected) ++wrong;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(OriginalFor, IsFoundForMoreCallSitesThanTheTableHolds) {
+  void* const expected = test::system_blas_function("zherk_");
+  const char* const base = static_cast<const char*>(call_site(0));
+  for (std::size_t site = 0; site < 17000; ++site) {
+    ASSERT_EQ(original_for(entry(EntryIndex::zherk_), base + site).function, expected) << site;
+  }
+  EXPECT_NE(std::strstr(library_of(original_for(entry(EntryIndex::zherk_), base)), "blas"), nullptr);
+}
+
+TEST(OriginalFor, IsNothingWhereNoLibraryHasIt) {
+  const Original none = original_for(entry(EntryIndex::scipy_cblas_cher2k_64), call_site(1));
+  EXPECT_EQ(none.function, nullptr);
+  EXPECT_TRUE(none.is_blas);
+  EXPECT_STREQ(library_of(none), "");
+}
+
+TEST(HostRoutine, HasTheSameLibrarysCompanion) {
+  ASSERT_NE(test::system_blas(), nullptr);
+  const abi::EntryPoint& syrk = entry(EntryIndex::dsyrk_);
+  const abi::HostRoutine host = host_routine(syrk, call_site(2), original_for(syrk, call_site(2)));
+  blas::Call call;
+  call.routine = blas::Routine::dsyrk;
+  EXPECT_TRUE(host.can_compute(call));
+  call.routine = blas::Routine::dgemm;
+  EXPECT_TRUE(host.can_compute(call));
+  call.routine = blas::Routine::dtrsm;
+  EXPECT_FALSE(host.can_compute(call));
+}
+
+}  // namespace
+}  // namespace blastoff::intercept

@@ -1,0 +1,18 @@
+// In place of runtime/dispatch: remembers what the exported names report and hands every call to its original.
+#pragma once
+
+#include "blas/call.h"
+#include "runtime/dispatch.h"
+
+namespace blastoff::test {
+
+struct Dispatched {
+  int calls = 0;
+  const abi::EntryPoint* entry = nullptr;
+  bool understood = false;
+  blas::Call call;
+  void* original = nullptr;
+};
+extern Dispatched dispatched;
+
+}  // namespace blastoff::test
