@@ -238,9 +238,10 @@ Status FirstUseLease::finish() {
 
 // Whatever is in flight must end before the pages are anyone else's; after that nothing on the device is believed.
 void FirstUseLease::abandon() {
+  bool sound = true;
   for (device::Queue* queue : {lane_.upload.get(), lane_.compute.get(), lane_.download.get()})
-    (void)queue->synchronize();
-  if (return_) (void)return_->wait();
+    sound = queue->synchronize().has_value() && sound;
+  if (return_ && sound) (void)return_->wait();  // otherwise it may be the result of what failed
   policy_.coherence().finish(hold_, mirror::Return::failed);
   finished_ = true;
 }

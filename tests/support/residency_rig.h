@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct Flavour {
   std::string policy;  ///< "copy", "first-use"
   std::string device;  ///< "simulated", "delayed", "cuda"
 };
+
+inline void PrintTo(const Flavour& flavour, std::ostream* out) {
+  *out << flavour.policy << " on " << flavour.device;
+}
 
 struct RigOptions {
   std::size_t simulated_memory = std::size_t{256} << 20;

@@ -1,0 +1,129 @@
+// Every operation of the device fails once, at every point of a call: host memory is what the lease says it is, and the
+// next call is right or fails cleanly.
+#include <gtest/gtest.h>
+
+#include "residency_case.h"
+#include "residency_rig.h"
+
+namespace blastoff {
+namespace {
+
+using blas::Routine;
+using support::Case;
+using support::Edge;
+using support::Flavour;
+using support::options_of;
+using support::Outcome;
+using support::Rig;
+using support::RigOptions;
+using support::run_call;
+
+struct Fault {
+  Flavour flavour;
+  std::string operation;
+  device::ErrorKind kind;
+};
+
+class ResidencyFaults : public testing::TestWithParam<Fault> {
+ protected:
+  /// The first operation of this kind that a call makes, the second, ...
+  static constexpr int most_operations = 24;
+
+  bool lost() const { return GetParam().kind == device::ErrorKind::lost; }
+
+  void check(Case& test, const Outcome& outcome, const std::string& what) {
+    if (!outcome.error) return test.expect_right(what);
+    EXPECT_EQ(outcome.error->kind, GetParam().kind) << what << ": " << outcome.error->message;
+    test.expect_operands_untouched(what);
+    if (!outcome.begun) return test.expect_untouched(what);
+    for (std::size_t i = 0; i < outcome.states.size(); ++i) {
+      const blas::Call& panel = outcome.panels[i];
+      const bool complete = outcome.states[i] == residency::HostState::complete;
+      const bool torn = outcome.states[i] == residency::HostState::torn;
+      EXPECT_TRUE(lost() || !torn) << what << ": torn by a device that still works";
+      // What is not read may be overwritten half way: the call can be made again.
+      const bool matters = complete || (!torn && blas::reads(panel.result().intent));
+      if (matters) test.expect_panel(panel, complete, what);
+    }
+  }
+
+  void run_with_fault(int number, const blas::Call& call) {
+    RigOptions options;
+    options.fault = GetParam().operation + ":" + std::to_string(number) + (lost() ? ":lost" : ":memory");
+    options.slot_bytes = std::size_t{16} << 10;
+    options.slots = 4;
+    std::string reason;
+    auto rig = Rig::create(GetParam().flavour, options, reason);
+    if (!rig) return;  // failed before there was a policy
+    device::Lane lane = rig->lane();
+    if (!lane.upload || !lane.compute || !lane.download) return;
+    Case test(call, 3, Edge::last_element);
+    for (int round = 0; round < 3; ++round) {
+      const std::string what = options.fault + ", call " + std::to_string(round);
+      test.expect();
+      const Outcome outcome = run_call(rig->policy(), lane, test.call());
+      check(test, outcome, what);
+      failures_ += outcome.error.has_value();
+      test.take_back();
+      if (!lost() && outcome.error) {
+        const Outcome again = run_call(rig->policy(), lane, test.call());
+        EXPECT_FALSE(again.error) << what << ", again: " << again.error->message;
+        if (!again.error) test.expect_right(what + ", again");
+        test.take_back();
+      }
+      test.refill(0);
+    }
+  }
+
+  int failures_ = 0;
+};
+
+TEST_P(ResidencyFaults, LeaveHostMemoryAsTheLeaseSays) {
+  std::string reason;
+  if (!Rig::create(GetParam().flavour, {}, reason)) GTEST_SKIP() << reason;
+  for (const double beta : {1.0, 0.0}) {
+    for (int number = 1; number <= most_operations; ++number) {
+      run_with_fault(number, options_of(Routine::dgemm, 90, 70, 5, beta));
+      run_with_fault(number, options_of(Routine::dsyrk, 90, 90, 5, beta));
+      if (HasFailure()) return;
+    }
+  }
+  RecordProperty("failures", failures_);
+}
+
+std::vector<Fault> faults() {
+  std::vector<Fault> result;
+  for (const char* policy : {"copy", "first-use"}) {
+    for (const char* device : {"simulated", "delayed"}) {
+      const Flavour flavour{policy, device};
+      for (const char* operation : {"allocate", "back", "event"}) {
+        result.push_back({flavour, operation, device::ErrorKind::out_of_memory});
+      }
+      // Want of memory shows when work is queued; what fails later than that means a lost device.
+      if (flavour.device == "simulated") result.push_back({flavour, "execute", device::ErrorKind::out_of_memory});
+      for (const char* operation :
+           {"allocate", "back", "event", "to-device", "to-host", "execute", "record", "wait", "synchronize"}) {
+        result.push_back({flavour, operation, device::ErrorKind::lost});
+      }
+    }
+  }
+  return result;
+}
+
+void PrintTo(const Fault& fault, std::ostream* out) {
+  *out << fault.flavour.policy << ' ' << fault.flavour.device << ' ' << fault.operation;
+}
+
+std::string name_of(const testing::TestParamInfo<Fault>& info) {
+  std::string name = info.param.flavour.policy + "_" + info.param.flavour.device + "_" + info.param.operation +
+                     (info.param.kind == device::ErrorKind::lost ? "_lost" : "_memory");
+  for (char& letter : name) {
+    if (letter == '-') letter = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(, ResidencyFaults, testing::ValuesIn(faults()), name_of);
+
+}  // namespace
+}  // namespace blastoff
