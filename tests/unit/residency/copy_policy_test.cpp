@@ -1,0 +1,247 @@
+#include "residency/copy_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "residency/copy/device_buffers.h"
+#include "residency/copy/layout.h"
+#include "residency_rig.h"
+#include "test_call.h"
+
+namespace blastoff::residency {
+namespace {
+
+using blas::Routine;
+using support::Flavour;
+using support::Rig;
+using support::RigOptions;
+using support::run_call;
+using test::TestCall;
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+blas::Call gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+  blas::Call call;
+  call.routine = Routine::dgemm;
+  call.m = m;
+  call.n = n;
+  call.k = k;
+  call.alpha = 1;
+  static char somewhere[3];
+  void* const addresses[] = {&somewhere[0], &somewhere[1], &somewhere[2]};
+  const std::int64_t leading_dimensions[] = {m, k, m};
+  blas::shape_operands(call, addresses, leading_dimensions);
+  return call;
+}
+
+TEST(CopyLayout, SmallCallsStayWhole) {
+  const blas::Call call = gemm(300, 300, 300);
+  EXPECT_EQ(copy::lay_out(call, copy::suitable_panel_bytes(call, 64 * mebibyte)).panels.size(), 1u);
+}
+
+TEST(CopyLayout, LargeCallsAreCutWithTheSharedOperandWhole) {
+  const blas::Call call = gemm(4000, 4000, 4000);
+  const copy::Layout layout = copy::lay_out(call, copy::suitable_panel_bytes(call, 64 * mebibyte));
+  EXPECT_GT(layout.panels.size(), 4u);
+  EXPECT_TRUE(layout.placements[0].whole);
+  EXPECT_FALSE(layout.placements[1].whole);
+  EXPECT_FALSE(layout.placements[2].whole);
+  EXPECT_LT(layout.device_bytes(call), 2 * std::size_t{4000} * 4000 * 8);
+}
+
+TEST(CopyLayout, LargeResultsAreCutForTheSlots) {
+  const blas::Call call = gemm(2000, 600, 8);
+  const copy::Layout layout = copy::lay_out(call, copy::suitable_panel_bytes(call, mebibyte));
+  for (const blas::Call& panel : layout.panels) EXPECT_LT(panel.result().payload_bytes(), 2 * mebibyte);
+}
+
+TEST(CopyLayout, ColumnsAreAlignedUnlessSmallOrDense) {
+  blas::Operand operand{.rows = 1001, .columns = 1000, .leading_dimension = 5000, .element_size = 8};
+  EXPECT_EQ(copy::device_leading_dimension(operand) * 8 % 128, 0);
+  operand.rows = 1002;
+  EXPECT_EQ(copy::device_leading_dimension(operand), 1002);
+  operand.rows = 33;
+  operand.columns = 33;
+  EXPECT_EQ(copy::device_leading_dimension(operand), 33);
+}
+
+RigOptions rig_options(std::size_t memory, std::size_t budget) {
+  RigOptions options;
+  options.simulated_memory = memory;
+  options.budget = budget;
+  return options;
+}
+
+class CopyPolicyTest : public ::testing::Test {
+ protected:
+  void start(const RigOptions& options, const std::string& device = "simulated") {
+    std::string reason;
+    rig_ = Rig::create({"copy", device}, options, reason);
+    ASSERT_NE(rig_, nullptr) << reason;
+    lane_ = rig_->lane();
+  }
+
+  /// Runs the call on a copy of the result and compares with the CPU.
+  Traffic run_and_compare(const TestCall& test) {
+    auto computed = test.result();
+    auto expected = test.result();
+    const auto outcome = run_call(rig_->policy(), lane_, test.with_result(computed));
+    EXPECT_FALSE(outcome.error) << outcome.error->message;
+    reference::compute(test.with_result(expected));
+    EXPECT_LE(test.difference(computed, expected), test::rounding) << test::describe(test.call());
+    return outcome.traffic;
+  }
+
+  std::unique_ptr<Rig> rig_;
+  device::Lane lane_;
+};
+
+TEST_F(CopyPolicyTest, TheSameMatrixTwiceIsUploadedOnce) {
+  start({});
+  TestCall test(Routine::dgemm, {}, 60, 60, 60, 1, 0);
+  blas::Call call = test.call();
+  call.operands()[1] = call.operands()[0];
+  const auto outcome = run_call(rig_->policy(), lane_, call);
+  ASSERT_FALSE(outcome.error);
+  EXPECT_EQ(outcome.traffic.bytes_to_device, call.operands()[0].payload_bytes());
+
+  auto expected = test.result();
+  blas::Call shadow = call;
+  shadow.result().address = expected.data();
+  reference::compute(shadow);
+  const auto* first = static_cast<const std::byte*>(call.result().address);
+  EXPECT_TRUE(std::equal(first, first + call.result().span_bytes(), expected.begin()));
+}
+
+TEST_F(CopyPolicyTest, TrianglesTravelAsLittleMoreThanTriangles) {
+  start({});
+  const std::int64_t n = 1024;
+  const TestCall test(Routine::ssymm, {}, n, 8, n, 1, 0);
+  const auto outcome = run_call(rig_->policy(), lane_, test.call());
+  ASSERT_FALSE(outcome.error);
+  const std::uint64_t triangle = n * (n + 1) / 2 * 4;
+  const std::uint64_t other = test.call().operands()[1].payload_bytes();
+  EXPECT_GE(outcome.traffic.bytes_to_device, triangle + other);
+  EXPECT_LT(outcome.traffic.bytes_to_device, triangle * 5 / 4 + other);
+}
+
+TEST_F(CopyPolicyTest, FitsLargeCallsIntoLittleMemoryByNarrowerPanels) {
+  start(rig_options(64 * mebibyte, 3 * mebibyte), "delayed");
+  // 8 MiB of result, 8 MiB of B, little A.
+  const TestCall test(Routine::dgemm, {}, 1000, 1000, 1000, 0, 1);
+  blas::Call call = test.call();
+  EXPECT_GT(call.operands()[0].payload_bytes(), 3 * mebibyte);
+  const auto refused = run_call(rig_->policy(), lane_, call);
+  ASSERT_TRUE(refused.error);  // A alone does not fit
+  EXPECT_EQ(refused.error->kind, device::ErrorKind::out_of_memory);
+
+  const TestCall flat(Routine::dgemm, {}, 1000, 1000, 4, 1, 1);
+  run_and_compare(flat);
+}
+
+TEST_F(CopyPolicyTest, KeepsBuffersBetweenCallsWithinTheBudget) {
+  start(rig_options(256 * mebibyte, 8 * mebibyte));
+  const TestCall test(Routine::dgemm, {}, 100, 100, 100, 1, 1);
+  run_and_compare(test);
+  const std::size_t after_one = rig_->free_memory();
+  for (int i = 0; i < 5; ++i) run_and_compare(test);
+  EXPECT_EQ(rig_->free_memory(), after_one);
+  for (std::int64_t n = 50; n < 500; n += 37) run_and_compare(TestCall(Routine::dgemm, {}, n, n, 20, 1, 1));
+  EXPECT_LE(rig_->free_at_start() - rig_->free_memory(), 8 * mebibyte);
+}
+
+TEST_F(CopyPolicyTest, OverlapsPanelsRightlyOnADeviceThatWorksLate) {
+  RigOptions options = rig_options(512 * mebibyte, 400 * mebibyte);
+  options.slot_bytes = mebibyte;
+  options.slots = 16;
+  start(options, "delayed");
+  const auto right = test::Options{.side = blas::Side::right};
+  for (const TestCall& test :
+       {TestCall(Routine::dgemm, {}, 1500, 1500, 6, 1, 1), TestCall(Routine::dsyrk, {}, 1500, 1500, 6, 1, 1),
+        TestCall(Routine::dtrsm, {}, 24, 60000, 24, 1, 1), TestCall(Routine::dtrmm, right, 60000, 24, 24, 1, 1),
+        TestCall(Routine::dsymm, right, 60000, 24, 24, 1, 0)}) {
+    const std::size_t panel_bytes = copy::suitable_panel_bytes(test.call(), 2 * mebibyte);
+    EXPECT_GT(copy::lay_out(test.call(), panel_bytes).panels.size(), 3u);
+    run_and_compare(test);
+  }
+}
+
+/// Whatever fails, wherever: each panel's result is all there or not there at all, and the policy says which.
+TEST_F(CopyPolicyTest, TellsTheStateOfEveryPanelAfterAFault) {
+  for (const char* device : {"simulated", "delayed"}) {
+    for (const char* operation : {"allocate", "to-device", "to-host", "execute", "record", "wait", "synchronize"}) {
+      for (const char* kind : {":memory", ":lost"}) {
+        for (int count = 1; count < 40; count += 5) {
+          RigOptions options = rig_options(16 * mebibyte, 8 * mebibyte);
+          options.fault = operation + (":" + std::to_string(count)) + kind;
+          options.slot_bytes = 16384;
+          options.slots = 8;
+          start(options, device);
+          const TestCall test(Routine::dgemm, {}, 100, 150, 2, 1, 1);
+          auto computed = test.result();
+          const auto before = test.result();
+          auto expected = test.result();
+          const blas::Call call = test.with_result(computed);
+          const auto outcome = run_call(rig_->policy(), lane_, call);
+          ASSERT_TRUE(outcome.error || outcome.panels.size() > 4);
+          reference::compute(test.with_result(expected));
+          SCOPED_TRACE(testing::Message() << device << " " << operation << " " << count << kind);
+          if (!outcome.error) {
+            EXPECT_EQ(computed, expected);
+            continue;
+          }
+          for (std::size_t i = 0; i < outcome.states.size(); ++i) {
+            const blas::Operand& panel = outcome.panels[i].result();
+            const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(panel.address) - computed.data());
+            ASSERT_NE(outcome.states[i], HostState::torn);
+            const auto& wanted = outcome.states[i] == HostState::complete ? expected : before;
+            EXPECT_TRUE(std::equal(&computed[offset], &computed[offset] + panel.span_bytes(), &wanted[offset])) << i;
+          }
+          EXPECT_TRUE(!outcome.states.empty() || computed == before);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST(DeviceBuffers, IdleOnesMakeRoom) {
+  device::Choice choice;
+  choice.name = "simulated";
+  choice.simulated_memory = 8 * mebibyte;
+  const auto device = *device::open(choice);
+  copy::DeviceBuffers buffers(*device, 100 * mebibyte);
+  device::Address first = 0;
+  {
+    const auto buffer = buffers.take(5 * mebibyte);
+    ASSERT_TRUE(buffer);
+    first = buffer->address();
+  }
+  {
+    const auto again = buffers.take(5 * mebibyte - 100);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->address(), first);
+    EXPECT_FALSE(buffers.take(6 * mebibyte));  // the device is full, and nothing is idle
+  }
+  EXPECT_TRUE(buffers.take(7 * mebibyte));  // the idle one goes
+  EXPECT_FALSE(buffers.take(9 * mebibyte));
+}
+
+TEST(DeviceBuffers, StayWithinTheBudget) {
+  device::Choice choice;
+  choice.name = "simulated";
+  const auto device = *device::open(choice);
+  copy::DeviceBuffers buffers(*device, 4 * mebibyte);
+  auto one = buffers.take(2 * mebibyte);
+  ASSERT_TRUE(one);
+  const auto other = buffers.take(3 * mebibyte);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().kind, device::ErrorKind::out_of_memory);
+  *one = {};
+  EXPECT_TRUE(buffers.take(3 * mebibyte));
+}
+
+}  // namespace
+}  // namespace blastoff::residency
