@@ -37,12 +37,12 @@ template <Kind kind, class Fields>
   if constexpr (has_side(kind)) fields.k = fields.side == Side::left ? fields.m : fields.n;
 }
 
-/// The operands of one kind; the arrays have operand_count(kind) elements.
+/// The operands of one kind; the arrays have operand_count(kind) elements. Each operand is written where it is
+/// returned: a copy of one just written stalls the processor for longer than all the rest takes.
 template <Kind kind, class Fields>
 [[gnu::always_inline]] inline std::array<Operand, 3> operands_of(const Fields& fields, std::size_t element_size,
                                                                  void* const* addresses,
                                                                  const std::int64_t* leading_dimensions) {
-  constexpr int count = operand_count(kind);
   const auto operand = [&](int index, std::int64_t rows, std::int64_t columns, Part part, Intent intent) {
     return Operand{addresses[index], rows, columns, leading_dimensions[index], element_size, part, intent};
   };
@@ -50,21 +50,26 @@ template <Kind kind, class Fields>
     const bool transposed = transpose != Transpose::none;
     return operand(index, transposed ? columns : rows, transposed ? rows : columns, Part::full, Intent::read);
   };
-  // The triangular kinds have no beta: B is overwritten unread when alpha is 0.
-  const Coefficient kept = is_triangular_solve_or_product(kind) ? fields.alpha : fields.beta;
-  const Operand result =
-      operand(count - 1, fields.m, fields.n, has_triangular_result(kind) ? part_of(fields.uplo) : Part::full,
-              kept.real() == 0 && kept.imag() == 0 ? Intent::write : Intent::update);
+  const auto result = [&](int index) {
+    // The triangular kinds have no beta: B is overwritten unread when alpha is 0.
+    const Coefficient& kept = is_triangular_solve_or_product(kind) ? fields.alpha : fields.beta;
+    return operand(index, fields.m, fields.n, has_triangular_result(kind) ? part_of(fields.uplo) : Part::full,
+                   kept.real() == 0 && kept.imag() == 0 ? Intent::write : Intent::update);
+  };
 
-  if constexpr (has_side(kind)) {
-    const Operand a = operand(0, fields.k, fields.k, part_of(fields.uplo), Intent::read);
-    if constexpr (count == 2) return {a, result, Operand{}};
-    return {a, operand(1, fields.m, fields.n, Part::full, Intent::read), result};
+  if constexpr (is_triangular_solve_or_product(kind)) {
+    return {operand(0, fields.k, fields.k, part_of(fields.uplo), Intent::read), result(1), Operand{}};
+  } else if constexpr (has_side(kind)) {
+    return {operand(0, fields.k, fields.k, part_of(fields.uplo), Intent::read),
+            operand(1, fields.m, fields.n, Part::full, Intent::read), result(2)};
+  } else if constexpr (operand_count(kind) == 2) {
+    return {factor(0, fields.m, fields.k, fields.transpose_a), result(1), Operand{}};
+  } else if constexpr (is_rank_update(kind)) {
+    return {factor(0, fields.m, fields.k, fields.transpose_a), factor(1, fields.m, fields.k, fields.transpose_a),
+            result(2)};
   } else {
-    const Operand a = factor(0, fields.m, fields.k, fields.transpose_a);
-    if constexpr (count == 2) return {a, result, Operand{}};
-    if constexpr (is_rank_update(kind)) return {a, factor(1, fields.m, fields.k, fields.transpose_a), result};
-    return {a, factor(1, fields.k, fields.n, fields.transpose_b), result};
+    return {factor(0, fields.m, fields.k, fields.transpose_a), factor(1, fields.k, fields.n, fields.transpose_b),
+            result(2)};
   }
 }
 
