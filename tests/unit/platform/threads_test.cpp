@@ -1,0 +1,165 @@
+#include "platform/threads.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace blastoff::platform {
+namespace {
+
+TEST(Threads, StartWithTheirNameAndAllSignalsBlocked) {
+  std::promise<std::string> name;
+  std::promise<int> unblocked;
+  ASSERT_TRUE(start_thread("blastoff-test-long", [&] {
+    char text[16] = {};
+    pthread_getname_np(pthread_self(), text, sizeof text);
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    int count = 0;
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGPROF, SIGCHLD}) {
+      if (!sigismember(&blocked, signal)) ++count;
+    }
+    unblocked.set_value(count);
+    name.set_value(text);
+  }));
+  EXPECT_EQ(unblocked.get_future().get(), 0);
+  EXPECT_EQ(name.get_future().get(), "blastoff-test-l");
+  sigset_t own;
+  pthread_sigmask(SIG_SETMASK, nullptr, &own);
+  EXPECT_FALSE(sigismember(&own, SIGUSR1));
+}
+
+TEST(Threads, RunOnTheRememberedCpuSet) {
+  // In a child, since the remembered set is the process's.
+  const pid_t child = fork();
+  if (child == 0) {
+    remember_cpu_set();
+    cpu_set_t all;
+    sched_getaffinity(0, sizeof all, &all);
+    bool right = cpu_count() == CPU_COUNT(&all);
+
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &all)) {
+        CPU_SET(cpu, &one);
+        break;
+      }
+    }
+    sched_setaffinity(0, sizeof one, &one);
+    std::promise<bool> spread;
+    start_thread("test", [&] {
+      cpu_set_t own;
+      sched_getaffinity(0, sizeof own, &own);
+      spread.set_value(CPU_EQUAL(&own, &all));
+    });
+    right = right && spread.get_future().get() && cpu_count() == CPU_COUNT(&all);
+    _exit(right ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+void* measure_stack(void* out) {
+  *static_cast<std::size_t*>(out) = stack_left();
+  return nullptr;
+}
+
+TEST(Threads, KnowTheirStack) {
+  const std::size_t outer = stack_left();
+  EXPECT_GT(outer, std::size_t{64} << 10);
+  volatile char deep[32 << 10];
+  deep[0] = 0;
+  const auto inner = [](volatile char*) { return stack_left(); };
+  EXPECT_LE(inner(deep), outer);
+
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  constexpr std::size_t size = std::size_t{256} << 10;
+  pthread_attr_setstacksize(&attributes, size);
+  pthread_t thread;
+  std::size_t left = 0;
+  ASSERT_EQ(pthread_create(&thread, &attributes, measure_stack, &left), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  EXPECT_GT(left, size / 2);
+  EXPECT_LE(left, size);
+}
+
+TEST(Threads, RunOnAnAmpleStack) {
+  const auto caller = std::this_thread::get_id();
+  std::size_t left = 0;
+  ASSERT_TRUE(run_on_ample_stack([&] {
+    EXPECT_NE(std::this_thread::get_id(), caller);
+    left = stack_left();
+  }));
+  EXPECT_GT(left, std::size_t{7} << 20);
+}
+
+class WorkerPoolTest : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Workers, WorkerPoolTest, ::testing::Values(-1, 0, 1, 3));
+
+TEST_P(WorkerPoolTest, RunsEachIndexOnce) {
+  const auto pool = create_worker_pool(GetParam());
+  EXPECT_EQ(pool->workers(), std::max(0, GetParam()));
+  for (const std::size_t count : {0, 1, 2, 7, 1000}) {
+    std::vector<std::atomic<int>> times(count);
+    pool->run(count, [&](std::size_t index) { ++times[index]; });
+    for (const auto& time : times) EXPECT_EQ(time, 1);
+  }
+}
+
+TEST_P(WorkerPoolTest, ServesManyThreadsAtOnce) {
+  const auto pool = create_worker_pool(GetParam());
+  std::atomic<int> total{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        int sum = 0;
+        std::mutex mutex;
+        pool->run(10, [&](std::size_t) {
+          const std::lock_guard lock(mutex);
+          ++sum;
+        });
+        total += sum;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(total, 4 * 200 * 10);
+}
+
+TEST_P(WorkerPoolTest, RunsWhatWasPostedBeforeItEnds) {
+  std::atomic<int> done{0};
+  {
+    const auto pool = create_worker_pool(GetParam());
+    for (int i = 0; i < 100; ++i) pool->post([&] { ++done; });
+    EXPECT_TRUE(GetParam() > 0 || done == 100);
+  }
+  EXPECT_EQ(done, 100);
+}
+
+TEST(WorkerPool, UsesItsWorkers) {
+  const auto pool = create_worker_pool(2);
+  // Each task waits for the other two: they must run on three threads.
+  std::atomic<int> arrived{0};
+  pool->run(3, [&](std::size_t) {
+    ++arrived;
+    while (arrived < 3) std::this_thread::yield();
+  });
+  EXPECT_EQ(arrived, 3);
+}
+
+}  // namespace
+}  // namespace blastoff::platform
