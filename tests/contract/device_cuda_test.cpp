@@ -1,6 +1,6 @@
 // What a program that uses CUDA itself must not notice, and which GPU is taken. Without a GPU these are skipped.
-#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 
 #include <gtest/gtest.h>
 
@@ -134,6 +134,32 @@ TEST_P(CudaTest, AGpuThatIsNotThereIsRefusedWithThoseThatAre) {
     EXPECT_NE(opened.error().message.find("cuda:0 ("), std::string::npos) << opened.error().message;
     EXPECT_EQ(opened.error().message.find('\n'), std::string::npos);
   }
+}
+
+/// In a process of its own, for the context is ruined afterwards. The exit status says what went wrong.
+[[noreturn]] void lose_a_device() {
+  device::Choice choice;
+  auto opened = device::open(choice);
+  if (!opened) std::_Exit(1);
+  auto& device = **opened;
+  auto queue = *device.create_queue();
+  const reference::HostRoutine host;
+  const TestCall test(blas::Routine::dgemm, {}, 64, 64, 64, 1, 0);
+  blas::Call call = test.call();
+  for (auto& operand : call.operands()) operand.address = reinterpret_cast<void*>(std::uintptr_t{1} << 20);
+  (void)queue->execute(call, host);
+  const auto found = queue->synchronize();
+  if (found || found.error().kind != ErrorKind::lost) std::_Exit(2);
+  const auto allocated = device.allocate(4096);
+  if (allocated || allocated.error().kind != ErrorKind::lost) std::_Exit(3);
+  if (allocated.error().message != found.error().message) std::_Exit(4);
+  if (device.create_event() || queue->synchronize()) std::_Exit(5);
+  std::_Exit(0);
+}
+
+TEST_P(CudaTest, AnIllegalAddressLosesTheDeviceAndLaterCallsSaySo) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(lose_a_device(), testing::ExitedWithCode(0), "");
 }
 
 TEST(OpenDevice, OtherNamesAreRefusedWithWhatIsAccepted) {

@@ -43,7 +43,7 @@ inline Bytes pattern(std::size_t count, unsigned seed) {
 class DeviceTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    static std::map<std::string, device::Result<std::unique_ptr<device::Device>>> opened;
+    static auto& opened = *new std::map<std::string, device::Result<std::unique_ptr<device::Device>>>;
     auto found = opened.find(GetParam());
     if (found == opened.end()) {
       device::Choice choice;

@@ -386,6 +386,37 @@ TEST_P(ResidencyPolicy, StaysRightWhileItEvicts) {
   }
 }
 
+TEST_P(ResidencyPolicy, LeavesMappingsWholeForTheProgramToMove) {
+  START();
+  // mremap refuses what is no longer one mapping, and tracking a part of one splits it.
+  const std::size_t page = platform::page_size();
+  std::size_t bytes = 1000 * page;
+  char* mapping = static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(mapping, MAP_FAILED);
+  Case test(options_of(Routine::dgemm, 60, 60, 50, 1), 0, Edge::first_element);
+  std::mt19937 engine(4);
+  for (int round = 0; round < 12; ++round) {
+    blas::Call call = test.call();
+    const std::size_t at = (engine() % 900) * page;
+    std::memcpy(mapping + at, test.operand(0).address(), test.operand(0).span_bytes());
+    call.operands()[0].address = mapping + at;
+    test.expect();
+    const Outcome outcome = run(call);
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+    test.expect_right("round " + std::to_string(round));
+    test.refill_result();
+    test.refill(0);
+    const std::size_t larger = bytes + (round % 3) * 50 * page;
+    void* target = round % 2 == 0 ? nullptr : mmap(nullptr, larger, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* moved = round % 2 == 0 ? mremap(mapping, bytes, larger, MREMAP_MAYMOVE)
+                                 : mremap(mapping, bytes, larger, MREMAP_MAYMOVE | MREMAP_FIXED, target);
+    ASSERT_NE(moved, MAP_FAILED) << "round " << round << ": " << std::strerror(errno);
+    mapping = static_cast<char*>(moved);
+    bytes = larger;
+  }
+  munmap(mapping, bytes);
+}
+
 TEST_P(ResidencyPolicy, ForgetsMemoryThatWasReplaced) {
   START();
   const std::int64_t size = 100;

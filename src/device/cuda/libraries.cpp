@@ -90,13 +90,28 @@ std::string path_of(void* symbol) {
   return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "libcublas";
 }
 
+/// Where the driver is put beside the loader's search path: by container runtimes, in Windows' Linux, in NixOS.
+constexpr const char* driver_files[] = {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
+                                        "/usr/lib/wsl/lib/libcuda.so.1", "/run/opengl-driver/lib/libcuda.so.1"};
+
+void* open_driver(std::string& message) {
+  for (const char* file : driver_files) {
+    if (void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL)) return library;
+    const auto failure = loader_message();
+    // A driver that is there and does not load tells more than the absence of the others.
+    if (message.empty() || exists(file)) message = failure;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<api::Driver> load_driver() {
-  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  std::string message;
+  void* library = open_driver(message);
   if (library == nullptr) {
-    return tl::unexpected(unavailable(
-        fmt::format("no NVIDIA driver here ({}); in a container, start it with GPU access", loader_message())));
+    return tl::unexpected(
+        unavailable(fmt::format("no NVIDIA driver here ({}); in a container, start it with GPU access", message)));
   }
   api::Driver driver;
   const char* missing = nullptr;
