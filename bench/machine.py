@@ -46,7 +46,9 @@ def openblas_version(library: pathlib.Path | None) -> str:
         "        function.restype = ctypes.c_char_p\n"
         "        print(function().decode())\n"
     )
-    return _output(sys.executable, "-c", script, str(library))
+    searched = [str(library.parent), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]  # its Fortran runtime may lie beside it
+    environment = os.environ | {"LD_LIBRARY_PATH": ":".join(searched)}
+    return _output(sys.executable, "-c", script, str(library), environment=environment)
 
 
 def library_folders() -> list[pathlib.Path]:

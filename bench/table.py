@@ -55,13 +55,14 @@ def markdown(results: dict) -> str:
 
 
 def show(results: dict) -> None:
+    from rich import box
     from rich.console import Console
     from rich.table import Table
 
     console = Console(width=220, highlight=False)
     console.print(describe(results), markup=False)
     rows = targets.rows(results)
-    table = Table()
+    table = Table(box=box.SIMPLE)
     for index, heading in enumerate(HEADINGS):
         table.add_column(heading, justify="right" if 2 <= index < 2 + len(targets.COLUMNS) else "left")
     for row in rows:
