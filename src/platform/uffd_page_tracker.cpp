@@ -82,6 +82,13 @@ bool fully_mapped(Span span) {
   return msync(reinterpret_cast<void*>(span.begin), span.bytes(), MS_ASYNC) == 0;
 }
 
+/// What moved may have grown on the way, and must not be split when its tracking ends.
+Span whole_mapping(std::uintptr_t begin, std::size_t moved_bytes) {
+  const Span moved = {begin, begin + moved_bytes};
+  const auto mapping = Mappings().covering(begin);
+  return mapping ? Span{begin, std::max(mapping->span.end, moved.end)} : moved;
+}
+
 }  // namespace
 
 UffdPageTracker::UffdPageTracker(Descriptor uffd, Descriptor pagemap, std::unique_ptr<EventReader> reader)
@@ -195,7 +202,7 @@ bool UffdPageTracker::drain(std::vector<MemoryEvent>& events) {
   for (std::size_t i = before; i < events.size(); ++i) {
     // Registration travels with moved memory. Nobody asked for it there.
     const MemoryEvent& event = events[i];
-    if (event.kind == MemoryEvent::Kind::moved) untrack({event.moved_to, event.moved_to + event.span.bytes()});
+    if (event.kind == MemoryEvent::Kind::moved) untrack(whole_mapping(event.moved_to, event.span.bytes()));
   }
   return settled && complete;
 }

@@ -1,29 +1,23 @@
 #include "residency/watch/watched_memory.h"
 
 #include "platform/memory_map.h"
-#include "residency/mirror/page_bitmap.h"
 
 namespace blastoff::residency::watch {
 
-namespace {
-
 using platform::Span;
-
-// Whole chunks where the mapping allows it: fewer mappings are split, and huge pages stay whole.
-Span widen(Span span, Span extent) {
-  const std::uintptr_t mask = ~std::uintptr_t{mirror::chunk_bytes - 1};
-  return {std::max(span.begin & mask, extent.begin), std::min((span.end + mirror::chunk_bytes - 1) & mask, extent.end)};
-}
-
-}  // namespace
 
 tl::expected<void, std::string> WatchedMemory::watch(Span span) {
   if (watched_.contains(span)) return {};
   const platform::Mapping mapping = platform::find_mapping(span);
   if (mapping.kind != platform::MemoryKind::anonymous) return tl::unexpected(std::string(describe(mapping.kind)));
-  const Span wide = widen(span, mapping.extent);
-  if (auto tracked = tracker_.track(wide); !tracked) return tracked;
-  watched_.add(wide);
+  // Whole mappings: tracking a part splits a mapping in two, and the program may want to move or resize it in one call.
+  // Other threads map other things meanwhile, which is an event only from when it is tracked: so look again.
+  const bool whole =
+      tracker_.track(mapping.extent) && platform::find_mapping(mapping.extent).kind == platform::MemoryKind::anonymous;
+  const Span tracked = whole ? mapping.extent : span;
+  if (!whole)
+    if (auto part = tracker_.track(span); !part) return part;
+  watched_.add(tracked);
   return {};
 }
 

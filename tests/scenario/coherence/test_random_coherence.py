@@ -10,8 +10,8 @@ import pytest
 
 SEEDS = int(os.environ.get("BLASTOFF_COHERENCE_SEEDS", "2"))
 STEPS = int(os.environ.get("BLASTOFF_COHERENCE_STEPS", "400"))
-PLENTY = "1GiB"
-SCARCE = "10MiB"  # the matrices of all threads take several times as much
+PLENTY = "1G"
+SCARCE = "10M"  # the matrices of all threads take several times as much
 
 
 def play(policy: str, device: str, seed: int, *, budget: str = PLENTY, verify: str = "abort", threads: int = 4) -> offload.Outcome:
