@@ -3,11 +3,20 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "blas/routine.h"
 #include "blas/shape.h"
+
+namespace blastoff::blas {
+
+inline void PrintTo(Routine routine, std::ostream* out) {
+  *out << row(routine).name;
+}
+
+}  // namespace blastoff::blas
 
 namespace blastoff::test {
 
