@@ -33,7 +33,7 @@ void add_verification(ThreadCounters& counters, const Record& record) {
 }
 
 void sum(RoutineTotals& total, const RoutineCounters& counters) {
-  total.calls += counters.calls.get();
+  total.calls += counters.calls.get() + counters.small_calls.get();
   total.offloaded += counters.offloaded.get();
   total.cpu_seconds += counters.cpu_seconds.get();
   total.device_seconds += counters.device_seconds.get();
@@ -76,11 +76,9 @@ SmallCall begin_small([[maybe_unused]] blas::Routine routine, double volume) {
 }
 
 void end_small(blas::Routine routine, const SmallCall& small, double flops) {
-  ThreadCounters& counters = thread_counters();
-  RoutineCounters& sums = counters.routines[static_cast<std::size_t>(routine)];
-  sums.calls.add(1);
+  RoutineCounters& sums = thread_counters().routines[static_cast<std::size_t>(routine)];
+  sums.small_calls.add(1);
   sums.flops.add(flops);
-  counters.refusals[static_cast<std::size_t>(Refusal::below_min_size)].add(1);
   if (small.weight == 0) return;
   const auto elapsed = static_cast<double>(now_nanoseconds() - small.start);
   sums.cpu_seconds.add(1e-9 * elapsed * small.weight);
@@ -89,8 +87,12 @@ void end_small(blas::Routine routine, const SmallCall& small, double flops) {
 Totals totals() {
   Totals result;
   result.routines.resize(routine_count);
+  std::uint64_t& small_calls = result.refusals[static_cast<std::size_t>(Refusal::below_min_size)];
   for (const ThreadCounters* block = all_thread_counters(); block != nullptr; block = block->next) {
-    for (std::size_t i = 0; i < routine_count; ++i) sum(result.routines[i], block->routines[i]);
+    for (std::size_t i = 0; i < routine_count; ++i) {
+      sum(result.routines[i], block->routines[i]);
+      small_calls += block->routines[i].small_calls.get();
+    }
     for (std::size_t i = 0; i < result.refusals.size(); ++i) result.refusals[i] += block->refusals[i].get();
     result.verification.checked += block->checked.get();
     result.verification.stale_pages += block->stale_pages.get();

@@ -6,10 +6,9 @@
 
 namespace blastoff::report {
 
-namespace {
+constinit thread_local ThreadCounters* own_counters = nullptr;
 
-// Initial-exec: one load, no call into the dynamic linker, which could allocate.
-[[gnu::tls_model("initial-exec")]] constinit thread_local ThreadCounters* own_counters = nullptr;
+namespace {
 
 constinit std::atomic<ThreadCounters*> list_head{nullptr};
 
@@ -50,20 +49,11 @@ ThreadCounters* create() {
   return block;
 }
 
-[[gnu::noinline]] ThreadCounters& take_counters() {
-  ThreadCounters* block = take_unused();
-  if (block == nullptr) block = create();
-  if (block == nullptr) return last_resort;
-  own_counters = block;
-  const std::int64_t key = thread_exit_key();
-  if (key >= 0) pthread_setspecific(static_cast<pthread_key_t>(key), block);
-  return *block;
-}
-
 }  // namespace
 
 void ThreadCounters::clear() {
   for (RoutineCounters& routine : routines) {
+    routine.small_calls.clear();
     routine.calls.clear();
     routine.offloaded.clear();
     routine.cpu_seconds.clear();
@@ -81,9 +71,14 @@ void ThreadCounters::clear() {
   stale_pages.clear();
 }
 
-ThreadCounters& thread_counters() {
-  ThreadCounters* block = own_counters;
-  return block != nullptr ? *block : take_counters();
+ThreadCounters& take_thread_counters() {
+  ThreadCounters* block = take_unused();
+  if (block == nullptr) block = create();
+  if (block == nullptr) return last_resort;
+  own_counters = block;
+  const std::int64_t key = thread_exit_key();
+  if (key >= 0) pthread_setspecific(static_cast<pthread_key_t>(key), block);
+  return *block;
 }
 
 ThreadCounters* all_thread_counters() {

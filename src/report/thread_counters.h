@@ -30,8 +30,11 @@ class Counter {
   std::atomic<T> value_{};
 };
 
-/// RoutineTotals (report/recorder.h), as counters.
+/// RoutineTotals (report/recorder.h), as counters. Calls of the small-call path have one of their own, which stands for
+/// their refusals too: that path touches the first two counters and nothing else.
 struct RoutineCounters {
+  Counter<std::uint64_t> small_calls;
+  Counter<double> flops;
   Counter<std::uint64_t> calls;
   Counter<std::uint64_t> offloaded;
   Counter<double> cpu_seconds;
@@ -40,7 +43,6 @@ struct RoutineCounters {
   Counter<std::uint64_t> bytes_to_device;
   Counter<std::uint64_t> bytes_from_device;
   Counter<std::uint64_t> bytes_reused;
-  Counter<double> flops;
   Counter<double> offloaded_flops;
 };
 
@@ -60,8 +62,17 @@ struct ThreadCounters {
   void clear();
 };
 
-/// The calling thread's counters; cheap after the first time.
-ThreadCounters& thread_counters();
+// Initial-exec: one load, no call into the dynamic linker, which could allocate.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local ThreadCounters* own_counters;
+
+/// Takes a block for the calling thread.
+ThreadCounters& take_thread_counters();
+
+/// The calling thread's counters; one load after the first time.
+inline ThreadCounters& thread_counters() {
+  ThreadCounters* block = own_counters;
+  return block != nullptr ? *block : take_thread_counters();
+}
 
 /// Head of the list of all blocks, linked by `next`. Blocks are only ever added.
 ThreadCounters* all_thread_counters();
