@@ -5,7 +5,7 @@ import signal
 import offload
 import pytest
 
-REPORTED = ["return", "exit", "at-exit", "exit-beside-threads", "main-thread-ends"]
+REPORTED = ["return", "exit", "at-exit", "exit-beside-threads"]
 UNREPORTED = {
     "_exit": 4,
     "quick_exit": 5,

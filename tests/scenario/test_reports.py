@@ -62,10 +62,10 @@ def test_full_stderr(device):
 
 
 def test_a_file_that_took_the_place_of_stderr(tmp_path, device):
-    """A program that closed stderr may get its descriptor for a file of its own: that file is not ours to write."""
+    """A program that starts with stderr closed gets that descriptor for a file of its own, which is not ours to write."""
     file = tmp_path / "data"
     env = offload.environment(LD_PRELOAD=str(offload.LIBRARY), BLASTOFF_DEVICE=device, BLASTOFF_MIN_SIZE="0", BLASTOFF_SUMMARY="always")
-    outcome = subprocess.run(offload.program("environment", "file-as-stderr", file), env=env, stdout=subprocess.PIPE, text=True)
+    outcome = run_with_stderr_closed(offload.program("environment", "file-as-stderr", file), env)
     assert outcome.returncode == 0
     assert file.read_text() == "mine\n"
 

@@ -86,7 +86,7 @@ def environment(blas: Path | None = REFERENCE_BLAS, **changes: str) -> dict[str,
     return result
 
 
-def run(command: Sequence[str | Path], *, env: dict[str, str], cwd: Path | None = None, stdin: str = "", timeout: float = 300) -> Outcome:
+def run(command: Sequence[str | Path], *, env: dict[str, str], cwd: Path | None = None, stdin: str = "", timeout: float = 120) -> Outcome:
     process = subprocess.run(
         [str(part) for part in command], env=env, cwd=cwd, input=stdin, capture_output=True, text=True, errors="replace", timeout=timeout
     )

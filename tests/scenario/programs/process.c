@@ -116,11 +116,6 @@ static void end(const char* how) {
     usleep(20000);
     exit(8);
   }
-  if (!strcmp(how, "main-thread-ends")) {
-    static int result;
-    pthread_create(&thread, NULL, computes_on, &result);
-    pthread_exit(NULL);
-  }
   _exit(99);
 }
 
