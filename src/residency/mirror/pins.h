@@ -22,6 +22,11 @@ class Pins {
 
   /// `limit`: most bytes of host memory to page-lock.
   Pins(device::Device& device, std::size_t limit) : device_(device), limit_(limit) {}
+  Pins(const Pins&) = delete;
+  Pins& operator=(const Pins&) = delete;
+  ~Pins() {
+    while (!pins_.empty()) end(pins_.begin());
+  }
 
   /// A pin around all of `span`, held until unhold(); nullptr where the memory should be (not yet proved worth it) or
   /// must be (limit, refused by the driver) written through staging. Pinning costs about as much as two copies, so it

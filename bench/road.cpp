@@ -1,0 +1,216 @@
+// Where the time of one offloaded call goes: the steps of the road under first-use, and the bare operation on device
+// memory of each kind and alignment. Needs a GPU.
+//
+//   bench_road [DEVICE]        DEVICE: cuda (default), cuda:N, simulated
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "device/lane_pool.h"
+#include "device/open.h"
+#include "platform/page_tracker.h"
+#include "platform/threads.h"
+#include "residency/first_use_policy.h"
+
+namespace {
+
+using namespace blastoff;
+
+struct NoHost final : blas::HostRoutine {
+  bool can_compute(const blas::Call&) const override { return false; }
+  void compute(const blas::Call&) const override {}
+};
+
+[[noreturn]] void fail(const device::Error& error) {
+  std::printf("%s\n", error.message.c_str());
+  std::exit(1);
+}
+template <class T>
+T need(device::Result<T> result) {
+  if (!result) fail(result.error());
+  return std::move(*result);
+}
+void need(device::Status status) {
+  if (!status) fail(status.error());
+}
+
+double microseconds() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+// Host memory as malloc gives it: 16 bytes into huge pages.
+double* host_matrix(std::size_t elements) {
+  const std::size_t bytes = elements * sizeof(double) + (std::size_t{4} << 20);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  madvise(memory, bytes, MADV_HUGEPAGE);
+  auto* matrix = reinterpret_cast<double*>(static_cast<char*>(memory) + 16);
+  for (std::size_t i = 0; i < elements; ++i) matrix[i] = static_cast<double>(i % 977) / 977;
+  return matrix;
+}
+
+struct Shape {
+  const char* name;
+  blas::Routine routine;
+  std::int64_t m, n, k;
+  blas::Transpose transpose;
+};
+
+blas::Call make_call(const Shape& shape, std::vector<void*> addresses) {
+  blas::Call call;
+  call.routine = shape.routine;
+  call.uplo = blas::Uplo::lower;
+  call.transpose_a = shape.transpose;
+  call.m = shape.m;
+  call.n = shape.n;
+  call.k = shape.k;
+  call.alpha = 1;
+  const std::int64_t lda = shape.transpose == blas::Transpose::none ? shape.m : shape.k;
+  std::vector<std::int64_t> leading{lda, shape.k, shape.m};
+  if (addresses.size() == 2) leading = {lda, shape.n};
+  blas::shape_operands(call, addresses, leading);
+  return call;
+}
+
+std::vector<std::size_t> operand_elements(const Shape& shape, bool two) {
+  const auto m = static_cast<std::size_t>(shape.m), n = static_cast<std::size_t>(shape.n),
+             k = static_cast<std::size_t>(shape.k);
+  if (two) return {n * k, n * n};
+  return {m * k, k * n, m * n};
+}
+
+double time_bare(device::Lane& lane, const blas::Call& call) {
+  const NoHost host;
+  std::vector<double> times;
+  for (int i = 0; i < 22; ++i) {
+    const double start = microseconds();
+    need(lane.compute->execute(call, host));
+    need(lane.compute->synchronize());
+    if (i >= 2) times.push_back(microseconds() - start);
+  }
+  return median(times);
+}
+
+// Fills device memory from the host, so that the arithmetic is on ordinary numbers.
+void fill(device::Lane& lane, device::Address address, const double* from, std::size_t elements) {
+  need(lane.upload->copy_to_device(address, from, {elements * sizeof(double)}));
+  need(lane.upload->synchronize());
+}
+
+void bare(device::Device& device, device::Lane& lane, const Shape& shape, const std::vector<double*>& host,
+          const std::vector<std::size_t>& elements) {
+  for (const bool reserved : {false, true}) {
+    for (const std::size_t offset : {0, 16}) {
+      std::vector<void*> addresses;
+      std::vector<std::function<void()>> undo;
+      for (std::size_t i = 0; i < elements.size(); ++i) {
+        const std::size_t granule = std::max<std::size_t>(device.properties().backing_granularity, 1);
+        const std::size_t bytes = (elements[i] * sizeof(double) + 4096 + granule - 1) / granule * granule;
+        device::Address base = 0;
+        if (reserved) {
+          base = need(device.reserve(bytes));
+          need(device.back(base, bytes));
+          undo.emplace_back([&device, base, bytes] {
+            device.unback(base, bytes);
+            device.release(base, bytes);
+          });
+        } else {
+          base = need(device.allocate(bytes));
+          undo.emplace_back([&device, base] { device.free(base); });
+        }
+        fill(lane, base + offset, host[i], elements[i]);
+        addresses.push_back(reinterpret_cast<void*>(base + offset));
+      }
+      std::printf("%-22s bare, %s memory, offset %2zu: %9.1f us\n", shape.name, reserved ? "mapped" : "plain ", offset,
+                  time_bare(lane, make_call(shape, addresses)));
+      for (const auto& release : undo) release();
+    }
+  }
+}
+
+void road(residency::Policy& policy, device::Lane& lane, const Shape& shape, const std::vector<double*>& host) {
+  const blas::Call call = make_call(shape, {host.begin(), host.end()});
+  const NoHost none;
+  std::vector<double> begin, execute, release, computed, finish, total;
+  for (int i = 0; i < 25; ++i) {
+    host[0][0] += 1;  // the CPU writes one element between calls
+    const double start = microseconds();
+    auto lease = need(policy.begin(call, lane));
+    const double begun = microseconds();
+    double executing = 0, releasing = 0;
+    for (std::size_t panel = 0; panel < lease->panels().size(); ++panel) {
+      const double a = microseconds();
+      const blas::Call on_device = need(lease->acquire(panel));
+      need(lane.compute->execute(on_device, none));
+      const double b = microseconds();
+      need(lease->release(panel));
+      executing += b - a;
+      releasing += microseconds() - b;
+    }
+    const double sent = microseconds();
+    need(lane.compute->synchronize());
+    const double done = microseconds();
+    need(lease->finish());
+    const double end = microseconds();
+    lease.reset();
+    if (i < 5) continue;
+    begin.push_back(begun - start);
+    execute.push_back(executing);
+    release.push_back(releasing);
+    computed.push_back(done - sent);
+    finish.push_back(end - done);
+    total.push_back(microseconds() - start);
+  }
+  std::printf(
+      "%-22s first-use: begin %.1f, queue operation %.1f, release %.1f, arithmetic %.1f, way home %.1f, all %.1f us\n",
+      shape.name, median(begin), median(execute), median(release), median(computed), median(finish), median(total));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  platform::remember_cpu_set();
+  device::Choice choice;
+  if (argc > 1) choice.name = argv[1];
+  auto device = need(device::open(choice));
+  auto pool = platform::create_worker_pool(platform::cpu_count() - 1);
+  auto staging = need(residency::create_staging(*device, *pool, std::size_t{4} << 20, 32));
+  auto tracker = platform::open_page_tracker();
+  if (!tracker) fail({device::ErrorKind::unsupported, tracker.error()});
+  residency::FirstUseSettings settings;
+  settings.device_memory = need(device->memory_info()).free / 2;
+  settings.pin_limit = std::size_t{8} << 30;
+  auto policy = residency::create_first_use_policy(*device, *staging, **tracker, settings);
+  device::LanePool lanes(*device);
+  auto lane = need(lanes.acquire());
+
+  using blas::Routine;
+  using blas::Transpose;
+  const Shape shapes[] = {
+      {"dgemm T 32 2400 93536", Routine::dgemm, 32, 2400, 93536, Transpose::transpose},
+      {"dgemm 1000", Routine::dgemm, 1000, 1000, 1000, Transpose::none},
+      {"dgemm 2000", Routine::dgemm, 2000, 2000, 2000, Transpose::none},
+      {"dgemm 4000", Routine::dgemm, 4000, 4000, 4000, Transpose::none},
+      {"dsyrk 2000", Routine::dsyrk, 2000, 2000, 2000, Transpose::none},
+      {"dsyrk 4000", Routine::dsyrk, 4000, 4000, 4000, Transpose::none},
+  };
+  for (const Shape& shape : shapes) {
+    const auto elements = operand_elements(shape, shape.routine == Routine::dsyrk);
+    std::vector<double*> host;
+    for (const std::size_t count : elements) host.push_back(host_matrix(count));
+    bare(*device, *lane, shape, host, elements);
+    road(*policy, *lane, shape, host);
+  }
+  return 0;
+}
