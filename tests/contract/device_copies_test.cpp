@@ -133,7 +133,7 @@ TEST_P(DeviceCopiesTest, ColumnsMoreThanTwoGibibytesApart) {
 }
 
 TEST_P(DeviceCopiesTest, RunInTheOrderOfTheirQueue) {
-  constexpr std::size_t bytes = std::size_t{4} << 20;
+  constexpr std::size_t bytes = std::size_t{2} << 20;
   const auto stream = queue();
   const DeviceMemory memory(*device_, bytes);
   const Bytes first = pattern(bytes, 1);
@@ -150,7 +150,7 @@ TEST_P(DeviceCopiesTest, RunInTheOrderOfTheirQueue) {
 }
 
 TEST_P(DeviceCopiesTest, EventsOrderQueuesAndCanBeUsedAgain) {
-  constexpr std::size_t bytes = std::size_t{32} << 20;
+  constexpr std::size_t bytes = std::size_t{8} << 20;
   const auto up = queue();
   const auto down = queue();
   const auto uploaded = event();
@@ -179,7 +179,7 @@ class DeviceTriangleTest : public DeviceTest {};
 BLASTOFF_EVERY_DEVICE(DeviceTriangleTest);
 
 TEST_P(DeviceTriangleTest, CopiesExactlyTheTriangleToPinnedMemory) {
-  constexpr std::size_t host_bytes = std::size_t{8} << 20;
+  constexpr std::size_t host_bytes = std::size_t{5} << 20;
   auto* host = static_cast<unsigned char*>(std::aligned_alloc(4096, host_bytes));
   ASSERT_NE(host, nullptr);
   if (auto pinned = device_->pin(host, host_bytes); !pinned) {

@@ -155,6 +155,28 @@ TEST_P(ResidencyPolicy, ReusesWhatStaysOnTheDevice) {
   }
 }
 
+TEST_P(ResidencyPolicy, KeepsResultsThatComeHomeUnseen) {
+  START();
+  if (GetParam().device != "pinning") GTEST_SKIP() << "this device does not pin";
+  // Rows of a larger array: its pages are the result's only in part, and stay current all the same.
+  Case test(options_of(Routine::dgemm, 90, 80, 10, 1), 30, Edge::last_element);
+  for (int round = 0; round < 6; ++round) {
+    test.expect();
+    const std::uint64_t before = rig_->unseen_writes();
+    const Outcome outcome = run(test.call());
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+    test.expect_right("round " + std::to_string(round));
+    if (round >= 3) {
+      EXPECT_GE(rig_->unseen_writes(), before + 80) << "round " << round;
+      EXPECT_EQ(outcome.traffic.bytes_to_device, 0u) << "round " << round;
+    }
+  }
+  // A neighbour's write to such a page is still seen, and the result in it survives the upload.
+  test.result().pages().begin()[0] ^= 1;
+  test.result().set(5, 40, 1, 0);
+  for (int round = 0; round < 3; ++round) run_and_check(test, "after a write");
+}
+
 TEST_P(ResidencyPolicy, SeesEveryWriteBetweenCalls) {
   START();
   Case test(options_of(Routine::dgemm, 90, 80, 70, 1), 11, Edge::last_element);
@@ -454,7 +476,8 @@ std::string name_of(const testing::TestParamInfo<Flavour>& info) {
 INSTANTIATE_TEST_SUITE_P(, ResidencyPolicy,
                          testing::Values(Flavour{"copy", "simulated"}, Flavour{"first-use", "simulated"},
                                          Flavour{"copy", "delayed"}, Flavour{"first-use", "delayed"},
-                                         Flavour{"copy", "cuda"}, Flavour{"first-use", "cuda"}),
+                                         Flavour{"first-use", "pinning"}, Flavour{"copy", "cuda"},
+                                         Flavour{"first-use", "cuda"}),
                          name_of);
 
 }  // namespace

@@ -16,8 +16,8 @@ namespace blastoff::device::simulated {
 #if defined(BLASTOFF_THREAD_SANITIZER)
 
 // The empty assembly keeps the compiler from turning the loops back into a call of memcpy, which is intercepted.
-[[gnu::no_sanitize("thread"), gnu::noinline]] void copy_bytes(void* destination, const void* source,
-                                                              std::size_t bytes) {
+__attribute__((no_sanitize("thread"), noinline)) void copy_bytes(void* destination, const void* source,
+                                                                 std::size_t bytes) {
   struct [[gnu::packed, gnu::may_alias]] Word {
     std::uint64_t value;
   };
