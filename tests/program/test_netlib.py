@@ -12,7 +12,7 @@ FORTRAN = {"s": 6, "d": 6, "c": 9, "z": 9}  # routines of each tester
 CBLAS = FORTRAN
 
 
-def tester(name: str) -> str:
+def installed(name: str) -> str:
     path = offload.REFERENCE_BLAS / name
     if not path.exists():
         pytest.skip(f"{path} is missing (Debian, Ubuntu: libblas-test)")
@@ -41,7 +41,7 @@ def assert_offloaded(outcome: offload.Outcome, routines: int) -> None:
 def test_fortran(device, policy, precision, tmp_path):
     """The summary goes to a file named in the input."""
     data = (offload.REFERENCE_BLAS / f"{precision}blat3.in").read_text() if offload.REFERENCE_BLAS.exists() else ""
-    outcome = offload.offloaded([tester(f"xblat3{precision}")], policy=policy, device=device, cwd=tmp_path, stdin=data)
+    outcome = offload.offloaded([installed(f"xblat3{precision}")], policy=policy, device=device, cwd=tmp_path, stdin=data)
     assert outcome.status == 0, outcome.stderr
     assert_passed((tmp_path / f"{precision}blat3.out").read_text(), FORTRAN[precision], 1)
     assert_offloaded(outcome, FORTRAN[precision])
@@ -51,7 +51,7 @@ def test_fortran(device, policy, precision, tmp_path):
 def test_cblas(device, policy, precision, tmp_path):
     """Column-major and row-major."""
     data = (offload.REFERENCE_BLAS / f"{precision}in3").read_text() if offload.REFERENCE_BLAS.exists() else ""
-    outcome = offload.offloaded([tester(f"x{precision}cblat3")], policy=policy, device=device, cwd=tmp_path, stdin=data)
+    outcome = offload.offloaded([installed(f"x{precision}cblat3")], policy=policy, device=device, cwd=tmp_path, stdin=data)
     assert outcome.status == 0, outcome.stderr
     assert_passed(outcome.stdout, CBLAS[precision], 2)
     assert_offloaded(outcome, CBLAS[precision])
@@ -60,6 +60,6 @@ def test_cblas(device, policy, precision, tmp_path):
 def test_the_testers_notice_a_wrong_result(tmp_path):
     """A tester that always passes would prove nothing: plain BLAS with a threshold that no arithmetic meets."""
     data = (offload.REFERENCE_BLAS / "dblat3.in").read_text() if offload.REFERENCE_BLAS.exists() else ""
-    offload.plain([tester("xblat3d")], cwd=tmp_path, stdin=data.replace("16.0 ", "0.0  "))
+    offload.plain([installed("xblat3d")], cwd=tmp_path, stdin=data.replace("16.0 ", "0.0  "))
     with pytest.raises(AssertionError):
         assert_passed((tmp_path / "dblat3.out").read_text(), 6, 1)
