@@ -32,6 +32,9 @@ def _run(command: list[str], environment: dict[str, str], limit: float) -> tuple
             os.killpg(process.pid, signal.SIGKILL)
             output, errors = process.communicate()
             return None, output, errors
+        except BaseException:  # interrupted: not a program may go on measuring by itself
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
 
 
 def _json_lines(text: str) -> list[dict]:
