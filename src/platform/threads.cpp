@@ -69,8 +69,10 @@ StackRange find_stack() {
   pthread_attr_getstack(&attributes, &low, &size);
   pthread_attr_getguardsize(&attributes, &guard);
   pthread_attr_destroy(&attributes);
-  const auto begin = reinterpret_cast<std::uintptr_t>(low);
-  return {begin + guard, begin + size};
+  // An unlimited stack is said to reach down to the next mapping, far below, where stacks of coroutines may lie too.
+  constexpr std::size_t deepest = std::size_t{1} << 30;
+  const std::uintptr_t high = reinterpret_cast<std::uintptr_t>(low) + size;
+  return {high - std::min(size - guard, deepest), high};
 }
 
 }  // namespace

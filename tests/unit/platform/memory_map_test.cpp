@@ -1,12 +1,18 @@
 #include "platform/memory_map.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <thread>
 
@@ -88,13 +94,19 @@ TEST(MemoryMap, TheMainThreadsStackIsKnownAlsoWhenSplit) {
   char local[3 * 4096];
   EXPECT_EQ(kind_of(local, sizeof local), MemoryKind::stack);
 
-  // A piece with other flags splits the mapping, and only the topmost part keeps its name.
-  Span page = outward_to_pages(span_of(local, 1));
-  ASSERT_EQ(madvise(reinterpret_cast<void*>(page.begin), page.bytes(), MADV_NOHUGEPAGE), 0);
-  EXPECT_EQ(Mappings().covering(page.begin)->kind, MemoryKind::anonymous);
-  EXPECT_EQ(kind_of(local), MemoryKind::stack);
-  EXPECT_EQ(kind_of(reinterpret_cast<void*>(page.begin - 1)), MemoryKind::stack);
-  EXPECT_EQ(kind_of(local, sizeof local), MemoryKind::stack);
+  // A piece with other flags splits the mapping, and only the topmost part keeps its name. In a child: it stays split.
+  const pid_t child = fork();
+  if (child == 0) {
+    const Span page = outward_to_pages(span_of(local, 1));
+    const bool split = madvise(reinterpret_cast<void*>(page.begin), page.bytes(), MADV_NOHUGEPAGE) == 0 &&
+                       Mappings().covering(page.begin)->kind == MemoryKind::anonymous;
+    const bool known = kind_of(local) == MemoryKind::stack && kind_of(local, sizeof local) == MemoryKind::stack &&
+                       kind_of(reinterpret_cast<void*>(page.begin - 1)) == MemoryKind::stack;
+    _exit(split && known ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(MemoryMap, SharedMemory) {
@@ -193,12 +205,85 @@ TEST(Mappings, ParsesLines) {
   EXPECT_FALSE(parse_mapping("not a mapping"));
 }
 
+/// A library under a name that looks like one of a network card's.
+class LoadedAs {
+ public:
+  explicit LoadedAs(const char* name) {
+    Dl_info info{};
+    dladdr(reinterpret_cast<const void*>(&std::malloc), &info);
+    path_ = ::testing::TempDir() + std::to_string(getpid()) + "-" + name;
+    std::filesystem::create_directories(path_);
+    path_ += std::string("/") + name + ".so.1";
+    std::filesystem::copy_file(std::filesystem::path(info.dli_fname).replace_filename("libm.so.6"), path_,
+                               std::filesystem::copy_options::overwrite_existing);
+    handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+  ~LoadedAs() {
+    if (handle_ != nullptr) dlclose(handle_);
+    std::filesystem::remove_all(std::filesystem::path(path_).parent_path());
+  }
+  LoadedAs(const LoadedAs&) = delete;
+  LoadedAs& operator=(const LoadedAs&) = delete;
+  bool loaded() const { return handle_ != nullptr; }
+
+ private:
+  std::string path_;
+  void* handle_ = nullptr;
+};
+
+/// Memory pinned as a network card's would be, counted in VmPin; by way of io_uring, which needs no card.
+class PinnedPage {
+ public:
+  PinnedPage() : page_(1) {
+    alignas(8) unsigned char parameters[120] = {};  // struct io_uring_params
+    ring_ = static_cast<int>(syscall(SYS_io_uring_setup, 1, parameters));
+    const iovec buffer = {page_.page(0), page_size()};
+    pinned_ = ring_ >= 0 && syscall(SYS_io_uring_register, ring_, 0 /* IORING_REGISTER_BUFFERS */, &buffer, 1) == 0;
+  }
+  ~PinnedPage() {
+    // Closing alone unpins some time later.
+    if (pinned_) syscall(SYS_io_uring_register, ring_, 1 /* IORING_UNREGISTER_BUFFERS */, nullptr, 0);
+    if (ring_ >= 0) close(ring_);
+  }
+  PinnedPage(const PinnedPage&) = delete;
+  PinnedPage& operator=(const PinnedPage&) = delete;
+  bool pinned() const { return pinned_; }
+
+ private:
+  Memory page_;
+  int ring_ = -1;
+  bool pinned_ = false;
+};
+
 TEST(ForeignWriter, NobodyWithoutSuchALibrary) {
+  const PinnedPage page;
   EXPECT_EQ(foreign_writer(), std::nullopt);
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 1000; ++i) foreign_writer();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::printf("foreign_writer: %.3f us\n", seconds * 1e3);
+}
+
+TEST(ForeignWriter, PinnedMemoryWithANetworkLibrary) {
+  const LoadedAs library("libibverbs");
+  ASSERT_TRUE(library.loaded());
+  EXPECT_EQ(foreign_writer(), std::nullopt);
+  const PinnedPage page;
+  if (!page.pinned()) GTEST_SKIP() << "no io_uring here to pin a page with";
+  const auto writer = foreign_writer();
+  ASSERT_TRUE(writer);
+  EXPECT_NE(writer->find("libibverbs.so"), std::string::npos);
+}
+
+TEST(ForeignWriter, LibrariesComeAndGo) {
+  const PinnedPage page;
+  if (!page.pinned()) GTEST_SKIP() << "no io_uring here to pin a page with";
+  {
+    const LoadedAs library("libefa");
+    ASSERT_TRUE(library.loaded());
+    EXPECT_TRUE(foreign_writer());
+  }
+  EXPECT_EQ(foreign_writer(), std::nullopt);
 }
 
 }  // namespace

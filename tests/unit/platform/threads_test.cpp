@@ -78,6 +78,7 @@ void* measure_stack(void* out) {
 TEST(Threads, KnowTheirStack) {
   const std::size_t outer = stack_left();
   EXPECT_GT(outer, std::size_t{64} << 10);
+  EXPECT_LE(outer, std::size_t{1} << 30);
   volatile char deep[32 << 10];
   deep[0] = 0;
   const auto inner = [](volatile char*) { return stack_left(); };
@@ -85,7 +86,7 @@ TEST(Threads, KnowTheirStack) {
 
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  constexpr std::size_t size = std::size_t{256} << 10;
+  constexpr std::size_t size = std::size_t{512} << 10;
   pthread_attr_setstacksize(&attributes, size);
   pthread_t thread;
   std::size_t left = 0;
