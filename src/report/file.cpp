@@ -178,7 +178,11 @@ bool write_file(const std::string& path, const std::string& text) {
   const KeepErrno keep_errno;
   const NoWriteSignals no_signals;
   const bool written = is_special_file(path) ? write_new(path, 0, text) : write_through_temporary(path, text);
-  if (!written) platform::log_line("cannot write the report %.400s: %s", path.c_str(), std::strerror(errno));
+  if (!written) {
+    std::array<char, 128> cause{};
+    platform::log_line("cannot write the report %.400s: %s", path.c_str(),
+                       strerror_r(errno, cause.data(), cause.size()));
+  }
   return written;
 }
 

@@ -28,9 +28,9 @@ const char* kind_name(Accepted::Kind kind) {
   switch (kind) {
     case Accepted::Kind::choice: return "choice";
     case Accepted::Kind::integer: return "integer";
-    case Accepted::Kind::memory: return "memory";
+    case Accepted::Kind::memory:
     case Accepted::Kind::memory_or_percent: return "memory";
-    case Accepted::Kind::device: return "text";
+    case Accepted::Kind::device:
     case Accepted::Kind::text: return "text";
   }
   return "";

@@ -78,7 +78,7 @@ std::string try_tracking(platform::PageTracker& tracker) {
   } else if (tracker.scan(span, true, before) != platform::PageTracker::Scan::ok) {
     error = "tracked memory cannot be scanned";
   } else {
-    *reinterpret_cast<volatile char*>(second.begin) = 1;
+    static_cast<volatile char*>(memory)[bytes / 2] = 1;
     const bool scanned = tracker.scan(span, false, written) == platform::PageTracker::Scan::ok;
     if (!scanned || written != std::vector{second}) error = "a write to a protected page went unnoticed";
     tracker.untrack(span);
