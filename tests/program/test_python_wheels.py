@@ -1,8 +1,8 @@
 """NumPy's and SciPy's own linear algebra tests, from their wheels, through Blastoff.
 
 The wheels bring OpenBLAS copies with prefixed names, NumPy's with 64-bit integers, loaded with RTLD_LOCAL. Which tests fail is
-compared with a run without Blastoff, where any fail at all. Left out is what only takes long: threading stress and large
-random least-squares problems.
+compared with a run without Blastoff, where any fail at all. Left out is what only takes long: threading stress, huge vectors
+and large random least-squares problems.
 """
 
 import importlib.util
@@ -13,10 +13,15 @@ from pathlib import Path
 import offload
 import pytest
 
-NUMPY = ["numpy.linalg", "numpy._core.tests.test_multiarray", "-k", "(linalg or TestMatmul or TestDot) and not test_openblas_threading"]
+NUMPY = [
+    "numpy.linalg",
+    "numpy._core.tests.test_multiarray",
+    "-k",
+    "(linalg or TestMatmul or TestDot) and not test_openblas_threading and not test_huge",
+]
 SCIPY = ["scipy.linalg.tests.test_blas", "scipy.linalg.tests.test_basic", "scipy.linalg.tests.test_decomp_lu",
          "scipy.linalg.tests.test_decomp_cholesky", "-k", "not TestLstsq"]  # fmt: skip
-SELECTIONS = {"numpy": NUMPY, "scipy": SCIPY}
+RUNS = [("numpy", "first-use", NUMPY, 8), ("scipy", "first-use", SCIPY, 2), ("scipy", "copy", SCIPY, 2)]
 
 
 def command(selection: list[str], results: Path) -> list[str]:
@@ -36,16 +41,14 @@ def verdicts(results: Path) -> tuple[set[str], set[str]]:
     return passed, failed
 
 
-@pytest.mark.parametrize("package", SELECTIONS)
-def test_own_tests_of(package, device, policy, tmp_path):
+@pytest.mark.parametrize(("package", "policy", "selection", "min_size"), RUNS)
+def test_own_tests_of(package, policy, selection, min_size, device, tmp_path):
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
-    if policy == "copy" and package == "scipy":
-        pytest.skip("one policy is enough for SciPy's wheel: NumPy's runs under both")
     results = tmp_path / "with.xml"
     env = offload.environment(blas=None)
     outcome = offload.offloaded(
-        command(SELECTIONS[package], results), policy=policy, device=device, min_size=8, verify="report", cwd=tmp_path, env=env, timeout=900
+        command(selection, results), policy=policy, device=device, min_size=min_size, verify="report", cwd=tmp_path, env=env, timeout=900
     )
     assert results.exists(), outcome.stdout + outcome.stderr
     passed, failed = verdicts(results)
@@ -56,5 +59,5 @@ def test_own_tests_of(package, device, policy, tmp_path):
     assert violations == []
     if failed:
         plainly = tmp_path / "without.xml"
-        offload.plain(command(SELECTIONS[package], plainly), cwd=tmp_path, env=env, timeout=900)
+        offload.plain(command(selection, plainly), cwd=tmp_path, env=env, timeout=900)
         assert failed <= verdicts(plainly)[1]
