@@ -123,7 +123,7 @@ def print_job(job: Job) -> None:
     if not job.totals.calls:
         show(*parts, "no level-3 BLAS call was seen")
         return
-    parts += [sums_table("routine", job.routines, job.totals), ""]
+    parts += [sums_table("routine", job.routines, job.totals if len(job.routines) > 1 else None), ""]
     if len(job.processes) > 1:
         parts += [sums_table("process", {process.label: process.totals for process in job.processes}, None), ""]
     show(*parts, pairs(conclusions(job)))
