@@ -12,6 +12,7 @@
 #include "blas/call.h"
 #include "delayed_device.h"
 #include "device/open.h"
+#include "pinning_device.h"
 #include "platform/page_tracker.h"
 #include "platform/threads.h"
 #include "reference_blas.h"
@@ -24,7 +25,7 @@ namespace blastoff::support {
 
 struct Flavour {
   std::string policy;  ///< "copy", "first-use"
-  std::string device;  ///< "simulated", "delayed", "cuda"
+  std::string device;  ///< "simulated", "delayed" (works late), "pinning" (works late, and can pin), "cuda"
 };
 
 inline void PrintTo(const Flavour& flavour, std::ostream* out) {
@@ -57,7 +58,16 @@ class Rig {
       return nullptr;
     }
     rig->device_ = std::move(*opened);
-    if (flavour.device == "delayed") {
+    if (flavour.device == "pinning") {
+      if (!PinningDevice::works()) {
+        reason = "this kernel registers no buffers";
+        return nullptr;
+      }
+      auto pinning = std::make_unique<PinningDevice>(std::move(rig->device_));
+      rig->pinned_ = pinning->pinned();
+      rig->device_ = std::move(pinning);
+    }
+    if (flavour.device == "delayed" || flavour.device == "pinning") {
       constexpr int longest_microseconds = 400;
       rig->device_ = std::make_unique<DelayedDevice>(std::move(rig->device_), options.seed, longest_microseconds);
     }
@@ -93,6 +103,8 @@ class Rig {
     auto info = device_->memory_info();
     return info ? info->free : 0;
   }
+  /// Copies that went past the page table (on a pinning device).
+  std::uint64_t unseen_writes() { return pinned_ ? pinned_->writes() : 0; }
   std::size_t free_at_start() const { return free_at_start_; }
   void end_policy() {
     policy_.reset();
@@ -111,6 +123,7 @@ class Rig {
  private:
   Rig() = default;
 
+  std::shared_ptr<Pinned> pinned_;
   std::unique_ptr<device::Device> device_;
   std::size_t free_at_start_ = 0;
   std::unique_ptr<platform::WorkerPool> pool_;

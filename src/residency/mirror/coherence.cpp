@@ -1,6 +1,7 @@
 #include "residency/mirror/coherence.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "platform/memory_map.h"
 #include "residency/mirror/footprint.h"
@@ -197,18 +198,42 @@ void Coherence::count_writer(const blas::Operand& result, int change) {
   });
 }
 
+// Before the pages are protected, lest pinning them be taken for the program's writing at their next use.
+void Coherence::take_pin(Hold& hold) {
+  const blas::Operand& result = hold.call.result();
+  if (result.empty() || !dense_enough_to_pin(result)) return;
+  bool created = false;
+  hold.pin = pins_.hold(bounds(result), created);
+  if (created) shadow_.invalidate(hold.pin->span);
+}
+
+void Coherence::release_pin(Hold& hold) {
+  if (hold.pin) pins_.unhold(hold.pin);
+  hold.pin = nullptr;
+}
+
 device::Result<Hold> Coherence::hold(const blas::Call& call) {
   if (const auto writer = platform::foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
   Hold hold;
   hold.call = call;
-  const auto operands = call.operands();
   std::unique_lock lock(mutex_);
   apply_events();
+  auto held = hold_pages(hold, lock);
+  if (!held || (hold.pin && hold.pin->gone)) release_pin(hold);
+  if (!held) return tl::unexpected(held.error());
+  return hold;
+}
+
+device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock) {
+  const blas::Call& call = hold.call;
+  const auto operands = call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) hold.tracked[i] = rewrites_.worth_tracking(operands[i]);
 
   constexpr int most_replacements = 8;
+  bool pin_asked_for = false;
   for (int replaced = 0;;) {
     if (auto usable = check_memory(call); !usable) return tl::unexpected(usable.error());
+    if (!std::exchange(pin_asked_for, true)) take_pin(hold);
     std::array<bool, 3> clean{};
     if (!look_unlocked(hold, lock, clean) || !protect(hold, clean)) {
       if (++replaced == most_replacements)
@@ -233,8 +258,7 @@ device::Result<Hold> Coherence::hold(const blas::Call& call) {
     }
     claim_uploads(hold);
     count_writer(call.result(), +1);
-    if (dense_enough_to_pin(call.result())) hold.pin = pins_.hold(bounds(call.result()));
-    return hold;
+    return {};
   }
 }
 
@@ -259,23 +283,18 @@ void Coherence::before_staged_return(const Hold& hold) {
 }
 
 // Pages that the result fills hold the same on both sides now. Of the others the neighbours' bytes decide: they stay
-// what they were, and a page that the CPU wrote while bringing the result home is found written at the next look.
+// what they were, unless the CPU wrote them while it brought the result home.
 void Coherence::settle_result(const Hold& hold, Return how) {
   const blas::Operand& result = hold.call.result();
   const bool tracked = hold.tracked[static_cast<std::size_t>(hold.call.operand_count) - 1];
   const auto invalidate = [&](Span run) { shadow_.invalidate(run); };
-  if (how == Return::failed || !tracked) {
-    each_covered_run(result, invalidate);
-    return;
-  }
-  if (how == Return::staged && !few_filled_runs(result)) {
-    each_filled_run(result, invalidate);
-    return;
-  }
+  // What we wrote ourselves must not look at the next use as if the program kept rewriting it.
+  if (how != Return::direct || !tracked) each_covered_run(result, invalidate);
+  if (how == Return::failed || !tracked || (how == Return::staged && !few_filled_runs(result))) return;
   thread_local std::vector<Span> written;
   each_filled_run(result, [&](Span run) {
     written.clear();
-    if (how == Return::staged && !watched_.scan(run, true, written)) return invalidate(run);
+    if (how == Return::staged && !watched_.scan(run, true, written)) return;
     shadow_.each_chunk(run, [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.current.set(first, last); });
   });
 }
@@ -286,10 +305,9 @@ void Coherence::finish(Hold& hold, Return how) {
     const std::lock_guard lock(mutex_);
     settle_result(hold, how);
     count_writer(hold.call.result(), -1);
-    if (hold.pin) pins_.unhold(hold.pin);
+    release_pin(hold);
     shadow_.unhold(hold.backings);
     for (const blas::Operand& operand : hold.call.operands()) rewrites_.used(operand);
-    hold.pin = nullptr;
     hold.backings.clear();
   }
   changed_.notify_all();

@@ -74,6 +74,9 @@ class Coherence {
   };
 
   void apply_events();
+  device::Status hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock);
+  void take_pin(Hold& hold);
+  void release_pin(Hold& hold);
   device::Status check_memory(const blas::Call& call);
   bool look_unlocked(const Hold& hold, std::unique_lock<std::mutex>& lock, std::array<bool, 3>& clean);
   bool protect(Hold& hold, const std::array<bool, 3>& clean);

@@ -6,7 +6,8 @@ namespace blastoff::residency::mirror {
 
 using platform::Span;
 
-Pins::Pin* Pins::hold(Span span) {
+Pins::Pin* Pins::hold(Span span, bool& created) {
+  created = false;
   if (!device_.properties().can_pin) return nullptr;
   const Span pages = platform::outward_to_pages(span);
   for (Pin& pin : pins_) {
@@ -21,7 +22,9 @@ Pins::Pin* Pins::hold(Span span) {
     before = pages.bytes();
     return nullptr;
   }
-  return create(pages);
+  Pin* pin = create(pages);
+  created = pin != nullptr;
+  return pin;
 }
 
 // Registrations must not overlap: what the new one touches is ended first and covered by it.

@@ -31,7 +31,9 @@ class Pins {
   /// A pin around all of `span`, held until unhold(); nullptr where the memory should be (not yet proved worth it) or
   /// must be (limit, refused by the driver) written through staging. Pinning costs about as much as two copies, so it
   /// begins with the second request for the same memory.
-  Pin* hold(platform::Span span);
+  /// `created`: whether the pin is new, and may cover more than the span. Pinning touches its pages as a write does:
+  /// the tracking reports them as written.
+  Pin* hold(platform::Span span, bool& created);
   void unhold(Pin* pin);
 
   /// Whether a pin of ours lies around all of `span`.

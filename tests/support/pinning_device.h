@@ -1,0 +1,221 @@
+// A device that can pin: its copies into pinned memory go past the CPU's page table, as those of a GPU's DMA engine do,
+// so that page tracking does not see them. The kernel's registered buffers (io_uring) make the same promise: it writes
+// the pages that it found when the buffer was registered, through addresses of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <linux/io_uring.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "device/device.h"
+
+namespace blastoff::support {
+
+/// One span of host memory that the kernel writes without the page table's knowledge.
+class RegisteredBuffer {
+ public:
+  static std::unique_ptr<RegisteredBuffer> create(void* address, std::size_t bytes) {
+    std::unique_ptr<RegisteredBuffer> buffer(new RegisteredBuffer);
+    return buffer->open(address, bytes) ? std::move(buffer) : nullptr;
+  }
+  ~RegisteredBuffer() {
+    if (ring_ >= 0) {
+      syscall(SYS_io_uring_register, ring_, IORING_UNREGISTER_BUFFERS, nullptr, 0);
+      close(ring_);
+    }
+    if (file_ >= 0) close(file_);
+    if (queue_ != nullptr) munmap(queue_, queue_bytes_);
+    if (entries_ != nullptr) munmap(entries_, sizeof(io_uring_sqe));
+  }
+  RegisteredBuffer(const RegisteredBuffer&) = delete;
+  RegisteredBuffer& operator=(const RegisteredBuffer&) = delete;
+
+  /// Writes host memory within the buffer. One call at a time.
+  bool write(void* destination, const void* source, std::size_t bytes) {
+    if (pwrite(file_, source, bytes, 0) != static_cast<ssize_t>(bytes)) return false;
+    *entries_ = {};
+    entries_->opcode = IORING_OP_READ_FIXED;
+    entries_->fd = file_;
+    entries_->addr = reinterpret_cast<std::uint64_t>(destination);
+    entries_->len = static_cast<std::uint32_t>(bytes);
+    at(parameters_.sq_off.array) = 0;
+    std::atomic_ref(at(parameters_.sq_off.tail)).fetch_add(1, std::memory_order_release);
+    if (syscall(SYS_io_uring_enter, ring_, 1, 1, IORING_ENTER_GETEVENTS, nullptr, 0) != 1) return false;
+    std::atomic_ref head(at(parameters_.cq_off.head));
+    const std::uint32_t slot = head.load() & at(parameters_.cq_off.ring_mask);
+    const auto* done = reinterpret_cast<io_uring_cqe*>(queue_ + parameters_.cq_off.cqes) + slot;
+    const bool complete = done->res == static_cast<std::int32_t>(bytes);
+    head.fetch_add(1, std::memory_order_release);
+    return complete;
+  }
+
+ private:
+  RegisteredBuffer() = default;
+
+  std::uint32_t& at(std::uint32_t offset) { return *reinterpret_cast<std::uint32_t*>(queue_ + offset); }
+
+  bool open(void* address, std::size_t bytes) {
+    ring_ = static_cast<int>(syscall(SYS_io_uring_setup, 1, &parameters_));
+    file_ = memfd_create("pinned", MFD_CLOEXEC);
+    if (ring_ < 0 || file_ < 0) return false;
+    queue_bytes_ = std::max<std::size_t>(parameters_.sq_off.array + sizeof(std::uint32_t),
+                                         parameters_.cq_off.cqes + parameters_.cq_entries * sizeof(io_uring_cqe));
+    void* queue = mmap(nullptr, queue_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, ring_, IORING_OFF_SQ_RING);
+    void* entries = mmap(nullptr, sizeof(io_uring_sqe), PROT_READ | PROT_WRITE, MAP_SHARED, ring_, IORING_OFF_SQES);
+    if (queue == MAP_FAILED || entries == MAP_FAILED) return false;
+    queue_ = static_cast<char*>(queue);
+    entries_ = static_cast<io_uring_sqe*>(entries);
+    const iovec buffer{address, bytes};
+    return syscall(SYS_io_uring_register, ring_, IORING_REGISTER_BUFFERS, &buffer, 1) == 0;
+  }
+
+  io_uring_params parameters_{};
+  int ring_ = -1;
+  int file_ = -1;
+  char* queue_ = nullptr;
+  std::size_t queue_bytes_ = 0;
+  io_uring_sqe* entries_ = nullptr;
+};
+
+/// What a pinning device shares with its queues.
+class Pinned {
+ public:
+  bool add(void* address, std::size_t bytes) {
+    auto buffer = RegisteredBuffer::create(address, bytes);
+    if (!buffer) return false;
+    const std::lock_guard lock(mutex_);
+    buffers_[reinterpret_cast<std::uintptr_t>(address)] = {bytes, std::move(buffer)};
+    return true;
+  }
+  void remove(void* address, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto found = buffers_.find(reinterpret_cast<std::uintptr_t>(address));
+    if (found == buffers_.end() || found->second.bytes != bytes) {
+      ADD_FAILURE() << "unpin of " << bytes << " bytes at " << address << ", which is no pin";
+      return;
+    }
+    buffers_.erase(found);
+  }
+  /// False where the bytes do not lie within one pin.
+  bool write(void* destination, const void* source, std::size_t bytes) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(destination);
+    const std::lock_guard lock(mutex_);
+    auto found = buffers_.upper_bound(begin);
+    if (found == buffers_.begin()) return false;
+    --found;
+    if (begin + bytes > found->first + found->second.bytes) return false;
+    ++writes_;
+    EXPECT_TRUE(found->second.buffer->write(destination, source, bytes));
+    return true;
+  }
+  std::uint64_t writes() {
+    const std::lock_guard lock(mutex_);
+    return writes_;
+  }
+
+ private:
+  struct Entry {
+    std::size_t bytes;
+    std::unique_ptr<RegisteredBuffer> buffer;
+  };
+  std::mutex mutex_;
+  std::map<std::uintptr_t, Entry> buffers_;
+  std::uint64_t writes_ = 0;
+};
+
+/// Device addresses are host addresses, as the simulated device's are.
+class PinningQueue final : public device::Queue {
+ public:
+  PinningQueue(std::unique_ptr<device::Queue> inner, std::shared_ptr<Pinned> pinned)
+      : inner_(std::move(inner)), pinned_(std::move(pinned)) {}
+
+  device::Status copy_to_device(device::Address destination, const void* source, const device::Block& block) override {
+    return inner_->copy_to_device(destination, source, block);
+  }
+  device::Status copy_to_host(void* destination, device::Address source, const device::Block& block) override {
+    for (std::size_t j = 0; j < block.columns; ++j) {
+      char* column = static_cast<char*>(destination) + j * block.host_pitch;
+      const char* from = reinterpret_cast<const char*>(source) + j * block.device_pitch;
+      if (!pinned_->write(column, from, block.column_bytes)) return inner_->copy_to_host(destination, source, block);
+    }
+    return {};
+  }
+  device::Status copy_triangle_to_host(void* destination, device::Address source, std::int64_t n,
+                                       std::size_t element_size, blas::Part part, std::size_t host_pitch,
+                                       std::size_t device_pitch) override {
+    const auto columns = static_cast<std::size_t>(n);
+    for (std::size_t j = 0; j < columns; ++j) {
+      const std::size_t first = part == blas::Part::upper ? 0 : j * element_size;
+      const std::size_t bytes = (part == blas::Part::upper ? j + 1 : columns - j) * element_size;
+      char* column = static_cast<char*>(destination) + j * host_pitch + first;
+      const char* from = reinterpret_cast<const char*>(source) + j * device_pitch + first;
+      EXPECT_TRUE(pinned_->write(column, from, bytes)) << "a triangle goes to memory that is not pinned";
+    }
+    return {};
+  }
+  device::Status execute(const blas::Call& call, const blas::HostRoutine& host) override {
+    return inner_->execute(call, host);
+  }
+  device::Status record(device::Event& event) override { return inner_->record(event); }
+  device::Status wait(device::Event& event) override { return inner_->wait(event); }
+  device::Status synchronize() override { return inner_->synchronize(); }
+
+ private:
+  std::unique_ptr<device::Queue> inner_;
+  std::shared_ptr<Pinned> pinned_;
+};
+
+class PinningDevice final : public device::Device {
+ public:
+  explicit PinningDevice(std::unique_ptr<device::Device> inner)
+      : inner_(std::move(inner)), properties_(inner_->properties()) {
+    properties_.can_pin = true;
+  }
+
+  /// Whether this kernel lets us.
+  static bool works() {
+    alignas(4096) static char page[4096];
+    const auto buffer = RegisteredBuffer::create(page, sizeof page);
+    return buffer && buffer->write(page, "pinned", 7) && page[0] == 'p';
+  }
+  std::shared_ptr<Pinned> pinned() { return pinned_; }
+
+  const device::Properties& properties() const override { return properties_; }
+  device::Result<device::MemoryInfo> memory_info() override { return inner_->memory_info(); }
+  device::Result<std::unique_ptr<device::Queue>> create_queue() override {
+    auto inner = inner_->create_queue();
+    if (!inner) return inner;
+    return std::make_unique<PinningQueue>(std::move(*inner), pinned_);
+  }
+  device::Result<std::unique_ptr<device::Event>> create_event() override { return inner_->create_event(); }
+  device::Result<device::Address> allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
+  void free(device::Address address) override { inner_->free(address); }
+  device::Result<device::Address> reserve(std::size_t bytes) override { return inner_->reserve(bytes); }
+  void release(device::Address address, std::size_t bytes) override { inner_->release(address, bytes); }
+  device::Status back(device::Address address, std::size_t bytes) override { return inner_->back(address, bytes); }
+  void unback(device::Address address, std::size_t bytes) override { inner_->unback(address, bytes); }
+  device::Result<void*> allocate_staging(std::size_t bytes) override { return inner_->allocate_staging(bytes); }
+  void free_staging(void* address, std::size_t bytes) override { inner_->free_staging(address, bytes); }
+  device::Status pin(void* address, std::size_t bytes) override {
+    if (pinned_->add(address, bytes)) return {};
+    return tl::unexpected(device::Error{device::ErrorKind::out_of_memory, "the kernel does not pin that much"});
+  }
+  void unpin(void* address, std::size_t bytes) override { pinned_->remove(address, bytes); }
+  bool registered_by_program(const void* address) override { return inner_->registered_by_program(address); }
+
+ private:
+  std::unique_ptr<device::Device> inner_;
+  device::Properties properties_;
+  std::shared_ptr<Pinned> pinned_ = std::make_shared<Pinned>();
+};
+
+}  // namespace blastoff::support
