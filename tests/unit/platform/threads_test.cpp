@@ -86,7 +86,7 @@ TEST(Threads, KnowTheirStack) {
 
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  constexpr std::size_t size = std::size_t{512} << 10;
+  constexpr std::size_t size = std::size_t{4} << 20;  // thread-local memory takes its share
   pthread_attr_setstacksize(&attributes, size);
   pthread_t thread;
   std::size_t left = 0;
