@@ -130,20 +130,16 @@ bool Coherence::protect(Hold& hold, const std::array<bool, 3>& clean) {
 }
 
 void Coherence::survey_run(Survey& survey, Span run, bool read, bool tracked) {
-  std::size_t seen = 0;
+  const bool backed = shadow_.each_backing(run, [&](Backing& backing) {
+    if (survey.backings.empty() || survey.backings.back() != &backing) survey.backings.push_back(&backing);
+  });
+  if (!backed) survey.needs_memory = true;
   shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
-    seen += last - first;
-    if (!chunk.backing) {
-      survey.needs_memory = true;
-      return;
-    }
-    if (survey.backings.empty() || survey.backings.back() != chunk.backing) survey.backings.push_back(chunk.backing);
     if (chunk.loading.any(first, last)) survey.conflict = true;
     if (!read || !chunk.writers || (tracked && chunk.current.all(first, last))) return;
     for (std::size_t page = first; page < last; ++page)
       if (chunk.writers[page] > 0 && !(tracked && chunk.current.test(page))) survey.conflict = true;
   });
-  if (seen * platform::page_size() < run.bytes()) survey.needs_memory = true;
 }
 
 Coherence::Survey Coherence::survey(const Hold& hold) {
@@ -247,9 +243,12 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
       continue;
     }
     if (found.needs_memory) {
+      const auto largest = std::max_element(operands.begin(), operands.end(), [](const auto& a, const auto& b) {
+        return a.payload_bytes() < b.payload_bytes();
+      });
       std::vector<Span> runs;
       for (const blas::Operand& operand : operands) each_covered_run(operand, [&](Span run) { runs.push_back(run); });
-      auto backed = shadow_.back(runs);
+      auto backed = shadow_.back(runs, bounds(*largest).begin);
       if (!backed) return tl::unexpected(backed.error());
       hold.backings = std::move(*backed);
     } else {

@@ -40,12 +40,7 @@ class DirectReturn final : public ReturnPath {
   }
 
   Status send(std::size_t panel, const Operand& host, const Operand& device) override {
-    device::Queue& queue = *lane_.download;
-    if (auto ready = after_compute(lane_, computed_); !ready) return ready;
-    if (log_)
-      if (auto begun = log_->begin(queue, panel); !begun) return begun;
-    if (auto copied = copy(queue, host, device); !copied) return copied;
-    return log_ ? log_->end(queue, panel) : Status{};
+    return host.part == blas::Part::full ? send_rectangle(panel, host, device) : send_triangle(panel, host, device);
   }
 
   Status wait() override { return lane_.download->synchronize(); }
@@ -53,34 +48,52 @@ class DirectReturn final : public ReturnPath {
   Return kind() const override { return Return::direct; }
 
  private:
-  static Status copy(device::Queue& queue, const Operand& host, const Operand& device) {
-    if (host.part == blas::Part::full)
-      return queue.copy_to_host(host.address, address_of(device), block_of(host, device));
-    return copy_triangle(queue, host, device);
+  Status send_rectangle(std::size_t panel, const Operand& host, const Operand& device) {
+    device::Queue& queue = *lane_.download;
+    return after_compute(lane_, computed_)
+        .and_then([&] { return log_ ? log_->begin(queue, panel) : Status{}; })
+        .and_then([&] { return queue.copy_to_host(host.address, address_of(device), block_of(host, device)); })
+        .and_then([&] { return log_ ? log_->end(queue, panel) : Status{}; });
   }
 
   // The copy engine brings rectangles home at link speed, the triangle kernel about half as fast: it gets only the
-  // blocks on the diagonal.
-  static Status copy_triangle(device::Queue& queue, const Operand& host, const Operand& device) {
-    const std::int64_t order = host.columns;
-    const std::int64_t step = std::max<std::int64_t>(256, order / 8);
-    for (std::int64_t at = 0; at < order; at += step) {
-      const std::int64_t end = std::min(order, at + step);
-      const Operand square = part_of(host, at, at, end - at, end - at);
-      const Operand from = part_of(device, at, at, end - at, end - at);
-      if (auto copied = queue.copy_triangle_to_host(square.address, address_of(from), end - at, host.element_size,
-                                                    host.part, host.stride_bytes(), device.stride_bytes());
+  // blocks on the diagonal, in the queue of the arithmetic, while the copy engine is at work on the rest.
+  Status send_triangle(std::size_t panel, const Operand& host, const Operand& device) {
+    device::Queue& queue = *lane_.download;
+    return (log_ ? log_->begin(*lane_.compute, panel) : Status{})
+        .and_then([&] { return after_compute(lane_, computed_); })
+        .and_then([&] { return send_diagonal(*lane_.compute, host, device); })
+        .and_then([&] { return send_beside_diagonal(queue, host, device); })
+        .and_then([&] { return after_compute(lane_, computed_); })
+        .and_then([&] { return log_ ? log_->end(queue, panel) : Status{}; });
+  }
+
+  static std::int64_t block_order(const Operand& triangle) { return std::max<std::int64_t>(256, triangle.columns / 8); }
+
+  static Status send_diagonal(device::Queue& queue, const Operand& host, const Operand& device) {
+    const std::int64_t step = block_order(host);
+    for (std::int64_t at = 0; at < host.columns; at += step) {
+      const std::int64_t order = std::min(step, host.columns - at);
+      if (auto copied = queue.copy_triangle_to_host(
+              part_of(host, at, at, order, order).address, address_of(part_of(device, at, at, order, order)), order,
+              host.element_size, host.part, host.stride_bytes(), device.stride_bytes());
           !copied)
         return copied;
-      const bool lower = host.part == blas::Part::lower;
-      const std::int64_t rows = lower ? order - end : at;
+    }
+    return {};
+  }
+
+  static Status send_beside_diagonal(device::Queue& queue, const Operand& host, const Operand& device) {
+    const std::int64_t step = block_order(host);
+    const bool lower = host.part == blas::Part::lower;
+    for (std::int64_t at = 0; at < host.columns; at += step) {
+      const std::int64_t end = std::min(host.columns, at + step);
+      const std::int64_t row = lower ? end : 0;
+      const std::int64_t rows = lower ? host.columns - end : at;
       if (rows == 0) continue;
-      Operand beside = part_of(host, lower ? end : 0, at, rows, end - at);
-      beside.part = blas::Part::full;
-      const Operand beside_from = part_of(device, lower ? end : 0, at, rows, end - at);
-      if (auto copied = queue.copy_to_host(beside.address, address_of(beside_from), block_of(beside, beside_from));
-          !copied)
-        return copied;
+      const Operand to = part_of(host, row, at, rows, end - at);
+      const Operand from = part_of(device, row, at, rows, end - at);
+      if (auto copied = queue.copy_to_host(to.address, address_of(from), block_of(to, from)); !copied) return copied;
     }
     return {};
   }

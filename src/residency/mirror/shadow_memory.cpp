@@ -16,16 +16,14 @@ using platform::Span;
 // more than was needed.
 constexpr std::size_t largest_backing = std::size_t{256} << 20;
 
-Span outward_to_chunks(Span span) {
-  const std::uintptr_t mask = ~std::uintptr_t{chunk_bytes - 1};
-  return {span.begin & mask, (span.end + chunk_bytes - 1) & mask};
-}
+// What cuBLAS asks for to take its fastest kernels, with room to spare.
+constexpr std::size_t device_alignment = 256;
 
 }  // namespace
 
 ShadowMemory::~ShadowMemory() {
   while (!backings_.empty()) evict(backings_.begin());
-  for (const auto& window : windows_) device_.release(window->device, window->host.bytes());
+  for (const auto& window : windows_) device_.release(window->device, window->host.bytes() + chunk_bytes);
 }
 
 std::uint16_t* ShadowMemory::writers(Chunk& chunk) {
@@ -33,7 +31,7 @@ std::uint16_t* ShadowMemory::writers(Chunk& chunk) {
   return chunk.writers;
 }
 
-ShadowMemory::Window* ShadowMemory::window_of(std::uintptr_t host) const {
+Window* ShadowMemory::window_of(std::uintptr_t host) const {
   for (const auto& window : windows_)
     if (window->host.begin <= host && host < window->host.end) return window.get();
   return nullptr;
@@ -46,17 +44,19 @@ Chunk* ShadowMemory::find(std::uintptr_t host) const {
 
 device::Address ShadowMemory::device_address(std::uintptr_t host) const {
   const Window* window = window_of(host);
-  return window->device + (host - window->host.begin);
+  return window->device + window->shift + (host - window->host.begin);
 }
 
 // A window is centred on the first address seen in it, so that what grows up or down from there falls into it too.
-device::Result<ShadowMemory::Window*> ShadowMemory::window_for(Span span) {
+device::Result<Window*> ShadowMemory::window_for(Span span, std::uintptr_t aligned) {
   if (Window* window = window_of(span.begin)) {
     if (window->host.contains(span)) return window;
     return tl::unexpected(Error{ErrorKind::unsupported, "the matrix crosses the edge of a mirror window"});
   }
-  const std::uintptr_t half = device_.properties().largest_reservation / 2 & ~std::uintptr_t{chunk_bytes - 1};
-  Span host{span.begin > half ? span.begin - half : 0, span.begin + half};
+  const std::uintptr_t mask = ~std::uintptr_t{chunk_bytes - 1};
+  const std::uintptr_t half = (device_.properties().largest_reservation / 2 - chunk_bytes) & mask;
+  const std::uintptr_t middle = span.begin & mask;
+  Span host{middle > half ? middle - half : 0, middle + half};
   for (const auto& other : windows_) {
     if (!other->host.overlaps(host)) continue;
     if (other->host.end <= span.begin)
@@ -68,9 +68,13 @@ device::Result<ShadowMemory::Window*> ShadowMemory::window_for(Span span) {
     return tl::unexpected(Error{ErrorKind::unsupported, "the matrix does not fit a mirror window"});
   auto window = std::make_unique<Window>();
   window->host = host;
-  window->chunks.reset(static_cast<Chunk*>(std::calloc(host.bytes() / chunk_bytes, sizeof(Chunk))));
-  if (!window->chunks) return tl::unexpected(Error{ErrorKind::unsupported, "no host memory for the page states"});
-  auto device = device_.reserve(host.bytes());
+  window->shift = (device_alignment - aligned % device_alignment) % device_alignment;
+  const std::size_t chunks = host.bytes() / chunk_bytes;
+  window->chunks.reset(static_cast<Chunk*>(std::calloc(chunks, sizeof(Chunk))));
+  window->backings.reset(static_cast<Backing**>(std::calloc(chunks + 1, sizeof(Backing*))));
+  if (!window->chunks || !window->backings)
+    return tl::unexpected(Error{ErrorKind::unsupported, "no host memory for the page states"});
+  auto device = device_.reserve(host.bytes() + chunk_bytes);
   if (!device) return tl::unexpected(device.error());
   window->device = *device;
   windows_.push_back(std::move(window));
@@ -78,12 +82,11 @@ device::Result<ShadowMemory::Window*> ShadowMemory::window_for(Span span) {
 }
 
 void ShadowMemory::evict(std::list<Backing>::iterator backing) {
-  each_chunk(backing->host, [](Chunk& chunk, std::size_t first, std::size_t last) {
-    chunk.backing = nullptr;
-    chunk.current.clear(first, last);
-  });
-  device_.unback(backing->device, backing->host.bytes());
-  backed_ -= backing->host.bytes();
+  const std::size_t first = (backing->device - backing->window->device) / chunk_bytes;
+  std::fill_n(backing->window->backings.get() + first, backing->bytes / chunk_bytes, nullptr);
+  invalidate(platform::outward_to_pages(backing->host));
+  device_.unback(backing->device, backing->bytes);
+  backed_ -= backing->bytes;
   backings_.erase(backing);
 }
 
@@ -101,72 +104,60 @@ device::Status ShadowMemory::make_room(std::size_t bytes) {
   return {};
 }
 
-device::Status ShadowMemory::back_run(Window& window, Span run) {
-  if (auto room = make_room(run.bytes()); !room) return room;
-  const device::Address device = window.device + (run.begin - window.host.begin);
-  auto backed = device_.back(device, run.bytes());
+device::Status ShadowMemory::back_granules(Window& window, std::size_t first, std::size_t last) {
+  const std::size_t bytes = (last - first) * chunk_bytes;
+  if (auto room = make_room(bytes); !room) return room;
+  const device::Address device = window.device + first * chunk_bytes;
+  auto backed = device_.back(device, bytes);
   // The budget is ours, the memory is shared with others: give back what nobody uses and try again.
   while (!backed && backed.error().kind == ErrorKind::out_of_memory) {
     const auto idle = std::find_if(backings_.begin(), backings_.end(), [](const Backing& b) { return b.holds == 0; });
     if (idle == backings_.end()) return backed;
     evict(idle);
-    backed = device_.back(device, run.bytes());
+    backed = device_.back(device, bytes);
   }
   if (!backed) return backed;
-  backed_ += run.bytes();
+  backed_ += bytes;
   Backing& backing = backings_.emplace_back();
-  backing.host = run;
+  const std::uintptr_t begin = window.host.begin + first * chunk_bytes;
+  backing.host = {first == 0 ? begin : begin - window.shift, begin + bytes - window.shift};
+  backing.window = &window;
   backing.device = device;
+  backing.bytes = bytes;
   backing.place = std::prev(backings_.end());
-  for (std::uintptr_t at = run.begin; at < run.end; at += chunk_bytes) window.chunk_of(at).backing = &backing;
+  std::fill(window.backings.get() + first, window.backings.get() + last, &backing);
   return {};
 }
 
-device::Result<std::vector<Backing*>> ShadowMemory::back(const std::vector<Span>& runs) {
+device::Result<std::vector<Backing*>> ShadowMemory::back(const std::vector<Span>& runs, std::uintptr_t aligned) {
   std::vector<Backing*> held;
-  const auto hold = [&](Backing* backing) {
-    if (!held.empty() && held.back() == backing) return;
-    ++backing->holds;
-    held.push_back(backing);
+  const auto hold = [&](Backing& backing) {
+    if (!held.empty() && held.back() == &backing) return;
+    ++backing.holds;
+    held.push_back(&backing);
   };
   const auto fail = [&](const Error& error) {
     unhold(held);
     return tl::unexpected(error);
   };
   // First everything that is there is held, so that making room for the rest cannot evict it.
-  std::vector<Span> missing;
+  for (const Span run : runs) each_backing(run, hold);
   for (const Span run : runs) {
-    const Span chunks = outward_to_chunks(run);
-    for (std::uintptr_t at = chunks.begin; at < chunks.end; at += chunk_bytes) {
-      const Chunk* chunk = find(at);
-      if (chunk && chunk->backing) {
-        hold(chunk->backing);
-      } else if (!missing.empty() && missing.back().end == at) {
-        missing.back().end += chunk_bytes;
-      } else if (missing.empty() || !missing.back().contains({at, at + chunk_bytes})) {
-        missing.push_back({at, at + chunk_bytes});
+    auto found = window_for(run, aligned);
+    if (!found) return fail(found.error());
+    Window& window = **found;
+    const std::size_t end = window.granule_of(run.end - 1) + 1;
+    Backing** backings = window.backings.get();
+    for (std::size_t first = window.granule_of(run.begin); first < end;) {
+      if (backings[first]) {
+        hold(*backings[first++]);
+        continue;
       }
-    }
-  }
-  for (const Span run : missing) {
-    auto window = window_for(run);
-    if (!window) return fail(window.error());
-    for (std::uintptr_t at = run.begin; at < run.end; at += largest_backing) {
-      const Span piece{at, std::min<std::uintptr_t>(run.end, at + largest_backing)};
-      // Two operands may miss the same chunks: the first of them has backed them by now.
-      for (std::uintptr_t from = piece.begin; from < piece.end;) {
-        Chunk* chunk = find(from);
-        if (chunk && chunk->backing) {
-          hold(chunk->backing);
-          from += chunk_bytes;
-          continue;
-        }
-        std::uintptr_t to = from + chunk_bytes;
-        while (to < piece.end && !(find(to) && find(to)->backing)) to += chunk_bytes;
-        if (auto backed = back_run(**window, {from, to}); !backed) return fail(backed.error());
-        hold(&backings_.back());
-        from = to;
-      }
+      std::size_t last = first + 1;
+      while (last < end && !backings[last] && (last - first) * chunk_bytes < largest_backing) ++last;
+      if (auto backed = back_granules(window, first, last); !backed) return fail(backed.error());
+      hold(backings_.back());
+      first = last;
     }
   }
   return held;

@@ -16,20 +16,43 @@
 
 namespace blastoff::residency::mirror {
 
-/// Device memory behind a run of chunks: the unit of eviction.
+struct Window;
+
+/// Device memory behind a run of host addresses: the unit of eviction.
 struct Backing {
-  platform::Span host;
+  Window* window = nullptr;
+  platform::Span host;  ///< what it holds; its ends may lie within a page
   device::Address device = 0;
+  std::size_t bytes = 0;
   int holds = 0;                       ///< calls in flight that use it
   std::list<Backing>::iterator place;  ///< of itself, in order of last use
 };
 
 /// What is known about the pages of one chunk (2 MiB of host addresses, aligned). All zero: nothing.
 struct Chunk {
-  Backing* backing;
   PageBitmap current;      ///< the device's copy equals host memory as it was when the page was last protected
   PageBitmap loading;      ///< an upload is on its way
   std::uint16_t* writers;  ///< per page, calls in flight that write a part of it on the device; nullptr: none ever did
+};
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+/// A run of host addresses with a fixed distance to a reservation of device addresses. malloc's large blocks begin 16
+/// bytes into a page, and cuBLAS takes up to 1.8 times as long for matrices that are not aligned on the device: `shift`
+/// puts the first matrix seen, and with it all of its kind, on an aligned address. Device memory comes in granules of
+/// chunk_bytes, which therefore need not begin where chunks do.
+struct Window {
+  platform::Span host;
+  device::Address device = 0;
+  std::size_t shift = 0;
+  // Both zeroed by the kernel page by page as they are touched.
+  std::unique_ptr<Chunk, Free> chunks;
+  std::unique_ptr<Backing*, Free> backings;  // by granule
+
+  Chunk& chunk_of(std::uintptr_t address) const { return chunks.get()[(address - host.begin) / chunk_bytes]; }
+  std::size_t granule_of(std::uintptr_t address) const { return (address - host.begin + shift) / chunk_bytes; }
 };
 
 /// Not thread-safe: one lock of the owner's guards it.
@@ -44,14 +67,31 @@ class ShadowMemory {
   /// The device address of a host address in a window that back() has seen.
   device::Address device_address(std::uintptr_t host) const;
 
-  /// Puts device memory behind all chunks that `runs` touch, evicting what was used least recently, and holds the
+  /// Puts device memory behind all `runs`, evicting what was used least recently, and holds the
   /// backings until unhold(). Nothing is held on failure (out_of_memory: does not fit beside what is held by others;
   /// unsupported: the addresses cannot be mirrored).
-  device::Result<std::vector<Backing*>> back(const std::vector<platform::Span>& runs);
+  /// `aligned`: an address that should be well aligned on the device, where that is still open.
+  device::Result<std::vector<Backing*>> back(const std::vector<platform::Span>& runs, std::uintptr_t aligned);
   void unhold(const std::vector<Backing*>& backings);
 
   /// The chunk of a host address; nullptr outside all windows.
   Chunk* find(std::uintptr_t host) const;
+
+  /// Calls visit(Backing&) for the backings under a run of pages, ascending. False: part of the run has none.
+  template <class Visit>
+  bool each_backing(platform::Span run, Visit&& visit) const {
+    const Window* window = window_of(run.begin);
+    if (!window || !window->host.contains(run)) return false;
+    bool whole = true;
+    const std::size_t last = window->granule_of(run.end - 1);
+    for (std::size_t granule = window->granule_of(run.begin); granule <= last; ++granule) {
+      if (Backing* backing = window->backings.get()[granule])
+        visit(*backing);
+      else
+        whole = false;
+    }
+    return whole;
+  }
 
   /// Calls visit(Chunk&, first_page, last_page) for the chunks of a span of whole pages, as far as windows reach,
   /// ascending within a window.
@@ -79,22 +119,9 @@ class ShadowMemory {
   std::uint16_t* writers(Chunk& chunk);
 
  private:
-  struct FreeChunks {
-    void operator()(Chunk* chunks) const { std::free(chunks); }
-  };
-
-  /// A run of host addresses with a fixed distance to a reservation of device addresses.
-  struct Window {
-    platform::Span host;
-    device::Address device = 0;
-    std::unique_ptr<Chunk, FreeChunks> chunks;  // zeroed by the kernel page by page as they are touched
-
-    Chunk& chunk_of(std::uintptr_t address) const { return chunks.get()[(address - host.begin) / chunk_bytes]; }
-  };
-
   Window* window_of(std::uintptr_t host) const;
-  device::Result<Window*> window_for(platform::Span span);
-  device::Status back_run(Window& window, platform::Span run);
+  device::Result<Window*> window_for(platform::Span span, std::uintptr_t aligned);
+  device::Status back_granules(Window& window, std::size_t first, std::size_t last);
   device::Status make_room(std::size_t bytes);
   void evict(std::list<Backing>::iterator backing);
 
