@@ -22,5 +22,5 @@ if(TARGET contract_device)
   endforeach()
   gtest_discover_tests(contract_device TEST_PREFIX "contract/device on the fake GPU/" TEST_FILTER "*cuda*"
                        TEST_LIST contract_device_fake_gpu DISCOVERY_TIMEOUT 60
-                       PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/fake_cuda;BLASTOFF_TEST_REQUIRE_GPU=1")
+                       PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/fake_cuda;REQUIRE_GPU=1")
 endif()

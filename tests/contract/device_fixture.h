@@ -39,7 +39,7 @@ inline Bytes pattern(std::size_t count, unsigned seed) {
 }
 
 /// Suites instantiated with BLASTOFF_EVERY_DEVICE. Devices are opened once and left open, as the library does. Where
-/// there is no GPU its tests are skipped with the reason, unless BLASTOFF_TEST_REQUIRE_GPU is set.
+/// there is no GPU its tests are skipped with the reason, unless REQUIRE_GPU is set.
 class DeviceTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -52,7 +52,7 @@ class DeviceTest : public testing::TestWithParam<const char*> {
     }
     if (found->second) {
       device_ = found->second->get();
-    } else if (std::getenv("BLASTOFF_TEST_REQUIRE_GPU") != nullptr) {
+    } else if (std::getenv("REQUIRE_GPU") != nullptr) {
       FAIL() << found->second.error().message;
     } else {
       GTEST_SKIP() << found->second.error().message;

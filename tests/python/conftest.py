@@ -25,7 +25,7 @@ REPORT = {
         "rank": None,
         "elapsed_seconds": 61.5,
     },
-    "settings": {"policy": "first-use", "min-size": "300"},
+    "settings": {"policy": "first-use", "min-size": "250"},
     "device": {
         "used": True,
         "kind": "cuda",

@@ -92,10 +92,10 @@ TEST_F(SettingsTest, BadValueIsReportedWithWhatIsAcceptedAndTheDefaultStays) {
   EXPECT_EQ(read_with("BLASTOFF_POLICY", "fast").policy, PolicyName::first_use);
   EXPECT_EQ(printed,
             "blastoff: BLASTOFF_POLICY=fast is not accepted: it takes first-use or copy; going on with first-use\n");
-  EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "1e3").min_size, 300);
+  EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "1e3").min_size, 250);
   EXPECT_THAT(printed, HasSubstr("an integer, 0 or more"));
   for (const char* bad : {"-1", "+5", " 5", "5 ", "0x10", "99999999999999999999", "many"}) {
-    EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", bad).min_size, 300) << bad;
+    EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", bad).min_size, 250) << bad;
     EXPECT_THAT(printed, HasSubstr("BLASTOFF_MIN_SIZE=")) << bad;
   }
   EXPECT_EQ(read_with("BLASTOFF_COPY_THREADS", "257").copy_threads, 0);
@@ -103,7 +103,7 @@ TEST_F(SettingsTest, BadValueIsReportedWithWhatIsAcceptedAndTheDefaultStays) {
 }
 
 TEST_F(SettingsTest, EmptyMeansNotSet) {
-  EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "").min_size, 300);
+  EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "").min_size, 250);
   EXPECT_THAT(printed, IsEmpty());
 }
 
