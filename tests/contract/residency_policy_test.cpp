@@ -262,7 +262,9 @@ TEST_P(ResidencyPolicy, ServesThreadsThatWriteRowsOfOneMatrix) {
           return;
         }
         for (std::int64_t j = 0; j < columns; ++j) {
-          if (std::memcmp(&expected[static_cast<std::size_t>(j * rows)], c.element(first, j), rows * 8) != 0) ++wrong;
+          const auto* column = reinterpret_cast<const char*>(&expected[static_cast<std::size_t>(j * rows)]);
+          const char* found = static_cast<const char*>(static_cast<void*>(c.element(first, j)));
+          if (support::first_difference(found, column, rows * 8, blas::Scalar::d) != rows * 8) ++wrong;
         }
       }
     });
