@@ -110,8 +110,8 @@ def run_limit(recorder: execute.Recorder, suite: cases.Suite, cpu: modes.Mode, f
 
 def run_small(recorder: execute.Recorder, suite: cases.Suite, found: modes.Available, quick: bool) -> None:
     """Direct and preloaded in turns, one BLAS thread, so that only the detour differs."""
-    command = [str(recorder.programs / "small_calls"), "--batches", "15", "--calls", "20000" if quick else "200000"]
-    for _ in range(2 if quick else 5):
+    command = [str(recorder.programs / "small_calls"), "--batches", "200", "--calls", "5000"]
+    for _ in range(3 if quick else 15):
         for name in ("cpu", "first-use"):
             if name in found.modes:
                 recorder.run("small", found.modes[name], [*command, suite.small], OPENBLAS_NUM_THREADS="1")
