@@ -26,25 +26,24 @@ Slots::~Slots() {
   if (memory_ != nullptr) device_.free_staging(memory_, bytes_ * slots_.size());
 }
 
-/// Moves slots to `taken` until it has `count`; false if that takes waiting for other threads. The lock is held before
-/// and after. An event that reports an error frees its slot too: the copy will not run any more.
-bool Slots::collect(std::unique_lock<std::mutex>& lock, std::size_t count, std::vector<Slot*>& taken) {
-  while (taken.size() < count) {
-    if (!free_.empty()) {
-      taken.push_back(free_.back());
-      free_.pop_back();
-    } else if (!in_flight_.empty()) {
-      Slot* slot = in_flight_.front();
-      in_flight_.pop_front();
-      lock.unlock();
-      (void)slot->event->synchronize();
-      lock.lock();
-      taken.push_back(slot);
-    } else {
-      return false;
-    }
+/// One slot, or nullptr if that takes waiting for other threads. The lock is held before and after. An event that
+/// reports an error frees its slot too: the copy will not run any more.
+Slot* Slots::next(std::unique_lock<std::mutex>& lock) {
+  // With that many on their way the oldest is back, or nearly, and still in the CPU's cache, where filling it again is
+  // faster.
+  constexpr std::size_t enough_in_flight = 8;
+  const bool reuse = in_flight_.size() >= enough_in_flight || free_.empty();
+  if (reuse && in_flight_.empty()) return nullptr;
+  Slot* slot = reuse ? in_flight_.front() : free_.back();
+  if (reuse) {
+    in_flight_.pop_front();
+    lock.unlock();
+    (void)slot->event->synchronize();
+    lock.lock();
+  } else {
+    free_.pop_back();
   }
-  return true;
+  return slot;
 }
 
 std::vector<Slot*> Slots::take(std::size_t count) {
@@ -54,7 +53,13 @@ std::vector<Slot*> Slots::take(std::size_t count) {
   if (next_ticket_ != serving_ || free_.size() + in_flight_.size() < count) complete_own(lock);
   const std::uint64_t ticket = next_ticket_++;
   changed_.wait(lock, [&] { return serving_ == ticket; });
-  while (!collect(lock, count, taken)) changed_.wait(lock);
+  while (taken.size() < count) {
+    if (Slot* slot = next(lock)) {
+      taken.push_back(slot);
+    } else {
+      changed_.wait(lock);
+    }
+  }
   ++serving_;
   changed_.notify_all();
   return taken;
@@ -81,18 +86,7 @@ Slot* Slots::take_one() {
 
 Slot* Slots::try_take() {
   std::unique_lock lock(mutex_);
-  if (next_ticket_ != serving_) return nullptr;
-  Slot* slot = nullptr;
-  if (!free_.empty()) {
-    slot = free_.back();
-    free_.pop_back();
-  } else if (!in_flight_.empty()) {
-    slot = in_flight_.front();
-    in_flight_.pop_front();
-    lock.unlock();
-    (void)slot->event->synchronize();
-  }
-  return slot;
+  return next_ticket_ == serving_ ? next(lock) : nullptr;
 }
 
 void Slots::give_back(Slot* slot) {

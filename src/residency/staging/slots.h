@@ -67,7 +67,7 @@ class Slots {
     Completable* holder;
   };
 
-  bool collect(std::unique_lock<std::mutex>& lock, std::size_t count, std::vector<Slot*>& taken);
+  Slot* next(std::unique_lock<std::mutex>& lock);
   void complete_own(std::unique_lock<std::mutex>& lock);
 
   device::Device& device_;
