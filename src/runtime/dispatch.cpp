@@ -124,6 +124,12 @@ bool try_device(const Visit& visit, const Call& call, Session& session, report::
   return true;
 }
 
+// Opens the device at the first call worth it.
+Session* session_for_call(report::Record& record) {
+  const CallersEnvironment environment;
+  return Process::instance().session(record.refusal);
+}
+
 // Calls that are not trivially small: all of the road.
 void dispatch_large(const Visit& visit, const Call* call) {
   report::Record record;
@@ -138,7 +144,7 @@ void dispatch_large(const Visit& visit, const Call* call) {
   else if (!process.decider().offload(*call))
     record.refusal = Refusal::below_min_size;
   else
-    session = process.session(record.refusal);
+    session = session_for_call(record);
 
   const double start = now();
   bool done = false;

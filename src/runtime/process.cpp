@@ -1,7 +1,7 @@
 #include "runtime/process.h"
 
 #include <chrono>
-#include <cstdio>
+#include <cstdlib>
 #include <limits>
 
 #include <pthread.h>
@@ -36,6 +36,7 @@ void become_forked_child() {
 [[gnu::constructor]] void load() {
   loaded_at = Clock::now();
   platform::remember_cpu_set();
+  platform::remember_stderr();
 }
 
 [[gnu::destructor]] void unload() {
@@ -72,6 +73,9 @@ void Process::start_session() {
   auto session = Session::start(settings_);
   if (session) {
     session_ = session->release();
+    // Handlers run in reverse order: this one after those that the program registers from now on, which may still call
+    // us, and before those of the CUDA libraries, after which nothing may call them.
+    std::atexit([] { exiting = true; });
   } else {
     failure_ = session.error().message;
     platform::log_line("%s; all calls run on the CPU", failure_.c_str());
@@ -126,12 +130,7 @@ void Process::end() {
     report::write_report(settings_.report, report::to_json(totals, context), context);
   if (wanted && (calls > 0 || settings_.summary == SummaryMode::always)) {
     const std::string text = report::to_text(totals, context);
-    std::size_t written = 0;
-    while (written < text.size()) {
-      const ssize_t part = write(STDERR_FILENO, text.data() + written, text.size() - written);
-      if (part <= 0) break;
-      written += static_cast<std::size_t>(part);
-    }
+    platform::write_to_stderr(text.data(), text.size());
   }
 }
 

@@ -14,6 +14,8 @@ class Planner {
   Planner(Plan& plan, std::size_t load_bytes, std::size_t share_bytes)
       : plan_(plan), load_bytes_(load_bytes), share_bytes_(share_bytes) {}
 
+  void begin_transfer(std::size_t number) { transfer_ = number; }
+
   void add(Piece piece) {
     while (piece.runs > 0) {
       if (piece.run_bytes > share_bytes_) {
@@ -53,6 +55,7 @@ class Planner {
   void put(Piece piece) {
     const std::size_t padded = (piece.bytes() + alignment - 1) / alignment * alignment;
     piece.slot_offset = load_used_;
+    piece.transfer = transfer_;
     load_used_ += padded;
     share_used_ += padded;
     plan_.pieces.push_back(piece);
@@ -89,6 +92,7 @@ class Planner {
   Plan& plan_;
   const std::size_t load_bytes_;
   const std::size_t share_bytes_;
+  std::size_t transfer_ = 0;
   std::size_t load_start_ = 0;
   std::size_t load_used_ = 0;
   std::size_t share_start_ = 0;
@@ -168,6 +172,7 @@ Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::si
   plan.bytes = total;
   Planner planner(plan, direction == Direction::to_device ? share_bytes : slot_bytes, share_bytes);
   for (const Transfer& transfer : transfers) {
+    planner.begin_transfer(static_cast<std::size_t>(&transfer - transfers.data()));
     if (transfer.part == blas::Part::full) {
       planner.add(whole_block(transfer));
     } else if (direction == Direction::to_host) {

@@ -19,6 +19,7 @@ struct Piece {
   std::size_t host_pitch = 0;
   std::size_t device_pitch = 0;
   std::size_t slot_offset = 0;
+  std::size_t transfer = 0;  ///< number of the transfer that it is a part of
   blas::Part part = blas::Part::full;
   std::size_t element_size = 1;
 
@@ -84,8 +85,9 @@ device::Status for_each_copy(std::span<const Piece> pieces, Function&& function)
     SlotCopy copy{piece.slot_offset, piece.device, {}};
     if (piece.runs == 1 || piece.device_pitch == piece.run_bytes) {
       std::size_t bytes = piece.bytes();
-      while (i < pieces.size() && pieces[i].runs == 1 && pieces[i].device == piece.device + bytes &&
-             pieces[i].slot_offset == piece.slot_offset + bytes) {
+      // Never across transfers: what lies side by side on the device may be two allocations, which no copy may span.
+      while (i < pieces.size() && pieces[i].transfer == piece.transfer && pieces[i].runs == 1 &&
+             pieces[i].device == piece.device + bytes && pieces[i].slot_offset == piece.slot_offset + bytes) {
         bytes += pieces[i++].bytes();
       }
       copy.block = {.column_bytes = bytes, .columns = 1, .host_pitch = bytes, .device_pitch = bytes};
