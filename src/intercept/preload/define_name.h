@@ -52,14 +52,16 @@
 #define BLASTOFF_JOIN(left, right) BLASTOFF_JOIN_EXPANDED(left, right)
 #define BLASTOFF_JOIN_EXPANDED(left, right) left##right
 
-#define BLASTOFF_DEFINE_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar)           \
-  [[gnu::visibility("default")]] void prefix##name##suffix(                                             \
-      BLASTOFF_JOIN(BLASTOFF_PARAMETERS_, BLASTOFF_COUNT_##style##_##kind)(style, name)) {              \
-    blastoff::intercept::enter_with<blastoff::intercept::EntryIndex::prefix##name##suffix,              \
-                                    blastoff::abi::Style::style, blastoff::blas::Routine::name,         \
-                                    blastoff::intercept::Decoration::decoration>(                       \
-        __builtin_return_address(0), BLASTOFF_JOIN(BLASTOFF_VALUES_, BLASTOFF_COUNT_##style##_##kind)); \
+#define BLASTOFF_DEFINE_FUNCTION(specifiers, function, name, index, style, decoration, kind)                     \
+  specifiers void function(BLASTOFF_JOIN(BLASTOFF_PARAMETERS_, BLASTOFF_COUNT_##style##_##kind)(style, name)) {  \
+    blastoff::intercept::enter_with<blastoff::intercept::index, blastoff::abi::Style::style,                     \
+                                    blastoff::blas::Routine::name, blastoff::intercept::Decoration::decoration>( \
+        __builtin_return_address(0), BLASTOFF_JOIN(BLASTOFF_VALUES_, BLASTOFF_COUNT_##style##_##kind));          \
   }
+
+#define BLASTOFF_DEFINE_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar) \
+  BLASTOFF_DEFINE_FUNCTION([[gnu::visibility("default")]], prefix##name##suffix, name,        \
+                           EntryIndex::prefix##name##suffix, style, decoration, kind)
 
 namespace blastoff::intercept {
 
