@@ -46,15 +46,14 @@ device::Address Coherence::device_address(const void* host) {
 }
 
 void Coherence::apply_events() {
-  thread_local std::vector<platform::MemoryEvent> events;
-  events.clear();
-  if (!watched_.drain(events)) {
+  events_.clear();
+  if (!watched_.drain(events_)) {
     shadow_.invalidate({0, ~std::uintptr_t{chunk_bytes - 1}});
     pins_.forget({0, UINTPTR_MAX});
     rewrites_.forget({0, UINTPTR_MAX});
     return;
   }
-  for (const platform::MemoryEvent& event : events) {
+  for (const platform::MemoryEvent& event : events_) {
     shadow_.invalidate(event.span);
     pins_.forget(event.span);
     rewrites_.forget(event.span);
@@ -102,19 +101,18 @@ bool Coherence::look_unlocked(const Hold& hold, std::unique_lock<std::mutex>& lo
 
 // Protects the operands' pages; those written since the last time are not current any more. False: memory was replaced.
 bool Coherence::protect(Hold& hold, const std::array<bool, 3>& clean) {
-  thread_local std::vector<Span> written;
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!hold.tracked[i] || clean[i] || operands[i].empty()) continue;
     const Span pages = pages_of(operands[i]);
-    written.clear();
-    if (!watched_.scan(pages, true, written)) {
+    written_.clear();
+    if (!watched_.scan(pages, true, written_)) {
       watched_.forget(pages);
       shadow_.invalidate(pages);
       return false;
     }
     std::size_t lost = 0;
-    for (const Span run : written) {
+    for (const Span run : written_) {
       shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
         lost += chunk.current.count(first, last);
         chunk.current.clear(first, last);
@@ -290,10 +288,9 @@ void Coherence::settle_result(const Hold& hold, Return how) {
   // What we wrote ourselves must not look at the next use as if the program kept rewriting it.
   if (how != Return::direct || !tracked) each_covered_run(result, invalidate);
   if (how == Return::failed || !tracked || (how == Return::staged && !few_filled_runs(result))) return;
-  thread_local std::vector<Span> written;
   each_filled_run(result, [&](Span run) {
-    written.clear();
-    if (how == Return::staged && !watched_.scan(run, true, written)) return;
+    written_.clear();
+    if (how == Return::staged && !watched_.scan(run, true, written_)) return;
     shadow_.each_chunk(run, [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.current.set(first, last); });
   });
 }

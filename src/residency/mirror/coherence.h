@@ -93,6 +93,9 @@ class Coherence {
   ShadowMemory shadow_;
   Pins pins_;
   Rewrites rewrites_;
+  // Scratch, under the lock. Not thread-local: calls may come from exit handlers, after a thread's own data are gone.
+  std::vector<platform::Span> written_;
+  std::vector<platform::MemoryEvent> events_;
 };
 
 }  // namespace blastoff::residency::mirror
