@@ -17,16 +17,16 @@ struct MemoryEvent {
   enum class Kind : std::uint8_t {
     unmapped,  ///< munmap, mmap over it, a shrinking heap: the addresses may belong to other memory by now
     moved,     ///< mremap: the old addresses, as above
-    dropped,   ///< madvise: the pages were given back, reading finds zeros
+    dropped,   ///< madvise: the pages were given back, reading finds zeros; only the event says so, a scan need not
   };
   Kind kind;
   Span span;
   std::uintptr_t moved_to = 0;  ///< moved: where the span is now (not tracked there)
 };
 
-/// Thread-safe. All spans are whole pages. A page of a tracked span is *protected* or *written*: tracking begins with
-/// all pages written; protecting makes later writes (CPU and kernel, of this process) turn it to written again, page by
-/// page.
+/// Thread-safe; not for children of fork, whose memory is not tracked. All spans are whole pages. A page of a tracked
+/// span is *protected* or *written*: tracking begins with all pages written; protecting makes later writes (CPU and
+/// kernel, of this process) turn it to written again, page by page.
 class PageTracker {
  public:
   virtual ~PageTracker() = default;
