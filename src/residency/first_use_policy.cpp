@@ -44,7 +44,9 @@ class FirstUsePolicy final : public Policy {
     });
   }
 
-  ~FirstUsePolicy() override {
+  ~FirstUsePolicy() override { stop(); }
+
+  void stop() override {
     tracker_.stop_waiting();
     tidying_.wait(true);
   }

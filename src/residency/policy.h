@@ -18,9 +18,9 @@ namespace blastoff::residency {
 struct Traffic {
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
-  std::uint64_t bytes_reused = 0;   ///< needed on the device and already current there
-  double transfer_seconds = 0;      ///< wall time in which the call only waited for data, not for arithmetic
-  std::uint64_t stale_pages = 0;    ///< verify only: pages thought current whose content differed from host memory
+  std::uint64_t bytes_reused = 0;  ///< needed on the device and already current there
+  double transfer_seconds = 0;     ///< wall time in which the call only waited for data, not for arithmetic
+  std::uint64_t stale_pages = 0;   ///< verify only: pages thought current whose content differed from host memory
 };
 
 /// Whether a failed call touched host memory.
@@ -38,8 +38,8 @@ class Lease {
   /// The call cut into panels over host addresses (blas::panels); at least one.
   virtual const std::vector<blas::Call>& panels() const = 0;
 
-  /// Panel `index` with device addresses and device leading dimensions. Once work queued now on lane.compute runs, what the
-  /// panel reads is on the device and current. Panels are acquired in order, each once.
+  /// Panel `index` with device addresses and device leading dimensions. Once work queued now on lane.compute runs, what
+  /// the panel reads is on the device and current. Panels are acquired in order, each once.
   virtual device::Result<blas::Call> acquire(std::size_t index) = 0;
 
   /// The panel's operation has been queued on lane.compute: its result goes to host memory from here.
@@ -64,6 +64,10 @@ class Policy {
   /// Takes hold of the call's operands; uploads may start. The lane is the caller's until the lease is destroyed.
   /// An out_of_memory error means: this call does not fit, try another policy or the CPU.
   virtual device::Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) = 0;
+
+  /// Ends what the policy does on its own between calls, and waits until it has: the process is about to exit, and the
+  /// device may be used no more.
+  virtual void stop() {}
 };
 
 }  // namespace blastoff::residency

@@ -127,7 +127,7 @@ bool try_device(const Visit& visit, const Call& call, Session& session, report::
 // Opens the device at the first call worth it.
 Session* session_for_call(report::Record& record) {
   const CallersEnvironment environment;
-  return Process::instance().session(record.refusal);
+  return Process::instance().enter_session(record.refusal);
 }
 
 // Calls that are not trivially small: all of the road.
@@ -152,6 +152,7 @@ void dispatch_large(const Visit& visit, const Call* call) {
     const CallersEnvironment environment;
     const auto run = [&] { done = try_device(visit, *call, *session, record); };
     if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
+    process.leave_session();
   }
   if (!done) run_original(visit);
   record.seconds = now() - start;

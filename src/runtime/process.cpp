@@ -74,8 +74,8 @@ void Process::start_session() {
   if (session) {
     session_ = session->release();
     // Handlers run in reverse order: this one after those that the program registers from now on, which may still call
-    // us, and before those of the CUDA libraries, after which nothing may call them.
-    std::atexit([] { exiting = true; });
+    // us, and before those of the CUDA libraries, during and after which nothing may call them.
+    std::atexit([] { instance().leave_device(); });
   } else {
     failure_ = session.error().message;
     platform::log_line("%s; all calls run on the CPU", failure_.c_str());
@@ -83,19 +83,34 @@ void Process::start_session() {
   tried_ = true;
 }
 
-Session* Process::session(Refusal& why) {
-  why = Refusal::none;
-  if (settings_.device == "none") why = Refusal::device_none;
-  if (forked) why = Refusal::forked;
-  if (exiting) why = Refusal::exiting;
-  if (why != Refusal::none) return nullptr;
-  if (!tried_) start_session();
-  Session* session = session_;
-  if (!session)
-    why = Refusal::no_device;
-  else if (!session->working())
-    why = Refusal::device_lost;
-  return why == Refusal::none ? session : nullptr;
+// Why no call may use the device now.
+Refusal Process::refusal() const {
+  if (settings_.device == "none") return Refusal::device_none;
+  if (forked) return Refusal::forked;
+  if (exiting) return Refusal::exiting;
+  const Session* session = session_;
+  if (tried_ && !session) return Refusal::no_device;
+  return session && !session->working() ? Refusal::device_lost : Refusal::none;
+}
+
+Session* Process::enter_session(Refusal& why) {
+  why = refusal();
+  if (why == Refusal::none && !tried_) start_session();
+  // Counted before the last look: either this call sees that the process is exiting, or leave_device() sees this call.
+  calls_in_flight_.fetch_add(1);
+  if (why == Refusal::none) why = refusal();
+  if (why == Refusal::none) return session_;
+  leave_session();
+  return nullptr;
+}
+
+void Process::leave_device() {
+  if (forked) return;  // the threads that are waited for stayed in the parent
+  exiting = true;
+  // A call that is stuck, or that exit() was called from within, must not keep the process from ending.
+  const auto deadline = Clock::now() + std::chrono::seconds(10);
+  while (calls_in_flight_ > 0 && Clock::now() < deadline) usleep(50);
+  if (calls_in_flight_ == 0 && session_) session_.load()->stop();
 }
 
 report::Context Process::describe() {

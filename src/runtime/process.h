@@ -18,8 +18,13 @@ class Process {
   const Settings& settings() const { return settings_; }
   const decide::Decider& decider() const { return *decider_; }
 
-  /// The session, started now if it never was; nullptr where there is none, with the reason in `why`.
-  Session* session(report::Refusal& why);
+  /// The session for one call, started now if it never was; nullptr where there is none, with the reason in `why`.
+  /// Every session given must be given back.
+  Session* enter_session(report::Refusal& why);
+  void leave_session() { calls_in_flight_.fetch_sub(1); }
+
+  /// No call uses the device from here on: those in flight are waited for, but not for ever. For an exit handler.
+  void leave_device();
 
   /// The report and the summary, once, where the process gets to end.
   void end();
@@ -27,6 +32,7 @@ class Process {
  private:
   Process();
   void start_session();
+  report::Refusal refusal() const;
   report::Context describe();
 
   const Settings settings_;
@@ -34,6 +40,7 @@ class Process {
   std::mutex mutex_;
   std::atomic<Session*> session_{nullptr};
   std::atomic<bool> tried_{false};
+  std::atomic<int> calls_in_flight_{0};
   std::string failure_;  // why there is no session
 };
 

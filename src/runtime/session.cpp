@@ -96,6 +96,10 @@ Status Session::open_residency(const Settings& settings) {
   return {};
 }
 
+void Session::stop() {
+  for (residency::Policy* policy : order_) policy->stop();
+}
+
 void Session::lost(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (!working_.exchange(false, std::memory_order_acq_rel)) return;

@@ -33,6 +33,9 @@ class Session {
   /// False once the device is lost: it is not to be used again.
   bool working() const { return working_.load(std::memory_order_acquire); }
 
+  /// Ends what runs between calls. For process exit, when no call is in flight any more.
+  void stop();
+
   /// Marks the device as lost; the first caller's reason is logged and kept.
   void lost(const std::string& reason);
 
