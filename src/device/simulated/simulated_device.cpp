@@ -9,6 +9,7 @@
 #include "device/simulated/copy.h"
 #include "device/simulated/faults.h"
 #include "device/simulated/memory.h"
+#include "platform/racing_copy.h"
 
 namespace blastoff::device::simulated {
 namespace {
@@ -98,7 +99,7 @@ class SimulatedQueue final : public Queue {
     auto* column = static_cast<unsigned char*>(destination);
     for (std::size_t i = 0; i < (block.columns + 1) / 2; ++i, column += block.host_pitch) {
       for (std::size_t byte = 0; byte + sizeof rubbish <= block.column_bytes; byte += sizeof rubbish) {
-        copy_bytes(column + byte, &rubbish, sizeof rubbish);
+        platform::racing_copy(column + byte, &rubbish, sizeof rubbish);
       }
     }
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "platform/racing_copy.h"
+
 namespace blastoff::residency::staging {
 namespace {
 
@@ -192,8 +194,8 @@ Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::si
 void gather(std::span<const Piece> pieces, std::byte* slot) {
   for (const Piece& piece : pieces) {
     for (std::size_t run = 0; run < piece.runs; ++run) {
-      std::memcpy(slot + piece.slot_offset + run * piece.run_bytes, piece.host + run * piece.host_pitch,
-                  piece.run_bytes);
+      platform::racing_copy(slot + piece.slot_offset + run * piece.run_bytes, piece.host + run * piece.host_pitch,
+                            piece.run_bytes);
     }
   }
 }
