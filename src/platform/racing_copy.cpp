@@ -3,21 +3,22 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__SANITIZE_THREAD__)
-#define BLASTOFF_THREAD_SANITIZER 1
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define BLASTOFF_INTERCEPTED_MEMCPY 1
 #elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define BLASTOFF_THREAD_SANITIZER 1
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define BLASTOFF_INTERCEPTED_MEMCPY 1
 #endif
 #endif
 
 namespace blastoff::platform {
 
-#if defined(BLASTOFF_THREAD_SANITIZER)
+#if defined(BLASTOFF_INTERCEPTED_MEMCPY)
 
 // The empty assembly keeps the compiler from turning the loops back into a call of memcpy, which is intercepted.
-__attribute__((no_sanitize("thread"), noinline)) void racing_copy(void* destination, const void* source,
-                                                                  std::size_t bytes) {
+__attribute__((no_sanitize("thread"), no_sanitize("address"), noinline)) void racing_copy(void* destination,
+                                                                                          const void* source,
+                                                                                          std::size_t bytes) {
   struct [[gnu::packed, gnu::may_alias]] Word {
     std::uint64_t value;
   };

@@ -5,9 +5,9 @@
 
 namespace blastoff::platform {
 
-/// memcpy, as a DMA engine would do it: unseen by ThreadSanitizer. For whole pages of the program's memory, of which
-/// other threads may be writing elements that the call has nothing to do with: the copies of those are found outdated
-/// later.
+/// memcpy, as a DMA engine would do it: unseen by ThreadSanitizer and AddressSanitizer. For whole pages of the
+/// program's memory: other threads may be writing elements on them that the call has nothing to do with (the copies of
+/// those are found outdated later), and an allocator's guard zones may lie there too.
 void racing_copy(void* destination, const void* source, std::size_t bytes);
 
 }  // namespace blastoff::platform
