@@ -186,12 +186,12 @@ TEST(SimulatedMemory, ACopyOutsideItLosesTheDevice) {
   for (const int which : {0, 1, 2}) {
     const auto device = open_simulated("");
     const auto queue = *device->create_queue();
-    const auto address = *device->allocate(4096);
+    const auto address = *device->allocate(4000);
     const auto reserved = *device->reserve(std::size_t{4} << 20);
     ASSERT_OK(device->back(reserved, std::size_t{2} << 20));
     Bytes host(8192);
     device::Status status;
-    if (which == 0) status = queue->copy_to_device(address, host.data(), run_of(4097));
+    if (which == 0) status = queue->copy_to_device(address, host.data(), run_of(4001));
     if (which == 1) status = queue->copy_to_host(host.data(), reserved + (std::size_t{2} << 20) - 8, run_of(16));
     if (which == 2) status = queue->copy_to_host(host.data(), address - 8, {8, 2, 8, 16});
     ASSERT_FALSE(status) << which;

@@ -42,7 +42,7 @@ std::string python_in_path() {
   const auto path = environment("PATH");
   for (std::size_t begin = 0; begin < path.size();) {
     const auto end = std::min(path.find(':', begin), path.size());
-    const auto candidate = path.substr(begin, end - begin) + "/python3";
+    auto candidate = path.substr(begin, end - begin) + "/python3";
     std::error_code error;
     if (fs::exists(candidate, error)) return candidate;
     begin = end + 1;

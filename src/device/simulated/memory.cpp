@@ -32,7 +32,9 @@ void* map_inaccessible(std::size_t bytes) {
 
 /// Gives the memory back to the system and leaves the addresses inaccessible.
 void drop(Address address, std::size_t bytes) {
-  mmap(pointer(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  if (mmap(pointer(address), bytes, PROT_NONE, flags, -1, 0) == MAP_FAILED)
+    mprotect(pointer(address), bytes, PROT_NONE);
 }
 
 bool make_accessible(Address address, std::size_t bytes) {
@@ -72,7 +74,7 @@ __attribute__((no_sanitize("thread"))) void fill_fresh(void* address, std::size_
 Memory::Memory(std::size_t total) : total_(total), largest_reservation_(probe_largest_reservation()) {}
 
 Memory::~Memory() {
-  for (const auto& [address, bytes] : allocations_) munmap(pointer(address), bytes);
+  for (const auto& [address, allocation] : allocations_) munmap(pointer(address), allocation.mapped);
   for (const auto& [address, bytes] : reservations_) munmap(pointer(address), bytes);
   for (const auto& [address, bytes] : retired_) munmap(pointer(address), bytes);
 }
@@ -113,7 +115,7 @@ Result<Address> Memory::allocate(std::size_t bytes) {
   }
   fill_fresh(pointer(*address), rounded);
   used_ += rounded;
-  allocations_.emplace(*address, rounded);
+  allocations_.emplace(*address, Allocation{bytes, rounded});
   return address;
 }
 
@@ -121,8 +123,8 @@ bool Memory::free(Address address) {
   const std::unique_lock lock(mutex_);
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) return false;
-  used_ -= found->second;
-  retire(found->first, found->second);
+  used_ -= found->second.mapped;
+  retire(found->first, found->second.mapped);
   allocations_.erase(found);
   return true;
 }
@@ -192,7 +194,7 @@ bool Memory::holds(Address address, std::size_t bytes) const {
   const Address end = address + bytes;
   if (end < address) return false;
   const auto next = allocations_.upper_bound(address);
-  if (next != allocations_.begin() && std::prev(next)->first + std::prev(next)->second >= end) return true;
+  if (next != allocations_.begin() && std::prev(next)->first + std::prev(next)->second.bytes >= end) return true;
   return covered_until(backed_, address) >= end;
 }
 

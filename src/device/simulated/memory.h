@@ -54,7 +54,11 @@ class Memory {
   std::size_t largest_reservation_ = 0;
   mutable std::shared_mutex mutex_;
   std::size_t used_ = 0;
-  std::map<Address, std::size_t> allocations_;
+  struct Allocation {
+    std::size_t bytes;   ///< asked for: what may be used
+    std::size_t mapped;  ///< whole pages
+  };
+  std::map<Address, Allocation> allocations_;
   std::map<Address, std::size_t> reservations_;
   std::map<Address, std::size_t> backed_;
   /// Address ranges given up lately, kept inaccessible lest something else is mapped there at once and hides a stale
