@@ -17,12 +17,12 @@ struct Convention {
 
 /// One exported name.
 struct EntryPoint {
-  const char* symbol;     ///< "scipy_cblas_dgemm64_"
-  const char* prefix;     ///< "scipy_" or "": siblings of the same library are spelled prefix + name + suffix
-  const char* suffix;     ///< "64_"
+  const char* symbol;  ///< "scipy_cblas_dgemm64_"
+  const char* prefix;  ///< "scipy_" or "": siblings of the same library are spelled prefix + name + suffix
+  const char* suffix;  ///< "64_"
   blas::Routine routine;
   Convention convention;
-  bool undecorated;       ///< plain "dgemm": might be someone's own function, see intercept/original.h
+  bool undecorated;  ///< plain "dgemm": might be someone's own function, see intercept/original.h
 };
 
 }  // namespace blastoff::abi
