@@ -99,6 +99,7 @@ void Player::play() {
   for (step_ = 0; step_ < options_.steps; ++step_) step();
   check_all("at the end");
 }
+
 // ThreadSanitizer's own locks may be held by another thread at a fork, and then hang the child.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool survives_fork = false;
