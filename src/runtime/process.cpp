@@ -100,8 +100,14 @@ Session* Process::enter_session(Refusal& why) {
   calls_in_flight_.fetch_add(1);
   if (why == Refusal::none) why = refusal();
   if (why == Refusal::none) return session_;
-  leave_session();
+  calls_in_flight_.fetch_sub(1);
   return nullptr;
+}
+
+void Process::leave_session() {
+  // cuBLAS and the CUDA runtime register their exit handlers during the first call: ours has to run before those too.
+  if (!first_call_over_.exchange(true)) std::atexit([] { instance().leave_device(); });
+  calls_in_flight_.fetch_sub(1);
 }
 
 void Process::leave_device() {

@@ -21,7 +21,7 @@ class Process {
   /// The session for one call, started now if it never was; nullptr where there is none, with the reason in `why`.
   /// Every session given must be given back.
   Session* enter_session(report::Refusal& why);
-  void leave_session() { calls_in_flight_.fetch_sub(1); }
+  void leave_session();
 
   /// No call uses the device from here on: those in flight are waited for, but not for ever. For an exit handler.
   void leave_device();
@@ -41,6 +41,7 @@ class Process {
   std::atomic<Session*> session_{nullptr};
   std::atomic<bool> tried_{false};
   std::atomic<int> calls_in_flight_{0};
+  std::atomic<bool> first_call_over_{false};
   std::string failure_;  // why there is no session
 };
 
