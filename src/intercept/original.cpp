@@ -10,6 +10,7 @@
 #include <new>
 
 #include "intercept/entry_points.h"
+#include "intercept/fork_guard.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 
@@ -72,6 +73,7 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
 
 [[gnu::noinline, gnu::cold]] Original look_up_and_publish(const abi::EntryPoint& entry, const void* caller) {
   const int saved_errno = errno;
+  const InsideLinker inside;
   auto& absent_since = absent[static_cast<std::size_t>(&entry - entry_point_table)];
   const std::uint64_t loads = load_count() + 1;
   Original original;

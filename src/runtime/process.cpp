@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "intercept/fork_guard.h"
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/threads.h"
@@ -29,6 +30,7 @@ std::atomic<Process*> the_process{nullptr};
 
 // CUDA, the tracker and our threads stay behind in the parent.
 void become_forked_child() {
+  intercept::after_fork_in_child();
   forked = true;
   report::reset();
 }
@@ -61,7 +63,7 @@ Process& Process::instance() {
 
 Process::Process() : settings_(read_settings()), decider_(decide::by_average_size(settings_.min_size)) {
   report::log_calls(settings_.log == LogMode::calls);
-  pthread_atfork(nullptr, nullptr, become_forked_child);
+  pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
   the_process = this;
   // A line for every call means that none takes the short way.
   if (settings_.log != LogMode::calls) floor_volume = decider_->floor_volume();
