@@ -1,0 +1,40 @@
+// Replacing the first instructions of a function by a jump: bytes to bytes, for either architecture on either.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "intercept/patch/obstacle.h"
+
+namespace blastoff::intercept::patch {
+
+enum class Architecture : std::uint8_t { x86_64, aarch64 };
+
+/// A function as the compiler left it.
+struct FunctionCode {
+  std::span<const std::byte> bytes;  ///< from its entry to its last instruction
+  std::size_t padding = 0;           ///< bytes that follow `bytes` in the same span's memory, up to the next function
+  std::uint64_t address = 0;         ///< where the process runs it
+};
+
+/// What has to be written, and where.
+struct FunctionPatch {
+  std::size_t offset = 0;             ///< of the jump from the entry: behind an endbr64 or bti, which stays
+  std::vector<std::byte> jump;        ///< replaces the bytes at address + offset
+  std::vector<std::byte> trampoline;  ///< the replaced instructions, rewritten for their new place, and the way back
+};
+
+/// The longest trampoline that patch_function() makes.
+inline constexpr std::size_t longest_trampoline = 128;
+
+/// A patch by which `function` jumps to `hook`, its first instructions running at `trampoline` instead. Takes the short
+/// jump where `hook` is near enough for it. The trampoline ends where the function goes on; to call it is to call the
+/// function as it was.
+tl::expected<FunctionPatch, Obstacle> patch_function(Architecture architecture, const FunctionCode& function,
+                                                     std::uint64_t hook, std::uint64_t trampoline);
+
+}  // namespace blastoff::intercept::patch

@@ -1,0 +1,41 @@
+// Which functions of an object are level-3 BLAS routines, told by their names and by the company they keep.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "abi/entry_point.h"
+#include "intercept/symbols/object_file.h"
+
+namespace blastoff::intercept {
+
+/// A BLAS routine in an object.
+struct BlasFunction {
+  std::vector<std::string> names;  ///< all names of this address, the one to report first
+  std::string prefix;              ///< of the first: siblings are spelled prefix + routine + suffix in the same style
+  std::string suffix;
+  blas::Routine routine{};
+  abi::Convention convention{};
+  std::uint64_t address = 0;  ///< as linked
+  std::uint64_t size = 0;     ///< see FunctionSymbol
+  std::uint64_t room = 0;
+  bool exported = false;  ///< under any of its names
+  bool indirect = false;
+};
+
+/// A function that has a BLAS routine's name and is left alone.
+struct LeftAlone {
+  std::string name;
+  std::string rule;  ///< one line: by which rule
+};
+
+struct BlasFunctions {
+  std::vector<BlasFunction> functions;  ///< one for each address
+  std::vector<LeftAlone> left_alone;
+};
+
+/// `path` counts where a library's name tells its integers' width.
+BlasFunctions find_blas_functions(const ObjectFile& object, const char* path);
+
+}  // namespace blastoff::intercept

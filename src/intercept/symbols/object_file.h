@@ -1,0 +1,63 @@
+// An ELF file of this machine's class and byte order, and the functions that its symbol tables name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+namespace blastoff::intercept {
+
+enum class SymbolTable : std::uint8_t { dynsym, symtab, debugdata };
+
+/// A function symbol.
+struct FunctionSymbol {
+  std::string_view name;      ///< without a version; lives as long as the ObjectFile
+  std::uint64_t address = 0;  ///< as linked: add where the object was loaded
+  std::uint64_t size = 0;     ///< bytes; where the symbol gives none, up to the next symbol or the end of its section
+  std::uint64_t room = 0;     ///< bytes to the next symbol or the end of its section: size and the padding after it
+  SymbolTable table{};        ///< the first that names it
+  bool exported = false;      ///< defined in .dynsym, global or weak, and not hidden
+  bool indirect = false;      ///< STT_GNU_IFUNC: the address is a resolver's
+};
+
+/// How a program starts.
+enum class Linkage : std::uint8_t { shared_object, dynamic_executable, static_executable };
+
+class ObjectFile {
+ public:
+  /// Maps the file. The error is one line that names it.
+  static tl::expected<ObjectFile, std::string> open(const char* path);
+  ObjectFile(ObjectFile&& other) noexcept;
+  ObjectFile& operator=(ObjectFile&& other) noexcept;
+  ~ObjectFile();
+
+  std::uint16_t machine() const;  ///< EM_X86_64, EM_AARCH64, ...
+  Linkage linkage() const;
+  std::string_view soname() const;                 ///< "" if it has none
+  std::vector<std::string_view> needed() const;    ///< DT_NEEDED
+  bool stripped() const;                           ///< neither .symtab nor .gnu_debugdata
+
+  /// Whether any symbol table may name a level-3 routine, read off the string tables at some GB/s. Compressed symbols
+  /// (.gnu_debugdata) are looked into only where that may pay: in programs, and in objects that mention BLAS or LAPACK.
+  bool may_define_blas() const;
+
+  /// Functions that the object defines and whose names contain a level-3 routine's (in lower or upper case), of all
+  /// tables, each name once.
+  std::vector<FunctionSymbol> blas_candidates() const;
+
+  /// The file's bytes for [address, address + size) of text or constant data as linked; empty where it has none.
+  std::span<const std::byte> bytes(std::uint64_t address, std::uint64_t size) const;
+
+ private:
+  struct State;
+  explicit ObjectFile(State* state) : state_(state) {}
+  State* state_;
+};
+
+}  // namespace blastoff::intercept
