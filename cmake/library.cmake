@@ -23,7 +23,7 @@ add_library(blastoff SHARED ${blastoff_objects})
 add_dependencies(blastoff blastoff_exported_names)
 set_target_properties(blastoff PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${blastoff_version_script}
                                           LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-target_link_libraries(blastoff PRIVATE blastoff_options)
+target_link_libraries(blastoff PRIVATE blastoff_options lzma_archive)
 # No lazy binding: a preloaded library should not take the dynamic linker's slow path inside the first call. Full RELRO then
 # protects the entry point table. Undefined symbols are errors: nothing but the C library is there to define them.
 target_link_options(blastoff PRIVATE -Wl,--version-script=${blastoff_version_script} -Wl,--exclude-libs,ALL

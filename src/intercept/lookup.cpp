@@ -3,11 +3,10 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <string>
 
 #include "intercept/entry_points.h"
+#include "intercept/integer_width.h"
 #include "intercept/loaded_objects.h"
 
 namespace blastoff::intercept {
@@ -64,28 +63,9 @@ bool is_blas_routine(const abi::EntryPoint& entry, void* function) {
                      [&](const std::string& sibling) { return defines(name.front() + sibling) != nullptr; });
 }
 
-bool names_wide_integers(const char* library) {
-  std::string name = library;
-  name.erase(0, name.find_last_of('/') + 1);
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (name.find("ilp64") != std::string::npos) return true;
-  for (const char* const family : {"blas", "blis", "lapack", "atlas"}) {
-    const std::size_t found = name.find(family);
-    if (found == std::string::npos) continue;
-    const std::size_t digits = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", found);
-    if (digits != std::string::npos && name.compare(digits, 2, "64") == 0) return true;
-  }
-  return false;
-}
-
 abi::IntegerWidth integer_width(const void* function) {
   const char* const path = path_of(function);
-  if (path == nullptr) return abi::IntegerWidth::lp64;
-  // MKL's single library takes its width from the environment.
-  const char* const layer = std::getenv("MKL_INTERFACE_LAYER");
-  const bool wide_mkl = std::string(path).find("libmkl_rt") != std::string::npos && layer != nullptr &&
-                        std::string(layer).find("ILP64") != std::string::npos;
-  return wide_mkl || names_wide_integers(path) ? abi::IntegerWidth::ilp64 : abi::IntegerWidth::lp64;
+  return path == nullptr ? abi::IntegerWidth::lp64 : library_integer_width(path);
 }
 
 }  // namespace blastoff::intercept

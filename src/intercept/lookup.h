@@ -13,11 +13,7 @@ void* find_definition(const char* symbol, const void* caller);
 /// library of undecorated BLAS names throughout.
 bool is_blas_routine(const abi::EntryPoint& entry, void* function);
 
-/// The integers of the library that defines `function` under an unsuffixed name. By convention a library of 64-bit
-/// integers says so in its name.
+/// The integers of the library that defines `function` under an unsuffixed name.
 abi::IntegerWidth integer_width(const void* function);
-
-/// That convention.
-bool names_wide_integers(const char* library);
 
 }  // namespace blastoff::intercept

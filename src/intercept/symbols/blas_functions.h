@@ -38,4 +38,7 @@ struct BlasFunctions {
 /// `path` counts where a library's name tells its integers' width.
 BlasFunctions find_blas_functions(const ObjectFile& object, const char* path);
 
+/// Another routine of the same object in the same spelling: its dtrsm_ for its dgemm_; nullptr if it has none.
+const BlasFunction* sibling(const BlasFunctions& found, const BlasFunction& function, blas::Routine routine);
+
 }  // namespace blastoff::intercept

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,11 +19,15 @@ enum class SymbolTable : std::uint8_t { dynsym, symtab, debugdata };
 struct FunctionSymbol {
   std::string_view name;      ///< without a version; lives as long as the ObjectFile
   std::uint64_t address = 0;  ///< as linked: add where the object was loaded
-  std::uint64_t size = 0;     ///< bytes; where the symbol gives none, up to the next symbol or the end of its section
-  std::uint64_t room = 0;     ///< bytes to the next symbol or the end of its section: size and the padding after it
-  SymbolTable table{};        ///< the first that names it
-  bool exported = false;      ///< defined in .dynsym, global or weak, and not hidden
-  bool indirect = false;      ///< STT_GNU_IFUNC: the address is a resolver's
+  /// Bytes; where the symbol gives none, up to the next symbol or the end of its section. A symbol within the first 32
+  /// bytes ends it, whatever it says: somebody may jump there.
+  std::uint64_t size = 0;
+  /// Bytes to the next symbol behind it or the end of its section: size and what follows. In a stripped object that
+  /// may hold local functions too: who writes there looks at the bytes first.
+  std::uint64_t room = 0;
+  SymbolTable table{};    ///< the first that names it
+  bool exported = false;  ///< defined in .dynsym, global or weak, and not hidden
+  bool indirect = false;  ///< STT_GNU_IFUNC: the address is a resolver's
 };
 
 /// How a program starts.
@@ -39,25 +43,28 @@ class ObjectFile {
 
   std::uint16_t machine() const;  ///< EM_X86_64, EM_AARCH64, ...
   Linkage linkage() const;
-  std::string_view soname() const;                 ///< "" if it has none
-  std::vector<std::string_view> needed() const;    ///< DT_NEEDED
-  bool stripped() const;                           ///< neither .symtab nor .gnu_debugdata
+  std::string_view soname() const;               ///< "" if it has none
+  std::vector<std::string_view> needed() const;  ///< DT_NEEDED
+  bool stripped() const;                         ///< neither .symtab nor .gnu_debugdata
 
   /// Whether any symbol table may name a level-3 routine, read off the string tables at some GB/s. Compressed symbols
   /// (.gnu_debugdata) are looked into only where that may pay: in programs, and in objects that mention BLAS or LAPACK.
   bool may_define_blas() const;
 
   /// Functions that the object defines and whose names contain a level-3 routine's (in lower or upper case), of all
-  /// tables, each name once.
+  /// tables, each name of an address once.
   std::vector<FunctionSymbol> blas_candidates() const;
+
+  /// All names, of defined symbols or not, that contain a text. They live as long as the ObjectFile.
+  std::vector<std::string_view> names_with(std::string_view text) const;
 
   /// The file's bytes for [address, address + size) of text or constant data as linked; empty where it has none.
   std::span<const std::byte> bytes(std::uint64_t address, std::uint64_t size) const;
 
  private:
   struct State;
-  explicit ObjectFile(State* state) : state_(state) {}
-  State* state_;
+  explicit ObjectFile(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace blastoff::intercept

@@ -1,0 +1,12 @@
+# liblzma reads the compressed symbols of stripped programs (.gnu_debugdata). The static archive: libblastoff.so depends on the
+# C library alone.
+find_path(LZMA_INCLUDE_DIR lzma.h)
+find_library(LZMA_ARCHIVE liblzma.a)
+if(NOT LZMA_INCLUDE_DIR OR NOT LZMA_ARCHIVE)
+  message(FATAL_ERROR "lzma.h or liblzma.a is missing: install liblzma-dev (apt install liblzma-dev)")
+endif()
+
+add_library(lzma_archive STATIC IMPORTED)
+set_target_properties(lzma_archive PROPERTIES IMPORTED_LOCATION ${LZMA_ARCHIVE}
+                                              INTERFACE_INCLUDE_DIRECTORIES ${LZMA_INCLUDE_DIR}
+                                              INTERFACE_LINK_LIBRARIES Threads::Threads)

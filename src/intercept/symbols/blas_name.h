@@ -1,0 +1,33 @@
+// The parts of a BLAS routine's name.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "abi/entry_point.h"
+
+namespace blastoff::intercept {
+
+/// prefix + routine + suffix. The routine is in small letters or in capitals throughout.
+struct BlasName {
+  std::string_view prefix;
+  blas::Routine routine{};
+  std::string_view suffix;
+  bool capitals = false;
+};
+
+/// The last routine of the table that stands in `name`; nullopt if none does, and for the compiler's clones of a
+/// function
+/// ("dgemm_.constprop.0"), which have a calling convention of their own.
+std::optional<BlasName> parse_blas_name(std::string_view name);
+
+/// How names with a prefix and a suffix are called, where that is known whatever the object.
+struct KnownSpelling {
+  abi::Style style;
+  bool wide;         ///< 64-bit integers; otherwise the library decides
+  bool undecorated;  ///< might be anybody's
+};
+
+std::optional<KnownSpelling> known_spelling(const BlasName& name);
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,18 @@
+// Functions out of symbol tables, and how far each of them reaches.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "intercept/symbols/elf_image.h"
+#include "intercept/symbols/object_file.h"
+
+namespace blastoff::intercept {
+
+/// Of one object, indexed by SymbolTable.
+using SymbolTables = std::array<ElfSymbols, 3>;
+
+/// See ObjectFile::blas_candidates().
+std::vector<FunctionSymbol> level3_functions(const ElfImage& image, const SymbolTables& tables);
+
+}  // namespace blastoff::intercept

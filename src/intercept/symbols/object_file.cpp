@@ -1,0 +1,153 @@
+#include "intercept/symbols/object_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "intercept/symbols/compressed_symbols.h"
+#include "intercept/symbols/elf_image.h"
+#include "intercept/symbols/function_symbols.h"
+#include "intercept/symbols/level3_names.h"
+#include "platform/descriptor.h"
+
+namespace blastoff::intercept {
+namespace {
+
+/// A file's bytes, mapped.
+class MappedFile {
+ public:
+  MappedFile(void* begin, std::size_t size) : bytes_(static_cast<const std::byte*>(begin), size) {}
+  MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  MappedFile& operator=(MappedFile&&) = delete;
+  ~MappedFile() {
+    if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+tl::expected<MappedFile, std::string> map_file(const char* path) {
+  const auto failed = [&] { return tl::unexpected(std::string(path) + ": " + std::strerror(errno)); };
+  const platform::Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file || fstat(file.get(), &status) != 0) return failed();
+  if (!S_ISREG(status.st_mode) || status.st_size <= 0)
+    return tl::unexpected(std::string(path) + ": not a program or library");
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const begin = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (begin == MAP_FAILED) return failed();
+  return MappedFile(begin, size);
+}
+
+}  // namespace
+
+struct ObjectFile::State {
+  MappedFile file;
+  ElfImage image;
+  std::span<const std::byte> compressed;
+  std::optional<std::vector<std::byte>> decompressed;  ///< once somebody asked
+
+  bool mentions_in_plain_tables(std::string_view text) const {
+    return image.dynamic_symbols().strings.find(text) != std::string_view::npos ||
+           image.static_symbols().strings.find(text) != std::string_view::npos;
+  }
+
+  ElfSymbols decompressed_symbols() {
+    if (compressed.empty()) return {};
+    if (!decompressed) decompressed = decompress_symbols(compressed);
+    const std::optional<ElfImage> inner = ElfImage::of(*decompressed);
+    return inner ? inner->static_symbols() : ElfSymbols{};
+  }
+};
+
+ObjectFile::ObjectFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ObjectFile::ObjectFile(ObjectFile&& other) noexcept = default;
+ObjectFile& ObjectFile::operator=(ObjectFile&& other) noexcept = default;
+ObjectFile::~ObjectFile() = default;
+
+tl::expected<ObjectFile, std::string> ObjectFile::open(const char* path) {
+  tl::expected<MappedFile, std::string> file = map_file(path);
+  if (!file) return tl::unexpected(std::move(file.error()));
+  std::optional<ElfImage> image = ElfImage::of(file->bytes());
+  if (!image || (image->header().e_type != ET_EXEC && image->header().e_type != ET_DYN))
+    return tl::unexpected(std::string(path) + ": not a 64-bit ELF program or library");
+  const std::span<const std::byte> compressed = image->section(".gnu_debugdata");
+  return ObjectFile(std::make_unique<State>(State{std::move(*file), std::move(*image), compressed, std::nullopt}));
+}
+
+std::uint16_t ObjectFile::machine() const {
+  return state_->image.header().e_machine;
+}
+
+Linkage ObjectFile::linkage() const {
+  const ElfImage& image = state_->image;
+  const bool interpreted = std::any_of(image.segments().begin(), image.segments().end(),
+                                       [](const Elf64_Phdr& segment) { return segment.p_type == PT_INTERP; });
+  // Libraries that can be run (the C library) have an interpreter too; programs made before DF_1_PIE have no soname.
+  const bool executable = image.header().e_type == ET_EXEC || (image.dynamic(DT_FLAGS_1).value_or(0) & DF_1_PIE) != 0 ||
+                          (interpreted && !image.dynamic(DT_SONAME));
+  if (!executable) return Linkage::shared_object;
+  return interpreted ? Linkage::dynamic_executable : Linkage::static_executable;
+}
+
+std::string_view ObjectFile::soname() const {
+  const std::vector<std::string_view> names = state_->image.dynamic_strings(DT_SONAME);
+  return names.empty() ? std::string_view{} : names.front();
+}
+
+std::vector<std::string_view> ObjectFile::needed() const {
+  return state_->image.dynamic_strings(DT_NEEDED);
+}
+
+bool ObjectFile::stripped() const {
+  return state_->image.static_symbols().count() == 0 && state_->compressed.empty();
+}
+
+std::vector<std::string_view> ObjectFile::names_with(std::string_view text) const {
+  std::vector<std::string_view> names;
+  for (const std::string_view strings :
+       {state_->image.dynamic_symbols().strings, state_->image.static_symbols().strings,
+        state_->decompressed_symbols().strings}) {
+    for (std::size_t place = strings.find(text); place != std::string_view::npos;) {
+      const std::size_t end = strings.find('\0', place);
+      if (end == std::string_view::npos) break;
+      const std::size_t begin = strings.rfind('\0', place) + 1;  // npos + 1 is 0
+      names.push_back(strings.substr(begin, end - begin));
+      place = strings.find(text, end);
+    }
+  }
+  return names;
+}
+
+bool ObjectFile::may_define_blas() const {
+  const auto names_routine = [](std::string_view strings) {
+    return find_level3_name(strings, 0) != std::string_view::npos;
+  };
+  if (names_routine(state_->image.dynamic_symbols().strings) || names_routine(state_->image.static_symbols().strings))
+    return true;
+  const bool may_pay = linkage() != Linkage::shared_object || state_->mentions_in_plain_tables("blas") ||
+                       state_->mentions_in_plain_tables("lapack");
+  return may_pay && names_routine(state_->decompressed_symbols().strings);
+}
+
+std::vector<FunctionSymbol> ObjectFile::blas_candidates() const {
+  if (!may_define_blas()) return {};
+  const SymbolTables tables = {state_->image.dynamic_symbols(), state_->image.static_symbols(),
+                               state_->decompressed_symbols()};
+  return level3_functions(state_->image, tables);
+}
+
+std::span<const std::byte> ObjectFile::bytes(std::uint64_t address, std::uint64_t size) const {
+  return state_->image.constant_bytes(address, size);
+}
+
+}  // namespace blastoff::intercept
