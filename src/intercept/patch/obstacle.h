@@ -8,6 +8,7 @@ namespace blastoff::intercept::patch {
 enum class Obstacle : std::uint8_t {
   too_short,            ///< no room for a jump before the next function
   branch_back,          ///< a branch leads back into the instructions that would have to move
+  jump_table,           ///< it jumps to addresses that it computes: one might lead there
   unknown_instruction,  ///< an instruction that cannot be decoded, or not be moved
   out_of_reach,         ///< what a moved instruction refers to lies too far from any place for it
   leaf,                 ///< it calls nothing: callers in its own file may count on registers that it leaves alone

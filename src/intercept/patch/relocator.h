@@ -29,7 +29,7 @@ struct FunctionPatch {
 };
 
 /// The longest trampoline that patch_function() makes.
-inline constexpr std::size_t longest_trampoline = 128;
+inline constexpr std::size_t longest_trampoline = 160;
 
 /// A patch by which `function` jumps to `hook`, its first instructions running at `trampoline` instead. Takes the short
 /// jump where `hook` is near enough for it. The trampoline ends where the function goes on; to call it is to call the

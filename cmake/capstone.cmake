@@ -1,0 +1,9 @@
+# The disassembler for patching, as a static archive: libblastoff.so depends on libc alone.
+find_path(CAPSTONE_INCLUDE_DIR capstone/capstone.h)
+find_library(CAPSTONE_ARCHIVE libcapstone.a)
+if(NOT CAPSTONE_INCLUDE_DIR OR NOT CAPSTONE_ARCHIVE)
+  message(FATAL_ERROR "capstone.h or libcapstone.a is missing: install libcapstone-dev (apt install libcapstone-dev)")
+endif()
+add_library(capstone STATIC IMPORTED)
+set_target_properties(capstone PROPERTIES IMPORTED_LOCATION ${CAPSTONE_ARCHIVE}
+                                          INTERFACE_INCLUDE_DIRECTORIES ${CAPSTONE_INCLUDE_DIR})

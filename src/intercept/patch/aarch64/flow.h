@@ -1,0 +1,16 @@
+// What the rest of a function has to say about moving its first instructions.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "intercept/patch/obstacle.h"
+#include "intercept/patch/relocator.h"
+
+namespace blastoff::intercept::patch::aarch64 {
+
+/// branch_back or jump_table if control may enter `function` at an offset within [begin, end), which is empty if only
+/// one instruction moves; leaf.
+std::optional<Obstacle> check_flow(const FunctionCode& function, std::size_t begin, std::size_t end);
+
+}  // namespace blastoff::intercept::patch::aarch64

@@ -1,0 +1,108 @@
+#include "intercept/patch/aarch64/patch.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "intercept/patch/aarch64/code.h"
+#include "intercept/patch/aarch64/flow.h"
+#include "intercept/patch/aarch64/relocate.h"
+#include "intercept/patch/disassembler.h"
+
+namespace blastoff::intercept::patch::aarch64 {
+namespace {
+
+constexpr std::uint32_t bti_c = 0xd503245f;
+constexpr std::uint32_t nop = 0xd503201f;
+
+bool is_bti(std::uint32_t word) {
+  return (word & 0xffffff3fU) == 0xd503241fU;
+}
+
+/// paciasp, pacibsp: where indirect branches are checked they are a landing pad too.
+bool signs_return_address(std::uint32_t word) {
+  return (word & 0xffffffbfU) == 0xd503233fU;
+}
+
+/// Registers 16 and 17, which calls may overwrite on their way: those that the instruction mentions, as a set of bits.
+unsigned scratch_registers(const cs_insn& decoded) {
+  unsigned found = 0;
+  const auto see = [&](unsigned number) {
+    if (number == ARM64_REG_X16 || number == ARM64_REG_W16) found |= 1U;
+    if (number == ARM64_REG_X17 || number == ARM64_REG_W17) found |= 2U;
+  };
+  const cs_arm64& details = decoded.detail->arm64;
+  for (const cs_arm64_op& operand : std::span(details.operands, details.op_count)) {
+    if (operand.type == ARM64_OP_REG) see(operand.reg);
+    if (operand.type == ARM64_OP_MEM) {
+      see(operand.mem.base);
+      see(operand.mem.index);
+    }
+  }
+  return found;
+}
+
+/// A register that code of `size` bytes at `begin` does not use; none if it is not all instructions.
+std::optional<unsigned> free_register(const FunctionCode& function, std::size_t begin, std::size_t size) {
+  Disassembly walk(Architecture::aarch64, function.bytes.subspan(begin, size), function.address + begin);
+  unsigned used = 0;
+  while (const cs_insn* decoded = walk.next()) used |= scratch_registers(*decoded);
+  if (!walk.done() || used == 3) return {};
+  return (used & 2U) == 0 ? 17 : 16;
+}
+
+/// What compilers put between functions.
+bool is_filler(std::span<const std::byte> code) {
+  for (std::size_t offset = 0; offset + instruction_size <= code.size(); offset += instruction_size) {
+    const std::uint32_t word = word_at(code, offset);
+    if (word != nop && word != 0) return false;
+  }
+  return true;
+}
+
+/// Whether the jump may extend `count` bytes into the padding.
+bool may_use_padding(const FunctionCode& function, std::size_t count) {
+  return count <= function.padding && is_filler({function.bytes.data() + function.bytes.size(), count});
+}
+
+}  // namespace
+
+tl::expected<FunctionPatch, Obstacle> patch(const FunctionCode& function, std::uint64_t hook,
+                                            std::uint64_t trampoline) {
+  FunctionPatch patch;
+  if (function.bytes.size() < instruction_size) return tl::unexpected(Obstacle::too_short);
+  const std::uint32_t first = word_at(function.bytes, 0);
+  patch.offset = is_bti(first) ? instruction_size : 0;
+  // The hook returns to the address that the caller gave it: it must not be signed on the way. So this landing pad
+  // moves and leaves another in its place.
+  const bool signs = signs_return_address(first);
+  const bool guarded = signs || patch.offset != 0;
+
+  CodeBuffer jump(function.address + patch.offset);
+  if (signs) jump.put_value(bti_c);
+  put_jump(jump, hook, {});
+  const std::size_t available = (function.bytes.size() - patch.offset) / instruction_size * instruction_size;
+  const std::size_t size = std::min(jump.size(), available);
+  const std::size_t end = patch.offset + size;
+
+  const std::optional<unsigned> scratch = free_register(function, patch.offset, size);
+  if (!scratch) return tl::unexpected(Obstacle::unknown_instruction);
+  const FarBranch far{*scratch, guarded};
+  CodeBuffer relocated(trampoline);
+  bool ends_flow = false;
+  for (std::size_t offset = patch.offset; offset < end; offset += instruction_size) {
+    const Instruction instruction = inspect(word_at(function.bytes, offset), function.address + offset);
+    relocate(instruction, relocated, far);
+    ends_flow = instruction.ends_flow();
+  }
+  if (size < jump.size() && !(ends_flow && may_use_padding(function, jump.size() - size))) {
+    return tl::unexpected(Obstacle::too_short);
+  }
+  const std::size_t second = patch.offset + instruction_size;
+  if (const auto obstacle = check_flow(function, second, end)) return tl::unexpected(*obstacle);
+  if (!ends_flow) put_jump(relocated, function.address + end, far);
+  patch.jump = std::move(jump).take();
+  patch.trampoline = std::move(relocated).take();
+  return patch;
+}
+
+}  // namespace blastoff::intercept::patch::aarch64

@@ -1,0 +1,12 @@
+// One instruction, rewritten to do at another place what it did at its own.
+#pragma once
+
+#include "intercept/patch/aarch64/emit.h"
+#include "intercept/patch/aarch64/instruction.h"
+
+namespace blastoff::intercept::patch::aarch64 {
+
+/// Appends `instruction` to `out`.
+void relocate(const Instruction& instruction, CodeBuffer& out, FarBranch far);
+
+}  // namespace blastoff::intercept::patch::aarch64

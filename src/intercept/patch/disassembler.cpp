@@ -1,0 +1,42 @@
+#include "intercept/patch/disassembler.h"
+
+namespace blastoff::intercept::patch {
+namespace {
+
+/// Never closed: functions may be patched until the process ends.
+struct Capstone {
+  csh handle = 0;
+  cs_insn* instruction = nullptr;
+
+  Capstone(cs_arch architecture, cs_mode mode) {
+    if (cs_open(architecture, mode, &handle) != CS_ERR_OK) return;
+    cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
+    instruction = cs_malloc(handle);
+  }
+};
+
+/// Opened when first asked for: the library is linked with its own architecture alone.
+const Capstone& capstone(Architecture architecture) {
+  if (architecture == Architecture::x86_64) {
+    static const Capstone x86_64(CS_ARCH_X86, CS_MODE_64);
+    return x86_64;
+  }
+  static const Capstone aarch64(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN);
+  return aarch64;
+}
+
+}  // namespace
+
+Disassembly::Disassembly(Architecture architecture, std::span<const std::byte> code, std::uint64_t address)
+    : handle_(capstone(architecture).handle),
+      instruction_(capstone(architecture).instruction),
+      code_(reinterpret_cast<const std::uint8_t*>(code.data())),
+      left_(code.size()),
+      address_(address) {}
+
+const cs_insn* Disassembly::next() {
+  if (instruction_ == nullptr || !cs_disasm_iter(handle_, &code_, &left_, &address_, instruction_)) return nullptr;
+  return instruction_;
+}
+
+}  // namespace blastoff::intercept::patch

@@ -1,0 +1,91 @@
+#include "intercept/patch/x86_64/patch.h"
+
+#include <algorithm>
+#include <array>
+
+#include "intercept/patch/code_buffer.h"
+#include "intercept/patch/disassembler.h"
+#include "intercept/patch/x86_64/emit.h"
+#include "intercept/patch/x86_64/flow.h"
+#include "intercept/patch/x86_64/instruction.h"
+#include "intercept/patch/x86_64/relocate.h"
+
+namespace blastoff::intercept::patch::x86_64 {
+namespace {
+
+constexpr std::array endbr64{std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfa}};
+
+std::size_t landing_pad(std::span<const std::byte> code) {
+  const bool there = code.size() >= endbr64.size() && std::equal(endbr64.begin(), endbr64.end(), code.begin());
+  return there ? endbr64.size() : 0;
+}
+
+/// The instructions that make way for the jump.
+struct Moved {
+  std::size_t second = 0;  ///< offset from the entry of the second of them, `end` if there is one only
+  std::size_t end = 0;
+  bool ends_flow = false;  ///< the last of them does
+};
+
+/// Relocates instructions from offset `begin` on to `out` until they make up `size` bytes or the function ends.
+tl::expected<Moved, Obstacle> move(const FunctionCode& function, std::size_t begin, std::size_t size, CodeBuffer& out) {
+  Disassembly walk(Architecture::x86_64, function.bytes.subspan(begin), function.address + begin);
+  Moved moved{0, begin, false};
+  while (moved.end < begin + size && moved.end < function.bytes.size()) {
+    const cs_insn* decoded = walk.next();
+    if (decoded == nullptr) return tl::unexpected(Obstacle::unknown_instruction);
+    const Instruction instruction = inspect(*decoded);
+    if (const auto obstacle = relocate(instruction, function.bytes.subspan(moved.end, decoded->size), out)) {
+      return tl::unexpected(*obstacle);
+    }
+    moved.end += decoded->size;
+    moved.ends_flow = instruction.ends_flow;
+    if (moved.second == 0) moved.second = moved.end;
+  }
+  return moved;
+}
+
+/// Whether the first `count` bytes of `code` are what compilers and linkers put between functions.
+bool is_filler(std::span<const std::byte> code, std::size_t count) {
+  const auto used = code.first(count);
+  if (std::all_of(used.begin(), used.end(), [](std::byte byte) { return byte == std::byte{0}; })) return true;
+  Disassembly walk(Architecture::x86_64, code, 0);
+  for (std::size_t end = 0; end < count;) {
+    const cs_insn* decoded = walk.next();
+    if (decoded == nullptr || (decoded->id != X86_INS_NOP && decoded->id != X86_INS_INT3)) return false;
+    end += decoded->size;
+  }
+  return true;
+}
+
+/// Whether the jump may extend `count` bytes into the padding.
+bool may_use_padding(const FunctionCode& function, std::size_t count) {
+  const std::span padding(function.bytes.data() + function.bytes.size(), function.padding);
+  return count <= padding.size() && is_filler(padding, count);
+}
+
+}  // namespace
+
+tl::expected<FunctionPatch, Obstacle> patch(const FunctionCode& function, std::uint64_t hook,
+                                            std::uint64_t trampoline) {
+  FunctionPatch patch;
+  patch.offset = landing_pad(function.bytes);
+  CodeBuffer jump(function.address + patch.offset);
+  put_jump(jump, hook);
+  CodeBuffer relocated(trampoline);
+  const auto moved = move(function, patch.offset, jump.size(), relocated);
+  if (!moved) return tl::unexpected(moved.error());
+
+  const std::size_t end_of_jump = patch.offset + jump.size();
+  const bool fits = end_of_jump <= moved->end;
+  if (!fits && !(moved->ends_flow && may_use_padding(function, end_of_jump - moved->end))) {
+    return tl::unexpected(Obstacle::too_short);
+  }
+  if (const auto obstacle = check_flow(function, moved->second, moved->end)) return tl::unexpected(*obstacle);
+  if (!moved->ends_flow) put_jump(relocated, function.address + moved->end);
+  patch.jump = std::move(jump).take();
+  patch.trampoline = std::move(relocated).take();
+  return patch;
+}
+
+}  // namespace blastoff::intercept::patch::x86_64
