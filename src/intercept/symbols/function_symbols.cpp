@@ -1,6 +1,7 @@
 #include "intercept/symbols/function_symbols.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "intercept/symbols/level3_names.h"
 
@@ -29,8 +30,15 @@ bool is_code_place(const Elf64_Sym& symbol, std::string_view strings) {
          symbol.st_shndx < SHN_LORESERVE && symbol.st_name != 0 && !string_at(strings, symbol.st_name).starts_with('$');
 }
 
+std::vector<TableString> level3_strings(std::string_view strings) {
+  std::vector<TableString> found;
+  for (auto next = next_level3_string(strings, 0); next; next = next_level3_string(strings, next->end))
+    found.push_back(*next);
+  return found;
+}
+
 void add_functions(const ElfSymbols& symbols, SymbolTable table, std::vector<FunctionSymbol>& functions) {
-  const std::vector<NamedString> named = level3_names(symbols.strings);
+  const std::vector<TableString> named = level3_strings(symbols.strings);
   if (named.empty()) return;
   for (std::size_t index = 0; index < symbols.count(); ++index) {
     const Elf64_Sym symbol = symbols[index];
@@ -38,66 +46,92 @@ void add_functions(const ElfSymbols& symbols, SymbolTable table, std::vector<Fun
     // Names may share their tails.
     const auto behind =
         std::upper_bound(named.begin(), named.end(), symbol.st_name,
-                         [](std::size_t name, const NamedString& string) { return name < string.begin; });
+                         [](std::size_t name, const TableString& string) { return name < string.begin; });
     if (behind == named.begin() || symbol.st_name >= std::prev(behind)->end) continue;
     const std::string_view name = symbols.strings.substr(symbol.st_name, std::prev(behind)->end - symbol.st_name);
     functions.push_back({.name = name.substr(0, name.find('@')),
                          .address = symbol.st_value,
                          .size = symbol.st_size,
-                         .room = 0,
                          .table = table,
                          .exported = table == SymbolTable::dynsym && is_exported(symbol),
                          .indirect = ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC});
   }
 }
 
-/// Keeps the first of each name at each address.
-void drop_repeats(std::vector<FunctionSymbol>& functions) {
-  const auto key = [](const FunctionSymbol& function) { return std::pair(function.address, function.name); };
-  std::stable_sort(functions.begin(), functions.end(),
-                   [&](const FunctionSymbol& left, const FunctionSymbol& right) { return key(left) < key(right); });
-  const auto end =
-      std::unique(functions.begin(), functions.end(),
-                  [&](const FunctionSymbol& left, const FunctionSymbol& right) { return key(left) == key(right); });
-  functions.erase(end, functions.end());
-}
+/// For some addresses, the next place in the code behind each.
+class NextPlaces {
+ public:
+  NextPlaces(const SymbolTables& tables, std::vector<std::uint64_t> addresses) : addresses_(std::move(addresses)) {
+    std::sort(addresses_.begin(), addresses_.end());
+    next_.assign(addresses_.size(), UINT64_MAX);
+    for (const ElfSymbols& symbols : tables)
+      for (std::size_t index = 0; index < symbols.count(); ++index)
+        if (const Elf64_Sym symbol = symbols[index]; is_code_place(symbol, symbols.strings)) add(symbol.st_value);
+  }
 
-std::vector<std::uint64_t> code_places(const SymbolTables& tables) {
-  std::vector<std::uint64_t> places;
-  for (const ElfSymbols& symbols : tables)
-    for (std::size_t index = 0; index < symbols.count(); ++index)
-      if (const Elf64_Sym symbol = symbols[index]; is_code_place(symbol, symbols.strings))
-        places.push_back(symbol.st_value);
-  std::sort(places.begin(), places.end());
-  return places;
-}
+  /// `address` is one of those asked for.
+  std::uint64_t behind(std::uint64_t address) const {
+    auto index =
+        static_cast<std::size_t>(std::lower_bound(addresses_.begin(), addresses_.end(), address) - addresses_.begin());
+    while (index + 1 < next_.size() && next_[index] == UINT64_MAX) ++index;
+    return next_[index];
+  }
 
-/// Sets size and room; false for a function that lies in no code.
-bool measure(const ElfImage& image, const std::vector<std::uint64_t>& places, FunctionSymbol& function) {
-  const std::uint64_t end = image.code_end(function.address);
-  if (end == 0) return false;
-  const auto next_place = [&](std::uint64_t address) {
-    const auto next = std::upper_bound(places.begin(), places.end(), address);
-    return next == places.end() ? end : std::min(end, *next);
-  };
-  const std::uint64_t to_next = next_place(function.address) - function.address;
-  if (function.size == 0 || to_next < entry_size) function.size = std::min(function.size - 1, to_next - 1) + 1;
-  function.size = std::min(function.size, end - function.address);
-  function.room = next_place(function.address + function.size - 1) - function.address;
-  return true;
-}
+ private:
+  /// Notes it at the last address before it; those further in front find it from there.
+  void add(std::uint64_t place) {
+    const auto above = std::lower_bound(addresses_.begin(), addresses_.end(), place);
+    if (above == addresses_.begin()) return;
+    std::uint64_t& next = next_[static_cast<std::size_t>(above - addresses_.begin()) - 1];
+    next = std::min(next, place);
+  }
+
+  std::vector<std::uint64_t> addresses_;
+  std::vector<std::uint64_t> next_;
+};
 
 }  // namespace
 
-std::vector<FunctionSymbol> level3_functions(const ElfImage& image, const SymbolTables& tables) {
+std::vector<FunctionSymbol> level3_functions(const SymbolTables& tables) {
   std::vector<FunctionSymbol> functions;
   for (std::size_t table = 0; table < tables.size(); ++table)
     add_functions(tables[table], static_cast<SymbolTable>(table), functions);
-  if (functions.empty()) return functions;
-  drop_repeats(functions);
-  const std::vector<std::uint64_t> places = code_places(tables);
-  std::erase_if(functions, [&](FunctionSymbol& function) { return !measure(image, places, function); });
   return functions;
+}
+
+std::vector<FunctionExtent> function_extents(const ElfImage& image, const SymbolTables& tables,
+                                             std::span<const FunctionSymbol> functions) {
+  std::vector<std::uint64_t> entries;
+  for (const FunctionSymbol& function : functions) entries.push_back(function.address);
+  const NextPlaces behind_entries(tables, entries);
+
+  std::vector<FunctionExtent> extents;
+  std::vector<std::uint64_t> last_bytes;
+  for (const FunctionSymbol& function : functions) {
+    const std::uint64_t end = image.code_end(function.address);
+    const std::uint64_t next = std::min(end, behind_entries.behind(function.address));
+    const bool ends_at_next = function.size == 0 || next - function.address < std::min(function.size, entry_size);
+    const std::uint64_t size = ends_at_next ? next - function.address : std::min(function.size, end - function.address);
+    extents.push_back({end == 0 ? 0 : size, end});
+    last_bytes.push_back(end == 0 ? 0 : function.address + size - 1);
+  }
+  const NextPlaces behind_ends(tables, last_bytes);
+  for (std::size_t i = 0; i < functions.size(); ++i)
+    if (extents[i].size != 0)
+      extents[i].room = std::min(extents[i].room, behind_ends.behind(last_bytes[i])) - functions[i].address;
+  return extents;
+}
+
+std::vector<std::string_view> level3_imports(const ElfSymbols& symbols) {
+  std::vector<std::string_view> imports;
+  for (std::size_t index = 0; index < symbols.count(); ++index) {
+    const Elf64_Sym symbol = symbols[index];
+    if (symbol.st_shndx != SHN_UNDEF) continue;
+    const std::string_view name = string_at(symbols.strings, symbol.st_name);
+    if (find_level3_name(name, 0) != std::string_view::npos) imports.push_back(name);
+  }
+  std::sort(imports.begin(), imports.end());
+  return imports;
 }
 
 }  // namespace blastoff::intercept

@@ -91,16 +91,15 @@ std::size_t find_level3_name(std::string_view strings, std::size_t from) {
   return nowhere;
 }
 
-std::vector<NamedString> level3_names(std::string_view strings) {
-  std::vector<NamedString> found;
-  for (std::size_t place = find_level3_name(strings, 0); place != nowhere;) {
-    const std::size_t before = strings.rfind('\0', place);
+std::optional<TableString> next_level3_string(std::string_view strings, std::size_t from) {
+  for (std::size_t place = from; (place = find_level3_name(strings, place)) != nowhere;) {
     const std::size_t end = strings.find('\0', place);
     if (end == nowhere) break;
-    found.push_back({before == nowhere ? 0 : before + 1, end});
-    place = find_level3_name(strings, end);
+    const std::size_t begin = strings.rfind('\0', place) + 1;  // npos + 1 is 0
+    if (!strings.substr(begin).starts_with("_Z")) return TableString{begin, end};
+    place = end;
   }
-  return found;
+  return std::nullopt;
 }
 
 }  // namespace blastoff::intercept

@@ -2,21 +2,22 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
-#include <vector>
 
 namespace blastoff::intercept {
 
-/// A string of a string table in which a level-3 routine's name stands, in whatever case.
-struct NamedString {
+/// The next level-3 routine's name (its type letter) at `from` or behind it, in whatever case; npos if there is none.
+std::size_t find_level3_name(std::string_view strings, std::size_t from);
+
+/// A string of a string table.
+struct TableString {
   std::size_t begin;
   std::size_t end;  ///< of its NUL
 };
 
-/// The next level-3 routine's name (its type letter) at `from` or behind it; npos if there is none.
-std::size_t find_level3_name(std::string_view strings, std::size_t from);
-
-/// All such strings, in order. One pass at some GB/s where there are few.
-std::vector<NamedString> level3_names(std::string_view strings);
+/// The next string, all of it behind `from`, that has such a name in it; C++ names are passed over. One pass at some
+/// GB/s.
+std::optional<TableString> next_level3_string(std::string_view strings, std::size_t from);
 
 }  // namespace blastoff::intercept

@@ -61,6 +61,8 @@ struct ObjectFile::State {
            image.static_symbols().strings.find(text) != std::string_view::npos;
   }
 
+  SymbolTables tables() { return {image.dynamic_symbols(), image.static_symbols(), decompressed_symbols()}; }
+
   ElfSymbols decompressed_symbols() {
     if (compressed.empty()) return {};
     if (!decompressed) decompressed = decompress_symbols(compressed);
@@ -114,9 +116,8 @@ bool ObjectFile::stripped() const {
 
 std::vector<std::string_view> ObjectFile::names_with(std::string_view text) const {
   std::vector<std::string_view> names;
-  for (const std::string_view strings :
-       {state_->image.dynamic_symbols().strings, state_->image.static_symbols().strings,
-        state_->decompressed_symbols().strings}) {
+  for (const ElfSymbols& symbols : state_->tables()) {
+    const std::string_view strings = symbols.strings;
     for (std::size_t place = strings.find(text); place != std::string_view::npos;) {
       const std::size_t end = strings.find('\0', place);
       if (end == std::string_view::npos) break;
@@ -129,9 +130,7 @@ std::vector<std::string_view> ObjectFile::names_with(std::string_view text) cons
 }
 
 bool ObjectFile::may_define_blas() const {
-  const auto names_routine = [](std::string_view strings) {
-    return find_level3_name(strings, 0) != std::string_view::npos;
-  };
+  const auto names_routine = [](std::string_view strings) { return next_level3_string(strings, 0).has_value(); };
   if (names_routine(state_->image.dynamic_symbols().strings) || names_routine(state_->image.static_symbols().strings))
     return true;
   const bool may_pay = linkage() != Linkage::shared_object || state_->mentions_in_plain_tables("blas") ||
@@ -140,10 +139,15 @@ bool ObjectFile::may_define_blas() const {
 }
 
 std::vector<FunctionSymbol> ObjectFile::blas_candidates() const {
-  if (!may_define_blas()) return {};
-  const SymbolTables tables = {state_->image.dynamic_symbols(), state_->image.static_symbols(),
-                               state_->decompressed_symbols()};
-  return level3_functions(state_->image, tables);
+  return may_define_blas() ? level3_functions(state_->tables()) : std::vector<FunctionSymbol>{};
+}
+
+std::vector<FunctionExtent> ObjectFile::extents(std::span<const FunctionSymbol> functions) const {
+  return function_extents(state_->image, state_->tables(), functions);
+}
+
+std::vector<std::string_view> ObjectFile::blas_imports() const {
+  return level3_imports(state_->image.dynamic_symbols());
 }
 
 std::span<const std::byte> ObjectFile::bytes(std::uint64_t address, std::uint64_t size) const {

@@ -19,15 +19,20 @@ enum class SymbolTable : std::uint8_t { dynsym, symtab, debugdata };
 struct FunctionSymbol {
   std::string_view name;      ///< without a version; lives as long as the ObjectFile
   std::uint64_t address = 0;  ///< as linked: add where the object was loaded
+  std::uint64_t size = 0;     ///< bytes, as the symbol says; 0 if it does not
+  SymbolTable table{};
+  bool exported = false;  ///< defined in .dynsym, global or weak, and not hidden
+  bool indirect = false;  ///< STT_GNU_IFUNC: the address is a resolver's
+};
+
+/// How far a function reaches.
+struct FunctionExtent {
   /// Bytes; where the symbol gives none, up to the next symbol or the end of its section. A symbol within the first 32
-  /// bytes ends it, whatever it says: somebody may jump there.
+  /// bytes ends it, whatever it says: somebody may jump there. 0: it lies in no code.
   std::uint64_t size = 0;
   /// Bytes to the next symbol behind it or the end of its section: size and what follows. In a stripped object that
   /// may hold local functions too: who writes there looks at the bytes first.
   std::uint64_t room = 0;
-  SymbolTable table{};    ///< the first that names it
-  bool exported = false;  ///< defined in .dynsym, global or weak, and not hidden
-  bool indirect = false;  ///< STT_GNU_IFUNC: the address is a resolver's
 };
 
 /// How a program starts.
@@ -52,8 +57,14 @@ class ObjectFile {
   bool may_define_blas() const;
 
   /// Functions that the object defines and whose names contain a level-3 routine's (in lower or upper case), of all
-  /// tables, each name of an address once.
+  /// tables, one table after the other.
   std::vector<FunctionSymbol> blas_candidates() const;
+
+  /// Names of level-3 routines that others are to define, in whatever spelling.
+  std::vector<std::string_view> blas_imports() const;
+
+  /// One for each function.
+  std::vector<FunctionExtent> extents(std::span<const FunctionSymbol> functions) const;
 
   /// All names, of defined symbols or not, that contain a text. They live as long as the ObjectFile.
   std::vector<std::string_view> names_with(std::string_view text) const;

@@ -1,0 +1,108 @@
+#include "intercept/symbols/spelled_functions.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "intercept/symbols/renamed_blas.h"
+
+namespace blastoff::intercept {
+namespace {
+
+struct Candidate {
+  FunctionSymbol symbol;
+  BlasName name;
+  std::optional<KnownSpelling> spelling;
+};
+
+bool is_plain(const BlasName& name, std::string_view suffix, bool capitals) {
+  return name.prefix.empty() && name.suffix == suffix && name.capitals == capitals;
+}
+
+template <class Functions>
+bool have(const Functions& functions, blas::Routine routine, std::string_view suffix, bool capitals) {
+  return std::any_of(functions.begin(), functions.end(), [&](const auto& function) {
+    return function.name.routine == routine && is_plain(function.name, suffix, capitals);
+  });
+}
+
+/// The Fortran functions behind dgemm_: of BLIS (and AOCL), and of NVPL.
+bool is_vendors_inner_name(const BlasName& name, const std::vector<Candidate>& company) {
+  return (is_plain(name, "_blis_impl", false) || is_plain(name, "_internal_", false)) &&
+         have(company, name.routine, "_", false);
+}
+
+std::vector<Candidate> parsed_candidates(const ObjectFile& object) {
+  std::vector<Candidate> candidates;
+  for (const FunctionSymbol& symbol : object.blas_candidates())
+    if (const std::optional<BlasName> name = parse_blas_name(symbol.name))
+      candidates.push_back({symbol, *name, known_spelling(*name)});
+  return candidates;
+}
+
+/// Spells the names of vendors and builders, where the object shows that they are such.
+void spell_by_company(const ObjectFile& object, std::vector<Candidate>& candidates) {
+  std::vector<BlasName> names;
+  for (const Candidate& candidate : candidates) names.push_back(candidate.name);
+  const std::vector<Renaming> renamings = proven_renamings(object, names);
+  for (Candidate& candidate : candidates) {
+    if (candidate.spelling) continue;
+    candidate.spelling = renamed_spelling(renamings, candidate.name);
+    if (!candidate.spelling && is_vendors_inner_name(candidate.name, candidates))
+      candidate.spelling = KnownSpelling{abi::Style::fortran, false, false};
+  }
+}
+
+/// A name as a BLAS library might have it, were it not for its prefix.
+bool has_unproven_prefix(const BlasName& name) {
+  if (name.capitals || !name.prefix.ends_with('_') || name.prefix.ends_with("cblas_")) return false;
+  const auto plain = known_spelling({"", name.routine, name.suffix, false});
+  return plain && !plain->undecorated;
+}
+
+/// Keeps the first of each name at each address.
+void sort_and_drop_repeats(std::vector<SpelledFunction>& functions) {
+  const auto key = [](const SpelledFunction& function) {
+    return std::pair(function.symbol.address, function.symbol.name);
+  };
+  std::stable_sort(functions.begin(), functions.end(),
+                   [&](const SpelledFunction& left, const SpelledFunction& right) { return key(left) < key(right); });
+  const auto end =
+      std::unique(functions.begin(), functions.end(),
+                  [&](const SpelledFunction& left, const SpelledFunction& right) { return key(left) == key(right); });
+  functions.erase(end, functions.end());
+}
+
+}  // namespace
+
+SpelledFunctions spelled_functions(const ObjectFile& object) {
+  std::vector<Candidate> candidates = parsed_candidates(object);
+  spell_by_company(object, candidates);
+  SpelledFunctions found;
+  for (const Candidate& candidate : candidates)
+    if (candidate.spelling)
+      found.functions.push_back({candidate.symbol, candidate.name, *candidate.spelling});
+    else if (has_unproven_prefix(candidate.name))
+      found.unproven.push_back(candidate.symbol);
+  sort_and_drop_repeats(found.functions);
+  // Another name of a function that has a proven one needs no proof.
+  std::erase_if(found.unproven, [&](const FunctionSymbol& symbol) {
+    return std::any_of(found.functions.begin(), found.functions.end(),
+                       [&](const SpelledFunction& function) { return function.symbol.address == symbol.address; });
+  });
+  return found;
+}
+
+const char* undecorated_rule(const BlasName& name, const std::vector<SpelledFunction>& company) {
+  if (have(company, name.routine, "_", false)) return "another function than the object's decorated one";
+  const blas::Scalar scalar = row(name.routine).scalar;
+  for (const blas::RoutineRow& other : blas::routines()) {
+    const auto routine = static_cast<blas::Routine>(&other - blas::routine_table);
+    const bool in_standard = other.kind != blas::Kind::gemmt && routine_of(other.kind, other.scalar) == routine;
+    if (other.scalar == scalar && in_standard && !have(company, routine, "", name.capitals))
+      return "undecorated, in an object without all of level 3";
+  }
+  return nullptr;
+}
+
+}  // namespace blastoff::intercept
