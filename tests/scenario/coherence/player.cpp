@@ -100,13 +100,6 @@ void Player::play() {
   check_all("at the end");
 }
 
-// ThreadSanitizer's own locks may be held by another thread at a fork, and then hang the child.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool survives_fork = false;
-#else
-constexpr bool survives_fork = true;
-#endif
-
 void Player::step() {
   const std::size_t choice = random_.below(100);
   if (choice < 70) return call_step();
@@ -115,7 +108,7 @@ void Player::step() {
   if (choice < 94) return stack_step();
   if (choice < 97) return common_step();
   if (choice < 99) return check_all("in passing");
-  if (random_.one_in(4) && survives_fork) fork_step();
+  if (random_.one_in(4)) fork_step();
 }
 
 void Player::call_step() {
