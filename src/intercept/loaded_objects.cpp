@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 namespace blastoff::intercept {
 namespace {
@@ -26,23 +27,34 @@ void read_names(const ElfW(Dyn) * dynamic, LoadedObject& object) {
   }
 }
 
+LoadedObject describe(const char* path, std::uintptr_t bias, std::span<const ElfW(Phdr)> headers) {
+  LoadedObject object;
+  object.path = path;
+  object.name = base_name(object.path);
+  object.bias = bias;
+  object.begin = UINTPTR_MAX;
+  for (const ElfW(Phdr) & header : headers) {
+    const std::uintptr_t begin = bias + header.p_vaddr;
+    if (header.p_type == PT_LOAD) {
+      object.begin = std::min(object.begin, begin);
+      object.end = std::max(object.end, begin + header.p_memsz);
+    }
+    if (header.p_type == PT_DYNAMIC) read_names(reinterpret_cast<const ElfW(Dyn)*>(begin), object);
+  }
+  return object;
+}
+
+/// The kernel's vdso has no file, and its dynamic section is not relocated.
+bool is_vdso(const char* path) {
+  return std::strncmp(path, "linux-vdso", 10) == 0;
+}
+
 /// Runs under the dynamic linker's lock: nothing here may call the linker.
 int collect(dl_phdr_info* info, std::size_t, void* result) {
-  // The kernel's vdso has no file, and its dynamic section is not relocated.
-  if (std::strncmp(info->dlpi_name, "linux-vdso", 10) == 0) return 0;
-  LoadedObject object;
-  object.path = info->dlpi_name;
-  object.name = base_name(object.path);
-  object.begin = UINTPTR_MAX;
-  for (const ElfW(Phdr)* header = info->dlpi_phdr; header != info->dlpi_phdr + info->dlpi_phnum; ++header) {
-    const std::uintptr_t begin = info->dlpi_addr + header->p_vaddr;
-    if (header->p_type == PT_LOAD) {
-      object.begin = std::min(object.begin, begin);
-      object.end = std::max(object.end, begin + header->p_memsz);
-    }
-    if (header->p_type == PT_DYNAMIC) read_names(reinterpret_cast<const ElfW(Dyn)*>(begin), object);
+  if (!is_vdso(info->dlpi_name)) {
+    static_cast<std::vector<LoadedObject>*>(result)->push_back(
+        describe(info->dlpi_name, info->dlpi_addr, {info->dlpi_phdr, info->dlpi_phnum}));
   }
-  static_cast<std::vector<LoadedObject>*>(result)->push_back(std::move(object));
   return 0;
 }
 
@@ -61,6 +73,23 @@ bool means(std::string_view needed, const LoadedObject& object) {
 std::vector<LoadedObject> loaded_objects() {
   std::vector<LoadedObject> objects;
   dl_iterate_phdr(collect, &objects);
+  return objects;
+}
+
+std::vector<LoadedObject> objects_beside(void* handle) {
+  std::vector<LoadedObject> objects;
+  link_map* map = nullptr;
+  Lmid_t space = LM_ID_BASE;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || dlinfo(handle, RTLD_DI_LMID, &space) != 0) return objects;
+  while (map->l_prev != nullptr) map = map->l_prev;
+  for (; map != nullptr; map = map->l_next) {
+    // The dynamic linker itself is in every namespace, and in the program's.
+    if (is_vdso(map->l_name) || map->l_addr == 0) continue;
+    const auto* const header = reinterpret_cast<const ElfW(Ehdr)*>(map->l_addr);
+    const auto* const segments = reinterpret_cast<const ElfW(Phdr)*>(map->l_addr + header->e_phoff);
+    objects.push_back(describe(map->l_name, map->l_addr, {segments, header->e_phnum}));
+    objects.back().space = space;
+  }
   return objects;
 }
 
@@ -120,6 +149,12 @@ void keep_loaded(const void* address) {
   const char* const path = path_of(address);
   // (The main program is found by no path, and stays anyway.)
   void* const handle = path != nullptr ? dlopen(path, RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE) : nullptr;
+  if (handle != nullptr) dlclose(handle);
+}
+
+void keep_loaded(const LoadedObject& object) {
+  if (object.path.empty()) return;
+  void* const handle = dlmopen(object.space, object.path.c_str(), RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE);
   if (handle != nullptr) dlclose(handle);
 }
 

@@ -13,6 +13,8 @@ struct LoadedObject {
   std::string path;                 ///< as the dynamic linker knows it; "" for the main program
   std::string name;                 ///< its DT_SONAME, else the base name of its path
   std::vector<std::string> needed;  ///< its DT_NEEDED entries
+  long space = 0;                   ///< its linker namespace, an Lmid_t: 0 is the program's
+  std::uintptr_t bias = 0;          ///< what is added to its addresses as linked
   std::uintptr_t begin = 0;         ///< its segments lie in [begin, end)
   std::uintptr_t end = 0;
 
@@ -22,8 +24,11 @@ struct LoadedObject {
   }
 };
 
-/// All loaded objects, in load order.
+/// All objects of the program's own namespace, in load order.
 std::vector<LoadedObject> loaded_objects();
+
+/// All objects of the namespace to which a handle of dlopen() or dlmopen() belongs.
+std::vector<LoadedObject> objects_beside(void* handle);
 
 /// A number that changes whenever an object is loaded.
 std::uint64_t load_count();
@@ -52,12 +57,14 @@ class ObjectHandle {
   /// The definition that the object or, after it, its dependencies hold; nullptr if none does.
   void* find(const char* symbol) const;
   explicit operator bool() const { return handle_ != nullptr; }
+  void* get() const { return handle_; }
 
  private:
   void* handle_;
 };
 
-/// Keeps the object that holds `address` loaded until the process ends.
+/// Keeps the object that holds `address`, or this object, loaded until the process ends.
 void keep_loaded(const void* address);
+void keep_loaded(const LoadedObject& object);
 
 }  // namespace blastoff::intercept

@@ -13,6 +13,7 @@
 #include "intercept/fork_guard.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
+#include "intercept/patch/patched_function.h"
 
 namespace blastoff::intercept {
 namespace {
@@ -23,7 +24,7 @@ struct Slot {
   const abi::EntryPoint* entry = nullptr;
   void* function = nullptr;
   abi::Convention convention{};
-  bool is_foreign = false;
+  bool handed_on = false;
 };
 
 /// Call sites of one program: thousands (LAPACK has two thousand). Pages that nothing hashes to are never touched.
@@ -53,7 +54,7 @@ void publish(const abi::EntryPoint& entry, const void* caller, const Original& o
     slot.entry = &entry;
     slot.function = original.function;
     slot.convention = original.convention;
-    slot.is_foreign = !original.is_blas;
+    slot.handed_on = !original.intercepted;
     slot.caller.store(caller, std::memory_order_release);
     return;
   }
@@ -67,7 +68,11 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
   keep_loaded(original.function);
   const bool suffixed = entry.convention.integers == abi::IntegerWidth::ilp64;
   if (!suffixed) original.convention.integers = integer_width(original.function);
-  if (entry.undecorated) original.is_blas = is_blas_routine(entry, original.function);
+  if (entry.undecorated) original.intercepted = is_blas_routine(entry, original.function);
+  if (only_patched()) original.intercepted = false;
+  // Hooked once: what this name handles need not pass through the patch again.
+  const PatchedFunction* const patched = original.intercepted ? find_patched(original.function) : nullptr;
+  if (patched != nullptr) original.function = patched->original.function;
   return original;
 }
 
@@ -105,7 +110,7 @@ Original original_for(const abi::EntryPoint& entry, const void* caller) {
     const Slot& slot = slots[index];
     const void* const holder = slot.caller.load(std::memory_order_acquire);
     if (holder == caller && slot.entry == &entry) [[likely]] {
-      return {slot.function, slot.convention, !slot.is_foreign};
+      return {slot.function, slot.convention, !slot.handed_on};
     }
     if (holder == nullptr) break;
   }
@@ -118,10 +123,11 @@ const char* library_of(const Original& original) {
 }
 
 abi::HostRoutine host_routine(const abi::EntryPoint& entry, const void* caller, const Original& original) {
-  abi::HostFunction companion{nullptr, entry.convention.style};
+  abi::HostFunction companion{original.companion, entry.convention.style};
+  if (caller == nullptr) return {entry.routine, {original.function, entry.convention.style}, companion};
   if (const abi::EntryPoint* const beside = sibling(entry, abi::companion_of(entry.routine))) {
     const Original found = original_for(*beside, caller);
-    if (found.is_blas) companion.address = found.function;
+    if (found.intercepted) companion.address = found.function;
   }
   return {entry.routine, {original.function, entry.convention.style}, companion};
 }

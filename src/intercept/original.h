@@ -8,9 +8,11 @@ namespace blastoff::intercept {
 
 /// The function behind an entry point, for one caller.
 struct Original {
-  void* function = nullptr;      ///< nullptr: none is loaded
+  void* function = nullptr;      ///< nullptr: none is loaded. Of a patched function, its trampoline
   abi::Convention convention{};  ///< the entry point's, with the integer width that the library really uses
-  bool is_blas = true;           ///< false: an undecorated name defined by something that is no BLAS: forward untouched
+  bool intercepted = true;       ///< false: the call is handed on as it came, since an undecorated name is defined by
+                                 ///< something that is no BLAS, or only patched functions are to be intercepted
+  void* companion = nullptr;     ///< of a patched function called by itself: its object's companion_of() the routine
 };
 
 /// The original for `entry` as called from `caller` (a return address): the definition that the calling object would
@@ -26,7 +28,8 @@ const char* library_of(const Original& original);
 /// none.
 const abi::EntryPoint* sibling(const abi::EntryPoint& entry, blas::Routine routine);
 
-/// The original, and the same library's companion_of() it, as a HostRoutine.
+/// The original, and the same library's companion_of() it, as a HostRoutine. `caller` as for original_for(); nullptr
+/// where the original brought its companion.
 abi::HostRoutine host_routine(const abi::EntryPoint& entry, const void* caller, const Original& original);
 
 }  // namespace blastoff::intercept

@@ -132,6 +132,11 @@ void Mappings::read_text() {
   }
 }
 
+const std::vector<KernelMapping>& Mappings::all() {
+  if (!text_read_) read_text();
+  return text_;
+}
+
 std::optional<KernelMapping> Mappings::covering(std::uintptr_t address) {
   if (!text_read_) {
     bool answered = false;

@@ -36,6 +36,9 @@ class Mappings {
   /// The mapping that covers the address, if any.
   std::optional<KernelMapping> covering(std::uintptr_t address);
 
+  /// All of them by ascending address, from the text.
+  const std::vector<KernelMapping>& all();
+
  private:
   std::optional<KernelMapping> query(std::uintptr_t address, bool& answered) const;
   void read_text();

@@ -48,6 +48,23 @@ Json policy_json(const Context& context) {
           {"copied_operands", copied}};
 }
 
+Json named(const std::vector<std::pair<std::string, std::string>>& functions, const char* why) {
+  Json list = Json::array();
+  for (const auto& [name, text] : functions) list.push_back({{"name", name}, {why, text}});
+  return list;
+}
+
+Json interception_json(const Interception& interception) {
+  Json objects = Json::array();
+  for (const PatchedObject& object : interception.objects) {
+    objects.push_back({{"path", object.path},
+                       {"patched", object.patched},
+                       {"refused", named(object.refused, "reason")},
+                       {"left_alone", named(object.left_alone, "rule")}});
+  }
+  return {{"mode", interception.mode}, {"seconds", interception.seconds}, {"objects", objects}};
+}
+
 /// The keys that totals and single routines share.
 Json sums_json(const RoutineTotals& sums) {
   return {{"calls", sums.calls},
@@ -91,6 +108,7 @@ std::string to_json(const Totals& totals, const Context& context) {
                     {"settings", settings_json(context)},
                     {"device", device_json(context)},
                     {"policy", policy_json(context)},
+                    {"interception", interception_json(context.interception)},
                     {"totals", sums_json(sum_over_routines(totals))},
                     {"routines", routines_json(totals)},
                     {"refusals", refusals_json(totals)},

@@ -9,6 +9,21 @@
 
 namespace blastoff::report {
 
+/// An object whose BLAS functions were patched, or not.
+struct PatchedObject {
+  std::string path;  ///< "" for the program
+  std::vector<std::string> patched;
+  std::vector<std::pair<std::string, std::string>> refused;     ///< function, why
+  std::vector<std::pair<std::string, std::string>> left_alone;  ///< function of a BLAS name, by which rule
+};
+
+/// How calls were intercepted.
+struct Interception {
+  std::string mode;    ///< "auto", "patch", "preload"
+  double seconds = 0;  ///< that patching took
+  std::vector<PatchedObject> objects;
+};
+
 /// What the report says about the run besides its totals.
 struct Context {
   std::string program;
@@ -29,6 +44,7 @@ struct Context {
   std::string policy;                      ///< in force
   std::string policy_reason;               ///< why that differs from the one requested, or ""
   std::string tracker;                     ///< "uffd", "none"
+  Interception interception;
   std::vector<std::pair<std::string, std::uint64_t>>
       copied_operands;                                        ///< why calls under first-use were copied: reason, calls
   std::vector<std::pair<std::string, std::string>> settings;  ///< every option: name, value in force

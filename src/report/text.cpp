@@ -74,6 +74,19 @@ void write_policy(Text out, const Context& context) {
   *out++ = '\n';
 }
 
+void write_interception(Text out, const Interception& interception) {
+  std::size_t patched = 0;
+  std::size_t refused = 0;
+  for (const PatchedObject& object : interception.objects) {
+    patched += object.patched.size();
+    refused += object.refused.size();
+  }
+  if (patched + refused == 0) return;
+  fmt::format_to(out, "  patched   {} BLAS functions in {}", patched, format_seconds(interception.seconds));
+  if (refused > 0) fmt::format_to(out, ", {} others could not be (--report names them)", refused);
+  *out++ = '\n';
+}
+
 void write_reuse(Text out, const RoutineTotals& sums) {
   if (sums.bytes_to_device == 0) return;
   fmt::format_to(out, "  every byte brought to the device was used {} times there\n",
@@ -109,6 +122,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_header(out, context);
   write_device(out, context);
   write_policy(out, context);
+  write_interception(out, context.interception);
   if (sums.calls == 0) {
     fmt::format_to(out, "  no level-3 BLAS call was seen\n");
     return text;

@@ -22,7 +22,6 @@ namespace {
 
 using abi::EntryPoint;
 using blas::Call;
-using intercept::Original;
 using report::Refusal;
 
 // Status of a run whose result was found wrong under --verify=abort (sysexits.h: EX_SOFTWARE).
@@ -51,14 +50,6 @@ class CallersEnvironment {
   std::fenv_t floating_point_;
 };
 
-// A call on its way: what was called, by whom, and what would have run.
-struct Visit {
-  const EntryPoint& entry;
-  const void* caller;
-  const Original& original;
-  const RawArguments& raw;
-};
-
 [[noreturn]] void end_without_original(const EntryPoint& entry) {
   platform::log_line("%s: no BLAS library that defines it is loaded, and this call has to run on the CPU: ending",
                      entry.symbol);
@@ -70,19 +61,6 @@ void run_original(const Visit& visit) {
   if (!visit.original.function) end_without_original(visit.entry);
   const abi::Reentry reentry;
   visit.raw(visit.original.function);
-}
-
-// The routine that computes what panels or the check of a call need beside the routine itself.
-abi::HostFunction companion_of(const Visit& visit, const Call& call) {
-  static constexpr blas::Routine gemm[] = {blas::Routine::sgemm, blas::Routine::dgemm, blas::Routine::cgemm,
-                                           blas::Routine::zgemm};
-  static constexpr blas::Routine trmm[] = {blas::Routine::strmm, blas::Routine::dtrmm, blas::Routine::ctrmm,
-                                           blas::Routine::ztrmm};
-  const auto& routines = call.kind() == blas::Kind::trsm ? trmm : gemm;
-  const EntryPoint* sibling = intercept::sibling(visit.entry, routines[static_cast<std::size_t>(call.scalar())]);
-  if (!sibling) return {};
-  const Original& original = intercept::original_for(*sibling, visit.caller);
-  return {original.function, original.convention.style};
 }
 
 void report_violation(const Visit& visit, const Call& call, const Comparison& comparison, std::uint64_t stale_pages) {
@@ -101,8 +79,7 @@ void report_violation(const Visit& visit, const Call& call, const Comparison& co
 
 // The call on the device; false: it is still to be made, record.refusal says why.
 bool try_device(const Visit& visit, const Call& call, Session& session, report::Record& record) {
-  const abi::HostRoutine host(call.routine, {visit.original.function, visit.original.convention.style},
-                              companion_of(visit, call));
+  const abi::HostRoutine host = intercept::host_routine(visit.entry, visit.caller, visit.original);
   const VerifyMode mode = Process::instance().settings().verify;
   if (mode == VerifyMode::off) {
     record.refusal = offload(session, call, host, record);
@@ -162,21 +139,14 @@ void dispatch_large(const Visit& visit, const Call* call) {
 
 }  // namespace
 
-void dispatch(const EntryPoint& entry, const void* caller, const Call* call, const RawArguments& raw) {
-  const Original& original = intercept::original_for(entry, caller);
-  const Visit visit{entry, caller, original, raw};
-  if (abi::inside_original()) {
-    if (!original.function) end_without_original(entry);
-    raw(original.function);
-    return;
-  }
+void dispatch(const Visit& visit, const Call* call) {
   // Minus infinity while the settings have not been read: then no call is known to be small. (Comparing with
   // not-a-number would raise the invalid flag in the program.)
-  if (call && blas::volume(*call) < floor_volume.load(std::memory_order_relaxed) && original.function &&
+  if (call && blas::volume(*call) < floor_volume.load(std::memory_order_relaxed) && visit.original.function &&
       blas::valid(*call)) {
-    const report::SmallCall small = report::begin_small(entry.routine, blas::volume(*call));
+    const report::SmallCall small = report::begin_small(visit.entry.routine, blas::volume(*call));
     run_original(visit);
-    report::end_small(entry.routine, small, blas::flops(*call));
+    report::end_small(visit.entry.routine, small, blas::flops(*call));
     return;
   }
   dispatch_large(visit, call);

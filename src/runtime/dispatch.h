@@ -3,6 +3,7 @@
 
 #include "abi/entry_point.h"
 #include "blas/call.h"
+#include "intercept/original.h"
 
 namespace blastoff::runtime {
 
@@ -13,9 +14,17 @@ struct RawArguments {
   void operator()(void* original) const { invoke(self, original); }
 };
 
-/// Called by abi/ for every intercepted call, on the program's thread. `call` is nullptr where the arguments cannot be
-/// understood (an unknown option letter): the original reports that. `caller` is the return address into the program.
-/// Returns when the program may see the result.
-void dispatch(const abi::EntryPoint& entry, const void* caller, const blas::Call* call, const RawArguments& raw);
+/// An intercepted call on its way.
+struct Visit {
+  const abi::EntryPoint& entry;
+  const intercept::Original& original;  ///< what would have run
+  const void* caller;                   ///< see intercept::host_routine()
+  const RawArguments& raw;
+};
+
+/// Called by intercept/ for every intercepted call, on the program's thread. `call` is nullptr where the arguments
+/// cannot be understood (an unknown option letter): the original reports that. Returns when the program may see the
+/// result.
+void dispatch(const Visit& visit, const blas::Call* call);
 
 }  // namespace blastoff::runtime

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "intercept/fork_guard.h"
+#include "intercept/installation.h"
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/threads.h"
@@ -39,6 +40,7 @@ void become_forked_child() {
   loaded_at = Clock::now();
   platform::remember_cpu_set();
   platform::remember_stderr();
+  intercept::install(read_intercept_mode());
 }
 
 [[gnu::destructor]] void unload() {
@@ -50,6 +52,23 @@ std::uint64_t total_calls(const report::Totals& totals) {
   std::uint64_t calls = 0;
   for (const report::RoutineTotals& routine : totals.routines) calls += routine.calls;
   return calls;
+}
+
+const std::string& value_of(const char* name, const std::vector<std::pair<std::string, std::string>>& settings) {
+  return std::find_if(settings.begin(), settings.end(), [&](const auto& setting) { return setting.first == name; })
+      ->second;
+}
+
+void describe_interception(report::Context& context) {
+  context.interception.seconds = intercept::patching_seconds();
+  for (const intercept::PatchedObject& object : intercept::patched_objects()) {
+    report::PatchedObject& described = context.interception.objects.emplace_back();
+    described.path = object.path;
+    described.patched = object.patched;
+    for (const auto& [name, obstacle] : object.refused)
+      described.refused.emplace_back(name, intercept::patch::to_string(obstacle));
+    for (const auto& [name, rule] : object.left_alone) described.left_alone.emplace_back(name, rule);
+  }
 }
 
 }  // namespace
@@ -133,11 +152,11 @@ report::Context Process::describe() {
   context.device_kind = settings_.device;
   context.device_state = failure_.empty() ? "not started" : failure_;
   context.settings = runtime::describe(settings_);
-  const auto policy = std::find_if(context.settings.begin(), context.settings.end(),
-                                   [](const auto& setting) { return setting.first == "policy"; });
-  context.policy_requested = policy->second;
-  context.policy = policy->second;
+  context.policy_requested = value_of("policy", context.settings);
+  context.policy = context.policy_requested;
+  context.interception.mode = value_of("intercept", context.settings);
   context.tracker = "none";
+  describe_interception(context);
   Session* session = session_;
   if (session && !forked) session->describe(context);
   return context;

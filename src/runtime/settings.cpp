@@ -114,6 +114,13 @@ Settings read_settings() {
   return settings;
 }
 
+intercept::Mode read_intercept_mode() {
+  const Option& option = *std::ranges::find(options(), std::string_view("intercept"), &Option::name);
+  auto mode = intercept::Mode::automatic;
+  if (const char* const text = std::getenv(option.environment)) assign(mode, option.accepted, text);
+  return mode;
+}
+
 std::vector<std::pair<std::string, std::string>> describe(const Settings& settings) {
   std::vector<std::pair<std::string, std::string>> echo;
 #define BLASTOFF_DESCRIBE(field, ...) \

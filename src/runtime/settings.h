@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "intercept/installation.h"
+
 namespace blastoff::runtime {
 
 enum class PolicyName : std::uint8_t { first_use, copy };
@@ -26,6 +28,7 @@ struct MemorySize {
 struct Settings {
   PolicyName policy{};
   std::string device;  ///< "cuda", "cuda:N", "simulated", "none"
+  intercept::Mode intercept{};
   std::int64_t min_size = 0;
   MemorySize device_memory{};
   TrackerName tracker{};
@@ -42,6 +45,9 @@ struct Settings {
 /// Reads the BLASTOFF_* environment. A bad value is reported in one line that says what is accepted; the default stays.
 /// An unknown BLASTOFF_ variable is reported too (with the nearest known name).
 Settings read_settings();
+
+/// The one setting that counts when the library is loaded, in silence: read_settings() reports a bad value.
+intercept::Mode read_intercept_mode();
 
 /// Every option: name as in the report ("min-size"), value as text.
 std::vector<std::pair<std::string, std::string>> describe(const Settings& settings);

@@ -1,71 +1,31 @@
-// BLASTOFF_DEFINE_NAME defines one exported name. C has no way to define a function from its type alone, so parameter
-// lists are spelled out for every length that a routine has; enter() holds them against the types.
+// BLASTOFF_DEFINE_NAME defines one exported name.
 #pragma once
 
-#include <tuple>
-
-#include "abi/arguments.h"
-#include "intercept/preload/thunk.h"
-
-#define BLASTOFF_COUNT_fortran_gemm 15
-#define BLASTOFF_COUNT_fortran_gemmt 16
-#define BLASTOFF_COUNT_fortran_symm 14
-#define BLASTOFF_COUNT_fortran_hemm 14
-#define BLASTOFF_COUNT_fortran_syrk 12
-#define BLASTOFF_COUNT_fortran_herk 12
-#define BLASTOFF_COUNT_fortran_syr2k 14
-#define BLASTOFF_COUNT_fortran_her2k 14
-#define BLASTOFF_COUNT_fortran_trmm 15
-#define BLASTOFF_COUNT_fortran_trsm 15
-#define BLASTOFF_COUNT_cblas_gemm 14
-#define BLASTOFF_COUNT_cblas_gemmt 14
-#define BLASTOFF_COUNT_cblas_symm 13
-#define BLASTOFF_COUNT_cblas_hemm 13
-#define BLASTOFF_COUNT_cblas_syrk 11
-#define BLASTOFF_COUNT_cblas_herk 11
-#define BLASTOFF_COUNT_cblas_syr2k 13
-#define BLASTOFF_COUNT_cblas_her2k 13
-#define BLASTOFF_COUNT_cblas_trmm 12
-#define BLASTOFF_COUNT_cblas_trsm 12
-
-#define BLASTOFF_PARAMETER(style, name, position) \
-  blastoff::intercept::ParameterAt<blastoff::abi::Style::style, blastoff::blas::Routine::name, position> p##position
-
-#define BLASTOFF_PARAMETERS_11(s, n)                                                                                  \
-  BLASTOFF_PARAMETER(s, n, 0), BLASTOFF_PARAMETER(s, n, 1), BLASTOFF_PARAMETER(s, n, 2), BLASTOFF_PARAMETER(s, n, 3), \
-      BLASTOFF_PARAMETER(s, n, 4), BLASTOFF_PARAMETER(s, n, 5), BLASTOFF_PARAMETER(s, n, 6),                          \
-      BLASTOFF_PARAMETER(s, n, 7), BLASTOFF_PARAMETER(s, n, 8), BLASTOFF_PARAMETER(s, n, 9),                          \
-      BLASTOFF_PARAMETER(s, n, 10)
-#define BLASTOFF_PARAMETERS_12(s, n) BLASTOFF_PARAMETERS_11(s, n), BLASTOFF_PARAMETER(s, n, 11)
-#define BLASTOFF_PARAMETERS_13(s, n) BLASTOFF_PARAMETERS_12(s, n), BLASTOFF_PARAMETER(s, n, 12)
-#define BLASTOFF_PARAMETERS_14(s, n) BLASTOFF_PARAMETERS_13(s, n), BLASTOFF_PARAMETER(s, n, 13)
-#define BLASTOFF_PARAMETERS_15(s, n) BLASTOFF_PARAMETERS_14(s, n), BLASTOFF_PARAMETER(s, n, 14)
-#define BLASTOFF_PARAMETERS_16(s, n) BLASTOFF_PARAMETERS_15(s, n), BLASTOFF_PARAMETER(s, n, 15)
-
-#define BLASTOFF_VALUES_11 p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10
-#define BLASTOFF_VALUES_12 BLASTOFF_VALUES_11, p11
-#define BLASTOFF_VALUES_13 BLASTOFF_VALUES_12, p12
-#define BLASTOFF_VALUES_14 BLASTOFF_VALUES_13, p13
-#define BLASTOFF_VALUES_15 BLASTOFF_VALUES_14, p14
-#define BLASTOFF_VALUES_16 BLASTOFF_VALUES_15, p15
-
-#define BLASTOFF_JOIN(left, right) BLASTOFF_JOIN_EXPANDED(left, right)
-#define BLASTOFF_JOIN_EXPANDED(left, right) left##right
-
-#define BLASTOFF_DEFINE_FUNCTION(specifiers, function, name, index, style, decoration, kind)                     \
-  specifiers void function(BLASTOFF_JOIN(BLASTOFF_PARAMETERS_, BLASTOFF_COUNT_##style##_##kind)(style, name)) {  \
-    blastoff::intercept::enter_with<blastoff::intercept::index, blastoff::abi::Style::style,                     \
-                                    blastoff::blas::Routine::name, blastoff::intercept::Decoration::decoration>( \
-        __builtin_return_address(0), BLASTOFF_JOIN(BLASTOFF_VALUES_, BLASTOFF_COUNT_##style##_##kind));          \
-  }
-
-#define BLASTOFF_DEFINE_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar) \
-  BLASTOFF_DEFINE_FUNCTION([[gnu::visibility("default")]], prefix##name##suffix, name,        \
-                           EntryIndex::prefix##name##suffix, style, decoration, kind)
+#include "intercept/define_hook.h"
+#include "intercept/entry_points.h"
 
 namespace blastoff::intercept {
 
-template <abi::Style style, blas::Routine routine, std::size_t position>
-using ParameterAt = std::tuple_element_t<position, abi::ParameterTuple<style, row(routine).kind, row(routine).scalar>>;
+/// A call of an exported name by `caller`, a return address.
+template <EntryIndex index, abi::Style style, blas::Routine routine>
+struct NameCalled {
+  const void* caller;
+
+  template <class... Values>
+  [[gnu::always_inline]] void operator()(Values... values) const {
+    const abi::EntryPoint& entry = entry_point_table[static_cast<std::size_t>(index)];
+    enter_routine<style, routine>(entry, original_for(entry, caller), caller, values...);
+  }
+};
 
 }  // namespace blastoff::intercept
+
+#define BLASTOFF_NAME_CALLED(name, index, style)                                           \
+  blastoff::intercept::NameCalled<blastoff::intercept::index, blastoff::abi::Style::style, \
+                                  blastoff::blas::Routine::name> {                         \
+    __builtin_return_address(0)                                                            \
+  }
+
+#define BLASTOFF_DEFINE_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar)   \
+  BLASTOFF_DEFINE_HOOK([[gnu::visibility("default")]], prefix##name##suffix, name, style, kind, \
+                       (BLASTOFF_NAME_CALLED(name, EntryIndex::prefix##name##suffix, style)))

@@ -9,6 +9,7 @@
 
 #include "intercept/patch/argument_registers.h"
 #include "intercept/preload/define_name.h"
+#include "intercept/tail_call.h"
 
 namespace blastoff::intercept {
 namespace {
@@ -27,23 +28,15 @@ using AnyFunction = void(BLASTOFF_ANY_PARAMETERS);
 template <class Function>
 AnyFunction* choose(EntryIndex index, const void* caller, Function* blas_routine) {
   const Original original = original_for(entry_point_table[static_cast<std::size_t>(index)], caller);
-  return reinterpret_cast<AnyFunction*>(original.is_blas ? reinterpret_cast<void*>(blas_routine) : original.function);
+  return reinterpret_cast<AnyFunction*>(original.intercepted ? reinterpret_cast<void*>(blas_routine)
+                                                             : original.function);
 }
 
 }  // namespace
 
-// A tail call needs optimisation, and no bookkeeping of a sanitizer after it.
-#ifdef __clang__
-#define BLASTOFF_TAIL_CALL [[clang::musttail]] return
-#define BLASTOFF_TAIL_CALLING [[gnu::visibility("default")]] __attribute__((no_sanitize("address", "thread")))
-#else
-#define BLASTOFF_TAIL_CALL return
-#define BLASTOFF_TAIL_CALLING \
-  [[gnu::visibility("default"), gnu::optimize("O2"), gnu::no_sanitize_address, gnu::no_sanitize_thread]]
-#endif
-
 #define BLASTOFF_DEFINE_UNDECORATED(prefix, name, suffix, style, integers, decoration, kind, scalar)                   \
-  BLASTOFF_DEFINE_FUNCTION(static, blas_##name, name, EntryIndex::prefix##name##suffix, style, decoration, kind)       \
+  BLASTOFF_DEFINE_HOOK(static, blas_##name, name, style, kind,                                                         \
+                       (BLASTOFF_NAME_CALLED(name, EntryIndex::prefix##name##suffix, style)))                          \
   BLASTOFF_TAIL_CALLING void prefix##name##suffix(BLASTOFF_ANY_PARAMETERS) {                                           \
     AnyFunction* const function = choose(EntryIndex::prefix##name##suffix, __builtin_return_address(0), &blas_##name); \
     BLASTOFF_TAIL_CALL function(BLASTOFF_ANY_VALUES);                                                                  \

@@ -29,16 +29,15 @@ Dispatched dispatched;
 
 namespace runtime {
 
-void dispatch(const abi::EntryPoint& entry, const void* caller, const blas::Call* call, const RawArguments& raw) {
-  const intercept::Original original = intercept::original_for(entry, caller);
+void dispatch(const Visit& visit, const blas::Call* call) {
   test::Dispatched& seen = test::dispatched;
   ++seen.calls;
-  seen.entry = &entry;
+  seen.entry = &visit.entry;
   seen.understood = call != nullptr;
   if (call != nullptr) seen.call = *call;
-  seen.original = original.function;
+  seen.original = visit.original.function;
   const abi::Reentry reentry;
-  if (original.function != nullptr) raw(original.function);
+  if (visit.original.function != nullptr) visit.raw(visit.original.function);
 }
 
 }  // namespace runtime

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "intercept/entry_points.h"
+#include "intercept/integer_width.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 #include "system_blas.h"
@@ -122,7 +123,7 @@ TEST(OriginalFor, IsFoundForMoreCallSitesThanTheTableHolds) {
 TEST(OriginalFor, IsNothingWhereNoLibraryHasIt) {
   const Original none = original_for(entry(EntryIndex::scipy_cblas_cher2k_64), call_site(1));
   EXPECT_EQ(none.function, nullptr);
-  EXPECT_TRUE(none.is_blas);
+  EXPECT_TRUE(none.intercepted);
   EXPECT_STREQ(library_of(none), "");
 }
 

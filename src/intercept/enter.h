@@ -1,0 +1,63 @@
+// What every hook does, whichever way the call reached it: state the call, hand it to the one road.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <tuple>
+#include <type_traits>
+
+#include "abi/arguments.h"
+#include "abi/parse.h"
+#include "abi/reentry.h"
+#include "intercept/original.h"
+#include "runtime/dispatch.h"
+
+namespace blastoff::intercept {
+
+/// The program's arguments, to be passed on as they came.
+template <class... Values>
+struct PassedOn {
+  std::tuple<Values...> values;
+
+  static void invoke(const void* self, void* original) {
+    std::apply(reinterpret_cast<void (*)(Values...)>(original), static_cast<const PassedOn*>(self)->values);
+  }
+};
+
+template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
+bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& passed_on) {
+  return std::apply(
+      [&](Values... values) { return abi::parse<style, kind, scalar, Integer>(call, routine, values...); },
+      passed_on.values);
+}
+
+/// Shared by all hooks of routines that have their arguments in common. `caller` as in runtime::Visit.
+template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Arguments>
+[[gnu::noinline]] void enter(const abi::EntryPoint& entry, const Original& original, const void* caller,
+                             const Arguments& arguments) {
+  const runtime::RawArguments raw{&Arguments::invoke, &arguments};
+  // What the BLAS beneath us calls is its own business.
+  if (original.function != nullptr && (abi::inside_original() || !original.intercepted)) {
+    raw(original.function);
+    return;
+  }
+  alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
+  auto* const call = reinterpret_cast<blas::Call*>(memory);
+  const bool understood = original.convention.integers == abi::IntegerWidth::ilp64
+                              ? parse<style, kind, scalar, std::int64_t>(call, entry.routine, arguments)
+                              : parse<style, kind, scalar, std::int32_t>(call, entry.routine, arguments);
+  runtime::dispatch({entry, original, caller, raw}, understood ? std::launder(call) : nullptr);
+}
+
+template <abi::Style style, blas::Routine routine, class... Values>
+[[gnu::always_inline]] inline void enter_routine(const abi::EntryPoint& entry, const Original& original,
+                                                 const void* caller, Values... values) {
+  constexpr blas::Kind kind = row(routine).kind;
+  constexpr blas::Scalar scalar = row(routine).scalar;
+  static_assert(std::is_same_v<std::tuple<Values...>, abi::ParameterTuple<style, kind, scalar>>);
+  const PassedOn<Values...> passed_on{{values...}};
+  enter<style, kind, scalar>(entry, original, caller, passed_on);
+}
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,99 @@
+#include "intercept/installation.h"
+
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "intercept/entry_points.h"
+#include "intercept/fork_guard.h"
+#include "intercept/patch/architecture.h"
+#include "intercept/patch/patched_function.h"
+
+namespace blastoff::intercept {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// An object that has been looked at. Another one may take its place in memory after a dlclose().
+using Seen = std::tuple<std::uintptr_t, std::uintptr_t, std::string>;
+
+struct Installation {
+  Mode mode = Mode::preload;
+  std::mutex mutex;
+  std::set<Seen> seen;
+  std::vector<PatchedObject> objects;
+  Clock::duration spent{};
+};
+
+/// Lasts until the process ends: exit handlers may still load objects.
+Installation& installation() {
+  static Installation& one = *new Installation;
+  return one;
+}
+
+/// The BLAS names that we export ourselves are nothing to patch.
+bool is_ours(const LoadedObject& object) {
+  return object.contains(&entry_point_table);
+}
+
+bool unseen(const LoadedObject& object) {
+  const std::lock_guard lock(installation().mutex);
+  return installation().seen.count({object.begin, object.end, object.path}) == 0;
+}
+
+void look_at(const LoadedObject& object) {
+  const auto start = Clock::now();
+  const auto file = ObjectFile::open(object.path.empty() ? "/proc/self/exe" : object.path.c_str());
+  BlasFunctions found;
+  if (file && file->machine() == patch::native_machine && file->may_define_blas())
+    found = find_blas_functions(*file, object.path.c_str());
+  // Never under our lock: a thread that holds the dynamic linker's may be waiting for ours.
+  if (!found.functions.empty()) keep_loaded(object);
+  Installation& all = installation();
+  const std::lock_guard lock(all.mutex);
+  if (!all.seen.insert({object.begin, object.end, object.path}).second) return;
+  if (!found.functions.empty() || !found.left_alone.empty()) all.objects.push_back(patch_object(object, *file, found));
+  all.spent += Clock::now() - start;
+}
+
+}  // namespace
+
+void install(Mode mode) {
+  installation().mode = mode;
+  set_only_patched(mode == Mode::patch);
+  patch_new_objects();
+}
+
+Mode installed_mode() {
+  return installation().mode;
+}
+
+void patch_new_objects() {
+  if (installed_mode() == Mode::preload) return;
+  const InsideLinker inside;
+  for (const LoadedObject& object : loaded_objects()) {
+    if (!is_ours(object) && unseen(object)) look_at(object);
+  }
+}
+
+void patch_objects_beside(void* handle) {
+  if (installed_mode() == Mode::preload) return;
+  const InsideLinker inside;
+  for (const LoadedObject& object : objects_beside(handle)) {
+    if (unseen(object)) look_at(object);
+  }
+}
+
+std::vector<PatchedObject> patched_objects() {
+  const std::lock_guard lock(installation().mutex);
+  return installation().objects;
+}
+
+double patching_seconds() {
+  const std::lock_guard lock(installation().mutex);
+  return std::chrono::duration<double>(installation().spent).count();
+}
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,35 @@
+// Which interceptors are at work in this process, and what they reached.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "intercept/patch/patcher.h"
+
+namespace blastoff::intercept {
+
+/// How calls are intercepted (--intercept).
+enum class Mode : std::uint8_t {
+  automatic,  ///< functions are patched where possible, exported names serve the others
+  patch,      ///< patched functions only
+  preload,    ///< exported names only
+};
+
+/// Once, when the library is loaded: patches what is loaded with it.
+void install(Mode mode);
+
+Mode installed_mode();
+
+/// Patches the objects that were loaded since. For after dlopen().
+void patch_new_objects();
+
+/// Patches the objects of the linker namespace that a handle belongs to. For after dlmopen().
+void patch_objects_beside(void* handle);
+
+/// Every object with BLAS functions so far.
+std::vector<PatchedObject> patched_objects();
+
+/// Seconds that patching took.
+double patching_seconds();
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,61 @@
+// dlopen() and dlmopen() as the program sees them: what they load is patched before they return.
+#include <dlfcn.h>
+
+#include <cerrno>
+
+#include "intercept/entry_points.h"
+#include "intercept/installation.h"
+#include "intercept/loaded_objects.h"
+#include "intercept/loading/caller_search.h"
+#include "intercept/tail_call.h"
+
+namespace {
+
+using Dlopen = void* (*)(const char* file, int mode);
+using Dlmopen = void* (*)(Lmid_t space, const char* file, int mode);
+using namespace blastoff::intercept;
+
+template <class Function>
+Function next(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+/// Nothing can be loaded that is not loaded already, or nothing is to be patched, or it is ourselves who call: then the
+/// real function is jumped to, and sees who called.
+bool leave_alone(const char* file, int mode, const void* caller) {
+  return file == nullptr || *file == '\0' || (mode & RTLD_NOLOAD) != 0 || installed_mode() == Mode::preload ||
+         same_object(caller, &entry_point_table);
+}
+
+[[gnu::noinline]] void* open_and_patch(const char* file, int mode, const void* caller) {
+  void* const handle = next<Dlopen>("dlopen")(as_meant_by(caller, file).c_str(), mode);
+  const int saved_errno = errno;
+  if (handle != nullptr) patch_new_objects();
+  errno = saved_errno;
+  return handle;
+}
+
+[[gnu::noinline]] void* open_and_patch(Lmid_t space, const char* file, int mode, const void* caller) {
+  void* const handle = next<Dlmopen>("dlmopen")(space, as_meant_by(caller, file).c_str(), mode);
+  const int saved_errno = errno;
+  if (handle != nullptr) patch_objects_beside(handle);
+  errno = saved_errno;
+  return handle;
+}
+
+}  // namespace
+
+extern "C" {
+
+BLASTOFF_TAIL_CALLING void* dlopen(const char* file, int mode) {
+  const void* const caller = __builtin_return_address(0);
+  if (!leave_alone(file, mode, caller)) return open_and_patch(file, mode, caller);
+  BLASTOFF_TAIL_CALL next<Dlopen>("dlopen")(file, mode);
+}
+
+BLASTOFF_TAIL_CALLING void* dlmopen(Lmid_t space, const char* file, int mode) {
+  const void* const caller = __builtin_return_address(0);
+  if (!leave_alone(file, mode, caller)) return open_and_patch(space, file, mode, caller);
+  BLASTOFF_TAIL_CALL next<Dlmopen>("dlmopen")(space, file, mode);
+}
+}

@@ -1,0 +1,42 @@
+#include "intercept/patch/patched_function.h"
+
+#include <atomic>
+
+namespace blastoff::intercept {
+namespace {
+
+/// One object's functions. A list that only grows, so that it can be read without a lock.
+struct Published {
+  std::vector<std::unique_ptr<PatchedFunction>> functions;
+  const Published* next = nullptr;
+};
+
+constinit std::atomic<const Published*> first{nullptr};
+constinit std::atomic<bool> exported_names_hand_on{false};
+
+}  // namespace
+
+void publish(std::vector<std::unique_ptr<PatchedFunction>> functions) {
+  auto* const added = new Published{std::move(functions), first.load()};
+  while (!first.compare_exchange_weak(added->next, added)) {
+  }
+}
+
+const PatchedFunction* find_patched(const void* address) {
+  for (const Published* object = first.load(); object != nullptr; object = object->next) {
+    for (const auto& function : object->functions) {
+      if (function->address == address) return function.get();
+    }
+  }
+  return nullptr;
+}
+
+bool only_patched() {
+  return exported_names_hand_on.load(std::memory_order_relaxed);
+}
+
+void set_only_patched(bool value) {
+  exported_names_hand_on = value;
+}
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,35 @@
+// The functions that are patched: what their hooks need, and who they were.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "abi/entry_point.h"
+#include "intercept/original.h"
+
+namespace blastoff::intercept {
+
+/// A patched function. It lives until the process ends, like the jump to its hook.
+struct PatchedFunction {
+  void (*hook)() = nullptr;  ///< first: the entry stub's code jumps through it
+  std::string symbol;        ///< what entry.symbol, prefix and suffix point to
+  std::string prefix;
+  std::string suffix;
+  abi::EntryPoint entry{};
+  Original original;  ///< the trampoline, and the object's companion
+  const void* address = nullptr;
+};
+
+/// Makes patched functions known, from then on.
+void publish(std::vector<std::unique_ptr<PatchedFunction>> functions);
+
+/// The patched function at an address; nullptr if none is there.
+const PatchedFunction* find_patched(const void* address);
+
+/// Whether exported names hand every call on, for the patches to see it (--intercept patch).
+bool only_patched();
+void set_only_patched(bool value);
+
+}  // namespace blastoff::intercept

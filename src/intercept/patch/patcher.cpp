@@ -1,0 +1,172 @@
+#include "intercept/patch/patcher.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "abi/host_routine.h"
+#include "intercept/patch/architecture.h"
+#include "intercept/patch/entry_stub.h"
+#include "intercept/patch/hooks.h"
+#include "intercept/patch/patched_function.h"
+#include "intercept/patch/relocator.h"
+#include "platform/code_memory.h"
+
+namespace blastoff::intercept {
+namespace {
+
+using patch::Obstacle;
+using platform::Span;
+
+/// Each function's part of the code page: its entry stub, then its trampoline.
+constexpr std::size_t slot_bytes = patch::longest_entry_stub + patch::longest_trampoline;
+
+/// A function on its way to being patched.
+struct Candidate {
+  const BlasFunction* blas;
+  std::uintptr_t address;
+  std::unique_ptr<PatchedFunction> function;
+  patch::FunctionPatch change;
+};
+
+class Transaction {
+ public:
+  Transaction(const LoadedObject& object, const ObjectFile& file, PatchedObject& outcome)
+      : object_(object), file_(file), outcome_(outcome) {}
+
+  void run(const BlasFunctions& found) {
+    for (const BlasFunction& function : found.functions) consider(function);
+    if (candidates_.empty()) return;
+    const std::optional<Span> place = reserve();
+    if (!place) return refuse_all(Obstacle::no_memory);
+    prepare(*place, found);
+    if (candidates_.empty()) return platform::release(*place);
+    if (!platform::map_code(*place, code_)) return refuse_all(Obstacle::no_memory);
+    commit();
+  }
+
+ private:
+  void refuse(const BlasFunction& function, Obstacle obstacle) {
+    outcome_.refused.push_back({function.names.front(), obstacle});
+  }
+
+  void refuse_all(Obstacle obstacle) {
+    for (const Candidate& candidate : candidates_) refuse(*candidate.blas, obstacle);
+  }
+
+  void consider(const BlasFunction& function) {
+    const std::uintptr_t address = object_.bias + function.address;
+    const auto linked = file_.bytes(function.address, function.room);
+    if (function.indirect) return refuse(function, Obstacle::indirect);
+    if (linked.size() < function.room) return refuse(function, Obstacle::not_writable);
+    if (std::memcmp(linked.data(), reinterpret_cast<const void*>(address), function.room) != 0)
+      return refuse(function, Obstacle::patched_already);
+    candidates_.push_back({&function, address, nullptr, {}});
+  }
+
+  Span code_span() const {
+    Span span{UINTPTR_MAX, 0};
+    for (const Candidate& candidate : candidates_) {
+      span.begin = std::min(span.begin, candidate.address);
+      span.end = std::max(span.end, candidate.address + candidate.blas->room);
+    }
+    return span;
+  }
+
+  std::optional<Span> reserve() const {
+    const std::size_t bytes = candidates_.size() * slot_bytes;
+    const auto near = platform::reserve_near(code_span(), bytes, patch::native_short_reach);
+    return near ? near : platform::reserve_near(code_span(), bytes, UINT64_MAX);
+  }
+
+  /// The code page's content, and what is to be written into each function. Drops those that cannot be patched.
+  void prepare(Span place, const BlasFunctions& found) {
+    code_.resize(candidates_.size() * slot_bytes);
+    std::size_t offset = 0;
+    for (Candidate& candidate : candidates_) {
+      const BlasFunction& blas = *candidate.blas;
+      const std::uintptr_t hook = place.begin + offset;
+      const std::uintptr_t trampoline = hook + patch::longest_entry_stub;
+      const patch::FunctionCode code{
+          {reinterpret_cast<const std::byte*>(candidate.address), blas.size}, blas.room - blas.size, candidate.address};
+      auto change = patch::patch_function(patch::native, code, hook, trampoline);
+      if (!change) {
+        refuse(blas, change.error());
+        continue;
+      }
+      candidate.change = std::move(*change);
+      candidate.function = describe(candidate, trampoline, found);
+      place_code(offset, patch::entry_stub(patch::native, reinterpret_cast<std::uintptr_t>(candidate.function.get()),
+                                           reinterpret_cast<std::uintptr_t>(patch::hooks_entrance())));
+      place_code(offset + patch::longest_entry_stub, candidate.change.trampoline);
+      offset += slot_bytes;
+    }
+    std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.function == nullptr; });
+  }
+
+  void place_code(std::size_t offset, const std::vector<std::byte>& code) {
+    std::copy(code.begin(), code.end(), code_.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
+
+  std::unique_ptr<PatchedFunction> describe(const Candidate& candidate, std::uintptr_t trampoline,
+                                            const BlasFunctions& found) const {
+    const BlasFunction& blas = *candidate.blas;
+    auto function = std::make_unique<PatchedFunction>();
+    function->hook = patch::find_hook(blas.convention.style, blas.routine);
+    function->symbol = blas.names.front();
+    function->prefix = blas.prefix;
+    function->suffix = blas.suffix;
+    function->entry = {function->symbol.c_str(), function->prefix.c_str(),
+                       function->suffix.c_str(), blas.routine,
+                       blas.convention,          false};
+    function->original.function = reinterpret_cast<void*>(trampoline);
+    function->original.convention = blas.convention;
+    function->original.companion = companion_of(blas, found);
+    function->address = reinterpret_cast<const void*>(candidate.address);
+    return function;
+  }
+
+  void* companion_of(const BlasFunction& blas, const BlasFunctions& found) const {
+    const blas::Routine routine = abi::companion_of(blas.routine);
+    for (const BlasFunction& other : found.functions) {
+      const bool beside = other.prefix == blas.prefix && other.suffix == blas.suffix &&
+                          other.convention.style == blas.convention.style && !other.indirect;
+      if (beside && other.routine == routine) return reinterpret_cast<void*>(object_.bias + other.address);
+    }
+    return nullptr;
+  }
+
+  void commit() {
+    platform::CodeWriter writer(code_span());
+    std::vector<std::unique_ptr<PatchedFunction>> patched;
+    for (Candidate& candidate : candidates_) {
+      // It may be called from the moment it is written: the record has to be there before, and for ever.
+      if (!writer.write(candidate.address + candidate.change.offset, candidate.change.jump)) {
+        refuse(*candidate.blas, Obstacle::not_writable);
+        continue;
+      }
+      outcome_.patched.push_back(candidate.blas->names.front());
+      patched.push_back(std::move(candidate.function));
+    }
+    publish(std::move(patched));
+  }
+
+  const LoadedObject& object_;
+  const ObjectFile& file_;
+  PatchedObject& outcome_;
+  std::vector<Candidate> candidates_;
+  std::vector<std::byte> code_;
+};
+
+}  // namespace
+
+PatchedObject patch_object(const LoadedObject& object, const ObjectFile& file, const BlasFunctions& found) {
+  PatchedObject outcome{object.path, {}, {}, found.left_alone};
+  Transaction(object, file, outcome).run(found);
+  return outcome;
+}
+
+}  // namespace blastoff::intercept

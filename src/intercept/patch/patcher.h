@@ -1,0 +1,31 @@
+// Patches the BLAS functions of one loaded object.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "intercept/loaded_objects.h"
+#include "intercept/patch/obstacle.h"
+#include "intercept/symbols/blas_functions.h"
+
+namespace blastoff::intercept {
+
+/// A BLAS function that could not be patched.
+struct NotPatched {
+  std::string name;
+  patch::Obstacle obstacle;
+};
+
+/// What became of an object's BLAS functions.
+struct PatchedObject {
+  std::string path;
+  std::vector<std::string> patched;  ///< names
+  std::vector<NotPatched> refused;
+  std::vector<LeftAlone> left_alone;
+};
+
+/// Patches the functions found in an object in one step; what cannot be patched is left as it was. The object has to
+/// stay loaded. One thread at a time, and no other thread in these functions.
+PatchedObject patch_object(const LoadedObject& object, const ObjectFile& file, const BlasFunctions& found);
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,12 @@
+// A function that ends in a jump: the callee finds the stack, and who called, as this function found them.
+#pragma once
+
+// A tail call needs optimisation, and no bookkeeping of a sanitizer after it.
+#ifdef __clang__
+#define BLASTOFF_TAIL_CALL [[clang::musttail]] return
+#define BLASTOFF_TAIL_CALLING [[gnu::visibility("default")]] __attribute__((no_sanitize("address", "thread")))
+#else
+#define BLASTOFF_TAIL_CALL return
+#define BLASTOFF_TAIL_CALLING \
+  [[gnu::visibility("default"), gnu::optimize("O2"), gnu::no_sanitize_address, gnu::no_sanitize_thread]]
+#endif

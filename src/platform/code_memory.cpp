@@ -1,0 +1,160 @@
+#include "platform/code_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "platform/mappings.h"
+
+// glibc 2.38 and newer declare it.
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+
+namespace blastoff::platform {
+namespace {
+
+/// Nothing is mapped below this by default (vm.mmap_min_addr).
+constexpr std::uintptr_t lowest_address = 0x10000;
+constexpr std::uintptr_t highest_address = std::uintptr_t{1} << 47;
+
+std::size_t in_pages(std::size_t bytes) {
+  return (bytes + page_size() - 1) / page_size() * page_size();
+}
+
+/// The place in `gap` that is nearest to `code`; empty if the gap is too small or too far.
+Span nearest_place(Span gap, Span code, std::size_t bytes, std::uint64_t reach) {
+  if (gap.empty() || gap.bytes() < bytes) return {};
+  const bool below = gap.end <= code.begin;
+  const std::uintptr_t begin = below ? gap.end - bytes : gap.begin;
+  const std::uintptr_t distance = below ? code.end - begin : begin + bytes - code.begin;
+  if (distance > reach) return {};
+  return {begin, begin + bytes};
+}
+
+std::uintptr_t distance(Span place, Span code) {
+  return place.end <= code.begin ? code.begin - place.end : place.begin - code.end;
+}
+
+bool reserve(Span place) {
+  void* const wanted = reinterpret_cast<void*>(place.begin);
+  void* const got = mmap(wanted, place.bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == wanted) return true;
+  // Kernels before 4.17 take the address as a mere wish.
+  if (got != MAP_FAILED) munmap(got, place.bytes());
+  return false;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() {
+    if (value_ >= 0) close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int value() const { return value_; }
+  explicit operator bool() const { return value_ >= 0; }
+
+ private:
+  int value_;
+};
+
+bool write_all(int descriptor, std::span<const std::byte> content, off_t offset) {
+  return pwrite(descriptor, content.data(), content.size(), offset) == static_cast<ssize_t>(content.size());
+}
+
+/// A file of memory that may be executed: older kernels know no MFD_EXEC, and need none.
+Descriptor open_code_file() {
+  const int descriptor = memfd_create("blastoff-code", MFD_CLOEXEC | MFD_EXEC);
+  return Descriptor(descriptor >= 0 ? descriptor : memfd_create("blastoff-code", MFD_CLOEXEC));
+}
+
+bool map_file_of_code(Span place, std::span<const std::byte> content) {
+  const Descriptor file = open_code_file();
+  if (!file || ftruncate(file.value(), static_cast<off_t>(place.bytes())) != 0) return false;
+  if (!write_all(file.value(), content, 0)) return false;
+  void* const wanted = reinterpret_cast<void*>(place.begin);
+  return mmap(wanted, place.bytes(), PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file.value(), 0) == wanted;
+}
+
+/// For systems without executable files of memory: writable first, executable afterwards.
+bool map_anonymous_code(Span place, std::span<const std::byte> content) {
+  void* const memory = reinterpret_cast<void*>(place.begin);
+  if (mprotect(memory, place.bytes(), PROT_READ | PROT_WRITE) != 0) return false;
+  std::memcpy(memory, content.data(), content.size());
+  return mprotect(memory, place.bytes(), PROT_READ | PROT_EXEC) == 0;
+}
+
+bool write_through_alias(std::uintptr_t address, std::span<const std::byte> content) {
+  const Descriptor memory(open("/proc/self/mem", O_RDWR | O_CLOEXEC));
+  return memory && write_all(memory.value(), content, static_cast<off_t>(address));
+}
+
+}  // namespace
+
+std::optional<Span> reserve_near(Span code, std::size_t bytes, std::uint64_t reach) {
+  const std::size_t size = in_pages(bytes);
+  const auto heap_end = reinterpret_cast<std::uintptr_t>(sbrk(0));
+  std::vector<Span> places;
+  std::uintptr_t gap_begin = lowest_address;
+  const auto consider = [&](std::uintptr_t gap_end) {
+    const Span gap{gap_begin, gap_end};
+    const bool grows_into = gap.begin <= heap_end && heap_end < gap.end;
+    const Span place = nearest_place(gap, code, size, reach);
+    if (!place.empty() && !(grows_into && place.begin >= heap_end)) places.push_back(place);
+  };
+  Mappings mappings;
+  for (const KernelMapping& mapping : mappings.all()) {
+    if (mapping.span.begin >= highest_address) break;
+    consider(mapping.span.begin);
+    gap_begin = mapping.span.end;
+  }
+  consider(highest_address);
+  std::sort(places.begin(), places.end(), [&](Span a, Span b) { return distance(a, code) < distance(b, code); });
+  for (const Span place : places) {
+    if (reserve(place)) return place;
+  }
+  return std::nullopt;
+}
+
+void release(Span reserved) {
+  munmap(reinterpret_cast<void*>(reserved.begin), reserved.bytes());
+}
+
+bool map_code(Span reserved, std::span<const std::byte> content) {
+  const bool mapped = map_file_of_code(reserved, content) || map_anonymous_code(reserved, content);
+  if (!mapped) release(reserved);
+  auto* const begin = reinterpret_cast<char*>(reserved.begin);
+  if (mapped) __builtin___clear_cache(begin, begin + content.size());
+  return mapped;
+}
+
+CodeWriter::CodeWriter(Span code) : pages_(outward_to_pages(code)) {
+  Mappings mappings;
+  const auto mapping = mappings.covering(pages_.begin);
+  if (!mapping || !mapping->span.contains(pages_)) return;
+  const int protection = (mapping->readable ? PROT_READ : 0) | (mapping->writable ? PROT_WRITE : 0) | PROT_EXEC;
+  void* const memory = reinterpret_cast<void*>(pages_.begin);
+  if (mprotect(memory, pages_.bytes(), protection | PROT_READ | PROT_WRITE) == 0) protection_ = protection;
+}
+
+CodeWriter::~CodeWriter() {
+  if (protection_ != 0) mprotect(reinterpret_cast<void*>(pages_.begin), pages_.bytes(), protection_);
+}
+
+bool CodeWriter::write(std::uintptr_t address, std::span<const std::byte> content) {
+  auto* const begin = reinterpret_cast<char*>(address);
+  if (protection_ != 0) {
+    std::memcpy(begin, content.data(), content.size());
+  } else if (!write_through_alias(address, content)) {
+    return false;
+  }
+  __builtin___clear_cache(begin, begin + content.size());
+  return true;
+}
+
+}  // namespace blastoff::platform

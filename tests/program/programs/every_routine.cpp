@@ -1,0 +1,62 @@
+// Calls every level-3 routine that a BLAS library has, with every combination of options, and checks the results
+// against the definition. Usage: every_routine handle|default LIBRARY PREFIX SUFFIX fortran|cblas handle: functions
+// from dlsym() on the library's handle; default: whatever their names mean in this process, the library being loaded
+// globally. Prints a line for each routine: its symbol and the number of calls, "absent", or what was wrong.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "abi/host_routine.h"
+#include "blas/routine.h"
+#include "reference_blas.h"
+#include "test_call.h"
+
+namespace {
+
+using namespace blastoff;
+
+/// The calls made; exits at the first wrong one.
+int check(blas::Routine routine, const abi::HostRoutine& function, const char* symbol) {
+  int calls = 0;
+  for (const test::Options& options : test::all_options(routine)) {
+    const test::TestCall tested(routine, options, 13, 13, 5, {0.75, -0.5}, {-0.5, 0.25});
+    std::vector<std::byte> expected = tested.result();
+    std::vector<std::byte> actual = tested.result();
+    reference::compute(tested.with_result(expected));
+    function.compute(tested.with_result(actual));
+    ++calls;
+    if (tested.difference(expected, actual) <= test::rounding) continue;
+    std::printf("%s WRONG: %s\n", symbol, test::describe(tested.call()).c_str());
+    std::exit(1);
+  }
+  return calls;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 6) return 2;
+  const bool by_handle = std::strcmp(argv[1], "handle") == 0;
+  const auto style = std::strcmp(argv[5], "cblas") == 0 ? abi::Style::cblas : abi::Style::fortran;
+  void* const library = dlopen(argv[2], RTLD_NOW | (by_handle ? RTLD_LOCAL : RTLD_GLOBAL));
+  if (library == nullptr) {
+    std::printf("%s\n", dlerror());
+    return 2;
+  }
+  for (const blas::RoutineRow& row : blas::routines()) {
+    const auto routine = static_cast<blas::Routine>(&row - blas::routines().data());
+    const std::string symbol = std::string(argv[3]) + row.name + argv[4];
+    // Whether the library has it is for its handle to say: names may be defined by others too.
+    void* address = dlsym(library, symbol.c_str());
+    if (address != nullptr && !by_handle) address = dlsym(RTLD_DEFAULT, symbol.c_str());
+    const abi::HostRoutine function(routine, {address, style}, {});
+    if (address == nullptr)
+      std::printf("%s absent\n", symbol.c_str());
+    else
+      std::printf("%s %d\n", symbol.c_str(), check(routine, function, symbol.c_str()));
+  }
+  return 0;
+}

@@ -1,0 +1,92 @@
+"""Real BLAS libraries, each in a process of its own: every routine with every option, against the definition."""
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+import offload
+import pytest
+
+PROGRAM = offload.BUILD / "tests" / "program" / "every_routine"
+EVERY_ROUTINE = 30  # of the standard; some libraries have gemmt and gemm3m besides
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library and how it spells its names."""
+
+    path: Path | None  # None: not installed
+    prefix: str = ""
+    suffix: str = "_"
+    style: str = "fortran"
+    package: str = ""  # where to get it
+
+
+def in_wheel(package: str, pattern: str) -> Path | None:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        return None
+    return next(Path(spec.origin).parents[1].glob(f"{package}.libs/{pattern}"), None)
+
+
+def of_debian(file: str, package: str) -> dict[str, Library]:
+    path = offload.LIBRARIES / file
+    found = path if path.exists() else None
+    return {"fortran": Library(found, package=package), "cblas": Library(found, "cblas_", "", "cblas", package)}
+
+
+def mkl() -> Path | None:
+    spec = importlib.util.find_spec("mkl")
+    libraries = [Path(spec.origin).parents[3]] if spec and spec.origin else []
+    libraries += [Path(offload.COMMAND).parents[1] / "lib"]
+    return next((path for directory in libraries for path in directory.glob("libmkl_rt.so*")), None)
+
+
+DEBIAN = {
+    "reference": ("blas/libblas.so.3", "libblas3"),
+    "openblas-pthread": ("openblas-pthread/libopenblas.so.0", "libopenblas0-pthread"),
+    "openblas-openmp": ("openblas-openmp/libopenblas.so.0", "libopenblas0-openmp"),
+    "openblas-serial": ("openblas-serial/libopenblas.so.0", "libopenblas0-serial"),
+    "blis": ("blis-openmp/libblis.so.4", "libblis4-openmp"),
+    "atlas": ("atlas/libblas.so.3", "libatlas3-base"),
+}
+NUMPY = in_wheel("numpy", "libscipy_openblas64_*.so")
+SCIPY = in_wheel("scipy", "libscipy_openblas*.so")
+LIBRARIES = {
+    **{f"{name}-{style}": library for name, where in DEBIAN.items() for style, library in of_debian(*where).items()},
+    "numpy-fortran": Library(NUMPY, "scipy_", "_64_", package="the numpy wheel"),
+    "numpy-cblas": Library(NUMPY, "scipy_cblas_", "64_", "cblas", "the numpy wheel"),
+    "scipy-fortran": Library(SCIPY, "scipy_", "_", package="the scipy wheel"),
+    "scipy-cblas": Library(SCIPY, "scipy_cblas_", "", "cblas", "the scipy wheel"),
+    "mkl-fortran": Library(mkl(), package="the mkl wheel"),
+    "mkl-cblas": Library(mkl(), "cblas_", "", "cblas", "the mkl wheel"),
+}
+
+
+def counted(text: str) -> dict[str, int]:
+    """Routine -> calls that the program made of it."""
+    return {line.split()[0]: int(line.split()[1]) for line in text.splitlines() if "absent" not in line}
+
+
+@pytest.mark.parametrize(("intercept", "binding"), [("patch", "handle"), ("auto", "default"), ("preload", "default")])
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_every_routine(name, intercept, binding, device):
+    library = LIBRARIES[name]
+    if library.path is None:
+        pytest.skip(f"the library is not installed ({library.package})")
+    command = [PROGRAM, binding, library.path, library.prefix, library.suffix, library.style]
+    settings = [f"--intercept={intercept}"]
+    outcome = offload.offloaded(command, device=device, settings=settings, env=offload.environment(library.path.parent), timeout=300)
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+    calls = counted(outcome.stdout)
+    assert len(calls) >= EVERY_ROUTINE
+    assert outcome.total("calls") == outcome.total("offloaded") == sum(calls.values())
+    assert outcome.report["verification"]["stale_pages"] == 0
+
+
+def test_names_alone_do_not_reach_functions_of_a_handle(device):
+    """What patching is for."""
+    command = [PROGRAM, "handle", offload.REFERENCE_BLAS / "libblas.so.3", "", "_", "fortran"]
+    outcome = offload.offloaded(command, device=device, settings=["--intercept=preload"])
+    assert outcome.status == 0
+    assert outcome.report == {}, "no call was seen"

@@ -1,0 +1,100 @@
+#include "platform/code_memory.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "platform/mappings.h"
+
+namespace blastoff::platform {
+namespace {
+
+/// A function that returns a constant, in machine code.
+std::vector<std::byte> returning(std::uint16_t value) {
+  std::vector<std::byte> code;
+  const auto append = [&](auto instruction) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&instruction);
+    code.insert(code.end(), bytes, bytes + sizeof instruction);
+  };
+#if defined(__x86_64__)
+  append(std::uint8_t{0xb8});  // mov eax, value
+  append(std::uint32_t{value});
+  append(std::uint8_t{0xc3});  // ret
+#else
+  append(std::uint32_t{0x52800000U | std::uint32_t{value} << 5});  // mov w0, value
+  append(std::uint32_t{0xd65f03c0});                               // ret
+#endif
+  return code;
+}
+
+int call(std::uintptr_t address) {
+  return reinterpret_cast<int (*)()>(address)();
+}
+
+Span here() {
+  const auto address = reinterpret_cast<std::uintptr_t>(&call);
+  return {address, address + 16};
+}
+
+int protection_of(std::uintptr_t address) {
+  const auto mapping = Mappings().covering(address);
+  return mapping ? mapping->readable * PROT_READ | mapping->writable * PROT_WRITE | mapping->executable * PROT_EXEC
+                 : -1;
+}
+
+TEST(CodeMemory, LiesWithinReachAndRuns) {
+  for (const std::uint64_t reach : {std::uint64_t{128} << 20, std::uint64_t{2} << 30}) {
+    const auto place = reserve_near(here(), 100, reach);
+    ASSERT_TRUE(place);
+    EXPECT_LE(std::max(place->end, here().end) - std::min(place->begin, here().begin), reach);
+    ASSERT_TRUE(map_code(*place, returning(42)));
+    EXPECT_EQ(protection_of(place->begin), PROT_READ | PROT_EXEC);
+    EXPECT_EQ(call(place->begin), 42);
+    release(*place);
+  }
+}
+
+TEST(CodeMemory, IsNotFoundWhereNothingIsFree) {
+  EXPECT_FALSE(reserve_near(here(), page_size(), 64));
+}
+
+TEST(CodeMemory, LeavesTheHeapRoomToGrow) {
+  const auto heap_end = reinterpret_cast<std::uintptr_t>(sbrk(0));
+  const auto place = reserve_near({heap_end - 64, heap_end - 32}, page_size(), std::uint64_t{1} << 40);
+  ASSERT_TRUE(place);
+  EXPECT_FALSE(heap_end <= place->begin && place->begin < heap_end + (std::size_t{1} << 30));
+  release(*place);
+}
+
+TEST(CodeWriter, ReplacesCodeAndRestoresItsProtection) {
+  const auto place = reserve_near(here(), page_size(), UINT64_MAX);
+  ASSERT_TRUE(place);
+  ASSERT_TRUE(map_code(*place, returning(1)));
+  {
+    CodeWriter writer(*place);
+    EXPECT_EQ(protection_of(place->begin), PROT_READ | PROT_WRITE | PROT_EXEC);
+    EXPECT_TRUE(writer.write(place->begin, returning(2)));
+  }
+  EXPECT_EQ(call(place->begin), 2);
+  EXPECT_EQ(protection_of(place->begin), PROT_READ | PROT_EXEC);
+  release(*place);
+}
+
+/// Mappings that differ in protection cannot be made writable as one: the writer takes the other way.
+TEST(CodeWriter, WritesThroughAnAliasWherePagesStayUnwritable) {
+  const auto place = reserve_near(here(), 2 * page_size(), UINT64_MAX);
+  ASSERT_TRUE(place);
+  ASSERT_TRUE(map_code(*place, returning(1)));
+  ASSERT_EQ(mprotect(reinterpret_cast<void*>(place->begin + page_size()), page_size(), PROT_READ), 0);
+  CodeWriter writer(*place);
+  EXPECT_EQ(protection_of(place->begin), PROT_READ | PROT_EXEC);
+  EXPECT_TRUE(writer.write(place->begin, returning(3)));
+  EXPECT_EQ(call(place->begin), 3);
+  release(*place);
+}
+
+}  // namespace
+}  // namespace blastoff::platform
