@@ -82,7 +82,7 @@ void write_interception(Text out, const Interception& interception) {
     refused += object.refused.size();
   }
   if (patched + refused == 0) return;
-  fmt::format_to(out, "  patched   {} BLAS functions in {}", patched, format_seconds(interception.seconds));
+  fmt::format_to(out, "  patched   {} BLAS functions in {}", patched, format_duration(interception.seconds));
   if (refused > 0) fmt::format_to(out, ", {} others could not be (--report names them)", refused);
   *out++ = '\n';
 }
