@@ -1,71 +1,15 @@
 #include "intercept/patch/x86_64/flow.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
-#include <span>
 
 #include "intercept/patch/disassembler.h"
+#include "intercept/patch/x86_64/boundary.h"
 #include "intercept/patch/x86_64/instruction.h"
+#include "intercept/patch/x86_64/suspects.h"
 
 namespace blastoff::intercept::patch::x86_64 {
 namespace {
-
-using Code = std::span<const std::byte>;
-
-unsigned byte_at(Code code, std::size_t offset) {
-  return std::to_integer<unsigned>(code[offset]);
-}
-
-/// A range of offsets from the function's entry.
-struct Range {
-  std::size_t begin;
-  std::size_t end;
-
-  bool holds(std::int64_t offset) const {
-    return offset >= static_cast<std::int64_t>(begin) && offset < static_cast<std::int64_t>(end);
-  }
-};
-
-// Decoding costs some 0.3 us an instruction. These look at every byte as if an instruction could be there, which finds
-// too much but misses nothing, in 1 ns a byte.
-
-bool may_be_short_branch(Code code, std::size_t end, Range range) {
-  const unsigned opcode = byte_at(code, end - 2);
-  if (!((opcode >= 0x70 && opcode <= 0x7f) || (opcode >= 0xe0 && opcode <= 0xe3) || opcode == 0xeb)) return false;
-  return range.holds(static_cast<std::int64_t>(end) + static_cast<std::int8_t>(byte_at(code, end - 1)));
-}
-
-bool may_be_near_branch(Code code, std::size_t end, Range range) {
-  std::int32_t displacement = 0;
-  std::memcpy(&displacement, &code[end - sizeof displacement], sizeof displacement);
-  if (!range.holds(static_cast<std::int64_t>(end) + displacement)) return false;
-  const std::size_t opcode = end - sizeof displacement - 1;
-  const unsigned last = byte_at(code, opcode);
-  if (last == 0xe8 || last == 0xe9) return true;
-  const unsigned first = opcode > 0 ? byte_at(code, opcode - 1) : 0;
-  return (first == 0x0f && (last & 0xf0U) == 0x80) || (first == 0xc7 && last == 0xf8);
-}
-
-bool may_be_table_jump(Code code, std::size_t end) {
-  const unsigned modrm = byte_at(code, end - 1);
-  const bool computed = (modrm & 0xc0U) == 0xc0 || (modrm & 0x07U) == 0x04;
-  return byte_at(code, end - 2) == 0xff && (modrm & 0x38U) == 0x20 && computed;
-}
-
-/// Where the last instruction begins at the latest that may lead into `range`; 0: there is none.
-std::size_t last_suspect(Code code, Range range) {
-  if (range.begin >= range.end) return 0;
-  std::size_t last = 0;
-  for (std::size_t end = 2; end <= code.size(); ++end) {
-    if (may_be_short_branch(code, end, range) || may_be_table_jump(code, end) ||
-        (end > sizeof(std::int32_t) && may_be_near_branch(code, end, range))) {
-      last = end - 1;
-    }
-  }
-  return last;
-}
 
 /// Tells a tail call through a pointer from a jump through a table: the pointer comes from a field or a variable, the
 /// table's entry from an address that is computed.
@@ -98,31 +42,80 @@ bool is_indirect_jump(const cs_insn& decoded) {
   return decoded.id == X86_INS_JMP && decoded.detail->x86.operands[0].type != X86_OP_IMM;
 }
 
+/// Reads a function from its entry on.
+class Reader {
+ public:
+  Reader(const FunctionCode& function, Range moved)
+      : function_(function), moved_(moved), walk_(Architecture::x86_64, function.bytes, function.address) {}
+
+  /// Whether a call or a jump that leads out of the function was read.
+  bool found_way_out() const { return found_way_out_; }
+  bool done() const { return walk_.done(); }
+
+  /// Reads to the instruction that holds `offset`, or to the first obstacle.
+  std::optional<Obstacle> read_to(std::size_t offset) {
+    while (position_ <= offset && !walk_.done()) {
+      if (const auto obstacle = read_one()) return obstacle;
+    }
+    return {};
+  }
+
+  std::optional<Obstacle> read_one() {
+    const cs_insn* decoded = walk_.next();
+    if (decoded == nullptr) return Obstacle::unknown_instruction;
+    position_ += decoded->size;
+    const Instruction instruction = inspect(*decoded);
+    const auto target = static_cast<std::int64_t>(instruction.target - function_.address);
+    if (instruction.branches) {
+      if (moved_.holds(target)) return Obstacle::branch_back;
+      const bool out = target < 0 || target >= static_cast<std::int64_t>(function_.bytes.size());
+      // A function that calls only itself is as much a leaf as one that calls nothing.
+      found_way_out_ |= out || (instruction.calls && target != 0);
+    } else if (is_indirect_jump(*decoded)) {
+      const bool out = pointers_.lead_out(*decoded);
+      if (!out && !moved_.empty()) return Obstacle::jump_table;
+      found_way_out_ |= out;
+    } else {
+      found_way_out_ |= instruction.calls;
+    }
+    pointers_.see(*decoded);
+    return {};
+  }
+
+ private:
+  const FunctionCode& function_;
+  Range moved_;
+  Disassembly walk_;
+  Pointers pointers_;
+  std::size_t position_ = 0;
+  bool found_way_out_ = false;
+};
+
+/// The quick way to see that a function calls something.
+bool certainly_calls(std::span<const std::byte> code) {
+  constexpr int candidates = 4;
+  std::size_t offset = next_call(code, 0);
+  for (int tried = 0; tried < candidates && offset < code.size(); ++tried) {
+    if (begins_instruction(code, offset)) return true;
+    offset = next_call(code, offset + 1);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<Obstacle> check_flow(const FunctionCode& function, std::size_t begin, std::size_t end) {
   const Range moved{begin, end};
-  const Range whole{0, function.bytes.size()};
-  const std::uint64_t last = function.address + last_suspect(function.bytes, moved);
-  Disassembly walk(Architecture::x86_64, function.bytes, function.address);
-  Pointers pointers;
-  bool leaves = false;
-  for (const cs_insn* decoded = walk.next(); decoded != nullptr; decoded = walk.next()) {
-    const Instruction instruction = inspect(*decoded);
-    const auto target = static_cast<std::int64_t>(instruction.target - function.address);
-    if (instruction.branches && moved.holds(target)) return Obstacle::branch_back;
-    if (is_indirect_jump(*decoded)) {
-      const bool out = pointers.lead_out(*decoded);
-      if (!out && begin < end) return Obstacle::jump_table;
-      leaves |= out;
-    }
-    // A function that calls only itself is as much a leaf as one that calls nothing.
-    if (instruction.branches) leaves |= instruction.calls ? target != 0 : !whole.holds(target);
-    if (instruction.calls && !instruction.branches) leaves = true;
-    if (leaves && decoded->address + decoded->size > last) return {};
-    pointers.see(*decoded);
+  Reader reader(function, moved);
+  if (const std::size_t last = last_way_into(moved, function.bytes)) {
+    if (const auto obstacle = reader.read_to(last)) return obstacle;
   }
-  return walk.done() ? Obstacle::leaf : Obstacle::unknown_instruction;
+  if (certainly_calls(function.bytes)) return {};
+  while (!reader.found_way_out()) {
+    if (reader.done()) return Obstacle::leaf;
+    if (const auto obstacle = reader.read_one()) return obstacle;
+  }
+  return {};
 }
 
 }  // namespace blastoff::intercept::patch::x86_64

@@ -1,0 +1,73 @@
+#include "intercept/patch/x86_64/suspects.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace blastoff::intercept::patch::x86_64 {
+namespace {
+
+using Code = std::span<const std::byte>;
+
+constexpr std::int64_t largest_text = 1 << 28;
+constexpr std::size_t displacement_size = sizeof(std::int32_t);
+
+unsigned byte_at(Code code, std::size_t offset) {
+  return std::to_integer<unsigned>(code[offset]);
+}
+
+/// Where the displacement that ends at `end` leads.
+std::int64_t near_target(Code code, std::size_t end) {
+  std::int32_t displacement = 0;
+  std::memcpy(&displacement, &code[end - displacement_size], displacement_size);
+  return static_cast<std::int64_t>(end) + displacement;
+}
+
+bool is_short_branch(Code code, std::size_t end, Range range) {
+  const unsigned opcode = byte_at(code, end - 2);
+  if (!((opcode >= 0x70 && opcode <= 0x7f) || (opcode >= 0xe0 && opcode <= 0xe3) || opcode == 0xeb)) return false;
+  return range.holds(static_cast<std::int64_t>(end) + static_cast<std::int8_t>(byte_at(code, end - 1)));
+}
+
+bool is_near_branch(Code code, std::size_t end, Range range) {
+  if (end <= displacement_size || !range.holds(near_target(code, end))) return false;
+  const std::size_t opcode = end - displacement_size - 1;
+  const unsigned last = byte_at(code, opcode);
+  if (last == 0xe8 || last == 0xe9) return true;
+  const unsigned first = opcode > 0 ? byte_at(code, opcode - 1) : 0;
+  return (first == 0x0f && (last & 0xf0U) == 0x80) || (first == 0xc7 && last == 0xf8);  // jcc; xbegin
+}
+
+/// `jmp` to what a register or a table holds; its first two bytes end at `end`.
+bool is_computed_jump(Code code, std::size_t end) {
+  const unsigned modrm = byte_at(code, end - 1);
+  const bool computed = (modrm & 0xc0U) == 0xc0 || (modrm & 0x07U) == 0x04;
+  return byte_at(code, end - 2) == 0xff && (modrm & 0x38U) == 0x20 && computed;
+}
+
+}  // namespace
+
+std::size_t last_way_into(Range range, Code code) {
+  if (range.empty()) return 0;
+  std::size_t last = 0;
+  for (std::size_t end = 2; end <= code.size(); ++end) {
+    if (is_short_branch(code, end, range) || is_near_branch(code, end, range) || is_computed_jump(code, end)) {
+      last = end - 1;
+    }
+  }
+  return last;
+}
+
+std::size_t next_call(Code code, std::size_t from) {
+  for (std::size_t offset = from; offset + 1 < code.size(); ++offset) {
+    const unsigned opcode = byte_at(code, offset);
+    if (opcode == 0xff && (byte_at(code, offset + 1) & 0x38U) == 0x10) return offset;
+    const std::size_t end = offset + 1 + displacement_size;
+    if (opcode != 0xe8 || end > code.size()) continue;
+    const std::int64_t target = near_target(code, end);
+    const bool outside = target < 0 || target >= static_cast<std::int64_t>(code.size());
+    if (outside && std::abs(target) < largest_text) return offset;
+  }
+  return code.size();
+}
+
+}  // namespace blastoff::intercept::patch::x86_64
