@@ -24,8 +24,12 @@ struct Installation {
   std::mutex mutex;
   std::set<Seen> seen;
   std::vector<PatchedObject> objects;
-  Clock::duration spent{};
+  double seconds = 0;
 };
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// Lasts until the process ends: exit handlers may still load objects.
 Installation& installation() {
@@ -54,8 +58,11 @@ void look_at(const LoadedObject& object) {
   Installation& all = installation();
   const std::lock_guard lock(all.mutex);
   if (!all.seen.insert({object.begin, object.end, object.path}).second) return;
-  if (!found.functions.empty() || !found.left_alone.empty()) all.objects.push_back(patch_object(object, *file, found));
-  all.spent += Clock::now() - start;
+  const bool worth_a_word = !found.functions.empty() || !found.left_alone.empty();
+  if (worth_a_word) all.objects.push_back(patch_object(object, *file, found));
+  const double seconds = seconds_since(start);
+  if (worth_a_word) all.objects.back().seconds = seconds;
+  all.seconds += seconds;
 }
 
 }  // namespace
@@ -91,9 +98,9 @@ std::vector<PatchedObject> patched_objects() {
   return installation().objects;
 }
 
-double patching_seconds() {
+Effort patching_effort() {
   const std::lock_guard lock(installation().mutex);
-  return std::chrono::duration<double>(installation().spent).count();
+  return {installation().seen.size(), installation().seconds};
 }
 
 }  // namespace blastoff::intercept

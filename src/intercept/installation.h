@@ -29,7 +29,11 @@ void patch_objects_beside(void* handle);
 /// Every object with BLAS functions so far.
 std::vector<PatchedObject> patched_objects();
 
-/// Seconds that patching took.
-double patching_seconds();
+/// What looking for functions and patching them has taken so far.
+struct Effort {
+  std::size_t objects = 0;  ///< looked at, with BLAS functions or without
+  double seconds = 0;
+};
+Effort patching_effort();
 
 }  // namespace blastoff::intercept

@@ -58,11 +58,15 @@ Json interception_json(const Interception& interception) {
   Json objects = Json::array();
   for (const PatchedObject& object : interception.objects) {
     objects.push_back({{"path", object.path},
+                       {"seconds", object.seconds},
                        {"patched", object.patched},
                        {"refused", named(object.refused, "reason")},
                        {"left_alone", named(object.left_alone, "rule")}});
   }
-  return {{"mode", interception.mode}, {"seconds", interception.seconds}, {"objects", objects}};
+  return {{"mode", interception.mode},
+          {"objects_seen", interception.objects_seen},
+          {"seconds", interception.seconds},
+          {"objects", objects}};
 }
 
 /// The keys that totals and single routines share.

@@ -11,7 +11,8 @@ namespace blastoff::report {
 
 /// An object whose BLAS functions were patched, or not.
 struct PatchedObject {
-  std::string path;  ///< "" for the program
+  std::string path;    ///< "" for the program
+  double seconds = 0;  ///< that finding and patching them took
   std::vector<std::string> patched;
   std::vector<std::pair<std::string, std::string>> refused;     ///< function, why
   std::vector<std::pair<std::string, std::string>> left_alone;  ///< function of a BLAS name, by which rule
@@ -19,8 +20,9 @@ struct PatchedObject {
 
 /// How calls were intercepted.
 struct Interception {
-  std::string mode;    ///< "auto", "patch", "preload"
-  double seconds = 0;  ///< that patching took
+  std::string mode;              ///< "auto", "patch", "preload"
+  std::size_t objects_seen = 0;  ///< looked at for BLAS functions
+  double seconds = 0;            ///< that this and the patching took
   std::vector<PatchedObject> objects;
 };
 

@@ -60,10 +60,13 @@ const std::string& value_of(const char* name, const std::vector<std::pair<std::s
 }
 
 void describe_interception(report::Context& context) {
-  context.interception.seconds = intercept::patching_seconds();
+  const intercept::Effort effort = intercept::patching_effort();
+  context.interception.objects_seen = effort.objects;
+  context.interception.seconds = effort.seconds;
   for (const intercept::PatchedObject& object : intercept::patched_objects()) {
     report::PatchedObject& described = context.interception.objects.emplace_back();
     described.path = object.path;
+    described.seconds = object.seconds;
     described.patched = object.patched;
     for (const auto& [name, obstacle] : object.refused)
       described.refused.emplace_back(name, intercept::patch::to_string(obstacle));

@@ -36,7 +36,7 @@ REPORT = {
         "memory_budget": 68_000_000_000,
     },
     "policy": {"requested": "first-use", "in_force": "first-use", "reason": "", "tracker": "uffd", "copied_operands": []},
-    "interception": {"mode": "auto", "seconds": 0.002, "objects": []},
+    "interception": {"mode": "auto", "objects_seen": 9, "seconds": 0.002, "objects": []},
     "totals": {
         "calls": 30,
         "offloaded": 20,

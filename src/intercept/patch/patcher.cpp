@@ -164,7 +164,7 @@ class Transaction {
 }  // namespace
 
 PatchedObject patch_object(const LoadedObject& object, const ObjectFile& file, const BlasFunctions& found) {
-  PatchedObject outcome{object.path, {}, {}, found.left_alone};
+  PatchedObject outcome{object.path, {}, {}, found.left_alone, 0};
   Transaction(object, file, outcome).run(found);
   return outcome;
 }

@@ -22,6 +22,7 @@ struct PatchedObject {
   std::vector<std::string> patched;  ///< names
   std::vector<NotPatched> refused;
   std::vector<LeftAlone> left_alone;
+  double seconds = 0;  ///< that finding and patching them took
 };
 
 /// Patches the functions found in an object in one step; what cannot be patched is left as it was. The object has to
