@@ -16,6 +16,14 @@ const char* blastoff_options_json(void);
  */
 const char* blastoff_probe_json(void);
 
+/* How one program or library defines and uses BLAS, and what patching it would come to: a JSON object, with "error"
+ * alone for what is neither. The text stays until the process ends. NULL when out of memory. */
+const char* blastoff_inspect_json(const char* path);
+
+/* The same of a file that another process has loaded, with what its memory holds in the place of each function:
+ * `memory` is a descriptor of its /proc/PID/mem, `bias` what is added to the file's addresses there. */
+const char* blastoff_inspect_memory_json(const char* path, int memory, unsigned long bias);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from blastoff.errors import CommandError
 
 USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
+       blastoff inspect [--json] PROGRAM [ARGUMENT...]
+       blastoff inspect [--json] --pid PID
        blastoff doctor [--json]
        blastoff report FILE... [--html FILE]
        blastoff --version
@@ -15,6 +17,7 @@ USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
 Runs the dense linear algebra of unmodified programs on the GPU.
 
   run      run a program with its BLAS calls offloaded
+  inspect  how a program or a running process gets its BLAS, and which of it can be intercepted
   doctor   what works on this machine, what does not, and what to do about it
   report   show reports that `run --report FILE` has written; several files make a job
 
@@ -25,6 +28,27 @@ def run(arguments: Sequence[str]) -> int:
     from blastoff import launch
 
     launch.run(arguments)
+
+
+def inspect(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="blastoff inspect",
+        usage="blastoff inspect [--json] [--] PROGRAM [ARGUMENT...]\n       blastoff inspect [--json] --pid PID",
+        description="Says how a program gets its BLAS, which routines, which interceptor reaches them, and which not and why. "
+        "Neither a program nor a process is run or changed. PROGRAM may be a script, a name on PATH, or the file of a library; "
+        "its arguments are ignored.",
+        epilog="Exit status: 0 if BLAS was found that can be intercepted, 1 if not, 2 if there is nothing to look at.",
+    )
+    parser.add_argument("--json", action="store_true", help="print all of it as JSON (share/inspect.schema.json)")
+    parser.add_argument("--pid", type=int, metavar="PID", help="look at a running process, read only")
+    parser.add_argument("command", metavar="PROGRAM", nargs=argparse.REMAINDER, help="look at a program before it runs")
+    parsed = parser.parse_args(arguments)
+    command = parsed.command[1:] if parsed.command[:1] == ["--"] else parsed.command
+    if bool(command) == (parsed.pid is not None):
+        raise CommandError("inspect: a program or --pid PID? blastoff inspect --help says more")
+    from blastoff import inspection
+
+    return inspection.main(command[0] if command else None, parsed.pid, as_json=parsed.json)
 
 
 def doctor(arguments: Sequence[str]) -> int:
@@ -52,12 +76,12 @@ def report(arguments: Sequence[str]) -> int:
     return reports.main(parsed.files, parsed.html)
 
 
-COMMANDS = {"run": run, "doctor": doctor, "report": report}
+COMMANDS = {"run": run, "inspect": inspect, "doctor": doctor, "report": report}
 
 
 def dispatch(arguments: Sequence[str]) -> int:
     if not arguments:
-        raise CommandError("run, doctor or report? blastoff --help says more")
+        raise CommandError("run, inspect, doctor or report? blastoff --help says more")
     name, *rest = arguments
     if name in ("-h", "--help", "help"):
         print(USAGE)
@@ -68,7 +92,7 @@ def dispatch(arguments: Sequence[str]) -> int:
         print(f"blastoff {library.version()}")
         return 0
     if name not in COMMANDS:
-        raise CommandError(f"{name} is no command: run, doctor and report are")
+        raise CommandError(f"{name} is no command: run, inspect, doctor and report are")
     return COMMANDS[name](rest)
 
 

@@ -1,21 +1,12 @@
 """Can this program be run with a preloaded library? Found out before it starts, where it can still be said."""
 
-import errno
 import os
-import platform
 import shutil
 import stat
-import struct
 from pathlib import Path
-from typing import BinaryIO
 
+from blastoff import elf
 from blastoff.errors import CANNOT_EXECUTE, NOT_FOUND, CommandError
-
-PT_INTERP = 3
-"""Type of the program header that names the dynamic linker (elf.h)."""
-
-MACHINES = {"x86_64": 62, "aarch64": 183}
-"""EM_X86_64 and EM_AARCH64 (elf.h)."""
 
 
 def find_program(name: str) -> Path:
@@ -32,28 +23,44 @@ def find_program(name: str) -> Path:
 
 def check_preloadable(program: Path) -> None:
     """Raises where the dynamic linker would not preload into this program. Scripts pass: what they start inherits."""
-    _check_privileges(program)
+    reason = why_not_preloadable(program)
+    if reason:
+        raise CommandError(f"{program}: {reason}")
+
+
+def why_not_preloadable(program: Path) -> str:
+    """Why the dynamic linker would not preload into this program; "" where it would, or where nothing can be said about it."""
+    gains = _gains(program)
+    if gains:
+        return gains
     try:
-        with program.open("rb") as file:
-            if file.read(4) == b"\x7fELF":
-                file.seek(0)
-                _check_elf(program, file)
+        if not elf.is_elf(program):
+            return ""
+        headers = elf.read(program)
     except PermissionError:
-        return  # it may be executable without being readable; then nothing can be said about it
+        return ""  # it may be executable without being readable
+    if not headers.native:
+        return "built for another kind of machine, this library cannot be preloaded into it"
+    if headers.interpreter is None:
+        return "statically linked, nothing can be preloaded into it"
+    if Path(headers.interpreter).name.startswith("ld-musl"):
+        return "runs on musl, this library needs glibc"
+    return ""
 
 
-def _check_privileges(program: Path) -> None:
+def _gains(program: Path) -> str:
     """The dynamic linker ignores LD_PRELOAD where a program gains privileges by being executed."""
     status = program.stat()
     if os.statvfs(program).f_flag & os.ST_NOSUID:
-        return
+        return ""
     gains_user = bool(status.st_mode & stat.S_ISUID) and status.st_uid != os.geteuid()
     gains_group = bool(status.st_mode & stat.S_ISGID) and status.st_gid != os.getegid()
     if gains_user or gains_group:
         kind = "setuid" if gains_user else "setgid"
-        raise CommandError(f"{program}: a {kind} program, into which the system preloads nothing")
+        return f"a {kind} program, into which the system preloads nothing"
     if os.geteuid() != 0 and _has_capabilities(program):
-        raise CommandError(f"{program}: has file capabilities, so that the system preloads nothing into it")
+        return "has file capabilities, so that the system preloads nothing into it"
+    return ""
 
 
 def _has_capabilities(program: Path) -> bool:
@@ -63,20 +70,10 @@ def _has_capabilities(program: Path) -> bool:
         return False
 
 
-def _check_elf(program: Path, file: BinaryIO) -> None:
-    """Reads the few fields that matter (elf.h): a parser of the whole format would take longer to import than all the rest."""
-    header = file.read(64)
-    try:
-        is_64_bit, is_little = header[4] == 2, header[5] == 1
-        order = "<" if is_little else ">"
-        machine = struct.unpack_from(f"{order}H", header, 18)[0]
-        if not is_64_bit or machine != MACHINES.get(platform.machine(), machine):
-            raise CommandError(f"{program}: built for another kind of machine, this library cannot be preloaded into it")
-        table, entry_size, entries = struct.unpack_from(f"{order}Q14xHH", header, 32)
-        file.seek(table)
-        segments = file.read(entry_size * entries)
-        types = [struct.unpack_from(f"{order}I", segments, i * entry_size)[0] for i in range(entries)]
-    except (IndexError, struct.error) as error:
-        raise CommandError(f"{program}: {os.strerror(errno.ENOEXEC)}", CANNOT_EXECUTE) from error
-    if PT_INTERP not in types:
-        raise CommandError(f"{program}: statically linked, nothing can be preloaded into it")
+def script_interpreter(script: Path) -> list[str]:
+    """The words behind a script's #!; none where it is no script."""
+    with script.open("rb") as file:
+        line = file.readline(256)
+    if not line.startswith(b"#!"):
+        return []
+    return os.fsdecode(line[2:]).split(maxsplit=1)

@@ -26,8 +26,8 @@ def find_library() -> Path:
     raise CommandError(f"libblastoff.so is not at {looked}; BLASTOFF_LIBRARY can name it")
 
 
-def ask(path: Path, function: str) -> str:
-    """Text that one of the library's C functions returns (include/blastoff.h).
+def ask(path: Path, function: str, *arguments: ctypes._SimpleCData) -> str:
+    """Text that one of the library's C functions returns for C arguments (include/blastoff.h).
 
     The library is loaded for this process alone: with RTLD_GLOBAL its BLAS names would capture those of others.
     """
@@ -37,7 +37,7 @@ def ask(path: Path, function: str) -> str:
     except (OSError, AttributeError) as error:
         raise CommandError(f"{path} cannot be used: {error}") from error
     call.restype = ctypes.c_char_p
-    text = call()
+    text = call(*arguments)
     if text is None:
         raise CommandError(f"{path}: {function} failed for want of memory")
     return text.decode()

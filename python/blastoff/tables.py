@@ -5,6 +5,7 @@ import shutil
 from rich import box
 from rich.console import Console, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from blastoff import quantities
 from blastoff.reports import Job, Sums
@@ -112,7 +113,7 @@ def pairs(lines: list[tuple[str, str]]) -> Table:
     table.add_column(overflow="fold")
     previous = None
     for label, text in lines:
-        table.add_row("" if label == previous else label, text)
+        table.add_row("" if label == previous else label, Text(text))
         previous = label
     return table
 

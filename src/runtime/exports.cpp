@@ -2,8 +2,10 @@
 
 #include "../include/blastoff.h"
 
+#include <optional>
 #include <string>
 
+#include "runtime/inspection_json.h"
 #include "runtime/probe.h"
 #include "runtime/settings.h"
 
@@ -36,5 +38,16 @@ extern "C" {
   static const char* const text =
       lasting_text([] { return blastoff::runtime::probe_json(blastoff::runtime::read_settings()); });
   return text;
+}
+
+[[gnu::visibility("default")]] const char* blastoff_inspect_json(const char* path) {
+  return lasting_text([&] { return blastoff::runtime::inspection_json(path, std::nullopt); });
+}
+
+[[gnu::visibility("default")]] const char* blastoff_inspect_memory_json(const char* path, int memory,
+                                                                        unsigned long bias) {
+  return lasting_text([&] {
+    return blastoff::runtime::inspection_json(path, blastoff::runtime::InMemory{memory, bias});
+  });
 }
 }

@@ -1,0 +1,63 @@
+"""The few fields of an ELF file (elf.h) that the command itself needs: a parser of the whole format would take longer to import
+than all the rest."""
+
+import errno
+import os
+import platform
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from blastoff.errors import CANNOT_EXECUTE, CommandError
+
+PT_LOAD = 1
+PT_INTERP = 3
+"""Type of the program header that names the dynamic linker."""
+
+MACHINES = {"x86_64": 62, "aarch64": 183}
+"""EM_X86_64 and EM_AARCH64."""
+
+
+@dataclass(frozen=True)
+class Elf:
+    """What the headers of a program or library say."""
+
+    native: bool
+    """Of this machine's kind, with 64 bits."""
+    interpreter: str | None = None
+    """The dynamic linker that it starts with."""
+    first_address: int = 0
+    """Of what is loaded first, as linked."""
+    first_offset: int = 0
+    """Where that lies in the file."""
+
+
+def is_elf(path: Path) -> bool:
+    """Whether the file begins like one; PermissionError where it may not be read."""
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def read(path: Path) -> Elf:
+    """The headers of a file that begins like ELF; CommandError for one that is broken."""
+    with path.open("rb") as file:
+        header = file.read(64)
+        try:
+            is_64_bit, order = header[4] == 2, "<" if header[5] == 1 else ">"
+            machine = struct.unpack_from(f"{order}H", header, 18)[0]
+            if not is_64_bit or machine != MACHINES.get(platform.machine(), machine):
+                return Elf(native=False)
+            table, entry_size, entries = struct.unpack_from(f"{order}Q14xHH", header, 32)
+            file.seek(table)
+            segments = file.read(entry_size * entries)
+            rows = [struct.unpack_from(f"{order}I4xQQ8xQ", segments, i * entry_size) for i in range(entries)]
+            interpreter = None
+            for kind, offset, _, size in rows:
+                if kind == PT_INTERP:
+                    file.seek(offset)
+                    interpreter = os.fsdecode(file.read(size).rstrip(b"\0"))
+            loaded = [(address, offset) for kind, offset, address, _ in rows if kind == PT_LOAD]
+        except (IndexError, struct.error) as error:
+            raise CommandError(f"{path}: {os.strerror(errno.ENOEXEC)}", CANNOT_EXECUTE) from error
+    address, offset = min(loaded, default=(0, 0))
+    return Elf(True, interpreter, address, offset)

@@ -1,0 +1,180 @@
+"""`blastoff inspect`: how a program or a process gets its BLAS, and which interceptor reaches which function."""
+
+import ctypes
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from blastoff import dependencies, elf, executable, library, processes
+from blastoff.errors import USAGE, CommandError
+from blastoff.processes import LoadedFile
+
+Document = dict[str, Any]
+"""As share/inspect.schema.json says."""
+
+OURSELVES = "Blastoff"
+"""The name that the library gives itself among BLAS libraries."""
+
+LATER = (
+    "Libraries that a program loads while it runs (dlopen: plugins, the modules of Python, R and Julia) are not known beforehand: "
+    "`blastoff inspect --pid PID` shows them in the running process."
+)
+
+
+def look_at_file(path: Path) -> Document:
+    """What the library finds in a file on its own."""
+    text = library.ask(library.find_library(), "blastoff_inspect_json", ctypes.c_char_p(os.fsencode(path)))
+    return json.loads(text)
+
+
+def look_at_loaded(loaded: LoadedFile, memory: int | None) -> Document:
+    """What it finds in the file, and in a process's memory where that may be read."""
+    if memory is None:
+        return look_at_file(loaded.file)
+    arguments = ctypes.c_char_p(os.fsencode(loaded.file)), ctypes.c_int(memory), ctypes.c_ulong(loaded.bias)
+    return json.loads(library.ask(library.find_library(), "blastoff_inspect_memory_json", *arguments))
+
+
+def concerns_blas(found: Document) -> bool:
+    return "error" not in found and bool(found["functions"] or found["left_alone"] or found["imports"])
+
+
+def counts(objects: list[Document]) -> dict[str, int]:
+    """How many functions there are, and how many of them each --intercept reaches."""
+    functions = [function for found in objects for function in found["functions"]]
+    return {
+        "functions": len(functions),
+        "auto": sum(function["patch"] or function["preload"] for function in functions),
+        "patch": sum(function["patch"] for function in functions),
+        "preload": sum(function["preload"] for function in functions),
+        "patched_now": sum(function["state"] == "patched" for function in functions),
+    }
+
+
+def document(**parts: Any) -> Document:
+    """Every key that there is; what does not apply is null or empty."""
+    empty = {"scripts": [], "loader": None, "refused": "", "missing": [], "process": None}
+    return {"blastoff": library.version(), **empty, **parts}
+
+
+def inspect_program(name: str) -> Document:
+    """A program, a script, or a library's file."""
+    program = find_file(name)
+    try:
+        file, scripts = dependencies.resolve_scripts(program)
+        headers = elf.read(file)
+        found = look_at_file(file)
+    except PermissionError as error:
+        raise CommandError(f"{program}: not permitted to read it") from error
+    if "error" in found:
+        raise CommandError(found["error"])
+    is_library = found["linkage"] == "shared_object"
+    refused = "" if is_library and headers.native else executable.why_not_preloadable(file)
+    loader = headers.interpreter or own_loader()
+    libraries = dependencies.list_libraries(file, loader) if headers.native and (is_library or headers.interpreter) else dependencies.Libraries()
+    objects = [{"path": str(file), **found}]
+    for path in libraries.paths:
+        needed = look_at_file(Path(path))
+        if concerns_blas(needed) and needed["library"] != OURSELVES:
+            objects.append({"path": path, **needed})
+    return document(
+        target=name,
+        scripts=[str(script) for script in scripts],
+        loader=headers.interpreter,
+        refused=refused or libraries.error,
+        missing=libraries.missing,
+        objects=objects,
+        counts=counts(objects),
+    )
+
+
+def find_file(name: str) -> Path:
+    """A program as the shell would find it, or the file of a library, which need not be executable."""
+    path = Path(name)
+    if "/" in name and path.is_file() and os.access(path, os.R_OK) and elf.is_elf(path):
+        return path
+    return executable.find_program(name)
+
+
+def own_loader() -> str:
+    """The loader that lists what a library needs: the one that this very Python started with."""
+    return elf.read(Path("/proc/self/exe")).interpreter or "/lib64/ld-linux-x86-64.so.2"
+
+
+def inspect_process(pid: int) -> Document:
+    """A running process, which goes on as if nobody had looked."""
+    loaded, gone = processes.loaded_files(pid)
+    memory = processes.open_memory(pid)
+    try:
+        looked_at = [(one.path, look_at_loaded(one, memory)) for one in loaded]
+    finally:
+        if memory is not None:
+            os.close(memory)
+    if not looked_at:
+        raise CommandError(f"process {pid}: it has ended")
+    ours = [path for path, found in looked_at if found.get("library") == OURSELVES]
+    program, *others = [{"path": path, **found} for path, found in looked_at if path not in ours and "error" not in found]
+    objects = [program, *(found for found in others if concerns_blas(found))]
+    process = {
+        "pid": pid,
+        "command_line": processes.command_line(pid),
+        "blastoff": ours[0] if ours else None,
+        "memory_read": memory is not None,
+        "gone": gone,
+    }
+    return document(target=program["path"], objects=objects, process=process, counts=counts(objects))
+
+
+def verdict(found: Document) -> str:
+    """The sentence that sums it up."""
+    process, sums = found["process"], found["counts"]
+    if found["refused"]:
+        return f"Nothing can be intercepted: {found['refused']}."
+    if sums["functions"] == 0:
+        return no_blas(found)
+    reached = f"{share(sums['auto'], sums['functions'])} BLAS functions can be intercepted, {share(sums['patch'], sums['auto'])} by patching"
+    if sums["auto"] == 0:
+        return f"BLAS was found, and none of its {sums['functions']} functions can be intercepted."
+    if process is None:
+        return f"{reached[0].upper()}{reached[1:]}."
+    if process["blastoff"] is None:
+        return f"Blastoff is not loaded here. Had it been, {reached}."
+    if not process["memory_read"]:
+        return f"Blastoff is loaded here: {reached}; not permitted to read in memory which of them are."
+    return f"Blastoff is loaded here: {sums['patched_now']} of {sums['functions']} BLAS functions are patched now."
+
+
+def share(part: int, whole: int) -> str:
+    return f"all {whole}" if part == whole else f"{part} of {whole}"
+
+
+def no_blas(found: Document) -> str:
+    """What it means that there is none."""
+    program = found["objects"][0]
+    if program["left_alone"]:
+        return "No BLAS was found: what has the names of BLAS routines was left alone."
+    stripped = program["stripped"] and program["linkage"] != "shared_object"
+    hidden = " The program is stripped: in a BLAS that was linked into it statically nothing is left to recognise it by." if stripped else ""
+    return f"No BLAS was found.{hidden}"
+
+
+def exit_status(found: Document) -> int:
+    """0 if BLAS was found that can be intercepted, else 1."""
+    return 0 if not found["refused"] and found["counts"]["auto"] > 0 else 1
+
+
+def main(program: str | None, pid: int | None, as_json: bool) -> int:
+    """Prints what was found; returns the exit status."""
+    try:
+        found = inspect_process(pid) if pid is not None else inspect_program(program)
+    except CommandError as error:
+        raise CommandError(str(error), USAGE) from error  # nothing was to be started: the shell's statuses do not apply
+    found["verdict"] = verdict(found)
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        from blastoff import inspection_text
+
+        inspection_text.print_document(found)
+    return exit_status(found)

@@ -1,0 +1,137 @@
+"""What `blastoff inspect` found, in words."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from blastoff import tables
+from blastoff.inspection import LATER, Document
+
+SHOWN_NAMES = 8
+STYLES = {"fortran": "Fortran", "cblas": "CBLAS"}
+INTEGERS = {"lp64": "32-bit integers (LP64)", "ilp64": "64-bit integers (ILP64)"}
+LINKAGES = {"shared_object": "a library", "dynamic_executable": "a dynamically linked program", "static_executable": "a statically linked program"}
+
+Lines = list[tuple[str, str]]
+
+
+def some(names: Iterable[str]) -> str:
+    """Names, the first few of many."""
+    listed = list(names)
+    more = f" and {len(listed) - SHOWN_NAMES} more" if len(listed) > SHOWN_NAMES else ""
+    return " ".join(listed[:SHOWN_NAMES]) + more
+
+
+def grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    groups: dict[Any, list[Any]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+def routines(names: Iterable[str]) -> str:
+    """dgemm zgemm zherk -> "dz: gemm; z: herk"."""
+    types = grouped((name[1:], name[0]) for name in sorted(set(names)))
+    by_types = grouped(("".join(sorted(letters, key="sdcz".index)), operation) for operation, letters in types.items())
+    return "; ".join(f"{letters}: {' '.join(operations)}" for letters, operations in by_types.items())
+
+
+def style_lines(functions: list[Document]) -> Lines:
+    """What there is, by calling style."""
+    styles = grouped(((function["style"], function["integers"]), function) for function in functions)
+    return [
+        (STYLES[style], f"{len(group)} functions, {INTEGERS[integers]}: {routines(function['routine'] for function in group)}")
+        for (style, integers), group in sorted(styles.items(), reverse=True)
+    ]
+
+
+def reach_lines(found: Document) -> Lines:
+    """Which interceptor reaches how many, and why not the others."""
+    functions = found["functions"]
+    patch, preload = (sum(function[way] for function in functions) for way in ("patch", "preload"))
+    hidden = sum(not function["exported"] for function in functions)
+    lines = [("patch", f"reaches {patch} of {len(functions)}")]
+    for (obstacle, explanation), names in grouped(
+        ((function["obstacle"], function["explanation"]), function["names"][0]) for function in functions if function["obstacle"]
+    ).items():
+        lines.append(("", f"not {some(names)}: {obstacle} ({explanation})"))
+    by_name = f"reaches {preload} of {len(functions)}"
+    if preload:
+        lines.append(("preload", f"{by_name}, where other objects call them by their exported names"))
+    elif found["linkage"] != "shared_object":
+        lines.append(("preload", f"{by_name}: the program's calls to its own functions go by no name"))
+    else:
+        lines.append(("preload", by_name))
+    if hidden and found["linkage"] == "shared_object":
+        lines.append(("", f"{hidden} are not exported: only calls from inside the library reach them"))
+    return lines
+
+
+def state_lines(functions: list[Document]) -> Lines:
+    """What a process's memory holds."""
+    states = grouped((function["state"], function["names"][0]) for function in functions if function["state"])
+    lines = [("in memory", f"{len(states['patched'])} patched by Blastoff")] if "patched" in states else []
+    if "as in file" in states:
+        lines.append(("in memory", f"{len(states['as in file'])} as in the file: {some(states['as in file'])}"))
+    if "changed" in states:
+        lines.append(("in memory", f"{len(states['changed'])} changed by another tool: {some(states['changed'])}"))
+    return lines
+
+
+def object_lines(found: Document) -> Lines:
+    """One object."""
+    functions = found["functions"]
+    lines = style_lines(functions)
+    if functions:
+        lines += reach_lines(found) + state_lines(functions)
+    for rule, names in grouped((row["rule"], row["name"]) for row in found["left_alone"]).items():
+        lines.append(("left alone", f"{some(names)}: {rule}"))
+    if found["imports"]:
+        lines.append(("calls", f"{some(row['name'] for row in found['imports'])}, which other objects define"))
+        unknown = [row["name"] for row in found["imports"] if not row["preload"]]
+        if unknown:
+            lines.append(("", f"not under a name that preload takes: {some(unknown)}"))
+    return lines
+
+
+def heading(found: Document) -> str:
+    """Which object, and which BLAS it holds."""
+    stripped = ", stripped" if found["stripped"] and found["linkage"] != "shared_object" else ""
+    holds = ""
+    if found["functions"]:
+        known = found["library"] or "a BLAS of unknown make"
+        holds = f": {known}" if found["linkage"] == "shared_object" else f"; {known} is linked into it"
+    what = "" if found["linkage"] == "shared_object" and holds else f": {LINKAGES[found['linkage']]} for {found['machine']}{stripped}"
+    return f"{found['path']}{what}{holds}"
+
+
+def facts(found: Document) -> Lines:
+    """What is said before the objects."""
+    lines = [("script", script) for script in found["scripts"]]
+    lines += [("missing", f"{name}: not found by the program's dynamic loader") for name in found["missing"]]
+    if process := found["process"]:
+        lines.append(("process", f"{process['pid']}: {' '.join(process['command_line']) or found['target']}"))
+        lines.append(("Blastoff", process["blastoff"] or "not loaded"))
+        if not process["memory_read"]:
+            lines.append(("memory", "not permitted to read it (kernel.yama.ptrace_scope): what is patched now is not known"))
+        lines += [("deleted", f"{path}: the file is gone since, and could not be looked at") for path in process["gone"]]
+    return lines
+
+
+def print_document(found: Document) -> None:
+    """All of it; for what has no dynamic loader the one line that matters."""
+    if found["refused"] and found["objects"][0]["linkage"] == "static_executable":
+        print(f"{found['target']}: {found['refused']}")
+        return
+    parts: list[RenderableType] = []
+    if lines := facts(found):
+        parts += [tables.pairs(lines), ""]
+    for one in found["objects"]:
+        lines = object_lines(one) or [("BLAS", "none defined, none called")]
+        parts += [Text(heading(one), "bold"), Padding(tables.pairs(lines), (0, 0, 0, 2)), ""]
+    if found["process"] is None and not found["refused"] and found["objects"][0]["linkage"] != "shared_object":
+        parts += [Text(LATER), ""]
+    tables.show(*parts, Text(found["verdict"], "bold"))

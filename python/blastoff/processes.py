@@ -1,0 +1,123 @@
+"""What a running process has loaded, out of /proc: read, never touched."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from blastoff import elf
+from blastoff.errors import CommandError
+
+MAPPING = re.compile(r"([0-9a-f]+)-[0-9a-f]+ (\S{4}) ([0-9a-f]+) \S+ \d+ +(/.*)$")
+DELETED = " (deleted)"
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class LoadedFile:
+    """A program or library in a process's memory."""
+
+    path: str
+    """As the process knows it."""
+    file: Path
+    """Where this process can read it."""
+    bias: int
+    """Added to its addresses as linked."""
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A line of /proc/PID/maps with a file."""
+
+    start: int
+    executable: bool
+    offset: int
+    path: str
+
+
+def not_permitted(pid: int) -> CommandError:
+    return CommandError(f"process {pid}: not permitted to read it; its owner may, and root")
+
+
+def read_mappings(pid: int) -> list[Mapping]:
+    try:
+        text = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape")
+    except (FileNotFoundError, ProcessLookupError) as error:
+        raise CommandError(f"process {pid}: there is none") from error
+    except PermissionError as error:
+        raise not_permitted(pid) from error
+    found = (MAPPING.match(line) for line in text.splitlines())
+    return [Mapping(int(row[1], 16), "x" in row[2], int(row[3], 16), row[4]) for row in found if row]
+
+
+def program_of(pid: int) -> str:
+    """The path of its executable, as it knows it."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except PermissionError as error:
+        raise not_permitted(pid) from error
+    except OSError as error:
+        raise CommandError(f"process {pid}: it runs no program, or has ended") from error
+
+
+def readable_file(pid: int, path: str, program: str) -> Path:
+    """The file behind a mapping; a program that was deleted can still be read."""
+    if path == program:
+        return Path(f"/proc/{pid}/exe")
+    inside = Path(f"/proc/{pid}/root{path}")
+    # The kernel tells the paths of another mount namespace from its root, those of a mere chroot from ours.
+    return inside if inside.exists() else Path(path)
+
+
+def instances(mappings: list[Mapping], first_offset: int) -> list[int]:
+    """Where a file that has been loaded begins, once for each linker namespace. Mappings without code are somebody's reading it."""
+    starts: list[int] = []
+    begun = None
+    for mapping in mappings:
+        if mapping.offset == first_offset:
+            begun = mapping.start
+        if mapping.executable and begun is not None:
+            starts.append(begun)
+            begun = None
+    return starts
+
+
+def loaded_files(pid: int) -> tuple[list[LoadedFile], list[str]]:
+    """The program, first, and the libraries of a process; and the paths of those whose files are gone."""
+    program = program_of(pid)
+    by_path: dict[str, list[Mapping]] = {}
+    for mapping in read_mappings(pid):
+        by_path.setdefault(mapping.path, []).append(mapping)
+    loaded: list[LoadedFile] = []
+    gone: list[str] = []
+    for path, mappings in sorted(by_path.items(), key=lambda item: item[0] != program):
+        if path.startswith("/memfd:") or not any(mapping.executable for mapping in mappings):
+            continue
+        file = readable_file(pid, path, program)
+        try:
+            if not elf.is_elf(file):
+                continue
+            headers = elf.read(file)
+        except OSError:
+            gone.append(path.removesuffix(DELETED))
+            continue
+        page = headers.first_address // PAGE * PAGE
+        starts = instances(mappings, headers.first_offset // PAGE * PAGE)
+        loaded += [LoadedFile(path, file, start - page) for start in starts]
+    return loaded, gone
+
+
+def open_memory(pid: int) -> int | None:
+    """A descriptor of the process's memory; None where that is not permitted (it takes more than reading its maps)."""
+    try:
+        return os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+
+
+def command_line(pid: int) -> list[str]:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
+    except OSError:
+        return []
+    return [os.fsdecode(word) for word in words]

@@ -1,0 +1,63 @@
+// What one ELF file has to do with BLAS, and what patching it would come to, without loading it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "intercept/patch/obstacle.h"
+#include "intercept/symbols/blas_functions.h"
+#include "intercept/symbols/object_file.h"
+
+namespace blastoff::intercept {
+
+/// What a process has where a function begins.
+enum class CodeState : std::uint8_t {
+  not_looked_at,
+  as_in_file,
+  patched,  ///< by a libblastoff.so
+  changed,  ///< by somebody else: a debugger, a profiler
+};
+
+struct InspectedFunction {
+  BlasFunction function;
+  std::optional<patch::Obstacle> obstacle;  ///< why it cannot be patched, as far as the file tells
+  bool bound_by_our_name = false;           ///< other objects bind it by a name that libblastoff.so exports too
+  std::vector<std::byte> entry;             ///< its first bytes in the file
+  CodeState state = CodeState::not_looked_at;
+};
+
+/// The name of a BLAS routine that the object expects others to define.
+struct Import {
+  std::string name;
+  bool exported_by_us = false;
+};
+
+struct Inspection {
+  std::uint16_t machine = 0;  ///< EM_X86_64, EM_AARCH64, ...
+  bool native = false;        ///< that of this library; the functions of others are not tried
+  Linkage linkage{};
+  bool stripped = false;
+  std::string soname;
+  std::vector<std::string> needed;
+  std::string library;  ///< which BLAS it is: "OpenBLAS"; "" where it defines none, or none that is known
+  std::vector<InspectedFunction> functions;
+  std::vector<LeftAlone> left_alone;
+  std::vector<Import> imports;
+};
+
+/// Looks at a file. The error is one line that names it.
+tl::expected<Inspection, std::string> inspect(const char* path);
+
+/// Compares the functions' first bytes with a process's memory (a descriptor of /proc/PID/mem), where the file's
+/// addresses are moved by `bias`. What cannot be read is not looked at.
+void compare_with_memory(Inspection& inspection, int memory, std::uint64_t bias);
+
+/// One sentence for people who do not know machine code.
+const char* explain(patch::Obstacle obstacle);
+
+}  // namespace blastoff::intercept

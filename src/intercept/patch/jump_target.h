@@ -1,0 +1,18 @@
+// Reading back the jump that a patch has written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "intercept/patch/relocator.h"
+
+namespace blastoff::intercept::patch {
+
+/// Where a function that begins with `code` jumps to at once (behind an endbr64 or bti), by any jump that
+/// patch_function() makes; nullopt: it does not.
+std::optional<std::uint64_t> jump_target(Architecture architecture, std::span<const std::byte> code,
+                                         std::uint64_t address);
+
+}  // namespace blastoff::intercept::patch
