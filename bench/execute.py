@@ -104,7 +104,7 @@ def _read_report(path: pathlib.Path) -> dict:
         report = json.loads(path.read_text())
     except ValueError:
         return {"unreadable": True}
-    kept = ("blastoff", "device", "policy", "totals", "refusals", "verification")
+    kept = ("blastoff", "device", "policy", "interception", "totals", "refusals", "verification")
     return {key: report[key] for key in kept if key in report}
 
 

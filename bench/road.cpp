@@ -1,7 +1,11 @@
 // Where the time of one offloaded call goes: the steps of the road under first-use, and the bare operation on device
-// memory of each kind and alignment. Needs a GPU.
+// memory of each kind and alignment; for triangular results also the ways home and what cutting them into panels costs.
+// Between two calls the CPU does what the benchmark programs do: it reads the result and writes one element of A.
+// Needs a GPU.
 //
-//   bench_road [DEVICE]        DEVICE: cuda (default), cuda:N, simulated
+//   bench_road [DEVICE [SHAPE [MIB]]]    DEVICE: cuda (default), cuda:N, simulated; SHAPE: only those whose name
+//   contains
+//                                        it; MIB: smallest panels under first-use, instead of the default
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -90,16 +94,23 @@ std::vector<std::size_t> operand_elements(const Shape& shape, bool two) {
   return {m * k, k * n, m * n};
 }
 
-double time_bare(device::Lane& lane, const blas::Call& call) {
-  const NoHost host;
+template <class Work>
+double time_of(device::Queue& queue, Work&& work) {
   std::vector<double> times;
   for (int i = 0; i < 22; ++i) {
     const double start = microseconds();
-    need(lane.compute->execute(call, host));
-    need(lane.compute->synchronize());
+    work();
+    need(queue.synchronize());
     if (i >= 2) times.push_back(microseconds() - start);
   }
   return median(times);
+}
+
+double time_bare(device::Lane& lane, const std::vector<blas::Call>& calls) {
+  const NoHost host;
+  return time_of(*lane.compute, [&] {
+    for (const blas::Call& call : calls) need(lane.compute->execute(call, host));
+  });
 }
 
 // Fills device memory from the host, so that the arithmetic is on ordinary numbers.
@@ -133,23 +144,82 @@ void bare(device::Device& device, device::Lane& lane, const Shape& shape, const 
         addresses.push_back(reinterpret_cast<void*>(base + offset));
       }
       std::printf("%-22s bare, %s memory, offset %2zu: %9.1f us\n", shape.name, reserved ? "mapped" : "plain ", offset,
-                  time_bare(lane, make_call(shape, addresses)));
+                  time_bare(lane, {make_call(shape, addresses)}));
       for (const auto& release : undo) release();
     }
   }
 }
 
-void road(residency::Policy& policy, device::Lane& lane, const Shape& shape, const std::vector<double*>& host) {
+struct Setup {
+  device::Device& device;
+  device::Lane& lane;
+  residency::Policy& policy;
+};
+
+// The arithmetic alone, cut into panels as first-use does, and its first panel, for which the way home has to wait.
+void panels(const Setup& setup, const Shape& shape, const double* a, const std::vector<std::size_t>& elements) {
+  const std::size_t bytes_of_a = elements[0] * sizeof(double);
+  const device::Address base = need(setup.device.allocate(bytes_of_a + elements[1] * sizeof(double)));
+  fill(setup.lane, base, a, elements[0]);
+  const blas::Call call = make_call(shape, {reinterpret_cast<void*>(base), reinterpret_cast<void*>(base + bytes_of_a)});
+  for (const std::size_t mebibytes : {1024, 16, 8, 4}) {
+    const auto parts = blas::panels(call, mebibytes << 20);
+    std::printf("%-22s bare, panels of %4zu MiB: %zu operations, %.1f us, the first %.1f us\n", shape.name, mebibytes,
+                parts.size(), time_bare(setup.lane, parts), time_bare(setup.lane, {parts.front()}));
+  }
+  setup.device.free(base);
+}
+
+// The ways home, each by itself: the triangle kernel on all of a triangle and on diagonal blocks, and the copy engine.
+void ways_home(const Setup& setup, const Shape& shape, double* host, std::size_t elements) {
+  const auto n = static_cast<std::size_t>(shape.n);
+  const std::size_t bytes = elements * sizeof(double), pitch = n * sizeof(double), page = 4096;
+  char* pages = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(host) / page * page);
+  if (!setup.device.pin(pages, (bytes / page + 2) * page)) return;
+  const device::Address base = need(setup.device.allocate(bytes));
+  device::Queue& queue = *setup.lane.download;
+  const auto show = [&](const char* way, std::size_t order, double moved, double time) {
+    std::printf("%-22s home, %s %4zu: %7.1f us, %4.1f GB/s\n", shape.name, way, order, time, moved / time / 1e3);
+  };
+  for (const std::size_t order : {n, n / 4, n / 8, n / 16, std::size_t{128}}) {
+    const device::Triangle triangle{shape.n, static_cast<std::int64_t>(order), sizeof(double), blas::Part::lower, pitch,
+                                    pitch};
+    const double moved = static_cast<double>(n * (order + 1) / 2 * sizeof(double));
+    show("triangle kernel, blocks of", order, moved,
+         time_of(queue, [&] { need(queue.copy_triangle_to_host(host, base, triangle)); }));
+  }
+  for (const std::size_t rows : {n, n - n / 8, n / 2, n / 8}) {
+    const device::Block block{rows * sizeof(double), n / 8, pitch, pitch};
+    show("copy engine, n / 8 columns of", rows, static_cast<double>(block.column_bytes * block.columns),
+         time_of(queue, [&] { need(queue.copy_to_host(host, base, block)); }));
+  }
+  setup.device.free(base);
+  setup.device.unpin(pages, (bytes / page + 2) * page);
+}
+
+void read_result(const double* result, std::size_t elements) {
+  double sum = 0;
+  for (std::size_t i = 0; i < elements; ++i) sum += result[i];
+  volatile double sink = sum;
+  (void)sink;
+}
+
+void road(const Setup& setup, const Shape& shape, const std::vector<double*>& host,
+          const std::vector<std::size_t>& elements) {
+  device::Lane& lane = setup.lane;
   const blas::Call call = make_call(shape, {host.begin(), host.end()});
   const NoHost none;
   std::vector<double> begin, execute, release, computed, finish, total;
-  for (int i = 0; i < 25; ++i) {
-    host[0][0] += 1;  // the CPU writes one element between calls
+  std::size_t panels = 0;
+  for (std::size_t i = 0; i < 45; ++i) {
+    read_result(host.back(), elements.back());
+    host[0][i * 524287 % elements[0]] += 0.125;
     const double start = microseconds();
-    auto lease = need(policy.begin(call, lane));
+    auto lease = need(setup.policy.begin(call, lane));
     const double begun = microseconds();
     double executing = 0, releasing = 0;
-    for (std::size_t panel = 0; panel < lease->panels().size(); ++panel) {
+    panels = lease->panels().size();
+    for (std::size_t panel = 0; panel < panels; ++panel) {
       const double a = microseconds();
       const blas::Call on_device = need(lease->acquire(panel));
       need(lane.compute->execute(on_device, none));
@@ -173,8 +243,23 @@ void road(residency::Policy& policy, device::Lane& lane, const Shape& shape, con
     total.push_back(microseconds() - start);
   }
   std::printf(
-      "%-22s first-use: begin %.1f, queue operation %.1f, release %.1f, arithmetic %.1f, way home %.1f, all %.1f us\n",
-      shape.name, median(begin), median(execute), median(release), median(computed), median(finish), median(total));
+      "%-22s first-use, %zu panels: begin %.1f, queue operations %.1f, release %.1f, rest of arithmetic %.1f, way home "
+      "%.1f, all %.1f us (quickest %.1f)\n",
+      shape.name, panels, median(begin), median(execute), median(release), median(computed), median(finish),
+      median(total), *std::min_element(total.begin(), total.end()));
+}
+
+void measure(const Setup& setup, const Shape& shape) {
+  const bool triangular = shape.routine == blas::Routine::dsyrk;
+  const auto elements = operand_elements(shape, triangular);
+  std::vector<double*> host;
+  for (const std::size_t count : elements) host.push_back(host_matrix(count));
+  bare(setup.device, setup.lane, shape, host, elements);
+  if (triangular) {
+    panels(setup, shape, host[0], elements);
+    ways_home(setup, shape, host.back(), elements.back());
+  }
+  road(setup, shape, host, elements);
 }
 
 }  // namespace
@@ -191,6 +276,10 @@ int main(int argc, char** argv) {
   residency::FirstUseSettings settings;
   settings.device_memory = need(device->memory_info()).free / 2;
   settings.pin_limit = std::size_t{8} << 30;
+  if (argc > 3) {
+    const std::size_t bytes = std::strtoul(argv[3], nullptr, 10) << 20;
+    settings.panels = {bytes, bytes, bytes};
+  }
   auto policy = residency::create_first_use_policy(*device, *staging, **tracker, settings);
   device::LanePool lanes(*device);
   auto lane = need(lanes.acquire());
@@ -202,15 +291,15 @@ int main(int argc, char** argv) {
       {"dgemm 1000", Routine::dgemm, 1000, 1000, 1000, Transpose::none},
       {"dgemm 2000", Routine::dgemm, 2000, 2000, 2000, Transpose::none},
       {"dgemm 4000", Routine::dgemm, 4000, 4000, 4000, Transpose::none},
+      {"dgemm 1000 1000 2000", Routine::dgemm, 1000, 1000, 2000, Transpose::none},
+      {"dsyrk 1000 2000", Routine::dsyrk, 1000, 1000, 2000, Transpose::none},
       {"dsyrk 2000", Routine::dsyrk, 2000, 2000, 2000, Transpose::none},
       {"dsyrk 4000", Routine::dsyrk, 4000, 4000, 4000, Transpose::none},
   };
-  for (const Shape& shape : shapes) {
-    const auto elements = operand_elements(shape, shape.routine == Routine::dsyrk);
-    std::vector<double*> host;
-    for (const std::size_t count : elements) host.push_back(host_matrix(count));
-    bare(*device, *lane, shape, host, elements);
-    road(*policy, *lane, shape, host);
-  }
-  return 0;
+  const std::string wanted = argc > 2 ? argv[2] : "";
+  const Setup setup{*device, *lane, *policy};
+  for (const Shape& shape : shapes)
+    if (std::string(shape.name).find(wanted) != std::string::npos) measure(setup, shape);
+  std::fflush(stdout);
+  std::_Exit(0);  // matrices are still tracked
 }
