@@ -45,6 +45,17 @@ struct Block {
   std::size_t device_pitch = 0;
 };
 
+/// One triangle, with the diagonal, of a square matrix, as far as it lies in the square blocks along the diagonal:
+/// those of order `block_order`, beginning with the first element, the last cut off by the matrix's end.
+struct Triangle {
+  std::int64_t order = 0;        ///< of the matrix
+  std::int64_t block_order = 0;  ///< at least 1; `order` or more: all of the triangle
+  std::size_t element_size = 0;  ///< bytes
+  blas::Part part = blas::Part::upper;
+  std::size_t host_pitch = 0;  ///< bytes from one column's start to the next
+  std::size_t device_pitch = 0;
+};
+
 /// A point in a queue that other queues can wait for and the host can ask about. Reusable after it was waited for.
 class Event {
  public:
@@ -64,10 +75,9 @@ class Queue {
   virtual Status copy_to_device(Address destination, const void* source, const Block& block) = 0;
   virtual Status copy_to_host(void* destination, Address source, const Block& block) = 0;
 
-  /// Writes exactly the elements of `part` (upper, lower, with the diagonal) of an n x n matrix of `element_size`-byte
-  /// elements, from device to *pinned* host memory, pitches in bytes. ErrorKind::unsupported without can_pin.
-  virtual Status copy_triangle_to_host(void* destination, Address source, std::int64_t n, std::size_t element_size,
-                                       blas::Part part, std::size_t host_pitch, std::size_t device_pitch) = 0;
+  /// Writes exactly the elements of the triangle, from device to *pinned* host memory; the addresses are those of the
+  /// matrix. ErrorKind::unsupported without can_pin.
+  virtual Status copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) = 0;
 
   /// Runs the operation; operand addresses are device addresses (Operand::address holds the Address), multiples of the
   /// element size (otherwise unsupported). `host` is the program's BLAS for devices that compute with it; it must

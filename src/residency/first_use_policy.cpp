@@ -95,13 +95,12 @@ Result<std::unique_ptr<Tools>> FirstUsePolicy::take_tools() {
   return tools;
 }
 
-// Panels let the result go home while the rest is computed. Smaller panels compute less efficiently, solves most of
-// all.
-std::size_t panel_bytes(const blas::Call& call) {
-  constexpr std::size_t smallest = std::size_t{32} << 20;
-  const std::size_t result = call.result().payload_bytes();
+std::size_t panel_bytes(const blas::Call& call, const PanelSizes& sizes) {
+  constexpr std::size_t most_panels = 8;
   const bool solve = call.kind() == blas::Kind::trsm || call.kind() == blas::Kind::trmm;
-  return std::max({solve ? 4 * smallest : smallest, result / 8, std::size_t{1}});
+  const bool triangular = call.result().part != blas::Part::full;
+  const std::size_t smallest = solve ? sizes.solve : triangular ? sizes.triangular : sizes.general;
+  return std::max({smallest, call.result().payload_bytes() / most_panels, std::size_t{1}});
 }
 
 class FirstUseLease final : public Lease {
@@ -111,7 +110,7 @@ class FirstUseLease final : public Lease {
         lane_(lane),
         hold_(std::move(hold)),
         tools_(std::move(tools)),
-        panels_(blas::panels(hold_.call, panel_bytes(hold_.call))) {}
+        panels_(blas::panels(hold_.call, panel_bytes(hold_.call, policy.settings().panels))) {}
 
   ~FirstUseLease() override {
     if (!finished_) abandon();
@@ -223,6 +222,7 @@ Status FirstUseLease::release(std::size_t index) {
 }
 
 Status FirstUseLease::finish() {
+  if (return_->kind() == mirror::Return::direct) policy_.coherence().prepare_finish(hold_);
   if (auto computed = lane_.compute->synchronize(); !computed) return computed;
   const double start = now();
   if (auto home = return_->wait(); !home) return home;

@@ -12,10 +12,19 @@
 
 namespace blastoff::residency {
 
+/// Bytes of a result that are worth a panel of their own: panels go home while the rest is computed, but smaller ones
+/// compute less efficiently, solves most of all. Of a triangular result the triangle's bytes count.
+struct PanelSizes {
+  std::size_t general = std::size_t{32} << 20;
+  std::size_t triangular = std::size_t{8} << 20;
+  std::size_t solve = std::size_t{128} << 20;
+};
+
 struct FirstUseSettings {
   std::size_t device_memory = 0;  ///< budget for mirrors, bytes
   std::size_t pin_limit = 0;      ///< most bytes of host memory to page-lock for results
   bool verify = false;            ///< compare every page reused with host memory
+  PanelSizes panels = {};
 };
 
 /// Operands that cannot be tracked or do not fit make begin() fail with unsupported or out_of_memory: take the copy

@@ -184,7 +184,7 @@ TEST_P(DeviceTriangleTest, CopiesExactlyTheTriangleToPinnedMemory) {
   ASSERT_NE(host, nullptr);
   if (auto pinned = device_->pin(host, host_bytes); !pinned) {
     const auto stream = queue();
-    const auto refused = stream->copy_triangle_to_host(host, 1, 1, 8, blas::Part::upper, 8, 8);
+    const auto refused = stream->copy_triangle_to_host(host, 1, {1, 1, 8, blas::Part::upper, 8, 8});
     std::free(host);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
@@ -195,25 +195,40 @@ TEST_P(DeviceTriangleTest, CopiesExactlyTheTriangleToPinnedMemory) {
   const Bytes source = pattern(host_bytes, 1);
   upload(*stream, memory.address(), source);
   struct Case {
-    std::size_t n, element_size, host_pitch, device_pitch, offset;
+    std::size_t n, block, element_size, host_pitch, device_pitch, offset;
   };
-  const Case cases[] = {{1, 8, 8, 8, 0},         {1, 16, 16, 16, 0},      {33, 4, 140, 132, 4},
-                        {100, 8, 800, 800, 0},   {257, 8, 2064, 2056, 8}, {65, 16, 1048, 1040, 8},
-                        {65, 16, 1044, 1060, 4}, {100, 8, 812, 804, 4},   {700, 8, 5600, 6000, 16},
-                        {300, 4, 1204, 1200, 0}};
+  const Case cases[] = {{1, 1, 8, 8, 8, 0},
+                        {1, 1, 16, 16, 16, 0},
+                        {33, 33, 4, 140, 132, 4},
+                        {33, 4, 4, 140, 132, 4},
+                        {100, 100, 8, 800, 800, 0},
+                        {100, 10, 8, 800, 800, 0},
+                        {100, 99, 8, 800, 800, 8},
+                        {257, 257, 8, 2064, 2056, 8},
+                        {257, 64, 8, 2064, 2056, 8},
+                        {65, 1000, 16, 1048, 1040, 8},
+                        {65, 16, 16, 1048, 1040, 8},
+                        {65, 65, 16, 1044, 1060, 4},
+                        {65, 1, 16, 1044, 1060, 4},
+                        {100, 100, 8, 812, 804, 4},
+                        {700, 700, 8, 5600, 6000, 16},
+                        {700, 256, 8, 5600, 6000, 16},
+                        {300, 300, 4, 1204, 1200, 0},
+                        {300, 299, 4, 1204, 1200, 0}};
   for (const auto& c : cases) {
     for (const auto part : {blas::Part::upper, blas::Part::lower}) {
-      SCOPED_TRACE(testing::Message() << c.n << " elements of " << c.element_size << " bytes, part "
-                                      << static_cast<int>(part));
+      SCOPED_TRACE(testing::Message() << c.n << " elements of " << c.element_size << " bytes in blocks of " << c.block
+                                      << ", part " << static_cast<int>(part));
       Bytes expected = pattern(host_bytes, 2);
       std::memcpy(host, expected.data(), host_bytes);
       ASSERT_OK(stream->copy_triangle_to_host(host + c.offset, memory.address() + c.offset,
-                                              static_cast<std::int64_t>(c.n), c.element_size, part, c.host_pitch,
-                                              c.device_pitch));
+                                              {static_cast<std::int64_t>(c.n), static_cast<std::int64_t>(c.block),
+                                               c.element_size, part, c.host_pitch, c.device_pitch}));
       ASSERT_OK(stream->synchronize());
       for (std::size_t j = 0; j < c.n; ++j) {
-        const std::size_t begin = part == blas::Part::upper ? 0 : j * c.element_size;
-        const std::size_t end = part == blas::Part::upper ? (j + 1) * c.element_size : c.n * c.element_size;
+        const std::size_t top = j / c.block * c.block;
+        const std::size_t begin = (part == blas::Part::upper ? top : j) * c.element_size;
+        const std::size_t end = (part == blas::Part::upper ? j + 1 : std::min(c.n, top + c.block)) * c.element_size;
         std::copy(source.begin() + static_cast<std::ptrdiff_t>(c.offset + j * c.device_pitch + begin),
                   source.begin() + static_cast<std::ptrdiff_t>(c.offset + j * c.device_pitch + end),
                   expected.begin() + static_cast<std::ptrdiff_t>(c.offset + j * c.host_pitch + begin));

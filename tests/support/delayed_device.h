@@ -124,16 +124,12 @@ class DelayedQueue final : public device::Queue {
     return queue([=, this] { return inner_->copy_to_host(destination, source, block); },
                  {range(source, block.device_pitch, block), range(address(destination), block.host_pitch, block)});
   }
-  device::Status copy_triangle_to_host(void* destination, device::Address source, std::int64_t n,
-                                       std::size_t element_size, blas::Part part, std::size_t host_pitch,
-                                       std::size_t device_pitch) override {
-    const auto columns = static_cast<std::size_t>(n);
-    const device::Block block{columns * element_size, columns, host_pitch, device_pitch};
-    return queue(
-        [=, this] {
-          return inner_->copy_triangle_to_host(destination, source, n, element_size, part, host_pitch, device_pitch);
-        },
-        {range(source, device_pitch, block), range(address(destination), host_pitch, block)});
+  device::Status copy_triangle_to_host(void* destination, device::Address source,
+                                       const device::Triangle& triangle) override {
+    const auto columns = static_cast<std::size_t>(triangle.order);
+    const device::Block block{columns * triangle.element_size, columns, triangle.host_pitch, triangle.device_pitch};
+    return queue([=, this] { return inner_->copy_triangle_to_host(destination, source, triangle); },
+                 {range(source, block.device_pitch, block), range(address(destination), block.host_pitch, block)});
   }
   device::Status execute(const blas::Call& call, const blas::HostRoutine& host) override {
     std::vector<InFlight::Range> ranges;

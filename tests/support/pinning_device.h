@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -149,15 +150,18 @@ class PinningQueue final : public device::Queue {
     }
     return {};
   }
-  device::Status copy_triangle_to_host(void* destination, device::Address source, std::int64_t n,
-                                       std::size_t element_size, blas::Part part, std::size_t host_pitch,
-                                       std::size_t device_pitch) override {
-    const auto columns = static_cast<std::size_t>(n);
-    for (std::size_t j = 0; j < columns; ++j) {
-      const std::size_t first = part == blas::Part::upper ? 0 : j * element_size;
-      const std::size_t bytes = (part == blas::Part::upper ? j + 1 : columns - j) * element_size;
-      char* column = static_cast<char*>(destination) + j * host_pitch + first;
-      const char* from = reinterpret_cast<const char*>(source) + j * device_pitch + first;
+  device::Status copy_triangle_to_host(void* destination, device::Address source,
+                                       const device::Triangle& triangle) override {
+    for (std::int64_t j = 0; j < triangle.order; ++j) {
+      const std::int64_t top = j / triangle.block_order * triangle.block_order;
+      const bool upper = triangle.part == blas::Part::upper;
+      const auto row = static_cast<std::size_t>(upper ? top : j);
+      const auto end = static_cast<std::size_t>(upper ? j + 1 : std::min(triangle.order, top + triangle.block_order));
+      const std::size_t first = row * triangle.element_size;
+      const std::size_t bytes = (end - row) * triangle.element_size;
+      char* column = static_cast<char*>(destination) + static_cast<std::size_t>(j) * triangle.host_pitch + first;
+      const char* from =
+          reinterpret_cast<const char*>(source) + static_cast<std::size_t>(j) * triangle.device_pitch + first;
       EXPECT_TRUE(pinned_->write(column, from, bytes)) << "a triangle goes to memory that is not pinned";
     }
     return {};

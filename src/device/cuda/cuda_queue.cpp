@@ -119,14 +119,20 @@ Status CudaQueue::copy_rectangle(api::CUDA_MEMCPY2D& copy, const Block& block) {
   return {};
 }
 
-Status CudaQueue::copy_triangle_to_host(void* destination, Address source, std::int64_t n, std::size_t element_size,
-                                        blas::Part part, std::size_t host_pitch, std::size_t device_pitch) {
+Status CudaQueue::copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) {
   if (kernel_ == nullptr) {
     return tl::unexpected(Error{ErrorKind::unsupported, "this GPU's driver did not compile the triangle copy"});
   }
   return context_->run([&]() -> Status {
-    TriangleCopy copy{0, source, host_pitch, device_pitch, n, element_size, part};
+    TriangleCopy copy;
     copy.destination = reinterpret_cast<std::uintptr_t>(destination);
+    copy.source = source;
+    copy.destination_pitch = triangle.host_pitch;
+    copy.source_pitch = triangle.device_pitch;
+    copy.order = triangle.order;
+    copy.block_order = triangle.block_order;
+    copy.element_size = triangle.element_size;
+    copy.part = triangle.part;
     if (!capabilities_.host_addresses_are_device_addresses) {
       const auto result = context_->driver().cuMemHostGetDevicePointer_v2(&copy.destination, destination, 0);
       if (auto ok = context_->check_attempt(result, "cuMemHostGetDevicePointer"); !ok) return ok;

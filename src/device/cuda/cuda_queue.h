@@ -41,8 +41,7 @@ class CudaQueue final : public Queue {
 
   Status copy_to_device(Address destination, const void* source, const Block& block) override;
   Status copy_to_host(void* destination, Address source, const Block& block) override;
-  Status copy_triangle_to_host(void* destination, Address source, std::int64_t n, std::size_t element_size,
-                               blas::Part part, std::size_t host_pitch, std::size_t device_pitch) override;
+  Status copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) override;
   Status execute(const blas::Call& call, const blas::HostRoutine& host) override;
   Status record(Event& event) override;
   Status wait(Event& event) override;

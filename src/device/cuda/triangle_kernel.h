@@ -1,4 +1,5 @@
-// Copies one triangle of a matrix on the GPU, to device memory or to mapped host memory, and touches nothing else.
+// Copies one triangle of a matrix, or of the blocks on its diagonal, on the GPU, to device memory or to mapped host
+// memory, and touches nothing else.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ struct TriangleCopy {
   api::CUdeviceptr source = 0;
   std::size_t destination_pitch = 0;  ///< bytes
   std::size_t source_pitch = 0;       ///< bytes
-  std::int64_t n = 0;                 ///< order of the matrix
+  std::int64_t order = 0;             ///< of the matrix
+  std::int64_t block_order = 0;       ///< of the blocks on the diagonal; `order` or more: one block
   std::size_t element_size = 0;       ///< bytes
   blas::Part part = blas::Part::upper;
 };

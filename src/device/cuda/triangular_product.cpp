@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace blastoff::device::cuda {
 namespace {
@@ -69,13 +70,14 @@ Status run_triangular_product(const Call& call, const BlasHandle& handle, const 
     }
     auto square = block(call, column, columns, column, columns);
     auto& c = square.result();
-    TriangleCopy copy{
-        address_of(c),  scratch, c.stride_bytes(), static_cast<std::size_t>(columns) * c.element_size, columns,
-        c.element_size, part};
+    const TriangleCopy copy{
+        address_of(c), scratch, c.stride_bytes(), static_cast<std::size_t>(columns) * c.element_size,
+        columns,       columns, c.element_size,   part};
     if (call.beta != blas::Coefficient{}) {
       // The other triangle of the scratch square holds anything; no element of a gemm's C depends on another.
-      const TriangleCopy fetch{
-          scratch, copy.destination, copy.source_pitch, copy.destination_pitch, columns, c.element_size, part};
+      TriangleCopy fetch = copy;
+      std::swap(fetch.destination, fetch.source);
+      std::swap(fetch.destination_pitch, fetch.source_pitch);
       if (auto ok = kernel.launch(fetch, stream); !ok) return ok;
     }
     c.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(scratch));

@@ -57,8 +57,7 @@ class SimulatedQueue final : public Queue {
     return {};
   }
 
-  Status copy_triangle_to_host(void*, Address, std::int64_t, std::size_t, blas::Part, std::size_t,
-                               std::size_t) override {
+  Status copy_triangle_to_host(void*, Address, const Triangle&) override {
     return tl::unexpected(Error{ErrorKind::unsupported, "the simulated device pins no memory"});
   }
 

@@ -17,6 +17,9 @@ using platform::Span;
 // Operands larger than this are looked at before the lock is taken, since asking the kernel about them takes long.
 constexpr std::size_t large_look = std::size_t{8} << 20;
 
+// Runs of written pages that are protected one by one; for more, one call about all pages costs less.
+constexpr std::size_t most_looks = 32;
+
 // Re-protecting a result column by column is worth it for few columns; more are simply uploaded again when next read.
 constexpr int most_filled_runs = 64;
 
@@ -77,36 +80,47 @@ device::Status Coherence::check_memory(const blas::Call& call) {
   return {};
 }
 
-// Finds out which large operands nobody wrote, without the lock. What another thread's scan takes away from under ours
-// it applies before it lets go of the lock that we take next, so nothing is lost between. False: watched memory was
-// replaced.
-bool Coherence::look_unlocked(const Hold& hold, std::unique_lock<std::mutex>& lock, std::array<bool, 3>& clean) {
+// The runs of pages that are to be protected: all of a small operand, of a large one those that a look without the lock
+// finds written. What another thread's scan takes away from under that look it applies before it lets go of the lock
+// that we take next, so nothing is lost between. False: watched memory was replaced.
+bool Coherence::look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs& written) {
+  bool large = false;
   const auto operands = hold.call.operands();
-  clean.fill(false);
-  if (std::none_of(operands.begin(), operands.end(), [](const auto& o) { return o.span_bytes() > large_look; }))
-    return true;
-  lock.unlock();
-  bool intact = true;
-  std::vector<Span> written;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!hold.tracked[i] || operands[i].span_bytes() <= large_look) continue;
-    written.clear();
-    intact &= watched_.scan(pages_of(operands[i]), false, written);
-    clean[i] = intact && written.empty();
+    written[i].clear();
+    if (!hold.tracked[i] || operands[i].empty()) continue;
+    if (operands[i].span_bytes() > large_look)
+      large = true;
+    else
+      written[i] = {pages_of(operands[i])};
   }
+  if (!large) return true;
+  lock.unlock();
+  const bool intact = look_unlocked(hold, written);
   lock.lock();
   apply_events();
   return intact;
 }
 
-// Protects the operands' pages; those written since the last time are not current any more. False: memory was replaced.
-bool Coherence::protect(Hold& hold, const std::array<bool, 3>& clean) {
+bool Coherence::look_unlocked(const Hold& hold, Runs& written) {
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!hold.tracked[i] || clean[i] || operands[i].empty()) continue;
+    if (!hold.tracked[i] || operands[i].span_bytes() <= large_look) continue;
+    if (!watched_.scan(pages_of(operands[i]), false, written[i])) return false;
+    if (written[i].size() > most_looks) written[i] = {pages_of(operands[i])};
+  }
+  return true;
+}
+
+// Protects the pages; those written since the last time are not current any more. False: memory was replaced.
+bool Coherence::protect(Hold& hold, const Runs& runs) {
+  const auto operands = hold.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
     const Span pages = pages_of(operands[i]);
     written_.clear();
-    if (!watched_.scan(pages, true, written_)) {
+    const bool intact =
+        std::all_of(runs[i].begin(), runs[i].end(), [&](Span run) { return watched_.scan(run, true, written_); });
+    if (!intact) {
       watched_.forget(pages);
       shadow_.invalidate(pages);
       return false;
@@ -225,11 +239,11 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
 
   constexpr int most_replacements = 8;
   bool pin_asked_for = false;
+  Runs written;
   for (int replaced = 0;;) {
     if (auto usable = check_memory(call); !usable) return tl::unexpected(usable.error());
     if (!std::exchange(pin_asked_for, true)) take_pin(hold);
-    std::array<bool, 3> clean{};
-    if (!look_unlocked(hold, lock, clean) || !protect(hold, clean)) {
+    if (!look(hold, lock, written) || !protect(hold, written)) {
       if (++replaced == most_replacements)
         return tl::unexpected(Error{ErrorKind::unsupported, "memory that is replaced during the call"});
       continue;
@@ -287,11 +301,27 @@ void Coherence::settle_result(const Hold& hold, Return how) {
   const auto invalidate = [&](Span run) { shadow_.invalidate(run); };
   // What we wrote ourselves must not look at the next use as if the program kept rewriting it.
   if (how != Return::direct || !tracked) each_covered_run(result, invalidate);
-  if (how == Return::failed || !tracked || (how == Return::staged && !few_filled_runs(result))) return;
+  if (how == Return::failed || !tracked) return;
+  if (how == Return::direct) {
+    for (const ChunkPages& filled : hold.filled) filled.chunk->current.set(filled.pages);
+    return;
+  }
+  if (!few_filled_runs(result)) return;
   each_filled_run(result, [&](Span run) {
     written_.clear();
-    if (how == Return::staged && !watched_.scan(run, true, written_)) return;
+    if (!watched_.scan(run, true, written_)) return;
     shadow_.each_chunk(run, [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.current.set(first, last); });
+  });
+}
+
+void Coherence::prepare_finish(Hold& hold) {
+  const std::lock_guard lock(mutex_);
+  hold.filled.clear();
+  each_filled_run(hold.call.result(), [&](Span run) {
+    shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+      if (hold.filled.empty() || hold.filled.back().chunk != &chunk) hold.filled.push_back({&chunk});
+      hold.filled.back().pages.set(first, last);
+    });
   });
 }
 

@@ -23,6 +23,12 @@
 
 namespace blastoff::residency::mirror {
 
+/// Pages of one chunk.
+struct ChunkPages {
+  Chunk* chunk = nullptr;
+  PageBitmap pages = {};
+};
+
 /// One call's hold on the pages of its operands.
 struct Hold {
   blas::Call call;
@@ -30,9 +36,10 @@ struct Hold {
   std::vector<Backing*> backings;       ///< device memory that cannot be evicted meanwhile
   std::vector<platform::Span> uploads;  ///< page runs that this call has to upload
   std::uint64_t bytes_reused =
-      0;                     ///< of the operands that are read: current on the device without an upload by this call
-  Pins::Pin* pin = nullptr;  ///< around the result: it can be written straight to host memory
-  bool loading = false;      ///< uploads are under way
+      0;  ///< of the operands that are read: current on the device without an upload by this call
+  std::vector<ChunkPages> filled;  ///< by the result, once prepare_finish() has found out
+  Pins::Pin* pin = nullptr;        ///< around the result: it can be written straight to host memory
+  bool loading = false;            ///< uploads are under way
 };
 
 /// How the result came home.
@@ -57,6 +64,10 @@ class Coherence {
   /// Host pages of the result are about to be written by the CPU (Return::staged).
   void before_staged_return(const Hold& hold);
 
+  /// Takes from finish(), where nothing computes any more, what can be done while the device is at work. Before every
+  /// finish() with Return::direct.
+  void prepare_finish(Hold& hold);
+
   /// The call is over; others may go on.
   void finish(Hold& hold, Return how);
 
@@ -78,8 +89,10 @@ class Coherence {
   void take_pin(Hold& hold);
   void release_pin(Hold& hold);
   device::Status check_memory(const blas::Call& call);
-  bool look_unlocked(const Hold& hold, std::unique_lock<std::mutex>& lock, std::array<bool, 3>& clean);
-  bool protect(Hold& hold, const std::array<bool, 3>& clean);
+  using Runs = std::array<std::vector<platform::Span>, 3>;  // per operand
+  bool look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs& written);
+  bool look_unlocked(const Hold& hold, Runs& written);
+  bool protect(Hold& hold, const Runs& runs);
   Survey survey(const Hold& hold);
   void survey_run(Survey& survey, platform::Span run, bool read, bool tracked);
   void claim_uploads(Hold& hold);

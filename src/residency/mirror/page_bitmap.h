@@ -20,6 +20,9 @@ class PageBitmap {
   void clear(std::size_t first, std::size_t last) {
     each_word(first, last, [this](std::size_t word, std::uint64_t mask) { words_[word] &= ~mask; });
   }
+  void set(const PageBitmap& pages) {
+    for (std::size_t word = 0; word < words_.size(); ++word) words_[word] |= pages.words_[word];
+  }
   bool all(std::size_t first, std::size_t last) const {
     bool result = true;
     each_word(first, last, [&](std::size_t word, std::uint64_t mask) { result &= (words_[word] & mask) == mask; });

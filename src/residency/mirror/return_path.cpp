@@ -43,7 +43,9 @@ class DirectReturn final : public ReturnPath {
     return host.part == blas::Part::full ? send_rectangle(panel, host, device) : send_triangle(panel, host, device);
   }
 
-  Status wait() override { return lane_.download->synchronize(); }
+  Status wait() override {
+    return lane_.download->synchronize().and_then([&] { return lane_.upload->synchronize(); });
+  }
   HostState state(std::size_t panel) override { return log_ ? log_->state(panel) : HostState::untouched; }
   Return kind() const override { return Return::direct; }
 
@@ -57,30 +59,27 @@ class DirectReturn final : public ReturnPath {
   }
 
   // The copy engine brings rectangles home at link speed, the triangle kernel about half as fast: it gets only the
-  // blocks on the diagonal, in the queue of the arithmetic, while the copy engine is at work on the rest.
+  // blocks on the diagonal, while the copy engine is at work on the rest. It runs in the queue of the uploads, which
+  // all are over by now, so that it holds up neither the copies nor the next panel's arithmetic.
   Status send_triangle(std::size_t panel, const Operand& host, const Operand& device) {
-    device::Queue& queue = *lane_.download;
+    device::Queue& copies = *lane_.download;
+    device::Queue& kernels = *lane_.upload;
     return (log_ ? log_->begin(*lane_.compute, panel) : Status{})
         .and_then([&] { return after_compute(lane_, computed_); })
-        .and_then([&] { return send_diagonal(*lane_.compute, host, device); })
-        .and_then([&] { return send_beside_diagonal(queue, host, device); })
-        .and_then([&] { return after_compute(lane_, computed_); })
-        .and_then([&] { return log_ ? log_->end(queue, panel) : Status{}; });
+        .and_then([&] { return kernels.wait(computed_); })
+        .and_then([&] { return send_diagonal(kernels, host, device); })
+        .and_then([&] { return send_beside_diagonal(copies, host, device); })
+        .and_then([&] { return kernels.record(computed_); })
+        .and_then([&] { return copies.wait(computed_); })
+        .and_then([&] { return log_ ? log_->end(copies, panel) : Status{}; });
   }
 
   static std::int64_t block_order(const Operand& triangle) { return std::max<std::int64_t>(256, triangle.columns / 8); }
 
   static Status send_diagonal(device::Queue& queue, const Operand& host, const Operand& device) {
-    const std::int64_t step = block_order(host);
-    for (std::int64_t at = 0; at < host.columns; at += step) {
-      const std::int64_t order = std::min(step, host.columns - at);
-      if (auto copied = queue.copy_triangle_to_host(
-              part_of(host, at, at, order, order).address, address_of(part_of(device, at, at, order, order)), order,
-              host.element_size, host.part, host.stride_bytes(), device.stride_bytes());
-          !copied)
-        return copied;
-    }
-    return {};
+    return queue.copy_triangle_to_host(
+        host.address, address_of(device),
+        {host.columns, block_order(host), host.element_size, host.part, host.stride_bytes(), device.stride_bytes()});
   }
 
   static Status send_beside_diagonal(device::Queue& queue, const Operand& host, const Operand& device) {

@@ -1,6 +1,7 @@
 // A libcuda.so.1 for machines without a GPU: enough of the driver for device/cuda, over host memory, with a thread for
 // each stream. It insists on what the real one insists on (a current context, copies within one registration) and,
 // where it can, notices what the real one punishes.
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -84,11 +85,13 @@ CUresult queue_copy(CUstream stream, void* to, std::size_t to_pitch, const void*
 
 /// What device/cuda/triangle_kernel.cpp says in PTX.
 void copy_triangle(const std::vector<std::uint64_t>& arguments, std::size_t columns, std::size_t word_bytes) {
-  const auto [to, from, to_pitch, from_pitch, words, per_element, lower] =
-      std::array{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6]};
+  const auto [to, from, to_pitch, from_pitch, words, per_element, block_order, lower] = std::array{
+      arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6], arguments[7]};
   for (std::uint64_t column = 0; column < columns; ++column) {
-    const std::uint64_t begin = lower != 0 ? column * per_element : 0;
-    const std::uint64_t end = lower != 0 ? words : (column + 1) * per_element;
+    const std::uint64_t top = column / block_order * block_order;
+    const std::uint64_t begin = (lower != 0 ? column : top) * per_element;
+    const std::uint64_t end =
+        lower != 0 ? std::min((top + block_order) * per_element, words) : (column + 1) * per_element;
     copy_columns(pointer(to + column * to_pitch + begin * word_bytes), 0,
                  pointer(from + column * from_pitch + begin * word_bytes), 0, (end - begin) * word_bytes, 1);
   }
@@ -336,7 +339,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned columns, unsigned, unsigne
   if (const auto error = enter(); error != success) return error;
   std::vector<std::uint64_t> arguments;
   for (int i = 0; i < 5; ++i) arguments.push_back(*static_cast<std::uint64_t*>(parameters[i]));
-  for (int i = 5; i < 7; ++i) arguments.push_back(*static_cast<std::uint32_t*>(parameters[i]));
+  for (int i = 5; i < 8; ++i) arguments.push_back(*static_cast<std::uint32_t*>(parameters[i]));
   stream->stream.post([=] {
     const auto bytes = [&](std::uint64_t pitch) { return (columns - 1) * pitch + arguments[4] * function->word_bytes; };
     if (!is_mapped(pointer(arguments[0]), bytes(arguments[2])) ||
