@@ -91,7 +91,7 @@ TEST(MemoryMap, TrackingDoesNotSplitAnExtent) {
 
 TEST(MemoryMap, TheMainThreadsStackIsKnownAlsoWhenSplit) {
   // gtest runs tests on the main thread.
-  char local[3 * 4096];
+  char local[3 * 4096] = {};
   EXPECT_EQ(kind_of(local, sizeof local), MemoryKind::stack);
 
   // A piece with other flags splits the mapping, and only the topmost part keeps its name. In a child: it stays split.
