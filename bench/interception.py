@@ -95,10 +95,7 @@ def summarise(results: dict) -> dict:
     looked = [entry["report"]["interception"] for entry in entries(results, "loading") if "report" in entry]
     if looked:
         with_blas = [sum(blas["seconds"] for blas in one["objects"]) for one in looked]
-        others = [
-            (one["seconds"] - mine) / max(1, one["objects_seen"] - len(one["objects"]))
-            for one, mine in zip(looked, with_blas, strict=True)
-        ]
+        others = [(one["seconds"] - mine) / max(1, one["objects_seen"] - len(one["objects"])) for one, mine in zip(looked, with_blas, strict=True)]
         summary["loading"] = {
             "milliseconds": 1e3 * statistics.median(one["seconds"] for one in looked),
             "functions": sum(len(blas["patched"]) for blas in looked[0]["objects"]),
