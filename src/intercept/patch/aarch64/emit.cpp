@@ -11,18 +11,19 @@ void put_word(CodeBuffer& out, std::uint32_t word) {
   out.put_value(word);
 }
 
-/// Whether `distance`, a multiple of `unit`, fits a signed field of `width` bits that counts units.
-bool fits(std::int64_t distance, unsigned width, std::int64_t unit) {
+/// Whether `value` fits a signed field of `width` bits.
+bool fits(std::int64_t value, unsigned width) {
   const std::int64_t limit = std::int64_t{1} << (width - 1);
-  return distance % unit == 0 && distance / unit >= -limit && distance / unit < limit;
+  return value >= -limit && value < limit;
 }
 
 std::uint32_t field(std::int64_t value, unsigned width, unsigned low) {
   return (static_cast<std::uint32_t>(value) & ((1U << width) - 1)) << low;
 }
 
+/// In instructions.
 std::int64_t distance_to(const CodeBuffer& out, std::uint64_t target) {
-  return static_cast<std::int64_t>(target - out.here());
+  return static_cast<std::int64_t>(target - out.here()) / instruction_size;
 }
 
 constexpr std::uint32_t branch(unsigned instructions) {
@@ -40,8 +41,8 @@ constexpr std::uint32_t branch_to_register(unsigned number, bool by_return) {
 
 void put_jump(CodeBuffer& out, std::uint64_t target, FarBranch far) {
   const std::int64_t distance = distance_to(out, target);
-  if (fits(distance, 26, instruction_size)) {
-    put_word(out, 0x14000000U | field(distance / instruction_size, 26, 0));
+  if (fits(distance, 26)) {
+    put_word(out, 0x14000000U | field(distance, 26, 0));
     return;
   }
   put_word(out, load_literal(far.scratch, 2));
@@ -55,8 +56,8 @@ void put_conditional_jump(CodeBuffer& out, std::uint32_t word, std::uint64_t tar
   const unsigned width = tests_bit ? 14 : 19;
   const std::uint32_t without_target = word & ~field(-1, width, 5);
   const std::int64_t distance = distance_to(out, target);
-  if (fits(distance, width, instruction_size)) {
-    put_word(out, without_target | field(distance / instruction_size, width, 5));
+  if (fits(distance, width)) {
+    put_word(out, without_target | field(distance, width, 5));
     return;
   }
   // The opposite condition skips a jump.
@@ -69,8 +70,8 @@ void put_conditional_jump(CodeBuffer& out, std::uint32_t word, std::uint64_t tar
 
 void put_call(CodeBuffer& out, std::uint64_t target, FarBranch far) {
   const std::int64_t distance = distance_to(out, target);
-  if (fits(distance, 26, instruction_size)) {
-    put_word(out, 0x94000000U | field(distance / instruction_size, 26, 0));
+  if (fits(distance, 26)) {
+    put_word(out, 0x94000000U | field(distance, 26, 0));
     return;
   }
   put_word(out, load_literal(far.scratch, 3));
@@ -87,7 +88,7 @@ void put_call(CodeBuffer& out, std::uint64_t target, FarBranch far) {
 void put_address(CodeBuffer& out, unsigned number, std::uint64_t value) {
   const auto pages = static_cast<std::int64_t>(value / page_size - out.here() / page_size);
   const std::uint64_t within = value % page_size;
-  if (fits(pages, 21, 1)) {
+  if (fits(pages, 21)) {
     put_word(out, 0x90000000U | field(pages, 2, 29) | field(pages >> 2, 19, 5) | number);  // adrp
     if (within != 0)
       put_word(out, 0x91000000U | field(static_cast<std::int64_t>(within), 12, 10) | number << 5U | number);
