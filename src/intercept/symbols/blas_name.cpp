@@ -1,6 +1,7 @@
 #include "intercept/symbols/blas_name.h"
 
-#include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 #include "intercept/spellings.def"
 #include "intercept/symbols/level3_names.h"
@@ -27,23 +28,32 @@ constexpr Spelling spellings[] = {
 #undef BLASTOFF_ROW
 };
 
-constexpr char capital(char letter) {
-  return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+constexpr std::string_view routine_names[] = {
+#define BLASTOFF_NAME(name, kind, scalar) #name,
+    BLASTOFF_ROUTINES(BLASTOFF_NAME)
+#undef BLASTOFF_NAME
+};
+
+bool is_capital(char letter) {
+  return letter >= 'A' && letter <= 'Z';
 }
 
 bool starts_with_routine(std::string_view name, std::string_view routine, bool capitals) {
-  return name.size() >= routine.size() &&
-         std::equal(routine.begin(), routine.end(), name.begin(),
-                    [&](char expected, char found) { return found == (capitals ? capital(expected) : expected); });
+  if (name.size() < routine.size() || (name.front() | 0x20) != routine.front()) return false;
+  for (std::size_t i = 0; i < routine.size(); ++i) {
+    const bool digit = routine[i] < 'a';
+    if (name[i] != (capitals && !digit ? routine[i] - 'a' + 'A' : routine[i])) return false;
+  }
+  return true;
 }
 
 /// The longest routine that `name` starts with: dgemmtr, not dgemm.
-const blas::RoutineRow* routine_at_start(std::string_view name, bool capitals) {
-  const blas::RoutineRow* longest = nullptr;
-  for (const blas::RoutineRow& row : blas::routines())
-    if (starts_with_routine(name, row.name, capitals) &&
-        (longest == nullptr || std::string_view(row.name).size() > std::string_view(longest->name).size()))
-      longest = &row;
+std::optional<std::size_t> routine_at_start(std::string_view name, bool capitals) {
+  std::optional<std::size_t> longest;
+  for (std::size_t i = 0; i < std::size(routine_names); ++i)
+    if (starts_with_routine(name, routine_names[i], capitals) &&
+        (!longest || routine_names[i].size() > routine_names[*longest].size()))
+      longest = i;
   return longest;
 }
 
@@ -54,11 +64,11 @@ std::optional<BlasName> parse_blas_name(std::string_view name) {
   std::optional<BlasName> last;
   for (std::size_t place = find_level3_name(name, 0); place != std::string_view::npos;
        place = find_level3_name(name, place + 1)) {
-    const bool capitals = name[place] >= 'A' && name[place] <= 'Z';
-    const blas::RoutineRow* const row = routine_at_start(name.substr(place), capitals);
-    if (row == nullptr) continue;
-    last = BlasName{name.substr(0, place), static_cast<blas::Routine>(row - blas::routine_table),
-                    name.substr(place + std::string_view(row->name).size()), capitals};
+    const bool capitals = is_capital(name[place]);
+    const std::optional<std::size_t> routine = routine_at_start(name.substr(place), capitals);
+    if (!routine) continue;
+    last = BlasName{name.substr(0, place), static_cast<blas::Routine>(*routine),
+                    name.substr(place + routine_names[*routine].size()), capitals};
   }
   return last;
 }

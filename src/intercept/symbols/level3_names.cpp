@@ -21,23 +21,27 @@ Block load(const char* from) {
   return block | small;
 }
 
+bool any(const Mask& mask) {
+  std::uint64_t halves[2];
+  std::memcpy(halves, &mask, sizeof halves);
+  return (halves[0] | halves[1]) != 0;
+}
+
 /// Whether gemm, symm, hemm, trmm, trsm, syrk, herk, syr2 or her2 begins at one of the 16 bytes from `from`.
 bool block_has_stem(const char* from) {
-  const Block first = load(from);
-  const Block second = load(from + 1);
   const Block third = load(from + 2);
   const Block fourth = load(from + 3);
+  const Mask mm = (third == 'm') & (fourth == 'm');
+  const Mask sm = (third == 's') & (fourth == 'm');
+  const Mask rk = (third == 'r') & ((fourth == 'k') | (fourth == '2'));
+  if (!any(mm | sm | rk)) return false;  // most
+  const Block first = load(from);
+  const Block second = load(from + 1);
   const Mask he = (first == 'h') & (second == 'e');
   const Mask sy = (first == 's') & (second == 'y');
   const Mask tr = (first == 't') & (second == 'r');
   const Mask ge = (first == 'g') & (second == 'e');
-  const Mask mm = (third == 'm') & (fourth == 'm');
-  const Mask sm = (third == 's') & (fourth == 'm');
-  const Mask rk = (third == 'r') & ((fourth == 'k') | (fourth == '2'));
-  const Mask hit = (mm & (he | sy | tr | ge)) | (tr & sm) | (rk & (he | sy));
-  std::uint64_t halves[2];
-  std::memcpy(halves, &hit, sizeof halves);
-  return (halves[0] | halves[1]) != 0;
+  return any((mm & (he | sy | tr | ge)) | (tr & sm) | (rk & (he | sy)));
 }
 
 constexpr std::uint32_t packed(const char (&stem)[stem_length + 1]) {

@@ -133,6 +133,7 @@ bool ObjectFile::may_define_blas() const {
   const auto names_routine = [](std::string_view strings) { return next_level3_string(strings, 0).has_value(); };
   if (names_routine(state_->image.dynamic_symbols().strings) || names_routine(state_->image.static_symbols().strings))
     return true;
+  if (state_->compressed.empty()) return false;
   const bool may_pay = linkage() != Linkage::shared_object || state_->mentions_in_plain_tables("blas") ||
                        state_->mentions_in_plain_tables("lapack");
   return may_pay && names_routine(state_->decompressed_symbols().strings);

@@ -1,7 +1,6 @@
 #include "intercept/symbols/spelled_functions.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "intercept/symbols/renamed_blas.h"
@@ -61,16 +60,15 @@ bool has_unproven_prefix(const BlasName& name) {
 }
 
 /// Keeps the first of each name at each address.
-void sort_and_drop_repeats(std::vector<SpelledFunction>& functions) {
-  const auto key = [](const SpelledFunction& function) {
-    return std::pair(function.symbol.address, function.symbol.name);
+template <class Function, class SymbolOf>
+void sort_and_drop_repeats(std::vector<Function>& functions, SymbolOf symbol_of) {
+  const auto key = [&](const Function& function) {
+    return std::pair(symbol_of(function).address, symbol_of(function).name);
   };
   std::stable_sort(functions.begin(), functions.end(),
-                   [&](const SpelledFunction& left, const SpelledFunction& right) { return key(left) < key(right); });
-  const auto end =
-      std::unique(functions.begin(), functions.end(),
-                  [&](const SpelledFunction& left, const SpelledFunction& right) { return key(left) == key(right); });
-  functions.erase(end, functions.end());
+                   [&](const Function& left, const Function& right) { return key(left) < key(right); });
+  const auto same = [&](const Function& left, const Function& right) { return key(left) == key(right); };
+  functions.erase(std::unique(functions.begin(), functions.end(), same), functions.end());
 }
 
 }  // namespace
@@ -84,7 +82,8 @@ SpelledFunctions spelled_functions(const ObjectFile& object) {
       found.functions.push_back({candidate.symbol, candidate.name, *candidate.spelling});
     else if (has_unproven_prefix(candidate.name))
       found.unproven.push_back(candidate.symbol);
-  sort_and_drop_repeats(found.functions);
+  sort_and_drop_repeats(found.functions, [](const SpelledFunction& function) { return function.symbol; });
+  sort_and_drop_repeats(found.unproven, [](const FunctionSymbol& symbol) { return symbol; });
   // Another name of a function that has a proven one needs no proof.
   std::erase_if(found.unproven, [&](const FunctionSymbol& symbol) {
     return std::any_of(found.functions.begin(), found.functions.end(),

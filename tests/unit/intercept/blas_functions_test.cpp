@@ -1,0 +1,200 @@
+// Which functions of a file are BLAS routines.
+#include "intercept/symbols/blas_functions.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <link.h>
+
+#include <map>
+#include <set>
+
+#include "intercept/symbols/blas_name.h"
+#include "symbol_fixtures.h"
+
+namespace blastoff::intercept {
+namespace {
+
+using abi::IntegerWidth;
+using abi::Style;
+using test::symbol_fixture;
+
+constexpr std::size_t table_size = blas::routine_count;
+
+BlasFunctions found_in(const std::string& path) {
+  const auto object = ObjectFile::open(path.c_str());
+  EXPECT_TRUE(object) << object.error();
+  return object ? find_blas_functions(*object, path.c_str()) : BlasFunctions{};
+}
+
+/// Routines of one spelling.
+std::size_t count(const BlasFunctions& found, std::string_view prefix, std::string_view suffix) {
+  std::set<blas::Routine> routines;
+  for (const BlasFunction& function : found.functions)
+    if (function.prefix == prefix && function.suffix == suffix) routines.insert(function.routine);
+  return routines.size();
+}
+
+TEST(BlasName, IsTakenApart) {
+  const auto plain = parse_blas_name("dgemm_");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->prefix, "");
+  EXPECT_EQ(plain->routine, blas::Routine::dgemm);
+  EXPECT_EQ(plain->suffix, "_");
+  const auto scipy = parse_blas_name("scipy_cblas_cher2k64_");
+  ASSERT_TRUE(scipy);
+  EXPECT_EQ(scipy->prefix, "scipy_cblas_");
+  EXPECT_EQ(scipy->routine, blas::Routine::cher2k);
+  EXPECT_EQ(scipy->suffix, "64_");
+  EXPECT_EQ(parse_blas_name("dgemmtr_")->routine, blas::Routine::dgemmtr);
+  EXPECT_EQ(parse_blas_name("zgemm3m_")->routine, blas::Routine::zgemm3m);
+  EXPECT_TRUE(parse_blas_name("ZGEMM3M_64")->capitals);
+  EXPECT_EQ(parse_blas_name("dgemm3m_")->routine, blas::Routine::dgemm) << "complex only: 3m is a suffix here";
+  for (const char* const name : {"", "gemm", "Dgemm_", "dGEMM", "dhemm_", "dgemm_.constprop.0", "dgemm_.part.0"})
+    EXPECT_FALSE(parse_blas_name(name)) << name;
+}
+
+TEST(BlasFunctions, OfALibraryOfBothStyles) {
+  const BlasFunctions found = found_in(symbol_fixture("libsymbols_both_styles.so"));
+  EXPECT_EQ(found.functions.size(), 2 * table_size);
+  EXPECT_EQ(count(found, "", "_"), table_size);
+  EXPECT_EQ(count(found, "cblas_", ""), table_size);
+  EXPECT_TRUE(found.left_alone.empty());
+  for (const BlasFunction& function : found.functions) {
+    EXPECT_EQ(function.convention.style, function.prefix.empty() ? Style::fortran : Style::cblas);
+    EXPECT_EQ(function.convention.integers, IntegerWidth::lp64);
+    EXPECT_TRUE(function.exported);
+    EXPECT_GT(function.size, 0u);
+    EXPECT_GE(function.room, function.size);
+  }
+}
+
+TEST(BlasFunctions, TakeTheirIntegersFromTheLibrarysName) {
+  const std::string path = symbol_fixture("libsymbols_both_styles.so");
+  const auto object = ObjectFile::open(path.c_str());
+  ASSERT_TRUE(object);
+  for (const BlasFunction& function : find_blas_functions(*object, "/opt/libblas64.so.3").functions)
+    EXPECT_EQ(function.convention.integers, IntegerWidth::ilp64) << function.names.front();
+  const auto program = ObjectFile::open(symbol_fixture("symbols_program").c_str());
+  ASSERT_TRUE(program);
+  for (const BlasFunction& function : find_blas_functions(*program, "/opt/blas64").functions)
+    EXPECT_EQ(function.convention.integers, IntegerWidth::lp64) << "a program is called as its author likes";
+}
+
+TEST(BlasFunctions, WithSeveralNamesAreOne) {
+  const BlasFunctions found = found_in(symbol_fixture("libsymbols_aliases.so"));
+  ASSERT_EQ(found.functions.size(), table_size);
+  EXPECT_TRUE(found.left_alone.empty());
+  for (const BlasFunction& function : found.functions) {
+    const std::string name = row(function.routine).name;
+    EXPECT_THAT(function.names, testing::UnorderedElementsAre(name, name + "_", name + "_64_"));
+    EXPECT_EQ(function.names.front(), name + "_");
+    EXPECT_EQ(function.suffix, "_");
+    EXPECT_EQ(function.convention.integers, IntegerWidth::ilp64) << "its suffixed name tells";
+  }
+}
+
+TEST(BlasFunctions, UndecoratedInALibraryOfAllOfThem) {
+  const BlasFunctions found = found_in(symbol_fixture("libsymbols_undecorated.so"));
+  EXPECT_EQ(count(found, "", ""), table_size);
+  EXPECT_TRUE(found.left_alone.empty());
+}
+
+TEST(BlasFunctions, OfARenamedLibrary) {
+  const BlasFunctions found = found_in(symbol_fixture("libsymbols_renamed.so"));
+  EXPECT_EQ(found.functions.size(), 2 * table_size);
+  EXPECT_EQ(count(found, "my_", "_v64"), table_size);
+  EXPECT_EQ(count(found, "my_cblas_", "v64"), table_size);
+  for (const BlasFunction& function : found.functions)
+    EXPECT_EQ(function.convention.integers, IntegerWidth::ilp64) << function.names.front();
+}
+
+TEST(BlasFunctions, BehindAPrefixNeedProof) {
+  const BlasFunctions unproven = found_in(symbol_fixture("libsymbols_one_style.so"));
+  EXPECT_TRUE(unproven.functions.empty());
+  EXPECT_EQ(unproven.left_alone.size(), table_size);
+  const BlasFunctions marked = found_in(symbol_fixture("symbols_marked"));
+  EXPECT_EQ(count(marked, "my_", "_"), table_size);
+}
+
+TEST(BlasFunctions, OfProgramsAreFoundWhereTheyHaveSymbols) {
+  EXPECT_EQ(count(found_in(symbol_fixture("symbols_program")), "", "_"), table_size);
+  EXPECT_EQ(count(found_in(symbol_fixture("symbols_static_program")), "", "_"), table_size);
+  EXPECT_EQ(found_in(symbol_fixture("symbols_stripped")).functions.size(), 0u);
+}
+
+TEST(BlasFunctions, AreNotFoundAmongNamesThatRemindOfThem) {
+  const BlasFunctions found = found_in(symbol_fixture("libsymbols_no_blas.so"));
+  std::vector<std::string> names;
+  for (const BlasFunction& function : found.functions) names.push_back(function.names.front());
+  EXPECT_THAT(names, testing::IsEmpty());
+  std::map<std::string, std::string> rules;
+  for (const LeftAlone& left : found.left_alone) rules[left.name] = left.rule;
+  EXPECT_EQ(rules["dgemm"], "undecorated, in an object without all of level 3");
+  EXPECT_EQ(rules["my_dgemm_"], "an unknown prefix: nothing shows that it is BLAS");
+  EXPECT_EQ(rules.count("dgemm_nn"), 0u) << "that is nobody's BLAS routine";
+}
+
+TEST(BlasFunctions, KnowTheirSiblings) {
+  const BlasFunctions found = found_in(symbol_fixture("libsymbols_both_styles.so"));
+  for (const BlasFunction& function : found.functions) {
+    const BlasFunction* const other = sibling(found, function, blas::Routine::dtrsm);
+    ASSERT_NE(other, nullptr);
+    EXPECT_EQ(other->routine, blas::Routine::dtrsm);
+    EXPECT_EQ(other->convention.style, function.convention.style);
+  }
+  EXPECT_EQ(sibling({}, found.functions.front(), blas::Routine::dgemm), nullptr);
+}
+
+struct RealLibrary {
+  const char* pattern;
+  std::size_t fortran;  ///< of the thirty
+  std::size_t cblas;
+};
+
+class RealLibraries : public testing::TestWithParam<RealLibrary> {};
+
+/// Of the thirty standard routines, those that are found where the dynamic linker finds them.
+std::size_t standard_routines(const BlasFunctions& found, void* library, const std::string& prefix,
+                              const std::string& suffix) {
+  const auto* const map = static_cast<const link_map*>(library);
+  std::size_t right = 0;
+  for (const BlasFunction& function : found.functions) {
+    const blas::RoutineRow& routine = row(function.routine);
+    if (function.prefix != prefix || function.suffix != suffix || routine.kind == blas::Kind::gemmt ||
+        routine_of(routine.kind, routine.scalar) != function.routine)
+      continue;
+    for (const std::string& name : function.names)
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(dlsym(library, name.c_str())), map->l_addr + function.address) << name;
+    ++right;
+  }
+  return right;
+}
+
+TEST_P(RealLibraries, HaveAllThirtyRoutines) {
+  glob_t paths{};
+  const bool there = glob(GetParam().pattern, 0, nullptr, &paths) == 0;
+  const std::string path = there ? paths.gl_pathv[0] : "";
+  globfree(&paths);
+  if (!there) GTEST_SKIP() << "not installed";
+  void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const BlasFunctions found = found_in(path);
+  EXPECT_EQ(standard_routines(found, library, "", "_"), GetParam().fortran);
+  EXPECT_EQ(standard_routines(found, library, "cblas_", ""), GetParam().cblas);
+  for (const BlasFunction& function : found.functions) EXPECT_FALSE(function.indirect) << function.names.front();
+}
+
+INSTANTIATE_TEST_SUITE_P(Installed, RealLibraries,
+                         testing::Values(RealLibrary{"/usr/lib/*/blas/libblas.so.3", 30, 30},
+                                         RealLibrary{"/usr/lib/*/openblas-pthread/libopenblas.so.0", 30, 30},
+                                         RealLibrary{"/usr/lib/*/openblas-pthread/libblas.so.3", 30, 30},
+                                         RealLibrary{"/usr/lib/*/blis-*/libblis.so.4", 30, 30},
+                                         RealLibrary{"/usr/lib/*/libf77blas.so.3", 30, 0},
+                                         RealLibrary{"/usr/lib/*/libcblas.so.3", 0, 30},
+                                         RealLibrary{"/usr/lib/*/libatlas.so.3", 0, 0},
+                                         RealLibrary{"/usr/lib/*/lapack/liblapack.so.3", 0, 0}));
+
+}  // namespace
+}  // namespace blastoff::intercept

@@ -1,0 +1,247 @@
+// Reading ELF files, whole and broken.
+#include "intercept/symbols/object_file.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <span>
+#include <stdexcept>
+
+#include "intercept/symbols/blas_functions.h"
+#include "intercept/symbols/compressed_symbols.h"
+#include "intercept/symbols/elf_image.h"
+#include "intercept/symbols/function_symbols.h"
+#include "intercept/symbols/level3_names.h"
+#include "symbol_fixtures.h"
+
+namespace blastoff::intercept {
+namespace {
+
+using namespace std::string_literals;
+
+using test::file_bytes;
+using test::symbol_fixture;
+using test::TemporaryFile;
+
+ObjectFile opened(const std::string& path) {
+  auto object = ObjectFile::open(path.c_str());
+  if (!object) throw std::runtime_error(object.error());
+  return std::move(*object);
+}
+
+const FunctionSymbol* find(const std::vector<FunctionSymbol>& functions, std::string_view name) {
+  const auto found = std::find_if(functions.begin(), functions.end(),
+                                  [&](const FunctionSymbol& function) { return function.name == name; });
+  return found == functions.end() ? nullptr : &*found;
+}
+
+TEST(ObjectFile, ErrorsNameTheFile) {
+  EXPECT_EQ(ObjectFile::open("/no/such/file").error(), "/no/such/file: No such file or directory");
+  EXPECT_EQ(ObjectFile::open("/tmp").error(), "/tmp: not a program or library");
+  const TemporaryFile text(std::vector<char>(1000, 'x'));
+  EXPECT_EQ(ObjectFile::open(text.path()).error(), std::string(text.path()) + ": not a 64-bit ELF program or library");
+}
+
+TEST(ObjectFile, TellsHowAProgramStarts) {
+  EXPECT_EQ(opened(symbol_fixture("libsymbols_both_styles.so")).linkage(), Linkage::shared_object);
+  EXPECT_EQ(opened(symbol_fixture("symbols_program")).linkage(), Linkage::dynamic_executable);
+  EXPECT_EQ(opened(symbol_fixture("symbols_static_program")).linkage(), Linkage::static_executable);
+  EXPECT_EQ(opened(symbol_fixture("symbols_static_pie")).linkage(), Linkage::static_executable);
+  Dl_info libc;  // which can be run, and is a library
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(&std::strtod), &libc), 0);
+  EXPECT_EQ(opened(libc.dli_fname).linkage(), Linkage::shared_object);
+}
+
+TEST(ObjectFile, SaysWhoItIsAndWhatItNeeds) {
+  const ObjectFile library = opened(symbol_fixture("libsymbols_both_styles.so"));
+  EXPECT_EQ(library.soname(), "libsymbols_both_styles.so");
+  EXPECT_EQ(opened("/proc/self/exe").machine(), library.machine());
+  const ObjectFile program = opened(symbol_fixture("symbols_program"));
+  EXPECT_EQ(program.soname(), "");
+  EXPECT_THAT(program.needed(), testing::Contains(testing::StartsWith("libc.so")));
+  EXPECT_FALSE(program.stripped());
+  EXPECT_TRUE(opened(symbol_fixture("symbols_stripped")).stripped());
+}
+
+TEST(ObjectFile, FindsFunctionsInEitherTable) {
+  const ObjectFile library = opened(symbol_fixture("libsymbols_both_styles.so"));
+  const auto exported = library.blas_candidates();
+  ASSERT_NE(find(exported, "cblas_dgemm"), nullptr);
+  EXPECT_EQ(find(exported, "cblas_dgemm")->table, SymbolTable::dynsym);
+  EXPECT_TRUE(find(exported, "cblas_dgemm")->exported);
+
+  const ObjectFile program = opened(symbol_fixture("symbols_program"));
+  const auto local = program.blas_candidates();
+  ASSERT_NE(find(local, "dgemm_"), nullptr);
+  EXPECT_EQ(find(local, "dgemm_")->table, SymbolTable::symtab);
+  EXPECT_FALSE(find(local, "dgemm_")->exported);
+  EXPECT_FALSE(opened(symbol_fixture("symbols_stripped")).may_define_blas());
+}
+
+TEST(ObjectFile, ReadsCompressedSymbolsOfPrograms) {
+  if (!std::filesystem::exists(symbol_fixture("symbols_debugdata"))) GTEST_SKIP() << "the build had no xz";
+  const ObjectFile program = opened(symbol_fixture("symbols_debugdata"));
+  EXPECT_FALSE(program.stripped());
+  EXPECT_TRUE(program.may_define_blas());
+  const auto functions = program.blas_candidates();
+  ASSERT_EQ(functions.size(), 1u);
+  EXPECT_EQ(functions.front().name, "dgemm_");
+  EXPECT_EQ(functions.front().table, SymbolTable::debugdata);
+  const ObjectFile plain = opened(symbol_fixture("symbols_program"));
+  EXPECT_EQ(functions.front().address, find(plain.blas_candidates(), "dgemm_")->address);
+  EXPECT_EQ(program.extents(functions).front().size, find(plain.blas_candidates(), "dgemm_")->size);
+}
+
+TEST(ObjectFile, HandsOutCodeAsItIsRun) {
+  const std::string path = symbol_fixture("libsymbols_both_styles.so");
+  const ObjectFile library = opened(path);
+  const auto functions = library.blas_candidates();
+  const FunctionSymbol& dgemm = *find(functions, "dgemm_");
+  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  const auto* const map = static_cast<const link_map*>(handle);
+  const void* const loaded = dlsym(handle, "dgemm_");
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(loaded), map->l_addr + dgemm.address);
+  const auto code = library.bytes(dgemm.address, dgemm.size);
+  ASSERT_EQ(code.size(), dgemm.size);
+  EXPECT_EQ(std::memcmp(code.data(), loaded, code.size()), 0);
+  EXPECT_TRUE(library.bytes(dgemm.address, std::uint64_t{1} << 40).empty());
+  EXPECT_TRUE(library.bytes(~std::uint64_t{0}, 16).empty());
+  dlclose(handle);
+}
+
+TEST(ObjectFile, MeasuresFunctionsUpToTheNext) {
+  const ObjectFile library = opened(symbol_fixture("libsymbols_both_styles.so"));
+  std::vector<FunctionSymbol> functions = library.blas_candidates();
+  std::sort(functions.begin(), functions.end(),
+            [](const auto& left, const auto& right) { return left.address < right.address; });
+  functions.erase(std::unique(functions.begin(), functions.end(),
+                              [](const auto& left, const auto& right) { return left.address == right.address; }),
+                  functions.end());
+  const auto extents = library.extents(functions);
+  ASSERT_EQ(extents.size(), functions.size());
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    EXPECT_EQ(extents[i].size, functions[i].size) << functions[i].name;
+    EXPECT_GE(extents[i].room, extents[i].size) << functions[i].name;
+  }
+  for (std::size_t i = 0; i + 1 < functions.size(); ++i) {
+    EXPECT_EQ(extents[i].room, functions[i + 1].address - functions[i].address) << functions[i].name;
+  }
+  for (FunctionSymbol& function : functions) function.size = 0;
+  const auto unsized = library.extents(functions);
+  for (std::size_t i = 0; i < functions.size(); ++i) EXPECT_EQ(unsized[i].size, extents[i].room) << functions[i].name;
+  for (FunctionSymbol& function : functions)
+    function.size = 1000;  // beyond the next, which lies within the first 32 bytes
+  const auto overlong = library.extents(functions);
+  for (std::size_t i = 0; i + 1 < functions.size(); ++i)
+    EXPECT_EQ(overlong[i].size, functions[i + 1].address - functions[i].address) << functions[i].name;
+  for (FunctionSymbol& function : functions) function.address = 1;
+  EXPECT_EQ(library.extents(functions).front().size, 0u);
+}
+
+TEST(ObjectFile, NeedsNoSectionHeadersForDynamicSymbols) {
+  const std::string path = symbol_fixture("libsymbols_both_styles.so");
+  std::vector<char> bytes = file_bytes(path);
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.e_shoff = 0;
+  header.e_shnum = 0;
+  header.e_shstrndx = 0;
+  std::memcpy(bytes.data(), &header, sizeof header);
+  const TemporaryFile copy(bytes);
+  const ObjectFile with = opened(path);
+  const ObjectFile without = opened(copy.path());
+  const auto expected = find_blas_functions(with, "libblas.so").functions;
+  const auto found = find_blas_functions(without, "libblas.so").functions;
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i].address, expected[i].address);
+  EXPECT_TRUE(without.stripped());
+}
+
+/// Everything that is asked of an object; the sanitizers and the mapping's borders judge.
+void ask_everything(const std::vector<char>& bytes) {
+  const TemporaryFile file(bytes);
+  if (const auto object = ObjectFile::open(file.path())) {
+    object->soname();
+    object->needed();
+    object->stripped();
+    object->linkage();
+    for (const BlasFunction& function : find_blas_functions(*object, file.path()).functions)
+      object->bytes(function.address, function.room);
+  }
+  // Once more on the heap, where the sanitizer knows the last byte.
+  const auto image = ElfImage::of(std::as_bytes(std::span(bytes)));
+  if (!image) return;
+  const SymbolTables tables = {image->dynamic_symbols(), image->static_symbols(), ElfSymbols{}};
+  const std::vector<FunctionSymbol> functions = level3_functions(tables);
+  function_extents(*image, tables, functions);
+  decompress_symbols(image->section(".gnu_debugdata"));
+}
+
+std::vector<std::string> whole_files() {
+  std::vector<std::string> files;
+  for (const char* const name : {"libsymbols_both_styles.so", "symbols_program", "symbols_debugdata"})
+    if (std::filesystem::exists(symbol_fixture(name))) files.push_back(symbol_fixture(name));
+  return files;
+}
+
+TEST(ObjectFile, SurvivesTruncation) {
+  for (const std::string& file : whole_files()) {
+    const std::vector<char> bytes = file_bytes(file);
+    for (std::size_t size = 0; size < bytes.size(); size += size < 1024 ? 7 : 211)
+      ask_everything({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)});
+  }
+}
+
+TEST(ObjectFile, SurvivesCorruption) {
+  std::mt19937 random(7);
+  for (const std::string& file : whole_files()) {
+    const std::vector<char> bytes = file_bytes(file);
+    // Headers at the front, section headers at the end, tables in between.
+    const std::size_t regions[][2] = {{0, 1024}, {bytes.size() - 2500, bytes.size()}, {0, bytes.size()}};
+    for (int round = 0; round < 600; ++round) {
+      std::vector<char> broken = bytes;
+      const auto& region = regions[round % 3];
+      std::uniform_int_distribution<std::size_t> place(region[0], region[1] - 1);
+      const char values[] = {0, 1, 127, -1, static_cast<char>(random())};
+      for (int i = 0; i < (round % 3 == 2 ? 400 : 4); ++i) broken[place(random)] = values[random() % 5];
+      ask_everything(broken);
+    }
+  }
+}
+
+TEST(Level3Names, AreFoundAtEveryPlaceOfATable) {
+  for (const char* const name : {"dgemm", "SSYMM", "chemm", "ztrmm", "dtrsm", "csyrk", "ZHERK", "ssyr2k", "cher2k"})
+    for (std::size_t place = 0; place < 70; ++place)
+      for (std::size_t behind : {0, 1, 5, 40}) {
+        const std::string table = std::string(place, 'e') + name + std::string(behind, 'm');
+        ASSERT_EQ(find_level3_name(table, 0), place) << table;
+      }
+}
+
+TEST(Level3Names, AreNotFoundWhereThereAreNone) {
+  const std::string none = "gemm\0xgemm\0dgemv\0dsyr2\0dher2\0dhemn\0strsv\0summa"s;
+  for (std::size_t shift = 0; shift < 20; ++shift)
+    EXPECT_EQ(find_level3_name(std::string(shift, '\0') + none, 0), std::string::npos);
+  EXPECT_EQ(find_level3_name("", 0), std::string::npos);
+}
+
+TEST(Level3Names, StringsAreWholeAndNotOfCxx) {
+  const std::string table = "\0_ZN4blas5dgemmEv\0cblas_dgemm\0x\0dgemm_\0cut off dgemm"s;
+  const auto first = next_level3_string(table, 0);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(table.substr(first->begin, first->end - first->begin), "cblas_dgemm");
+  const auto second = next_level3_string(table, first->end);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(table.substr(second->begin, second->end - second->begin), "dgemm_");
+  EXPECT_FALSE(next_level3_string(table, second->end));
+}
+
+}  // namespace
+}  // namespace blastoff::intercept
