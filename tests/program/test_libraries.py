@@ -1,6 +1,7 @@
 """Real BLAS libraries, each in a process of its own: every routine with every option, against the definition."""
 
 import importlib.util
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,16 +31,13 @@ def in_wheel(package: str, pattern: str) -> Path | None:
 
 
 def of_debian(file: str, package: str) -> dict[str, Library]:
-    path = offload.LIBRARIES / file
-    found = path if path.exists() else None
+    found = next(offload.LIBRARIES.glob(file), None)
     return {"fortran": Library(found, package=package), "cblas": Library(found, "cblas_", "", "cblas", package)}
 
 
 def mkl() -> Path | None:
-    spec = importlib.util.find_spec("mkl")
-    libraries = [Path(spec.origin).parents[3]] if spec and spec.origin else []
-    libraries += [Path(offload.COMMAND).parents[1] / "lib"]
-    return next((path for directory in libraries for path in directory.glob("libmkl_rt.so*")), None)
+    """The wheel brings no package, only libraries for the environment's lib/."""
+    return next((Path(sys.prefix) / "lib").glob("libmkl_rt.so*"), None)
 
 
 DEBIAN = {
@@ -47,7 +45,7 @@ DEBIAN = {
     "openblas-pthread": ("openblas-pthread/libopenblas.so.0", "libopenblas0-pthread"),
     "openblas-openmp": ("openblas-openmp/libopenblas.so.0", "libopenblas0-openmp"),
     "openblas-serial": ("openblas-serial/libopenblas.so.0", "libopenblas0-serial"),
-    "blis": ("blis-openmp/libblis.so.4", "libblis4-openmp"),
+    "blis": ("blis-*/libblis.so.[0-9]", "libblis-dev"),
     "atlas": ("atlas/libblas.so.3", "libatlas3-base"),
 }
 NUMPY = in_wheel("numpy", "libscipy_openblas64_*.so")
