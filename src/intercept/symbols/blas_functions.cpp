@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 #include <tuple>
+#include <utility>
 
 #include "intercept/integer_width.h"
 #include "intercept/symbols/spelled_functions.h"
@@ -54,6 +55,17 @@ BlasFunction function_of(Names names, abi::IntegerWidth library_width) {
   return function;
 }
 
+/// MKL's single library loads the interface layer (libmkl_intel_lp64, _ilp64) at its first call and hands all calls to
+/// it. Only the layer knows the width of its integers; and a call would be met twice.
+bool hands_on_to_another(const ObjectFile& object) {
+  return object.soname().starts_with("libmkl_rt.");
+}
+
+void leave_all_alone(BlasFunctions& found, const char* rule) {
+  for (BlasFunction& function : found.functions) found.left_alone.push_back({std::move(function.names.front()), rule});
+  found.functions.clear();
+}
+
 /// Sets size and room, and drops what is no code.
 void measure(const ObjectFile& object, const std::vector<FunctionSymbol>& symbols,
              std::vector<BlasFunction>& functions) {
@@ -89,6 +101,7 @@ BlasFunctions find_blas_functions(const ObjectFile& object, const char* path) {
     symbols.push_back(names.front().symbol);
   }
   measure(object, symbols, found.functions);
+  if (hands_on_to_another(object)) leave_all_alone(found, "hands its calls on to MKL's interface layer");
   for (const FunctionSymbol& symbol : spelled.unproven)
     found.left_alone.push_back({std::string(symbol.name), "an unknown prefix: nothing shows that it is BLAS"});
   return found;

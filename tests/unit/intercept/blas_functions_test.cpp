@@ -136,6 +136,13 @@ TEST(BlasFunctions, AreNotFoundAmongNamesThatRemindOfThem) {
   EXPECT_EQ(rules.count("dgemm_nn"), 0u) << "that is nobody's BLAS routine";
 }
 
+TEST(BlasFunctions, ThatOnlyHandOnAreLeftAlone) {
+  const BlasFunctions found = found_in(symbol_fixture("libsymbols_dispatcher.so"));
+  EXPECT_TRUE(found.functions.empty());
+  EXPECT_EQ(found.left_alone.size(), table_size);
+  EXPECT_THAT(found.left_alone.front().rule, testing::HasSubstr("MKL's interface layer"));
+}
+
 TEST(BlasFunctions, KnowTheirSiblings) {
   const BlasFunctions found = found_in(symbol_fixture("libsymbols_both_styles.so"));
   for (const BlasFunction& function : found.functions) {

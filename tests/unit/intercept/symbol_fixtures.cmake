@@ -29,6 +29,9 @@ symbol_fixture(undecorated SHARED spelled DEFINE FIXTURE_PREFIX= FIXTURE_FORTRAN
 symbol_fixture(renamed SHARED spelled DEFINE FIXTURE_PREFIX=my_ FIXTURE_FORTRAN=_ FIXTURE_CBLAS FIXTURE_SUFFIX=v64)
 symbol_fixture(one_style SHARED spelled DEFINE FIXTURE_PREFIX=my_ FIXTURE_FORTRAN=_ FIXTURE_SUFFIX=)
 symbol_fixture(no_blas SHARED no_blas)
+symbol_fixture(dispatcher SHARED spelled DEFINE FIXTURE_PREFIX= FIXTURE_FORTRAN=_ FIXTURE_SUFFIX=
+               LINK -Wl,-soname,libmkl_rt.so.2)
+set_target_properties(symbols_dispatcher PROPERTIES NO_SONAME ON)
 symbol_fixture(program EXECUTABLE spelled
                DEFINE FIXTURE_PREFIX= FIXTURE_FORTRAN=_ FIXTURE_SUFFIX= FIXTURE_MAIN=dgemm_ LINK -Wl,--no-export-dynamic)
 symbol_fixture(static_program EXECUTABLE spelled
