@@ -42,6 +42,7 @@ std::vector<Candidate> parsed_candidates(const ObjectFile& object) {
 /// Spells the names of vendors and builders, where the object shows that they are such.
 void spell_by_company(const ObjectFile& object, std::vector<Candidate>& candidates) {
   std::vector<BlasName> names;
+  names.reserve(candidates.size());
   for (const Candidate& candidate : candidates) names.push_back(candidate.name);
   const std::vector<Renaming> renamings = proven_renamings(object, names);
   for (Candidate& candidate : candidates) {
