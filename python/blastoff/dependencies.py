@@ -1,5 +1,6 @@
 """What a program is made of before it runs: the interpreters of a script, and the libraries that its dynamic loader would load."""
 
+import os
 import re
 import subprocess
 from dataclasses import dataclass, field
@@ -14,6 +15,9 @@ NESTED_SCRIPTS = 4
 FOUND = re.compile(r"^\s+(?:.* => )?(/.*|\./.*) \(0x[0-9a-f]+\)$")
 MISSING = re.compile(r"^\s+(.*) => not found$")
 LIST_SECONDS = 60
+
+GLIBC_LOADERS = ("ld-linux", "ld-lsb", "ld-2.", "ld.so", "ld64.so")
+"""How the names of glibc's loaders begin. Another libc's might run the program instead of listing its libraries."""
 
 
 @dataclass
@@ -46,8 +50,12 @@ def resolve_scripts(program: Path) -> tuple[Path, list[Path]]:
 
 def list_libraries(file: Path, loader: str) -> Libraries:
     """Asks the dynamic loader: it runs, the program does not."""
+    if not Path(loader).name.startswith(GLIBC_LOADERS):
+        return Libraries(error=f"its dynamic loader {loader} is not glibc's")
+    environment = os.environ | {"LD_TRACE_LOADED_OBJECTS": "1"}  # (--list stops at the first library that is missing)
+    command = [loader, str(file.absolute())]
     try:
-        done = subprocess.run([loader, "--list", str(file.absolute())], capture_output=True, text=True, errors="replace", timeout=LIST_SECONDS)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=LIST_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Libraries(error=f"its dynamic loader {loader} cannot be asked: {error}")
     libraries = Libraries()

@@ -11,10 +11,10 @@ INTRODUCTION = """# Settings
 
 <!-- Made by `python -m blastoff.docs` from src/runtime/options.def. Edit that, not this. -->
 
-Every setting is an environment variable that the library reads at the first BLAS call, and an option of `blastoff run`,
-which sets the variable. On the command line a value that is not accepted ends `blastoff run` with status 2 before the
-program starts. The library, when it meets one, says so in one line and goes on with the default; so it does for a variable
-that begins with `BLASTOFF_` and is none of these.
+Every setting is an environment variable that the library reads at the first BLAS call (`BLASTOFF_INTERCEPT` when it is
+loaded), and an option of `blastoff run`, which sets the variable. On the command line a value that is not accepted ends
+`blastoff run` with status 2 before the program starts. The library, when it meets one, says so in one line and goes on with
+the default; so it does for a variable that begins with `BLASTOFF_` and is none of these.
 
 Sizes take the suffixes K, M, G and T, powers of 1024. An empty variable counts as not set.
 """

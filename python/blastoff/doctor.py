@@ -73,6 +73,22 @@ def tracking_finding(probed: dict[str, Any]) -> Finding:
     )
 
 
+def interception_finding(probed: dict[str, Any]) -> Finding:
+    """Whether functions can be patched in memory, and whether the settings ask for it."""
+    mode, patching = probed["settings"]["intercept"], probed["patching"]
+    if not patching["works"]:
+        return Finding(
+            "interception",
+            State.BAD if mode == "patch" else State.WARNING,
+            f"{mode}: functions cannot be patched here: {patching['error']}",
+            "What is left is exported names: a BLAS linked statically and calls inside a library are not seen (--intercept preload "
+            "does the same without trying). SELinux: allow execmod to the program; systemd: MemoryDenyWriteExecute=no.",
+        )
+    if mode == "preload":
+        return Finding("interception", State.NOTE, "preload: exported names only, as the settings ask; functions could be patched here")
+    return Finding("interception", State.GOOD, f"{mode}: code was made and written, as patching functions needs")
+
+
 def ranks_finding(probed: dict[str, Any]) -> Finding:
     """MPI variables of the environment, which choose the GPU."""
     system = probed["system"]
@@ -81,7 +97,7 @@ def ranks_finding(probed: dict[str, Any]) -> Finding:
     return Finding("MPI rank", State.GOOD, f"{system['global_rank']} in the job, {system['local_rank']} on this node, which picks the GPU")
 
 
-PROBED: list[Callable[[dict[str, Any]], Finding]] = [library_finding, device_finding, tracking_finding, ranks_finding]
+PROBED: list[Callable[[dict[str, Any]], Finding]] = [library_finding, device_finding, tracking_finding, interception_finding, ranks_finding]
 
 
 def offloads_with_first_use(probed: dict[str, Any]) -> bool:

@@ -16,11 +16,6 @@ Document = dict[str, Any]
 OURSELVES = "Blastoff"
 """The name that the library gives itself among BLAS libraries."""
 
-LATER = (
-    "Libraries that a program loads while it runs (dlopen: plugins, the modules of Python, R and Julia) are not known beforehand: "
-    "`blastoff inspect --pid PID` shows them in the running process."
-)
-
 
 def look_at_file(path: Path) -> Document:
     """What the library finds in a file on its own."""
@@ -72,7 +67,8 @@ def inspect_program(name: str) -> Document:
     is_library = found["linkage"] == "shared_object"
     refused = "" if is_library and headers.native else executable.why_not_preloadable(file)
     loader = headers.interpreter or own_loader()
-    libraries = dependencies.list_libraries(file, loader) if headers.native and (is_library or headers.interpreter) else dependencies.Libraries()
+    may_list = headers.native and (is_library or headers.interpreter)
+    libraries = dependencies.list_libraries(file, loader) if may_list else dependencies.Libraries()
     objects = [{"path": str(file), **found}]
     for path in libraries.paths:
         needed = look_at_file(Path(path))
@@ -111,8 +107,8 @@ def inspect_process(pid: int) -> Document:
     finally:
         if memory is not None:
             os.close(memory)
-    if not looked_at:
-        raise CommandError(f"process {pid}: it has ended")
+    if not looked_at or "error" in looked_at[0][1]:
+        raise CommandError(f"process {pid}: {looked_at[0][1]['error'] if looked_at else 'its program cannot be read, or it has ended'}")
     ours = [path for path, found in looked_at if found.get("library") == OURSELVES]
     program, *others = [{"path": path, **found} for path, found in looked_at if path not in ours and "error" not in found]
     objects = [program, *(found for found in others if concerns_blas(found))]
@@ -133,20 +129,18 @@ def verdict(found: Document) -> str:
         return f"Nothing can be intercepted: {found['refused']}."
     if sums["functions"] == 0:
         return no_blas(found)
-    reached = f"{share(sums['auto'], sums['functions'])} BLAS functions can be intercepted, {share(sums['patch'], sums['auto'])} by patching"
+    by_name = sums["auto"] - sums["patch"]
+    ways = f"{sums['patch']} by patching" + (f", {by_name} by name" if by_name else "")
+    reached = f"{sums['auto']} of {sums['functions']} BLAS functions can be intercepted: {ways}"
     if sums["auto"] == 0:
         return f"BLAS was found, and none of its {sums['functions']} functions can be intercepted."
     if process is None:
-        return f"{reached[0].upper()}{reached[1:]}."
+        return f"{reached}."
     if process["blastoff"] is None:
-        return f"Blastoff is not loaded here. Had it been, {reached}."
+        return f"Blastoff is not loaded here. Where it is, {reached}."
     if not process["memory_read"]:
-        return f"Blastoff is loaded here: {reached}; not permitted to read in memory which of them are."
+        return f"Blastoff is loaded here. {reached}. Which of them are patched now could not be read."
     return f"Blastoff is loaded here: {sums['patched_now']} of {sums['functions']} BLAS functions are patched now."
-
-
-def share(part: int, whole: int) -> str:
-    return f"all {whole}" if part == whole else f"{part} of {whole}"
 
 
 def no_blas(found: Document) -> str:

@@ -8,12 +8,18 @@ from rich.padding import Padding
 from rich.text import Text
 
 from blastoff import tables
-from blastoff.inspection import LATER, Document
+from blastoff.inspection import Document
 
 SHOWN_NAMES = 8
 STYLES = {"fortran": "Fortran", "cblas": "CBLAS"}
 INTEGERS = {"lp64": "32-bit integers (LP64)", "ilp64": "64-bit integers (ILP64)"}
 LINKAGES = {"shared_object": "a library", "dynamic_executable": "a dynamically linked program", "static_executable": "a statically linked program"}
+
+LATER = (
+    "Libraries that a program loads while it runs (dlopen: plugins, the modules of Python, R and Julia) are not known beforehand: "
+    "`blastoff inspect --pid PID` shows them in the running process."
+)
+SCRIPTS = LATER + " Nor are the other programs that a script starts: look at each of them on its own."
 
 Lines = list[tuple[str, str]]
 
@@ -67,7 +73,19 @@ def reach_lines(found: Document) -> Lines:
         lines.append(("preload", by_name))
     if hidden and found["linkage"] == "shared_object":
         lines.append(("", f"{hidden} are not exported: only calls from inside the library reach them"))
-    return lines
+    return [*lines, ("auto", auto_plan(functions))]
+
+
+def auto_plan(functions: list[Document]) -> str:
+    """What --intercept auto, the default, does with each."""
+    by_name = sum(function["preload"] and not function["patch"] for function in functions)
+    missed = [function["names"][0] for function in functions if not (function["patch"] or function["preload"])]
+    plan = [f"patches {sum(function['patch'] for function in functions)}"]
+    if by_name:
+        plan.append(f"takes the names of {by_name}")
+    if missed:
+        plan.append(f"misses {len(missed)}: {some(missed)}")
+    return ", ".join(plan)
 
 
 def state_lines(functions: list[Document]) -> Lines:
@@ -124,7 +142,9 @@ def facts(found: Document) -> Lines:
 def print_document(found: Document) -> None:
     """All of it; for what has no dynamic loader the one line that matters."""
     if found["refused"] and found["objects"][0]["linkage"] == "static_executable":
-        print(f"{found['target']}: {found['refused']}")
+        functions = found["counts"]["functions"]
+        held = f"; the {functions} BLAS functions in it cannot be intercepted" if functions else ""
+        print(f"{found['target']}: {found['refused']}{held}")
         return
     parts: list[RenderableType] = []
     if lines := facts(found):
@@ -133,5 +153,5 @@ def print_document(found: Document) -> None:
         lines = object_lines(one) or [("BLAS", "none defined, none called")]
         parts += [Text(heading(one), "bold"), Padding(tables.pairs(lines), (0, 0, 0, 2)), ""]
     if found["process"] is None and not found["refused"] and found["objects"][0]["linkage"] != "shared_object":
-        parts += [Text(LATER), ""]
+        parts += [Text(SCRIPTS if found["scripts"] else LATER), ""]
     tables.show(*parts, Text(found["verdict"], "bold"))

@@ -3,10 +3,15 @@
 #include <gnu/libc-version.h>
 #include <sys/mman.h>
 
+#include <atomic>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "device/open.h"
+#include "intercept/patch/architecture.h"
+#include "intercept/patch/entry_stub.h"
+#include "platform/code_memory.h"
 #include "platform/page_tracker.h"
 #include "platform/process.h"
 #include "platform/threads.h"
@@ -94,16 +99,47 @@ Json tracker_json() {
   return {{"works", error.empty()}, {"error", error}, {"name", (*tracker)->name()}};
 }
 
+std::atomic<bool> made_code_ran{false};
+
+void note_made_code() {
+  made_code_ran = true;
+}
+
+/// Whether the system lets us make code near our own and run it. "" if it does.
+std::string try_making_code(platform::Span near) {
+  namespace patch = intercept::patch;
+  const auto target = reinterpret_cast<std::uintptr_t>(&note_made_code);
+  const std::vector<std::byte> code = patch::entry_stub(patch::native, 0, target);
+  const auto place = platform::reserve_near(near, code.size(), patch::native_short_reach);
+  if (!place) return "no memory is free near the program's code";
+  if (!platform::map_code(*place, code)) return "the system forbids to make code";
+  reinterpret_cast<void (*)()>(place->begin)();
+  platform::release(*place);
+  return made_code_ran ? "" : "code that was made does not run";
+}
+
+/// Whether the system lets us write code that is mapped from a file: writes what stands there. "" if it does.
+std::string try_writing_code(platform::Span code) {
+  std::vector<std::byte> bytes(code.bytes());
+  std::memcpy(bytes.data(), reinterpret_cast<const void*>(code.begin), bytes.size());
+  return platform::CodeWriter(code).write(code.begin, bytes) ? "" : "the system forbids to write a program's code";
+}
+
+Json patching_json() {
+  const auto function = reinterpret_cast<std::uintptr_t>(&note_made_code);
+  const platform::Span code{function, function + 1};
+  std::string error = try_making_code(code);
+  if (error.empty()) error = try_writing_code(code);
+  return {{"works", error.empty()}, {"error", error}};
+}
+
 }  // namespace
 
 std::string probe_json(const Settings& settings) {
   Json echo = Json::object();
   for (const auto& [name, value] : describe(settings)) echo[name] = value;
-  const Json probe{{"blastoff", BLASTOFF_VERSION},
-                   {"system", system_json()},
-                   {"device", device_json(settings)},
-                   {"tracker", tracker_json()},
-                   {"settings", echo}};
+  const Json probe{{"blastoff", BLASTOFF_VERSION}, {"system", system_json()},     {"device", device_json(settings)},
+                   {"tracker", tracker_json()},    {"patching", patching_json()}, {"settings", echo}};
   return probe.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -13,6 +13,7 @@ namespace blastoff::runtime {
 ///   device     requested, works, error (one line, "" if it works), and if it works kind, name, index, software,
 ///              total_memory, free_memory (bytes), can_reserve, can_pin
 ///   tracker    works, error, and if it works name
+///   patching   works, error: whether code can be made and written, as patching functions takes
 ///   settings   name -> value in force
 /// May take some tenths of a second. For a process of its own: a device, once open, stays open.
 std::string probe_json(const Settings& settings);

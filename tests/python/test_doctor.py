@@ -25,7 +25,8 @@ WORKING = {
         "can_pin": True,
     },
     "tracker": {"works": True, "error": "", "name": "uffd"},
-    "settings": {},
+    "patching": {"works": True, "error": ""},
+    "settings": {"intercept": "auto"},
 }
 
 
@@ -56,6 +57,23 @@ def test_failures_come_with_their_reason_and_advice():
     assert tracking.state is State.BAD and "Linux 6.1" in tracking.text and "6.7" in tracking.advice
 
 
+@pytest.mark.parametrize(
+    ("mode", "works", "state"),
+    [
+        ("auto", True, State.GOOD),
+        ("patch", True, State.GOOD),
+        ("preload", True, State.NOTE),
+        ("auto", False, State.WARNING),
+        ("patch", False, State.BAD),
+    ],
+)
+def test_interception(mode, works, state):
+    probed = WORKING | {"settings": {"intercept": mode}, "patching": {"works": works, "error": "" if works else "no memory"}}
+    found = doctor.interception_finding(probed)
+    assert found.state is state and mode in found.text
+    assert works or ("no memory" in found.text and "--intercept preload" in found.advice)
+
+
 def test_text_is_printed_as_it_is(monkeypatch, capsys):
     """Square brackets are markup for the printing library."""
     monkeypatch.setattr(doctor, "probe", lambda: probed("device", works=False, error="error [bold]42[/bold]"))
@@ -69,7 +87,7 @@ def test_the_real_thing(blastoff):
     assert done.returncode == 1 and found["works"] is False
     assert found["probe"]["device"]["kind"] == "simulated"
     subjects = [finding["subject"] for finding in found["findings"]]
-    assert subjects == ["library", "device", "write tracking", "MPI rank", "kernel", "huge pages", "container", "CPUs", "BLAS"]
+    assert subjects == ["library", "device", "write tracking", "interception", "MPI rank", "kernel", "huge pages", "container", "CPUs", "BLAS"]
 
 
 def test_the_device_asked_for_is_the_one_tried(blastoff):

@@ -40,6 +40,12 @@ TEST(Probe, TrackingWorksWhereATrackerOpens) {
   EXPECT_EQ(tracker.at("works"), tracker.at("error") == "");
 }
 
+TEST(Probe, CodeCanBeMadeAndWrittenHere) {
+  const nlohmann::json patching = probe("none").at("patching");
+  EXPECT_EQ(patching.at("error"), "");
+  EXPECT_EQ(patching.at("works"), true);
+}
+
 TEST(Exports, AreTextThatStays) {
   EXPECT_STREQ(blastoff_version(), BLASTOFF_VERSION);
   EXPECT_EQ(blastoff_options_json(), blastoff_options_json());
