@@ -11,6 +11,7 @@ from blastoff import tables
 from blastoff.inspection import Document
 
 SHOWN_NAMES = 8
+SHOWN_LENGTH = 200
 STYLES = {"fortran": "Fortran", "cblas": "CBLAS"}
 INTEGERS = {"lp64": "32-bit integers (LP64)", "ilp64": "64-bit integers (ILP64)"}
 LINKAGES = {"shared_object": "a library", "dynamic_executable": "a dynamically linked program", "static_executable": "a statically linked program"}
@@ -131,7 +132,8 @@ def facts(found: Document) -> Lines:
     lines = [("script", script) for script in found["scripts"]]
     lines += [("missing", f"{name}: not found by the program's dynamic loader") for name in found["missing"]]
     if process := found["process"]:
-        lines.append(("process", f"{process['pid']}: {' '.join(process['command_line']) or found['target']}"))
+        command = " ".join(" ".join(process["command_line"]).split()) or found["target"]
+        lines.append(("process", f"{process['pid']}: {command[:SHOWN_LENGTH]}{'...' if len(command) > SHOWN_LENGTH else ''}"))
         lines.append(("Blastoff", process["blastoff"] or "not loaded"))
         if not process["memory_read"]:
             lines.append(("memory", "not permitted to read it (kernel.yama.ptrace_scope): what is patched now is not known"))
