@@ -25,6 +25,7 @@ double now() {
 struct Tools {
   std::unique_ptr<device::Event> uploaded;
   std::unique_ptr<device::Event> computed;
+  std::unique_ptr<device::Event> diagonal_home;
   std::unique_ptr<mirror::CommitLog> log;
 };
 
@@ -86,12 +87,11 @@ Result<std::unique_ptr<Tools>> FirstUsePolicy::take_tools() {
     }
   }
   auto tools = std::make_unique<Tools>();
-  auto uploaded = device_.create_event();
-  if (!uploaded) return tl::unexpected(uploaded.error());
-  auto computed = device_.create_event();
-  if (!computed) return tl::unexpected(computed.error());
-  tools->uploaded = std::move(*uploaded);
-  tools->computed = std::move(*computed);
+  for (auto* event : {&tools->uploaded, &tools->computed, &tools->diagonal_home}) {
+    auto created = device_.create_event();
+    if (!created) return tl::unexpected(created.error());
+    *event = std::move(*created);
+  }
   return tools;
 }
 
@@ -192,7 +192,8 @@ Status FirstUseLease::choose_return() {
     tools_->log = std::move(*log);
   }
   if (hold_.pin && panels_.size() <= mirror::CommitLog::most_panels)
-    return_ = mirror::direct_return(lane_, *tools_->computed, may_tear ? tools_->log.get() : nullptr);
+    return_ =
+        mirror::direct_return(lane_, *tools_->computed, *tools_->diagonal_home, may_tear ? tools_->log.get() : nullptr);
   else
     return_ = mirror::staged_return(lane_, *tools_->computed, policy_.staging());
   return {};

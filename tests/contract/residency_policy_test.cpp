@@ -100,6 +100,19 @@ TEST_P(ResidencyPolicy, CutsLargeCallsIntoPanels) {
   }
 }
 
+TEST_P(ResidencyPolicy, BringsManyPanelsHomeAgainAndAgain) {
+  RigOptions options;
+  options.panels = {1 << 14, 1 << 13, 1 << 14};
+  START(options);
+  for (const Routine routine : {Routine::dgemm, Routine::dsyrk, Routine::zherk, Routine::dtrsm, Routine::dgemmt}) {
+    for (const blas::Call& call : support::all_options(options_of(routine, 150, 131, 20, 1))) {
+      Case test(call, 3, Edge::last_element);
+      for (int round = 0; round < 3; ++round) run_and_check(test, "round " + std::to_string(round));
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST_P(ResidencyPolicy, UploadsNothingForAResultThatIsNotRead) {
   START();
   Case test(options_of(Routine::dgemm, 200, 180, 160, 0), 0, Edge::first_element);

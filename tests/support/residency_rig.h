@@ -40,6 +40,7 @@ struct RigOptions {
   std::size_t slots = 6;
   int workers = 2;
   bool verify = false;
+  residency::PanelSizes panels = {};  ///< of first-use
   unsigned seed = 1;
 };
 
@@ -93,6 +94,7 @@ class Rig {
     settings.device_memory = options.budget;
     settings.pin_limit = std::size_t{1} << 30;
     settings.verify = options.verify;
+    settings.panels = options.panels;
     rig->policy_ = residency::create_first_use_policy(*rig->device_, *rig->staging_, *rig->tracker_, settings);
     return rig;
   }

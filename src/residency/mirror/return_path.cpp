@@ -34,8 +34,8 @@ Status after_compute(device::Lane& lane, device::Event& computed) {
 
 class DirectReturn final : public ReturnPath {
  public:
-  DirectReturn(device::Lane& lane, device::Event& computed, CommitLog* log)
-      : lane_(lane), computed_(computed), log_(log) {
+  DirectReturn(device::Lane& lane, device::Event& computed, device::Event& diagonal_home, CommitLog* log)
+      : lane_(lane), computed_(computed), diagonal_home_(diagonal_home), log_(log) {
     if (log_) log_->clear();
   }
 
@@ -69,8 +69,8 @@ class DirectReturn final : public ReturnPath {
         .and_then([&] { return kernels.wait(computed_); })
         .and_then([&] { return send_diagonal(kernels, host, device); })
         .and_then([&] { return send_beside_diagonal(copies, host, device); })
-        .and_then([&] { return kernels.record(computed_); })
-        .and_then([&] { return copies.wait(computed_); })
+        .and_then([&] { return kernels.record(diagonal_home_); })
+        .and_then([&] { return copies.wait(diagonal_home_); })
         .and_then([&] { return log_ ? log_->end(copies, panel) : Status{}; });
   }
 
@@ -99,6 +99,7 @@ class DirectReturn final : public ReturnPath {
 
   device::Lane& lane_;
   device::Event& computed_;
+  device::Event& diagonal_home_;
   CommitLog* log_;
 };
 
@@ -160,8 +161,9 @@ class StagedReturn final : public ReturnPath {
 
 }  // namespace
 
-std::unique_ptr<ReturnPath> direct_return(device::Lane& lane, device::Event& computed, CommitLog* log) {
-  return std::make_unique<DirectReturn>(lane, computed, log);
+std::unique_ptr<ReturnPath> direct_return(device::Lane& lane, device::Event& computed, device::Event& diagonal_home,
+                                          CommitLog* log) {
+  return std::make_unique<DirectReturn>(lane, computed, diagonal_home, log);
 }
 
 std::unique_ptr<ReturnPath> staged_return(device::Lane& lane, device::Event& computed, Staging& staging) {

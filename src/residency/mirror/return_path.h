@@ -25,8 +25,11 @@ class ReturnPath {
   virtual Return kind() const = 0;
 };
 
-/// Into pinned memory. `log` may be nullptr where a torn result does no harm, since the call never reads it.
-std::unique_ptr<ReturnPath> direct_return(device::Lane& lane, device::Event& computed, CommitLog* log);
+/// Into pinned memory. `computed` and `diagonal_home` order the lane's queues; they are of one queue each, since an
+/// event that two queues record may go back. `log` may be nullptr where a torn result does no harm, since the call
+/// never reads it.
+std::unique_ptr<ReturnPath> direct_return(device::Lane& lane, device::Event& computed, device::Event& diagonal_home,
+                                          CommitLog* log);
 
 /// Through staging.
 std::unique_ptr<ReturnPath> staged_return(device::Lane& lane, device::Event& computed, Staging& staging);
