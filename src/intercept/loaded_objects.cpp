@@ -23,7 +23,9 @@ void read_names(const ElfW(Dyn) * dynamic, LoadedObject& object) {
   if (strings == nullptr) return;
   for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag == DT_NEEDED) object.needed.emplace_back(strings + entry->d_un.d_val);
-    if (entry->d_tag == DT_SONAME) object.name = strings + entry->d_un.d_val;
+    if (entry->d_tag != DT_SONAME) continue;
+    object.name = strings + entry->d_un.d_val;
+    object.has_soname = true;
   }
 }
 

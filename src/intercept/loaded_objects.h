@@ -10,8 +10,9 @@ namespace blastoff::intercept {
 
 /// One loaded object (the main program, a shared library), as it was when listed.
 struct LoadedObject {
-  std::string path;                 ///< as the dynamic linker knows it; "" for the main program
-  std::string name;                 ///< its DT_SONAME, else the base name of its path
+  std::string path;  ///< as the dynamic linker knows it; "" for the main program
+  std::string name;  ///< its DT_SONAME, else the base name of its path
+  bool has_soname = false;
   std::vector<std::string> needed;  ///< its DT_NEEDED entries
   long space = 0;                   ///< its linker namespace, an Lmid_t: 0 is the program's
   std::uintptr_t bias = 0;          ///< what is added to its addresses as linked

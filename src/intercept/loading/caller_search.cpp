@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -32,13 +33,23 @@ std::vector<std::string> search_path(const ObjectHandle& object) {
   return directories;
 }
 
-/// Without what both search last: the dynamic linker goes through that whoever calls.
-std::vector<std::string> searched_for_the_caller_only(std::vector<std::string> callers, std::vector<std::string> ours) {
-  while (!callers.empty() && !ours.empty() && callers.back() == ours.back()) {
-    callers.pop_back();
-    ours.pop_back();
+/// What each of two callers searches before what both search last.
+struct Searched {
+  std::vector<std::string> for_caller;
+  std::vector<std::string> for_us;
+};
+
+Searched searched_first(const void* caller) {
+  Searched first{search_path(ObjectHandle::of(caller)), search_path(ObjectHandle::of(&entry_point_table))};
+  while (!first.for_caller.empty() && !first.for_us.empty() && first.for_caller.back() == first.for_us.back()) {
+    first.for_caller.pop_back();
+    first.for_us.pop_back();
   }
-  return callers;
+  return first;
+}
+
+bool exists(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0;
 }
 
 bool can_be_loaded(const std::string& path) {
@@ -46,22 +57,32 @@ bool can_be_loaded(const std::string& path) {
   return file && file->machine() == patch::native_machine && file->linkage() == Linkage::shared_object;
 }
 
-bool is_loaded(const char* file) {
-  void* const handle = dlopen(file, RTLD_NOLOAD | RTLD_LAZY);
-  if (handle != nullptr) dlclose(handle);
-  return handle != nullptr;
+/// The first directory that has something for `file`, be it for certain processors only; nullptr if none has.
+const std::string* directory_with(const char* file, const std::vector<std::string>& directories) {
+  const auto has_something = [&](const std::string& directory) {
+    return exists(directory + "/" + file) || exists(directory + "/glibc-hwcaps");
+  };
+  const auto found = std::find_if(directories.begin(), directories.end(), has_something);
+  return found == directories.end() ? nullptr : &*found;
 }
 
-std::string search_for(const void* caller, const char* file) {
-  // An object of that name which is there already is meant, wherever it came from.
-  if (is_loaded(file)) return file;
-  const auto directories = searched_for_the_caller_only(search_path(ObjectHandle::of(caller)),
-                                                        search_path(ObjectHandle::of(&entry_point_table)));
-  for (const std::string& directory : directories) {
-    std::string path = directory + "/" + file;
-    if (can_be_loaded(path)) return path;
+/// Whether an object of the program's namespace goes by that name: it is meant then, wherever it came from.
+bool is_loaded(const char* file) {
+  const std::vector<LoadedObject> objects = loaded_objects();
+  return std::any_of(objects.begin(), objects.end(),
+                     [&](const LoadedObject& object) { return object.has_soname && object.name == file; });
+}
+
+std::optional<std::string> search_for(const void* caller, const char* file, long space) {
+  if (space == LM_ID_BASE && is_loaded(file)) return file;
+  const Searched first = searched_first(caller);
+  if (const std::string* const directory = directory_with(file, first.for_caller)) {
+    std::string path = *directory + "/" + file;
+    const bool certain = can_be_loaded(path) && !exists(*directory + "/glibc-hwcaps");
+    return certain ? std::optional(std::move(path)) : std::nullopt;
   }
-  return file;
+  // The program's DT_RPATH counts for us, and not for a caller with a DT_RUNPATH.
+  return directory_with(file, first.for_us) == nullptr ? std::optional<std::string>(file) : std::nullopt;
 }
 
 std::string origin_of(const void* caller) {
@@ -78,24 +99,32 @@ std::string origin_of(const void* caller) {
   return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
 }
 
-void replace_all(std::string& text, std::string_view token, const std::string& by) {
-  for (std::size_t at = text.find(token); at != std::string::npos; at = text.find(token, at + by.size()))
-    text.replace(at, token.size(), by);
+bool continues_a_name(char next) {
+  return std::isalnum(static_cast<unsigned char>(next)) != 0 || next == '_';
 }
 
 std::string with_origin_of(const void* caller, const char* file) {
-  std::string text = file;
+  constexpr std::string_view bare = "$ORIGIN", braced = "${ORIGIN}";
   const std::string origin = origin_of(caller);
-  replace_all(text, "${ORIGIN}", origin);
-  replace_all(text, "$ORIGIN", origin);
+  std::string text;
+  for (std::string_view rest = file; !rest.empty();) {
+    const bool is_bare = rest.starts_with(bare) && !(rest.size() > bare.size() && continues_a_name(rest[bare.size()]));
+    if (is_bare || rest.starts_with(braced)) {
+      text += origin;
+      rest.remove_prefix(is_bare ? bare.size() : braced.size());
+    } else {
+      text += rest.front();
+      rest.remove_prefix(1);
+    }
+  }
   return text;
 }
 
 }  // namespace
 
-std::string as_meant_by(const void* caller, const char* file) {
+std::optional<std::string> as_meant_by(const void* caller, const char* file, long space) {
   if (std::strstr(file, "ORIGIN") != nullptr) return with_origin_of(caller, file);
-  return std::strchr(file, '/') != nullptr ? file : search_for(caller, file);
+  return std::strchr(file, '/') != nullptr ? std::optional<std::string>(file) : search_for(caller, file, space);
 }
 
 }  // namespace blastoff::intercept

@@ -28,7 +28,8 @@ bool leave_alone(const char* file, int mode, const void* caller) {
 }
 
 [[gnu::noinline]] void* open_and_patch(const char* file, int mode, const void* caller) {
-  void* const handle = next<Dlopen>("dlopen")(as_meant_by(caller, file).c_str(), mode);
+  const auto meant = as_meant_by(caller, file, LM_ID_BASE);
+  void* const handle = meant ? next<Dlopen>("dlopen")(meant->c_str(), mode) : nullptr;
   const int saved_errno = errno;
   if (handle != nullptr) patch_new_objects();
   errno = saved_errno;
@@ -36,7 +37,8 @@ bool leave_alone(const char* file, int mode, const void* caller) {
 }
 
 [[gnu::noinline]] void* open_and_patch(Lmid_t space, const char* file, int mode, const void* caller) {
-  void* const handle = next<Dlmopen>("dlmopen")(space, as_meant_by(caller, file).c_str(), mode);
+  const auto meant = as_meant_by(caller, file, space);
+  void* const handle = meant ? next<Dlmopen>("dlmopen")(space, meant->c_str(), mode) : nullptr;
   const int saved_errno = errno;
   if (handle != nullptr) patch_objects_beside(handle);
   errno = saved_errno;
@@ -45,17 +47,21 @@ bool leave_alone(const char* file, int mode, const void* caller) {
 
 }  // namespace
 
+// What we cannot open the real function is left to: jumped to, it sees who called. It may find more, and what it cannot
+// open either it says in its own words.
 extern "C" {
 
 BLASTOFF_TAIL_CALLING void* dlopen(const char* file, int mode) {
   const void* const caller = __builtin_return_address(0);
-  if (!leave_alone(file, mode, caller)) return open_and_patch(file, mode, caller);
+  void* const handle = leave_alone(file, mode, caller) ? nullptr : open_and_patch(file, mode, caller);
+  if (handle != nullptr) return handle;
   BLASTOFF_TAIL_CALL next<Dlopen>("dlopen")(file, mode);
 }
 
 BLASTOFF_TAIL_CALLING void* dlmopen(Lmid_t space, const char* file, int mode) {
   const void* const caller = __builtin_return_address(0);
-  if (!leave_alone(file, mode, caller)) return open_and_patch(space, file, mode, caller);
+  void* const handle = leave_alone(file, mode, caller) ? nullptr : open_and_patch(space, file, mode, caller);
+  if (handle != nullptr) return handle;
   BLASTOFF_TAIL_CALL next<Dlmopen>("dlmopen")(space, file, mode);
 }
 }

@@ -1,0 +1,81 @@
+"""BLAS that comes with dlopen(): in every scope, in a namespace of its own, more than once, before main(), from a plugin's plugin, in a child
+process."""
+
+import linking
+import pytest
+from linking import CALLS, EVERYWHERE, PATCHED_ONLY, Reach
+
+# How (dlopen/host.c) -> who reaches the calls of a plugin that is linked with a BLAS library.
+PLUGIN = {
+    "local": EVERYWHERE,
+    "global": EVERYWHERE,
+    "deep": PATCHED_ONLY,  # the plugin looks into its own libraries first
+    "never unloaded": EVERYWHERE,
+    "namespace": PATCHED_ONLY,  # exported names are not in there
+    "again": Reach(3 * CALLS, 3 * CALLS, 3 * CALLS),
+    "exec": EVERYWHERE,
+    "child": EVERYWHERE,  # the parent's calls: a child computes on the CPU
+}
+# The same for a BLAS library that is itself loaded.
+LIBRARY = {
+    "handle": PATCHED_ONLY,
+    "default handle": EVERYWHERE,
+}
+
+
+@pytest.fixture
+def host(workshop):
+    return workshop.program("host", "dlopen/host.c", flags=["-ldl"])
+
+
+@pytest.fixture
+def plugin(workshop):
+    return workshop.library("plugin", "common/plugin.c", workshop.blas())
+
+
+@pytest.mark.parametrize("how", PLUGIN)
+def test_plugin(host, plugin, how):
+    linking.check([host, how, plugin], PLUGIN[how])
+
+
+@pytest.mark.parametrize("how", LIBRARY)
+def test_library(workshop, host, how):
+    linking.check([host, how, workshop.blas()], LIBRARY[how])
+
+
+@pytest.mark.parametrize("how", ["local", "deep", "namespace", "again"])
+def test_plugin_with_a_blas_inside(workshop, host, how):
+    """It exports dgemm_, and the loader binds its own calls to an earlier dgemm_, ours, unless told otherwise."""
+    plugin = workshop.library("plugin", "common/plugin.c", "common/blas.c")
+    linking.check([host, how, plugin], PLUGIN[how])
+
+
+def test_another_plugin_in_a_child(workshop, host, plugin):
+    other = workshop.library("other", "common/plugin.c", workshop.blas("other_toy"))
+    linking.check([host, "before child", plugin, other], Reach(2 * CALLS, 2 * CALLS, 2 * CALLS))
+
+
+def test_two_plugins_with_the_same_names_inside(workshop, host, plugin):
+    """Each patched function goes on to its own original."""
+    other = workshop.library("other", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
+    linking.check([host, "before child", other, plugin], Reach(2 * CALLS, 2 * CALLS, CALLS))
+
+
+def test_before_main(workshop, plugin):
+    """A library's constructor runs before ours."""
+    library = workshop.library("early", "dlopen/constructor.c", flags=[f'-DPLUGIN="{plugin}"', "-ldl"])
+    program = workshop.program("program", "dlopen/constructed.c", library, flags=["-ldl"])
+    linking.check([program, plugin], EVERYWHERE)
+
+
+def test_plugin_that_loads_a_plugin(workshop, host):
+    inner = workshop.library("inner", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
+    outer = workshop.library("outer", "dlopen/nested.c", flags=[f'-DPLUGIN="{inner}"', "-ldl"])
+    linking.check([host, "local", outer], PATCHED_ONLY)
+
+
+def test_plugin_whose_constructor_loads_a_plugin(workshop, host):
+    inner = workshop.library("inner", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
+    sources = ["dlopen/constructor.c", "dlopen/nested.c"]
+    outer = workshop.library("outer", *sources, flags=[f'-DPLUGIN="{inner}"', "-ldl"])
+    linking.check([host, "local", outer], PATCHED_ONLY)

@@ -1,0 +1,145 @@
+"""Small programs and libraries, built in a test the way its situation asks for, and how far each interceptor reaches their BLAS calls.
+
+BLASTOFF_TEST_CC and BLASTOFF_TEST_FC name other compilers, BLASTOFF_TEST_EMULATOR the command (qemu-aarch64 -L ...) that runs what they
+make.
+"""
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import offload
+
+SOURCES = offload.ROOT / "tests" / "scenario" / "linking"
+C_COMPILER = shlex.split(os.environ.get("BLASTOFF_TEST_CC", "gcc"))
+FORTRAN_COMPILER = shlex.split(os.environ.get("BLASTOFF_TEST_FC", "gfortran"))
+EMULATOR = shlex.split(os.environ.get("BLASTOFF_TEST_EMULATOR", ""))
+INCLUDES = [f"-I{SOURCES / 'common'}", f"-I{SOURCES.parent / 'programs'}"]
+
+# How often a program or plugin of tests/scenario/linking calls (common/product.h).
+CALLS = 3
+
+
+def machine() -> str:
+    """What the compiler makes programs for: "x86_64", "aarch64"."""
+    return subprocess.run([*C_COMPILER, "-dumpmachine"], capture_output=True, text=True, check=True).stdout.split("-")[0]
+
+
+class Workshop:
+    """Builds into one directory. Sources are named relative to tests/scenario/linking; a Path is linked as it is."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+
+    def program(self, name: str, *sources: str | Path, flags: Sequence[str] = ()) -> Path:
+        return self._build(name, sources, flags)
+
+    def library(self, name: str, *sources: str | Path, flags: Sequence[str] = (), soname: bool = True) -> Path:
+        """lib<name>.so, with that as its DT_SONAME or with none; `name` may begin with a folder."""
+        path = Path(name)
+        file = path.with_name(f"lib{path.name}.so")
+        named = [f"-Wl,-soname,{file.name}"] if soname else []
+        return self._build(str(file), sources, ["-shared", "-fPIC", *named, *flags])
+
+    def blas(self, name: str = "toy", flags: Sequence[str] = ()) -> Path:
+        """The toy BLAS: dgemm_, and toy_calls() to ask it how often that was reached."""
+        return self.library(name, "common/blas.c", flags=flags)
+
+    def strip(self, path: Path) -> Path:
+        subprocess.run(["strip" if not EMULATOR else f"{C_COMPILER[0].removesuffix('gcc')}strip", path], check=True)
+        return path
+
+    def _build(self, name: str, sources: Sequence[str | Path], flags: Sequence[str]) -> Path:
+        result = self.directory / name
+        result.parent.mkdir(exist_ok=True)
+        fortran = any(str(source).endswith(".f90") for source in sources)
+        compiler = FORTRAN_COMPILER if fortran else [*C_COMPILER, "-std=gnu11", "-Werror", *INCLUDES]
+        inputs = [str(source if isinstance(source, Path) else SOURCES / source) for source in sources]
+        found = {f"-Wl,-rpath,{source.parent}" for source in sources if isinstance(source, Path) and source.suffix == ".so"}
+        command = [*compiler, "-O1", "-g", "-Wall", "-Wextra", *inputs, *sorted(found), *flags, "-lm", "-o", str(result)]
+        made = subprocess.run(command, capture_output=True, text=True)
+        assert made.returncode == 0, f"{shlex.join(command)}\n{made.stderr}"
+        return result
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Calls that the report counts, under each interceptor. Without any there is no report."""
+
+    patch: int
+    auto: int
+    preload: int
+
+
+EVERYWHERE = Reach(patch=CALLS, auto=CALLS, preload=CALLS)
+PATCHED_ONLY = Reach(patch=CALLS, auto=CALLS, preload=0)
+EXPORTED_ONLY = Reach(patch=0, auto=CALLS, preload=CALLS)
+NOWHERE = Reach(patch=0, auto=0, preload=0)
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """Without a BLAS in LD_LIBRARY_PATH: programs here bring their own."""
+    return offload.environment(blas=None, **changes)
+
+
+def plain(command: Sequence[str | Path], **options) -> offload.Outcome:
+    options.setdefault("env", environment())
+    return offload.run([*EMULATOR, *command], **options)
+
+
+def intercepted(command: Sequence[str | Path], mode: str, *, env: dict[str, str] | None = None, **options) -> offload.Outcome:
+    """With every call offloaded to the simulated device and verified."""
+    env = environment() if env is None else env
+    if not EMULATOR:
+        return offload.offloaded(command, settings=[f"--intercept={mode}"], env=env, **options)
+    with tempfile.TemporaryDirectory() as directory:
+        report = Path(directory) / "report.json"
+        settings = {"intercept": mode, "device": "simulated", "min_size": "0", "verify": "abort", "summary": "never", "report": str(report)}
+        preloads = ":".join(filter(None, [str(offload.LIBRARY), env.get("LD_PRELOAD")]))
+        env = {name: value for name, value in env.items() if name != "LD_PRELOAD"}
+        env |= {f"BLASTOFF_{name.upper()}": value for name, value in settings.items()}
+        # The emulator itself is no program to preload into. (Its -E takes no value with commas: none here has any.)
+        outcome = offload.run([*EMULATOR, "-E", f"LD_PRELOAD={preloads}", *command], env=env, **options)
+        outcome.report = offload.read_report(report)
+        return outcome
+
+
+def check(command: Sequence[str | Path], reach: Reach, **options) -> dict[str, offload.Outcome]:
+    """Holds each interceptor against the plain program: same output, status and errors, right results, and as many calls offloaded as
+    `reach` says. Gives the outcomes by interceptor."""
+    expected = plain(command, **options)
+    assert (expected.status, "WRONG" in expected.stdout) == (0, False), expected.stdout + expected.stderr
+    assert ": right" in expected.stdout
+    outcomes = {}
+    for mode, calls in vars(reach).items():
+        outcome = intercepted(command, mode, **options)
+        assert outcome.stdout == expected.stdout, f"{mode}: {outcome.stdout}{outcome.stderr}instead of\n{expected.stdout}"
+        assert outcome.status == expected.status, f"{mode}: {outcome.stderr}"
+        assert outcome.stderr_of_program == expected.stderr, mode
+        totals = outcome.report.get("totals", {"calls": 0, "offloaded": 0})
+        assert (totals["calls"], totals["offloaded"]) == (calls, calls), mode
+        outcomes[mode] = outcome
+    return outcomes
+
+
+def patched(outcome: offload.Outcome, path: Path | str = "") -> list[str]:
+    """The functions that were patched in a library, or in the program."""
+    return [name for found in _objects(outcome, path) for name in found["patched"]]
+
+
+def refused(outcome: offload.Outcome, path: Path | str = "") -> dict[str, str]:
+    """Function -> why it was not patched."""
+    return {entry["name"]: entry["reason"] for found in _objects(outcome, path) for entry in found["refused"]}
+
+
+def left_alone(outcome: offload.Outcome, path: Path | str = "") -> dict[str, str]:
+    """Function -> the rule by which it is no BLAS routine."""
+    return {entry["name"]: entry["rule"] for found in _objects(outcome, path) for entry in found["left_alone"]}
+
+
+def _objects(outcome: offload.Outcome, path: Path | str) -> list[dict]:
+    return [found for found in outcome.report["interception"]["objects"] if found["path"] == str(path)]
