@@ -155,6 +155,8 @@ TEST_F(Interception, ForwardsAnUndecoratedNameOfAnotherSignatureUntouched) {
   using Check = int (*)();
   EXPECT_TRUE(reinterpret_cast<Check>(dlsym(library, "foreign_call_survives"))());
   EXPECT_TRUE(reinterpret_cast<Check>(dlsym(library, "foreign_vectors_survive"))());
+  EXPECT_TRUE(reinterpret_cast<Check>(dlsym(library, "foreign_structures_survive"))());
+  EXPECT_TRUE(reinterpret_cast<Check>(dlsym(library, "foreign_variable_arguments_survive"))());
   EXPECT_EQ(dispatched.calls, 0);
 }
 
