@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""From which size on is the device faster? Measures what the default of --min-size rests on.
+"""From which size and depth on is the device faster? Measures what the default of --min-size and its rule rest on.
 
     bench/minsize.py [--quick] [--device cuda] [--output FILE]
 
 For each shape: a call on resident operands under first-use (the result written back to host memory, as always), against
 the CPU library on all cores and on one. The crossing is the average size (m n k)^(1/3) from which every larger measured
-shape is faster on the device.
+shape is faster on the device. Depth is the work per element of the result, k for gemm: a large result that takes little work
+comes home more slowly than it is computed on the spot.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ import run
 SIDES = (100, 150, 200, 250, 300, 350, 400, 450, 500, 600, 700, 800, 1000)
 QUICK_SIDES = (64, 100, 150)
 KINDS = ("dgemm", "zgemm", "sgemm")
-RECTANGLES = ("{},T,N,32,1000,2000", "{},N,N,1000,32,1000", "{},N,N,2000,2000,16", "{},N,N,64,64,8000")
+RECTANGLES = ("dgemm,T,N,32,1000,2000", "dgemm,N,N,1000,32,1000", "dgemm,N,N,64,64,8000")
+DEPTHS = (16, 32, 64, 96, 128, 192, 256, 384)
+FLAT = ("dgemm,N,N,1000,1000,{}", "dgemm,N,N,3000,3000,{}", "zgemm,N,N,2000,2000,{}", "sgemm,N,N,3000,3000,{}")
 
 
 def shapes(quick: bool) -> list[str]:
     sides = QUICK_SIDES if quick else SIDES
     squares = [f"{kind},N,N,{n},{n},{n}" for kind in KINDS for n in sides]
-    return squares if quick else squares + [shape.format("dgemm") for shape in RECTANGLES]
+    flat = [shape.format(depth) for shape in FLAT for depth in DEPTHS]
+    return squares if quick else [*squares, *RECTANGLES, *flat]
 
 
 def average_size(operation: str) -> float:
