@@ -68,6 +68,11 @@ inline double volume(const Call& call) {
   return static_cast<double>(call.m) * static_cast<double>(call.n) * static_cast<double>(call.k);
 }
 
+/// Multiplications for an element of the result: k for gemm and rank-k updates, the order of A for symm, trmm, trsm.
+inline double depth(const Call& call) {
+  return volume(call) / (static_cast<double>(call.result().rows) * static_cast<double>(call.result().columns));
+}
+
 /// Cuts a call into sub-calls over host addresses whose results are disjoint, cover the result exactly, and do not
 /// depend on each other, each of about `panel_bytes` of result (at least one column or row of it). Column panels for
 /// gemm, symm, hemm and left-sided trmm and trsm; row panels for right-sided ones; for triangular results each panel is

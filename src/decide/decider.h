@@ -8,6 +8,12 @@
 
 namespace blastoff::decide {
 
+enum class Verdict : std::uint8_t {
+  device,
+  too_small,    ///< in average size
+  too_shallow,  ///< in depth
+};
+
 /// Decides for calls that could run on either. Thread-safe.
 class Decider {
  public:
@@ -17,11 +23,12 @@ class Decider {
   /// else.
   virtual double floor_volume() const = 0;
 
-  /// Whether a call above the floor is worth the device.
-  virtual bool offload(const blas::Call& call) const = 0;
+  virtual Verdict judge(const blas::Call& call) const = 0;
 };
 
-/// By average size alone: at least `min_size` (blas::average_size()).
-std::unique_ptr<Decider> by_average_size(std::int64_t min_size);
+/// By the call alone: its average size is at least `min_size` (blas::average_size()), and its depth at least a quarter
+/// of that (blas::depth()): a large result that takes little work is computed on the spot before it could come home.
+/// Measured by bench/minsize.py.
+std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size);
 
 }  // namespace blastoff::decide

@@ -11,6 +11,7 @@ namespace blastoff::report {
 enum class Refusal : std::uint8_t {
   none,               ///< it was offloaded
   below_min_size,     ///< average size under the threshold
+  too_shallow,        ///< too few operations for each element of the result
   trivial,            ///< alpha == 0, k == 0 or an empty result: nothing to compute
   invalid_arguments,  ///< the original reports them
   device_none,        ///< --device none

@@ -6,6 +6,7 @@ const char* refusal_text(Refusal refusal) {
   switch (refusal) {
     case Refusal::none: return "offloaded";
     case Refusal::below_min_size: return "average size below the threshold";
+    case Refusal::too_shallow: return "too little work for each element of the result";
     case Refusal::trivial: return "nothing to compute (alpha or k is 0, or the result is empty)";
     case Refusal::invalid_arguments: return "invalid arguments";
     case Refusal::device_none: return "offloading is switched off (device none)";

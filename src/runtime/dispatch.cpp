@@ -101,6 +101,15 @@ bool try_device(const Visit& visit, const Call& call, Session& session, report::
   return true;
 }
 
+Refusal refusal_of(decide::Verdict verdict) {
+  switch (verdict) {
+    case decide::Verdict::too_small: return Refusal::below_min_size;
+    case decide::Verdict::too_shallow: return Refusal::too_shallow;
+    case decide::Verdict::device: break;
+  }
+  return Refusal::none;
+}
+
 // Opens the device at the first call worth it.
 Session* session_for_call(report::Record& record) {
   const CallersEnvironment environment;
@@ -118,10 +127,9 @@ void dispatch_large(const Visit& visit, const Call* call) {
     record.refusal = Refusal::invalid_arguments;
   else if (blas::trivial(*call))
     record.refusal = Refusal::trivial;
-  else if (!process.decider().offload(*call))
-    record.refusal = Refusal::below_min_size;
   else
-    session = session_for_call(record);
+    record.refusal = refusal_of(process.decider().judge(*call));
+  if (record.refusal == Refusal::none) session = session_for_call(record);
 
   const double start = now();
   bool done = false;

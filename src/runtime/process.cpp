@@ -83,7 +83,7 @@ Process& Process::instance() {
   return process;
 }
 
-Process::Process() : settings_(read_settings()), decider_(decide::by_average_size(settings_.min_size)) {
+Process::Process() : settings_(read_settings()), decider_(decide::by_size_and_depth(settings_.min_size)) {
   report::log_calls(settings_.log == LogMode::calls);
   pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
   the_process = this;
