@@ -130,13 +130,9 @@ class Transaction {
   }
 
   void* companion_of(const BlasFunction& blas, const BlasFunctions& found) const {
-    const blas::Routine routine = abi::companion_of(blas.routine);
-    for (const BlasFunction& other : found.functions) {
-      const bool beside = other.prefix == blas.prefix && other.suffix == blas.suffix &&
-                          other.convention.style == blas.convention.style && !other.indirect;
-      if (beside && other.routine == routine) return reinterpret_cast<void*>(object_.bias + other.address);
-    }
-    return nullptr;
+    const BlasFunction* const companion = sibling(found, blas, abi::companion_of(blas.routine));
+    const bool callable = companion != nullptr && !companion->indirect;
+    return callable ? reinterpret_cast<void*>(object_.bias + companion->address) : nullptr;
   }
 
   void commit() {
