@@ -10,5 +10,8 @@ int main(void) {
     a[call] += 1.0;
     verdict("a product", multiplies(n, n, n, a, n, b, n, 0.0, c, n));
   }
+  free(a);
+  free(b);
+  free(c);
   return scenario_status();
 }

@@ -1,0 +1,83 @@
+"""Functions that cannot be patched: refused by name, left as they are, and served by exported names where these reach."""
+
+from dataclasses import dataclass, field
+
+import linking
+import pytest
+from linking import EVERYWHERE, EXPORTED_ONLY, NOWHERE
+
+
+@dataclass(frozen=True)
+class Refusal:
+    source: str
+    reason: str
+    flags: list[str] = field(default_factory=list)
+    everywhere: bool = False
+    """On every architecture: the others are code for x86-64."""
+
+
+REFUSALS = {
+    "IFUNC": Refusal("refusals/ifunc.c", "IFUNC resolver", everywhere=True),
+    "leaf": Refusal("../programs/toy_blas.c", "leaf function", ['-DTOY_NAME="leaf"', "-DTOY_GEMM=dgemm_", "-DTOY_INTEGER=int"], everywhere=True),
+    "short": Refusal("refusals/short.c", "too short"),
+    "branch back": Refusal("refusals/branch_back.c", "branch back into the moved instructions"),
+    "jump table": Refusal("refusals/jump_table.c", "jump table"),
+}
+
+
+@pytest.fixture(params=REFUSALS)
+def refusal(request):
+    result = REFUSALS[request.param]
+    if not result.everywhere and linking.machine() != "x86_64":
+        pytest.skip("code for x86-64")
+    return result
+
+
+def test_refused(workshop, refusal):
+    blas = workshop.library("toy", refusal.source, flags=refusal.flags)
+    outcomes = linking.check([workshop.program("program", "common/program.c", blas)], EXPORTED_ONLY)
+    assert linking.refused(outcomes["auto"], blas) == {"dgemm_": refusal.reason}
+    assert linking.patched(outcomes["auto"], blas) == []
+
+
+def test_refused_where_no_exported_name_reaches(workshop, refusal):
+    linking.check([workshop.program("program", "common/program.c", refusal.source, flags=refusal.flags)], NOWHERE)
+
+
+def test_patched_by_another_tool(workshop):
+    """Our exported name serves, and what it calls is the tool's."""
+    blas = workshop.blas()
+    tool = workshop.library("tool", "refusals/patching_tool.c", flags=["-ldl"])
+    program = workshop.program("program", "common/program.c", blas)
+    outcomes = linking.check([program], EXPORTED_ONLY, env=linking.environment(LD_PRELOAD=str(tool)))
+    assert linking.refused(outcomes["auto"], blas) == {"dgemm_": "patched already"}
+
+
+@pytest.fixture
+def confined(workshop):
+    """Gives the command that runs a program with less rights over its memory."""
+    launcher = workshop.program("confined", "refusals/confined.c")
+
+    def command(how, program):
+        tried = linking.plain([launcher, how, "/bin/true"])
+        if tried.status == 77:
+            pytest.skip(f"not on this kernel: {tried.stderr.strip()}")
+        return [launcher, how, program]
+
+    return command
+
+
+@pytest.mark.parametrize("how", ["deny-write-execute", "no-writable-text"])
+def test_text_that_may_never_be_writable(workshop, confined, how):
+    """It is written through an alias."""
+    blas = workshop.blas()
+    program = workshop.program("program", "common/program.c", blas)
+    outcomes = linking.check(confined(how, program), EVERYWHERE)
+    assert linking.patched(outcomes["patch"], blas) == ["dgemm_"]
+
+
+def test_text_that_cannot_be_written(workshop, confined):
+    blas = workshop.blas()
+    program = workshop.program("program", "common/program.c", blas)
+    outcomes = linking.check(confined("no-way-to-text", program), EXPORTED_ONLY)
+    assert linking.refused(outcomes["auto"], blas) == {"dgemm_": "text not writable"}

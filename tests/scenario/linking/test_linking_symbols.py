@@ -1,0 +1,58 @@
+"""BLAS behind symbols of every kind: hidden, bound early, versioned, under two names, behind a wrapper; and functions that only look like it."""
+
+import linking
+from linking import CALLS, EVERYWHERE, PATCHED_ONLY, SOURCES, Reach
+
+
+def plugin_program(workshop):
+    return workshop.program("host", "dlopen/host.c", flags=["-ldl"])
+
+
+def test_hidden(workshop):
+    """A plugin that keeps its BLAS to itself."""
+    script = f"-Wl,--version-script={SOURCES}/symbols/hidden.map"
+    plugin = workshop.library("plugin", "common/plugin.c", "common/blas.c", flags=[script])
+    linking.check([plugin_program(workshop), "local", plugin], PATCHED_ONLY)
+
+
+def test_bound_to_itself(workshop):
+    plugin = workshop.library("plugin", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
+    linking.check([plugin_program(workshop), "global", plugin], PATCHED_ONLY)
+
+
+def test_symbol_version(workshop):
+    blas = workshop.blas(flags=[f"-Wl,--version-script={SOURCES}/symbols/version.map"])
+    linking.check([workshop.program("program", "common/program.c", blas)], EVERYWHERE)
+
+
+def test_two_symbol_versions(workshop):
+    """Both are patched; a call of the old one that goes on to the new one is one call."""
+    script = f"-Wl,--version-script={SOURCES}/symbols/versions.map"
+    blas = workshop.library("toy", "symbols/versions.c", flags=[script])
+    linking.check([workshop.program("new", "common/program.c", blas)], EVERYWHERE)
+    linking.check([workshop.program("old", "symbols/old_user.c", blas)], EVERYWHERE)
+
+
+def test_two_names_of_one_function(workshop):
+    blas = workshop.library("toy", "symbols/alias.c")
+    outcomes = linking.check([workshop.program("program", "symbols/aliases.c", blas)], Reach(2 * CALLS, 2 * CALLS, 2 * CALLS))
+    assert linking.patched(outcomes["patch"], blas) == ["dgemm_"]
+
+
+def test_cblas_that_calls_fortran(workshop):
+    """In one library, and in two."""
+    blas = workshop.blas()
+    together = workshop.library("together", "symbols/cblas.c", "common/blas.c", flags=["-DWRAPPER"])
+    apart = workshop.library("apart", "symbols/cblas.c", blas, flags=["-DWRAPPER"])
+    for library in (together, apart):
+        linking.check([workshop.program("program", "symbols/cblas.c", library)], EVERYWHERE)
+
+
+def test_functions_of_the_programs_own(workshop):
+    """Their arguments and results are nobody else's business."""
+    program = workshop.program("program", "symbols/own.c", workshop.blas())
+    outcomes = linking.check([program], EVERYWHERE)
+    for mode in ("patch", "auto"):
+        assert linking.left_alone(outcomes[mode]) == dict.fromkeys(["dgemm", "sgemm"], "undecorated, in an object without all of level 3")
+    exporting = workshop.program("exporting", "symbols/own.c", workshop.blas(), flags=["-rdynamic"])
+    linking.check([exporting], EVERYWHERE)
