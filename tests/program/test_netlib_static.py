@@ -1,0 +1,69 @@
+"""Netlib's own level-3 testers with a BLAS linked into them, where only patching reaches it."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import netlib_sources
+import offload
+import pytest
+from netlib import ROUTINES, assert_offloaded, assert_passed
+
+ARCHIVES = {
+    "reference": (offload.REFERENCE_BLAS / "libblas.a", "libblas-dev"),
+    "openblas": (offload.LIBRARIES / "openblas-pthread" / "libopenblas.a", "libopenblas-pthread-dev"),
+}
+
+
+@pytest.fixture(scope="session")
+def sources() -> Path:
+    if not shutil.which("gfortran"):
+        pytest.skip("gfortran is missing")
+    try:
+        return netlib_sources.fetch(offload.BUILD / "netlib")
+    except netlib_sources.NoSources as problem:
+        pytest.skip(str(problem))
+
+
+def link(program: Path, *parts: object) -> Path:
+    """The C library stays shared: a program that loads nothing cannot be preloaded."""
+    subprocess.run(["gfortran", "-w", "-O1", "-DADD_", "-o", program, *map(str, parts), "-lpthread"], check=True)
+    return program
+
+
+def archive(blas: str) -> Path:
+    path, package = ARCHIVES[blas]
+    if not path.exists():
+        pytest.skip(f"{path} is missing (Debian, Ubuntu: {package})")
+    return path
+
+
+def data(name: str) -> str:
+    path = offload.REFERENCE_BLAS / name
+    if not path.exists():
+        pytest.skip(f"{path} is missing (Debian, Ubuntu: libblas-test)")
+    return path.read_text()
+
+
+@pytest.mark.parametrize("blas", ARCHIVES)
+@pytest.mark.parametrize("precision", ROUTINES)
+def test_fortran(device, precision, blas, sources, tmp_path):
+    program = link(tmp_path / "tester", sources / "BLAS" / "TESTING" / f"{precision}blat3.f", archive(blas))
+    settings = ["--intercept=patch"]
+    outcome = offload.offloaded([program], device=device, settings=settings, cwd=tmp_path, stdin=data(f"{precision}blat3.in"))
+    assert outcome.status == 0, outcome.stderr
+    assert_passed((tmp_path / f"{precision}blat3.out").read_text(), ROUTINES[precision], 1)
+    assert_offloaded(outcome, ROUTINES[precision])
+
+
+@pytest.mark.parametrize("precision", ROUTINES)
+def test_cblas(device, precision, sources, tmp_path):
+    """They need symbols that only the reference BLAS has."""
+    testing = sources / "CBLAS" / "testing"
+    parts = [testing / f"c_{precision}{part}" for part in ("blat3.f", "blas3.c", "3chke.c")]
+    includes = [f"-I{sources / 'CBLAS' / 'include'}", f"-I{testing}"]
+    program = link(tmp_path / "tester", *includes, *parts, testing / "auxiliary.c", testing / "c_xerbla.c", archive("reference"))
+    outcome = offload.offloaded([program], device=device, settings=["--intercept=patch"], cwd=tmp_path, stdin=data(f"{precision}in3"))
+    assert outcome.status == 0, outcome.stderr
+    assert_passed(outcome.stdout, ROUTINES[precision], 2)
+    assert_offloaded(outcome, ROUTINES[precision])

@@ -1,0 +1,25 @@
+"""What netlib's level-3 testers say when all is well, and what must have been offloaded then."""
+
+import re
+
+import offload
+
+ROUTINES = {"s": 6, "d": 6, "c": 9, "z": 9}  # of each tester
+
+
+def assert_passed(text: str, routines: int, computations: int) -> None:
+    """Every routine passed its error exits and its computations, and nothing was said to have failed."""
+    complaints = [line for line in text.splitlines() if re.search(r"FAIL|\*\*\*\*|ERROR-CALL|SUSPECT|not tested", line, re.IGNORECASE)]
+    assert complaints == []
+    assert len(re.findall(r"PASSED THE TESTS OF ERROR-EXITS", text)) == routines
+    assert len(re.findall(r"PASSED THE (?:\S+\s+)?COMPUTATIONAL TESTS", text)) == routines * computations
+    assert "END OF TESTS" in text
+
+
+def assert_offloaded(outcome: offload.Outcome, routines: int) -> None:
+    assert len(outcome.report["routines"]) == routines
+    for routine in outcome.report["routines"]:
+        assert routine["offloaded"] > 0, routine["name"]
+    assert set(outcome.refused()) <= {offload.TRIVIAL, offload.INVALID_ARGUMENTS}
+    assert outcome.report["verification"]["stale_pages"] == 0
+    assert outcome.report["verification"]["checked"] == outcome.total("offloaded")
