@@ -1,0 +1,94 @@
+"""Debian's arm64 packages and netlib's sources, fetched and unpacked below build-aarch64/: the machine itself stays as it is."""
+
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+DIRECTORY = Path(__file__).resolve().parents[2] / "build-aarch64"
+SYSROOT = DIRECTORY / "sysroot"
+LAPACK = DIRECTORY / "lapack"  # BLAS/TESTING and CBLAS of its source package
+LIBRARIES = SYSROOT / "usr/lib/aarch64-linux-gnu"
+
+RUNTIME = ["libc6", "libgcc-s1", "libstdc++6", "libgfortran5"]
+BLAS = ["libblas3", "libblas-dev", "libblas-test", "libopenblas0-pthread", "libopenblas-pthread-dev"]
+BUILD = ["libcapstone-dev", "liblzma-dev", "libgtest-dev", "libgmock-dev", "libfmt-dev", "nlohmann-json3-dev", "libexpected-dev"]
+PACKAGES = [*RUNTIME, *BLAS, *BUILD]
+
+# apt as another machine would have it. It shares the keys with this one, nothing else.
+APT = """\
+Dir::State "{apt}";
+Dir::State::status "{apt}/status";
+Dir::Cache "{apt}/cache";
+Dir::Etc::sourcelist "{apt}/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+APT::Architecture "arm64";
+APT::Architectures "arm64";
+APT::Sandbox::User "root";
+"""
+
+
+def asked(*command: str) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def release() -> str:
+    """This machine's, so that what its cross-compiler builds runs with these packages."""
+    fields = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
+    if fields.get("ID") != "debian":
+        raise SystemExit("this takes Debian's arm64 packages and works on Debian alone")
+    return fields["VERSION_CODENAME"]
+
+
+def mirror(codename: str) -> str:
+    """The one that this machine uses."""
+    origins = asked("apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(LABEL)", "Created-By: Packages")
+    found = (line.split() for line in origins.splitlines())
+    return next((fields[0] for fields in found if fields[1:] == [codename, "Debian"]), "http://deb.debian.org/debian")
+
+
+def apt_get(*arguments: str, cwd: Path) -> None:
+    environment = os.environ | {"APT_CONFIG": str(DIRECTORY / "apt" / "apt.conf")}
+    subprocess.run(["apt-get", "-qq", *arguments], cwd=cwd, env=environment, check=True, stdin=subprocess.DEVNULL)
+
+
+def configure_apt(apt: Path) -> None:
+    for needed in ("lists/partial", "cache/archives/partial"):
+        (apt / needed).mkdir(parents=True, exist_ok=True)
+    (apt / "status").touch()
+    codename = release()
+    sources = f"{mirror(codename)} {codename} main\n"
+    (apt / "sources.list").write_text(f"deb {sources}deb-src {sources}")
+    (apt / "apt.conf").write_text(APT.format(apt=apt))
+
+
+def fetch() -> None:
+    """Packages into SYSROOT, sources into LAPACK, unless they are there."""
+    stamp = DIRECTORY / "packages"
+    wanted = "\n".join([*PACKAGES, "lapack"])
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    apt = DIRECTORY / "apt"
+    for directory in (apt, SYSROOT, LAPACK):
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+    configure_apt(apt)
+    apt_get("update", cwd=apt)
+    apt_get("download", *PACKAGES, cwd=apt)
+    apt_get("source", "--download-only", "lapack", cwd=apt)
+    for package in sorted(apt.glob("*.deb")):
+        subprocess.run(["dpkg-deb", "-x", package, SYSROOT], check=True)
+    unpack_testers(next(apt.glob("lapack_*.orig.tar.*")))
+    stamp.write_text(wanted)
+
+
+def unpack_testers(archive: Path) -> None:
+    with tarfile.open(archive) as tar:
+        for member in tar.getmembers():
+            member.name = member.name.partition("/")[2]
+            if member.name.startswith(("BLAS/TESTING/", "CBLAS/testing/", "CBLAS/include/")):
+                tar.extract(member, LAPACK)
+    # Its CMake does this.
+    include = LAPACK / "CBLAS" / "include"
+    shutil.copy(include / "cblas_mangling_with_flags.h.in", include / "cblas_mangling.h")
