@@ -58,11 +58,19 @@ TEST(IntegerWidth, IsReadFromTheLibrarysName) {
   }
 }
 
+LoadedObject listed(const char* path, const char* name, std::vector<std::string> needed) {
+  LoadedObject object;
+  object.path = path;
+  object.name = name;
+  object.needed = std::move(needed);
+  return object;
+}
+
 TEST(Dependencies, AreFollowedThroughOtherObjects) {
-  const std::vector<LoadedObject> objects{{"", "program", {"libuser.so"}},
-                                          {"/a/libuser.so", "libuser.so", {"libplugin.so.1", "libc.so.6"}},
-                                          {"/a/libplugin.so.1.2", "libplugin.so.1", {}},
-                                          {"/a/libother.so", "libother.so", {"libuser.so", "libother.so"}}};
+  const std::vector<LoadedObject> objects{listed("", "program", {"libuser.so"}),
+                                          listed("/a/libuser.so", "libuser.so", {"libplugin.so.1", "libc.so.6"}),
+                                          listed("/a/libplugin.so.1.2", "libplugin.so.1", {}),
+                                          listed("/a/libother.so", "libother.so", {"libuser.so", "libother.so"})};
   EXPECT_TRUE(depends_on(objects, objects[0], "libplugin.so.1"));
   EXPECT_TRUE(depends_on(objects, objects[3], "libplugin.so.1"));
   EXPECT_FALSE(depends_on(objects, objects[2], "libuser.so"));
