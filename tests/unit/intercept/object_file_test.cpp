@@ -209,7 +209,7 @@ TEST(ObjectFile, SurvivesCorruption) {
       std::vector<char> broken = bytes;
       const auto& region = regions[round % 3];
       std::uniform_int_distribution<std::size_t> place(region[0], region[1] - 1);
-      const char values[] = {0, 1, 127, -1, static_cast<char>(random())};
+      const char values[] = {0, 1, 127, '\xff', static_cast<char>(random())};
       for (int i = 0; i < (round % 3 == 2 ? 400 : 4); ++i) broken[place(random)] = values[random() % 5];
       ask_everything(broken);
     }
