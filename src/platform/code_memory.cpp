@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,7 +74,15 @@ Descriptor open_code_file() {
   return Descriptor(descriptor >= 0 ? descriptor : memfd_create("blastoff-code", MFD_CLOEXEC));
 }
 
+/// A file over the process's limit would not fail but end it, by SIGXFSZ.
+bool file_may_hold(std::size_t bytes) {
+  rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
+}
+
+/// For systems that forbid to make memory executable that was writable.
 bool map_file_of_code(Span place, std::span<const std::byte> content) {
+  if (!file_may_hold(place.bytes())) return false;
   const Descriptor file = open_code_file();
   if (!file || ftruncate(file.value(), static_cast<off_t>(place.bytes())) != 0) return false;
   if (!write_all(file.value(), content, 0)) return false;
@@ -81,7 +90,6 @@ bool map_file_of_code(Span place, std::span<const std::byte> content) {
   return mmap(wanted, place.bytes(), PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file.value(), 0) == wanted;
 }
 
-/// For systems without executable files of memory: writable first, executable afterwards.
 bool map_anonymous_code(Span place, std::span<const std::byte> content) {
   void* const memory = reinterpret_cast<void*>(place.begin);
   if (mprotect(memory, place.bytes(), PROT_READ | PROT_WRITE) != 0) return false;
@@ -126,7 +134,7 @@ void release(Span reserved) {
 }
 
 bool map_code(Span reserved, std::span<const std::byte> content) {
-  const bool mapped = map_file_of_code(reserved, content) || map_anonymous_code(reserved, content);
+  const bool mapped = map_anonymous_code(reserved, content) || map_file_of_code(reserved, content);
   if (!mapped) release(reserved);
   auto* const begin = reinterpret_cast<char*>(reserved.begin);
   if (mapped) __builtin___clear_cache(begin, begin + content.size());
