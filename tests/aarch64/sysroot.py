@@ -1,14 +1,12 @@
-"""Debian's arm64 packages and netlib's sources, fetched and unpacked below build-aarch64/: the machine itself stays as it is."""
+"""Debian's arm64 packages, fetched and unpacked below build-aarch64/: the machine itself stays as it is."""
 
 import os
 import shutil
 import subprocess
-import tarfile
 from pathlib import Path
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "build-aarch64"
 SYSROOT = DIRECTORY / "sysroot"
-LAPACK = DIRECTORY / "lapack"  # BLAS/TESTING and CBLAS of its source package
 LIBRARIES = SYSROOT / "usr/lib/aarch64-linux-gnu"
 
 RUNTIME = ["libc6", "libgcc-s1", "libstdc++6", "libgfortran5"]
@@ -58,37 +56,24 @@ def configure_apt(apt: Path) -> None:
         (apt / needed).mkdir(parents=True, exist_ok=True)
     (apt / "status").touch()
     codename = release()
-    sources = f"{mirror(codename)} {codename} main\n"
-    (apt / "sources.list").write_text(f"deb {sources}deb-src {sources}")
+    (apt / "sources.list").write_text(f"deb {mirror(codename)} {codename} main\n")
     (apt / "apt.conf").write_text(APT.format(apt=apt))
 
 
 def fetch() -> None:
-    """Packages into SYSROOT, sources into LAPACK, unless they are there."""
+    """Fills SYSROOT, unless that is done."""
+    DIRECTORY.mkdir(exist_ok=True)
     stamp = DIRECTORY / "packages"
-    wanted = "\n".join([*PACKAGES, "lapack"])
+    wanted = "\n".join(PACKAGES)
     if stamp.exists() and stamp.read_text() == wanted:
         return
     apt = DIRECTORY / "apt"
-    for directory in (apt, SYSROOT, LAPACK):
+    for directory in (apt, SYSROOT):
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
     configure_apt(apt)
     apt_get("update", cwd=apt)
     apt_get("download", *PACKAGES, cwd=apt)
-    apt_get("source", "--download-only", "lapack", cwd=apt)
     for package in sorted(apt.glob("*.deb")):
         subprocess.run(["dpkg-deb", "-x", package, SYSROOT], check=True)
-    unpack_testers(next(apt.glob("lapack_*.orig.tar.*")))
     stamp.write_text(wanted)
-
-
-def unpack_testers(archive: Path) -> None:
-    with tarfile.open(archive) as tar:
-        for member in tar.getmembers():
-            member.name = member.name.partition("/")[2]
-            if member.name.startswith(("BLAS/TESTING/", "CBLAS/testing/", "CBLAS/include/")):
-                tar.extract(member, LAPACK)
-    # Its CMake does this.
-    include = LAPACK / "CBLAS" / "include"
-    shutil.copy(include / "cblas_mangling_with_flags.h.in", include / "cblas_mangling.h")

@@ -1,17 +1,16 @@
 """Netlib's level-3 testers: Debian's, which load a BLAS, and the same linked to static archives."""
 
-import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sysroot import LAPACK, LIBRARIES
+import netlib_sources
+from netlib import ROUTINES
+from sysroot import DIRECTORY, LIBRARIES
 
-ROUTINES = {"s": 6, "d": 6, "c": 9, "z": 9}
 REFERENCE = LIBRARIES / "blas"
 OPENBLAS = LIBRARIES / "openblas-pthread"
-COMPLAINT = re.compile(r"FAIL|\*\*\*\*|ERROR-CALL|SUSPECT|not tested", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -23,15 +22,6 @@ class Tester:
     routines: int
     computations: int  # of each routine
     summary: str  # the file that it writes; empty: it prints
-
-    def complaints(self, text: str) -> list[str]:
-        """What says that not every routine passed its error exits and all its computations."""
-        lines = [line.strip() for line in text.splitlines() if COMPLAINT.search(line)]
-        error_exits = len(re.findall(r"PASSED THE TESTS OF ERROR-EXITS", text))
-        computations = len(re.findall(r"PASSED THE (?:\S+\s+)?COMPUTATIONAL TESTS", text))
-        if (error_exits, computations) != (self.routines, self.routines * self.computations) or "END OF TESTS" not in text:
-            lines.append(f"{error_exits} routines passed the tests of error exits, {computations} the computational tests")
-        return lines
 
 
 def fortran(name: str, program: Path, library_path: Path | None, precision: str) -> Tester:
@@ -52,8 +42,7 @@ def loading() -> Iterator[Tester]:
 
 
 def link(program: Path, *parts: object) -> Path:
-    includes = [f"-I{LAPACK}/CBLAS/include", f"-I{LAPACK}/CBLAS/testing"]
-    command = ["aarch64-linux-gnu-gfortran", "-w", "-O1", "-DADD_", *includes, *map(str, parts), "-o", str(program)]
+    command = ["aarch64-linux-gnu-gfortran", "-w", "-O1", "-DADD_", *map(str, parts), "-o", str(program)]
     if not program.exists():
         subprocess.run(command, check=True)
     return program
@@ -62,13 +51,15 @@ def link(program: Path, *parts: object) -> Path:
 def static(directory: Path) -> Iterator[Tester]:
     """Linked into `directory`. The C library stays a shared one: a program that loads nothing cannot be preloaded."""
     directory.mkdir(exist_ok=True)
-    c_sources = LAPACK / "CBLAS" / "testing"
+    sources = netlib_sources.fetch(DIRECTORY / "netlib")
+    testing = sources / "CBLAS" / "testing"
     for precision in ROUTINES:
-        source = LAPACK / "BLAS" / "TESTING" / f"{precision}blat3.f"
+        source = sources / "BLAS" / "TESTING" / f"{precision}blat3.f"
         program = link(directory / f"{precision}blat3-reference", source, REFERENCE / "libblas.a")
         yield fortran(f"{precision}blat3, static reference BLAS", program, None, precision)
         program = link(directory / f"{precision}blat3-openblas", source, OPENBLAS / "libopenblas.a", "-lpthread")
         yield fortran(f"{precision}blat3, static OpenBLAS", program, None, precision)
-        parts = [c_sources / f"c_{precision}{part}" for part in ("blat3.f", "blas3.c", "3chke.c")]
-        parts += [c_sources / "auxiliary.c", c_sources / "c_xerbla.c", REFERENCE / "libblas.a"]
+        parts = [f"-I{sources / 'CBLAS' / 'include'}", f"-I{testing}"]
+        parts += [testing / f"c_{precision}{part}" for part in ("blat3.f", "blas3.c", "3chke.c")]
+        parts += [testing / "auxiliary.c", testing / "c_xerbla.c", REFERENCE / "libblas.a"]
         yield cblas(f"{precision} CBLAS, static reference BLAS", link(directory / f"{precision}cblat3-reference", *parts), None, precision)

@@ -1,10 +1,10 @@
-# Cross-builds for aarch64, to run under qemu. BLASTOFF_SYSROOT, in the environment, holds arm64 packages (sysroot.py).
+# Cross-builds for aarch64, to run under qemu, with the arm64 packages that sysroot.py has fetched.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 
-set(sysroot $ENV{BLASTOFF_SYSROOT})
+get_filename_component(sysroot ${CMAKE_CURRENT_LIST_DIR}/../../build-aarch64/sysroot ABSOLUTE)
 set(CMAKE_FIND_ROOT_PATH ${sysroot})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
