@@ -29,9 +29,10 @@ std::atomic<bool> forked{false};
 std::atomic<bool> exiting{false};
 std::atomic<Process*> the_process{nullptr};
 
-// CUDA, the tracker and our threads stay behind in the parent.
+// CUDA, the tracker and our threads stay behind in the parent. Before the first BLAS call there are none of them.
 void become_forked_child() {
   intercept::after_fork_in_child();
+  if (the_process.load() == nullptr) return;
   forked = true;
   report::reset();
 }
@@ -40,6 +41,7 @@ void become_forked_child() {
   loaded_at = Clock::now();
   platform::remember_cpu_set();
   platform::remember_stderr();
+  pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
   intercept::install(read_intercept_mode());
 }
 
@@ -85,7 +87,6 @@ Process& Process::instance() {
 
 Process::Process() : settings_(read_settings()), decider_(decide::by_size_and_depth(settings_.min_size)) {
   report::log_calls(settings_.log == LogMode::calls);
-  pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
   the_process = this;
   // A line for every call means that none takes the short way.
   if (settings_.log != LogMode::calls) floor_volume = decider_->floor_volume();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "platform/mappings.h"
@@ -16,8 +17,9 @@ namespace {
 std::vector<std::byte> returning(std::uint16_t value) {
   std::vector<std::byte> code;
   const auto append = [&](auto instruction) {
-    const auto* const bytes = reinterpret_cast<const std::byte*>(&instruction);
-    code.insert(code.end(), bytes, bytes + sizeof instruction);
+    const std::size_t end = code.size();
+    code.resize(end + sizeof instruction);
+    std::memcpy(&code[end], &instruction, sizeof instruction);
   };
 #if defined(__x86_64__)
   append(std::uint8_t{0xb8});  // mov eax, value
