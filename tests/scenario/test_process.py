@@ -22,6 +22,12 @@ def test_children(unharmed, policy, case):
     assert outcome.total("offloaded") > 0
 
 
+def test_a_child_of_a_process_without_calls_offloads(unharmed, policy):
+    """The report is the child's: its parent made no call."""
+    outcome = unharmed("process", "fork-first", policy=policy)
+    assert outcome.total("calls") == outcome.total("offloaded") == 1
+
+
 def test_children_compute_on_the_cpu(unharmed, device, tmp_path):
     """Each forked child that ends by exit(3) writes a report of its own; those here end by _exit(2) and write none."""
     outcome = unharmed("process", "fork", device=device)

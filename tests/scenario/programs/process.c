@@ -30,6 +30,18 @@ static int computes_with_grandchild(unsigned seed) {
   return computes(seed) && in_child(computes) && computes(seed + 1);
 }
 
+/// The parent has not called the BLAS: nothing is running that a child could miss.
+static void fork_first(void) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const int right = computes(1);
+    fflush(stdout);
+    exit(right ? 0 : 1);
+  }
+  int status = 1;
+  verdict("a child of a process without calls", waitpid(child, &status, 0) == child && status == 0);
+}
+
 static void fork_after(void) {
   verdict("before fork", computes(1));
   verdict("in the child", in_child(computes));
@@ -124,7 +136,9 @@ int main(int argc, char** argv) {
   b = filled(COUNT, 2);
   c = filled(COUNT, 3);
   const char* name = argc > 1 ? argv[1] : "";
-  if (!strcmp(name, "fork"))
+  if (!strcmp(name, "fork-first"))
+    fork_first();
+  else if (!strcmp(name, "fork"))
     fork_after();
   else if (!strcmp(name, "fork-beside-threads"))
     fork_beside_threads();
