@@ -1,8 +1,22 @@
 #include "decide/decider.h"
 
+#include <algorithm>
+
+#include "decide/reuse.h"
+
 namespace blastoff::decide {
 
 namespace {
+
+/// Multiplications for an element of the operand of which there are fewest.
+double least_work_per_element(const blas::Call& call) {
+  double most_elements = 1;
+  for (const blas::Operand& operand : call.operands()) {
+    if (blas::reads(operand.intent))
+      most_elements = std::max(most_elements, static_cast<double>(operand.rows) * static_cast<double>(operand.columns));
+  }
+  return blas::volume(call) / most_elements;
+}
 
 class SizeAndDepthDecider final : public Decider {
  public:
@@ -11,14 +25,22 @@ class SizeAndDepthDecider final : public Decider {
 
   double floor_volume() const override { return floor_volume_; }
 
-  Verdict judge(const blas::Call& call) const override {
+  Verdict judge(const blas::Call& call) override {
     if (blas::volume(call) < floor_volume_) return Verdict::too_small;
-    return blas::depth(call) < min_depth_ ? Verdict::too_shallow : Verdict::device;
+    if (blas::depth(call) < min_depth_) return Verdict::too_shallow;
+    return needs_reuse(call) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
+  }
+
+  void learn(const blas::Call& call, std::uint64_t bytes_to_device, std::uint64_t bytes_reused) override {
+    if (needs_reuse(call)) reuse_.learn(bytes_to_device, bytes_reused);
   }
 
  private:
+  bool needs_reuse(const blas::Call& call) const { return least_work_per_element(call) < min_depth_; }
+
   double floor_volume_;
   double min_depth_;
+  Reuse reuse_;
 };
 
 }  // namespace

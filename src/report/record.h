@@ -12,6 +12,7 @@ enum class Refusal : std::uint8_t {
   none,               ///< it was offloaded
   below_min_size,     ///< average size under the threshold
   too_shallow,        ///< too few operations for each element of the result
+  not_reused,         ///< pays on resident operands only, and such calls have found none
   trivial,            ///< alpha == 0, k == 0 or an empty result: nothing to compute
   invalid_arguments,  ///< the original reports them
   device_none,        ///< --device none
@@ -31,6 +32,7 @@ struct Record {
   const char* symbol = "";  ///< the name that the program called
   Refusal refusal = Refusal::none;
   const char* policy = "";      ///< the policy that ran it ("first-use", "copy"), "" on the CPU
+  bool operands_kept = false;   ///< on the device, by that policy
   double seconds = 0;           ///< wall time of the whole call
   double transfer_seconds = 0;  ///< of that, waiting for data only
   std::uint64_t bytes_to_device = 0;

@@ -7,6 +7,7 @@ const char* refusal_text(Refusal refusal) {
     case Refusal::none: return "offloaded";
     case Refusal::below_min_size: return "average size below the threshold";
     case Refusal::too_shallow: return "too little work for each element of the result";
+    case Refusal::not_reused: return "pays only on matrices that stay on the device, and these did not";
     case Refusal::trivial: return "nothing to compute (alpha or k is 0, or the result is empty)";
     case Refusal::invalid_arguments: return "invalid arguments";
     case Refusal::device_none: return "offloading is switched off (device none)";

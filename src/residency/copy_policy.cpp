@@ -40,6 +40,7 @@ class CopyPolicy : public Policy {
       : device_(device), staging_(staging), buffers_(device, device_memory) {}
 
   const char* name() const override { return "copy"; }
+  bool keeps_operands() const override { return false; }
   device::Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) override;
 
   Staging& staging() { return staging_; }

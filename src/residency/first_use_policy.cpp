@@ -53,6 +53,7 @@ class FirstUsePolicy final : public Policy {
   }
 
   const char* name() const override { return "first-use"; }
+  bool keeps_operands() const override { return true; }
   Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) override;
 
   device::Device& device() { return device_; }

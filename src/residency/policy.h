@@ -61,6 +61,9 @@ class Policy {
   /// "copy", "first-use".
   virtual const char* name() const = 0;
 
+  /// Whether operands stay on the device after a call, for later ones.
+  virtual bool keeps_operands() const = 0;
+
   /// Takes hold of the call's operands; uploads may start. The lane is the caller's until the lease is destroyed.
   /// An out_of_memory error means: this call does not fit, try another policy or the CPU.
   virtual device::Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) = 0;

@@ -105,6 +105,7 @@ Refusal refusal_of(decide::Verdict verdict) {
   switch (verdict) {
     case decide::Verdict::too_small: return Refusal::below_min_size;
     case decide::Verdict::too_shallow: return Refusal::too_shallow;
+    case decide::Verdict::not_reused: return Refusal::not_reused;
     case decide::Verdict::device: break;
   }
   return Refusal::none;
@@ -139,6 +140,7 @@ void dispatch_large(const Visit& visit, const Call* call) {
     if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
     process.leave_session();
   }
+  if (done && record.operands_kept) process.decider().learn(*call, record.bytes_to_device, record.bytes_reused);
   if (!done) run_original(visit);
   record.seconds = now() - start;
   if (call) record.flops = blas::flops(*call);

@@ -64,9 +64,10 @@ Refusal refusal_of(ErrorKind kind) {
   return Refusal::device_lost;
 }
 
-void note(report::Record& record, const Lease& lease, const char* policy) {
+void note(report::Record& record, const Lease& lease, const residency::Policy& policy) {
   const residency::Traffic& traffic = lease.traffic();
-  record.policy = policy;
+  record.policy = policy.name();
+  record.operands_kept = policy.keeps_operands();
   record.transfer_seconds = traffic.transfer_seconds;
   record.bytes_to_device += traffic.bytes_to_device;
   record.bytes_from_device += traffic.bytes_from_device;
@@ -84,7 +85,7 @@ Refusal offload(Session& session, const blas::Call& call, const blas::HostRoutin
       auto lease = policy->begin(call, **lane);
       if (lease) {
         auto run = run_panels(**lease, **lane, host);
-        note(record, **lease, policy->name());
+        note(record, **lease, *policy);
         if (run) return Refusal::none;
         error = run.error();
         if (error.kind == ErrorKind::lost) session.lost(error.message);

@@ -16,7 +16,7 @@ class Process {
   static Process& instance();
 
   const Settings& settings() const { return settings_; }
-  const decide::Decider& decider() const { return *decider_; }
+  decide::Decider& decider() { return *decider_; }
 
   /// The session for one call, started now if it never was; nullptr where there is none, with the reason in `why`.
   /// Every session given must be given back.

@@ -50,5 +50,37 @@ TEST(Decider, TakesEverythingFromZeroOn) {
   EXPECT_EQ(judge(0, call_of(blas::Routine::sgemm, 4000, 4000, 1)), Verdict::device);
 }
 
+/// What a narrow product brings and finds on the device, time after time.
+int offloaded_of(int calls, std::uint64_t brought, std::uint64_t found, const blas::Call& call) {
+  const auto decider = by_size_and_depth(250);
+  int offloaded = 0;
+  for (int i = 0; i < calls; ++i) {
+    if (decider->judge(call) != Verdict::device) continue;
+    ++offloaded;
+    decider->learn(call, brought, found);
+  }
+  return offloaded;
+}
+
+TEST(Decider, GoesOnWithNarrowProductsThatFindTheirMatrices) {
+  EXPECT_EQ(offloaded_of(1000, 4096, 1 << 30, call_of(blas::Routine::dgemm, 32, 2400, 93536)), 1000);
+}
+
+TEST(Decider, PausesNarrowProductsThatBringTheirMatricesAnew) {
+  // Trials of 8, 2, 2, ... between pauses of 64, 128, ...
+  EXPECT_EQ(offloaded_of(1000, 1 << 30, 4096, call_of(blas::Routine::dgemm, 32, 2400, 93536)), 8 + 2 + 2 + 2 + 2);
+  EXPECT_EQ(offloaded_of(1000, 1 << 30, 0, call_of(blas::Routine::dgemm, 1000, 1000, 1000)), 1000);
+}
+
+TEST(Decider, TriesNarrowProductsAgain) {
+  const auto decider = by_size_and_depth(250);
+  const blas::Call call = call_of(blas::Routine::dgemm, 32, 2400, 93536);
+  for (int i = 0; i < 8; ++i) decider->learn(call, 1 << 30, 0);
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(decider->judge(call), Verdict::not_reused);
+  EXPECT_EQ(decider->judge(call), Verdict::device);
+  for (int i = 0; i < 2; ++i) decider->learn(call, 0, 1 << 30);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(decider->judge(call), Verdict::device);
+}
+
 }  // namespace
 }  // namespace blastoff::decide

@@ -1,0 +1,34 @@
+// Whether operands that are brought to the device are used there again.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace blastoff::decide {
+
+/// Lets calls through in trials of a few. While a trial finds more on the device than it brings there, the next
+/// follows; after one that does not there is a pause, twice as long each time. Thread-safe.
+class Reuse {
+ public:
+  /// Whether the next call may be tried; counts it if not.
+  bool may_try();
+
+  /// What a call that was tried brought and found, in bytes.
+  void learn(std::uint64_t brought, std::uint64_t found);
+
+ private:
+  static constexpr int first_trial = 8;
+  static constexpr int later_trial = 2;
+  static constexpr std::int64_t first_pause = 64;
+  static constexpr std::int64_t longest_pause = 4096;
+
+  std::atomic<std::int64_t> calls_to_pause_{0};
+  std::mutex mutex_;
+  int calls_to_try_ = first_trial;
+  std::int64_t next_pause_ = first_pause;
+  std::uint64_t brought_ = 0;
+  std::uint64_t found_ = 0;
+};
+
+}  // namespace blastoff::decide
