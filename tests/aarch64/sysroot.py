@@ -43,7 +43,10 @@ def mirror(codename: str) -> str:
     """The one that this machine uses."""
     origins = asked("apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(LABEL)", "Created-By: Packages")
     found = (line.split() for line in origins.splitlines())
-    return next((fields[0] for fields in found if fields[1:] == [codename, "Debian"]), "http://deb.debian.org/debian")
+    for fields in found:
+        if fields[1:] == [codename, "Debian"]:
+            return fields[0]
+    raise SystemExit(f"apt knows no mirror of Debian {codename} on this machine")
 
 
 def apt_get(*arguments: str, cwd: Path) -> None:
