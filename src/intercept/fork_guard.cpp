@@ -10,30 +10,45 @@ namespace {
 constinit std::atomic<int> inside{0};
 constinit std::atomic<int> forking{0};
 
-/// Waits until `count` is 0, a tenth of a second at most.
-void wait_for_none(const std::atomic<int>& count) {
-  constexpr timespec pause{0, 50'000};
-  constexpr int most_pauses = 2000;
-  for (int i = 0; i < most_pauses && count.load() > 0; ++i) nanosleep(&pause, nullptr);
+/// How often this thread stands inside: who does already must not wait for a fork that waits for it.
+[[gnu::tls_model("initial-exec")]] constinit thread_local int depth = 0;
+
+/// Some seconds in all.
+constexpr int most_pauses = 20'000;
+
+void pause() {
+  constexpr timespec length{0, 50'000};
+  nanosleep(&length, nullptr);
+}
+
+/// Counts this thread in, unless the process forks just now.
+bool enter() {
+  inside.fetch_add(1);
+  if (forking.load() == 0) return true;
+  inside.fetch_sub(1);
+  return false;
 }
 
 }  // namespace
 
 InsideLinker::InsideLinker() {
-  inside.fetch_add(1);
-  if (forking.load() == 0) return;
-  inside.fetch_sub(1);
-  wait_for_none(forking);
+  if (depth++ > 0) return;
+  for (int i = 0; i < most_pauses; ++i) {
+    if (enter()) return;
+    pause();
+  }
   inside.fetch_add(1);
 }
 
 InsideLinker::~InsideLinker() {
-  inside.fetch_sub(1);
+  if (--depth == 0) inside.fetch_sub(1);
 }
 
 void before_fork() {
   forking.fetch_add(1);
-  wait_for_none(inside);
+  // What the forking thread itself does there is no obstacle.
+  const int own = depth > 0 ? 1 : 0;
+  for (int i = 0; i < most_pauses && inside.load() > own; ++i) pause();
 }
 
 void after_fork_in_parent() {
@@ -41,7 +56,7 @@ void after_fork_in_parent() {
 }
 
 void after_fork_in_child() {
-  inside = 0;
+  inside = depth > 0 ? 1 : 0;
   forking = 0;
 }
 
