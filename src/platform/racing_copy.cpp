@@ -5,8 +5,8 @@
 
 // There if the library or the program was built with that sanitizer.
 extern "C" {
-[[gnu::weak]] void asan_init() asm("__asan_init");
-[[gnu::weak]] void tsan_init() asm("__tsan_init");
+[[gnu::weak]] void __asan_init();  // NOLINT(*-reserved-identifier)
+[[gnu::weak]] void __tsan_init();  // NOLINT(*-reserved-identifier)
 }
 
 namespace blastoff::platform {
@@ -34,7 +34,7 @@ __attribute__((no_sanitize("thread"), no_sanitize("address"), noinline)) void co
 }  // namespace
 
 void racing_copy(void* destination, const void* source, std::size_t bytes) {
-  const bool memcpy_is_watched = &asan_init != nullptr || &tsan_init != nullptr;
+  const bool memcpy_is_watched = &__asan_init != nullptr || &__tsan_init != nullptr;
   if (memcpy_is_watched) {
     copy_unseen(destination, source, bytes);
   } else {
