@@ -8,21 +8,10 @@
 
 #include <tl/expected.hpp>
 
+#include "platform/memory_events.h"
 #include "platform/span.h"
 
 namespace blastoff::platform {
-
-/// Something happened to tracked memory other than a write.
-struct MemoryEvent {
-  enum class Kind : std::uint8_t {
-    unmapped,  ///< munmap, mmap over it, a shrinking heap: the addresses may belong to other memory by now
-    moved,     ///< mremap: the old addresses, as above
-    dropped,   ///< madvise: the pages were given back, reading finds zeros; only the event says so, a scan need not
-  };
-  Kind kind;
-  Span span;
-  std::uintptr_t moved_to = 0;  ///< moved: where the span is now (not tracked there)
-};
 
 /// Thread-safe; not for children of fork, whose memory is not tracked. All spans are whole pages. A page of a tracked
 /// span is *protected* or *written*: tracking begins with all pages written; protecting makes later writes (CPU and
@@ -31,7 +20,7 @@ class PageTracker {
  public:
   virtual ~PageTracker() = default;
 
-  /// "uffd".
+  /// "uffd", "soft-dirty".
   virtual const char* name() const = 0;
 
   /// Starts tracking; the span must lie in private anonymous memory. Pages already tracked stay as they are.
@@ -63,8 +52,14 @@ class PageTracker {
   virtual void stop_waiting() = 0;
 };
 
-/// Opens the best tracker of this kernel and starts its event reader (a thread that never takes a lock, blocks all
-/// signals and is named blastoff-watch). The error is one line that says what the kernel or container lacks.
-tl::expected<std::unique_ptr<PageTracker>, std::string> open_page_tracker();
+enum class TrackerKind : std::uint8_t {
+  best,        ///< of those that work here, in the order below
+  uffd,        ///< userfaultfd's asynchronous write protection (Linux 6.7)
+  soft_dirty,  ///< soft-dirty bits of the page table (CONFIG_MEM_SOFT_DIRTY)
+};
+
+/// Opens a tracker. Threads of its own never take a lock, block all signals and are named blastoff-watch. The error is
+/// one line that says what the kernel or container lacks.
+tl::expected<std::unique_ptr<PageTracker>, std::string> open_page_tracker(TrackerKind kind = TrackerKind::best);
 
 }  // namespace blastoff::platform

@@ -214,7 +214,8 @@ void UffdPageTracker::stop_waiting() {
   reader_->stop_waiting();
 }
 
-tl::expected<std::unique_ptr<PageTracker>, std::string> open_page_tracker() {
+tl::expected<std::unique_ptr<PageTracker>, std::string> open_page_tracker(TrackerKind kind) {
+  if (kind == TrackerKind::soft_dirty) return tl::unexpected(std::string("no soft-dirty bits"));
   return UffdPageTracker::open();
 }
 

@@ -71,7 +71,7 @@ Status Session::open_residency(const Settings& settings) {
   if (!staging) return tl::unexpected(staging.error());
   staging_ = std::move(*staging);
 
-  if (settings.policy == PolicyName::first_use) {
+  if (settings.policy == PolicyName::first_use || settings.policy == PolicyName::automatic) {
     if (settings.tracker == TrackerName::none) {
       policy_reason_ = "page tracking is switched off";
     } else if (!device_->properties().can_reserve) {

@@ -12,11 +12,13 @@
 
 namespace blastoff::runtime {
 
-enum class PolicyName : std::uint8_t { first_use, copy };
+enum class PolicyName : std::uint8_t { automatic, first_use, coherent, copy };
+enum class MechanismName : std::uint8_t { automatic, mirrors, moves, prefetch };
 enum class SummaryMode : std::uint8_t { automatic, always, never };
 enum class LogMode : std::uint8_t { none, calls };
 enum class VerifyMode : std::uint8_t { off, report, abort };
-enum class TrackerName : std::uint8_t { automatic, uffd, none };
+enum class TrackerName : std::uint8_t { automatic, uffd, soft_dirty, none };
+enum class SimulatedForm : std::uint8_t { separate, coherent, unified, pageable };
 
 /// A size of device memory: bytes, or a share of what is free when the device starts.
 struct MemorySize {
@@ -27,6 +29,8 @@ struct MemorySize {
 /// The settings in force. Names and defaults: runtime/options.def.
 struct Settings {
   PolicyName policy{};
+  MechanismName mechanism{};
+  std::int64_t device_node = -1;  ///< -1: the driver knows
   std::string device;  ///< "cuda", "cuda:N", "simulated", "none"
   intercept::Mode intercept{};
   std::int64_t min_size = 0;
@@ -39,6 +43,7 @@ struct Settings {
   std::int64_t copy_threads = 0;  ///< 0: chosen from the CPU set
   std::string cuda_path;
   MemorySize simulated_memory{};
+  SimulatedForm simulated_form{};
   std::string simulated_fault;
 };
 

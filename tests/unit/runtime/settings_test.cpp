@@ -41,7 +41,7 @@ TEST_F(SettingsTest, DefaultsAreThoseOfTheTable) {
   testing::internal::CaptureStderr();
   const Settings settings = read_settings();
   EXPECT_THAT(testing::internal::GetCapturedStderr(), IsEmpty());
-  EXPECT_EQ(settings.policy, PolicyName::first_use);
+  EXPECT_EQ(settings.policy, PolicyName::automatic);
   EXPECT_EQ(settings.device, "cuda");
   EXPECT_EQ(settings.device_memory.percent, 80);
   EXPECT_EQ(settings.simulated_memory.bytes, std::uint64_t{1} << 30);
@@ -89,7 +89,7 @@ TEST_F(SettingsTest, EnumeratorsMatchTheirWords) {
 }
 
 TEST_F(SettingsTest, BadValueIsReportedWithWhatIsAcceptedAndTheDefaultStays) {
-  EXPECT_EQ(read_with("BLASTOFF_POLICY", "fast").policy, PolicyName::first_use);
+  EXPECT_EQ(read_with("BLASTOFF_POLICY", "fast").policy, PolicyName::automatic);
   EXPECT_EQ(printed,
             "blastoff: BLASTOFF_POLICY=fast is not accepted: it takes first-use or copy; going on with first-use\n");
   EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "1e3").min_size, 250);
