@@ -19,6 +19,15 @@ namespace blastoff::device {
 /// An address in device memory. Arithmetic is in bytes. 0 is never valid.
 using Address = std::uint64_t;
 
+/// How the device reaches the program's own memory.
+enum class HostAccess : std::uint8_t {
+  none,      ///< by copies alone
+  pageable,  ///< by page faults, at which pages migrate (HMM)
+  coherent,  ///< through the CPU's page tables: pages are used wherever they are (Grace-Hopper)
+  unified,   ///< as the CPU does: there is one memory (MI300A)
+};
+const char* to_string(HostAccess access);
+
 struct Properties {
   std::string kind;                     ///< "cuda", "simulated"
   std::string name;                     ///< "NVIDIA H100 80GB HBM3"
@@ -28,7 +37,9 @@ struct Properties {
   bool can_reserve = false;             ///< reserve/back/unback work (virtual memory management)
   std::size_t backing_granularity = 0;  ///< bytes; spans of back() are multiples of it
   std::size_t largest_reservation = 0;  ///< bytes that one reserve() may ask for
-  bool can_pin = false;                 ///< pin/unpin work, and copies into pinned memory bypass the CPU's page table
+  HostAccess host_access = HostAccess::none;
+  int memory_node = -1;  ///< NUMA node that the device's memory is; -1: it is none
+  bool can_pin = false;  ///< pin/unpin work, and copies into pinned memory bypass the CPU's page table
 };
 
 /// Free and total device memory, bytes.
@@ -79,10 +90,14 @@ class Queue {
   /// matrix. ErrorKind::unsupported without can_pin.
   virtual Status copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) = 0;
 
-  /// Runs the operation; operand addresses are device addresses (Operand::address holds the Address), multiples of the
-  /// element size (otherwise unsupported). `host` is the program's BLAS for devices that compute with it; it must
-  /// outlive the work.
+  /// Runs the operation; operand addresses are device addresses (Operand::address holds the Address) or, with a
+  /// HostAccess, those of the program; multiples of the element size (otherwise unsupported). `host` is the program's
+  /// BLAS for devices that compute with it; it must outlive the work.
   virtual Status execute(const blas::Call& call, const blas::HostRoutine& host) = 0;
+
+  /// Asks for [address, address + bytes) of the program's memory to migrate to the device, where HostAccess is pageable
+  /// or coherent (otherwise unsupported). A hint: the memory can be used either way.
+  virtual Status prefetch(const void* address, std::size_t bytes) = 0;
 
   virtual Status record(Event& event) = 0;
   /// Later work of this queue waits for the event, on the device.

@@ -7,6 +7,16 @@
 
 namespace blastoff::device {
 
+const char* to_string(HostAccess access) {
+  switch (access) {
+    case HostAccess::none: return "none";
+    case HostAccess::pageable: return "pageable";
+    case HostAccess::coherent: return "coherent";
+    case HostAccess::unified: return "unified";
+  }
+  return "";
+}
+
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
   if (choice.name == "simulated") return simulated::open(choice);
   if (choice.name == "cuda" || choice.name.rfind("cuda:", 0) == 0) return cuda::open(choice);

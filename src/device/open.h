@@ -13,6 +13,8 @@ struct Choice {
   std::string name = "cuda";
   std::string cuda_path;  ///< extra directory searched for libcublas first (BLASTOFF_CUDA_PATH), may be empty
   int local_rank = -1;    ///< rank among the processes of this node, -1 if unknown: rank modulo GPUs is taken
+  int memory_node = -1;   ///< NUMA node that its memory is said to be, instead of what the driver says; -1: ask
+  HostAccess simulated_access = HostAccess::none;       ///< of the simulated device
   std::size_t simulated_memory = std::size_t{1} << 30;  ///< bytes of the simulated device
   std::string simulated_fault;  ///< tests: "OPERATION:N[:lost|:memory]", see device/simulated/simulated_device.h
 };

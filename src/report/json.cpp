@@ -41,11 +41,25 @@ Json device_json(const Context& context) {
 Json policy_json(const Context& context) {
   Json copied = Json::array();
   for (const auto& [reason, calls] : context.copied_operands) copied.push_back({{"reason", reason}, {"calls", calls}});
-  return {{"requested", context.policy_requested},
-          {"in_force", context.policy},
-          {"reason", context.policy_reason},
-          {"tracker", context.tracker},
-          {"copied_operands", copied}};
+  return {{"requested", context.policy_requested}, {"in_force", context.policy}, {"reason", context.policy_reason},
+          {"mechanism", context.mechanism},        {"tracker", context.tracker}, {"copied_operands", copied}};
+}
+
+/// null where no pages were moved.
+Json placement_json(const Context& context) {
+  if (!context.pages_moved) return nullptr;
+  Json left = Json::array();
+  std::uint64_t left_bytes = 0;
+  for (const auto& [reason, bytes] : context.left_bytes) {
+    left.push_back({{"reason", reason}, {"bytes", bytes}});
+    left_bytes += bytes;
+  }
+  return {{"node", context.memory_node},
+          {"bytes_placed", context.placed_bytes},
+          {"bytes_moved", context.moved_bytes},
+          {"bytes_left", left_bytes},
+          {"left", left},
+          {"seconds", context.moving_seconds}};
 }
 
 Json named(const std::vector<std::pair<std::string, std::string>>& functions, const char* why) {
@@ -112,6 +126,7 @@ std::string to_json(const Totals& totals, const Context& context) {
                     {"settings", settings_json(context)},
                     {"device", device_json(context)},
                     {"policy", policy_json(context)},
+                    {"placement", placement_json(context)},
                     {"interception", interception_json(context.interception)},
                     {"totals", sums_json(sum_over_routines(totals))},
                     {"routines", routines_json(totals)},

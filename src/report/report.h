@@ -44,8 +44,16 @@ struct Context {
   std::uint64_t device_memory_budget = 0;  ///< bytes
   std::string policy_requested;            ///< "first-use"
   std::string policy;                      ///< in force
-  std::string policy_reason;               ///< why that differs from the one requested, or ""
-  std::string tracker;                     ///< "uffd", "none"
+  std::string policy_reason;               ///< why that differs from the one asked for, or ""
+  std::string policy_asked;                ///< the one that the reason speaks of: "first-use by moves"
+  std::string mechanism;     ///< of the policy: "mirrors", "moves", "prefetch", "none", "copies", "" without a device
+  std::string tracker;       ///< what tells of writes, or of memory that goes away: "uffd", "none"
+  int memory_node = -1;      ///< the NUMA node that the device's memory is
+  bool pages_moved = false;  ///< by the policy, to that node; then:
+  std::uint64_t placed_bytes = 0;  ///< of matrices that lie there, once they have been used
+  std::uint64_t moved_bytes = 0;   ///< of these, those that were elsewhere before
+  std::vector<std::pair<std::string, std::uint64_t>> left_bytes;  ///< that lie elsewhere: why, bytes
+  double moving_seconds = 0;
   Interception interception;
   std::vector<std::pair<std::string, std::uint64_t>>
       copied_operands;                                        ///< why calls under first-use were copied: reason, calls

@@ -66,12 +66,24 @@ void write_device(Text out, const Context& context) {
 
 void write_policy(Text out, const Context& context) {
   fmt::format_to(out, "  policy    {}", context.policy);
-  if (context.tracker != "none" && !context.tracker.empty())
+  if (context.mechanism == "moves") {
+    fmt::format_to(out, " by moving pages to NUMA node {}", context.memory_node);
+  } else if (context.tracker != "none" && !context.tracker.empty()) {
     fmt::format_to(out, ", writes tracked by {}", context.tracker);
+  }
   if (!context.policy_reason.empty()) {
-    fmt::format_to(out, " instead of {}: {}", context.policy_requested, context.policy_reason);
+    fmt::format_to(out, " instead of {}: {}", context.policy_asked, context.policy_reason);
   }
   *out++ = '\n';
+}
+
+void write_placement(Text out, const Context& context) {
+  if (!context.pages_moved) return;
+  fmt::format_to(out, "  placed    {} on NUMA node {}, {} of it moved there in {}\n",
+                 format_bytes(context.placed_bytes), context.memory_node, format_bytes(context.moved_bytes),
+                 format_duration(context.moving_seconds));
+  for (const auto& [reason, bytes] : context.left_bytes)
+    fmt::format_to(out, "            {} stay elsewhere: {}\n", format_bytes(bytes), reason);
 }
 
 void write_interception(Text out, const Interception& interception) {
@@ -122,6 +134,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_header(out, context);
   write_device(out, context);
   write_policy(out, context);
+  write_placement(out, context);
   write_interception(out, context.interception);
   if (sums.calls == 0) {
     fmt::format_to(out, "  no level-3 BLAS call was seen\n");

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "blas/call.h"
@@ -54,11 +56,21 @@ class Lease {
   virtual const Traffic& traffic() const = 0;
 };
 
+/// What became of the pages of operands that are used where they are, in bytes, each page counted once.
+struct Placement {
+  int node = -1;  ///< NUMA node to which they are moved
+  std::uint64_t moved = 0;
+  std::uint64_t there = 0;  ///< were there already
+  std::uint64_t left = 0;   ///< stay elsewhere and are used from there
+  std::vector<std::pair<std::string, std::uint64_t>> left_because;
+  double seconds = 0;  ///< spent moving
+};
+
 class Policy {
  public:
   virtual ~Policy() = default;
 
-  /// "copy", "first-use".
+  /// "copy", "first-use", "coherent".
   virtual const char* name() const = 0;
 
   /// Whether operands stay on the device after a call, for later ones.
@@ -67,6 +79,9 @@ class Policy {
   /// Takes hold of the call's operands; uploads may start. The lane is the caller's until the lease is destroyed.
   /// An out_of_memory error means: this call does not fit, try another policy or the CPU.
   virtual device::Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) = 0;
+
+  /// What has been moved so far, by a policy that moves operands themselves.
+  virtual std::optional<Placement> placement() { return std::nullopt; }
 
   /// Ends what the policy does on its own between calls, and waits until it has: the process is about to exit, and the
   /// device may be used no more.

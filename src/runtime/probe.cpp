@@ -8,13 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "device/open.h"
 #include "intercept/patch/architecture.h"
 #include "intercept/patch/entry_stub.h"
 #include "platform/code_memory.h"
+#include "platform/numa.h"
 #include "platform/page_tracker.h"
 #include "platform/process.h"
 #include "platform/threads.h"
+#include "runtime/session.h"
 
 namespace blastoff::runtime {
 
@@ -34,6 +35,27 @@ Json system_json() {
           {"global_rank", rank_json(platform::global_rank())}};
 }
 
+/// The machine's memory: its nodes, pages, and what the kernel does with them on its own.
+Json memory_json() {
+  Json nodes = Json::array();
+  for (const platform::NumaNode& node : platform::numa_nodes()) {
+    nodes.push_back({{"id", node.id},
+                     {"bytes", node.bytes},
+                     {"free_bytes", node.free_bytes},
+                     {"has_cpus", node.has_cpus},
+                     {"allowed", node.allowed}});
+  }
+  return {{"page_size", platform::page_size()},
+          {"huge_page_size", platform::huge_page_size()},
+          {"transparent_huge_pages", platform::transparent_huge_pages()},
+          {"automatic_numa_balancing", platform::automatic_numa_balancing()},
+          {"nodes", nodes}};
+}
+
+Json node_json(int node) {
+  return node < 0 ? Json(nullptr) : Json(node);
+}
+
 Json failure(Json json, const std::string& error) {
   json["works"] = false;
   json["error"] = error;
@@ -43,13 +65,7 @@ Json failure(Json json, const std::string& error) {
 Json device_json(const Settings& settings) {
   const Json requested{{"requested", settings.device}};
   if (settings.device == "none") return failure(requested, "none was asked for");
-  device::Choice choice;
-  choice.name = settings.device;
-  choice.cuda_path = settings.cuda_path;
-  choice.local_rank = platform::local_rank();
-  choice.simulated_memory = settings.simulated_memory.bytes;
-  choice.simulated_fault = settings.simulated_fault;
-  const auto device = device::open(choice);
+  const auto device = open_device(settings);
   if (!device) return failure(requested, device.error().message);
   const auto memory = (*device)->memory_info();
   if (!memory) return failure(requested, memory.error().message);
@@ -64,7 +80,9 @@ Json device_json(const Settings& settings) {
           {"total_memory", memory->total},
           {"free_memory", memory->free},
           {"can_reserve", properties.can_reserve},
-          {"can_pin", properties.can_pin}};
+          {"can_pin", properties.can_pin},
+          {"host_access", device::to_string(properties.host_access)},
+          {"memory_node", node_json(properties.memory_node)}};
 }
 
 /// Whether a write to a protected page is noticed: some sandboxes accept the calls and do nothing. "" if it is.
@@ -138,8 +156,13 @@ Json patching_json() {
 std::string probe_json(const Settings& settings) {
   Json echo = Json::object();
   for (const auto& [name, value] : describe(settings)) echo[name] = value;
-  const Json probe{{"blastoff", BLASTOFF_VERSION}, {"system", system_json()},     {"device", device_json(settings)},
-                   {"tracker", tracker_json()},    {"patching", patching_json()}, {"settings", echo}};
+  const Json probe{{"blastoff", BLASTOFF_VERSION},
+                   {"system", system_json()},
+                   {"memory", memory_json()},
+                   {"device", device_json(settings)},
+                   {"tracker", tracker_json()},
+                   {"patching", patching_json()},
+                   {"settings", echo}};
   return probe.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -11,7 +11,10 @@ namespace blastoff::runtime {
 ///   blastoff   version
 ///   system     kernel, glibc, cpus (of the process's CPU set), local_rank, global_rank (null without MPI)
 ///   device     requested, works, error (one line, "" if it works), and if it works kind, name, index, software,
-///              total_memory, free_memory (bytes), can_reserve, can_pin
+///              total_memory, free_memory (bytes), can_reserve, can_pin, host_access ("none", "pageable", "coherent",
+///              "unified"), memory_node (the NUMA node that its memory is, or null)
+///   memory     page_size, huge_page_size (bytes), transparent_huge_pages ("always", ...), automatic_numa_balancing,
+///              nodes: id, bytes, free_bytes, has_cpus, allowed
 ///   tracker    works, error, and if it works name
 ///   patching   works, error: whether code can be made and written, as patching functions takes
 ///   settings   name -> value in force

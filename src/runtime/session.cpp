@@ -6,9 +6,11 @@
 
 #include "device/open.h"
 #include "platform/log.h"
+#include "platform/numa.h"
 #include "platform/process.h"
 #include "residency/copy_policy.h"
 #include "residency/first_use_policy.h"
+#include "residency/in_place_policy.h"
 
 namespace blastoff::runtime {
 
@@ -41,16 +43,54 @@ StagingSize staging_size(int workers, std::size_t device_memory) {
   return {slot, static_cast<std::size_t>(std::max(8, 3 * (workers + 1)))};
 }
 
+platform::TrackerKind tracker_kind(TrackerName name) {
+  switch (name) {
+    case TrackerName::uffd: return platform::TrackerKind::uffd;
+    case TrackerName::soft_dirty: return platform::TrackerKind::soft_dirty;
+    case TrackerName::automatic:
+    case TrackerName::none: break;
+  }
+  return platform::TrackerKind::best;
+}
+
+/// What the reason for another policy speaks of: "coherent", "first-use", "first-use by moves".
+std::string describe_request(const Settings& settings) {
+  if (settings.policy == PolicyName::coherent) return "coherent";
+  switch (settings.mechanism) {
+    case MechanismName::moves: return "first-use by moves";
+    case MechanismName::prefetch: return "first-use by prefetch";
+    case MechanismName::automatic:
+    case MechanismName::mirrors: break;
+  }
+  return "first-use";
+}
+
+device::HostAccess simulated_access(SimulatedForm form) {
+  switch (form) {
+    case SimulatedForm::separate: return device::HostAccess::none;
+    case SimulatedForm::coherent: return device::HostAccess::coherent;
+    case SimulatedForm::unified: return device::HostAccess::unified;
+    case SimulatedForm::pageable: return device::HostAccess::pageable;
+  }
+  return device::HostAccess::none;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::start(const Settings& settings) {
+Result<std::unique_ptr<device::Device>> open_device(const Settings& settings) {
   device::Choice choice;
   choice.name = settings.device;
   choice.cuda_path = settings.cuda_path;
   choice.local_rank = platform::local_rank();
+  choice.memory_node = static_cast<int>(settings.device_node);
   choice.simulated_memory = resolve(settings.simulated_memory, 0);
+  choice.simulated_access = simulated_access(settings.simulated_form);
   choice.simulated_fault = settings.simulated_fault;
-  auto device = device::open(choice);
+  return device::open(choice);
+}
+
+Result<std::unique_ptr<Session>> Session::start(const Settings& settings) {
+  auto device = open_device(settings);
   if (!device) return tl::unexpected(device.error());
 
   std::unique_ptr<Session> session(new Session);
@@ -71,29 +111,62 @@ Status Session::open_residency(const Settings& settings) {
   if (!staging) return tl::unexpected(staging.error());
   staging_ = std::move(*staging);
 
-  if (settings.policy == PolicyName::first_use || settings.policy == PolicyName::automatic) {
-    if (settings.tracker == TrackerName::none) {
-      policy_reason_ = "page tracking is switched off";
-    } else if (!device_->properties().can_reserve) {
-      policy_reason_ = "the device has no virtual memory management";
-    } else if (auto tracker = platform::open_page_tracker(); !tracker) {
-      policy_reason_ = tracker.error();
-    } else {
-      tracker_ = std::move(*tracker);
-      residency::FirstUseSettings first_use;
-      first_use.device_memory = budget_;
-      first_use.pin_limit = platform::physical_memory() / 2;
-      first_use.verify = settings.verify != VerifyMode::off;
-      first_use_ = residency::create_first_use_policy(*device_, *staging_, *tracker_, first_use);
-      order_.push_back(first_use_.get());
-    }
-    if (!policy_reason_.empty()) platform::log_line("policy copy instead of first-use: %s", policy_reason_.c_str());
-  }
+  choose_policy(settings);
+  if (preferred_) order_.push_back(preferred_.get());
   // What mirrors leave free serves the calls that cannot use them.
-  const std::size_t for_copies = first_use_ ? (memory->free - budget_) / 2 + memory->free / 20 : budget_;
+  const std::size_t for_copies =
+      mechanism_ == Mechanism::mirrors ? (memory->free - budget_) / 2 + memory->free / 20 : budget_;
   copy_ = residency::create_copy_policy(*device_, *staging_, *pool_, for_copies);
   order_.push_back(copy_.get());
   return {};
+}
+
+void Session::choose_policy(const Settings& settings) {
+  const int node = device_->properties().memory_node;
+  const auto found = node < 0 ? std::nullopt : platform::numa_node(node);
+  MechanismChoice choice = choose_mechanism(settings, device_->properties(), found && found->allowed);
+  mechanism_ = choice.mechanism;
+  if (mechanism_ == Mechanism::mirrors) {
+    if (auto opened = open_mirrors(settings); !opened) {
+      mechanism_ = Mechanism::copies;
+      if (!choice.reason.empty()) choice.reason += "; ";
+      choice.reason += opened.error();
+    }
+  } else if (mechanism_ != Mechanism::copies) {
+    open_in_place(node);
+  }
+  policy_reason_ = choice.reason;
+  if (policy_reason_.empty()) return;
+  asked_ = describe_request(settings);
+  platform::log_line("policy %s instead of %s: %s", preferred_ ? preferred_->name() : "copy", asked_.c_str(),
+                     policy_reason_.c_str());
+}
+
+tl::expected<void, std::string> Session::open_mirrors(const Settings& settings) {
+  if (settings.tracker == TrackerName::none) return tl::unexpected(std::string("page tracking is switched off"));
+  if (!device_->properties().can_reserve)
+    return tl::unexpected(std::string("the device has no virtual memory management"));
+  auto tracker = platform::open_page_tracker(tracker_kind(settings.tracker));
+  if (!tracker) return tl::unexpected(tracker.error());
+  tracker_ = std::move(*tracker);
+  residency::FirstUseSettings first_use;
+  first_use.device_memory = budget_;
+  first_use.pin_limit = platform::physical_memory() / 2;
+  first_use.verify = settings.verify != VerifyMode::off;
+  preferred_ = residency::create_first_use_policy(*device_, *staging_, *tracker_, first_use);
+  return {};
+}
+
+void Session::open_in_place(int node) {
+  residency::InPlaceSettings in_place;
+  in_place.node = node;
+  if (mechanism_ == Mechanism::prefetch) in_place.before = residency::Before::prefetch;
+  if (mechanism_ == Mechanism::moves) {
+    in_place.before = residency::Before::move;
+    // Without events, what has been moved is asked about again now and then: slower, and no less right.
+    if (auto events = platform::open_memory_events()) events_ = std::move(*events);
+  }
+  preferred_ = residency::create_in_place_policy(*pool_, events_.get(), in_place);
 }
 
 void Session::stop() {
@@ -136,8 +209,18 @@ void Session::describe(report::Context& context) {
   context.device_memory = properties.total_memory;
   context.device_memory_budget = budget_;
   context.policy = order_.front()->name();
+  context.policy_asked = asked_;
   context.policy_reason = policy_reason_;
-  context.tracker = tracker_ ? tracker_->name() : "none";
+  context.mechanism = to_string(mechanism_);
+  context.tracker = tracker_ ? tracker_->name() : events_ ? events_->name() : "none";
+  context.memory_node = properties.memory_node;
+  if (const auto placement = order_.front()->placement()) {
+    context.pages_moved = true;
+    context.placed_bytes = placement->moved + placement->there;
+    context.moved_bytes = placement->moved;
+    context.left_bytes = placement->left_because;
+    context.moving_seconds = placement->seconds;
+  }
   context.copied_operands = copied_;
 }
 

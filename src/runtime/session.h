@@ -15,9 +15,13 @@
 #include "report/report.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
+#include "runtime/mechanism.h"
 #include "runtime/settings.h"
 
 namespace blastoff::runtime {
+
+/// The device that the settings name.
+device::Result<std::unique_ptr<device::Device>> open_device(const Settings& settings);
 
 /// Never destroyed: device calls during process exit are not safe, and the system takes everything back.
 class Session {
@@ -51,17 +55,23 @@ class Session {
  private:
   Session() = default;
   device::Status open_residency(const Settings& settings);
+  void choose_policy(const Settings& settings);
+  tl::expected<void, std::string> open_mirrors(const Settings& settings);
+  void open_in_place(int node);
 
   std::unique_ptr<device::Device> device_;
   std::unique_ptr<platform::WorkerPool> pool_;
   std::unique_ptr<residency::Staging> staging_;
   std::unique_ptr<platform::PageTracker> tracker_;
-  std::unique_ptr<residency::Policy> first_use_;
+  std::unique_ptr<platform::MemoryEvents> events_;  ///< of moved memory
+  Mechanism mechanism_ = Mechanism::copies;
+  std::unique_ptr<residency::Policy> preferred_;  ///< null where every call is copied
   std::unique_ptr<residency::Policy> copy_;
   std::vector<residency::Policy*> order_;
   std::unique_ptr<device::LanePool> lanes_;
   std::size_t budget_ = 0;
-  std::string policy_reason_;
+  std::string asked_;          ///< what policy_reason_ speaks of
+  std::string policy_reason_;  ///< why it is not the policy in force, or ""
 
   std::atomic<bool> working_{true};
   std::mutex mutex_;

@@ -139,6 +139,11 @@ class DelayedQueue final : public device::Queue {
     return queue([=, this, &host] { return inner_->execute(call, host); }, std::move(ranges));
   }
 
+  device::Status prefetch(const void* memory, std::size_t bytes) override {
+    return queue([=, this] { return inner_->prefetch(memory, bytes); },
+                 {{address(memory), address(memory) + bytes}});
+  }
+
   device::Status record(device::Event& event) override {
     const auto state = static_cast<DelayedEvent&>(event).state;
     std::uint64_t ticket = 0;

@@ -169,6 +169,7 @@ class PinningQueue final : public device::Queue {
   device::Status execute(const blas::Call& call, const blas::HostRoutine& host) override {
     return inner_->execute(call, host);
   }
+  device::Status prefetch(const void* address, std::size_t bytes) override { return inner_->prefetch(address, bytes); }
   device::Status record(device::Event& event) override { return inner_->record(event); }
   device::Status wait(device::Event& event) override { return inner_->wait(event); }
   device::Status synchronize() override { return inner_->synchronize(); }

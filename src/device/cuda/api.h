@@ -26,12 +26,19 @@ constexpr CUresult error_no_device = 100;
 constexpr CUresult error_not_supported = 801;
 
 constexpr int attribute_max_pitch = 11;
+constexpr int attribute_integrated = 18;
 constexpr int attribute_compute_capability_major = 75;
 constexpr int attribute_compute_capability_minor = 76;
+constexpr int attribute_pageable_memory_access = 88;
 constexpr int attribute_can_use_host_pointer = 91;
 constexpr int attribute_host_register_supported = 99;
+constexpr int attribute_uses_host_page_tables = 100;
 constexpr int attribute_virtual_memory_management = 102;
+constexpr int attribute_numa_config = 130;
+constexpr int attribute_numa_id = 131;
 constexpr int pointer_attribute_memory_type = 2;
+
+constexpr int numa_config_node = 1;
 
 constexpr unsigned stream_non_blocking = 1;
 constexpr unsigned event_disable_timing = 2;
@@ -136,6 +143,10 @@ struct CUmemAccessDesc {
   X(cuModuleGetFunction, CUresult(CUfunction*, CUmodule, const char*))                                                 \
   X(cuLaunchKernel, CUresult(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,         \
                              CUstream, void**, void**))
+
+// Null in older drivers (before CUDA 12.2).
+#define BLASTOFF_OPTIONAL_DRIVER_SYMBOLS(X) \
+  X(cuMemPrefetchAsync_v2, CUresult(CUdeviceptr, std::size_t, CUmemLocation, unsigned, CUstream))
 
 using cublasStatus = int;
 using cublasHandle = struct CublasHandle*;

@@ -202,7 +202,7 @@ Result<std::unique_ptr<Device>> open(const Choice& choice) {
   Gpu gpu;
   auto ready = (*context)->run([&]() -> Status {
     if (auto loaded = TriangleKernel::load(*context)) kernel = std::move(*loaded);
-    gpu = inspect(**context, *ordinal);
+    gpu = inspect(**context, choice, *ordinal);
     gpu.properties.can_pin = gpu.properties.can_pin && kernel != nullptr;
     return {};
   });

@@ -172,6 +172,17 @@ Status CudaQueue::grow_scratch(std::size_t bytes) {
   return {};
 }
 
+Status CudaQueue::prefetch(const void* address, std::size_t bytes) {
+  if (!capabilities_.can_prefetch)
+    return tl::unexpected(Error{ErrorKind::unsupported, "this GPU does not migrate the program's memory"});
+  const api::CUmemLocation location{api::location_device, context_->device()};
+  return context_->run([&] {
+    return context_->check_attempt(context_->driver().cuMemPrefetchAsync_v2(reinterpret_cast<std::uintptr_t>(address),
+                                                                            bytes, location, 0, stream_),
+                                   "cuMemPrefetchAsync");
+  });
+}
+
 Status CudaQueue::record(Event& event) {
   const auto handle = static_cast<CudaEvent&>(event).handle();
   return context_->run(

@@ -15,6 +15,7 @@ struct Capabilities {
   std::size_t largest_pitch = 0;                     ///< of 2-D copies, bytes
   std::size_t workspace_bytes = 0;                   ///< for cuBLAS, per queue
   bool host_addresses_are_device_addresses = false;  ///< of pinned memory
+  bool can_prefetch = false;                         ///< the program's memory
 };
 
 class CudaEvent final : public Event {
@@ -43,6 +44,7 @@ class CudaQueue final : public Queue {
   Status copy_to_host(void* destination, Address source, const Block& block) override;
   Status copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) override;
   Status execute(const blas::Call& call, const blas::HostRoutine& host) override;
+  Status prefetch(const void* address, std::size_t bytes) override;
   Status record(Event& event) override;
   Status wait(Event& event) override;
   Status synchronize() override;

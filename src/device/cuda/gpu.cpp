@@ -107,6 +107,18 @@ void inspect_virtual_memory(const api::Driver& driver, api::CUdevice device, Pro
   properties.backing_granularity = properties.can_reserve ? granularity : 0;
 }
 
+/// The GPUs of Grace-Hopper and its like use the CPU's page tables; those with HMM migrate pages at faults.
+HostAccess inspect_host_access(const api::Driver& driver, api::CUdevice device) {
+  if (attribute(driver, device, api::attribute_pageable_memory_access) == 0) return HostAccess::none;
+  if (attribute(driver, device, api::attribute_uses_host_page_tables) == 0) return HostAccess::pageable;
+  return attribute(driver, device, api::attribute_integrated) != 0 ? HostAccess::unified : HostAccess::coherent;
+}
+
+int inspect_memory_node(const api::Driver& driver, api::CUdevice device) {
+  const bool is_node = attribute(driver, device, api::attribute_numa_config) == api::numa_config_node;
+  return is_node ? attribute(driver, device, api::attribute_numa_id) : -1;
+}
+
 }  // namespace
 
 api::CUmemAllocationProp allocation_properties(api::CUdevice device) {
@@ -140,7 +152,7 @@ Result<int> choose_gpu(const api::Driver& driver, const Choice& choice) {
   return ordinal;
 }
 
-Gpu inspect(Context& context, int ordinal) {
+Gpu inspect(Context& context, const Choice& choice, int ordinal) {
   const auto& driver = context.driver();
   const auto device = context.device();
   Gpu gpu;
@@ -151,6 +163,8 @@ Gpu inspect(Context& context, int ordinal) {
   properties.software = describe_software(context);
   driver.cuDeviceTotalMem_v2(&properties.total_memory, device);
   properties.can_pin = attribute(driver, device, api::attribute_host_register_supported) != 0;
+  properties.host_access = inspect_host_access(driver, device);
+  properties.memory_node = choice.memory_node >= 0 ? choice.memory_node : inspect_memory_node(driver, device);
   inspect_virtual_memory(driver, device, properties);
   // What NVIDIA recommends for cuBLAS: 32 MiB from Hopper on, and 4 before; 8 gives the older some room.
   const int major = attribute(driver, device, api::attribute_compute_capability_major);
@@ -158,6 +172,9 @@ Gpu inspect(Context& context, int ordinal) {
   gpu.capabilities.largest_pitch = static_cast<std::size_t>(attribute(driver, device, api::attribute_max_pitch));
   gpu.capabilities.host_addresses_are_device_addresses =
       attribute(driver, device, api::attribute_can_use_host_pointer) != 0;
+  const bool migrates =
+      properties.host_access == HostAccess::pageable || properties.host_access == HostAccess::coherent;
+  gpu.capabilities.can_prefetch = migrates && driver.cuMemPrefetchAsync_v2 != nullptr;
   return gpu;
 }
 

@@ -17,7 +17,7 @@ struct Gpu {
 Result<int> choose_gpu(const api::Driver& driver, const Choice& choice);
 
 /// Asks the driver; the context must be current.
-Gpu inspect(Context& context, int ordinal);
+Gpu inspect(Context& context, const Choice& choice, int ordinal);
 
 /// Of memory on `device`, as virtual memory management wants it described.
 api::CUmemAllocationProp allocation_properties(api::CUdevice device);

@@ -118,6 +118,10 @@ Result<api::Driver> load_driver() {
 #define BLASTOFF_RESOLVE(symbol, ...) resolve(library, #symbol, driver.symbol, missing);
   BLASTOFF_DRIVER_SYMBOLS(BLASTOFF_RESOLVE)
 #undef BLASTOFF_RESOLVE
+  const char* too_new = nullptr;
+#define BLASTOFF_RESOLVE(symbol, ...) resolve(library, #symbol, driver.symbol, too_new);
+  BLASTOFF_OPTIONAL_DRIVER_SYMBOLS(BLASTOFF_RESOLVE)
+#undef BLASTOFF_RESOLVE
   if (missing == nullptr) return driver;
   return tl::unexpected(
       unavailable(fmt::format("the NVIDIA driver is too old: libcuda.so.1 lacks {}; 525 or newer is needed", missing)));

@@ -13,10 +13,11 @@ namespace blastoff::device::cuda {
 
 namespace api {
 
-/// The driver's entry points, all set.
+/// The driver's entry points, all set but the optional ones.
 struct Driver {
 #define BLASTOFF_MEMBER(symbol, ...) std::add_pointer_t<__VA_ARGS__> symbol = nullptr;
   BLASTOFF_DRIVER_SYMBOLS(BLASTOFF_MEMBER)
+  BLASTOFF_OPTIONAL_DRIVER_SYMBOLS(BLASTOFF_MEMBER)
 };
 
 /// cuBLAS's entry points, all set; routines are indexed by blas::Scalar (hemm, herk, her2k: c and z alone).

@@ -1,5 +1,6 @@
 #include "device/simulated/simulated_device.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "device/simulated/copy.h"
 #include "device/simulated/faults.h"
 #include "device/simulated/memory.h"
+#include "platform/numa.h"
 #include "platform/racing_copy.h"
 
 namespace blastoff::device::simulated {
@@ -18,9 +20,10 @@ constexpr std::align_val_t staging_alignment{4096};
 
 /// What a device shares with its queues and events, which may outlive it.
 struct State {
-  explicit State(std::size_t total) : memory(total) {}
+  State(std::size_t total, HostAccess host_access) : memory(total), access(host_access) {}
   Faults faults;
   Memory memory;
+  const HostAccess access;
 };
 
 void* pointer(Address address) {
@@ -70,13 +73,20 @@ class SimulatedQueue final : public Queue {
     }
     if (auto ok = check_alignment(call); !ok) return ok;
     for (const auto& operand : call.operands()) {
-      if (!state_->memory.holds(reinterpret_cast<std::uintptr_t>(operand.address), operand.span_bytes())) {
+      if (state_->access == HostAccess::none &&
+          !state_->memory.holds(reinterpret_cast<std::uintptr_t>(operand.address), operand.span_bytes())) {
         return tl::unexpected(state_->faults.lose(fmt::format("an operand of {} at {} is outside device memory",
                                                               blas::row(call.routine).name, operand.address)));
       }
     }
     host.compute(call);
     return {};
+  }
+
+  /// There is nowhere for the memory to go: a hint taken.
+  Status prefetch(const void*, std::size_t) override {
+    if (state_->access == HostAccess::pageable || state_->access == HostAccess::coherent) return {};
+    return tl::unexpected(Error{ErrorKind::unsupported, "the simulated device does not migrate memory in this form"});
   }
 
   Status record(Event&) override { return state_->faults.check(Operation::record); }
@@ -108,9 +118,11 @@ class SimulatedQueue final : public Queue {
 
 class SimulatedDevice final : public Device {
  public:
-  SimulatedDevice(std::shared_ptr<State> state, std::size_t total) : state_(std::move(state)) {
+  SimulatedDevice(std::shared_ptr<State> state, std::size_t total, int memory_node) : state_(std::move(state)) {
     properties_.kind = "simulated";
     properties_.name = "simulated device";
+    properties_.host_access = state_->access;
+    properties_.memory_node = memory_node;
     properties_.software = "computes with the program's own BLAS";
     properties_.total_memory = total;
     properties_.largest_reservation = state_->memory.largest_reservation();
@@ -189,9 +201,21 @@ class SimulatedDevice final : public Device {
 }  // namespace
 
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
-  auto state = std::make_shared<State>(choice.simulated_memory);
+  int memory_node = choice.memory_node;
+  if (choice.simulated_access == HostAccess::coherent && memory_node < 0) {
+    const auto nodes = platform::numa_nodes();
+    const auto found =
+        std::find_if(nodes.begin(), nodes.end(), [](const auto& n) { return n.bytes > 0 && !n.has_cpus; });
+    if (found == nodes.end()) {
+      return tl::unexpected(Error{ErrorKind::unavailable,
+                                  "a coherent simulated device takes a NUMA node without CPUs, and there is none; "
+                                  "--device-node can name another"});
+    }
+    memory_node = found->id;
+  }
+  auto state = std::make_shared<State>(choice.simulated_memory, choice.simulated_access);
   if (auto planned = state->faults.plan(choice.simulated_fault); !planned) return tl::unexpected(planned.error());
-  return std::make_unique<SimulatedDevice>(std::move(state), choice.simulated_memory);
+  return std::make_unique<SimulatedDevice>(std::move(state), choice.simulated_memory, memory_node);
 }
 
 }  // namespace blastoff::device::simulated

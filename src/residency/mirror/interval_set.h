@@ -44,6 +44,11 @@ class IntervalSet {
     return next != spans_.begin() && std::prev(next)->second >= span.end;
   }
 
+  bool overlaps(platform::Span span) const {
+    const auto next = spans_.lower_bound(span.end);  // the first that begins behind it
+    return !span.empty() && next != spans_.begin() && std::prev(next)->second > span.begin;
+  }
+
   void clear() { spans_.clear(); }
 
  private:

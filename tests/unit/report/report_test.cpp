@@ -137,6 +137,7 @@ TEST(ReportText, SaysWhyAnotherPolicyIsInForce) {
   context.policy = "copy";
   context.tracker = "none";
   context.policy_reason = "Linux 6.1 cannot track writes";
+  context.policy_asked = "first-use";
   EXPECT_THAT(to_text(some_totals(), context),
               HasSubstr("policy    copy instead of first-use: Linux 6.1 cannot track writes\n"));
 }

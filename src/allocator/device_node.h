@@ -1,0 +1,50 @@
+// The NUMA node of the device's memory, and binding memory to it.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace blastoff::allocator {
+
+/// A set of nodes, as the kernel takes and prints them.
+class NodeSet {
+ public:
+  static constexpr int capacity = 1024;
+
+  /// "0-1,8"; what cannot be read is left out.
+  static NodeSet parse(std::string_view list);
+
+  void add(int node) { words_[node / bits] |= 1UL << node % bits; }
+  bool has(int node) const { return node >= 0 && node < capacity && (words_[node / bits] >> node % bits & 1) != 0; }
+  NodeSet without(const NodeSet& other) const;
+  int count() const;
+  /// The index-th by number; -1 if there are fewer.
+  int at(int index) const;
+  unsigned long* words() { return words_; }
+
+ private:
+  static constexpr int bits = 8 * sizeof(unsigned long);
+  unsigned long words_[capacity / bits] = {};
+};
+
+/// What sysfs and the cpuset say.
+struct Nodes {
+  NodeSet with_memory;
+  NodeSet with_cpus;
+  NodeSet allowed;
+};
+Nodes read_nodes();
+
+/// The node to bind to, or why there is none.
+struct DeviceNode {
+  int node = -1;
+  const char* refusal = nullptr;  ///< printf format that takes the number of the node
+};
+
+/// `chosen`: the user's, or -1; `index`: the device among those of the machine.
+DeviceNode find_device_node(const Nodes& nodes, int chosen, unsigned index);
+
+/// Prefers the node for pages that the range gets from now on; a full node is no error. False leaves errno.
+bool bind(void* begin, std::size_t bytes, int node);
+
+}  // namespace blastoff::allocator

@@ -1,0 +1,36 @@
+// Calls that come before the functions behind ours are known. Each finds them and begins anew.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+// What the C library's allocator goes by whoever else defines malloc.
+void* __libc_malloc(std::size_t bytes) noexcept;
+void __libc_free(void* pointer) noexcept;
+void* __libc_calloc(std::size_t count, std::size_t bytes) noexcept;
+void* __libc_realloc(void* pointer, std::size_t bytes) noexcept;
+void* __libc_memalign(std::size_t alignment, std::size_t bytes) noexcept;
+}
+
+namespace blastoff::allocator::early {
+
+void* malloc(std::size_t bytes);
+void free(void* pointer);
+void* calloc(std::size_t count, std::size_t bytes);
+void* realloc(void* pointer, std::size_t bytes);
+void* memalign(std::size_t alignment, std::size_t bytes);
+void* aligned_alloc(std::size_t alignment, std::size_t bytes);
+int posix_memalign(void** result, std::size_t alignment, std::size_t bytes);
+void* valloc(std::size_t bytes);
+void* pvalloc(std::size_t bytes);
+std::size_t usable_size(void* pointer);
+
+void* mmap(void* address, std::size_t bytes, int protection, int flags, int file, std::int64_t offset);
+int munmap(void* address, std::size_t bytes);
+void* mremap(void* address, std::size_t bytes, std::size_t new_bytes, int flags, ...);
+int madvise(void* address, std::size_t bytes, int advice);
+int brk(void* end);
+void* sbrk(std::intptr_t increment);
+
+}  // namespace blastoff::allocator::early

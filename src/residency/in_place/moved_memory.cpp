@@ -1,0 +1,177 @@
+#include "residency/in_place/moved_memory.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "platform/log.h"
+#include "residency/mirror/footprint.h"
+#include "residency/watch/watch_mapping.h"
+
+namespace blastoff::residency::in_place {
+
+namespace {
+
+using platform::LeftBehind;
+using platform::Moved;
+using platform::Span;
+
+// Memory of which nobody tells when it goes away is asked about again after so many uses: its addresses may be those of
+// other memory by then, which works, but slowly.
+constexpr std::uint64_t uses_before_asking_again = 64;
+
+// What remembers matrices with gaps must not grow without end in a program that never uses one twice.
+constexpr std::size_t most_strided = 4096;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Span pages_of(const blas::Operand& operand) {
+  return platform::outward_to_pages(mirror::bounds(operand));
+}
+
+/// The runs of pages on which the operand lies, in parts for one thread each.
+std::vector<std::vector<Span>> parts_of(const blas::Operand& operand) {
+  const std::size_t most_bytes = platform::pages_per_move * platform::page_size();
+  std::vector<std::vector<Span>> parts;
+  std::size_t room = 0;
+  std::uintptr_t end = 0;
+  mirror::each_covered_run(operand, [&](Span run) {
+    run.begin = std::max(run.begin, end);  // neighbouring columns may meet on one page
+    while (!run.empty()) {
+      if (room == 0) {
+        parts.emplace_back();
+        room = most_bytes;
+      }
+      const Span piece{run.begin, run.begin + std::min(run.bytes(), room)};
+      parts.back().push_back(piece);
+      room -= piece.bytes();
+      run.begin = end = piece.end;
+    }
+  });
+  return parts;
+}
+
+/// Only a result is filled: what is read where nothing was ever written reads as zeros without taking up memory.
+bool worth_filling(const blas::Operand& operand) {
+  return blas::writes(operand.intent) && operand.part == blas::Part::full;
+}
+
+}  // namespace
+
+void MovedMemory::apply_events() {
+  if (!events_) return;
+  event_buffer_.clear();
+  const bool complete = events_->drain(event_buffer_);
+  for (const platform::MemoryEvent& event : event_buffer_) {
+    forget(event.span);
+    if (event.kind != platform::MemoryEvent::Kind::dropped) watched_.remove(event.span);
+  }
+  if (complete) return;
+  forget({0, UINTPTR_MAX});
+  watched_.clear();
+}
+
+void MovedMemory::forget(Span span) {
+  done_.remove(span);
+  unheard_.remove(span);
+  std::erase_if(strided_, [&](const Strided& matrix) { return matrix.bounds.overlaps(span); });
+}
+
+bool MovedMemory::being_moved(Span span) const {
+  return std::any_of(being_moved_.begin(), being_moved_.end(), [&](Span other) { return other.overlaps(span); });
+}
+
+bool MovedMemory::dealt_with(const blas::Operand& operand) {
+  const Span pages = pages_of(operand);
+  if (unheard_.overlaps(pages) && ++uses_of_unheard_ % uses_before_asking_again == 0) {
+    forget(pages);
+    return false;
+  }
+  return done_.contains(pages) || strided_.contains({pages, operand.stride_bytes(), operand.column_bytes()});
+}
+
+Use MovedMemory::use(const blas::Operand& operand) {
+  const Span pages = pages_of(operand);
+  std::unique_lock lock(mutex_);
+  apply_events();
+  if (dealt_with(operand)) return {};
+  const double start = now();
+  if (being_moved(pages)) {
+    changed_.wait(lock, [&] { return !being_moved(pages); });
+    if (dealt_with(operand)) return {.seconds = now() - start};
+  }
+  being_moved_.push_back(pages);
+  watch(pages);
+  lock.unlock();
+  const Moved moved = move(operand);
+  lock.lock();
+  being_moved_.erase(std::find(being_moved_.begin(), being_moved_.end(), pages));
+  remember(operand);
+  totals_ += moved;
+  const double seconds = now() - start;
+  seconds_ += seconds;
+  complain(moved);
+  lock.unlock();
+  changed_.notify_all();
+  return {moved.moved + moved.filled, seconds};
+}
+
+/// Before the move, so that nothing goes away unheard in between.
+void MovedMemory::watch(Span span) {
+  if (watched_.contains(span)) return;
+  if (events_) {
+    const auto watched = watch::watch_mapping(span, [&](Span memory) { return events_->watch(memory); });
+    if (watched) {
+      watched_.add(*watched);
+      return;
+    }
+  }
+  unheard_.add(span);
+}
+
+Moved MovedMemory::move(const blas::Operand& operand) {
+  const auto parts = parts_of(operand);
+  std::vector<Moved> moved(parts.size());
+  pool_.run(parts.size(), [&](std::size_t i) { moved[i] = move_to_node(parts[i], node_, worth_filling(operand)); });
+  Moved sum;
+  for (const Moved& part : moved) sum += part;
+  return sum;
+}
+
+void MovedMemory::remember(const blas::Operand& operand) {
+  std::size_t runs = 0;
+  mirror::each_covered_run(operand, [&](Span run) {
+    done_.add(run);
+    ++runs;
+  });
+  if (runs <= 1) return;
+  if (strided_.size() == most_strided) strided_.clear();
+  strided_.insert({pages_of(operand), operand.stride_bytes(), operand.column_bytes()});
+}
+
+/// The first time that memory stays behind for a reason that somebody can do something about.
+void MovedMemory::complain(const Moved& moved) {
+  if (complained_) return;
+  for (const LeftBehind reason : {LeftBehind::forbidden, LeftBehind::no_room}) {
+    if (moved.left[static_cast<std::size_t>(reason)] == 0) continue;
+    complained_ = true;
+    platform::log_line("NUMA node %d: %s; the device reads matrices from where they are", node_, describe(reason));
+    return;
+  }
+}
+
+Placement MovedMemory::totals() {
+  const std::lock_guard lock(mutex_);
+  Placement placement;
+  placement.node = node_;
+  placement.moved = totals_.moved + totals_.filled;
+  placement.there = totals_.there;
+  placement.left = totals_.left_bytes();
+  for (std::size_t i = 0; i < totals_.left.size(); ++i)
+    if (totals_.left[i] > 0) placement.left_because.emplace_back(describe(static_cast<LeftBehind>(i)), totals_.left[i]);
+  placement.seconds = seconds_;
+  return placement;
+}
+
+}  // namespace blastoff::residency::in_place

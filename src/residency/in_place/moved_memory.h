@@ -1,0 +1,76 @@
+// Which memory has been moved to the device's NUMA node: asked of the kernel once, remembered until it goes away.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "blas/operand.h"
+#include "platform/memory_events.h"
+#include "platform/numa.h"
+#include "platform/threads.h"
+#include "residency/mirror/interval_set.h"
+#include "residency/policy.h"
+
+namespace blastoff::residency::in_place {
+
+/// What one use of an operand took.
+struct Use {
+  std::uint64_t moved = 0;  ///< bytes
+  double seconds = 0;       ///< of waiting
+};
+
+/// Thread-safe. A use of memory that has been dealt with makes no system call and takes well under a microsecond.
+class MovedMemory {
+ public:
+  /// `events` may be null.
+  MovedMemory(platform::WorkerPool& pool, platform::MemoryEvents* events, int node)
+      : pool_(pool), events_(events), node_(node) {}
+
+  /// Sees to it that the pages on which the operand lies have been moved, as far as they can be.
+  Use use(const blas::Operand& operand);
+
+  Placement totals();
+
+ private:
+  /// A matrix with gaps between its columns that are not its own, as it was asked for.
+  struct Strided {
+    platform::Span bounds;
+    std::size_t stride = 0;
+    std::size_t column = 0;
+    friend auto operator<=>(const Strided& a, const Strided& b) {
+      return std::tuple(a.bounds.begin, a.bounds.end, a.stride, a.column) <=>
+             std::tuple(b.bounds.begin, b.bounds.end, b.stride, b.column);
+    }
+  };
+
+  bool dealt_with(const blas::Operand& operand);
+  void apply_events();
+  void forget(platform::Span span);
+  bool being_moved(platform::Span span) const;
+  void watch(platform::Span span);
+  platform::Moved move(const blas::Operand& operand);
+  void remember(const blas::Operand& operand);
+  void complain(const platform::Moved& moved);
+
+  platform::WorkerPool& pool_;
+  platform::MemoryEvents* const events_;
+  const int node_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;          // a move has ended
+  std::vector<platform::Span> being_moved_;  // by some thread, without the lock
+  mirror::IntervalSet done_;                 // whole pages
+  std::set<Strided> strided_;                // whose pages are all among them
+  mirror::IntervalSet watched_;              // the events tell of it
+  mirror::IntervalSet unheard_;              // done, and nobody tells when it goes away
+  std::uint64_t uses_of_unheard_ = 0;
+  platform::Moved totals_;
+  double seconds_ = 0;
+  bool complained_ = false;
+  std::vector<platform::MemoryEvent> event_buffer_;
+};
+
+}  // namespace blastoff::residency::in_place

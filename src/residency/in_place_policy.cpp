@@ -1,0 +1,105 @@
+#include "residency/in_place_policy.h"
+
+#include "residency/in_place/moved_memory.h"
+
+namespace blastoff::residency {
+
+namespace {
+
+using device::Result;
+using device::Status;
+
+class InPlacePolicy final : public Policy {
+ public:
+  InPlacePolicy(platform::WorkerPool& pool, platform::MemoryEvents* events, const InPlaceSettings& settings)
+      : before_(settings.before), moved_(pool, events, settings.node) {}
+
+  const char* name() const override { return before_ == Before::nothing ? "coherent" : "first-use"; }
+  bool keeps_operands() const override { return true; }
+  Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) override;
+  std::optional<Placement> placement() override {
+    if (before_ != Before::move) return std::nullopt;
+    return moved_.totals();
+  }
+
+ private:
+  Status prepare(const blas::Operand& operand, device::Lane& lane, Traffic& traffic);
+
+  const Before before_;
+  in_place::MovedMemory moved_;
+};
+
+/// The whole call is one panel, on the program's own addresses.
+class InPlaceLease final : public Lease {
+ public:
+  InPlaceLease(const blas::Call& call, device::Lane& lane, const Traffic& traffic)
+      : panels_{call}, lane_(lane), traffic_(traffic) {}
+  ~InPlaceLease() override { settle(); }
+
+  const std::vector<blas::Call>& panels() const override { return panels_; }
+  Result<blas::Call> acquire(std::size_t) override {
+    queued_ = true;
+    return panels_.front();
+  }
+  Status release(std::size_t) override { return {}; }
+  Status finish() override {
+    auto computed = lane_.compute->synchronize();
+    if (computed) {
+      queued_ = false;
+      state_ = HostState::complete;
+    }
+    return computed;
+  }
+  HostState host_state(std::size_t) override {
+    settle();
+    return state_;
+  }
+  const Traffic& traffic() const override { return traffic_; }
+
+ private:
+  /// A device that works and yet refused the call has not begun it; of one that is lost anything must be feared.
+  void settle() {
+    if (!queued_) return;
+    queued_ = false;
+    state_ = lane_.compute->synchronize() ? HostState::untouched : HostState::torn;
+  }
+
+  std::vector<blas::Call> panels_;
+  device::Lane& lane_;
+  Traffic traffic_;
+  bool queued_ = false;  ///< work may be in flight
+  HostState state_ = HostState::untouched;
+};
+
+Status InPlacePolicy::prepare(const blas::Operand& operand, device::Lane& lane, Traffic& traffic) {
+  if (operand.empty()) return {};
+  std::uint64_t moved = 0;
+  if (before_ == Before::prefetch) {
+    auto asked = lane.compute->prefetch(operand.address, operand.span_bytes());
+    if (!asked && asked.error().kind == device::ErrorKind::lost) return asked;
+  } else if (before_ == Before::move) {
+    const in_place::Use use = moved_.use(operand);
+    traffic.transfer_seconds += use.seconds;
+    moved = use.moved;
+  }
+  traffic.bytes_to_device += moved;
+  if (blas::reads(operand.intent) && operand.payload_bytes() > moved)
+    traffic.bytes_reused += operand.payload_bytes() - moved;
+  return {};
+}
+
+Result<std::unique_ptr<Lease>> InPlacePolicy::begin(const blas::Call& call, device::Lane& lane) {
+  Traffic traffic;
+  for (const blas::Operand& operand : call.operands())
+    if (auto prepared = prepare(operand, lane, traffic); !prepared) return tl::unexpected(prepared.error());
+  return std::make_unique<InPlaceLease>(call, lane, traffic);
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> create_in_place_policy(platform::WorkerPool& pool, platform::MemoryEvents* events,
+                                               const InPlaceSettings& settings) {
+  return std::make_unique<InPlacePolicy>(pool, events, settings);
+}
+
+}  // namespace blastoff::residency

@@ -1,0 +1,63 @@
+#include "runtime/mechanism.h"
+
+#include <fmt/format.h>
+
+namespace blastoff::runtime {
+
+namespace {
+
+using device::HostAccess;
+
+/// Moving pages, or what is left of it where they cannot be.
+MechanismChoice move_pages(const device::Properties& device, bool node_allowed) {
+  if (device.memory_node < 0)
+    return {Mechanism::in_place,
+            "the driver does not say which NUMA node the device's memory is (--device-node N does)"};
+  if (!node_allowed)
+    return {Mechanism::in_place,
+            fmt::format("NUMA node {}, the device's memory, is not allowed to this process (cpuset) or does not exist",
+                        device.memory_node)};
+  return {Mechanism::moves, ""};
+}
+
+MechanismChoice choose_for_first_use(const Settings& settings, const device::Properties& device, bool node_allowed) {
+  const HostAccess access = device.host_access;
+  switch (settings.mechanism) {
+    case MechanismName::automatic:
+      if (access == HostAccess::coherent) return move_pages(device, node_allowed);
+      if (access == HostAccess::unified) return {Mechanism::in_place, "there is one memory: nothing has to move"};
+      return {Mechanism::mirrors, ""};
+    case MechanismName::mirrors: return {Mechanism::mirrors, ""};
+    case MechanismName::moves:
+      if (access == HostAccess::coherent) return move_pages(device, node_allowed);
+      return {Mechanism::mirrors, "the device's memory is no NUMA node of a coherent machine: pages cannot move there"};
+    case MechanismName::prefetch:
+      if (access == HostAccess::coherent || access == HostAccess::pageable) return {Mechanism::prefetch, ""};
+      return {Mechanism::mirrors, "the device does not migrate the program's own memory (no HMM)"};
+  }
+  return {Mechanism::mirrors, ""};
+}
+
+}  // namespace
+
+const char* to_string(Mechanism mechanism) {
+  switch (mechanism) {
+    case Mechanism::mirrors: return "mirrors";
+    case Mechanism::moves: return "moves";
+    case Mechanism::prefetch: return "prefetch";
+    case Mechanism::in_place: return "none";
+    case Mechanism::copies: return "copies";
+  }
+  return "";
+}
+
+MechanismChoice choose_mechanism(const Settings& settings, const device::Properties& device, bool node_allowed) {
+  if (settings.policy == PolicyName::copy) return {Mechanism::copies, ""};
+  if (settings.policy != PolicyName::coherent) return choose_for_first_use(settings, device, node_allowed);
+  if (device.host_access != HostAccess::none) return {Mechanism::in_place, ""};
+  MechanismChoice choice = choose_for_first_use(settings, device, node_allowed);
+  choice.reason = "the device cannot read the program's own memory (neither a coherent link nor HMM)";
+  return choice;
+}
+
+}  // namespace blastoff::runtime

@@ -1,0 +1,30 @@
+// How operands get to the device: out of what was asked for, what the device can do and where its memory is.
+#pragma once
+
+#include <string>
+
+#include "device/device.h"
+#include "runtime/settings.h"
+
+namespace blastoff::runtime {
+
+enum class Mechanism : std::uint8_t {
+  mirrors,   ///< copies in device memory that stay (first-use)
+  moves,     ///< the pages themselves move to the device's NUMA node (first-use)
+  prefetch,  ///< the driver is asked to migrate them (first-use)
+  in_place,  ///< used where they are (coherent)
+  copies,    ///< around every call (copy)
+};
+
+/// "mirrors", "moves", "prefetch", "none", "copies".
+const char* to_string(Mechanism mechanism);
+
+struct MechanismChoice {
+  Mechanism mechanism;
+  std::string reason;  ///< why it is not what was asked for, or ""
+};
+
+/// `node_allowed`: whether this process may have memory on the device's NUMA node.
+MechanismChoice choose_mechanism(const Settings& settings, const device::Properties& device, bool node_allowed);
+
+}  // namespace blastoff::runtime
