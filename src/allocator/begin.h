@@ -3,8 +3,8 @@
 
 namespace blastoff::allocator {
 
-/// Finds the functions behind ours and, once there is an environment, reads the settings. False in a call made meanwhile
-/// by what this itself calls; the caller serves it from the C library.
+/// Finds the functions behind ours and, once there is an environment, reads the settings. False in a call made
+/// meanwhile by what this itself calls; the caller serves it from the C library.
 bool begin();
 
 }  // namespace blastoff::allocator

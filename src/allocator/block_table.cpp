@@ -45,8 +45,8 @@ BlockTable::Word* BlockTable::leaf_for(std::uintptr_t address) {
   if (Word* const leaf = slot.load(std::memory_order_acquire)) return leaf;
   constexpr std::size_t bytes = leaf_granules * sizeof(Word);
   // System calls, as the names of the functions are ours.
-  const long memory = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const long memory =
+      syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == -1) return nullptr;
   auto* const leaf = reinterpret_cast<Word*>(memory);
   Word* expected = nullptr;

@@ -1,5 +1,5 @@
-// Which addresses are blocks of ours? Asked at every free() of an aligned pointer, by any thread, in signal handlers and
-// on both sides of a fork: a table without a lock.
+// Which addresses are blocks of ours? Asked at every free() of an aligned pointer, by any thread, in signal handlers
+// and on both sides of a fork: a table without a lock.
 #pragma once
 
 #include <array>

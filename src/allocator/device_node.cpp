@@ -13,8 +13,8 @@ namespace blastoff::allocator {
 namespace {
 
 // <numaif.h> belongs to a library that we do not need.
-constexpr int preferred = 1;            // MPOL_PREFERRED
-constexpr unsigned long mems_allowed = 4;  // MPOL_F_MEMS_ALLOWED
+constexpr int preferred = 1;                                // MPOL_PREFERRED
+constexpr unsigned long mems_allowed = 4;                   // MPOL_F_MEMS_ALLOWED
 constexpr unsigned long mask_bits = NodeSet::capacity + 1;  // the kernel takes one less
 
 /// The text of a small file of sysfs, in `buffer`; empty where there is none.
@@ -82,8 +82,8 @@ DeviceNode find_device_node(const Nodes& nodes, int chosen, unsigned index) {
   const int count = candidates.count();
   if (chosen < 0 && count == 0) return {-1, "no NUMA node has memory and no CPUs, as a coherent device's would"};
   const int node = chosen >= 0 ? chosen : candidates.at(static_cast<int>(index % static_cast<unsigned>(count)));
-  if (!nodes.with_memory.has(node)) return {-1, "NUMA node %d has no memory"};
-  if (!nodes.allowed.has(node)) return {-1, "NUMA node %d is not this process's to use (cpuset)"};
+  if (!nodes.with_memory.has(node)) return {-1, "the NUMA node that BLASTOFF_DEVICE_NODE names has no memory"};
+  if (!nodes.allowed.has(node)) return {node, "the device's NUMA node is not this process's to use (cpuset)"};
   return {node, nullptr};
 }
 

@@ -35,10 +35,10 @@ struct Nodes {
 };
 Nodes read_nodes();
 
-/// The node to bind to, or why there is none.
+/// The node to bind to. With a refusal there is none (-1), or this process may not use it.
 struct DeviceNode {
   int node = -1;
-  const char* refusal = nullptr;  ///< printf format that takes the number of the node
+  const char* refusal = nullptr;
 };
 
 /// `chosen`: the user's, or -1; `index`: the device among those of the machine.

@@ -10,11 +10,10 @@
 namespace blastoff::allocator {
 
 constinit Next next = {
-    {early::malloc},        {early::free},         {early::calloc},  {early::realloc},
-    {early::memalign},      {early::aligned_alloc}, {early::posix_memalign},
-    {early::valloc},        {early::pvalloc},      {early::usable_size},
-    {early::mmap},          {early::munmap},       {early::mremap},  {early::madvise},
-    {early::brk},           {early::sbrk},
+    {early::malloc},        {early::free},           {early::calloc}, {early::realloc}, {early::memalign},
+    {early::aligned_alloc}, {early::posix_memalign}, {early::valloc}, {early::pvalloc}, {early::usable_size},
+    {early::mmap},          {early::munmap},         {early::mremap}, {early::madvise}, {early::brk},
+    {early::sbrk},
 };
 constinit Release release = {{early::free}, {early::realloc}};
 
@@ -42,8 +41,8 @@ bool same_object(const void* one, const void* other) {
   return dladdr(one, &first) != 0 && dladdr(other, &second) != 0 && first.dli_fbase == second.dli_fbase;
 }
 
-/// A program that is not position-independent and takes the address of malloc has an entry of that name which only calls
-/// it; dlsym() gives that for the function.
+/// A program that is not position-independent and takes the address of malloc has an entry of that name which only
+/// calls it; dlsym() gives that for the function.
 bool is_only_called_there(const void* function) {
   Dl_info info;
   void* symbol = nullptr;

@@ -9,8 +9,8 @@ namespace blastoff::allocator {
 inline constexpr std::size_t never = SIZE_MAX;
 
 struct Settings {
-  std::size_t bind_from = never;   ///< blocks of this size and more are bound to the device's node
-  std::size_t align_from = never;  ///< ... are page-aligned
+  std::size_t bind_from = never;    ///< blocks of this size and more are bound to the device's node
+  std::size_t align_from = never;   ///< ... are page-aligned
   bool only_where_it_pays = false;  ///< auto: no word where there is no such node
   bool huge_pages = true;
   const char* bad_variable = nullptr;  ///< one whose value is not accepted, and counts as not set
@@ -29,8 +29,8 @@ Settings read_settings(const char* (*get)(const char*));
 /// The node that BLASTOFF_DEVICE_NODE names, else -1.
 int chosen_node(const char* (*get)(const char*));
 
-/// Which of the machine's devices is this process's: the number in BLASTOFF_DEVICE, else the local MPI rank, else 0; and
-/// CUDA_VISIBLE_DEVICES says which that is. Not yet held against how many there are.
+/// Which of the machine's devices is this process's: the number in BLASTOFF_DEVICE, else the local MPI rank, else 0;
+/// and CUDA_VISIBLE_DEVICES says which that is. Not yet held against how many there are.
 unsigned device_index(const char* (*get)(const char*));
 
 }  // namespace blastoff::allocator

@@ -1,0 +1,159 @@
+#include "allocator/blocks.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "allocator/device_node.h"
+#include "allocator/next.h"
+#include "allocator/pages.h"
+#include "allocator/plan.h"
+#include "allocator/telling.h"
+
+namespace blastoff::allocator {
+
+namespace {
+
+constinit BlockTable table;
+
+struct Counter {
+  std::atomic<unsigned long long> blocks{0};
+  std::atomic<unsigned long long> bytes{0};
+
+  void add(std::size_t size) {
+    blocks.fetch_add(1, std::memory_order_relaxed);
+    bytes.fetch_add(size, std::memory_order_relaxed);
+  }
+};
+
+constinit Counter placed;
+constinit Counter bound;
+constinit Counter left;
+
+/// Huge pages of 2 MiB exist on x86-64 and, next to smaller and larger ones, on aarch64.
+std::size_t natural_alignment(std::size_t bytes) {
+  constexpr std::size_t huge_page = std::size_t{2} << 20;
+  return bytes >= huge_page ? huge_page : granule;
+}
+
+/// Before the pages are touched: what is there already stays where it is.
+void prepare(void* begin, std::size_t bytes, const Plan& plan) {
+  if (plan.huge_pages) advise_huge_pages(begin, bytes);
+  if (plan.node < 0) return;
+  if (bind(begin, bytes, plan.node))
+    bound.add(bytes);
+  else
+    give_up_binding(errno);
+}
+
+bool grow_in_place(void* block, std::size_t size, std::size_t bytes) {
+  return remap(block, size, bytes, nullptr) && table.insert(block, bytes);
+}
+
+/// Moves the pages without copying, which keeps their node. nullptr leaves everything as it was.
+void* grow_elsewhere(void* block, std::size_t size, std::size_t bytes) {
+  void* const target = map_aligned(bytes, natural_alignment(bytes), Access::none);
+  if (target == nullptr) return nullptr;
+  if (table.insert(target, bytes)) {
+    table.remove(block);  // first: its addresses may be another thread's as soon as the pages have left
+    tell(Gone::moved, block, size, target);
+    if (remap(block, size, bytes, target)) return target;
+    table.insert(block, size);
+    table.remove(target);
+  }
+  tell(Gone::unmapped, target, bytes);
+  unmap(target, bytes);
+  return nullptr;
+}
+
+void* move_to_new_block(void* block, std::size_t size, std::size_t bytes) {
+  void* copy = place(bytes);
+  if (copy == nullptr) copy = next.malloc.load(std::memory_order_relaxed)(bytes);
+  if (copy == nullptr) return nullptr;
+  memcpy(copy, block, std::min(size, bytes));
+  release_placed(block);
+  return copy;
+}
+
+void* grow(void* block, std::size_t size, std::size_t bytes) {
+  const std::size_t whole = whole_pages(bytes);
+  void* grown = grow_in_place(block, size, whole) ? block : grow_elsewhere(block, size, whole);
+  if (grown == nullptr) return move_to_new_block(block, size, bytes);
+  const Plan plan = plan_for(bytes);
+  if (plan.node >= 0 && plan_for(size).node < 0) prepare(grown, whole, plan);
+  return grown;
+}
+
+void* shrink(void* block, std::size_t size, std::size_t bytes) {
+  if (bytes < granule) {
+    void* const smaller = move_to_new_block(block, size, bytes);
+    return smaller == nullptr ? block : smaller;
+  }
+  const std::size_t whole = whole_pages(bytes);
+  char* const tail = static_cast<char*>(block) + whole;
+  if (size == whole) return block;
+  tell(Gone::unmapped, tail, size - whole);
+  if (unmap(tail, size - whole)) table.insert(block, whole);
+  return block;
+}
+
+}  // namespace
+
+void* place(std::size_t bytes, std::size_t alignment) {
+  const Plan plan = plan_for(bytes);
+  if (!plan.place) return nullptr;
+  const int saved_errno = errno;
+  const std::size_t whole = whole_pages(bytes);
+  void* const block =
+      whole == 0 ? nullptr : map_aligned(whole, std::max(alignment, natural_alignment(whole)), Access::full);
+  if (block != nullptr && table.insert(block, whole)) {
+    prepare(block, whole, plan);
+    placed.add(whole);
+    errno = saved_errno;
+    return block;
+  }
+  if (block != nullptr) unmap(block, whole);
+  left.add(bytes);
+  errno = saved_errno;
+  return nullptr;
+}
+
+std::size_t placed_size(const void* pointer) {
+  return may_be_block(pointer) ? table.find(pointer) : 0;
+}
+
+bool release_placed(void* pointer) {
+  const std::size_t bytes = table.remove(pointer);
+  if (bytes == 0) return false;
+  const int saved_errno = errno;
+  tell(Gone::unmapped, pointer, bytes);
+  unmap(pointer, bytes);
+  errno = saved_errno;
+  return true;
+}
+
+void* resize_placed(void* block, std::size_t size, std::size_t bytes) {
+  if (bytes == 0) {
+    release_placed(block);
+    return nullptr;
+  }
+  const int saved_errno = errno;
+  void* const resized = bytes <= size ? shrink(block, size, bytes) : grow(block, size, bytes);
+  errno = resized == nullptr ? ENOMEM : saved_errno;
+  return resized;
+}
+
+void read_counts(blastoff_placement& counts) {
+  counts.placed_blocks = placed.blocks.load(std::memory_order_relaxed);
+  counts.placed_bytes = placed.bytes.load(std::memory_order_relaxed);
+  counts.bound_blocks = bound.blocks.load(std::memory_order_relaxed);
+  counts.bound_bytes = bound.bytes.load(std::memory_order_relaxed);
+  counts.left_blocks = left.blocks.load(std::memory_order_relaxed);
+  counts.left_bytes = left.bytes.load(std::memory_order_relaxed);
+}
+
+}  // namespace blastoff::allocator

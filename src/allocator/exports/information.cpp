@@ -1,0 +1,23 @@
+// What the library tells of itself (include/blastoff.h).
+#include "../../../include/blastoff.h"
+#include "allocator/blocks.h"
+#include "allocator/plan.h"
+
+#pragma GCC visibility push(default)
+
+extern "C" {
+
+const char* blastoff_allocator_version(void) {
+  return BLASTOFF_VERSION;
+}
+
+void blastoff_allocator_counts(blastoff_placement* counts) {
+  *counts = {};
+  blastoff::allocator::read_counts(*counts);
+  counts->node = blastoff::allocator::bound_node();
+  counts->aside = blastoff::allocator::why_aside();
+  counts->unbound = blastoff::allocator::why_unbound();
+}
+}
+
+#pragma GCC visibility pop

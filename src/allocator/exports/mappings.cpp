@@ -1,0 +1,76 @@
+// munmap() and what else makes memory go away, as the program calls it. libblastoff.so is told first; nothing else
+// changes.
+//
+// The names carry the C library's version and are not the default ones of this library: who looks them up with dlsym(),
+// as MPI libraries do to patch them for their registration caches, gets the C library's, which its own free() uses too.
+#include <stdarg.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+
+#include "allocator/next.h"
+#include "allocator/telling.h"
+
+using namespace blastoff::allocator;
+
+#define BLASTOFF_EXPORT(function, name)                                   \
+  __asm__(".symver " #function "," #name "@" BLASTOFF_C_LIBRARY_VERSION); \
+  extern "C" [[gnu::visibility("default"), gnu::used]]
+
+BLASTOFF_EXPORT(allocator_mmap, mmap)
+void* allocator_mmap(void* address, std::size_t bytes, int protection, int flags, int file, std::int64_t offset) {
+  if ((flags & MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE) != MAP_FIXED_NOREPLACE)
+    tell(Gone::unmapped, address, bytes);
+  return next.mmap.load(std::memory_order_relaxed)(address, bytes, protection, flags, file, offset);
+}
+
+BLASTOFF_EXPORT(allocator_mmap64, mmap64)
+void* allocator_mmap64(void* address, std::size_t bytes, int protection, int flags, int file, std::int64_t offset) {
+  return allocator_mmap(address, bytes, protection, flags, file, offset);
+}
+
+BLASTOFF_EXPORT(allocator_munmap, munmap)
+int allocator_munmap(void* address, std::size_t bytes) {
+  tell(Gone::unmapped, address, bytes);
+  return next.munmap.load(std::memory_order_relaxed)(address, bytes);
+}
+
+BLASTOFF_EXPORT(allocator_mremap, mremap)
+void* allocator_mremap(void* address, std::size_t bytes, std::size_t new_bytes, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  void* const target = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
+  va_end(arguments);
+  if (target != nullptr) {
+    tell(Gone::unmapped, target, new_bytes);
+    tell(Gone::moved, address, bytes, target);
+  } else if (new_bytes < bytes) {
+    tell(Gone::unmapped, static_cast<char*>(address) + new_bytes, bytes - new_bytes);
+  } else if ((flags & MREMAP_MAYMOVE) != 0) {
+    tell(Gone::unmapped, address, bytes);  // where to is known only when it is too late to tell
+  }
+  return next.mremap.load(std::memory_order_relaxed)(address, bytes, new_bytes, flags, target);
+}
+
+BLASTOFF_EXPORT(allocator_madvise, madvise)
+int allocator_madvise(void* address, std::size_t bytes, int advice) {
+  const int result = next.madvise.load(std::memory_order_relaxed)(address, bytes, advice);
+  // Even where it failed: part of the range may have been dropped.
+  if (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE) tell(Gone::dropped, address, bytes);
+  return result;
+}
+
+BLASTOFF_EXPORT(allocator_sbrk, sbrk)
+void* allocator_sbrk(std::intptr_t increment) {
+  const auto change = next.sbrk.load(std::memory_order_relaxed);
+  if (increment < 0)
+    tell(Gone::unmapped, static_cast<char*>(change(0)) + increment, static_cast<std::size_t>(-increment));
+  return change(increment);
+}
+
+BLASTOFF_EXPORT(allocator_brk, brk)
+int allocator_brk(void* end) {
+  char* const before = static_cast<char*>(next.sbrk.load(std::memory_order_relaxed)(0));
+  if (end < before) tell(Gone::unmapped, end, static_cast<std::size_t>(before - static_cast<char*>(end)));
+  return next.brk.load(std::memory_order_relaxed)(end);
+}

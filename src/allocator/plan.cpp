@@ -1,0 +1,152 @@
+#include "allocator/plan.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "allocator/device_node.h"
+#include "allocator/next.h"
+#include "platform/log.h"
+
+namespace blastoff::allocator {
+
+constinit std::atomic<std::size_t> large_from{never};
+
+namespace {
+
+/// A value that is not accepted is spoken of at the first allocation of this size: not in every shell of a job.
+constexpr std::size_t large_enough_to_speak = std::size_t{1} << 20;
+
+constinit Settings settings;
+constinit std::atomic<bool> settings_read{false};
+
+enum class Decision : unsigned char { pending, made };
+constinit std::atomic<Decision> decision{Decision::pending};
+constinit std::atomic<bool> spoken{false};
+constinit std::atomic<int> node{-1};
+constinit std::atomic<std::size_t> bind_from{never};
+constinit std::atomic<const char*> aside{nullptr};
+constinit std::atomic<const char*> unbound{nullptr};
+
+const char* get(const char* variable) {
+  return getenv(variable);
+}
+
+bool asked_for() {
+  return settings.smallest() != never;
+}
+
+/// What the user asked for, as the lines name it.
+const char* request() {
+  return settings.bind_from != never ? "placing memory at malloc" : "aligning memory at malloc";
+}
+
+/// malloc() is no place where a thread may be cancelled, as it might be in open() or write().
+class NoCancellation {
+ public:
+  NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NoCancellation() { pthread_setcancelstate(before_, nullptr); }
+  NoCancellation(const NoCancellation&) = delete;
+  NoCancellation& operator=(const NoCancellation&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+bool under_valgrind() {
+  const char* const preloaded = getenv("LD_PRELOAD");
+  return preloaded != nullptr && strstr(preloaded, "/vgpreload_") != nullptr;
+}
+
+/// Who allocates here if not the C library behind us; nullptr if nobody else.
+const char* other_owner() {
+  return under_valgrind() ? "valgrind" : other_allocator();
+}
+
+void stand_aside(const char* owner) {
+  large_from.store(never, std::memory_order_relaxed);
+  aside.store(owner, std::memory_order_relaxed);
+}
+
+void decide_on_node() {
+  if (settings.bind_from == never) return;
+  const DeviceNode found = find_device_node(read_nodes(), chosen_node(get), device_index(get));
+  unbound.store(found.refusal, std::memory_order_relaxed);
+  if (found.node >= 0) bind_from.store(settings.bind_from, std::memory_order_relaxed);
+  if (found.refusal == nullptr) node.store(found.node, std::memory_order_relaxed);
+  const std::size_t placed_from = found.node >= 0 ? settings.smallest() : settings.align_from;
+  large_from.store(placed_from, std::memory_order_relaxed);
+}
+
+void speak() {
+  if (settings.bad_variable != nullptr)
+    platform::log_line("%s=%.200s is not accepted: it takes %s; going on without", settings.bad_variable,
+                       settings.bad_value, settings.accepted);
+  if (const char* const owner = aside.load(std::memory_order_relaxed)) {
+    platform::log_line("%s stands aside: %s allocates in this process", request(), owner);
+    return;
+  }
+  const char* const refusal = unbound.load(std::memory_order_relaxed);
+  if (refusal == nullptr || settings.only_where_it_pays) return;
+  const bool aligned = large_from.load(std::memory_order_relaxed) != never;
+  platform::log_line("placing memory at malloc stands aside: %s%s", refusal,
+                     aligned ? "; large allocations are aligned only" : "");
+}
+
+/// Threads that get here at once decide the same.
+void decide() {
+  const NoCancellation guard;
+  large_from.store(settings.smallest(), std::memory_order_relaxed);
+  const char* const owner = asked_for() ? other_owner() : nullptr;
+  if (owner != nullptr)
+    stand_aside(owner);
+  else
+    decide_on_node();
+  decision.store(Decision::made, std::memory_order_release);
+  if (!spoken.exchange(true)) speak();
+}
+
+}  // namespace
+
+Plan plan_for(std::size_t bytes) {
+  if (decision.load(std::memory_order_acquire) == Decision::pending) decide();
+  const bool place = bytes >= large_from.load(std::memory_order_relaxed);
+  const bool bound = place && bytes >= bind_from.load(std::memory_order_relaxed);
+  return {place, bound ? node.load(std::memory_order_relaxed) : -1, settings.huge_pages};
+}
+
+void read_plan() {
+  if (environ == nullptr || settings_read.exchange(true)) return;
+  settings = read_settings(get);
+  const std::size_t speak_from = settings.bad_variable == nullptr ? never : large_enough_to_speak;
+  large_from.store(speak_from < settings.smallest() ? speak_from : settings.smallest(), std::memory_order_relaxed);
+}
+
+void say_if_never_called() {
+  if (!asked_for()) return;
+  platform::remember_stderr();
+  if (under_valgrind() || !comes_first()) decide();
+}
+
+void give_up_binding(int error) {
+  node.store(-1, std::memory_order_relaxed);
+  if (unbound.exchange("the kernel refuses to bind memory to the device's NUMA node") != nullptr) return;
+  const NoCancellation guard;
+  platform::log_line("placing memory at malloc stands aside: %s (%s); large allocations are aligned only",
+                     why_unbound(), strerrordesc_np(error));
+}
+
+const char* why_aside() {
+  return aside.load(std::memory_order_relaxed);
+}
+
+const char* why_unbound() {
+  return unbound.load(std::memory_order_relaxed);
+}
+
+int bound_node() {
+  return node.load(std::memory_order_relaxed);
+}
+
+}  // namespace blastoff::allocator
