@@ -19,10 +19,13 @@ namespace {
 template <class T>
 constexpr bool is_number = std::is_integral_v<T> || std::is_enum_v<T>;
 
-/// Passed alike: pointers as pointers (api.h leaves the elements' type open), enumerations as integers of their size.
+/// Passed alike: pointers as pointers (api.h leaves the elements' type open), enumerations as integers of their size,
+/// structures as those of their size (whose fields are compared below).
 template <class Own, class Real>
 constexpr bool same_argument = (std::is_pointer_v<Own> && std::is_pointer_v<Real>) ||
-                               (is_number<Own> && is_number<Real> && sizeof(Own) == sizeof(Real));
+                               (((is_number<Own> && is_number<Real>) ||
+                                 (std::is_class_v<Own> && std::is_class_v<Real>)) &&
+                                sizeof(Own) == sizeof(Real));
 
 template <class T>
 concept Complete = requires {
