@@ -40,7 +40,7 @@ def entry(option: Option) -> str:
     spelled = f"`--{option.name} {metavar(option)}`" if option.on_command_line else code(option.environment)
     lines = [f"### {spelled}", "", option.help, ""]
     if option.on_command_line:
-        launcher = " (acted on by `blastoff run` alone)" if option.scope == "launcher" else ""
+        launcher = " (acted on by `blastoff run` and libblastoff-allocator.so)" if option.scope == "launcher" else ""
         lines.append(f"- Variable: {code(option.environment)}{launcher}")
     lines.append(f"- Accepted: {accepted(option)}")
     lines.append(f"- Default: {code(option.default) if option.default else 'none'}")

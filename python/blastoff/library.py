@@ -43,6 +43,20 @@ def ask(path: Path, function: str, *arguments: ctypes._SimpleCData) -> str:
     return text.decode()
 
 
+def allocator_beside(path: Path) -> Path:
+    """The allocation interposer that belongs to the library at `path`."""
+    return path.with_name("libblastoff-allocator.so")
+
+
+def hears_of_memory(path: Path) -> bool:
+    """Whether the kernel tells the library which memory goes away; otherwise the interposer must."""
+    try:
+        hears = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_hears_of_memory
+    except (OSError, AttributeError):
+        return True
+    return hears() != 0
+
+
 def version() -> str:
     """The library's version, which is that of the whole."""
     return ask(find_library(), "blastoff_version")

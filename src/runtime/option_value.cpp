@@ -57,6 +57,7 @@ std::string describe_accepted(const Accepted& accepted) {
     case Accepted::Kind::memory: return "a size in bytes, or with suffix K, M, G or T";
     case Accepted::Kind::memory_or_percent: return "a size in bytes, or with suffix K, M, G or T, or 1% to 100%";
     case Accepted::Kind::device: return "cuda, cuda:N, simulated or none";
+    case Accepted::Kind::placement: return "auto, huge-pages, at-malloc, at-malloc=SIZE or none";
     case Accepted::Kind::text: return std::string(accepted.values);
   }
   return {};

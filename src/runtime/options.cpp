@@ -31,6 +31,7 @@ const char* kind_name(Accepted::Kind kind) {
     case Accepted::Kind::memory:
     case Accepted::Kind::memory_or_percent: return "memory";
     case Accepted::Kind::device:
+    case Accepted::Kind::placement:
     case Accepted::Kind::text: return "text";
   }
   return "";
@@ -63,6 +64,7 @@ nlohmann::ordered_json to_json(const Option& option) {
   if (accepted.kind == Accepted::Kind::memory) json["percent"] = false;
   if (accepted.kind == Accepted::Kind::memory_or_percent) json["percent"] = true;
   if (accepted.kind == Accepted::Kind::device) json["pattern"] = device_pattern;
+  if (accepted.kind == Accepted::Kind::placement) json["pattern"] = placement_pattern;
   if (!accepted.bare_value.empty()) json["bare"] = accepted.bare_value;
   return json;
 }

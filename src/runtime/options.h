@@ -13,7 +13,7 @@ inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max
 
 /// What an option accepts.
 struct Accepted {
-  enum class Kind : std::uint8_t { choice, integer, memory, memory_or_percent, device, text };
+  enum class Kind : std::uint8_t { choice, integer, memory, memory_or_percent, device, placement, text };
   Kind kind;
   std::string_view values;      ///< choice: the words, separated by |; text: what to write there
   std::int64_t minimum = 0;     ///< integer
@@ -42,6 +42,9 @@ constexpr Accepted memory_or_percent() {
 }
 constexpr Accepted device() {
   return {Accepted::Kind::device, {}, 0, 0, {}};
+}
+constexpr Accepted placement() {
+  return {Accepted::Kind::placement, {}, 0, 0, {}};
 }
 constexpr Accepted text(std::string_view hint) {
   return {Accepted::Kind::text, hint, 0, 0, {}};
