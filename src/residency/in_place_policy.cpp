@@ -1,5 +1,7 @@
 #include "residency/in_place_policy.h"
 
+#include <utility>
+
 #include "residency/in_place/moved_memory.h"
 
 namespace blastoff::residency {
@@ -38,14 +40,17 @@ class InPlaceLease final : public Lease {
 
   const std::vector<blas::Call>& panels() const override { return panels_; }
   Result<blas::Call> acquire(std::size_t) override {
-    queued_ = true;
+    in_flight_ = true;
     return panels_.front();
   }
-  Status release(std::size_t) override { return {}; }
+  Status release(std::size_t) override {
+    queued_ = true;
+    return {};
+  }
   Status finish() override {
     auto computed = lane_.compute->synchronize();
     if (computed) {
-      queued_ = false;
+      in_flight_ = false;
       state_ = HostState::complete;
     }
     return computed;
@@ -57,17 +62,19 @@ class InPlaceLease final : public Lease {
   const Traffic& traffic() const override { return traffic_; }
 
  private:
-  /// A device that works and yet refused the call has not begun it; of one that is lost anything must be feared.
+  /// A device that refused the call and still works has not begun it. After anything else part of the result may have
+  /// been written.
   void settle() {
-    if (!queued_) return;
-    queued_ = false;
-    state_ = lane_.compute->synchronize() ? HostState::untouched : HostState::torn;
+    if (!std::exchange(in_flight_, false)) return;
+    const bool works = lane_.compute->synchronize().has_value();
+    state_ = works && !queued_ ? HostState::untouched : HostState::torn;
   }
 
   std::vector<blas::Call> panels_;
   device::Lane& lane_;
   Traffic traffic_;
-  bool queued_ = false;  ///< work may be in flight
+  bool in_flight_ = false;  ///< work may be under way
+  bool queued_ = false;     ///< all of it was
   HostState state_ = HostState::untouched;
 };
 

@@ -32,6 +32,7 @@ class ResidencyPolicy : public testing::TestWithParam<Flavour> {
     lane_ = rig_->lane();
   }
   bool first_use() const { return GetParam().policy == "first-use"; }
+  bool in_place() const { return GetParam().in_place(); }
 
   Outcome run(const blas::Call& call) { return run_call(rig_->policy(), lane_, call); }
   void run_and_check(Case& test, const std::string& what) {
@@ -44,6 +45,11 @@ class ResidencyPolicy : public testing::TestWithParam<Flavour> {
   std::unique_ptr<Rig> rig_;
   device::Lane lane_;
 };
+
+/// For tests of what is copied to and fro.
+#define START_COPYING(...)                                                              \
+  if (in_place()) GTEST_SKIP() << "nothing is copied where operands are used in place"; \
+  START(__VA_ARGS__)
 
 #define START(...)    \
   start(__VA_ARGS__); \
@@ -87,7 +93,7 @@ TEST_P(ResidencyPolicy, CutsLargeCallsIntoPanels) {
   options.slot_bytes = std::size_t{4} << 20;
   options.simulated_memory = std::size_t{1} << 30;
   options.budget = std::size_t{768} << 20;
-  START(options);
+  START_COPYING(options);
   for (const Routine routine : {Routine::dgemm, Routine::dsyrk}) {
     const std::int64_t n = routine == Routine::dgemm ? 2400 : 3000;
     Case test(options_of(routine, n, n, 1, 1), 9, Edge::last_element);
@@ -114,7 +120,7 @@ TEST_P(ResidencyPolicy, BringsManyPanelsHomeAgainAndAgain) {
 }
 
 TEST_P(ResidencyPolicy, UploadsNothingForAResultThatIsNotRead) {
-  START();
+  START_COPYING();
   Case test(options_of(Routine::dgemm, 200, 180, 160, 0), 0, Edge::first_element);
   test.expect();
   const Outcome outcome = run(test.call());
@@ -130,7 +136,7 @@ TEST_P(ResidencyPolicy, UploadsNothingForAResultThatIsNotRead) {
 }
 
 TEST_P(ResidencyPolicy, BringsBackOnlyTheTriangle) {
-  START();
+  START_COPYING();
   const std::uint64_t n = 150;
   Case test(options_of(Routine::dsyrk, n, n, 20, 0), 0, Edge::last_element);
   test.expect();
@@ -152,6 +158,10 @@ TEST_P(ResidencyPolicy, ReusesWhatStaysOnTheDevice) {
   test.expect_right("second");
   if (first_use()) {
     EXPECT_EQ(outcome.traffic.bytes_to_device, 0u);
+    EXPECT_EQ(outcome.traffic.bytes_reused, read);
+  } else if (in_place()) {
+    EXPECT_EQ(outcome.traffic.bytes_to_device, 0u);
+    EXPECT_EQ(outcome.traffic.bytes_from_device, 0u);
     EXPECT_EQ(outcome.traffic.bytes_reused, read);
   } else {
     EXPECT_EQ(outcome.traffic.bytes_to_device, read);
@@ -355,7 +365,8 @@ TEST_P(ResidencyPolicy, GivesEverythingBackWhenALeaseIsDropped) {
           }
         }
       }
-      if (stage < 3) test.expect_untouched("dropped at stage " + std::to_string(stage));
+      const bool may_be_written = in_place() ? stage > 1 : stage > 2;
+      if (!may_be_written) test.expect_untouched("dropped at stage " + std::to_string(stage));
       test.take_back();
       run_and_check(test, "after a lease dropped at stage " + std::to_string(stage));
       test.take_back();
@@ -493,7 +504,9 @@ INSTANTIATE_TEST_SUITE_P(, ResidencyPolicy,
                          testing::Values(Flavour{"copy", "simulated"}, Flavour{"first-use", "simulated"},
                                          Flavour{"copy", "delayed"}, Flavour{"first-use", "delayed"},
                                          Flavour{"first-use", "pinning"}, Flavour{"copy", "cuda"},
-                                         Flavour{"first-use", "cuda"}),
+                                         Flavour{"first-use", "cuda"}, Flavour{"moves", "simulated"},
+                                         Flavour{"moves", "delayed"}, Flavour{"coherent", "simulated"},
+                                         Flavour{"coherent", "delayed"}, Flavour{"coherent", "cuda"}),
                          name_of);
 
 }  // namespace

@@ -18,14 +18,18 @@
 #include "reference_blas.h"
 #include "residency/copy_policy.h"
 #include "residency/first_use_policy.h"
+#include "residency/in_place_policy.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
 
 namespace blastoff::support {
 
 struct Flavour {
-  std::string policy;  ///< "copy", "first-use"
+  std::string policy;  ///< "copy", "first-use" (by mirrors), "moves" (first-use by moving pages), "coherent"
   std::string device;  ///< "simulated", "delayed" (works late), "pinning" (works late, and can pin), "cuda"
+
+  /// The device works on the program's own memory, and is of the coherent form where it is simulated.
+  bool in_place() const { return policy == "moves" || policy == "coherent"; }
 };
 
 inline void PrintTo(const Flavour& flavour, std::ostream* out) {
@@ -53,6 +57,10 @@ class Rig {
     choice.name = flavour.device == "cuda" ? "cuda" : "simulated";
     choice.simulated_memory = options.simulated_memory;
     choice.simulated_fault = options.fault;
+    if (flavour.in_place()) {
+      choice.simulated_access = device::HostAccess::coherent;
+      choice.memory_node = 0;
+    }
     auto opened = device::open(choice);
     if (!opened) {
       reason = opened.error().message;
@@ -80,6 +88,18 @@ class Rig {
       return nullptr;
     }
     rig->staging_ = std::move(*staging);
+    if (flavour.in_place()) {
+      if (rig->device_->properties().host_access == device::HostAccess::none) {
+        reason = "this device does not reach the program's memory";
+        return nullptr;
+      }
+      if (auto events = platform::open_memory_events()) rig->events_ = std::move(*events);
+      residency::InPlaceSettings settings;
+      settings.node = rig->device_->properties().memory_node;
+      settings.before = flavour.policy == "moves" ? residency::Before::move : residency::Before::nothing;
+      rig->policy_ = residency::create_in_place_policy(*rig->pool_, rig->events_.get(), settings);
+      return rig;
+    }
     if (flavour.policy == "copy") {
       rig->policy_ = residency::create_copy_policy(*rig->device_, *rig->staging_, *rig->pool_, options.budget);
       return rig;
@@ -130,6 +150,7 @@ class Rig {
   std::size_t free_at_start_ = 0;
   std::unique_ptr<platform::WorkerPool> pool_;
   std::unique_ptr<platform::PageTracker> tracker_;
+  std::unique_ptr<platform::MemoryEvents> events_;
   std::unique_ptr<residency::Staging> staging_;
   std::unique_ptr<residency::Policy> policy_;
 };

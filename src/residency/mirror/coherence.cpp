@@ -209,7 +209,7 @@ void Coherence::count_writer(const blas::Operand& result, int change) {
 // Before the pages are protected, lest pinning them be taken for the program's writing at their next use.
 void Coherence::take_pin(Hold& hold) {
   const blas::Operand& result = hold.call.result();
-  if (result.empty() || !dense_enough_to_pin(result)) return;
+  if (result.empty() || !dense_enough_to_pin(result) || !watched_.allows_pinning()) return;
   bool created = false;
   hold.pin = pins_.hold(bounds(result), created);
   if (created) shadow_.invalidate(hold.pin->span);

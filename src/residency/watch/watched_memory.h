@@ -29,6 +29,9 @@ class WatchedMemory {
   /// Makes pages about to be overwritten by us cheap to write.
   void unprotect(platform::Span span) { tracker_.unprotect(span); }
 
+  /// See PageTracker.
+  bool allows_pinning() const { return tracker_.allows_pinning(); }
+
   void forget(platform::Span span) { watched_.remove(span); }
 
   /// Appends what happened to watched memory by now and forgets the memory that is gone. False: anything may have
