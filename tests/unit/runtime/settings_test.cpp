@@ -77,6 +77,14 @@ TEST_F(SettingsTest, EveryChoiceIsTakenAndEchoed) {
 
 TEST_F(SettingsTest, EnumeratorsMatchTheirWords) {
   EXPECT_EQ(read_with("BLASTOFF_POLICY", "copy").policy, PolicyName::copy);
+  EXPECT_EQ(read_with("BLASTOFF_POLICY", "coherent").policy, PolicyName::coherent);
+  EXPECT_EQ(read_with("BLASTOFF_POLICY", "first-use").policy, PolicyName::first_use);
+  EXPECT_EQ(read_with("BLASTOFF_MECHANISM", "mirrors").mechanism, MechanismName::mirrors);
+  EXPECT_EQ(read_with("BLASTOFF_MECHANISM", "moves").mechanism, MechanismName::moves);
+  EXPECT_EQ(read_with("BLASTOFF_MECHANISM", "prefetch").mechanism, MechanismName::prefetch);
+  EXPECT_EQ(read_with("BLASTOFF_DEVICE_NODE", "3").device_node, 3);
+  EXPECT_EQ(read_with("BLASTOFF_SIMULATED_FORM", "pageable").simulated_form, SimulatedForm::pageable);
+  EXPECT_EQ(read_with("BLASTOFF_TRACKER", "soft-dirty").tracker, TrackerName::soft_dirty);
   EXPECT_EQ(read_with("BLASTOFF_TRACKER", "auto").tracker, TrackerName::automatic);
   EXPECT_EQ(read_with("BLASTOFF_TRACKER", "uffd").tracker, TrackerName::uffd);
   EXPECT_EQ(read_with("BLASTOFF_TRACKER", "none").tracker, TrackerName::none);
@@ -91,7 +99,8 @@ TEST_F(SettingsTest, EnumeratorsMatchTheirWords) {
 TEST_F(SettingsTest, BadValueIsReportedWithWhatIsAcceptedAndTheDefaultStays) {
   EXPECT_EQ(read_with("BLASTOFF_POLICY", "fast").policy, PolicyName::automatic);
   EXPECT_EQ(printed,
-            "blastoff: BLASTOFF_POLICY=fast is not accepted: it takes first-use or copy; going on with first-use\n");
+            "blastoff: BLASTOFF_POLICY=fast is not accepted: it takes auto, first-use, coherent or copy; going on with "
+            "auto\n");
   EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "1e3").min_size, 250);
   EXPECT_THAT(printed, HasSubstr("an integer, 0 or more"));
   for (const char* bad : {"-1", "+5", " 5", "5 ", "0x10", "99999999999999999999", "many"}) {
@@ -178,7 +187,7 @@ TEST(OptionTable, JsonHasEveryOption) {
       EXPECT_TRUE(table[i].at(key).is_string()) << key;
     }
   }
-  EXPECT_EQ(table[0].at("choices"), nlohmann::json({"first-use", "copy"}));
+  EXPECT_EQ(table[0].at("choices"), nlohmann::json({"auto", "first-use", "coherent", "copy"}));
 }
 
 }  // namespace
