@@ -8,6 +8,23 @@ import pytest
 from netlib import ROUTINES, assert_offloaded, assert_passed
 
 
+# Policy and settings. The forms in which operands are used where they are exist on the simulated device.
+IN_PLACE = {
+    "moves": ("first-use", ["--simulated-form=coherent", "--device-node=0"]),
+    "coherent": ("coherent", ["--simulated-form=unified"]),
+}
+
+
+@pytest.fixture(params=["first-use", "copy", *IN_PLACE])
+def residency(request: pytest.FixtureRequest, device: str) -> dict:
+    if request.param not in IN_PLACE:
+        return {"policy": request.param}
+    if device != "simulated":
+        pytest.skip("this device has a memory of its own")
+    policy, settings = IN_PLACE[request.param]
+    return {"policy": policy, "settings": settings}
+
+
 def installed(name: str) -> str:
     path = offload.REFERENCE_BLAS / name
     if not path.exists():
@@ -16,20 +33,20 @@ def installed(name: str) -> str:
 
 
 @pytest.mark.parametrize("precision", ROUTINES)
-def test_fortran(device, policy, precision, tmp_path):
+def test_fortran(device, residency, precision, tmp_path):
     """The summary goes to a file named in the input."""
     data = (offload.REFERENCE_BLAS / f"{precision}blat3.in").read_text() if offload.REFERENCE_BLAS.exists() else ""
-    outcome = offload.offloaded([installed(f"xblat3{precision}")], policy=policy, device=device, cwd=tmp_path, stdin=data)
+    outcome = offload.offloaded([installed(f"xblat3{precision}")], device=device, cwd=tmp_path, stdin=data, **residency)
     assert outcome.status == 0, outcome.stderr
     assert_passed((tmp_path / f"{precision}blat3.out").read_text(), ROUTINES[precision], 1)
     assert_offloaded(outcome, ROUTINES[precision])
 
 
 @pytest.mark.parametrize("precision", ROUTINES)
-def test_cblas(device, policy, precision, tmp_path):
+def test_cblas(device, residency, precision, tmp_path):
     """Column-major and row-major."""
     data = (offload.REFERENCE_BLAS / f"{precision}in3").read_text() if offload.REFERENCE_BLAS.exists() else ""
-    outcome = offload.offloaded([installed(f"x{precision}cblat3")], policy=policy, device=device, cwd=tmp_path, stdin=data)
+    outcome = offload.offloaded([installed(f"x{precision}cblat3")], device=device, cwd=tmp_path, stdin=data, **residency)
     assert outcome.status == 0, outcome.stderr
     assert_passed(outcome.stdout, ROUTINES[precision], 2)
     assert_offloaded(outcome, ROUTINES[precision])
