@@ -1,6 +1,7 @@
 // A file descriptor that closes itself.
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <utility>
@@ -26,5 +27,12 @@ class Descriptor {
  private:
   int number_ = -1;
 };
+
+/// Programs count on small numbers for descriptors of their own; ours goes where nobody looks.
+inline Descriptor out_of_the_way(Descriptor descriptor) {
+  constexpr int high = 700;
+  const int moved = fcntl(descriptor.get(), F_DUPFD_CLOEXEC, high);
+  return moved < 0 ? std::move(descriptor) : Descriptor(moved);
+}
 
 }  // namespace blastoff::platform

@@ -21,7 +21,7 @@ class EventReader {
 
   EventRing& ring() { return shared_->ring; }
 
-  /// See PageTracker.
+  /// See MemoryEvents.
   bool wait_for_events();
   void stop_waiting();
 

@@ -1,4 +1,4 @@
-// The page tracker's events on their way from the kernel to whoever drains them, without a lock on the reader's side.
+// The kernel's memory events on their way from the kernel to whoever drains them, without a lock on the reader's side.
 #pragma once
 
 #include <array>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "platform/page_tracker.h"
+#include "platform/memory_events.h"
 
 namespace blastoff::platform {
 

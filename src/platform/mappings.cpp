@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,6 +74,11 @@ std::optional<KernelMapping> parse_mapping(std::string_view line) {
                            .huge_tlb = line.starts_with("/anon_hugepage"),
                            .name = line});
   return mapping;
+}
+
+// MS_ASYNC looks at the mappings, one by one, and does nothing else.
+bool fully_mapped(Span span) {
+  return msync(reinterpret_cast<void*>(span.begin), span.bytes(), MS_ASYNC) == 0;
 }
 
 Mappings::Mappings() : descriptor_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}

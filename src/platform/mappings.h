@@ -48,6 +48,9 @@ class Mappings {
   std::vector<KernelMapping> text_;
 };
 
+/// Whether every page of the span is mapped.
+bool fully_mapped(Span span);
+
 /// Parses one line of /proc/self/maps.
 std::optional<KernelMapping> parse_mapping(std::string_view line);
 

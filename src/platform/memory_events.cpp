@@ -1,9 +1,20 @@
 #include "platform/memory_events.h"
 
+#include "platform/interposed_memory_events.h"
+#include "platform/uffd_memory_events.h"
+
 namespace blastoff::platform {
 
+tl::expected<void, std::string> kernel_tells_of_memory() {
+  return UffdMemoryEvents::allowed();
+}
+
 tl::expected<std::unique_ptr<MemoryEvents>, std::string> open_memory_events() {
-  return tl::unexpected(std::string("no memory events yet"));
+  auto of_kernel = UffdMemoryEvents::open({});
+  if (of_kernel) return of_kernel;
+  auto interposed = InterposedMemoryEvents::open();
+  if (interposed) return interposed;
+  return tl::unexpected(of_kernel.error() + "; " + interposed.error());
 }
 
 }  // namespace blastoff::platform

@@ -32,6 +32,10 @@ class MemoryEvents {
   /// "userfaultfd", "interposed calls".
   virtual const char* name() const = 0;
 
+  /// Whether nothing escapes. Interposed calls miss what the C library unmaps for itself (stacks of threads, libraries
+  /// that are closed) and who calls the kernel directly.
+  virtual bool complete() const { return true; }
+
   /// From here on what happens to the span is told; it must lie in private anonymous memory. Spans may be watched
   /// again. The error is one line.
   virtual tl::expected<void, std::string> watch(Span span) = 0;
@@ -46,6 +50,9 @@ class MemoryEvents {
   virtual bool wait_for_events() = 0;
   virtual void stop_waiting() = 0;
 };
+
+/// Whether open_memory_events() would find the kernel's own events; starts no thread. The error is one line.
+tl::expected<void, std::string> kernel_tells_of_memory();
 
 /// The kernel's own events (userfaultfd, with a reader thread named blastoff-watch that takes no lock) where they are
 /// allowed, else those of the interposed calls where the allocator library is loaded. The error is one line that says

@@ -37,11 +37,16 @@ class PageTracker {
 
   /// Appends to `written` the written pages of the span, as ascending runs; with `protect` also protects them,
   /// atomically page by page (a concurrent write is either reported now or at the next scan, never lost). An
-  /// unprotected scan and the scans of different threads may run at once.
+  /// unprotected scan and the scans of different threads may run at once. A tracker may report more than was written,
+  /// and pages that it could not protect are reported again by the next scan.
   virtual Scan scan(Span span, bool protect, std::vector<Span>& written) = 0;
 
   /// Makes pages written at once, cheaper than a fault for each: for memory that is about to be overwritten.
   virtual void unprotect(Span span) = 0;
+
+  /// Whether memory of tracked spans may stay page-locked for a device: its end is heard of, whoever brings it about,
+  /// and protecting does not part the locked page from the program's.
+  virtual bool allows_pinning() const = 0;
 
   /// Appends the events of all system calls that have returned by now, in order. False: events were lost, nothing that
   /// was known about any page may be trusted. Takes no lock that the event reader could hold.

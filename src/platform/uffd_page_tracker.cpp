@@ -5,10 +5,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -21,51 +18,12 @@
 namespace blastoff::platform {
 namespace {
 
-constexpr std::uint64_t wanted_features = kernel::uffd_feature_wp_async | kernel::uffd_feature_wp_unpopulated |
-                                          UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP |
-                                          UFFD_FEATURE_EVENT_REMOVE;
+constexpr UffdMemoryEvents::Features asynchronous_protection = {
+    kernel::uffd_feature_wp_async | kernel::uffd_feature_wp_unpopulated,
+    "asynchronous write tracking (6.7 or newer is needed)"};
 
 std::string cause(const char* what) {
   return std::string(what) + ": " + std::strerror(errno);
-}
-
-/// Programs count on small numbers for descriptors of their own; ours goes where nobody looks.
-Descriptor out_of_the_way(Descriptor descriptor) {
-  constexpr int high = 700;
-  const int moved = fcntl(descriptor.get(), F_DUPFD_CLOEXEC, high);
-  return moved < 0 ? std::move(descriptor) : Descriptor(moved);
-}
-
-tl::expected<Descriptor, std::string> open_userfaultfd() {
-  const int flags = O_CLOEXEC | O_NONBLOCK | kernel::uffd_user_mode_only;
-  Descriptor uffd(static_cast<int>(syscall(SYS_userfaultfd, flags)));
-  if (!uffd) {
-    const std::string reason = cause("userfaultfd");
-    // A container that forbids the system call may still offer the device file.
-    const Descriptor device(open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));
-    if (device) uffd = Descriptor(ioctl(device.get(), kernel::uffd_ioc_new, flags));
-    if (!uffd) return tl::unexpected(reason + " (forbidden by this container or missing in this kernel)");
-  }
-  uffdio_api api{};
-  api.api = UFFD_API;
-  api.features = wanted_features;
-  if (ioctl(uffd.get(), UFFDIO_API, &api) != 0) {
-    return tl::unexpected("Linux " + kernel_release() + " has no asynchronous write tracking (6.7 or newer is needed)");
-  }
-  return out_of_the_way(std::move(uffd));
-}
-
-/// Registers the span; protection stays as it is where it is registered already.
-bool register_span(int uffd, Span span) {
-  uffdio_register request{};
-  request.range = {span.begin, span.bytes()};
-  request.mode = UFFDIO_REGISTER_MODE_WP;
-  return ioctl(uffd, UFFDIO_REGISTER, &request) == 0;
-}
-
-bool unregister_span(int uffd, Span span) {
-  uffdio_range range = {span.begin, span.bytes()};
-  return ioctl(uffd, UFFDIO_UNREGISTER, &range) == 0;
 }
 
 /// Appends a run, joined to the last one where they touch.
@@ -77,33 +35,17 @@ void append_run(std::vector<Span>& runs, std::size_t first_own, Span run) {
   }
 }
 
-/// Whether every page of the span is mapped. MS_ASYNC looks at the mappings, one by one, and does nothing else.
-bool fully_mapped(Span span) {
-  return msync(reinterpret_cast<void*>(span.begin), span.bytes(), MS_ASYNC) == 0;
-}
-
-/// What moved may have grown on the way, and must not be split when its tracking ends.
-Span whole_mapping(std::uintptr_t begin, std::size_t moved_bytes) {
-  const Span moved = {begin, begin + moved_bytes};
-  const auto mapping = Mappings().covering(begin);
-  return mapping ? Span{begin, std::max(mapping->span.end, moved.end)} : moved;
-}
-
 }  // namespace
 
-UffdPageTracker::UffdPageTracker(Descriptor uffd, Descriptor pagemap, std::unique_ptr<EventReader> reader)
-    : uffd_(std::move(uffd)), pagemap_(std::move(pagemap)), reader_(std::move(reader)) {}
+UffdPageTracker::UffdPageTracker(std::unique_ptr<UffdMemoryEvents> events, Descriptor pagemap)
+    : events_(std::move(events)), pagemap_(std::move(pagemap)) {}
 
 tl::expected<std::unique_ptr<PageTracker>, std::string> UffdPageTracker::open() {
-  auto uffd = open_userfaultfd();
-  if (!uffd) return tl::unexpected(uffd.error());
+  auto events = UffdMemoryEvents::open(asynchronous_protection);
+  if (!events) return tl::unexpected(events.error());
   Descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
   if (!pagemap) return tl::unexpected(cause("/proc/self/pagemap"));
-  pagemap = out_of_the_way(std::move(pagemap));
-  auto reader = EventReader::start(uffd->get());
-  if (reader == nullptr) return tl::unexpected(std::string("cannot start the thread that watches memory"));
-  std::unique_ptr<UffdPageTracker> tracker(
-      new UffdPageTracker(std::move(*uffd), std::move(pagemap), std::move(reader)));
+  std::unique_ptr<UffdPageTracker> tracker(new UffdPageTracker(std::move(*events), out_of_the_way(std::move(pagemap))));
   if (auto works = tracker->try_out(); !works) return tl::unexpected(works.error());
   return tracker;
 }
@@ -132,25 +74,6 @@ tl::expected<void, std::string> UffdPageTracker::try_out() {
   untrack(page);
   munmap(memory, page_size());
   return result;
-}
-
-tl::expected<void, std::string> UffdPageTracker::track(Span span) {
-  if (span.empty()) return {};
-  if (!register_span(uffd_.get(), span)) return tl::unexpected(cause("UFFDIO_REGISTER"));
-  return {};
-}
-
-void UffdPageTracker::untrack(Span span) {
-  if (span.empty() || unregister_span(uffd_.get(), span)) return;
-  // All or nothing for the kernel: something else is mapped within the span by now. Take the pieces that are still
-  // ours.
-  Mappings mappings;
-  for (std::uintptr_t at = span.begin; at < span.end;) {
-    const auto mapping = mappings.covering(at);
-    const std::uintptr_t end = mapping ? std::min(mapping->span.end, span.end) : at + page_size();
-    if (mapping) unregister_span(uffd_.get(), {at, end});
-    at = end;
-  }
 }
 
 PageTracker::Scan UffdPageTracker::scan(Span span, bool protect, std::vector<Span>& written) {
@@ -191,32 +114,7 @@ void UffdPageTracker::unprotect(Span span) {
   request.range = {span.begin, span.bytes()};
   request.mode = 0;
   // EAGAIN: somebody unmaps memory right now, and the event reader is about to let them go on.
-  while (ioctl(uffd_.get(), UFFDIO_WRITEPROTECT, &request) != 0 && errno == EAGAIN) sched_yield();
-}
-
-bool UffdPageTracker::drain(std::vector<MemoryEvent>& events) {
-  const std::lock_guard lock(drain_mutex_);
-  const bool settled = reader_->ring().settle();
-  const std::size_t before = events.size();
-  const bool complete = reader_->ring().take(events);
-  for (std::size_t i = before; i < events.size(); ++i) {
-    // Registration travels with moved memory. Nobody asked for it there.
-    const MemoryEvent& event = events[i];
-    if (event.kind == MemoryEvent::Kind::moved) untrack(whole_mapping(event.moved_to, event.span.bytes()));
-  }
-  return settled && complete;
-}
-
-bool UffdPageTracker::wait_for_events() {
-  return reader_->wait_for_events();
-}
-void UffdPageTracker::stop_waiting() {
-  reader_->stop_waiting();
-}
-
-tl::expected<std::unique_ptr<PageTracker>, std::string> open_page_tracker(TrackerKind kind) {
-  if (kind == TrackerKind::soft_dirty) return tl::unexpected(std::string("no soft-dirty bits"));
-  return UffdPageTracker::open();
+  while (ioctl(events_->descriptor(), UFFDIO_WRITEPROTECT, &request) != 0 && errno == EAGAIN) sched_yield();
 }
 
 }  // namespace blastoff::platform

@@ -3,39 +3,37 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "platform/descriptor.h"
-#include "platform/event_reader.h"
 #include "platform/page_tracker.h"
+#include "platform/uffd_memory_events.h"
 
 namespace blastoff::platform {
 
 /// Not for children of fork: both descriptors go on speaking of the parent's memory there, and the child's is not
 /// tracked.
-class UffdPageTracker : public PageTracker {
+class UffdPageTracker final : public PageTracker {
  public:
   static tl::expected<std::unique_ptr<PageTracker>, std::string> open();
 
   const char* name() const override { return "uffd"; }
-  tl::expected<void, std::string> track(Span span) override;
-  void untrack(Span span) override;
+  tl::expected<void, std::string> track(Span span) override { return events_->watch(span); }
+  void untrack(Span span) override { events_->unwatch(span); }
   Scan scan(Span span, bool protect, std::vector<Span>& written) override;
   void unprotect(Span span) override;
-  bool drain(std::vector<MemoryEvent>& events) override;
-  bool wait_for_events() override;
-  void stop_waiting() override;
+  bool allows_pinning() const override { return true; }
+  bool drain(std::vector<MemoryEvent>& events) override { return events_->drain(events); }
+  bool wait_for_events() override { return events_->wait_for_events(); }
+  void stop_waiting() override { events_->stop_waiting(); }
 
  private:
-  UffdPageTracker(Descriptor uffd, Descriptor pagemap, std::unique_ptr<EventReader> reader);
+  UffdPageTracker(std::unique_ptr<UffdMemoryEvents> events, Descriptor pagemap);
   tl::expected<void, std::string> try_out();
 
-  Descriptor uffd_;
+  std::unique_ptr<UffdMemoryEvents> events_;  ///< what is watched is what is tracked
   Descriptor pagemap_;
-  std::unique_ptr<EventReader> reader_;  ///< destroyed first: it reads uffd_
-  std::mutex drain_mutex_;               ///< among drainers; the event reader knows nothing of it
 };
 
 }  // namespace blastoff::platform

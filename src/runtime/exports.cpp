@@ -2,9 +2,12 @@
 
 #include "../include/blastoff.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
+#include "platform/interposed_memory_events.h"
+#include "platform/memory_events.h"
 #include "runtime/inspection_json.h"
 #include "runtime/probe.h"
 #include "runtime/settings.h"
@@ -38,6 +41,21 @@ extern "C" {
   static const char* const text =
       lasting_text([] { return blastoff::runtime::probe_json(blastoff::runtime::read_settings()); });
   return text;
+}
+
+[[gnu::visibility("default")]] void blastoff_memory_event(int kind, const void* begin, unsigned long bytes,
+                                                          const void* moved_to) {
+  using blastoff::platform::MemoryEvent;
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  const auto what = kind == 0   ? MemoryEvent::Kind::unmapped
+                    : kind == 1 ? MemoryEvent::Kind::moved
+                                : MemoryEvent::Kind::dropped;
+  blastoff::platform::note_interposed_event(
+      {what, {address, address + bytes}, reinterpret_cast<std::uintptr_t>(moved_to)});
+}
+
+[[gnu::visibility("default")]] int blastoff_hears_of_memory(void) {
+  return blastoff::platform::kernel_tells_of_memory().has_value() ? 1 : 0;
 }
 
 [[gnu::visibility("default")]] const char* blastoff_inspect_json(const char* path) {

@@ -1,0 +1,18 @@
+#include "platform/page_tracker.h"
+
+#include "platform/soft_dirty_page_tracker.h"
+#include "platform/uffd_page_tracker.h"
+
+namespace blastoff::platform {
+
+tl::expected<std::unique_ptr<PageTracker>, std::string> open_page_tracker(TrackerKind kind) {
+  if (kind == TrackerKind::uffd) return UffdPageTracker::open();
+  if (kind == TrackerKind::soft_dirty) return SoftDirtyPageTracker::open();
+  auto uffd = UffdPageTracker::open();
+  if (uffd) return uffd;
+  auto soft_dirty = SoftDirtyPageTracker::open();
+  if (soft_dirty) return soft_dirty;
+  return tl::unexpected(uffd.error() + "; " + soft_dirty.error());
+}
+
+}  // namespace blastoff::platform

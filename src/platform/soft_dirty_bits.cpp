@@ -1,0 +1,71 @@
+#include "platform/soft_dirty_bits.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace blastoff::platform {
+
+SoftDirtyBits::SoftDirtyBits(Pagemap pagemap, void* canary)
+    : pagemap_(std::move(pagemap)), canary_(static_cast<volatile char*>(canary)) {}
+
+SoftDirtyBits::~SoftDirtyBits() {
+  munmap(const_cast<char*>(canary_), page_size());
+}
+
+tl::expected<std::unique_ptr<SoftDirtyBits>, std::string> SoftDirtyBits::open() {
+  auto pagemap = Pagemap::open();
+  if (!pagemap) return tl::unexpected(pagemap.error());
+  void* canary = mmap(nullptr, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (canary == MAP_FAILED) return tl::unexpected(std::string("mmap: ") + std::strerror(errno));
+  std::unique_ptr<SoftDirtyBits> bits(new SoftDirtyBits(std::move(*pagemap), canary));
+  if (auto works = bits->try_out(); !works) return tl::unexpected(works.error());
+  return bits;
+}
+
+// Where they are missing, all bits read as set or all as clear.
+tl::expected<void, std::string> SoftDirtyBits::try_out() {
+  mark();
+  const bool set_by_writing = undisturbed();
+  if (!clear()) return tl::unexpected(std::string("/proc/self/clear_refs: ") + std::strerror(errno));
+  const bool cleared = !undisturbed();
+  mark();
+  if (set_by_writing && cleared && undisturbed()) return {};
+  return tl::unexpected(std::string("this kernel has no soft-dirty bits (CONFIG_MEM_SOFT_DIRTY)"));
+}
+
+// Opened anew each time: were the program to close our descriptor, its next file might get the number, and the text.
+bool SoftDirtyBits::clear() {
+  const Descriptor file(::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
+  return file && write(file.get(), "4", 1) == 1;
+}
+
+bool SoftDirtyBits::undisturbed() const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(canary_);
+  PagemapEntry entry;
+  return read({begin, begin + page_size()}, &entry) && entry.soft_dirty();
+}
+
+void SoftDirtyBits::mark() {
+  *canary_ = 1;
+}
+
+// Counting may take a fault itself, since it writes memory: between the two counts of the thread there was none.
+SoftDirtyBits::Faults SoftDirtyBits::faults() {
+  const auto count = [](auto who) {
+    rusage usage{};
+    getrusage(who, &usage);
+    return static_cast<std::uint64_t>(usage.ru_minflt) + static_cast<std::uint64_t>(usage.ru_majflt);
+  };
+  for (;;) {
+    const std::uint64_t own = count(RUSAGE_THREAD);
+    const std::uint64_t all = count(RUSAGE_SELF);
+    if (count(RUSAGE_THREAD) == own) return {own, all - own};
+  }
+}
+
+}  // namespace blastoff::platform

@@ -1,0 +1,108 @@
+// What the soft-dirty tracker knows about single pages: which are tracked, and which were written since they were last
+// protected though the kernel's bit no longer says so.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "platform/span.h"
+
+namespace blastoff::platform {
+
+/// Not thread-safe.
+class SoftDirtyPages {
+ public:
+  static constexpr std::size_t chunk_pages = 512;
+
+  /// A bit for each page of a chunk.
+  class Bits {
+   public:
+    bool test(std::size_t page) const { return (words_[page / 64] >> page % 64 & 1) != 0; }
+    void add(std::size_t first, std::size_t last) {
+      each_word(first, last, [](std::uint64_t& word, std::uint64_t mask) { word |= mask; });
+    }
+    void remove(std::size_t first, std::size_t last) {
+      each_word(first, last, [](std::uint64_t& word, std::uint64_t mask) { word &= ~mask; });
+    }
+    /// Writes only what changes: after a clear the first write to memory costs a page fault.
+    void put(std::size_t page, bool value) {
+      const std::uint64_t bit = std::uint64_t{1} << page % 64;
+      std::uint64_t& word = words_[page / 64];
+      if (((word & bit) != 0) != value) word ^= bit;
+    }
+    bool all(std::size_t first, std::size_t last) const {
+      bool all = true;
+      const_cast<Bits*>(this)->each_word(first, last,
+                                         [&](std::uint64_t word, std::uint64_t mask) { all &= (word & mask) == mask; });
+      return all;
+    }
+    bool any() const {
+      std::uint64_t all = 0;
+      for (const std::uint64_t word : words_) all |= word;
+      return all != 0;
+    }
+
+   private:
+    template <class Use>
+    void each_word(std::size_t first, std::size_t last, Use use) {
+      while (first < last) {
+        const std::size_t end = std::min(last, (first / 64 + 1) * 64);
+        const std::uint64_t ones = end - first == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (end - first)) - 1;
+        use(words_[first / 64], ones << first % 64);
+        first = end;
+      }
+    }
+
+    std::array<std::uint64_t, chunk_pages / 64> words_{};
+  };
+
+  struct Chunk {
+    Bits tracked;
+    Bits pending;  ///< written since they were last protected
+    Bits moving;   ///< swapped or migrating when last looked at
+  };
+
+  /// Pages that were not tracked count as written.
+  void track(Span span);
+  void untrack(Span span);
+  bool tracked(Span span) const;
+
+  /// Makes tracked pages pending.
+  void add_pending(Span span);
+  void all_pending();
+  /// Appends the pending pages of a tracked span as ascending runs.
+  void append_pending(Span span, std::vector<Span>& runs) const;
+  /// They have been reported and are protected now. Pages that were moving stay pending: a clear does not take the
+  /// right to write from a page under migration.
+  void settle(Span span);
+
+  /// Calls use(chunk, address of its first page, first, last) for the chunks with tracked pages in the span; until one
+  /// says false.
+  template <class Use>
+  bool each_chunk(Span span, Use use) {
+    for (auto at = chunks_.lower_bound(start_of_chunk(span.begin)); at != chunks_.end() && at->first < span.end; ++at) {
+      const Span pages = part(at->first, span);
+      const std::size_t first = (pages.begin - at->first) / page_size();
+      if (!use(at->second, at->first, first, first + pages.bytes() / page_size())) return false;
+    }
+    return true;
+  }
+  template <class Use>
+  bool each_chunk(Use use) {
+    return each_chunk({0, ~std::uintptr_t{0}}, use);
+  }
+
+ private:
+  static std::size_t chunk_bytes() { return chunk_pages * page_size(); }
+  static std::uintptr_t start_of_chunk(std::uintptr_t address) { return address / chunk_bytes() * chunk_bytes(); }
+  static Span part(std::uintptr_t chunk, Span span) {
+    return {std::max(chunk, span.begin), std::min(chunk + chunk_bytes(), span.end)};
+  }
+
+  std::map<std::uintptr_t, Chunk> chunks_;  // by address
+};
+
+}  // namespace blastoff::platform
