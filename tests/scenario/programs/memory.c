@@ -12,7 +12,10 @@
 
 #include "scenario.h"
 
-enum { N = 160, COUNT = N * N, BYTES = COUNT * sizeof(double) };  // just above malloc's mmap threshold
+#ifndef MATRIX_ORDER
+#define MATRIX_ORDER 160
+#endif
+enum { N = MATRIX_ORDER, COUNT = N * N, BYTES = COUNT * sizeof(double) };  // just above malloc's mmap threshold
 
 static double* map(size_t bytes, int flags) {
   void* address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
@@ -292,7 +295,7 @@ static void refilled_buffer(void) {
 
 /// The matrix ends where the mapping ends, and between its columns lies memory that belongs to someone else.
 static void guard_page(void) {
-  enum { M = 100, LD = 160, COLUMNS = 150 };
+  enum { M = 100, LD = N, COLUMNS = N - 10 };
   const size_t span = ((size_t)(COLUMNS - 1) * LD + M) * sizeof(double);
   const size_t pages = (span + 4095) / 4096 * 4096;
   char* mapping = (char*)map(pages + 4096, MAP_PRIVATE);

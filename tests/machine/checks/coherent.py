@@ -1,0 +1,93 @@
+"""Machines whose device shares the CPU's page table, its memory a NUMA node of its own."""
+
+from collections.abc import Sequence
+
+from check import Check, Complaints, Judge, complaints_if, offloaded, offloads, program, under, unharmed
+from offload import Outcome
+
+MEBIBYTE = 1 << 20
+NO_CPUSET_NODE = """\
+echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control
+mkdir -p /sys/fs/cgroup/confined
+echo 0 >/sys/fs/cgroup/confined/cpuset.mems
+echo $$ >/sys/fs/cgroup/confined/cgroup.procs"""
+
+
+def kernel(huge_pages: str = "never", balancing: bool = False) -> str:
+    """Transparent huge pages: always, never. Balancing: AutoNUMA, which moves pages to the CPUs that use them."""
+    return f"""\
+echo {huge_pages} >/sys/kernel/mm/transparent_hugepage/enabled
+echo {int(balancing)} >/proc/sys/kernel/numa_balancing"""
+
+
+def coherent(**settings: str) -> dict[str, str]:
+    return offloaded(**{"simulated_form": "coherent"} | settings)
+
+
+def placement(case: str) -> tuple[str, ...]:
+    """Without verification, whose own calls would be counted too; the program checks its results itself."""
+    return program("counted", *program("placement", case))
+
+
+def left(outcome: Outcome) -> dict[str, int]:
+    return {one["reason"]: one["bytes"] for one in outcome.report["placement"]["left"]}
+
+
+def moves(outcome: Outcome) -> Complaints:
+    """First-use put whole matrices on the device's node, and the report says so."""
+    found = outcome.report["placement"]
+    return under("first-use", judge=unharmed)(outcome) + complaints_if(
+        other_mechanism=outcome.report["policy"]["mechanism"] != "moves",
+        other_node=found["node"] != 1,
+        nothing_placed=found["bytes_placed"] == 0,
+        left_is_not_its_parts=found["bytes_left"] != sum(left(outcome).values()),
+    )
+
+
+def moves_all(outcome: Outcome) -> Complaints:
+    return moves(outcome) + complaints_if(left_behind=outcome.report["placement"]["bytes_left"] != 0)
+
+
+def leaves(reason: str, lines: int) -> Judge:
+    """Part of the matrices is left for this reason, which is reported, in so many lines on stderr."""
+
+    def judged(outcome: Outcome) -> Complaints:
+        found = [bytes for named, bytes in left(outcome).items() if reason in named]
+        complaints = moves(outcome) + complaints_if(nothing_left_behind=sum(found) == 0)
+        if len(outcome.lines) != lines:
+            complaints.append(f"{len(outcome.lines)} lines instead of {lines}")
+        return complaints
+
+    return judged
+
+
+def forbidden(outcome: Outcome) -> Complaints:
+    lines = [line for line in outcome.lines if "NUMA node 1" in line]
+    return under("coherent", reason="not allowed", judge=unharmed)(outcome) + complaints_if(not_one_line=len(lines) != 1)
+
+
+def case(name: str, of_program: str, judge: Judge = moves_all, before: str = kernel(), **settings: str) -> Check:
+    return Check(name, placement(of_program), judge, coherent(**{"verify": "off"} | settings), before)
+
+
+def random_coherence(name: str, policy: str, before: str) -> Check:
+    play = program("random_coherence", "--seed", 3, "--steps", 60, "--threads", 3, "--max-size", 60)
+    return Check(name, play, under(policy, judge=offloads), coherent(policy=policy), before)
+
+
+def checks() -> Sequence[Check]:
+    return [
+        *(case(f"first use, by {mode}", "first-use", intercept=mode) for mode in ("patch", "preload")),
+        case("first use, huge pages wherever possible", "first-use", before=kernel(huge_pages="always")),
+        case("first use, balancing", "first-use", before=kernel(balancing=True)),
+        case("part of a matrix", "submatrix"),
+        case("memory that went away", "gone"),
+        case("huge pages", "huge", before=kernel(huge_pages="always")),
+        case("locked memory", "locked"),
+        case("shared memory", "shared", leaves("shared with another process", lines=0)),
+        case("a full node", "full", leaves("full", lines=1)),
+        case("a cpuset without the node", "stay", forbidden, before=f"{kernel()}\n{NO_CPUSET_NODE}"),
+        case("coherent access", "stay", under("coherent", judge=unharmed), policy="coherent"),
+        random_coherence("random coherence, first use", "first-use", kernel(huge_pages="always")),
+        random_coherence("random coherence, coherent access", "coherent", kernel()),
+    ]

@@ -1,0 +1,35 @@
+"""qemu: a machine's processor, memory and console."""
+
+import subprocess
+from pathlib import Path
+
+from machines import Machine
+
+CPUS = 2
+
+
+def command(machine: Machine, kernel: Path, initramfs: Path) -> list[str]:
+    if machine.architecture == "amd64":
+        qemu, console = ["qemu-system-x86_64", "-cpu", "max"], "ttyS0"
+    else:
+        # Pointer authentication as specified would take most of the emulator's time.
+        qemu, console = ["qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth-impdef=on"], "ttyAMA0"
+    memory = ["-m", f"{sum(machine.nodes)}M", "-smp", str(CPUS)]
+    for node, size in enumerate(machine.nodes):
+        cpus = f",cpus=0-{CPUS - 1}" if node == 0 else ""
+        memory += ["-object", f"memory-backend-ram,id=m{node},size={size}M", "-numa", f"node,nodeid={node},memdev=m{node}{cpus}"]
+    quiet = f"console={console} quiet loglevel=1 panic=-1 mitigations=off"
+    boot = ["-kernel", str(kernel), "-initrd", str(initramfs), "-append", quiet]
+    return [*qemu, "-accel", "tcg", *memory, "-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio", *boot]
+
+
+def run(machine: Machine, kernel: Path, initramfs: Path, log: Path) -> str:
+    """Until it switches itself off, or its time is over. Gives what it said on the console."""
+    with open(log, "wb") as output:
+        process = subprocess.Popen(command(machine, kernel, initramfs), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            process.wait(timeout=machine.seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    return log.read_text(errors="replace").replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,76 @@
+"""What the machines are made of, from the distribution's packages: kernels, and busybox. Fetched once into build/machines."""
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import packages
+from offload import ROOT
+
+DIRECTORY = ROOT / "build" / "machines"
+NEWEST = (1000, 0)
+
+
+class Unavailable(Exception):
+    """This distribution does not have it."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The first of these packages that the distribution has, in a version below `before`."""
+
+    name: str
+    choices: tuple[str, ...]
+    before: tuple[int, int] = NEWEST
+
+
+def version(package: str) -> tuple[int, int] | None:
+    """That of the package itself; meta packages have none, or half of one."""
+    found = re.match(r"linux-image-(\d+)\.(\d+)[.-]", package)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def resolved(apt: packages.Apt, kernel: Kernel) -> str:
+    """The package that holds the image, which a meta package names."""
+    for choice in kernel.choices:
+        for package in apt.dependencies(choice) or []:
+            found = version(package)
+            if package.startswith("linux-image-") and found and found < kernel.before:
+                return package
+    older = "" if kernel.before == NEWEST else " older than {}.{}".format(*kernel.before)
+    raise Unavailable(f"{packages.release().get('PRETTY_NAME', 'this system')} has no kernel{older} among {', '.join(kernel.choices)}")
+
+
+def opened(architecture: str) -> packages.Apt:
+    apt = packages.Apt(DIRECTORY / f"apt-{architecture}", architecture, security=True)
+    apt.update()
+    return apt
+
+
+def only(directory: Path, pattern: str) -> Path | None:
+    return next(directory.glob(pattern), None)
+
+
+def kernel_image(kernel: Kernel, architecture: str) -> Path:
+    directory = DIRECTORY / f"{kernel.name}-{architecture}"
+    image = only(directory, "boot/vmlinuz-*")
+    if image is None:
+        apt = opened(architecture)
+        package = resolved(apt, kernel)
+        partial = directory.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        apt.fetch([package], partial)
+        shutil.rmtree(partial / "lib", ignore_errors=True)  # modules: the machines need none
+        partial.rename(directory)
+        image = only(directory, "boot/vmlinuz-*")
+    return image
+
+
+def busybox(architecture: str) -> Path:
+    directory = DIRECTORY / f"busybox-{architecture}"
+    program = only(directory, "**/bin/busybox")
+    if program is None:
+        opened(architecture).fetch(["busybox-static"], directory)
+        program = only(directory, "**/bin/busybox")
+    return program

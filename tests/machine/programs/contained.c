@@ -1,0 +1,35 @@
+// contained PROGRAM [ARGUMENT...]: runs the program as container runtimes do: without userfaultfd, which their usual
+// filter denies, and with a part of /proc that is read-only.
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int deny_userfaultfd(void) {
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int make_read_only(const char* path) {
+  return mount(path, path, NULL, MS_BIND, NULL) || mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL);
+}
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  if (make_read_only("/proc/self/clear_refs") || deny_userfaultfd())
+    perror("contained");
+  else if (execv(argv[1], argv + 1))
+    perror(argv[1]);
+  return 2;
+}
