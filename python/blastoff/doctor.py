@@ -11,6 +11,7 @@ from typing import Any
 from blastoff import library
 from blastoff.errors import CommandError
 from blastoff.findings import Finding, State, machine
+from blastoff.memory_findings import COHERENT, MEMORY
 
 PROBE = """import sys
 sys.path.insert(0, sys.argv[1])
@@ -60,15 +61,18 @@ def device_finding(probed: dict[str, Any]) -> Finding:
 
 
 def tracking_finding(probed: dict[str, Any]) -> Finding:
-    """Kernel write tracking, which first-use needs."""
+    """Kernel write tracking, which first-use by mirrors needs."""
     tracker = probed["tracker"]
     if tracker["works"]:
         return Finding("write tracking", State.GOOD, f"{tracker['name']}: a write by the CPU was noticed, as first-use needs")
+    if in_place(probed):
+        return Finding("write tracking", State.NOTE, f"{tracker['error']}; it is not needed where the device uses the program's own memory")
     return Finding(
         "write tracking",
         State.BAD,
         tracker["error"],
-        "The policy will be copy. First-use needs Linux 6.7 or newer, and a container that allows the userfaultfd system call "
+        "The policy will be copy. First-use needs Linux 6.7 or newer and a container that allows the userfaultfd system call, or a "
+        "kernel with soft-dirty bits "
         "(Docker, Podman: a seccomp profile with userfaultfd, or --security-opt seccomp=unconfined; on a cluster, ask for one).",
     )
 
@@ -97,13 +101,30 @@ def ranks_finding(probed: dict[str, Any]) -> Finding:
     return Finding("MPI rank", State.GOOD, f"{system['global_rank']} in the job, {system['local_rank']} on this node, which picks the GPU")
 
 
-PROBED: list[Callable[[dict[str, Any]], Finding]] = [library_finding, device_finding, tracking_finding, interception_finding, ranks_finding]
+PROBED: list[Callable[[dict[str, Any]], Finding]] = [
+    library_finding,
+    device_finding,
+    *MEMORY,
+    tracking_finding,
+    interception_finding,
+    ranks_finding,
+]
 
 
 def offloads_with_first_use(probed: dict[str, Any]) -> bool:
     """Whether calls go to a GPU and matrices stay there."""
     device = probed["device"]
-    return device["works"] and device["kind"] == "cuda" and device["can_reserve"] and probed["tracker"]["works"]
+    return device["works"] and device["kind"] == "cuda" and (in_place(probed) or mirrors(probed))
+
+
+def in_place(probed: dict[str, Any]) -> bool:
+    """Whether the device uses the program's own memory."""
+    return probed["device"].get("host_access") in (COHERENT, "unified")
+
+
+def mirrors(probed: dict[str, Any]) -> bool:
+    """Whether copies on the device can be kept honest."""
+    return probed["device"]["can_reserve"] and probed["tracker"]["works"]
 
 
 def verdict(probed: dict[str, Any]) -> str:
@@ -112,7 +133,9 @@ def verdict(probed: dict[str, Any]) -> str:
     if not device["works"]:
         return "Programs run as without Blastoff: calls are counted and timed, and stay on the CPU."
     where = "the GPU" if device["kind"] == "cuda" else f"the {device['kind']} device"
-    if device["can_reserve"] and probed["tracker"]["works"]:
+    if in_place(probed):
+        return f"Calls can be offloaded to {where}, and matrices stay where it works best (first-use)."
+    if mirrors(probed):
         return f"Calls can be offloaded to {where}, and matrices stay there between calls (first-use)."
     return f"Calls can be offloaded to {where}, by copying every time: first-use is not possible here."
 

@@ -91,6 +91,13 @@ std::optional<NumaNode> numa_node(int id) {
   return std::nullopt;
 }
 
+std::vector<int> nodes_without_cpus() {
+  std::vector<int> ids;
+  for (const NumaNode& node : numa_nodes())
+    if (node.bytes > 0 && !node.has_cpus) ids.push_back(node.id);
+  return ids;
+}
+
 bool automatic_numa_balancing() {
   const std::string text = first_line("/proc/sys/kernel/numa_balancing");
   return !text.empty() && text != "0";

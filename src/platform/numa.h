@@ -25,6 +25,9 @@ struct NumaNode {
 std::vector<NumaNode> numa_nodes();
 std::optional<NumaNode> numa_node(int id);
 
+/// Those with memory and without CPUs: the memories of coherent devices.
+std::vector<int> nodes_without_cpus();
+
 /// Whether the kernel moves pages between nodes on its own (AutoNUMA, /proc/sys/kernel/numa_balancing).
 bool automatic_numa_balancing();
 

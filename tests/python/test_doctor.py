@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from blastoff import doctor, findings
+from blastoff import doctor, findings, memory_findings
 from blastoff.findings import State
 
 WORKING = {
@@ -23,6 +23,19 @@ WORKING = {
         "free_memory": 80_000_000_000,
         "can_reserve": True,
         "can_pin": True,
+        "host_access": "none",
+        "memory_node": None,
+    },
+    "memory": {
+        "page_size": 65536,
+        "huge_page_size": 2**29,
+        "transparent_huge_pages": "madvise",
+        "automatic_numa_balancing": False,
+        "nodes": [
+            {"id": 0, "bytes": 500_000_000_000, "free_bytes": 400_000_000_000, "has_cpus": True, "allowed": True},
+            {"id": 1, "bytes": 97_000_000_000, "free_bytes": 96_000_000_000, "has_cpus": False, "allowed": True},
+            {"id": 2, "bytes": 0, "free_bytes": 0, "has_cpus": False, "allowed": True},
+        ],
     },
     "tracker": {"works": True, "error": "", "name": "uffd"},
     "patching": {"works": True, "error": ""},
@@ -42,6 +55,9 @@ def probed(part: str, **changes) -> dict:
         ("device", {"kind": "simulated"}, False),
         ("device", {"can_reserve": False}, False),
         ("tracker", {"works": False, "error": "Linux 6.1"}, False),
+        ("device", {"host_access": "pageable"}, True),
+        ("device", {"host_access": "coherent", "memory_node": 1, "can_reserve": False}, True),
+        ("device", {"host_access": "unified", "can_reserve": False}, True),
     ],
 )
 def test_exit_status(monkeypatch, capsys, part, changes, works):
@@ -74,6 +90,43 @@ def test_interception(mode, works, state):
     assert works or ("no memory" in found.text and "--intercept preload" in found.advice)
 
 
+def coherent(**changes) -> dict:
+    return probed("device", host_access="coherent", memory_node=1) | changes
+
+
+def test_memory_map_names_the_devices_node_and_leaves_out_empty_ones():
+    text = memory_findings.memory_map(coherent()).text
+    assert "node 0: CPUs, 500.0 GB, 400.0 GB free" in text
+    assert "node 1: the device's memory, 97.0 GB" in text
+    assert "node 2" not in text
+    assert "pages of 64 KiB, huge ones of 512 MiB (madvise)" in text
+    assert "node 1: memory without CPUs" in memory_findings.memory_map(WORKING).text
+
+
+def test_host_access_says_what_follows():
+    assert "mirrors" in memory_findings.access(WORKING).text
+    good = memory_findings.access(coherent())
+    assert good.state is State.GOOD and "moves pages" in good.text
+    unknown = memory_findings.access(probed("device", host_access="coherent"))
+    assert unknown.state is State.WARNING and "--device-node" in unknown.advice
+    nodes = [{**node, "allowed": node["id"] == 0} for node in WORKING["memory"]["nodes"]]
+    forbidden = memory_findings.access(coherent(memory=WORKING["memory"] | {"nodes": nodes}))
+    assert forbidden.state is State.WARNING and "cpuset" in forbidden.advice
+    assert memory_findings.access(probed("device", works=False)).state is State.NOTE
+
+
+def test_autonuma_matters_on_coherent_machines():
+    on = WORKING["memory"] | {"automatic_numa_balancing": True}
+    assert memory_findings.balancing(coherent(memory=on)).state is State.WARNING
+    assert memory_findings.balancing(WORKING | {"memory": on}).state is State.NOTE
+    assert memory_findings.balancing(coherent()).state is State.GOOD
+
+
+def test_tracking_is_not_missed_where_nothing_is_mirrored():
+    broken = {"tracker": {"works": False, "error": "Linux 6.1"}}
+    assert doctor.tracking_finding(coherent(**broken)).state is State.NOTE
+
+
 def test_text_is_printed_as_it_is(monkeypatch, capsys):
     """Square brackets are markup for the printing library."""
     monkeypatch.setattr(doctor, "probe", lambda: probed("device", works=False, error="error [bold]42[/bold]"))
@@ -87,7 +140,9 @@ def test_the_real_thing(blastoff):
     assert done.returncode == 1 and found["works"] is False
     assert found["probe"]["device"]["kind"] == "simulated"
     subjects = [finding["subject"] for finding in found["findings"]]
-    assert subjects == ["library", "device", "write tracking", "interception", "MPI rank", "kernel", "huge pages", "container", "CPUs", "BLAS"]
+    memory = ["memory", "host memory", "AutoNUMA"]
+    ours = ["library", "device", *memory, "write tracking", "interception", "MPI rank"]
+    assert subjects == [*ours, "kernel", "huge pages", "container", "CPUs", "BLAS"]
 
 
 def test_the_device_asked_for_is_the_one_tried(blastoff):

@@ -46,7 +46,9 @@ def test_every_call_runs_on_the_device(in_place, form):
     assert outcome.report["policy"]["in_force"] == ("first-use" if form in ("moves", "prefetch") else "coherent")
 
 
-@pytest.mark.parametrize("case", ["free", "munmap", "map-over", "realloc", "mremap", "heap", "small-stack", "madvise", "shared", "private-file", "static"])
+@pytest.mark.parametrize(
+    "case", ["free", "munmap", "map-over", "realloc", "mremap", "heap", "small-stack", "madvise", "shared", "private-file", "static"]
+)
 def test_memory_that_comes_and_goes(in_place, case):
     assert in_place("memory", case).total("offloaded") > 0
 

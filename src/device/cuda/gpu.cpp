@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "platform/numa.h"
+
 namespace blastoff::device::cuda {
 namespace {
 
@@ -114,9 +116,13 @@ HostAccess inspect_host_access(const api::Driver& driver, api::CUdevice device) 
   return attribute(driver, device, api::attribute_integrated) != 0 ? HostAccess::unified : HostAccess::coherent;
 }
 
-int inspect_memory_node(const api::Driver& driver, api::CUdevice device) {
-  const bool is_node = attribute(driver, device, api::attribute_numa_config) == api::numa_config_node;
-  return is_node ? attribute(driver, device, api::attribute_numa_id) : -1;
+/// A driver too old to say so leaves no doubt where there is one such node.
+int inspect_memory_node(const api::Driver& driver, api::CUdevice device, HostAccess access) {
+  if (attribute(driver, device, api::attribute_numa_config) == api::numa_config_node)
+    return attribute(driver, device, api::attribute_numa_id);
+  if (access != HostAccess::coherent) return -1;
+  const std::vector<int> nodes = platform::nodes_without_cpus();
+  return nodes.size() == 1 ? nodes.front() : -1;
 }
 
 }  // namespace
@@ -164,7 +170,8 @@ Gpu inspect(Context& context, const Choice& choice, int ordinal) {
   driver.cuDeviceTotalMem_v2(&properties.total_memory, device);
   properties.can_pin = attribute(driver, device, api::attribute_host_register_supported) != 0;
   properties.host_access = inspect_host_access(driver, device);
-  properties.memory_node = choice.memory_node >= 0 ? choice.memory_node : inspect_memory_node(driver, device);
+  properties.memory_node =
+      choice.memory_node >= 0 ? choice.memory_node : inspect_memory_node(driver, device, properties.host_access);
   inspect_virtual_memory(driver, device, properties);
   // What NVIDIA recommends for cuBLAS: 32 MiB from Hopper on, and 4 before; 8 gives the older some room.
   const int major = attribute(driver, device, api::attribute_compute_capability_major);

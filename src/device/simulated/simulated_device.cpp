@@ -1,6 +1,5 @@
 #include "device/simulated/simulated_device.h"
 
-#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -203,15 +202,13 @@ class SimulatedDevice final : public Device {
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
   int memory_node = choice.memory_node;
   if (choice.simulated_access == HostAccess::coherent && memory_node < 0) {
-    const auto nodes = platform::numa_nodes();
-    const auto found =
-        std::find_if(nodes.begin(), nodes.end(), [](const auto& n) { return n.bytes > 0 && !n.has_cpus; });
-    if (found == nodes.end()) {
+    const std::vector<int> nodes = platform::nodes_without_cpus();
+    if (nodes.empty()) {
       return tl::unexpected(Error{ErrorKind::unavailable,
                                   "a coherent simulated device takes a NUMA node without CPUs, and there is none; "
                                   "--device-node can name another"});
     }
-    memory_node = found->id;
+    memory_node = nodes.front();
   }
   auto state = std::make_shared<State>(choice.simulated_memory, choice.simulated_access);
   if (auto planned = state->faults.plan(choice.simulated_fault); !planned) return tl::unexpected(planned.error());

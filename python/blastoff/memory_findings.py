@@ -1,0 +1,91 @@
+"""What doctor says of the machine's memory: its nodes, which of them is the device's, its pages, and who moves them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from blastoff.findings import Finding, State
+
+COHERENT = "coherent"
+ACCESS = {
+    "none": "the device has its own memory and reads the program's by copies: first-use keeps mirrors there",
+    "pageable": "the device reads the program's memory by page faults (HMM). Not yet measured with Blastoff: first-use keeps mirrors, "
+    "--mechanism prefetch or --policy coherent use it",
+    COHERENT: "the device uses the program's memory through the CPU's page tables: first-use moves pages to the device's node",
+    "unified": "device and CPU share one memory: nothing has to move",
+}
+
+
+def gigabytes(count: int) -> str:
+    return f"{count / 1e9:.1f} GB"
+
+
+def node_text(node: dict[str, Any], device_node: int | None) -> str:
+    """One node in words."""
+    if node["id"] == device_node:
+        kind = "the device's memory"
+    elif node["bytes"] == 0:
+        kind = "no memory"
+    elif node["has_cpus"]:
+        kind = "CPUs"
+    else:
+        kind = "memory without CPUs"
+    size = f"{gigabytes(node['bytes'])}, {gigabytes(node['free_bytes'])} free" if node["bytes"] else ""
+    allowed = "" if node["allowed"] else "not allowed to this process"
+    return f"node {node['id']}: {', '.join(part for part in (kind, size, allowed) if part)}"
+
+
+def memory_map(probed: dict[str, Any]) -> Finding:
+    """NUMA nodes and the sizes of pages."""
+    memory, device_node = probed["memory"], probed["device"].get("memory_node")
+    # Grace-Hopper has eight empty nodes for parts of a GPU.
+    nodes = [node_text(node, device_node) for node in memory["nodes"] if node["bytes"] or node["id"] == device_node]
+    pages = f"pages of {memory['page_size'] // 1024} KiB"
+    if memory["huge_page_size"]:
+        pages += f", huge ones of {memory['huge_page_size'] // 2**20} MiB ({memory['transparent_huge_pages']})"
+    return Finding("memory", State.NOTE, "; ".join([*nodes, pages] if nodes else ["no NUMA nodes", pages]))
+
+
+def access(probed: dict[str, Any]) -> Finding:
+    """How the device reaches the program's memory, and what follows for the policy."""
+    device = probed["device"]
+    if not device["works"]:
+        return Finding("host memory", State.NOTE, "how a device would reach it is not known without one")
+    text = ACCESS[device["host_access"]]
+    if device["host_access"] != COHERENT:
+        return Finding("host memory", State.NOTE, text)
+    node = device["memory_node"]
+    if node is None:
+        return Finding(
+            "host memory",
+            State.WARNING,
+            f"{text}; the driver does not say which node that is",
+            "--device-node N names it; until then matrices are used where they are.",
+        )
+    found = next((known for known in probed["memory"]["nodes"] if known["id"] == node), None)
+    if found is None or not found["allowed"]:
+        return Finding(
+            "host memory",
+            State.WARNING,
+            f"{text}, and this process may not have memory on node {node}",
+            "Ask for that node in the batch job (cpuset.mems, numactl --membind); until then matrices are used where they are.",
+        )
+    return Finding("host memory", State.GOOD, f"{text}, {node}")
+
+
+def balancing(probed: dict[str, Any]) -> Finding:
+    """AutoNUMA, which moves pages on its own."""
+    if not probed["memory"]["automatic_numa_balancing"]:
+        return Finding("AutoNUMA", State.GOOD, "off: the kernel leaves pages where they are")
+    text = "on: the kernel takes pages away to find out who uses them, and moves them to the CPU that does"
+    if probed["device"].get("host_access") != COHERENT:
+        return Finding("AutoNUMA", State.NOTE, text)
+    return Finding(
+        "AutoNUMA",
+        State.WARNING,
+        text,
+        "On a coherent machine that works against first-use and slows the device down: as root, "
+        "echo 0 > /proc/sys/kernel/numa_balancing (NVIDIA's guide for Grace-Hopper asks for it too).",
+    )
+
+
+MEMORY: list[Callable[[dict[str, Any]], Finding]] = [memory_map, access, balancing]
