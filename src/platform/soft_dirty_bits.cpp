@@ -31,17 +31,20 @@ tl::expected<std::unique_ptr<SoftDirtyBits>, std::string> SoftDirtyBits::open() 
 tl::expected<void, std::string> SoftDirtyBits::try_out() {
   mark();
   const bool set_by_writing = undisturbed();
-  if (!clear()) return tl::unexpected(std::string("/proc/self/clear_refs: ") + std::strerror(errno));
+  if (const Descriptor clearing = prepare_clear(); !clearing || !clear(clearing))
+    return tl::unexpected(std::string("/proc/self/clear_refs: ") + std::strerror(errno));
   const bool cleared = !undisturbed();
   mark();
   if (set_by_writing && cleared && undisturbed()) return {};
   return tl::unexpected(std::string("this kernel has no soft-dirty bits (CONFIG_MEM_SOFT_DIRTY)"));
 }
 
-// Opened anew each time: were the program to close our descriptor, its next file might get the number, and the text.
-bool SoftDirtyBits::clear() {
-  const Descriptor file(::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
-  return file && write(file.get(), "4", 1) == 1;
+Descriptor SoftDirtyBits::prepare_clear() {
+  return Descriptor(::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
+}
+
+bool SoftDirtyBits::clear(const Descriptor& prepared) {
+  return write(prepared.get(), "4", 1) == 1;
 }
 
 bool SoftDirtyBits::undisturbed() const {

@@ -23,8 +23,10 @@ class SoftDirtyBits {
 
   bool read(Span pages, PagemapEntry* entries) const { return pagemap_.read(pages, entries); }
 
-  /// Clears all bits of the process and write-protects its pages. False: it was not done.
-  bool clear();
+  /// Clears all bits of the process and write-protects its pages. False: it was not done. The file for it is opened
+  /// anew each time: were the program to close a descriptor of ours, its next file might get the number, and the text.
+  static Descriptor prepare_clear();
+  static bool clear(const Descriptor& prepared);
 
   /// Whether nobody else (CRIU, another library) has cleared the bits since mark() was last called: a page of our own
   /// that was written then is found written still.

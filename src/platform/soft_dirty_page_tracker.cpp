@@ -64,6 +64,7 @@ tl::expected<std::unique_ptr<PageTracker>, std::string> SoftDirtyPageTracker::op
 tl::expected<void, std::string> SoftDirtyPageTracker::track(Span span) {
   if (span.empty()) return {};
   const std::lock_guard lock(mutex_);
+  hear();  // of what was at these addresses before, lest it be taken for the end of what is there now
   if (!fully_mapped(span)) return tl::unexpected(std::string("memory that is not mapped"));
   if (auto watched = events_->watch(span); !watched) return watched;
   // Same-page merging forgets the bit of what it merges. Nothing happens where nobody asked for merging.
@@ -120,11 +121,12 @@ void SoftDirtyPageTracker::notice_foreign_clear() {
 
 // Bits that are set between our look and the clear would be lost for all pages, but setting one takes a page fault,
 // which counts before the write. When others keep faulting while we look we give up before the clear, which loses
-// nothing and protects nothing. This thread runs nothing but this; what it faults in during the first look it finds
-// in place during the next.
+// nothing and protects nothing. What our own code faults in during the first look it finds in place during the next;
+// after the clear it faults anew, which proves nothing and harms nothing: this thread runs no program code here.
 bool SoftDirtyPageTracker::clear_once() {
+  const Descriptor clearing = SoftDirtyBits::prepare_clear();
+  if (!clearing) return false;
   constexpr int most_looks = 4;
-  constexpr std::uint64_t own_after = 3;  // the mark, and our stack over the end of a page
   SoftDirtyBits::Faults before;
   bool quiet = false;
   for (int i = 0; i < most_looks && !quiet; ++i) {
@@ -133,10 +135,9 @@ bool SoftDirtyPageTracker::clear_once() {
     notice_foreign_clear();
     quiet = SoftDirtyBits::faults() == before;
   }
-  if (!quiet || !bits_->clear()) return false;
+  if (!quiet || !SoftDirtyBits::clear(clearing)) return false;
   bits_->mark();
-  const SoftDirtyBits::Faults after = SoftDirtyBits::faults();
-  if (after.others != before.others || after.own > before.own + own_after) pages_.all_pending();
+  if (SoftDirtyBits::faults().others != before.others) pages_.all_pending();
   return true;
 }
 
@@ -162,18 +163,26 @@ PageTracker::Scan SoftDirtyPageTracker::scan(Span span, bool protect, std::vecto
   return Scan::ok;
 }
 
+void SoftDirtyPageTracker::hear() {
+  const std::size_t before = heard_.size();
+  if (!events_->drain(heard_)) {
+    events_lost_ = true;
+    pages_.all_pending();
+  }
+  for (std::size_t i = before; i < heard_.size(); ++i) {
+    if (heard_[i].kind == MemoryEvent::Kind::dropped)
+      pages_.add_pending(heard_[i].span);
+    else
+      pages_.untrack(heard_[i].span);
+  }
+}
+
 bool SoftDirtyPageTracker::drain(std::vector<MemoryEvent>& events) {
   const std::lock_guard lock(mutex_);
-  const std::size_t before = events.size();
-  const bool complete = events_->drain(events);
-  if (!complete) pages_.all_pending();
-  for (std::size_t i = before; i < events.size(); ++i) {
-    if (events[i].kind == MemoryEvent::Kind::dropped)
-      pages_.add_pending(events[i].span);
-    else
-      pages_.untrack(events[i].span);
-  }
-  return complete;
+  hear();
+  events.insert(events.end(), heard_.begin(), heard_.end());
+  heard_.clear();
+  return !std::exchange(events_lost_, false);
 }
 
 }  // namespace blastoff::platform

@@ -45,12 +45,15 @@ class SoftDirtyPageTracker final : public PageTracker {
   void notice_foreign_clear();
   bool clear();
   bool clear_once();
+  void hear();
 
   std::mutex mutex_;
   std::unique_ptr<SoftDirtyBits> bits_;
   std::unique_ptr<MemoryEvents> events_;
   bool allows_pinning_;
   SoftDirtyPages pages_;
+  std::vector<MemoryEvent> heard_;  ///< of the next drain()
+  bool events_lost_ = false;
   std::array<PagemapEntry, SoftDirtyPages::chunk_pages> entries_;
 };
 

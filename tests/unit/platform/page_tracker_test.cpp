@@ -91,6 +91,7 @@ TEST_P(PageTrackerTest, AppendsToWhatIsThere) {
 
 TEST_P(PageTrackerTest, ReportsMoreRunsThanOneQuestionReturns) {
   const Memory memory(4000);
+  madvise(memory.page(0), memory.span().bytes(), MADV_NOHUGEPAGE);
   memory.touch();
   begin(memory.span());
   for (std::size_t i = 0; i < 4000; i += 2) *memory.page(i) = 1;
