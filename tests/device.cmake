@@ -20,7 +20,14 @@ if(TARGET contract_device)
                           LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fake_cuda)
     add_dependencies(contract_device ${library})
   endforeach()
+  # The function that discovers tests takes lists apart: one variable in each property.
+  set(fake_gpu "LD_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/fake_cuda")
   gtest_discover_tests(contract_device TEST_PREFIX "contract/device on the fake GPU/" TEST_FILTER "*cuda*"
                        TEST_LIST contract_device_fake_gpu DISCOVERY_TIMEOUT 60
-                       PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/fake_cuda;REQUIRE_GPU=1")
+                       PROPERTIES ENVIRONMENT ${fake_gpu} ENVIRONMENT_MODIFICATION REQUIRE_GPU=set:1)
+  foreach(access pageable coherent unified)
+    gtest_discover_tests(contract_device TEST_PREFIX "contract/device on a fake ${access} GPU/" TEST_FILTER "*HostAccess*"
+                         TEST_LIST contract_device_fake_${access} DISCOVERY_TIMEOUT 60
+                         PROPERTIES ENVIRONMENT ${fake_gpu} ENVIRONMENT_MODIFICATION FAKE_GPU_ACCESS=set:${access})
+  endforeach()
 endif()

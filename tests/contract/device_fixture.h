@@ -39,7 +39,8 @@ inline Bytes pattern(std::size_t count, unsigned seed) {
 }
 
 /// Suites instantiated with BLASTOFF_EVERY_DEVICE. Devices are opened once and left open, as the library does. Where
-/// there is no GPU its tests are skipped with the reason, unless REQUIRE_GPU is set.
+/// there is no GPU its tests are skipped with the reason, unless REQUIRE_GPU is set, or
+/// FAKE_GPU_ACCESS, which says what form the fake GPU takes.
 class DeviceTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -52,7 +53,7 @@ class DeviceTest : public testing::TestWithParam<const char*> {
     }
     if (found->second) {
       device_ = found->second->get();
-    } else if (std::getenv("REQUIRE_GPU") != nullptr) {
+    } else if (std::getenv("REQUIRE_GPU") != nullptr || std::getenv("FAKE_GPU_ACCESS") != nullptr) {
       FAIL() << found->second.error().message;
     } else {
       GTEST_SKIP() << found->second.error().message;

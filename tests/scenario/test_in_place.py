@@ -90,6 +90,23 @@ def test_a_device_lost_while_it_overwrites_what_it_reads(device, form, operation
     assert (outcome.status, outcome.stdout) == (plain.status, plain.stdout) or outcome.status == 70
 
 
+@pytest.mark.parametrize(("access", "mechanism"), [("coherent", "moves"), ("unified", "none"), ("pageable", "mirrors"), ("", "mirrors")])
+def test_the_policy_follows_what_the_gpu_says(unharmed, access, mechanism):
+    """A driver and a cuBLAS of our own stand for the GPU's."""
+    fake = offload.BUILD / "tests" / "fake_cuda"
+    if not (fake / "libcuda.so.1").exists():
+        pytest.skip("the fake driver is not built")
+    env = offload.environment(FAKE_GPU_ACCESS=access, BLASTOFF_CUDA_PATH=str(fake))
+    env["LD_LIBRARY_PATH"] = f"{fake}:{env['LD_LIBRARY_PATH']}"
+    if not access:
+        del env["FAKE_GPU_ACCESS"]
+    outcome = unharmed("products", policy="auto", device="cuda", env=env)
+    assert outcome.total("offloaded") == 6
+    if outcome.report["policy"]["mechanism"] != "copies":
+        assert outcome.report["policy"]["mechanism"] == mechanism
+    assert (outcome.report["placement"] is not None) == (mechanism == "moves")
+
+
 def test_coherent_is_refused_where_the_device_has_its_own_memory(unharmed):
     outcome = unharmed("products", policy="coherent")
     assert outcome.report["policy"]["mechanism"] in ("mirrors", "copies")

@@ -73,7 +73,7 @@ cublasStatus queue(cublasHandle handle, blas::Call call, std::initializer_list<M
   if (!blas::valid(call)) return invalid_value;
   driver().post(handle->stream, [call] {
     for (const auto& operand : call.operands()) {
-      if (!driver().is_device_memory(operand.address, operand.span_bytes())) {
+      if (!driver().is_usable(operand.address, operand.span_bytes())) {
         driver().fail(blastoff::fake_cuda::error_illegal_address);
         return;
       }

@@ -63,6 +63,16 @@ bool is_device_memory(const void* address, std::size_t bytes) {
   return Gpu::instance().memory.holds(number(address), bytes);
 }
 
+/// FAKE_GPU_ACCESS=pageable, coherent or unified makes it a GPU that reaches the program's own memory; "" otherwise.
+std::string_view host_access() {
+  const char* const form = std::getenv("FAKE_GPU_ACCESS");
+  return form == nullptr ? "" : form;
+}
+
+bool is_usable(const void* address, std::size_t bytes) {
+  return is_device_memory(address, bytes) || !host_access().empty();
+}
+
 /// A copy of one rectangle, queued; at once where the host's side is ordinary memory, as the driver does it.
 CUresult queue_copy(CUstream stream, void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                     std::size_t width, std::size_t height, bool to_device) {
@@ -98,7 +108,7 @@ void copy_triangle(const std::vector<std::uint64_t>& arguments, std::size_t colu
 }
 
 bool is_mapped(const void* address, std::size_t bytes) {
-  return is_device_memory(address, bytes) || Gpu::instance().registered(address, bytes) == Gpu::Registered::whole;
+  return is_usable(address, bytes) || Gpu::instance().registered(address, bytes) == Gpu::Registered::whole;
 }
 
 }  // namespace
@@ -107,7 +117,7 @@ extern "C" {
 
 const Services* fake_cuda_services() {
   static const Services services{
-      context_is_current, is_device_memory,
+      context_is_current, is_device_memory, is_usable,
       [](CUstream stream, std::function<void()> task) { stream->stream.post(std::move(task)); },
       [](CUresult error) { Gpu::instance().fail(error); }};
   return &services;
@@ -148,6 +158,10 @@ CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice) {
     case attribute_can_use_host_pointer:
     case attribute_host_register_supported:
     case attribute_virtual_memory_management: *value = 1; break;
+    case attribute_pageable_memory_access: *value = !host_access().empty(); break;
+    case attribute_uses_host_page_tables: *value = host_access() == "coherent" || host_access() == "unified"; break;
+    case attribute_integrated: *value = host_access() == "unified"; break;
+    case attribute_numa_config: *value = host_access() == "coherent" ? numa_config_node : 0; break;
     default: *value = 0;
   }
   return success;
@@ -261,6 +275,13 @@ CUresult cuPointerGetAttribute(void* value, int, CUdeviceptr address) {
   return success;
 }
 
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t, CUmemLocation location, unsigned flags, CUstream) {
+  if (const auto error = enter(); error != success) return error;
+  if (host_access().empty() || address == 0 || location.type != location_device || flags != 0)
+    return error_invalid_value;
+  return success;
+}
+
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
   return queue_copy(stream, pointer(to), bytes, from, bytes, bytes, 1, true);
 }
@@ -343,7 +364,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned columns, unsigned, unsigne
   stream->stream.post([=] {
     const auto bytes = [&](std::uint64_t pitch) { return (columns - 1) * pitch + arguments[4] * function->word_bytes; };
     if (!is_mapped(pointer(arguments[0]), bytes(arguments[2])) ||
-        !is_device_memory(pointer(arguments[1]), bytes(arguments[3]))) {
+        !is_usable(pointer(arguments[1]), bytes(arguments[3]))) {
       Gpu::instance().fail(error_illegal_address);
     } else {
       copy_triangle(arguments, columns, function->word_bytes);

@@ -61,6 +61,7 @@ class Gpu {
 struct Services {
   bool (*context_is_current)();
   bool (*is_device_memory)(const void* address, std::size_t bytes);
+  bool (*is_usable)(const void* address, std::size_t bytes);  ///< by an operation
   void (*post)(device::cuda::api::CUstream stream, std::function<void()> task);
   void (*fail)(CUresult error);
 };
