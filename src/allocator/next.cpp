@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <link.h>
 #include <string.h>
 
@@ -92,7 +93,8 @@ bool comes_first() {
 const char* other_allocator() {
   if (!comes_first()) return object_of(dlsym(RTLD_DEFAULT, "malloc"));
   const void* const behind = address_of(next.malloc.load(std::memory_order_relaxed));
-  return same_object(behind, address_of(&__libc_malloc)) ? nullptr : object_of(behind);
+  // Other allocators define even __libc_malloc; the C library's version nobody else knows.
+  return same_object(behind, address_of(&gnu_get_libc_version)) ? nullptr : object_of(behind);
 }
 
 }  // namespace blastoff::allocator

@@ -134,7 +134,7 @@ void give_up_binding(int error) {
   if (unbound.exchange("the kernel refuses to bind memory to the device's NUMA node") != nullptr) return;
   const NoCancellation guard;
   platform::log_line("placing memory at malloc stands aside: %s (%s); large allocations are aligned only",
-                     why_unbound(), strerrordesc_np(error));
+                     why_unbound(), strerror(error));
 }
 
 const char* why_aside() {

@@ -1,0 +1,121 @@
+"""What the interposer says and when: one line, at the first allocation that it concerns, and nothing where nothing was asked."""
+
+import os
+
+import offload
+import pytest
+from interposer import ALLOCATOR, PROGRAMS, interposed
+
+WHERE = [PROGRAMS / "where", 2 << 20]
+AT_MALLOC = {"BLASTOFF_PLACE": "at-malloc=1M"}
+
+
+def has_device_node() -> bool:
+    """Whether this machine has a node of memory without CPUs."""
+    nodes = "/sys/devices/system/node/"
+    return open(nodes + "has_memory").read() != open(nodes + "has_cpu").read()
+
+
+@pytest.mark.skipif(has_device_node(), reason="this machine has a node of memory without CPUs")
+class TestOnAnOrdinaryMachine:
+    def test_at_malloc_stands_aside(self):
+        outcome = interposed(WHERE, AT_MALLOC)
+        assert outcome.lines == ["placing memory at malloc stands aside: no NUMA node has memory and no CPUs, as a coherent device's would"]
+        assert "aligned 16, default" in outcome.stdout
+
+    def test_it_still_aligns(self):
+        outcome = interposed(WHERE, AT_MALLOC | {"BLASTOFF_ALIGN": "1M"})
+        assert len(outcome.lines) == 1 and outcome.lines[0].endswith("; large allocations are aligned only")
+        assert "aligned 65536, default" in outcome.stdout
+
+    def test_auto_says_nothing(self):
+        outcome = interposed([PROGRAMS / "where", 65 << 20], {"BLASTOFF_PLACE": "auto"})
+        assert (outcome.status, outcome.lines) == (0, []) and "aligned 16, default" in outcome.stdout
+
+
+def test_a_node_that_does_not_exist():
+    outcome = interposed(WHERE, AT_MALLOC | {"BLASTOFF_DEVICE_NODE": "5"})
+    assert outcome.lines == ["placing memory at malloc stands aside: the NUMA node that BLASTOFF_DEVICE_NODE names has no memory"]
+    assert "aligned 16, default" in outcome.stdout
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "accepted"),
+    [
+        ("BLASTOFF_PLACE", "here", "auto, huge-pages, at-malloc, at-malloc=SIZE or none"),
+        ("BLASTOFF_PLACE", "at-malloc=0", "auto, huge-pages, at-malloc, at-malloc=SIZE or none"),
+        ("BLASTOFF_ALIGN", "page", "a size in bytes, or with suffix K, M, G or T"),
+    ],
+)
+def test_a_bad_value_is_one_line_and_counts_as_not_set(variable, value, accepted):
+    outcome = interposed(WHERE, {variable: value})
+    assert outcome.lines == [f"{variable}={value} is not accepted: it takes {accepted}; going on without"]
+    assert "aligned 16, default" in outcome.stdout
+
+
+@pytest.mark.parametrize("variables", [AT_MALLOC, {"BLASTOFF_PLACE": "here"}, AT_MALLOC | {"BLASTOFF_DEVICE_NODE": "5"}])
+def test_programs_without_large_allocations_say_nothing(variables):
+    outcome = interposed(["sh", "-c", "true; echo done"], variables)
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "done\n", "")
+
+
+def test_without_standard_error():
+    """Its descriptor may be a file of the program's."""
+    outcome = interposed(["sh", "-c", f"exec 2>&-; exec {PROGRAMS / 'where'} {2 << 20}"], AT_MALLOC)
+    assert outcome.status == 0 and outcome.stdout.startswith("malloc: ")
+
+
+def test_refused_by_a_sandbox(workshop):
+    """Containers whose seccomp profile forbids mbind: aligned, and told once."""
+    source = workshop.directory / "sandbox.c"
+    source.write_text(SANDBOX)
+    sandbox = workshop.program("sandbox", source)
+    outcome = interposed([sandbox, *WHERE], AT_MALLOC | {"BLASTOFF_DEVICE_NODE": "0"})
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines == [
+        "placing memory at malloc stands aside: the kernel refuses to bind memory to the device's NUMA node (Operation not permitted); "
+        "large allocations are aligned only"
+    ]
+    assert "malloc: aligned 65536" in outcome.stdout
+
+
+SANDBOX = """
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int count, char** arguments) {
+  (void)count;
+  struct sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mbind, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_get_mempolicy, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog filter = {sizeof code / sizeof *code, code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) return 3;
+  execv(arguments[1], arguments + 1);
+  return 4;
+}
+"""
+
+
+def test_loading_costs_nothing_that_shows():
+    outcome = interposed(["/bin/true"], {})
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "", "")
+
+
+def test_it_depends_on_the_c_library_alone_and_exports_its_names():
+    needed = offload.run(["readelf", "-d", ALLOCATOR], env=dict(os.environ)).stdout
+    assert [line.split("[")[1] for line in needed.splitlines() if "NEEDED" in line] == ["libc.so.6]"]
+    symbols = offload.run(["nm", "-D", "--defined-only", ALLOCATOR], env=dict(os.environ)).stdout
+    names = {line.split()[2].split("@")[0] for line in symbols.splitlines() if line.split()[1] != "A"}
+    family = {"malloc", "free", "cfree", "calloc", "realloc", "reallocarray", "memalign", "posix_memalign", "aligned_alloc", "valloc", "pvalloc"}
+    mappings = {"mmap", "mmap64", "munmap", "mremap", "madvise", "brk", "sbrk"}
+    ours = {"blastoff_allocator_version", "blastoff_allocator_counts"}
+    assert names == family | {"malloc_usable_size"} | mappings | ours
