@@ -62,6 +62,20 @@ Json placement_json(const Context& context) {
           {"seconds", context.moving_seconds}};
 }
 
+/// null where the allocator library is not loaded.
+Json allocation_json(const std::optional<Allocation>& allocation) {
+  if (!allocation) return nullptr;
+  return {{"placed_blocks", allocation->placed_blocks},
+          {"placed_bytes", allocation->placed_bytes},
+          {"bound_blocks", allocation->bound_blocks},
+          {"bound_bytes", allocation->bound_bytes},
+          {"left_blocks", allocation->left_blocks},
+          {"left_bytes", allocation->left_bytes},
+          {"node", allocation->node < 0 ? Json(nullptr) : Json(allocation->node)},
+          {"unbound", allocation->unbound},
+          {"aside", allocation->aside}};
+}
+
 Json named(const std::vector<std::pair<std::string, std::string>>& functions, const char* why) {
   Json list = Json::array();
   for (const auto& [name, text] : functions) list.push_back({{"name", name}, {why, text}});
@@ -127,6 +141,7 @@ std::string to_json(const Totals& totals, const Context& context) {
                     {"device", device_json(context)},
                     {"policy", policy_json(context)},
                     {"placement", placement_json(context)},
+                    {"allocation", allocation_json(context.allocation)},
                     {"interception", interception_json(context.interception)},
                     {"totals", sums_json(sum_over_routines(totals))},
                     {"routines", routines_json(totals)},

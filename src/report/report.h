@@ -1,6 +1,7 @@
 // The end of a run: a summary on stderr and a JSON file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,16 @@ struct Interception {
   std::size_t objects_seen = 0;  ///< looked at for BLAS functions
   double seconds = 0;            ///< that this and the patching took
   std::vector<PatchedObject> objects;
+};
+
+/// What the allocator library has done with large blocks (include/blastoff.h, blastoff_placement).
+struct Allocation {
+  std::uint64_t placed_blocks = 0, placed_bytes = 0;
+  std::uint64_t bound_blocks = 0, bound_bytes = 0;
+  std::uint64_t left_blocks = 0, left_bytes = 0;
+  int node = -1;
+  std::string unbound;
+  std::string aside;
 };
 
 /// What the report says about the run besides its totals.
@@ -54,6 +65,7 @@ struct Context {
   std::uint64_t moved_bytes = 0;   ///< of these, those that were elsewhere before
   std::vector<std::pair<std::string, std::uint64_t>> left_bytes;  ///< that lie elsewhere: why, bytes
   double moving_seconds = 0;
+  std::optional<Allocation> allocation;  ///< nothing where the allocator library is not loaded
   Interception interception;
   std::vector<std::pair<std::string, std::uint64_t>>
       copied_operands;                                        ///< why calls under first-use were copied: reason, calls

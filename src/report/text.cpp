@@ -86,6 +86,16 @@ void write_placement(Text out, const Context& context) {
     fmt::format_to(out, "            {} stay elsewhere: {}\n", format_bytes(bytes), reason);
 }
 
+void write_allocation(Text out, const Context& context) {
+  if (!context.allocation || context.allocation->placed_blocks == 0) return;
+  const Allocation& allocation = *context.allocation;
+  fmt::format_to(out, "  allocated {} large blocks, {}, on pages of their own", allocation.placed_blocks,
+                 format_bytes(allocation.placed_bytes));
+  if (allocation.bound_bytes > 0)
+    fmt::format_to(out, "; {} bound to NUMA node {}", format_bytes(allocation.bound_bytes), allocation.node);
+  *out++ = '\n';
+}
+
 void write_interception(Text out, const Interception& interception) {
   std::size_t patched = 0;
   std::size_t refused = 0;
@@ -135,6 +145,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_device(out, context);
   write_policy(out, context);
   write_placement(out, context);
+  write_allocation(out, context);
   write_interception(out, context.interception);
   if (sums.calls == 0) {
     fmt::format_to(out, "  no level-3 BLAS call was seen\n");

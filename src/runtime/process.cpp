@@ -4,11 +4,13 @@
 #include <cstdlib>
 #include <limits>
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "../include/blastoff.h"
 #include "intercept/fork_guard.h"
 #include "intercept/installation.h"
 #include "platform/log.h"
@@ -74,6 +76,27 @@ void describe_interception(report::Context& context) {
       described.refused.emplace_back(name, intercept::patch::to_string(obstacle));
     for (const auto& [name, rule] : object.left_alone) described.left_alone.emplace_back(name, rule);
   }
+}
+
+/// The allocator library is one of its own, and is there only where it was asked for.
+std::optional<report::Allocation> describe_allocation() {
+  const auto counts =
+      reinterpret_cast<decltype(&blastoff_allocator_counts)>(dlsym(RTLD_DEFAULT, "blastoff_allocator_counts"));
+  if (counts == nullptr) return std::nullopt;
+  blastoff_placement placement{};
+  counts(&placement);
+  const auto text = [](const char* reason) { return std::string(reason == nullptr ? "" : reason); };
+  return report::Allocation{
+      .placed_blocks = placement.placed_blocks,
+      .placed_bytes = placement.placed_bytes,
+      .bound_blocks = placement.bound_blocks,
+      .bound_bytes = placement.bound_bytes,
+      .left_blocks = placement.left_blocks,
+      .left_bytes = placement.left_bytes,
+      .node = placement.node,
+      .unbound = text(placement.unbound),
+      .aside = text(placement.aside),
+  };
 }
 
 }  // namespace
@@ -161,6 +184,7 @@ report::Context Process::describe() {
   context.interception.mode = value_of("intercept", context.settings);
   context.tracker = "none";
   describe_interception(context);
+  context.allocation = describe_allocation();
   Session* session = session_;
   if (session && !forked) session->describe(context);
   return context;
