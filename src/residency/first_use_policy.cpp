@@ -6,7 +6,7 @@
 
 #include "residency/mirror/coherence.h"
 #include "residency/mirror/commit_log.h"
-#include "residency/mirror/footprint.h"
+#include "residency/footprint.h"
 #include "residency/mirror/mirror_check.h"
 #include "residency/mirror/return_path.h"
 

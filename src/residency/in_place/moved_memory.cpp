@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "platform/log.h"
-#include "residency/mirror/footprint.h"
+#include "residency/footprint.h"
 #include "residency/watch/watch_mapping.h"
 
 namespace blastoff::residency::in_place {
@@ -27,7 +27,7 @@ double now() {
 }
 
 Span pages_of(const blas::Operand& operand) {
-  return platform::outward_to_pages(mirror::bounds(operand));
+  return platform::outward_to_pages(bounds(operand));
 }
 
 /// The runs of pages on which the operand lies, in parts for one thread each.
@@ -36,7 +36,7 @@ std::vector<std::vector<Span>> parts_of(const blas::Operand& operand) {
   std::vector<std::vector<Span>> parts;
   std::size_t room = 0;
   std::uintptr_t end = 0;
-  mirror::each_covered_run(operand, [&](Span run) {
+  each_covered_run(operand, [&](Span run) {
     run.begin = std::max(run.begin, end);  // neighbouring columns may meet on one page
     while (!run.empty()) {
       if (room == 0) {
@@ -141,7 +141,7 @@ Moved MovedMemory::move(const blas::Operand& operand) {
 
 void MovedMemory::remember(const blas::Operand& operand) {
   std::size_t runs = 0;
-  mirror::each_covered_run(operand, [&](Span run) {
+  each_covered_run(operand, [&](Span run) {
     done_.add(run);
     ++runs;
   });

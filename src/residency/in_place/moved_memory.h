@@ -11,7 +11,7 @@
 #include "platform/memory_events.h"
 #include "platform/numa.h"
 #include "platform/threads.h"
-#include "residency/mirror/interval_set.h"
+#include "residency/interval_set.h"
 #include "residency/policy.h"
 
 namespace blastoff::residency::in_place {
@@ -62,10 +62,10 @@ class MovedMemory {
   std::mutex mutex_;
   std::condition_variable changed_;          // a move has ended
   std::vector<platform::Span> being_moved_;  // by some thread, without the lock
-  mirror::IntervalSet done_;                 // whole pages
+  IntervalSet done_;                         // whole pages
   std::set<Strided> strided_;                // whose pages are all among them
-  mirror::IntervalSet watched_;              // the events tell of it
-  mirror::IntervalSet unheard_;              // done, and nobody tells when it goes away
+  IntervalSet watched_;                      // the events tell of it
+  IntervalSet unheard_;                      // done, and nobody tells when it goes away
   std::uint64_t uses_of_unheard_ = 0;
   platform::Moved totals_;
   double seconds_ = 0;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "platform/memory_map.h"
-#include "residency/mirror/footprint.h"
+#include "residency/footprint.h"
 
 namespace blastoff::residency::mirror {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "residency/mirror/footprint.h"
+#include "residency/footprint.h"
 
 namespace blastoff::residency::mirror {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "residency/mirror/footprint.h"
+#include "residency/footprint.h"
 
 namespace blastoff::residency::mirror {
 

@@ -8,7 +8,7 @@
 
 #include "platform/page_tracker.h"
 #include "platform/span.h"
-#include "residency/mirror/interval_set.h"
+#include "residency/interval_set.h"
 
 namespace blastoff::residency::watch {
 
@@ -40,7 +40,7 @@ class WatchedMemory {
 
  private:
   platform::PageTracker& tracker_;
-  mirror::IntervalSet watched_;
+  IntervalSet watched_;
 };
 
 }  // namespace blastoff::residency::watch

@@ -6,8 +6,8 @@
 
 #include "device/open.h"
 #include "platform/span.h"
-#include "residency/mirror/footprint.h"
-#include "residency/mirror/interval_set.h"
+#include "residency/footprint.h"
+#include "residency/interval_set.h"
 #include "residency/mirror/page_bitmap.h"
 #include "residency/mirror/rewrites.h"
 #include "residency/mirror/shadow_memory.h"

@@ -7,7 +7,7 @@
 #include "blas/operand.h"
 #include "platform/span.h"
 
-namespace blastoff::residency::mirror {
+namespace blastoff::residency {
 
 /// The bytes from the first element to the end of the last, gaps between columns included.
 inline platform::Span bounds(const blas::Operand& operand) {
@@ -58,4 +58,4 @@ void each_filled_run(const blas::Operand& operand, Visit&& visit) {
   }
 }
 
-}  // namespace blastoff::residency::mirror
+}  // namespace blastoff::residency

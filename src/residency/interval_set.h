@@ -8,7 +8,7 @@
 
 #include "platform/span.h"
 
-namespace blastoff::residency::mirror {
+namespace blastoff::residency {
 
 class IntervalSet {
  public:
@@ -55,4 +55,4 @@ class IntervalSet {
   std::map<std::uintptr_t, std::uintptr_t> spans_;  // begin -> end
 };
 
-}  // namespace blastoff::residency::mirror
+}  // namespace blastoff::residency
