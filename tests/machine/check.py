@@ -39,6 +39,11 @@ class Check:
         return [PurePosixPath(word).name for word in self.command if PurePosixPath(word).parent == PROGRAMS]
 
 
+def huge_pages(mode: str) -> str:
+    """Transparent ones: always, madvise, never."""
+    return f"echo {mode} >/sys/kernel/mm/transparent_hugepage/enabled"
+
+
 def offloaded(**settings: str) -> dict[str, str]:
     """The variables of a program that runs on the simulated device, every call checked. `settings`: min_size="100"."""
     wanted = {"device": "simulated", "min_size": "0", "verify": "abort", "summary": "never", "report": REPORT} | settings

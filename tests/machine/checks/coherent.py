@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from check import Check, Complaints, Judge, complaints_if, offloaded, offloads, program, under, unharmed
+from check import ALLOCATOR, LIBRARY, Check, Complaints, Judge, complaints_if, huge_pages, offloaded, offloads, program, under, unharmed
 from offload import Outcome
 
 MEBIBYTE = 1 << 20
@@ -13,11 +13,9 @@ echo 0 >/sys/fs/cgroup/confined/cpuset.mems
 echo $$ >/sys/fs/cgroup/confined/cgroup.procs"""
 
 
-def kernel(huge_pages: str = "never", balancing: bool = False) -> str:
-    """Transparent huge pages: always, never. Balancing: AutoNUMA, which moves pages to the CPUs that use them."""
-    return f"""\
-echo {huge_pages} >/sys/kernel/mm/transparent_hugepage/enabled
-echo {int(balancing)} >/proc/sys/kernel/numa_balancing"""
+def kernel(pages: str = "never", balancing: bool = False) -> str:
+    """Balancing: AutoNUMA, which moves pages to the CPUs that use them."""
+    return f"{huge_pages(pages)}\necho {int(balancing)} >/proc/sys/kernel/numa_balancing"
 
 
 def coherent(**settings: str) -> dict[str, str]:
@@ -66,8 +64,21 @@ def forbidden(outcome: Outcome) -> Complaints:
     return under("coherent", reason="not allowed", judge=unharmed)(outcome) + complaints_if(not_one_line=len(lines) != 1)
 
 
+def placed_at_malloc(outcome: Outcome) -> Complaints:
+    """All of it was there before the first use, as the report counts it."""
+    found = outcome.report["placement"]
+    return moves_all(outcome) + complaints_if(some_was_moved=found["bytes_moved"] != 0)
+
+
 def case(name: str, of_program: str, judge: Judge = moves_all, before: str = kernel(), **settings: str) -> Check:
     return Check(name, placement(of_program), judge, coherent(**{"verify": "off"} | settings), before)
+
+
+def told_by_calls() -> Check:
+    """Where the kernel's events are denied, the allocator library tells what goes away."""
+    settings = coherent(verify="off") | {"LD_PRELOAD": f"{LIBRARY} {ALLOCATOR}"}
+    judge = under("first-use", tracker="interposed calls", judge=moves_all)
+    return Check("memory that went away, told by interposed calls", program("contained", *placement("gone")), judge, settings, kernel())
 
 
 def random_coherence(name: str, policy: str, before: str) -> Check:
@@ -78,16 +89,20 @@ def random_coherence(name: str, policy: str, before: str) -> Check:
 def checks() -> Sequence[Check]:
     return [
         *(case(f"first use, by {mode}", "first-use", intercept=mode) for mode in ("patch", "preload")),
-        case("first use, huge pages wherever possible", "first-use", before=kernel(huge_pages="always")),
-        case("first use, balancing", "first-use", before=kernel(balancing=True)),
+        case("first use, huge pages wherever possible", "first-use", before=kernel(pages="always")),
+        case("AutoNUMA", "balanced", before=kernel(balancing=True)),
         case("part of a matrix", "submatrix"),
         case("memory that went away", "gone"),
-        case("huge pages", "huge", before=kernel(huge_pages="always")),
+        told_by_calls(),
+        case("huge pages", "huge", before=kernel(pages="always")),
         case("locked memory", "locked"),
         case("shared memory", "shared", leaves("shared with another process", lines=0)),
         case("a full node", "full", leaves("full", lines=1)),
         case("a cpuset without the node", "stay", forbidden, before=f"{kernel()}\n{NO_CPUSET_NODE}"),
+        case("placement at malloc", "at-malloc", placed_at_malloc, place="at-malloc=100K"),
+        case("placement at malloc, AutoNUMA and huge pages", "at-malloc", placed_at_malloc, kernel("always", True), place="at-malloc=100K"),
+        case("alignment", "aligned", align="100K"),
         case("coherent access", "stay", under("coherent", judge=unharmed), policy="coherent"),
-        random_coherence("random coherence, first use", "first-use", kernel(huge_pages="always")),
+        random_coherence("random coherence, first use", "first-use", kernel(pages="always")),
         random_coherence("random coherence, coherent access", "coherent", kernel()),
     ]

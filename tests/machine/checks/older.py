@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from check import Check, offloaded, program, under, unit_tests
+from check import Check, huge_pages, offloaded, program, under, unit_tests
 
 MEMORY = ("free", "munmap", "mremap", "heap", "madvise", "read", "shared", "static", "guard", "read-only")
 NO_TRACKING = r"write-protect|soft-dirty|userfaultfd"
@@ -17,9 +17,17 @@ def scenarios(**policy: str | None) -> list[Check]:
     return checks
 
 
+def unit_checks() -> list[Check]:
+    # Left out: what takes minutes here, or only prints.
+    tests = program("unit_platform", "--gtest_filter=-*NoUnmappingIsEverMissed*:*SaysWhenEventsWereLost*:*PrintsItsCost*")
+    return [
+        Check(f"unit tests of the platform, huge pages {mode}", tests, unit_tests(at_least=60), before=huge_pages(mode))
+        for mode in ("never", "always")
+    ]
+
+
 def checks() -> Sequence[Check]:
-    tracker = Check("unit tests of the platform", program("unit_platform", "--gtest_brief=0"), unit_tests(at_least=30))
-    return [tracker, *scenarios(policy="first-use", tracker="soft-dirty")]
+    return [*unit_checks(), *scenarios(policy="first-use", tracker="soft-dirty")]
 
 
 def checks_in_container() -> Sequence[Check]:

@@ -1,13 +1,17 @@
 // contained PROGRAM [ARGUMENT...]: runs the program as container runtimes do: without userfaultfd, which their usual
 // filter denies, and with a part of /proc that is read-only.
+#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static int deny_userfaultfd(void) {
@@ -25,9 +29,15 @@ static int make_read_only(const char* path) {
   return mount(path, path, NULL, MS_BIND, NULL) || mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL);
 }
 
+/// A /dev of its own, where only what every program may expect is.
+static int make_devices(void) {
+  return unshare(CLONE_NEWNS) || mount("tmpfs", "/dev", "tmpfs", 0, NULL) ||
+         mknod("/dev/null", S_IFCHR | 0666, makedev(1, 3)) || mknod("/dev/zero", S_IFCHR | 0666, makedev(1, 5));
+}
+
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
-  if (make_read_only("/proc/self/clear_refs") || deny_userfaultfd())
+  if (make_devices() || make_read_only("/proc/self/clear_refs") || deny_userfaultfd())
     perror("contained");
   else if (execv(argv[1], argv + 1))
     perror(argv[1]);

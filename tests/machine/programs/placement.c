@@ -176,6 +176,67 @@ static void locked(void) {
   verdict("still locked", of_mapping("smaps", all.mapping, "Locked:") >= all.bytes >> 10);
 }
 
+/// AutoNUMA takes pages back to the node of the CPUs that use them.
+static void balanced(void) {
+  const struct operands all = make_operands();
+  int right = 1;
+  size_t back = 0;
+  for (unsigned round = 0; round < 100 && !back; ++round) {
+    fill(all.a, COUNT, round);
+    right &= uses(&all);
+    usleep(20000);
+    back = pages_on(CPU_NODE, all.a, BYTES);
+  }
+  printf("%zu pages were taken back\n", back);
+  verdict("results", right);
+}
+
+static double* placed(double* matrix, int* where) {
+  *where &= (uintptr_t)matrix % page_bytes() == 0 && all_on(DEVICE_NODE, matrix, BYTES);
+  return matrix;
+}
+
+/// Blocks of malloc that are on the device's node from the first touch on.
+static void at_malloc(void) {
+  int there = 1;
+  double* a = placed(filled(COUNT, 1), &there);
+  double* b = placed(memset(calloc(COUNT, sizeof(double)), 1, BYTES), &there);
+  double* c = placed(memset(aligned_alloc(64, BYTES), 0, BYTES), &there);
+  char* small = memset(malloc(5000), 1, 5000);
+  verdict("large blocks on pages of their own on the device's node", there);
+  verdict("small ones not", all_on(CPU_NODE, small, 5000));
+  fill(b, COUNT, 2);
+  int right = 1;
+  for (int round = 0; round < 3; ++round) {
+    right &= multiplies(N, N, N, a, N, b, N, 0.0, c, N);
+    a[round * 1000] += 1.0;
+  }
+  a = realloc(a, 8 * BYTES);
+  fill(a, 8 * COUNT, 4);
+  right &= multiplies(N, N, N, a + 7 * COUNT, N, b, N, 0.0, c, N);
+  verdict("results", right);
+  verdict("what realloc grows too", all_on(DEVICE_NODE, a, 8 * BYTES));
+  verdict("nothing was moved", counts->moves == 0);
+  free(a), free(b), free(c), free(small);
+  double* again = placed(filled(COUNT, 5), &there);
+  verdict("blocks after a free", there && multiplies(N, N, N, again, N, again, N, 0.0, filled(COUNT, 6), N));
+}
+
+/// Aligned only: they move at their first use like others.
+static void aligned(void) {
+  double* blocks[3];
+  int right = 1;
+  for (unsigned i = 0; i < 3; ++i) {
+    blocks[i] = filled(COUNT, i);
+    right &= (uintptr_t)blocks[i] % page_bytes() == 0 && all_on(CPU_NODE, blocks[i], BYTES);
+  }
+  verdict("large blocks on pages of their own", right);
+  verdict("results", multiplies(N, N, N, blocks[0], N, blocks[1], N, 0.0, blocks[2], N));
+  right = 1;
+  for (unsigned i = 0; i < 3; ++i) right &= all_on(DEVICE_NODE, blocks[i], BYTES);
+  verdict("moved at their first use", right);
+}
+
 /// Pages that another process maps too stay where they are.
 static void shared(void) {
   const struct operands all = make_operands();
@@ -227,7 +288,8 @@ static const struct {
   void (*run)(void);
 } cases[] = {
     {"first-use", first_use}, {"stay", stay},     {"submatrix", submatrix}, {"gone", gone},
-    {"huge", huge_pages},     {"locked", locked}, {"shared", shared},       {"full", full},
+    {"huge", huge_pages},     {"locked", locked}, {"balanced", balanced},   {"at-malloc", at_malloc},
+    {"aligned", aligned},     {"shared", shared}, {"full", full},
 };
 
 int main(int argc, char** argv) {
