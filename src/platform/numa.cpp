@@ -116,7 +116,7 @@ std::size_t huge_page_size() {
 const char* describe(LeftBehind reason) {
   switch (reason) {
     case LeftBehind::absent: return "not yet written by anybody";
-    case LeftBehind::shared: return "shared with another process, or the kernel's page of zeros";
+    case LeftBehind::shared: return "shared with another process";
     case LeftBehind::busy: return "in use by a device or the kernel";
     case LeftBehind::no_room: return "the device's memory is full";
     case LeftBehind::forbidden: return "the device's memory is not allowed to this process";

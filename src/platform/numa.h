@@ -37,8 +37,8 @@ std::size_t huge_page_size();
 
 /// Why pages are not on the node where they were to go. They work where they are, only slower.
 enum class LeftBehind : std::uint8_t {
-  absent,     ///< there is no page: nobody has written there yet
-  shared,     ///< mapped by other processes too, or the kernel's page of zeros
+  absent,     ///< there is no page, or the kernel's page of zeros: nobody has written there yet
+  shared,     ///< mapped by other processes too
   busy,       ///< held by somebody (a device, direct I/O) in spite of a second try
   no_room,    ///< the node is full
   forbidden,  ///< the node is not this process's to use (cpuset), or is none

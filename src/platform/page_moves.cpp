@@ -37,7 +37,10 @@ struct Pages {
     do {
       result = syscall(SYS_move_pages, 0, addresses.size(), addresses.data(), nodes, statuses.data(), MPOL_MF_MOVE);
     } while (result < 0 && errno == EINTR);
-    return result < 0 ? -errno : result;
+    const int error = errno;
+    // Nobody has written there: the kernel's page of zeros, and in many kernels what has no page at all.
+    std::replace(statuses.begin(), statuses.end(), -EFAULT, -ENOENT);
+    return result < 0 ? -error : result;
   }
 
   std::vector<int> nodes_;
@@ -96,7 +99,7 @@ struct Answer {
 /// Why a page of this status is not on the node.
 LeftBehind reason_of(int status, Answer answer) {
   if (status == -ENOENT) return LeftBehind::absent;
-  if (status == -EFAULT || status == -EACCES) return LeftBehind::shared;
+  if (status == -EACCES) return LeftBehind::shared;
   if (answer.forbidden) return LeftBehind::forbidden;
   return answer.no_room ? LeftBehind::no_room : LeftBehind::busy;
 }
