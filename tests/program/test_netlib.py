@@ -7,7 +7,6 @@ import offload
 import pytest
 from netlib import ROUTINES, assert_offloaded, assert_passed
 
-
 # Policy and settings. The forms in which operands are used where they are exist on the simulated device.
 IN_PLACE = {
     "moves": ("first-use", ["--simulated-form=coherent", "--device-node=0"]),
