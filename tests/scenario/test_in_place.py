@@ -73,6 +73,18 @@ def test_a_moved_matrix_is_placed_once(in_place, form):
     assert placements[0]["bytes_moved"] <= placements[0]["bytes_placed"]
 
 
+@pytest.mark.parametrize("verify", ["abort", "off"])
+def test_every_byte_is_right_at_random(form, device, verify):
+    """Thousands of steps of CPU writes, memory operations and calls by four threads, every byte checked."""
+    if device != "simulated":
+        pytest.skip("the simulated device takes these forms")
+    command = offload.program("random_coherence", "--seed", 7, "--steps", 300, "--threads", 4)
+    outcome = offload.offloaded(command, policy="auto", verify=verify, settings=FORMS[form], timeout=600)
+    assert outcome.status == 0, outcome.stderr
+    assert "calls right" in outcome.stdout
+    assert outcome.total("offloaded") > 0
+
+
 def test_children_of_fork_run_on_the_cpu(in_place):
     in_place("process", "fork")
 
