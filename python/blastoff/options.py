@@ -61,7 +61,7 @@ class Option:
                 return self.pattern is None or re.fullmatch(self.pattern, value) is not None
 
     def _accepts_integer(self, value: str) -> bool:
-        if not re.fullmatch("[0-9]{1,40}", value, re.ASCII):
+        if not re.fullmatch("-?[0-9]{1,40}", value, re.ASCII):
             return False
         largest = 2**63 - 1 if self.maximum is None else self.maximum
         return self.minimum <= int(value) <= largest

@@ -2,18 +2,18 @@
 
 #include <atomic>
 
+#include "../../include/blastoff.h"
 #include "allocator/next.h"
 
-extern "C" {
-[[gnu::weak]] void blastoff_memory_event(int kind, const void* begin, std::size_t bytes, const void* moved_to);
-[[gnu::weak]] int blastoff_hears_of_memory(void);
-}
+// Of libblastoff.so, where that is loaded.
+#pragma weak blastoff_memory_event
+#pragma weak blastoff_hears_of_memory
 
 namespace blastoff::allocator {
 
 namespace {
 
-enum class Listener : unsigned char { unknown, none, present };
+enum class Listener : unsigned char { unknown, being_asked, none, present };
 constinit std::atomic<Listener> listener{Listener::unknown};
 
 bool can_be_listened_to() {
@@ -31,17 +31,22 @@ void free_and_tell(void* pointer) {
   next.free.load(std::memory_order_relaxed)(pointer);
 }
 
-/// A block that stays where it is loses its mirror too: rare, and only slower.
+/// A block that stays where it is loses its mirror too: rare, and only slower. Where it goes to, the C library may have
+/// unmapped other memory without a word.
 void* reallocate_and_tell(void* pointer, std::size_t bytes) {
   tell_of_release(pointer);
-  return next.realloc.load(std::memory_order_relaxed)(pointer, bytes);
+  void* const moved = next.realloc.load(std::memory_order_relaxed)(pointer, bytes);
+  if (moved != pointer) tell_of_release(moved);
+  return moved;
 }
 
 }  // namespace
 
+/// While the answer is awaited, everything is told: by other threads, and of the memory that finding the answer takes.
 bool listened_to() {
   const Listener known = listener.load(std::memory_order_relaxed);
-  if (known != Listener::unknown) return known == Listener::present;
+  if (known != Listener::unknown) return known != Listener::none;
+  if (can_be_listened_to()) listener.store(Listener::being_asked, std::memory_order_relaxed);
   const bool present = can_be_listened_to() && blastoff_hears_of_memory() == 0;
   listener.store(present ? Listener::present : Listener::none, std::memory_order_relaxed);
   if (!present) {

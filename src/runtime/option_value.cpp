@@ -8,13 +8,18 @@ namespace blastoff::runtime {
 
 namespace {
 
-/// All of `text` as a decimal number without sign. std::from_chars: strtol and friends follow the program's locale.
-std::optional<std::uint64_t> parse_digits(std::string_view text) {
-  std::uint64_t value = 0;
+/// All of `text` as a decimal number. std::from_chars: strtol and friends follow the program's locale.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number value = 0;
   const char* end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || stopped != end) return std::nullopt;
   return value;
+}
+
+std::optional<std::uint64_t> parse_digits(std::string_view text) {
+  return parse_number<std::uint64_t>(text);
 }
 
 constexpr std::string_view memory_suffixes = "KMGT";
@@ -71,10 +76,8 @@ std::optional<std::size_t> parse_choice(const Accepted& accepted, std::string_vi
 }
 
 std::optional<std::int64_t> parse_integer(const Accepted& accepted, std::string_view text) {
-  const std::optional<std::uint64_t> value = parse_digits(text);
-  if (!value || *value > static_cast<std::uint64_t>(accepted.maximum)) return std::nullopt;
-  const auto result = static_cast<std::int64_t>(*value);
-  return result < accepted.minimum ? std::nullopt : std::optional(result);
+  const auto value = parse_number<std::int64_t>(text);
+  return !value || *value < accepted.minimum || *value > accepted.maximum ? std::nullopt : value;
 }
 
 std::optional<MemorySize> parse_memory(const Accepted& accepted, std::string_view text) {

@@ -28,8 +28,8 @@ def printed_environment(done) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("options", "accepted"),
     [
-        (["--policy", "fast"], "first-use or copy"),
-        (["--policy=fast"], "first-use or copy"),
+        (["--policy", "fast"], "auto, first-use, coherent or copy"),
+        (["--policy=fast"], "auto, first-use, coherent or copy"),
         (["--device=gpu"], "cuda, cuda:N, simulated or none"),
         (["--min-size=-1"], "an integer, 0 or more"),
         (["--min-size", "1.5"], "an integer, 0 or more"),
@@ -38,7 +38,9 @@ def printed_environment(done) -> dict[str, str]:
         (["--device-memory=101%"], "1% to 100%"),
         (["--simulated-memory=50%"], "suffix K, M, G or T"),
         (["--verify=maybe"], "off, report or abort"),
-        (["--place=here"], "huge-pages or none"),
+        (["--place=here"], "auto, huge-pages, at-malloc, at-malloc=SIZE or none"),
+        (["--place=at-malloc=0"], "at-malloc=SIZE"),
+        (["--align=0"], "suffix K, M, G or T"),
         (["--polcy=copy"], "--policy"),
         (["--policy"], "--policy"),
         (["-x"], "--help"),
@@ -54,7 +56,10 @@ def test_a_bad_option_is_one_line_and_nothing_starts(blastoff, tmp_path, options
 
 def test_a_bad_variable_is_refused_too(blastoff, tmp_path):
     done = blastoff("run", "touch", "started", env={"BLASTOFF_POLICY": "fast"})
-    assert (done.returncode, lines(done.stderr)) == (2, ["blastoff: BLASTOFF_POLICY=fast is not accepted: it takes first-use or copy"])
+    assert (done.returncode, lines(done.stderr)) == (
+        2,
+        ["blastoff: BLASTOFF_POLICY=fast is not accepted: it takes auto, first-use, coherent or copy"],
+    )
     assert not (tmp_path / "started").exists()
 
 
@@ -70,7 +75,7 @@ def test_every_default_is_accepted(table):
 
 VALUES = ["0", "1", "256", "257", "007", "80%", "100%", "0%", "101%", "4G", "4g", "4GB", "16777215T", "16777216T", "18446744073709551615"]
 VALUES += ["18446744073709551616", "9223372036854775807", "9223372036854775808", "copy", "Copy", "auto", "cuda:1", "cuda:", "cuda:01234"]
-VALUES += ["none", "+1", "-1", " 1", "1 ", "\u0663", "1\n", "copy\n", "cuda\n"]
+VALUES += ["none", "+1", "-1", "-2", "-0", "--1", "-", "1023", "1024", " 1", "1 ", "\u0663", "1\n", "copy\n", "cuda\n"]
 
 
 @pytest.mark.parametrize("value", VALUES)

@@ -41,15 +41,18 @@ void* allocator_mremap(void* address, std::size_t bytes, std::size_t new_bytes, 
   va_start(arguments, flags);
   void* const target = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
   va_end(arguments);
+  const bool finds_its_place = target == nullptr && new_bytes >= bytes && (flags & MREMAP_MAYMOVE) != 0;
   if (target != nullptr) {
     tell(Gone::unmapped, target, new_bytes);
     tell(Gone::moved, address, bytes, target);
   } else if (new_bytes < bytes) {
     tell(Gone::unmapped, static_cast<char*>(address) + new_bytes, bytes - new_bytes);
-  } else if ((flags & MREMAP_MAYMOVE) != 0) {
-    tell(Gone::unmapped, address, bytes);  // where to is known only when it is too late to tell
+  } else if (finds_its_place) {
+    tell(Gone::unmapped, address, bytes);
   }
-  return next.mremap.load(std::memory_order_relaxed)(address, bytes, new_bytes, flags, target);
+  void* const result = next.mremap.load(std::memory_order_relaxed)(address, bytes, new_bytes, flags, target);
+  if (finds_its_place && result != address && result != MAP_FAILED) tell(Gone::unmapped, result, new_bytes);
+  return result;
 }
 
 BLASTOFF_EXPORT(allocator_madvise, madvise)

@@ -5,6 +5,7 @@ import os
 import offload
 import pytest
 from interposer import ALLOCATOR, PROGRAMS, interposed
+from sandbox import refusing
 
 WHERE = [PROGRAMS / "where", 2 << 20]
 AT_MALLOC = {"BLASTOFF_PLACE": "at-malloc=1M"}
@@ -67,42 +68,13 @@ def test_without_standard_error():
 
 def test_refused_by_a_sandbox(workshop):
     """Containers whose seccomp profile forbids mbind: aligned, and told once."""
-    source = workshop.directory / "sandbox.c"
-    source.write_text(SANDBOX)
-    sandbox = workshop.program("sandbox", source)
-    outcome = interposed([sandbox, *WHERE], AT_MALLOC | {"BLASTOFF_DEVICE_NODE": "0"})
+    outcome = interposed([refusing(workshop, "mbind", "get_mempolicy"), *WHERE], AT_MALLOC | {"BLASTOFF_DEVICE_NODE": "0"})
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines == [
         "placing memory at malloc stands aside: the kernel refuses to bind memory to the device's NUMA node (Operation not permitted); "
         "large allocations are aligned only"
     ]
     assert "malloc: aligned 65536" in outcome.stdout
-
-
-SANDBOX = """
-#include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-int main(int count, char** arguments) {
-  (void)count;
-  struct sock_filter code[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mbind, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_get_mempolicy, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  struct sock_fprog filter = {sizeof code / sizeof *code, code};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) return 3;
-  execv(arguments[1], arguments + 1);
-  return 4;
-}
-"""
 
 
 def test_loading_costs_nothing_that_shows():

@@ -10,7 +10,7 @@ EXPECTED = {
     "heap": f"""free: unmapped 0+{MIB + GLIBC};
 free of a small block:
 free(NULL):
-realloc: unmapped 0+{MIB + GLIBC};
+realloc: unmapped 0+{MIB + GLIBC}; unmapped target+{3 * MIB + GLIBC};
 both freed: unmapped 0+{3 * MIB + GLIBC}; unmapped target+{MIB + GLIBC};
 """,
     "mappings": f"""munmap: unmapped 0+{MIB};
@@ -21,7 +21,7 @@ mmap elsewhere:
 mremap, smaller: unmapped {MIB - 4096}+4096;
 munmap again: unmapped 0+{MIB};
 mremap to a target: unmapped target+{MIB}; moved 0+{MIB} to target;
-mremap anywhere: unmapped 0+{MIB};
+mremap anywhere: unmapped 0+{MIB}; unmapped elsewhere+{2 * MIB};
 """,
     "data-segment": """sbrk, more:
 sbrk, less: unmapped 0+65536;
