@@ -493,21 +493,23 @@ TEST_P(ResidencyPolicy, ForgetsMemoryThatWasReplaced) {
 }
 
 std::string name_of(const testing::TestParamInfo<Flavour>& info) {
-  std::string name = info.param.policy + "_" + info.param.device;
+  std::string name = info.param.policy + "_" + info.param.device + (info.param.soft_dirty() ? "_soft_dirty" : "");
   for (char& letter : name) {
     if (letter == '-') letter = '_';
   }
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(, ResidencyPolicy,
-                         testing::Values(Flavour{"copy", "simulated"}, Flavour{"first-use", "simulated"},
-                                         Flavour{"copy", "delayed"}, Flavour{"first-use", "delayed"},
-                                         Flavour{"first-use", "pinning"}, Flavour{"copy", "cuda"},
-                                         Flavour{"first-use", "cuda"}, Flavour{"moves", "simulated"},
-                                         Flavour{"moves", "delayed"}, Flavour{"coherent", "simulated"},
-                                         Flavour{"coherent", "delayed"}, Flavour{"coherent", "cuda"}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    , ResidencyPolicy,
+    testing::Values(Flavour{"copy", "simulated"}, Flavour{"first-use", "simulated"}, Flavour{"copy", "delayed"},
+                    Flavour{"first-use", "delayed"}, Flavour{"first-use", "pinning"}, Flavour{"copy", "cuda"},
+                    Flavour{"first-use", "cuda"}, Flavour{"first-use", "simulated", platform::TrackerKind::soft_dirty},
+                    Flavour{"first-use", "delayed", platform::TrackerKind::soft_dirty},
+                    Flavour{"first-use", "pinning", platform::TrackerKind::soft_dirty}, Flavour{"moves", "simulated"},
+                    Flavour{"moves", "delayed"}, Flavour{"coherent", "simulated"}, Flavour{"coherent", "delayed"},
+                    Flavour{"coherent", "cuda"}),
+    name_of);
 
 }  // namespace
 }  // namespace blastoff

@@ -27,13 +27,15 @@ namespace blastoff::support {
 struct Flavour {
   std::string policy;  ///< "copy", "first-use" (by mirrors), "moves" (first-use by moving pages), "coherent"
   std::string device;  ///< "simulated", "delayed" (works late), "pinning" (works late, and can pin), "cuda"
+  platform::TrackerKind tracker = platform::TrackerKind::uffd;  ///< of first-use
 
+  bool soft_dirty() const { return tracker == platform::TrackerKind::soft_dirty; }
   /// The device works on the program's own memory, and is of the coherent form where it is simulated.
   bool in_place() const { return policy == "moves" || policy == "coherent"; }
 };
 
 inline void PrintTo(const Flavour& flavour, std::ostream* out) {
-  *out << flavour.policy << " on " << flavour.device;
+  *out << flavour.policy << " on " << flavour.device << (flavour.soft_dirty() ? " by soft-dirty bits" : "");
 }
 
 struct RigOptions {
@@ -104,7 +106,7 @@ class Rig {
       rig->policy_ = residency::create_copy_policy(*rig->device_, *rig->staging_, *rig->pool_, options.budget);
       return rig;
     }
-    auto tracker = platform::open_page_tracker();
+    auto tracker = platform::open_page_tracker(flavour.tracker);
     if (!tracker) {
       reason = tracker.error();
       return nullptr;
