@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,8 +44,13 @@ def resolved(apt: packages.Apt, kernel: Kernel) -> str:
 
 
 def opened(architecture: str) -> packages.Apt:
+    if not shutil.which("apt-get"):
+        raise Unavailable("kernels come from Debian's or Ubuntu's packages, and there is no apt here")
     apt = packages.Apt(DIRECTORY / f"apt-{architecture}", architecture, security=True)
-    apt.update()
+    try:
+        apt.update()
+    except subprocess.CalledProcessError:
+        raise Unavailable("the distribution's packages cannot be reached") from None
     return apt
 
 
@@ -58,11 +64,8 @@ def kernel_image(kernel: Kernel, architecture: str) -> Path:
     if image is None:
         apt = opened(architecture)
         package = resolved(apt, kernel)
-        partial = directory.with_suffix(".partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        apt.fetch([package], partial)
-        shutil.rmtree(partial / "lib", ignore_errors=True)  # modules: the machines need none
-        partial.rename(directory)
+        apt.fetch([package], directory)
+        shutil.rmtree(directory / "lib")  # modules: the machines need none
         image = only(directory, "boot/vmlinuz-*")
     return image
 

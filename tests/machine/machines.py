@@ -26,11 +26,14 @@ def recent(architecture: str) -> Kernel:
 # Debian 12's own kernel is 6.1, Ubuntu 22.04's is 5.15. Asynchronous write protection came with 6.7.
 BEFORE_WRITE_TRACKING = Kernel("old", ("linux-image-cloud-amd64", "linux-image-virtual"), before=(6, 7))
 
+SIXTEEN_KIBIBYTES = Kernel("recent-16k", ("linux-image-6.12-arm64-16k", "linux-image-arm64-16k"))
+
 GRACE_HOPPER = (512, 256)  # the second node stands for the device's memory
 
 MACHINES = (
     Machine("gh-x86", "coherent, like Grace-Hopper: a NUMA node without CPUs", recent("amd64"), coherent.checks, nodes=GRACE_HOPPER),
     Machine("gh-arm", "the same on aarch64", recent("arm64"), coherent.checks, "arm64", GRACE_HOPPER),
+    Machine("gh-arm-16k", "the same with pages of 16 KiB", SIXTEEN_KIBIBYTES, coherent.checks, "arm64", GRACE_HOPPER),
     Machine("old-kernel", "soft-dirty bits, no asynchronous write protection", BEFORE_WRITE_TRACKING, older.checks),
     Machine("old-plain", "neither: a container that forbids both", BEFORE_WRITE_TRACKING, older.checks_in_container),
 )

@@ -148,24 +148,33 @@ static void gone(void) {
   verdict("new memory at known addresses on the device's node", there);
 }
 
+static size_t huge_page_bytes(void) {
+  FILE* text = fopen("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "r");
+  size_t bytes = 0;
+  if (!text || fscanf(text, "%zu", &bytes) != 1) abort();
+  fclose(text);
+  return bytes;
+}
+
 static void huge_pages(void) {
-  enum { M = 512, HUGE_PAGE = 2 << 20, HUGE_BYTES = 4 << 20 };
-  char* mapping = (char*)map(HUGE_BYTES + 2 * HUGE_PAGE, MAP_PRIVATE);
-  char* matrix = (char*)(((uintptr_t)mapping + HUGE_PAGE) / HUGE_PAGE * HUGE_PAGE);
-  munmap(mapping, (size_t)(matrix - mapping));  // the mapping begins with the matrix
+  const size_t huge = huge_page_bytes(), bytes = 2 * huge;
+  char* mapping = (char*)map(bytes + huge, MAP_PRIVATE);
+  char* matrix = (char*)(((uintptr_t)mapping + huge - 1) / huge * huge);
+  enum { COLUMNS = 256, RESULT_COLUMNS = 2 };
+  const int rows = (int)(bytes / sizeof(double) / COLUMNS);
   double* a = (double*)matrix;
-  double* b = filled(COUNT, 1);
-  double* c = filled(COUNT, 2);
-  fill(a, M * 2 * M, 3);
-  verdict("before: huge pages", of_mapping("smaps", matrix, "AnonHugePages:") >= HUGE_BYTES >> 10);
+  double* b = filled(COLUMNS * RESULT_COLUMNS, 1);
+  double* c = filled((size_t)rows * RESULT_COLUMNS, 2);
+  fill(a, bytes / sizeof(double), 3);
+  verdict("before: huge pages", of_mapping("smaps", matrix, "AnonHugePages:") >= bytes >> 10);
   int right = 1;
   for (int round = 0; round < 3; ++round) {
-    right &= multiplies(M, 2, 2 * M, a, M, b, 2 * M, 0.0, c, M);
+    right &= multiplies(rows, RESULT_COLUMNS, COLUMNS, a, rows, b, COLUMNS, 0.0, c, rows);
     a[(size_t)round * 40000] += 1.0;
   }
   verdict("results", right);
-  verdict("all of it on the device's node", all_on(DEVICE_NODE, matrix, HUGE_BYTES));
-  verdict("still huge pages", of_mapping("smaps", matrix, "AnonHugePages:") >= HUGE_BYTES >> 10);
+  verdict("all of it on the device's node", all_on(DEVICE_NODE, matrix, bytes));
+  verdict("still huge pages", of_mapping("smaps", matrix, "AnonHugePages:") >= bytes >> 10);
 }
 
 static void locked(void) {
