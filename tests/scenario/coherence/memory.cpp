@@ -16,7 +16,7 @@
 namespace coherence {
 namespace {
 
-constexpr std::size_t page = 4096;
+const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 constexpr std::size_t huge_page = 2 << 20;
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
