@@ -9,7 +9,6 @@ namespace blastoff::allocator {
 bool begin() {
   if (!find_next()) return false;
   tell_of_released_blocks();
-  read_plan();
   return true;
 }
 
@@ -18,7 +17,7 @@ namespace {
 /// Mostly others have called before: the dynamic linker, and constructors of what this library does not depend on.
 [[gnu::constructor]] void when_loaded() {
   begin();
-  say_if_never_called();
+  make_plan();
 }
 
 }  // namespace

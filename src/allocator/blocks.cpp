@@ -20,6 +20,18 @@ namespace {
 
 constinit BlockTable table;
 
+/// Success leaves errno alone, whatever failed on the way.
+class KeptErrno {
+ public:
+  KeptErrno() = default;
+  ~KeptErrno() { errno = saved_; }
+  KeptErrno(const KeptErrno&) = delete;
+  KeptErrno& operator=(const KeptErrno&) = delete;
+
+ private:
+  int saved_ = errno;
+};
+
 struct Counter {
   std::atomic<unsigned long long> blocks{0};
   std::atomic<unsigned long long> bytes{0};
@@ -104,21 +116,19 @@ void* shrink(void* block, std::size_t size, std::size_t bytes) {
 }  // namespace
 
 void* place(std::size_t bytes, std::size_t alignment) {
+  const KeptErrno errno_stays;
   const Plan plan = plan_for(bytes);
   if (!plan.place) return nullptr;
-  const int saved_errno = errno;
   const std::size_t whole = whole_pages(bytes);
   void* const block =
       whole == 0 ? nullptr : map_aligned(whole, std::max(alignment, natural_alignment(whole)), Access::full);
   if (block != nullptr && table.insert(block, whole)) {
     prepare(block, whole, plan);
     placed.add(whole);
-    errno = saved_errno;
     return block;
   }
   if (block != nullptr) unmap(block, whole);
   left.add(bytes);
-  errno = saved_errno;
   return nullptr;
 }
 
@@ -129,10 +139,9 @@ std::size_t placed_size(const void* pointer) {
 bool release_placed(void* pointer) {
   const std::size_t bytes = table.remove(pointer);
   if (bytes == 0) return false;
-  const int saved_errno = errno;
+  const KeptErrno errno_stays;
   tell(Gone::unmapped, pointer, bytes);
   unmap(pointer, bytes);
-  errno = saved_errno;
   return true;
 }
 
@@ -141,9 +150,12 @@ void* resize_placed(void* block, std::size_t size, std::size_t bytes) {
     release_placed(block);
     return nullptr;
   }
-  const int saved_errno = errno;
-  void* const resized = bytes <= size ? shrink(block, size, bytes) : grow(block, size, bytes);
-  errno = resized == nullptr ? ENOMEM : saved_errno;
+  void* resized = nullptr;
+  {
+    const KeptErrno errno_stays;
+    resized = bytes <= size ? shrink(block, size, bytes) : grow(block, size, bytes);
+  }
+  if (resized == nullptr) errno = ENOMEM;
   return resized;
 }
 

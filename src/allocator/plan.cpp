@@ -3,7 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include <algorithm>
 
 #include "allocator/device_node.h"
 #include "allocator/next.h"
@@ -18,20 +19,16 @@ namespace {
 /// A value that is not accepted is spoken of at the first allocation of this size: not in every shell of a job.
 constexpr std::size_t large_enough_to_speak = std::size_t{1} << 20;
 
+// Written when the library is loaded, only read afterwards.
 constinit Settings settings;
-constinit std::atomic<bool> settings_read{false};
+constinit const char* aside = nullptr;  // who allocates in this process, if not the C library behind us
 
 enum class Decision : unsigned char { pending, made };
 constinit std::atomic<Decision> decision{Decision::pending};
 constinit std::atomic<bool> spoken{false};
 constinit std::atomic<int> node{-1};
 constinit std::atomic<std::size_t> bind_from{never};
-constinit std::atomic<const char*> aside{nullptr};
 constinit std::atomic<const char*> unbound{nullptr};
-
-const char* get(const char* variable) {
-  return getenv(variable);
-}
 
 bool asked_for() {
   return settings.smallest() != never;
@@ -59,32 +56,27 @@ bool under_valgrind() {
   return preloaded != nullptr && strstr(preloaded, "/vgpreload_") != nullptr;
 }
 
-/// Who allocates here if not the C library behind us; nullptr if nobody else.
 const char* other_owner() {
   return under_valgrind() ? "valgrind" : other_allocator();
 }
 
-void stand_aside(const char* owner) {
-  large_from.store(never, std::memory_order_relaxed);
-  aside.store(owner, std::memory_order_relaxed);
-}
-
-void decide_on_node() {
-  if (settings.bind_from == never) return;
-  const DeviceNode found = find_device_node(read_nodes(), chosen_node(get), device_index(get));
+/// Size from which allocations are placed.
+std::size_t decide_on_node() {
+  if (settings.bind_from == never) return settings.align_from;
+  const DeviceNode found = find_device_node(read_nodes(), settings.chosen_node, settings.device);
   unbound.store(found.refusal, std::memory_order_relaxed);
-  if (found.node >= 0) bind_from.store(settings.bind_from, std::memory_order_relaxed);
   if (found.refusal == nullptr) node.store(found.node, std::memory_order_relaxed);
-  const std::size_t placed_from = found.node >= 0 ? settings.smallest() : settings.align_from;
-  large_from.store(placed_from, std::memory_order_relaxed);
+  if (found.node < 0) return settings.align_from;
+  bind_from.store(settings.bind_from, std::memory_order_relaxed);
+  return settings.smallest();
 }
 
 void speak() {
   if (settings.bad_variable != nullptr)
     platform::log_line("%s=%.200s is not accepted: it takes %s; going on without", settings.bad_variable,
                        settings.bad_value, settings.accepted);
-  if (const char* const owner = aside.load(std::memory_order_relaxed)) {
-    platform::log_line("%s stands aside: %s allocates in this process", request(), owner);
+  if (aside != nullptr) {
+    platform::log_line("%s stands aside: %s allocates in this process", request(), aside);
     return;
   }
   const char* const refusal = unbound.load(std::memory_order_relaxed);
@@ -97,12 +89,7 @@ void speak() {
 /// Threads that get here at once decide the same.
 void decide() {
   const NoCancellation guard;
-  large_from.store(settings.smallest(), std::memory_order_relaxed);
-  const char* const owner = asked_for() ? other_owner() : nullptr;
-  if (owner != nullptr)
-    stand_aside(owner);
-  else
-    decide_on_node();
+  large_from.store(aside == nullptr ? decide_on_node() : never, std::memory_order_relaxed);
   decision.store(Decision::made, std::memory_order_release);
   if (!spoken.exchange(true)) speak();
 }
@@ -116,17 +103,14 @@ Plan plan_for(std::size_t bytes) {
   return {place, bound ? node.load(std::memory_order_relaxed) : -1, settings.huge_pages};
 }
 
-void read_plan() {
-  if (environ == nullptr || settings_read.exchange(true)) return;
-  settings = read_settings(get);
-  const std::size_t speak_from = settings.bad_variable == nullptr ? never : large_enough_to_speak;
-  large_from.store(speak_from < settings.smallest() ? speak_from : settings.smallest(), std::memory_order_relaxed);
-}
-
-void say_if_never_called() {
-  if (!asked_for()) return;
+void make_plan() {
+  settings = read_settings([](const char* variable) -> const char* { return getenv(variable); });
+  if (!asked_for() && settings.bad_variable == nullptr) return;
   platform::remember_stderr();
-  if (under_valgrind() || !comes_first()) decide();
+  if (asked_for()) aside = other_owner();
+  const std::size_t speak_from = settings.bad_variable == nullptr ? never : large_enough_to_speak;
+  large_from.store(std::min(speak_from, settings.smallest()), std::memory_order_relaxed);
+  if (aside != nullptr && (under_valgrind() || !comes_first())) decide();
 }
 
 void give_up_binding(int error) {
@@ -138,7 +122,7 @@ void give_up_binding(int error) {
 }
 
 const char* why_aside() {
-  return aside.load(std::memory_order_relaxed);
+  return aside;
 }
 
 const char* why_unbound() {

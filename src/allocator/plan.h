@@ -20,11 +20,10 @@ struct Plan {
 /// For an allocation of `large_from` and more. The first one decides for the process, and says what stands in the way.
 Plan plan_for(std::size_t bytes);
 
-/// Reads the settings as soon as there is an environment.
-void read_plan();
-
-/// Says at once, not at the first large allocation, what will keep those from coming here.
-void say_if_never_called();
+/// Reads the settings and finds out who allocates in this process, so that an allocation later, on whatever thread,
+/// need not take the dynamic linker's lock. Called once, when the library is loaded: what is allocated before is not
+/// placed. Says at once, not at the first large allocation, what will keep those from coming here.
+void make_plan();
 
 /// Binding failed: says so once. Blocks are only aligned from here on.
 void give_up_binding(int error);

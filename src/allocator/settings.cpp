@@ -77,6 +77,11 @@ void read_align(Settings& settings, Get get) {
   settings.align_from = size;
 }
 
+int read_node(Get get) {
+  const auto node = parse_number(value_of(get, "BLASTOFF_DEVICE_NODE"));
+  return node && *node < 1024 ? static_cast<int>(*node) : -1;
+}
+
 /// The entry of a comma-separated list, counted round; nullopt where it is no number (a UUID).
 std::optional<unsigned> entry(std::string_view list, unsigned index) {
   std::array<std::string_view, 64> words;
@@ -100,12 +105,9 @@ Settings read_settings(Get get) {
   Settings settings;
   read_place(settings, get);
   read_align(settings, get);
+  settings.chosen_node = read_node(get);
+  settings.device = device_index(get);
   return settings;
-}
-
-int chosen_node(Get get) {
-  const auto node = parse_number(value_of(get, "BLASTOFF_DEVICE_NODE"));
-  return node && *node < 1024 ? static_cast<int>(*node) : -1;
 }
 
 unsigned device_index(Get get) {

@@ -13,6 +13,8 @@ struct Settings {
   std::size_t align_from = never;   ///< ... are page-aligned
   bool only_where_it_pays = false;  ///< auto: no word where there is no such node
   bool huge_pages = true;
+  int chosen_node = -1;                ///< BLASTOFF_DEVICE_NODE, -1 where it names none
+  unsigned device = 0;                 ///< device_index()
   const char* bad_variable = nullptr;  ///< one whose value is not accepted, and counts as not set
   const char* bad_value = nullptr;
   const char* accepted = nullptr;  ///< what it takes
@@ -25,9 +27,6 @@ std::size_t parse_size(const char* text);
 
 /// From the environment; `get` is getenv.
 Settings read_settings(const char* (*get)(const char*));
-
-/// The node that BLASTOFF_DEVICE_NODE names, else -1.
-int chosen_node(const char* (*get)(const char*));
 
 /// Which of the machine's devices is this process's: the number in BLASTOFF_DEVICE, else the local MPI rank, else 0;
 /// and CUDA_VISIBLE_DEVICES says which that is. Not yet held against how many there are.

@@ -85,3 +85,40 @@ int main(void) {
 """)
     outcome = interposed([workshop.program("loads", source)], {"BLASTOFF_PLACE": "at-malloc=1", "BLASTOFF_DEVICE_NODE": "0"})
     assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "right\n", "")
+
+
+WAITING = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+static void* thread(void* unused) {
+  char* block = malloc(2 << 20);
+  memset(block, 1, 2 << 20);
+  free(block);
+  return unused;
+}
+__attribute__((constructor)) static void wait(void) {
+  pthread_t id;
+  if (pthread_create(&id, NULL, thread, NULL) == 0) pthread_join(id, NULL);
+}
+"""
+
+LOADING = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char** arguments) {
+  if (count != 2 || dlopen(arguments[1], RTLD_NOW) == NULL) return 1;
+  puts("right");
+  return 0;
+}
+"""
+
+
+def test_the_first_large_block_while_somebody_holds_the_dynamic_linkers_lock(workshop):
+    """A constructor waits for a thread, inside dlopen, whose lock that thread must not need."""
+    for name, text in (("waiting", WAITING), ("loading", LOADING)):
+        (workshop.directory / f"{name}.c").write_text(text)
+    library = workshop.library("waiting", workshop.directory / "waiting.c", flags=["-fno-builtin", "-pthread"])
+    program = workshop.program("loading", workshop.directory / "loading.c")
+    outcome = interposed([program, library], AT_MALLOC, timeout=20)
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "right\n", "")

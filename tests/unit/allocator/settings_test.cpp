@@ -94,11 +94,11 @@ TEST_F(AllocatorSettingsTest, Sizes) {
 }
 
 TEST_F(AllocatorSettingsTest, ChosenNode) {
-  EXPECT_EQ(chosen_node(get), -1);
+  EXPECT_EQ(read_settings(get).chosen_node, -1);
   for (const auto& [text, node] :
        std::map<std::string, int>{{"0", 0}, {"17", 17}, {"-1", -1}, {"", -1}, {"one", -1}, {"1024", -1}}) {
     environment()["BLASTOFF_DEVICE_NODE"] = text;
-    EXPECT_EQ(chosen_node(get), node) << text;
+    EXPECT_EQ(read_settings(get).chosen_node, node) << text;
   }
 }
 
@@ -109,7 +109,7 @@ TEST_F(AllocatorSettingsTest, DeviceIsThatOfTheLocalRank) {
   environment()["OMPI_COMM_WORLD_LOCAL_RANK"] = "2";
   EXPECT_EQ(device_index(get), 2U);
   environment()["BLASTOFF_DEVICE"] = "cuda";
-  EXPECT_EQ(device_index(get), 2U);
+  EXPECT_EQ(read_settings(get).device, 2U);
   environment()["BLASTOFF_DEVICE"] = "cuda:1";
   EXPECT_EQ(device_index(get), 1U);
 }

@@ -84,8 +84,10 @@ static void failing_realloc(void) {
 }
 
 static void errno_stays(void) {
+  errno = EDOM;
   void* const block = malloc(large);
   void* const grown = realloc(malloc(large), 3 * large);
+  printf("errno after malloc and realloc: %s\n", errno == EDOM ? "as it was" : "changed");
   errno = EDOM;
   free(block);
   free(grown);
