@@ -24,19 +24,20 @@ const char* blastoff_inspect_json(const char* path);
  * `memory` is a descriptor of its /proc/PID/mem, `bias` what is added to the file's addresses there. */
 const char* blastoff_inspect_memory_json(const char* path, int memory, unsigned long bias);
 
-/* What interposed calls tell of memory that goes away, for kernels that do not: called by libblastoff-allocator.so, by any
- * thread, inside malloc and beside signal handlers. Takes no lock, allocates nothing, keeps errno; costs one load where
- * nobody listens. `kind`: 0 unmapped (or freed), 1 moved to `moved_to`, 2 dropped (madvise). 0 and 1 are told before the
- * call that brings it about: afterwards another thread may have been given the same addresses already. 2 is told
- * afterwards: the addresses stay, and what is read of them in between is read again. Where mremap or realloc choose the new
- * place themselves, the old one is told as unmapped before, the new one as unmapped before they return. */
+/* What interposed calls tell of memory that goes away, for kernels that do not: called by libblastoff-allocator.so, by
+ * any thread, inside malloc and beside signal handlers. Takes no lock, allocates nothing, keeps errno; costs one load
+ * where nobody listens. `kind`: 0 unmapped (or freed), 1 moved to `moved_to`, 2 dropped (madvise). 0 and 1 are told
+ * before the call that brings it about: afterwards another thread may have been given the same addresses already. 2 is
+ * told afterwards: the addresses stay, and what is read of them in between is read again. Where mremap or realloc
+ * choose the new place themselves, the old one is told as unmapped before, the new one as unmapped before they return.
+ */
 void blastoff_memory_event(int kind, const void* begin, unsigned long bytes, const void* moved_to);
 
 /* 1 if the kernel itself tells this process of memory that goes away (userfaultfd), 0 if interposed calls must. */
 int blastoff_hears_of_memory(void);
 
-/* What libblastoff-allocator.so has done in this process (docs/placement.md). Present where that is loaded: to be looked up
- * with dlsym(), or as a weak symbol. */
+/* What libblastoff-allocator.so has done in this process (docs/placement.md). Present where that is loaded: to be
+ * looked up with dlsym(), or as a weak symbol. */
 typedef struct blastoff_placement {
   unsigned long long placed_blocks, placed_bytes; /* allocated so far on pages of their own, aligned */
   unsigned long long bound_blocks, bound_bytes;   /* of these, bound to the device's node */

@@ -6,11 +6,13 @@
 
 extern "C" {
 // What the C library's allocator goes by whoever else defines malloc.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 void* __libc_malloc(std::size_t bytes) noexcept;
 void __libc_free(void* pointer) noexcept;
 void* __libc_calloc(std::size_t count, std::size_t bytes) noexcept;
 void* __libc_realloc(void* pointer, std::size_t bytes) noexcept;
 void* __libc_memalign(std::size_t alignment, std::size_t bytes) noexcept;
+// NOLINTEND(bugprone-reserved-identifier)
 }
 
 namespace blastoff::allocator::early {
