@@ -11,12 +11,12 @@ file(GLOB allocator_exports CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/allocato
 
 # The C library's functions carry the version with which they came to this processor, and ours must too.
 set(BLASTOFF_C_LIBRARY_VERSION GLIBC_2.2.5)
-set(BLASTOFF_ALIGNED_ALLOC_TOO "")
-set(BLASTOFF_ALIGNED_ALLOC_VERSION "GLIBC_2.16 { global: aligned_alloc; };")
+set(BLASTOFF_SINCE_THE_FIRST_VERSION "")
+set(BLASTOFF_SINCE_LATER_VERSIONS "GLIBC_2.16 { global: aligned_alloc; };")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(BLASTOFF_C_LIBRARY_VERSION GLIBC_2.17)
-  set(BLASTOFF_ALIGNED_ALLOC_TOO "aligned_alloc;")
-  set(BLASTOFF_ALIGNED_ALLOC_VERSION "")
+  set(BLASTOFF_SINCE_THE_FIRST_VERSION "aligned_alloc;")
+  set(BLASTOFF_SINCE_LATER_VERSIONS "")
 endif()
 set(allocator_version_script ${PROJECT_BINARY_DIR}/blastoff-allocator.map)
 configure_file(${PROJECT_SOURCE_DIR}/src/allocator/exports/exported_names.in ${allocator_version_script} @ONLY)
