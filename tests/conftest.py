@@ -23,6 +23,24 @@ def device(request: pytest.FixtureRequest) -> str:
     return request.config.getoption("--blastoff-device")
 
 
-@pytest.fixture(params=["first-use", "copy"])
-def policy(request: pytest.FixtureRequest) -> str:
+def track_by(tracker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the test offloads is tracked in this way, or the test is skipped where the kernel cannot."""
+    if reason := offload.why_not_tracked_by(tracker):
+        pytest.skip(reason)
+    monkeypatch.setattr(offload, "TRACKER", tracker)
+
+
+@pytest.fixture(params=["first-use", "first-use-soft-dirty", "copy"])
+def policy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The policies, first-use once more on the tracker of older kernels."""
+    if request.param == "first-use-soft-dirty":
+        track_by("soft-dirty", monkeypatch)
+        return "first-use"
+    return request.param
+
+
+@pytest.fixture(params=["uffd", "soft-dirty"])
+def tracker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """For tests of first-use alone."""
+    track_by(request.param, monkeypatch)
     return request.param

@@ -110,8 +110,8 @@ std::string try_tracking(platform::PageTracker& tracker) {
   return error;
 }
 
-Json tracker_json() {
-  const auto tracker = platform::open_page_tracker();
+Json tracker_json(const Settings& settings) {
+  const auto tracker = platform::open_page_tracker(tracker_kind(settings.tracker));
   if (!tracker) return failure({}, tracker.error());
   const std::string error = try_tracking(**tracker);
   return {{"works", error.empty()}, {"error", error}, {"name", (*tracker)->name()}};
@@ -160,7 +160,7 @@ std::string probe_json(const Settings& settings) {
                    {"system", system_json()},
                    {"memory", memory_json()},
                    {"device", device_json(settings)},
-                   {"tracker", tracker_json()},
+                   {"tracker", tracker_json(settings)},
                    {"patching", patching_json()},
                    {"settings", echo}};
   return probe.dump(2, ' ', false, Json::error_handler_t::replace);

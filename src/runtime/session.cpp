@@ -43,16 +43,6 @@ StagingSize staging_size(int workers, std::size_t device_memory) {
   return {slot, static_cast<std::size_t>(std::max(8, 3 * (workers + 1)))};
 }
 
-platform::TrackerKind tracker_kind(TrackerName name) {
-  switch (name) {
-    case TrackerName::uffd: return platform::TrackerKind::uffd;
-    case TrackerName::soft_dirty: return platform::TrackerKind::soft_dirty;
-    case TrackerName::automatic:
-    case TrackerName::none: break;
-  }
-  return platform::TrackerKind::best;
-}
-
 /// What the reason for another policy speaks of: "coherent", "first-use", "first-use by moves".
 std::string describe_request(const Settings& settings) {
   if (settings.policy == PolicyName::coherent) return "coherent";
@@ -76,6 +66,16 @@ device::HostAccess simulated_access(SimulatedForm form) {
 }
 
 }  // namespace
+
+platform::TrackerKind tracker_kind(TrackerName name) {
+  switch (name) {
+    case TrackerName::uffd: return platform::TrackerKind::uffd;
+    case TrackerName::soft_dirty: return platform::TrackerKind::soft_dirty;
+    case TrackerName::automatic:
+    case TrackerName::none: break;
+  }
+  return platform::TrackerKind::best;
+}
 
 Result<std::unique_ptr<device::Device>> open_device(const Settings& settings) {
   device::Choice choice;

@@ -23,6 +23,9 @@ namespace blastoff::runtime {
 /// The device that the settings name.
 device::Result<std::unique_ptr<device::Device>> open_device(const Settings& settings);
 
+/// The tracker that the setting names.
+platform::TrackerKind tracker_kind(TrackerName name);
+
 /// Never destroyed: device calls during process exit are not safe, and the system takes everything back.
 class Session {
  public:

@@ -1,5 +1,6 @@
 """Running a program with and without Blastoff, and what both left behind."""
 
+import functools
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ LIBRARY = BUILD / "libblastoff.so"
 COMMAND = Path(os.environ.get("BLASTOFF_TEST_COMMAND", ROOT / ".venv" / "bin" / "blastoff"))
 PROGRAMS = BUILD / "tests" / "scenario"
 PREFIX = "blastoff: "
+TRACKER = os.environ.get("BLASTOFF_TEST_TRACKER", "auto")  # how first-use learns of writes, unless a test says otherwise
 
 
 def multiarch() -> str:
@@ -118,6 +120,7 @@ def offloaded(
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.json"
         launcher = [COMMAND, "run", f"--policy={policy}", f"--device={device}", f"--min-size={min_size}", f"--verify={verify}"]
+        launcher.append(f"--tracker={TRACKER}")
         outcome = run(
             [*launcher, f"--report={report}", "--summary=never", *settings, "--", *command],
             env=environment() if env is None else env,
@@ -129,8 +132,16 @@ def offloaded(
 
 def preloaded(command: Sequence[str | Path], *, env: dict[str, str] | None = None, blas: Path | None = REFERENCE_BLAS, **options) -> Outcome:
     """With LD_PRELOAD and environment variables alone: `env` holds the BLASTOFF_* settings."""
-    return run(command, env=environment(blas, LD_PRELOAD=str(LIBRARY), **(env or {})), **options)
+    settings = {"BLASTOFF_TRACKER": TRACKER, **(env or {})}
+    return run(command, env=environment(blas, LD_PRELOAD=str(LIBRARY), **settings), **options)
 
 
 def program(name: str, *arguments: object) -> list[str]:
     return [str(PROGRAMS / name), *(str(argument) for argument in arguments)]
+
+
+@functools.cache
+def why_not_tracked_by(tracker: str) -> str:
+    """Why this machine's kernel cannot track writes in that way; "" if it can."""
+    outcome = offloaded(program("products"), settings=[f"--tracker={tracker}"])
+    return "" if outcome.tracks else outcome.report["policy"]["reason"]

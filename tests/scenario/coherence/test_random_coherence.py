@@ -51,8 +51,8 @@ def test_many_threads(policy, device):
     play(policy, device, 1000, threads=16, verify="off")
 
 
-def test_reuse_happens(device):
+def test_reuse_happens(tracker, device):
     """Were nothing ever reused, all of this would prove nothing."""
     outcome = play("first-use", device, 2000)
-    if outcome.tracks:
-        assert outcome.total("bytes_reused") > outcome.total("bytes_to_device") / 40
+    assert outcome.report["policy"]["tracker"] == tracker
+    assert outcome.total("bytes_reused") > outcome.total("bytes_to_device") / 40
