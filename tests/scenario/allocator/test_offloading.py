@@ -1,0 +1,49 @@
+"""libblastoff.so beside the interposer: placed matrices are used where they are, and it hears of memory that goes away."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import offload
+import pytest
+from sandbox import refusing
+
+CASES = ["free", "free-mmap", "munmap", "map-over", "realloc", "mremap", "heap", "madvise", "huge"]
+AT_MALLOC = ["--place=at-malloc=64K", "--device-node=0"]  # node 0 stands for a device's
+
+
+def offloaded(directory: Path, case: str, *settings: str, sandbox: Sequence[Path] = ()) -> offload.Outcome:
+    command = offload.program("memory", case)
+    plain = offload.plain(command)
+    # The sandbox goes around the launcher, which is to see what the program will see.
+    launcher = [*sandbox, offload.COMMAND, "run", "--device=simulated", "--min-size=0", "--verify=abort", "--summary=never"]
+    report = directory / "report.json"
+    env = offload.environment(BLASTOFF_LIBRARY=str(offload.LIBRARY))
+    outcome = offload.run([*launcher, f"--report={report}", *settings, "--", *command], env=env)
+    assert (outcome.status, outcome.stdout) == (0, plain.stdout), outcome.stderr
+    outcome.report = offload.read_report(report)
+    assert outcome.report["verification"]["stale_pages"] == 0
+    assert outcome.total("offloaded") > 0
+    return outcome
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_placed_matrices_stay_where_they_are(tmp_path, case):
+    """On a device that reaches the program's memory: what malloc has bound need not be moved."""
+    outcome = offloaded(tmp_path, case, *AT_MALLOC, "--simulated-form=coherent")
+    assert outcome.report["allocation"]["bound_blocks"] > 0
+    assert outcome.report["placement"]["bytes_moved"] == 0
+    assert outcome.lines == []
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_mirrors_of_aligned_matrices(tmp_path, case):
+    outcome = offloaded(tmp_path, case, "--align=64K")
+    assert outcome.report["allocation"]["placed_blocks"] > 0 and outcome.report["allocation"]["bound_blocks"] == 0
+
+
+@pytest.mark.parametrize("settings", [[], AT_MALLOC], ids=["glibc's memory", "placed memory"])
+@pytest.mark.parametrize("case", CASES)
+def test_memory_that_goes_away_where_the_kernel_does_not_tell(tmp_path, workshop, case, settings):
+    sandbox = [refusing(workshop, "userfaultfd")]
+    outcome = offloaded(tmp_path, case, *settings, "--simulated-form=coherent", "--device-node=0", sandbox=sandbox)
+    assert outcome.report["policy"]["tracker"] == "interposed calls"
