@@ -3,9 +3,11 @@
 
 #include <sys/mman.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <thread>
 
 #include "platform/span.h"
 
@@ -35,5 +37,11 @@ class Memory {
   void* address_;
   std::size_t bytes_;
 };
+
+/// Page faults of other threads during a clear make the soft-dirty tracker report everything. Our own threads take
+/// theirs when they start.
+inline void let_threads_settle() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+}
 
 }  // namespace blastoff::platform::test

@@ -34,6 +34,7 @@ class PageTrackerTest : public ::testing::TestWithParam<TrackerKind> {
     auto opened = open_page_tracker(GetParam());
     if (!opened) GTEST_SKIP() << opened.error();
     tracker_ = std::move(*opened);
+    if (GetParam() == TrackerKind::soft_dirty) test::let_threads_settle();
   }
 
   /// Tracks touched memory and protects all of it.
