@@ -16,6 +16,7 @@ static size_t large;
 // Hidden from the compiler, which knows better than to make such calls.
 static void* volatile result;
 static volatile size_t huge = (size_t)PTRDIFF_MAX;
+static volatile size_t wraps = SIZE_MAX / 8 + 1;  // times 8: 0
 
 static void refused(const char* call, void* block) {
   const int error = errno;
@@ -33,7 +34,9 @@ static void too_much(void) {
   refused("malloc(SIZE_MAX)", malloc(2 * huge + 1));
   refused("calloc(huge, 1)", calloc(huge, 1));
   refused("calloc that overflows", calloc(huge, 8));
+  refused("calloc that overflows to a size that could be", calloc(wraps + large, 8));
   refused("reallocarray that overflows", reallocarray(NULL, huge, 8));
+  refused("reallocarray that overflows to a size that could be", reallocarray(NULL, wraps + large, 8));
   refused("memalign(64, huge)", memalign(64, huge));
   refused("aligned_alloc(1M, huge)", aligned_alloc(1 << 20, huge));
   refused("valloc(huge)", valloc(huge));
