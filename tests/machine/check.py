@@ -11,6 +11,7 @@ from offload import Outcome
 PROGRAMS = PurePosixPath("/programs")
 LIBRARY = "/lib/libblastoff.so"
 ALLOCATOR = "/lib/libblastoff-allocator.so"
+BOTH_LIBRARIES = {"LD_PRELOAD": f"{LIBRARY} {ALLOCATOR}"}
 REPORT = "/tmp/report.json"
 
 Complaints = list[str]  # empty: passed
@@ -30,10 +31,11 @@ class Check:
     judge: Judge
     settings: dict[str, str] = field(default_factory=dict)  # environment variables of the command
     before: str = ""  # shell lines: what the machine is to be like
+    seconds: int = 200  # it is killed after that
 
     def script(self) -> str:
         variables = [f"{name}={value}" for name, value in self.settings.items()]
-        return f"{self.before}\nexec env {shlex.join([*variables, *self.command])}\n"
+        return f"{self.before}\nexec timeout -s KILL {self.seconds} env {shlex.join([*variables, *self.command])}\n"
 
     def programs(self) -> list[str]:
         return [PurePosixPath(word).name for word in self.command if PurePosixPath(word).parent == PROGRAMS]
@@ -47,7 +49,7 @@ def huge_pages(mode: str) -> str:
 def offloaded(**settings: str) -> dict[str, str]:
     """The variables of a program that runs on the simulated device, every call checked. `settings`: min_size="100"."""
     wanted = {"device": "simulated", "min_size": "0", "verify": "abort", "summary": "never", "report": REPORT} | settings
-    preloaded = {"LD_PRELOAD": f"{LIBRARY} {ALLOCATOR}" if "place" in wanted or "align" in wanted else LIBRARY}
+    preloaded = BOTH_LIBRARIES if wanted.keys() & {"place", "align"} else {"LD_PRELOAD": LIBRARY}
     return preloaded | {f"BLASTOFF_{name.upper()}": value for name, value in wanted.items()}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from check import Check
-from checks import coherent, older
+from checks import coherent, figures, older
 from fetched import Kernel
 
 
@@ -36,6 +36,7 @@ MACHINES = (
     Machine("gh-arm-16k", "the same with pages of 16 KiB", SIXTEEN_KIBIBYTES, coherent.checks, "arm64", GRACE_HOPPER),
     Machine("old-kernel", "soft-dirty bits, no asynchronous write protection", BEFORE_WRITE_TRACKING, older.checks),
     Machine("old-plain", "neither: a container that forbids both", BEFORE_WRITE_TRACKING, older.checks_in_container),
+    Machine("figures", "gh-x86 with more memory, to measure on", recent("amd64"), figures.checks, nodes=figures.NODES, seconds=900),
 )
 
 IN_CI = ("gh-x86", "old-kernel", "old-plain")

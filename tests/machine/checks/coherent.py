@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from check import ALLOCATOR, LIBRARY, Check, Complaints, Judge, complaints_if, huge_pages, offloaded, offloads, program, under, unharmed
+from check import BOTH_LIBRARIES, Check, Complaints, Judge, complaints_if, huge_pages, offloaded, offloads, program, under, unharmed
 from offload import Outcome
 
 MEBIBYTE = 1 << 20
@@ -76,9 +76,9 @@ def case(name: str, of_program: str, judge: Judge = moves_all, before: str = ker
 
 def told_by_calls() -> Check:
     """Where the kernel's events are denied, the allocator library tells what goes away."""
-    settings = coherent(verify="off") | {"LD_PRELOAD": f"{LIBRARY} {ALLOCATOR}"}
+    settings = coherent(verify="off") | BOTH_LIBRARIES
     judge = under("first-use", tracker="interposed calls", judge=moves_all)
-    return Check("memory that went away, told by interposed calls", program("contained", *placement("gone")), judge, settings, kernel())
+    return Check("memory that went away, told by interposed calls", program("contained", "events", *placement("gone")), judge, settings, kernel())
 
 
 def random_coherence(name: str, policy: str, before: str) -> Check:
