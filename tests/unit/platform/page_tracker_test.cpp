@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -474,9 +475,12 @@ double milliseconds_of(const std::function<void()>& body) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
+/// BLASTOFF_TEST_TRACKED_MIB asks for more memory than CI has.
 TEST_P(PageTrackerTest, PrintsItsCost) {
+  const char* asked_for = std::getenv("BLASTOFF_TEST_TRACKED_MIB");
+  const std::size_t mebibytes = asked_for == nullptr ? 256 : std::strtoul(asked_for, nullptr, 10);
   for (const bool huge : {false, true}) {
-    const Memory memory(std::size_t{256} << 20 >> 12);
+    const Memory memory((mebibytes << 20) / page_size());
     madvise(memory.page(0), memory.span().bytes(), huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     memory.touch();
     begin(memory.span());
@@ -486,8 +490,10 @@ TEST_P(PageTrackerTest, PrintsItsCost) {
     for (std::size_t i = 0; i < 1000; ++i) *memory.page(i * 7) = 1;
     const double protecting = milliseconds_of([&] { tracker_->scan(memory.span(), true, runs); });
     const double writing = milliseconds_of([&] { memory.touch(); });
-    std::printf("256 MiB, %s pages: clean %.3f ms, protecting after 1000 writes %.3f ms, first writes %.1f ms\n",
-                huge ? "huge" : "base", clean, protecting, writing);
+    const double plain = milliseconds_of([&] { memory.touch(); });
+    std::printf(
+        "%zu MiB, %s pages: scan %.3f ms, with protecting after 1000 writes %.3f ms, first writes %.1f ms more\n",
+        mebibytes, huge ? "huge" : "base", clean, protecting, writing - plain);
   }
 }
 
