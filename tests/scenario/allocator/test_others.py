@@ -97,8 +97,8 @@ PLAIN = """
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-void* (*volatile allocate)(size_t) = malloc;
 int main(void) {
+  void* (*volatile allocate)(size_t) = malloc;
   char* block = allocate(1 << 20);
   memset(block, 1, 1 << 20);
   printf("%d\\n", (int)((unsigned long)block % 65536));

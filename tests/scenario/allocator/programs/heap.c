@@ -14,7 +14,7 @@
 
 #include "blastoff.h"
 
-enum { SLOTS = 256, LARGEST_ALIGNMENT = 1 << 21 };
+enum { SLOTS = 256, ALIGNMENTS = 18 };
 
 typedef struct slot {
   pthread_mutex_t mutex;
@@ -92,10 +92,7 @@ static void* make(uint64_t* state, size_t bytes) {
     case 2: block = reallocarray(NULL, bytes + 1, 1); break;
     case 3: block = valloc(bytes), alignment = 4096; break;
     case 4: block = common ? valloc(bytes) : pvalloc(bytes), alignment = 4096; break;
-    default:
-      for (alignment = 16; alignment < LARGEST_ALIGNMENT && chance(state, 1 + (alignment < 65536)) == 0;)
-        alignment *= 2;
-      block = aligned(state, bytes, alignment);
+    default: alignment = (size_t)16 << next_random(state) % ALIGNMENTS; block = aligned(state, bytes, alignment);
   }
   if (block == NULL) fail("allocation");
   if ((uintptr_t)block % alignment != 0) fail("alignment");
