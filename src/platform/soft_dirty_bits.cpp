@@ -10,18 +10,32 @@
 
 namespace blastoff::platform {
 
+namespace {
+
+/// One page between two that nobody may touch: the kernel joins other mappings to its neighbours, and all pages of a
+/// mapping that a new one was joined to read as soft-dirty.
+void* map_canary() {
+  const std::size_t page = page_size();
+  void* pages = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return nullptr;
+  char* canary = static_cast<char*>(pages) + page;
+  return mprotect(canary, page, PROT_READ | PROT_WRITE) == 0 ? canary : nullptr;
+}
+
+}  // namespace
+
 SoftDirtyBits::SoftDirtyBits(Pagemap pagemap, void* canary)
     : pagemap_(std::move(pagemap)), canary_(static_cast<volatile char*>(canary)) {}
 
 SoftDirtyBits::~SoftDirtyBits() {
-  munmap(const_cast<char*>(canary_), page_size());
+  munmap(const_cast<char*>(canary_) - page_size(), 3 * page_size());
 }
 
 tl::expected<std::unique_ptr<SoftDirtyBits>, std::string> SoftDirtyBits::open() {
   auto pagemap = Pagemap::open();
   if (!pagemap) return tl::unexpected(pagemap.error());
-  void* canary = mmap(nullptr, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (canary == MAP_FAILED) return tl::unexpected(std::string("mmap: ") + std::strerror(errno));
+  void* canary = map_canary();
+  if (!canary) return tl::unexpected(std::string("mmap: ") + std::strerror(errno));
   std::unique_ptr<SoftDirtyBits> bits(new SoftDirtyBits(std::move(*pagemap), canary));
   if (auto works = bits->try_out(); !works) return tl::unexpected(works.error());
   return bits;
