@@ -149,3 +149,13 @@ def test_a_coherent_device_without_a_node_is_refused(unharmed, device):
     if outcome.refused():
         assert len(outcome.lines) == 1
         assert "--device-node" in outcome.lines[0]
+
+
+def test_at_malloc_stands_aside_where_no_memory_is_a_devices(unharmed):
+    """Of an ordinary machine all nodes have CPUs: one line, and everything is as without."""
+    outcome = unharmed("products", 200, 4, policy="auto", settings=["--place=at-malloc=64K"])
+    if outcome.report["allocation"]["node"] is not None:
+        pytest.skip("this machine has such a node")
+    assert [line for line in outcome.lines if "no NUMA node has memory and no CPUs" in line] == outcome.lines != []
+    assert outcome.report["allocation"]["bound_blocks"] == 0
+    assert outcome.total("offloaded") == outcome.total("calls")
