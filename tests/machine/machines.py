@@ -31,7 +31,7 @@ SIXTEEN_KIBIBYTES = Kernel("recent-16k", ("linux-image-6.12-arm64-16k", "linux-i
 GRACE_HOPPER = (512, 256)  # the second node stands for the device's memory
 
 MACHINES = (
-    Machine("gh-x86", "coherent, like Grace-Hopper: a NUMA node without CPUs", recent("amd64"), coherent.checks, nodes=GRACE_HOPPER),
+    Machine("gh-x86", "coherent, like Grace-Hopper: a NUMA node without CPUs", recent("amd64"), coherent.checks_with_mirrors, nodes=GRACE_HOPPER),
     Machine("gh-arm", "the same on aarch64", recent("arm64"), coherent.checks, "arm64", GRACE_HOPPER),
     Machine("gh-arm-16k", "the same with pages of 16 KiB", SIXTEEN_KIBIBYTES, coherent.checks, "arm64", GRACE_HOPPER),
     Machine("old-kernel", "soft-dirty bits, no asynchronous write protection", BEFORE_WRITE_TRACKING, older.checks),

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from check import BOTH_LIBRARIES, Check, Complaints, Judge, complaints_if, huge_pages, offloaded, offloads, program, under, unharmed
 from offload import Outcome
 
+from checks import platform
+
 MEBIBYTE = 1 << 20
 NO_CPUSET_NODE = """\
 echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control
@@ -88,6 +90,7 @@ def random_coherence(name: str, policy: str, before: str) -> Check:
 
 def checks() -> Sequence[Check]:
     return [
+        *platform.checks("madvise"),
         *(case(f"first use, by {mode}", "first-use", intercept=mode) for mode in ("patch", "preload")),
         case("first use, huge pages wherever possible", "first-use", before=kernel(pages="always")),
         case("AutoNUMA", "balanced", before=kernel(balancing=True)),
@@ -106,3 +109,13 @@ def checks() -> Sequence[Check]:
         random_coherence("random coherence, first use", "first-use", kernel(pages="always")),
         random_coherence("random coherence, coherent access", "coherent", kernel()),
     ]
+
+
+def mirrors(tracker: str) -> Check:
+    """This kernel has both kinds of write tracking: with memory of the device's own, each when asked for."""
+    play = program("random_coherence", "--seed", 4, "--steps", 60, "--threads", 3, "--max-size", 60)
+    return Check(f"random coherence, mirrors by {tracker}", play, under("first-use", tracker), offloaded(tracker=tracker), kernel())
+
+
+def checks_with_mirrors() -> Sequence[Check]:
+    return [*checks(), mirrors("uffd"), mirrors("soft-dirty")]

@@ -11,6 +11,7 @@ import offload
 from check import REPORT, Check, Complaints, program
 from offload import Outcome
 
+from checks import platform
 from checks.coherent import kernel
 
 NODES = (3072, 2560)  # MiB
@@ -53,4 +54,4 @@ def judged(outcome: Outcome) -> Complaints:
 
 def checks() -> Sequence[Check]:
     measured = program("figures", 1, 256, 5, MATRIX, REPORT)
-    return [Check("moving, placing and using in place", measured, judged, before=kernel(), seconds=800)]
+    return [Check("moving, placing and using in place", measured, judged, before=kernel(), seconds=800), platform.cost_of_tracking(MATRIX)]

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from check import BOTH_LIBRARIES, Check, Complaints, complaints_if, huge_pages, offloaded, offloads, program, under, unit_tests
+from check import BOTH_LIBRARIES, Check, Complaints, complaints_if, offloaded, offloads, program, under
 from offload import Outcome
+
+from checks import platform
 
 MEMORY = ("free", "munmap", "mremap", "heap", "madvise", "read", "shared", "static", "guard", "read-only")
 NO_TRACKING = r"soft-dirty|clear_refs"
@@ -33,15 +35,6 @@ def contained(check: Check, what: str) -> Check:
     return replace(check, name=f"{check.name}, contained", command=program("contained", what, *check.command))
 
 
-def unit_checks() -> list[Check]:
-    # Left out: what takes minutes here, or only prints.
-    tests = program("unit_platform", "--gtest_filter=-*NoUnmappingIsEverMissed*:*SaysWhenEventsWereLost*:*PrintsItsCost*")
-    return [
-        Check(f"unit tests of the platform, huge pages {mode}", tests, unit_tests(at_least=60), before=huge_pages(mode))
-        for mode in ("never", "always")
-    ]
-
-
 def told_by_calls(check: Check) -> Check:
     """Without the kernel's events: the allocator library tells what goes away."""
     return replace(contained(check, "events"), settings=check.settings | BOTH_LIBRARIES)
@@ -51,7 +44,7 @@ def checks() -> Sequence[Check]:
     tracked = {"policy": "first-use", "tracker": "soft-dirty"}
     calls = [*memory(("free", "munmap", "mremap", "madvise"), **tracked), random_coherence(3, "10M", **tracked)]
     return [
-        *unit_checks(),
+        *platform.checks("never", "always"),
         *memory(MEMORY, **tracked),
         factorise(**tracked, judge=reuses),
         random_coherence(1, "1G", **tracked, judge=reuses),
