@@ -66,7 +66,7 @@ void EventReader::read_events(Shared& shared) {
       break;  // someone closed the descriptor
     }
   }
-  shared.ring.lose();
+  shared.ring.close();
   shared.arrivals.fetch_add(1, std::memory_order_release);
   shared.arrivals.notify_all();
   shared.ended.store(1, std::memory_order_release);

@@ -35,6 +35,12 @@ class EventRing {
   /// Producer: something happened that nobody will ever learn.
   void lose() { lost_.store(true, std::memory_order_release); }
 
+  /// Producer: nothing will ever be told again, so every take() from here on says that events were lost.
+  void close() {
+    closed_.store(true, std::memory_order_release);
+    lose();
+  }
+
   /// Consumer: waits for the reads begun so far, usually none. False: the reader has not come back for a second.
   bool settle() const;
 
@@ -45,7 +51,7 @@ class EventRing {
     std::uint64_t tail = tail_.load(std::memory_order_relaxed);
     for (; tail != head; ++tail) events.push_back(events_[tail % capacity]);
     tail_.store(tail, std::memory_order_release);
-    return complete;
+    return complete && !closed_.load(std::memory_order_acquire);
   }
 
   /// Whether take() would have something to say. For anyone.
@@ -62,6 +68,7 @@ class EventRing {
   alignas(64) std::atomic<std::uint64_t> head_{0};
   alignas(64) std::atomic<std::uint64_t> tail_{0};
   std::atomic<bool> lost_{false};
+  std::atomic<bool> closed_{false};
   std::array<MemoryEvent, capacity> events_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <thread>
 
 #include "memory.h"
@@ -176,6 +177,24 @@ TEST_P(MemoryEventsTest, NothingThatHappenedIsMissedByManyThreads) {
 
 INSTANTIATE_TEST_SUITE_P(, MemoryEventsTest, ::testing::Values(Source::kernel, Source::interposed),
                          [](const auto& info) { return info.param == Source::kernel ? "kernel" : "interposed"; });
+
+/// Programs that close all descriptors close ours too.
+TEST(UffdMemoryEvents, WhoseDescriptorWasClosedLosesEverythingFromThenOn) {
+  auto opened = UffdMemoryEvents::open({});
+  if (!opened) GTEST_SKIP() << opened.error();
+  const Memory memory(1);
+  memory.touch();
+  ASSERT_TRUE((*opened)->watch(memory.span()));
+  close((*opened)->descriptor());
+  madvise(memory.page(0), page_size(), MADV_DONTNEED);  // wakes the reader
+  std::vector<MemoryEvent> events;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while ((*opened)->drain(events) && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  for (int i = 0; i < 10; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    EXPECT_FALSE((*opened)->drain(events));
+  }
+}
 
 TEST(InterposedMemoryEvents, RoundsOutwardAndKeepsErrno) {
   auto events = InterposedMemoryEvents::open();
