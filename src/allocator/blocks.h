@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "../../include/blastoff.h"
+#include "../../include/blastoff_allocator.h"
 #include "allocator/block_table.h"
 
 namespace blastoff::allocator {

@@ -27,7 +27,7 @@ struct Interception {
   std::vector<PatchedObject> objects;
 };
 
-/// What the allocator library has done with large blocks (include/blastoff.h, blastoff_placement).
+/// What the allocator library has done with large blocks (include/blastoff_allocator.h, blastoff_placement).
 struct Allocation {
   std::uint64_t placed_blocks = 0, placed_bytes = 0;
   std::uint64_t bound_blocks = 0, bound_bytes = 0;

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "../include/blastoff.h"
+#include "../include/blastoff_allocator.h"
 #include "intercept/fork_guard.h"
 #include "intercept/installation.h"
 #include "platform/log.h"

@@ -1,5 +1,5 @@
-// What the library tells of itself (include/blastoff.h).
-#include "../../../include/blastoff.h"
+// What the library tells of itself (include/blastoff_allocator.h).
+#include "../../../include/blastoff_allocator.h"
 #include "allocator/blocks.h"
 #include "allocator/plan.h"
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "blastoff.h"
+#include "blastoff_allocator.h"
 
 enum { SLOTS = 256, ALIGNMENTS = 18 };
 
