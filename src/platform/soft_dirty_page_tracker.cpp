@@ -1,7 +1,5 @@
 #include "platform/soft_dirty_page_tracker.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 
 #include <cstdio>
@@ -9,6 +7,7 @@
 
 #include "platform/mappings.h"
 #include "platform/process.h"
+#include "platform/threads.h"
 
 namespace blastoff::platform {
 namespace {
@@ -28,22 +27,6 @@ bool may_be_written(PagemapEntry entry, bool hears_of_dropping) {
   const bool there = entry.present() || entry.swapped();
   return entry.soft_dirty() || !there || (!hears_of_dropping && entry.present() && !entry.exclusive());
 }
-
-/// The program's signal handlers are program code.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 
@@ -145,7 +128,7 @@ bool SoftDirtyPageTracker::clear_once() {
 // to write from entries of pages under way). The second look finds it, still under way or not; the second clear
 // protects it unless it moves yet again.
 bool SoftDirtyPageTracker::clear() {
-  const SignalsBlocked no_handlers;
+  const SignalsBlocked no_handlers;  // which are program code
   return clear_once() && clear_once();
 }
 

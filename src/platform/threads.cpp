@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -15,22 +14,6 @@ namespace {
 /// The process's own CPU set; empty (count 0) until it was remembered.
 cpu_set_t remembered_set;
 int remembered_count = 0;
-
-/// Threads inherit the creator's signal mask: blocked while one starts, so that it never runs a handler of the program.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 void adopt_remembered_set() {
   if (remembered_count > 0) pthread_setaffinity_np(pthread_self(), sizeof remembered_set, &remembered_set);
@@ -76,6 +59,16 @@ StackRange find_stack() {
 }
 
 }  // namespace
+
+SignalsBlocked::SignalsBlocked() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+SignalsBlocked::~SignalsBlocked() {
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
 
 void remember_cpu_set() {
   if (sched_getaffinity(0, sizeof remembered_set, &remembered_set) == 0) remembered_count = CPU_COUNT(&remembered_set);

@@ -1,6 +1,8 @@
 // Threads of our own inside someone else's process.
 #pragma once
 
+#include <signal.h>
+
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -14,6 +16,19 @@ void remember_cpu_set();
 
 /// CPUs in that set.
 int cpu_count();
+
+/// No signal handler of the program runs on this thread while one of these lives. Threads started meanwhile inherit
+/// that: those of ours, and those of libraries that we call.
+class SignalsBlocked {
+ public:
+  SignalsBlocked();
+  ~SignalsBlocked();
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 /// Starts a thread that blocks all signals, runs on the remembered CPU set and carries `name` (at most 15 characters).
 /// It is detached: it must not touch anything that process exit destroys. False if the system refuses a thread.

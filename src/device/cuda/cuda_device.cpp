@@ -1,6 +1,5 @@
 #include "device/cuda/cuda_device.h"
 
-#include <csignal>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include "device/cuda/cuda_queue.h"
 #include "device/cuda/gpu.h"
+#include "platform/threads.h"
 
 namespace blastoff::device::cuda {
 namespace {
@@ -162,27 +162,11 @@ class CudaDevice final : public Device {
   std::map<std::uintptr_t, std::size_t> pins_;
 };
 
-/// The driver starts threads when a context is made; they inherit the mask, and the program's signals are none of
-/// theirs.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &own_);
-  }
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &own_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-
- private:
-  sigset_t own_{};
-};
-
 }  // namespace
 
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
-  const BlockedSignals blocked;
+  // The driver starts threads when a context is made, and the program's signals are none of theirs.
+  const platform::SignalsBlocked blocked;
   auto driver = load_driver();
   if (!driver) return tl::unexpected(driver.error());
   auto ordinal = choose_gpu(*driver, choice);
