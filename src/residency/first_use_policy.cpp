@@ -4,9 +4,9 @@
 #include <chrono>
 #include <mutex>
 
+#include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
 #include "residency/mirror/commit_log.h"
-#include "residency/footprint.h"
 #include "residency/mirror/mirror_check.h"
 #include "residency/mirror/return_path.h"
 

@@ -9,7 +9,7 @@ namespace {
 using device::HostAccess;
 
 /// Moving pages, or what is left of it where they cannot be.
-MechanismChoice move_pages(const device::Properties& device, bool node_allowed) {
+MechanismChoice by_moving(const device::Properties& device, bool node_allowed) {
   if (device.memory_node < 0)
     return {Mechanism::in_place,
             "the driver does not say which NUMA node the device's memory is (--device-node N does)"};
@@ -24,12 +24,12 @@ MechanismChoice choose_for_first_use(const Settings& settings, const device::Pro
   const HostAccess access = device.host_access;
   switch (settings.mechanism) {
     case MechanismName::automatic:
-      if (access == HostAccess::coherent) return move_pages(device, node_allowed);
+      if (access == HostAccess::coherent) return by_moving(device, node_allowed);
       if (access == HostAccess::unified) return {Mechanism::in_place, "there is one memory: nothing has to move"};
       return {Mechanism::mirrors, ""};
     case MechanismName::mirrors: return {Mechanism::mirrors, ""};
     case MechanismName::moves:
-      if (access == HostAccess::coherent) return move_pages(device, node_allowed);
+      if (access == HostAccess::coherent) return by_moving(device, node_allowed);
       return {Mechanism::mirrors, "the device's memory is no NUMA node of a coherent machine: pages cannot move there"};
     case MechanismName::prefetch:
       if (access == HostAccess::coherent || access == HostAccess::pageable) return {Mechanism::prefetch, ""};

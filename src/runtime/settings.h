@@ -31,7 +31,7 @@ struct Settings {
   PolicyName policy{};
   MechanismName mechanism{};
   std::int64_t device_node = -1;  ///< -1: the driver knows
-  std::string device;  ///< "cuda", "cuda:N", "simulated", "none"
+  std::string device;             ///< "cuda", "cuda:N", "simulated", "none"
   intercept::Mode intercept{};
   std::int64_t min_size = 0;
   MemorySize device_memory{};

@@ -140,8 +140,7 @@ class DelayedQueue final : public device::Queue {
   }
 
   device::Status prefetch(const void* memory, std::size_t bytes) override {
-    return queue([=, this] { return inner_->prefetch(memory, bytes); },
-                 {{address(memory), address(memory) + bytes}});
+    return queue([=, this] { return inner_->prefetch(memory, bytes); }, {{address(memory), address(memory) + bytes}});
   }
 
   device::Status record(device::Event& event) override {
