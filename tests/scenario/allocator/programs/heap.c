@@ -60,7 +60,7 @@ static void check(const slot* s) {
 
 static size_t random_size(uint64_t* state) {
   const size_t range = largest - smallest;
-  if (chance(state, 4)) return next_random(state) % 200;
+  if (chance(state, 4)) return 1 + next_random(state) % 200;
   if (chance(state, 8)) return (smallest + next_random(state) % range) & ~(size_t)4095;
   return smallest + next_random(state) % range;
 }
@@ -180,6 +180,7 @@ int main(int count, char** arguments) {
   smallest = strtoul(arguments[3], NULL, 10);
   largest = strtoul(arguments[4], NULL, 10);
   for (int i = 0; i < SLOTS; ++i) pthread_mutex_init(&slots[i].mutex, NULL);
+  free(malloc(largest));  // what is to be said once is said before there are children
   pthread_t ids[64];
   for (int i = 0; i < threads; ++i) pthread_create(&ids[i], NULL, run, (void*)(uintptr_t)(i + 1));
   pthread_atfork(take_all, let_go_of_all, NULL);
