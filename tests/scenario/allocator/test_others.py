@@ -136,3 +136,14 @@ def test_valgrind(workshop):
     outcome = offload.run(["valgrind", "-q", "--error-exitcode=9", "--leak-check=full", program], env=env)
     assert outcome.status == 0, outcome.stderr
     assert stands_aside(outcome, "valgrind"), outcome.stderr
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["alone", "telling"])
+def test_caches_of_registered_memory_hear_what_is_unmapped(settings, told):
+    """UCX patches the C library's munmap and its like: whatever goes away still goes through those."""
+    plain = offload.plain([PROGRAMS / "cache"])
+    if plain.status == 77:
+        pytest.skip("UCX is not installed")
+    assert plain.status == 0 and "NOT" not in plain.stdout
+    outcome = interposed([PROGRAMS / "cache"], settings, before=[PROGRAMS / "liblistener_0.so"] if told else [])
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, plain.stdout, "")
