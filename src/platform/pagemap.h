@@ -13,18 +13,20 @@
 namespace blastoff::platform {
 
 struct PagemapEntry {
+  static constexpr std::uint64_t soft_dirty_bit = std::uint64_t{1} << 55;
+  static constexpr std::uint64_t exclusive_bit = std::uint64_t{1} << 56;
+  static constexpr std::uint64_t of_file_bit = std::uint64_t{1} << 61;
+  static constexpr std::uint64_t swapped_bit = std::uint64_t{1} << 62;
+  static constexpr std::uint64_t present_bit = std::uint64_t{1} << 63;
+
   std::uint64_t word = 0;
 
-  bool soft_dirty() const { return bit(55); }  ///< or its whole mapping is newer than the last clear
-  bool exclusive() const {
-    return bit(56);
-  }                                         ///< the page is mapped here alone: neither the zero page nor shared by fork
-  bool of_file() const { return bit(61); }  ///< of a file or shared memory
-  bool swapped() const { return bit(62); }  ///< or on its way to another place in memory (migration)
-  bool present() const { return bit(63); }
-
- private:
-  bool bit(int number) const { return (word >> number & 1) != 0; }
+  bool soft_dirty() const { return (word & soft_dirty_bit) != 0; }  ///< or its mapping is newer than the last clear
+  /// The page is mapped here alone: neither the zero page nor shared by fork.
+  bool exclusive() const { return (word & exclusive_bit) != 0; }
+  bool of_file() const { return (word & of_file_bit) != 0; }  ///< of a file or shared memory
+  bool swapped() const { return (word & swapped_bit) != 0; }  ///< or on its way to another place in memory (migration)
+  bool present() const { return (word & present_bit) != 0; }
 };
 
 class Pagemap {

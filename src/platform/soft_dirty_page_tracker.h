@@ -41,7 +41,10 @@ class SoftDirtyPageTracker final : public PageTracker {
 
   SoftDirtyPageTracker(std::unique_ptr<SoftDirtyBits> bits, std::unique_ptr<MemoryEvents> events);
   void look(SoftDirtyPages::Chunk& chunk, std::uintptr_t address, std::size_t first, std::size_t last, Look& found);
+  void note(SoftDirtyPages::Chunk& chunk, std::size_t first, std::size_t last, const PagemapEntry* entries,
+            Look& found) const;
   Look look(Span span);
+  void warm_up();
   void notice_foreign_clear();
   bool clear();
   bool clear_once();

@@ -5,8 +5,10 @@ namespace blastoff::platform {
 void SoftDirtyPages::track(Span span) {
   for (auto at = start_of_chunk(span.begin); at < span.end; at += chunk_bytes()) chunks_[at];
   each_chunk(span, [](Chunk& chunk, std::uintptr_t, std::size_t first, std::size_t last) {
-    for (std::size_t page = first; page < last; ++page)
-      if (!chunk.tracked.test(page)) chunk.pending.put(page, true);
+    Bits fresh;
+    fresh.add(first, last);
+    chunk.tracked.each(first, last, [&](std::size_t page) { fresh.put(page, false); });
+    chunk.pending.add(first, last, fresh);
     chunk.tracked.add(first, last);
     return true;
   });
@@ -33,8 +35,7 @@ bool SoftDirtyPages::tracked(Span span) const {
 
 void SoftDirtyPages::add_pending(Span span) {
   each_chunk(span, [](Chunk& chunk, std::uintptr_t, std::size_t first, std::size_t last) {
-    for (std::size_t page = first; page < last; ++page)
-      if (chunk.tracked.test(page)) chunk.pending.put(page, true);
+    chunk.pending.add(first, last, chunk.tracked);
     return true;
   });
 }
@@ -47,22 +48,20 @@ void SoftDirtyPages::append_pending(Span span, std::vector<Span>& runs) const {
   const std::size_t before = runs.size();
   auto& self = const_cast<SoftDirtyPages&>(*this);
   self.each_chunk(span, [&](const Chunk& chunk, std::uintptr_t address, std::size_t first, std::size_t last) {
-    for (std::size_t page = first; page < last; ++page) {
-      if (!chunk.pending.test(page)) continue;
+    chunk.pending.each(first, last, [&](std::size_t page) {
       const std::uintptr_t begin = address + page * page_size();
       if (runs.size() > before && runs.back().end == begin)
         runs.back().end += page_size();
       else
         runs.push_back({begin, begin + page_size()});
-    }
+    });
     return true;
   });
 }
 
 void SoftDirtyPages::settle(Span span) {
   each_chunk(span, [](Chunk& chunk, std::uintptr_t, std::size_t first, std::size_t last) {
-    for (std::size_t page = first; page < last; ++page)
-      if (!chunk.moving.test(page)) chunk.pending.put(page, false);
+    chunk.pending.remove(first, last, chunk.moving);
     return true;
   });
 }

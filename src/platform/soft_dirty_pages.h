@@ -2,6 +2,7 @@
 // protected though the kernel's bit no longer says so.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -17,41 +18,55 @@ class SoftDirtyPages {
  public:
   static constexpr std::size_t chunk_pages = 512;
 
-  /// A bit for each page of a chunk.
+  /// A bit for each page of a chunk. Changing bits writes only the words that change: after a clear the first write to
+  /// memory costs a page fault.
   class Bits {
    public:
     bool test(std::size_t page) const { return (words_[page / 64] >> page % 64 & 1) != 0; }
-    void add(std::size_t first, std::size_t last) {
-      each_word(first, last, [](std::uint64_t& word, std::uint64_t mask) { word |= mask; });
-    }
-    void remove(std::size_t first, std::size_t last) {
-      each_word(first, last, [](std::uint64_t& word, std::uint64_t mask) { word &= ~mask; });
-    }
-    /// Writes only what changes: after a clear the first write to memory costs a page fault.
     void put(std::size_t page, bool value) {
       const std::uint64_t bit = std::uint64_t{1} << page % 64;
-      std::uint64_t& word = words_[page / 64];
-      if (((word & bit) != 0) != value) word ^= bit;
+      write(page / 64, value ? words_[page / 64] | bit : words_[page / 64] & ~bit);
+    }
+    void add(std::size_t first, std::size_t last, const Bits& among) {
+      each_word(first, last,
+                [&](std::size_t i, std::uint64_t mask) { write(i, words_[i] | (among.words_[i] & mask)); });
+    }
+    void add(std::size_t first, std::size_t last) {
+      each_word(first, last, [&](std::size_t i, std::uint64_t mask) { write(i, words_[i] | mask); });
+    }
+    void remove(std::size_t first, std::size_t last) { remove(first, last, {}); }
+    void remove(std::size_t first, std::size_t last, const Bits& except) {
+      each_word(first, last,
+                [&](std::size_t i, std::uint64_t mask) { write(i, words_[i] & ~(mask & ~except.words_[i])); });
     }
     bool all(std::size_t first, std::size_t last) const {
       bool all = true;
-      const_cast<Bits*>(this)->each_word(first, last,
-                                         [&](std::uint64_t word, std::uint64_t mask) { all &= (word & mask) == mask; });
+      each_word(first, last, [&](std::size_t i, std::uint64_t mask) { all = all && (words_[i] & mask) == mask; });
       return all;
     }
     bool any() const {
-      std::uint64_t all = 0;
-      for (const std::uint64_t word : words_) all |= word;
-      return all != 0;
+      return std::any_of(words_.begin(), words_.end(), [](std::uint64_t word) { return word != 0; });
+    }
+
+    /// Calls use(page) for the pages in the range whose bit is set, ascending.
+    template <class Use>
+    void each(std::size_t first, std::size_t last, Use use) const {
+      each_word(first, last, [&](std::size_t i, std::uint64_t mask) {
+        for (std::uint64_t left = words_[i] & mask; left != 0; left &= left - 1)
+          use(i * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+      });
     }
 
    private:
+    void write(std::size_t index, std::uint64_t word) {
+      if (words_[index] != word) words_[index] = word;
+    }
     template <class Use>
-    void each_word(std::size_t first, std::size_t last, Use use) {
+    static void each_word(std::size_t first, std::size_t last, Use use) {
       while (first < last) {
         const std::size_t end = std::min(last, (first / 64 + 1) * 64);
         const std::uint64_t ones = end - first == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (end - first)) - 1;
-        use(words_[first / 64], ones << first % 64);
+        use(first / 64, ones << first % 64);
         first = end;
       }
     }
