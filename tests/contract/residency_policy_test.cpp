@@ -204,6 +204,19 @@ TEST_P(ResidencyPolicy, KeepsResultsThatComeHomeUnseen) {
   for (int round = 0; round < 3; ++round) run_and_check(test, "after a write");
 }
 
+TEST_P(ResidencyPolicy, PinsNothingWhereTheTrackerForbidsIt) {
+  RigOptions options;
+  options.may_pin = false;
+  START(options);
+  if (GetParam().device != "pinning") GTEST_SKIP() << "this device does not pin";
+  Case test(options_of(Routine::dgemm, 90, 80, 10, 1), 0, Edge::last_element);
+  for (int round = 0; round < 5; ++round) {
+    run_and_check(test, "round " + std::to_string(round));
+    test.refill_result();
+  }
+  EXPECT_EQ(rig_->unseen_writes(), 0u);
+}
+
 TEST_P(ResidencyPolicy, SeesEveryWriteBetweenCalls) {
   START();
   Case test(options_of(Routine::dgemm, 90, 80, 70, 1), 11, Edge::last_element);

@@ -21,6 +21,7 @@
 #include "residency/in_place_policy.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
+#include "unpinnable_tracker.h"
 
 namespace blastoff::support {
 
@@ -46,6 +47,7 @@ struct RigOptions {
   std::size_t slots = 6;
   int workers = 2;
   bool verify = false;
+  bool may_pin = true;                ///< as far as the tracker is concerned
   residency::PanelSizes panels = {};  ///< of first-use
   unsigned seed = 1;
 };
@@ -112,6 +114,7 @@ class Rig {
       return nullptr;
     }
     rig->tracker_ = std::move(*tracker);
+    if (!options.may_pin) rig->tracker_ = std::make_unique<UnpinnableTracker>(std::move(rig->tracker_));
     residency::FirstUseSettings settings;
     settings.device_memory = options.budget;
     settings.pin_limit = std::size_t{1} << 30;

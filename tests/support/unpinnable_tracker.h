@@ -1,0 +1,31 @@
+// A page tracker under which nothing may be pinned, as where the end of memory may go unheard.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "platform/page_tracker.h"
+
+namespace blastoff::support {
+
+class UnpinnableTracker final : public platform::PageTracker {
+ public:
+  explicit UnpinnableTracker(std::unique_ptr<platform::PageTracker> inner) : inner_(std::move(inner)) {}
+
+  const char* name() const override { return inner_->name(); }
+  tl::expected<void, std::string> track(platform::Span span) override { return inner_->track(span); }
+  void untrack(platform::Span span) override { inner_->untrack(span); }
+  Scan scan(platform::Span span, bool protect, std::vector<platform::Span>& written) override {
+    return inner_->scan(span, protect, written);
+  }
+  void unprotect(platform::Span span) override { inner_->unprotect(span); }
+  bool allows_pinning() const override { return false; }
+  bool drain(std::vector<platform::MemoryEvent>& events) override { return inner_->drain(events); }
+  bool wait_for_events() override { return inner_->wait_for_events(); }
+  void stop_waiting() override { inner_->stop_waiting(); }
+
+ private:
+  std::unique_ptr<platform::PageTracker> inner_;
+};
+
+}  // namespace blastoff::support
