@@ -109,6 +109,15 @@ class Job:
                 counts[entry["reason"]] += entry["calls"]
         return dict(counts.most_common())
 
+    def placed(self) -> tuple[int, dict[str, int]]:
+        """Where pages were moved to the device's memory: bytes that lie there, and those that do not by reason."""
+        placements = [part for part in self._parts("placement") if part is not None]
+        left: Counter[str] = Counter()
+        for placement in placements:
+            for entry in placement["left"]:
+                left[entry["reason"]] += entry["bytes"]
+        return sum(placement["bytes_placed"] for placement in placements), dict(left.most_common())
+
     def verification(self) -> dict[str, float]:
         parts = list(self._parts("verification"))
         return {

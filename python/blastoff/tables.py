@@ -64,9 +64,12 @@ def describe_device(report: dict) -> str:
 def describe_policy(report: dict) -> str:
     """The policy of one process in a line, and why it is not the one requested."""
     policy = report["policy"]
-    tracker = f", writes tracked by {policy['tracker']}" if policy["tracker"] not in ("", "none") else ""
+    if report["placement"] is not None:
+        how = f" by moving pages to NUMA node {report['placement']['node']}"
+    else:
+        how = f", writes tracked by {policy['tracker']}" if policy["tracker"] not in ("", "none") else ""
     instead = f" instead of {policy['requested']}: {policy['reason']}" if policy["reason"] else ""
-    return f"{policy['in_force']}{tracker}{instead}"
+    return f"{policy['in_force']}{how}{instead}"
 
 
 def describe_run(report: dict) -> str:
@@ -97,6 +100,10 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
     lines = []
     if job.totals.bytes_to_device:
         lines.append(("reuse", f"every byte brought to the device was used {quantities.number(job.totals.operand_reuse)} times there"))
+    placed, left = job.placed()
+    if placed or left:
+        lines.append(("placed", f"{quantities.size(placed)} on the device's NUMA node"))
+    lines.extend(("placed", f"{quantities.size(count)} stay elsewhere: {reason}") for reason, count in left.items())
     for label, reasons in (("on the CPU", job.refusals()), ("copied", job.copied())):
         lines.extend((label, f"{quantities.count(calls)} calls: {reason}") for reason, calls in reasons.items())
     checked = job.verification()

@@ -35,7 +35,16 @@ REPORT = {
         "memory": 85_000_000_000,
         "memory_budget": 68_000_000_000,
     },
-    "policy": {"requested": "first-use", "in_force": "first-use", "reason": "", "tracker": "uffd", "copied_operands": []},
+    "policy": {
+        "requested": "first-use",
+        "in_force": "first-use",
+        "reason": "",
+        "mechanism": "mirrors",
+        "tracker": "uffd",
+        "copied_operands": [],
+    },
+    "placement": None,
+    "allocation": None,
     "interception": {"mode": "auto", "objects_seen": 9, "seconds": 0.002, "objects": []},
     "totals": {
         "calls": 30,

@@ -58,6 +58,21 @@ def test_verification_takes_the_worst(report, write):
     assert job_of(write, report, worse).verification() == {"checked": 5, "worst_relative_error": 0.5, "stale_pages": 2}
 
 
+def placed(report: dict, rank: int, bytes_placed: int, bytes_left: int) -> dict:
+    left = [{"reason": "the device's memory is full", "bytes": bytes_left}]
+    sums = {"bytes_placed": bytes_placed, "bytes_moved": bytes_placed, "bytes_left": bytes_left, "left": left}
+    policy = report["policy"] | {"mechanism": "moves", "tracker": "userfaultfd"}
+    return ranked(report, rank) | {"policy": policy, "placement": {"node": 1, "seconds": 0.5} | sums}
+
+
+def test_pages_that_were_moved(blastoff, report, write):
+    done = blastoff("report", *write(placed(report, 0, 3_000_000, 1_000_000), placed(report, 1, 4_000_000, 1_000_000)))
+    assert done.returncode == 0
+    assert "first-use by moving pages to NUMA node 1" in done.stdout and "tracked" not in done.stdout
+    assert "7.00 MB on the device's NUMA node" in done.stdout
+    assert "2.00 MB stay elsewhere: the device's memory is full" in done.stdout
+
+
 def test_no_calls(blastoff, report, write):
     empty = report | {"routines": [], "refusals": [], "totals": dict.fromkeys(report["totals"], 0)}
     done = blastoff("report", *write(empty))
