@@ -20,7 +20,9 @@ namespace {
 
 /// Nothing is mapped below this by default (vm.mmap_min_addr).
 constexpr std::uintptr_t lowest_address = 0x10000;
-constexpr std::uintptr_t highest_address = std::uintptr_t{1} << 47;
+// From here on addresses are the kernel's. What of those below is a program's differs (47 or 48 bits and more):
+// reserving tells.
+constexpr std::uintptr_t highest_address = std::uintptr_t{1} << 63;
 
 std::size_t in_pages(std::size_t bytes) {
   return (bytes + page_size() - 1) / page_size() * page_size();
