@@ -18,7 +18,7 @@ def command(machine: Machine, kernel: Path, initramfs: Path) -> list[str]:
     for node, size in enumerate(machine.nodes):
         cpus = f",cpus=0-{CPUS - 1}" if node == 0 else ""
         memory += ["-object", f"memory-backend-ram,id=m{node},size={size}M", "-numa", f"node,nodeid={node},memdev=m{node}{cpus}"]
-    quiet = f"console={console} quiet loglevel=1 panic=-1 mitigations=off"
+    quiet = f"console={console} quiet loglevel=1 panic=-1 mitigations=off no_timer_check"
     boot = ["-kernel", str(kernel), "-initrd", str(initramfs), "-append", quiet]
     return [*qemu, "-accel", "tcg", *memory, "-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio", *boot]
 
