@@ -13,6 +13,14 @@ import time
 import cases
 import modes
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def within_checkout(argument: str) -> str:
+    """A file of this checkout by its path there: results say nothing of where a checkout lies."""
+    path = pathlib.Path(argument)
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else argument
+
 
 def _run(command: list[str], environment: dict[str, str], limit: float) -> tuple[int | None, str, str]:
     """Exit status (None: killed after `limit` seconds), stdout and stderr; nothing of the program outlives the call."""
@@ -79,7 +87,7 @@ class Recorder:
         entry = {
             "case": case,
             "mode": mode.name,
-            "command": [pathlib.Path(command[0]).name, *command[1:]],
+            "command": [pathlib.Path(command[0]).name, *map(within_checkout, command[1:])],
             "wall_seconds": round(time.monotonic() - started, 3),
             "lines": _json_lines(output),
         }

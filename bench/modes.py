@@ -26,7 +26,7 @@ BLASTOFF = ("copy", "first-use")
 class Mode:
     name: str
     settings: dict[str, str]  # added to the environment
-    library_path: tuple[str, ...]  # before the LD_LIBRARY_PATH that is there
+    search_path: tuple[str, ...]  # before the LD_LIBRARY_PATH that is there
 
     def environment(self, **more: str) -> dict[str, str]:
         result = {key: value for key, value in os.environ.items() if not key.startswith(("BLASTOFF_", "NVBLAS_"))}
@@ -34,7 +34,7 @@ class Mode:
         if "BLASTOFF_CUDA_PATH" in os.environ:
             result["BLASTOFF_CUDA_PATH"] = os.environ["BLASTOFF_CUDA_PATH"]
         inherited = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
-        result["LD_LIBRARY_PATH"] = ":".join([*self.library_path, *inherited])
+        result["LD_LIBRARY_PATH"] = ":".join([*self.search_path, *inherited])
         return result | MEMORY | self.settings | more
 
 

@@ -101,7 +101,7 @@ def output_path(options: argparse.Namespace, results: dict, prefix: str = "") ->
 
 def run_limit(recorder: execute.Recorder, suite: cases.Suite, cpu: modes.Mode, found: modes.Available) -> None:
     library = (str(found.cublas.parent),) if found.cublas else ()
-    mode = modes.Mode("limit", {}, (*cpu.library_path, *library))
+    mode = modes.Mode("limit", {}, (*cpu.search_path, *library))
     program = [str(recorder.programs / "limit")] + (["--cublas", str(found.cublas)] if found.cublas else [])
     operations = suite.limit_operations()
     recorder.run("limit", mode, [*program, "--calls", "50", "--seconds", "1", "bandwidth", *operations])
