@@ -133,6 +133,9 @@ class Device {
   virtual Result<void*> allocate_staging(std::size_t bytes) = 0;
   virtual void free_staging(void* address, std::size_t bytes) = 0;
 
+  /// Whether pin() is to be used now: it works here, and the program does not use the device's driver itself
+  /// (device/driver_sharing.h).
+  virtual bool may_pin() { return properties().can_pin; }
   /// Page-locks existing host memory [address, address + bytes), page-aligned, not overlapping an earlier pin.
   virtual Status pin(void* address, std::size_t bytes) = 0;
   /// Ends exactly what one pin() began, also when the memory has been unmapped since. No copy may be in flight.

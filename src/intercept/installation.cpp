@@ -8,6 +8,7 @@
 
 #include "intercept/entry_points.h"
 #include "intercept/fork_guard.h"
+#include "intercept/loading/library_observer.h"
 #include "intercept/patch/architecture.h"
 #include "intercept/patch/patched_function.h"
 
@@ -48,6 +49,7 @@ bool unseen(const LoadedObject& object) {
 }
 
 void look_at(const LoadedObject& object) {
+  tell_of_object(object);
   const auto start = Clock::now();
   const auto file = ObjectFile::open(object.path.empty() ? "/proc/self/exe" : object.path.c_str());
   BlasFunctions found;
@@ -70,6 +72,9 @@ void look_at(const LoadedObject& object) {
 void install(Mode mode) {
   installation().mode = mode;
   set_only_patched(mode == Mode::patch);
+  if (mode == Mode::preload) {
+    for (const LoadedObject& object : loaded_objects()) tell_of_object(object);
+  }
   patch_new_objects();
 }
 

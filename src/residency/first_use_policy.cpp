@@ -52,6 +52,8 @@ class FirstUsePolicy final : public Policy {
     tidying_.wait(true);
   }
 
+  void release_pins() override { coherence_.release_pins(); }
+
   const char* name() const override { return "first-use"; }
   bool keeps_operands() const override { return true; }
   Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) override;

@@ -83,6 +83,10 @@ class Policy {
   /// What has been moved so far, by a policy that moves operands themselves.
   virtual std::optional<Placement> placement() { return std::nullopt; }
 
+  /// Ends the page-locking of the program's memory, without waiting for calls in flight: the program begins to use the
+  /// device's driver itself.
+  virtual void release_pins() {}
+
   /// Ends what the policy does on its own between calls, and waits until it has: the process is about to exit, and the
   /// device may be used no more.
   virtual void stop() {}

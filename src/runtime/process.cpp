@@ -11,8 +11,10 @@
 #include <algorithm>
 
 #include "../include/blastoff_allocator.h"
+#include "device/driver_sharing.h"
 #include "intercept/fork_guard.h"
 #include "intercept/installation.h"
+#include "intercept/loading/library_observer.h"
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/threads.h"
@@ -39,11 +41,18 @@ void become_forked_child() {
   report::reset();
 }
 
+void note_library(const intercept::ObservedLibrary& library) {
+  if (!device::note_library({library.name, library.requested_by, library.needed})) return;
+  if (Process* process = the_process.load()) process->share_driver();
+}
+
 [[gnu::constructor]] void load() {
   loaded_at = Clock::now();
   platform::remember_cpu_set();
   platform::remember_stderr();
   pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
+  intercept::observe_libraries(note_library);
+  if (!intercept::hears_of_opening()) device::assume_shared_driver();
   intercept::install(read_intercept_mode());
 }
 
@@ -150,6 +159,11 @@ Session* Process::enter_session(Refusal& why) {
   if (why == Refusal::none) return session_;
   calls_in_flight_.fetch_sub(1);
   return nullptr;
+}
+
+void Process::share_driver() {
+  Session* session = session_;
+  if (session && !forked) session->release_pins();
 }
 
 void Process::leave_session() {

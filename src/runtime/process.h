@@ -23,6 +23,9 @@ class Process {
   Session* enter_session(report::Refusal& why);
   void leave_session();
 
+  /// The program begins to use the device's driver itself. From within dlopen().
+  void share_driver();
+
   /// No call uses the device from here on: those in flight are waited for, but not for ever. For an exit handler.
   void leave_device();
 

@@ -173,6 +173,10 @@ void Session::stop() {
   for (residency::Policy* policy : order_) policy->stop();
 }
 
+void Session::release_pins() {
+  for (residency::Policy* policy : order_) policy->release_pins();
+}
+
 void Session::lost(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (!working_.exchange(false, std::memory_order_acq_rel)) return;

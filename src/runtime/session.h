@@ -40,6 +40,9 @@ class Session {
   /// False once the device is lost: it is not to be used again.
   bool working() const { return working_.load(std::memory_order_acquire); }
 
+  /// The program begins to use the device's driver itself: none of its memory stays page-locked by us.
+  void release_pins();
+
   /// Ends what runs between calls. For process exit, when no call is in flight any more.
   void stop();
 

@@ -8,6 +8,7 @@
 
 #include "device/cuda/cuda_queue.h"
 #include "device/cuda/gpu.h"
+#include "device/driver_sharing.h"
 #include "platform/threads.h"
 
 namespace blastoff::device::cuda {
@@ -95,6 +96,8 @@ class CudaDevice final : public Device {
     if (address == nullptr) return;
     (void)context_->run([&] { return check_attempt(driver().cuMemFreeHost(address), "cuMemFreeHost"); });
   }
+
+  bool may_pin() override { return gpu_.properties.can_pin && !program_uses_driver(); }
 
   Status pin(void* address, std::size_t bytes) override {
     if (!gpu_.properties.can_pin) return tl::unexpected(Error{ErrorKind::unsupported, "this GPU cannot pin memory"});

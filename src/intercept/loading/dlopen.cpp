@@ -7,6 +7,7 @@
 #include "intercept/installation.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/loading/caller_search.h"
+#include "intercept/loading/library_observer.h"
 #include "intercept/tail_call.h"
 
 namespace {
@@ -14,6 +15,13 @@ namespace {
 using Dlopen = void* (*)(const char* file, int mode);
 using Dlmopen = void* (*)(Lmid_t space, const char* file, int mode);
 using namespace blastoff::intercept;
+
+/// Before it is opened, and whoever opens it. Of what is open already there is nothing to tell.
+void observe(const char* file, int mode, const void* caller) {
+  const int saved_errno = errno;
+  if ((mode & RTLD_NOLOAD) == 0 && !same_object(caller, &entry_point_table)) tell_of_opening(file, caller);
+  errno = saved_errno;
+}
 
 template <class Function>
 Function next(const char* name) {
@@ -47,12 +55,21 @@ bool leave_alone(const char* file, int mode, const void* caller) {
 
 }  // namespace
 
+namespace blastoff::intercept {
+
+bool hears_of_opening() {
+  return dlsym(RTLD_DEFAULT, "dlopen") == reinterpret_cast<void*>(&::dlopen);
+}
+
+}  // namespace blastoff::intercept
+
 // What we cannot open the real function is left to: jumped to, it sees who called. It may find more, and what it cannot
 // open either it says in its own words.
 extern "C" {
 
 BLASTOFF_TAIL_CALLING void* dlopen(const char* file, int mode) {
   const void* const caller = __builtin_return_address(0);
+  observe(file, mode, caller);
   void* const handle = leave_alone(file, mode, caller) ? nullptr : open_and_patch(file, mode, caller);
   if (handle != nullptr) return handle;
   BLASTOFF_TAIL_CALL next<Dlopen>("dlopen")(file, mode);
@@ -60,6 +77,7 @@ BLASTOFF_TAIL_CALLING void* dlopen(const char* file, int mode) {
 
 BLASTOFF_TAIL_CALLING void* dlmopen(Lmid_t space, const char* file, int mode) {
   const void* const caller = __builtin_return_address(0);
+  observe(file, mode, caller);
   void* const handle = leave_alone(file, mode, caller) ? nullptr : open_and_patch(space, file, mode, caller);
   if (handle != nullptr) return handle;
   BLASTOFF_TAIL_CALL next<Dlmopen>("dlmopen")(space, file, mode);

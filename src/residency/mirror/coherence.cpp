@@ -1,6 +1,8 @@
 #include "residency/mirror/coherence.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "platform/memory_map.h"
@@ -66,6 +68,14 @@ void Coherence::apply_events() {
 void Coherence::tidy() {
   const std::lock_guard lock(mutex_);
   apply_events();
+}
+
+void Coherence::release_pins() {
+  constexpr int most_attempts = 2'000;
+  for (int i = 0; i < most_attempts; ++i) {
+    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) return pins_.release();
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 device::Status Coherence::check_memory(const blas::Call& call) {

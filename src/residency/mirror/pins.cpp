@@ -8,7 +8,10 @@ using platform::Span;
 
 Pins::Pin* Pins::hold(Span span, bool& created) {
   created = false;
-  if (!device_.properties().can_pin) return nullptr;
+  if (!device_.may_pin()) {
+    release();
+    return nullptr;
+  }
   const Span pages = platform::outward_to_pages(span);
   for (Pin& pin : pins_) {
     if (pin.gone || !pin.span.contains(pages)) continue;
@@ -72,6 +75,16 @@ void Pins::forget(Span span) {
       pin->gone = true;
       if (pin->holds == 0) end(pin);
     }
+    pin = next;
+  }
+}
+
+void Pins::release() {
+  requested_.clear();
+  for (auto pin = pins_.begin(); pin != pins_.end();) {
+    const auto next = std::next(pin);
+    pin->gone = true;
+    if (pin->holds == 0) end(pin);
     pin = next;
   }
 }

@@ -36,6 +36,9 @@ class Pins {
   Pin* hold(platform::Span span, bool& created);
   void unhold(Pin* pin);
 
+  /// Ends all pins, those of calls in flight with these calls.
+  void release();
+
   /// Whether a pin of ours lies around all of `span`.
   bool covers(platform::Span span) const;
 

@@ -1,0 +1,32 @@
+// Tells an observer of the libraries of this process, and of those that the program is about to open.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "intercept/loaded_objects.h"
+
+namespace blastoff::intercept {
+
+struct ObservedLibrary {
+  std::string_view name;          ///< DT_SONAME or file name, without a folder
+  std::string_view requested_by;  ///< the object that opens it by dlopen, likewise; "": it was found in the process
+  std::span<const std::string> needed;
+};
+using LibraryObserver = void (*)(const ObservedLibrary& library);
+
+/// Once, when the library is loaded. The observer is called from any thread, within dlopen(), before anything that the
+/// opened library does.
+void observe_libraries(LibraryObserver observer);
+
+/// Whether the program's calls of dlopen() come to us: not where this library was itself loaded by one.
+bool hears_of_opening();
+
+/// `caller` (a return address) is about to open `file`.
+void tell_of_opening(const char* file, const void* caller);
+
+/// This object has been found in the process.
+void tell_of_object(const LoadedObject& object);
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,83 @@
+"""Programs that use CUDA themselves, beside BLAS calls that are offloaded: on a GPU where there is one, else on a fake driver.
+
+The driver's own copies into memory that is page-locked leave no trace in the page tables, and it page-locks no memory twice.
+The fake driver shows the second; only a GPU shows the first.
+"""
+
+import importlib.util
+import sys
+
+import offload
+import pytest
+
+TORCH = """
+import sys
+import numpy
+
+def read(what, matrix):
+    print(what, "right" if numpy.array_equal(matrix @ identity, matrix) else "WRONG", flush=True)
+
+n = 512
+identity = numpy.eye(n)
+a = numpy.arange(n * n, dtype=float).reshape(n, n)
+c = numpy.empty((n, n))
+
+def make_result():
+    for _ in range(4):
+        numpy.matmul(a, identity, out=c)
+
+if sys.argv[1] == "late":
+    make_result()
+import torch
+on_device = -torch.arange(n * n, dtype=torch.float64, device="cuda").reshape(n, n)
+tensor = torch.from_numpy(c)
+for blocking in (True, False):
+    make_result()
+    read("result", c)
+    tensor.copy_(on_device, non_blocking=not blocking)
+    torch.cuda.synchronize()
+    read("copied from the device", c)
+make_result()
+print("pinned:", tensor.is_pinned(), torch.cuda.cudart().cudaHostRegister(c.ctypes.data, c.nbytes, 0))
+tensor.copy_(2 * on_device)
+torch.cuda.synchronize()
+read("copied into registered memory", c)
+"""
+
+
+@pytest.fixture
+def gpu(device) -> dict[str, str]:
+    """The environment in which "cuda" is a GPU, or the fake driver where there is none."""
+    if device.startswith("cuda"):
+        return offload.environment()
+    fake = offload.BUILD / "tests" / "fake_cuda"
+    if not (fake / "libcuda.so.1").exists():
+        pytest.skip("the fake driver is not built")
+    env = offload.environment(BLASTOFF_CUDA_PATH=str(fake))
+    env["LD_LIBRARY_PATH"] = f"{fake}:{env['LD_LIBRARY_PATH']}"
+    return env
+
+
+@pytest.mark.parametrize("intercept", ["auto", "preload"])
+@pytest.mark.parametrize("start", ["early", "late"])
+def test_a_program_with_cuda_of_its_own(gpu, start, intercept):
+    command = offload.program("cuda_user", start)
+    plain = offload.plain(command, env={name: value for name, value in gpu.items() if not name.startswith("BLASTOFF_")})
+    assert plain.status == 0, plain.stderr
+    outcome = offload.offloaded(command, device="cuda", verify="off", settings=[f"--intercept={intercept}"], env=gpu)
+    assert (outcome.status, outcome.stdout) == (plain.status, plain.stdout), outcome.stderr
+    assert outcome.total("offloaded") > 20
+
+
+@pytest.mark.parametrize("start", ["early", "late"])
+def test_pytorch_beside_numpy(device, start, tmp_path):
+    if not device.startswith("cuda") or importlib.util.find_spec("torch") is None:
+        pytest.skip("needs a GPU and PyTorch")
+    script = tmp_path / "torch_beside_numpy.py"
+    script.write_text(TORCH)
+    env = offload.environment(blas=None)
+    plain = offload.plain([sys.executable, script, start], env=env)
+    assert plain.status == 0 and "WRONG" not in plain.stdout, plain.stderr
+    outcome = offload.offloaded([sys.executable, script, start], device=device, verify="off", env=env)
+    assert (outcome.status, outcome.stdout) == (plain.status, plain.stdout), outcome.stderr
+    assert outcome.total("offloaded") > 10
