@@ -73,8 +73,8 @@ class Coherence {
 
   device::Address device_address(const void* host);
 
-  /// Ends the page-locking of the program's memory; that of calls in flight ends with them. Called from within dlopen(),
-  /// so it does not wait for long: what it does not get to is left to the next call.
+  /// Ends the page-locking of the program's memory; that of calls in flight ends with them. Called from within
+  /// dlopen(), so it does not wait for long: what it does not get to is left to the next call.
   void release_pins();
 
   /// Applies what happened to watched memory meanwhile: for a program that frees matrices and calls BLAS no more.
