@@ -9,7 +9,7 @@ from blastoff.options import Option, read_table
 
 INTRODUCTION = """# Settings
 
-<!-- Made by `python -m blastoff.docs` from src/runtime/options.def. Edit that, not this. -->
+<!-- Made by `python -m blastoff.docs` from src/config/options.def. Edit that, not this. -->
 
 Every setting is an environment variable that the library reads at the first BLAS call (`BLASTOFF_INTERCEPT` when it is
 loaded), and an option of `blastoff run`, which sets the variable. On the command line a value that is not accepted ends

@@ -17,7 +17,7 @@ LARGEST_SIZE = 2**64 - 1
 
 @dataclass(frozen=True)
 class Option:
-    """One row of the option table (src/runtime/options.def)."""
+    """One row of the option table (src/config/options.def)."""
 
     name: str
     environment: str
@@ -49,7 +49,7 @@ class Option:
         return self.scope != "environment"
 
     def accepts(self, value: str) -> bool:
-        """Whether the library will take the value: the equal of src/runtime/option_value.cpp."""
+        """Whether the library will take the value: the equal of src/config/option_value.cpp."""
         match self.kind:
             case "choice":
                 return value in self.choices

@@ -10,8 +10,8 @@
 #include "abi/arguments.h"
 #include "abi/parse.h"
 #include "abi/reentry.h"
+#include "intercept/dispatch.h"
 #include "intercept/original.h"
-#include "runtime/dispatch.h"
 
 namespace blastoff::intercept {
 
@@ -32,11 +32,11 @@ bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& p
       passed_on.values);
 }
 
-/// Shared by all hooks of routines that have their arguments in common. `caller` as in runtime::Visit.
+/// Shared by all hooks of routines that have their arguments in common. `caller` as in Visit.
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Arguments>
 [[gnu::noinline]] void enter(const abi::EntryPoint& entry, const Original& original, const void* caller,
                              const Arguments& arguments) {
-  const runtime::RawArguments raw{&Arguments::invoke, &arguments};
+  const RawArguments raw{&Arguments::invoke, &arguments};
   // What the BLAS beneath us calls is its own business.
   if (original.function != nullptr && (abi::inside_original() || !original.intercepted)) {
     raw(original.function);
@@ -47,7 +47,7 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
   const bool understood = original.convention.integers == abi::IntegerWidth::ilp64
                               ? parse<style, kind, scalar, std::int64_t>(call, entry.routine, arguments)
                               : parse<style, kind, scalar, std::int32_t>(call, entry.routine, arguments);
-  runtime::dispatch({entry, original, caller, raw}, understood ? std::launder(call) : nullptr);
+  dispatch({entry, original, caller, raw}, understood ? std::launder(call) : nullptr);
 }
 
 template <abi::Style style, blas::Routine routine, class... Values>

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 
 #include "platform/span.h"
 
@@ -27,10 +25,5 @@ struct Mapping {
   Span extent;
 };
 Mapping find_mapping(Span span);
-
-/// A writer that page tracking cannot see, if this process has one now: memory pinned for a network card (VmPin with an
-/// RDMA library loaded), memory attached by other processes (XPMEM). The text names it. Costs well under a microsecond
-/// while no such library is loaded. What a GPU driver pins is not counted in VmPin.
-std::optional<std::string> foreign_writer();
 
 }  // namespace blastoff::platform

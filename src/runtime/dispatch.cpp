@@ -1,4 +1,4 @@
-#include "runtime/dispatch.h"
+#include "intercept/dispatch.h"
 
 #include <cerrno>
 #include <cfenv>
@@ -8,13 +8,13 @@
 
 #include "abi/host_routine.h"
 #include "abi/reentry.h"
+#include "blas/verification.h"
 #include "intercept/original.h"
 #include "platform/log.h"
 #include "platform/threads.h"
 #include "report/recorder.h"
 #include "runtime/offload.h"
 #include "runtime/process.h"
-#include "runtime/verify.h"
 
 namespace blastoff::runtime {
 
@@ -22,6 +22,7 @@ namespace {
 
 using abi::EntryPoint;
 using blas::Call;
+using intercept::Visit;
 using report::Refusal;
 
 // Status of a run whose result was found wrong under --verify=abort (sysexits.h: EX_SOFTWARE).
@@ -149,7 +150,12 @@ void dispatch_large(const Visit& visit, const Call* call) {
 
 }  // namespace
 
-void dispatch(const Visit& visit, const Call* call) {
+}  // namespace blastoff::runtime
+
+namespace blastoff {
+
+void intercept::dispatch(const Visit& visit, const blas::Call* call) {
+  using namespace runtime;
   // Minus infinity while the settings have not been read: then no call is known to be small. (Comparing with
   // not-a-number would raise the invalid flag in the program.)
   if (call && blas::volume(*call) < floor_volume.load(std::memory_order_relaxed) && visit.original.function &&
@@ -162,4 +168,4 @@ void dispatch(const Visit& visit, const Call* call) {
   dispatch_large(visit, call);
 }
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "config/settings.h"
 #include "device/device.h"
-#include "runtime/settings.h"
 
 namespace blastoff::runtime {
 

@@ -41,6 +41,15 @@ void become_forked_child() {
   report::reset();
 }
 
+intercept::Mode mode_named(InterceptName name) {
+  switch (name) {
+    case InterceptName::automatic: break;
+    case InterceptName::patch: return intercept::Mode::patch;
+    case InterceptName::preload: return intercept::Mode::preload;
+  }
+  return intercept::Mode::automatic;
+}
+
 void note_library(const intercept::ObservedLibrary& library) {
   if (!device::note_library({library.name, library.requested_by, library.needed})) return;
   if (Process* process = the_process.load()) process->share_driver();
@@ -53,7 +62,7 @@ void note_library(const intercept::ObservedLibrary& library) {
   pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
   intercept::observe_libraries(note_library);
   if (!intercept::hears_of_opening()) device::assume_shared_driver();
-  intercept::install(read_intercept_mode());
+  intercept::install(mode_named(read_intercept_mode()));
 }
 
 [[gnu::destructor]] void unload() {

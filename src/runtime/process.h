@@ -3,10 +3,10 @@
 
 #include <atomic>
 
+#include "config/settings.h"
 #include "decide/decider.h"
 #include "report/record.h"
 #include "runtime/session.h"
-#include "runtime/settings.h"
 
 namespace blastoff::runtime {
 

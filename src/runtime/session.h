@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "config/settings.h"
 #include "device/device.h"
 #include "device/lane_pool.h"
-#include "platform/page_tracker.h"
 #include "platform/threads.h"
 #include "report/report.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
 #include "runtime/mechanism.h"
-#include "runtime/settings.h"
+#include "tracking/page_tracker.h"
 
 namespace blastoff::runtime {
 

@@ -5,8 +5,8 @@
 #include <thread>
 #include <utility>
 
-#include "platform/memory_map.h"
 #include "residency/footprint.h"
+#include "tracking/foreign_writer.h"
 
 namespace blastoff::residency::mirror {
 

@@ -15,11 +15,11 @@
 
 #include "blas/call.h"
 #include "device/device.h"
-#include "platform/page_tracker.h"
 #include "residency/mirror/pins.h"
 #include "residency/mirror/rewrites.h"
 #include "residency/mirror/shadow_memory.h"
 #include "residency/watch/watched_memory.h"
+#include "tracking/page_tracker.h"
 
 namespace blastoff::residency::mirror {
 

@@ -22,11 +22,11 @@
 #include <thread>
 #include <vector>
 
-#include "platform/memory_events.h"
 #include "platform/numa.h"
 #include "platform/process.h"
 #include "platform/threads.h"
 #include "residency/in_place/moved_memory.h"
+#include "tracking/memory_events.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
-// A program that multiplies on the CPU and uses CUDA itself: it copies from the device into matrices that were results, and
-// page-locks them. `late`: it multiplies first and begins to use CUDA then.
+// A program that multiplies on the CPU and uses CUDA itself: it copies from the device into matrices that were results,
+// and page-locks them. `late`: it multiplies first and begins to use CUDA then.
 #include <dlfcn.h>
 #include <stdint.h>
 

@@ -27,7 +27,7 @@ namespace test {
 Dispatched dispatched;
 }
 
-namespace runtime {
+namespace intercept {
 
 void dispatch(const Visit& visit, const blas::Call* call) {
   test::Dispatched& seen = test::dispatched;
@@ -40,7 +40,7 @@ void dispatch(const Visit& visit, const blas::Call* call) {
   if (visit.original.function != nullptr) visit.raw(visit.original.function);
 }
 
-}  // namespace runtime
+}  // namespace intercept
 
 namespace {
 

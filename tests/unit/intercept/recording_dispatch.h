@@ -1,8 +1,8 @@
-// In place of runtime/dispatch: remembers what the exported names report and hands every call to its original.
+// In place of runtime/dispatch.cpp: remembers what the exported names report and hands every call to its original.
 #pragma once
 
 #include "blas/call.h"
-#include "runtime/dispatch.h"
+#include "intercept/dispatch.h"
 
 namespace blastoff::test {
 

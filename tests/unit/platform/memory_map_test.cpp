@@ -16,9 +16,10 @@
 #include <memory>
 #include <thread>
 
-#include "memory.h"
+#include "mapped_memory.h"
 #include "platform/mappings.h"
-#include "platform/page_tracker.h"
+#include "tracking/foreign_writer.h"
+#include "tracking/page_tracker.h"
 
 namespace blastoff::platform {
 namespace {

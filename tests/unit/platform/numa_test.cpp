@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "memory.h"
+#include "mapped_memory.h"
 
 namespace blastoff::platform {
 namespace {

@@ -1,0 +1,169 @@
+#include "api/probe.h"
+
+#include <gnu/libc-version.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "intercept/patch/architecture.h"
+#include "intercept/patch/entry_stub.h"
+#include "platform/code_memory.h"
+#include "platform/numa.h"
+#include "platform/process.h"
+#include "platform/threads.h"
+#include "runtime/session.h"
+#include "tracking/page_tracker.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json rank_json(int rank) {
+  return rank < 0 ? Json(nullptr) : Json(rank);
+}
+
+Json system_json() {
+  return {{"kernel", platform::kernel_release()},
+          {"glibc", gnu_get_libc_version()},
+          {"cpus", platform::cpu_count()},
+          {"local_rank", rank_json(platform::local_rank())},
+          {"global_rank", rank_json(platform::global_rank())}};
+}
+
+/// The machine's memory: its nodes, pages, and what the kernel does with them on its own.
+Json memory_json() {
+  Json nodes = Json::array();
+  for (const platform::NumaNode& node : platform::numa_nodes()) {
+    nodes.push_back({{"id", node.id},
+                     {"bytes", node.bytes},
+                     {"free_bytes", node.free_bytes},
+                     {"has_cpus", node.has_cpus},
+                     {"allowed", node.allowed}});
+  }
+  return {{"page_size", platform::page_size()},
+          {"huge_page_size", platform::huge_page_size()},
+          {"transparent_huge_pages", platform::transparent_huge_pages()},
+          {"automatic_numa_balancing", platform::automatic_numa_balancing()},
+          {"nodes", nodes}};
+}
+
+Json node_json(int node) {
+  return node < 0 ? Json(nullptr) : Json(node);
+}
+
+Json failure(Json json, const std::string& error) {
+  json["works"] = false;
+  json["error"] = error;
+  return json;
+}
+
+Json device_json(const Settings& settings) {
+  const Json requested{{"requested", settings.device}};
+  if (settings.device == "none") return failure(requested, "none was asked for");
+  const auto device = open_device(settings);
+  if (!device) return failure(requested, device.error().message);
+  const auto memory = (*device)->memory_info();
+  if (!memory) return failure(requested, memory.error().message);
+  const device::Properties& properties = (*device)->properties();
+  return {{"requested", settings.device},
+          {"works", true},
+          {"error", ""},
+          {"kind", properties.kind},
+          {"name", properties.name},
+          {"index", properties.index},
+          {"software", properties.software},
+          {"total_memory", memory->total},
+          {"free_memory", memory->free},
+          {"can_reserve", properties.can_reserve},
+          {"can_pin", properties.can_pin},
+          {"host_access", device::to_string(properties.host_access)},
+          {"memory_node", node_json(properties.memory_node)}};
+}
+
+/// Whether a write to a protected page is noticed: some sandboxes accept the calls and do nothing. "" if it is.
+std::string try_tracking(platform::PageTracker& tracker) {
+  const std::size_t bytes = 2 * platform::page_size();
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return "no memory to try it on";
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const platform::Span span{begin, begin + bytes};
+  const platform::Span second{begin + bytes / 2, span.end};
+  std::vector<platform::Span> before;
+  std::vector<platform::Span> written;
+  std::string error;
+  if (const auto tracked = tracker.track(span); !tracked) {
+    error = tracked.error();
+  } else if (tracker.scan(span, true, before) != platform::PageTracker::Scan::ok) {
+    error = "tracked memory cannot be scanned";
+  } else {
+    static_cast<volatile char*>(memory)[bytes / 2] = 1;
+    const bool scanned = tracker.scan(span, false, written) == platform::PageTracker::Scan::ok;
+    if (!scanned || written != std::vector{second}) error = "a write to a protected page went unnoticed";
+    tracker.untrack(span);
+  }
+  munmap(memory, bytes);
+  return error;
+}
+
+Json tracker_json(const Settings& settings) {
+  const auto tracker = platform::open_page_tracker(tracker_kind(settings.tracker));
+  if (!tracker) return failure({}, tracker.error());
+  const std::string error = try_tracking(**tracker);
+  return {{"works", error.empty()}, {"error", error}, {"name", (*tracker)->name()}};
+}
+
+std::atomic<bool> made_code_ran{false};
+
+void note_made_code() {
+  made_code_ran = true;
+}
+
+/// Whether the system lets us make code near our own and run it. "" if it does.
+std::string try_making_code(platform::Span near) {
+  namespace patch = intercept::patch;
+  const auto target = reinterpret_cast<std::uintptr_t>(&note_made_code);
+  const std::vector<std::byte> code = patch::entry_stub(patch::native, 0, target);
+  const auto place = platform::reserve_near(near, code.size(), patch::native_short_reach);
+  if (!place) return "no memory is free near the program's code";
+  if (!platform::map_code(*place, code)) return "the system forbids to make code";
+  reinterpret_cast<void (*)()>(place->begin)();
+  platform::release(*place);
+  return made_code_ran ? "" : "code that was made does not run";
+}
+
+/// Whether the system lets us write code that is mapped from a file: writes what stands there. "" if it does.
+std::string try_writing_code(platform::Span code) {
+  std::vector<std::byte> bytes(code.bytes());
+  std::memcpy(bytes.data(), reinterpret_cast<const void*>(code.begin), bytes.size());
+  return platform::CodeWriter(code).write(code.begin, bytes) ? "" : "the system forbids to write a program's code";
+}
+
+Json patching_json() {
+  const auto function = reinterpret_cast<std::uintptr_t>(&note_made_code);
+  const platform::Span code{function, function + 1};
+  std::string error = try_making_code(code);
+  if (error.empty()) error = try_writing_code(code);
+  return {{"works", error.empty()}, {"error", error}};
+}
+
+}  // namespace
+
+std::string probe_json(const Settings& settings) {
+  Json echo = Json::object();
+  for (const auto& [name, value] : describe(settings)) echo[name] = value;
+  const Json probe{{"blastoff", BLASTOFF_VERSION},
+                   {"system", system_json()},
+                   {"memory", memory_json()},
+                   {"device", device_json(settings)},
+                   {"tracker", tracker_json(settings)},
+                   {"patching", patching_json()},
+                   {"settings", echo}};
+  return probe.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace blastoff::runtime

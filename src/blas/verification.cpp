@@ -1,0 +1,237 @@
+#include "blas/verification.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <cstring>
+
+namespace blastoff::runtime {
+
+namespace {
+
+using blas::Call;
+using blas::Kind;
+using blas::Operand;
+using blas::Part;
+
+// The elements of `operand` that its part refers to, columns one after the other; the rest is zero.
+std::vector<char> dense_copy(const Operand& operand) {
+  std::vector<char> copy(operand.payload_bytes());
+  for (std::int64_t j = 0; j < operand.columns; ++j) {
+    const std::int64_t first = operand.part == Part::lower ? std::min(j, operand.rows) : 0;
+    const std::int64_t last = operand.part == Part::upper ? std::min(j + 1, operand.rows) : operand.rows;
+    const std::size_t skip = static_cast<std::size_t>(first) * operand.element_size;
+    std::memcpy(copy.data() + static_cast<std::size_t>(j) * operand.column_bytes() + skip,
+                static_cast<const char*>(operand.address) + static_cast<std::size_t>(j) * operand.stride_bytes() + skip,
+                static_cast<std::size_t>(last - first) * operand.element_size);
+  }
+  return copy;
+}
+
+// The result operand moved into a dense buffer.
+Operand moved_to(Operand operand, std::vector<char>& buffer) {
+  operand.address = buffer.data();
+  operand.leading_dimension = std::max<std::int64_t>(1, operand.rows);
+  return operand;
+}
+
+std::complex<double> element(blas::Scalar scalar, const char* at) {
+  switch (scalar) {
+    case blas::Scalar::s: {
+      float value;
+      std::memcpy(&value, at, sizeof value);
+      return value;
+    }
+    case blas::Scalar::d: {
+      double value;
+      std::memcpy(&value, at, sizeof value);
+      return value;
+    }
+    case blas::Scalar::c: {
+      std::complex<float> value;
+      std::memcpy(&value, at, sizeof value);
+      return value;
+    }
+    case blas::Scalar::z: {
+      std::complex<double> value;
+      std::memcpy(&value, at, sizeof value);
+      return value;
+    }
+  }
+  return {};
+}
+
+void store(blas::Scalar scalar, char* at, std::complex<double> value) {
+  const std::complex<float> narrow(value);
+  switch (scalar) {
+    case blas::Scalar::s:
+    case blas::Scalar::c: std::memcpy(at, &narrow, blas::element_size(scalar)); return;
+    case blas::Scalar::d:
+    case blas::Scalar::z: std::memcpy(at, &value, blas::element_size(scalar)); return;
+  }
+}
+
+// Every element times `factor`.
+std::vector<char> scaled(std::vector<char> elements, blas::Scalar scalar, blas::Coefficient factor) {
+  for (std::size_t at = 0; at < elements.size(); at += blas::element_size(scalar))
+    store(scalar, elements.data() + at, factor * element(scalar, elements.data() + at));
+  return elements;
+}
+
+// Euclidean norms of the rows and columns of a matrix as the operation sees it.
+struct Norms {
+  std::vector<double> rows;
+  std::vector<double> columns;
+};
+
+enum class Structure { general, symmetric, triangular, unit_triangular };
+
+Norms norms(const Operand& operand, blas::Scalar scalar, Structure structure, bool transposed) {
+  Norms result{std::vector<double>(static_cast<std::size_t>(operand.rows)),
+               std::vector<double>(static_cast<std::size_t>(operand.columns))};
+  for (std::int64_t j = 0; j < operand.columns; ++j) {
+    for (std::int64_t i = 0; i < operand.rows; ++i) {
+      const bool stored = operand.part == Part::full || (operand.part == Part::upper ? i <= j : i >= j);
+      if (!stored) continue;
+      const char* at = static_cast<const char*>(operand.address) +
+                       static_cast<std::size_t>(j) * operand.stride_bytes() +
+                       static_cast<std::size_t>(i) * operand.element_size;
+      const double square = structure == Structure::unit_triangular && i == j ? 1 : std::norm(element(scalar, at));
+      const auto row = static_cast<std::size_t>(i);
+      const auto column = static_cast<std::size_t>(j);
+      result.rows[row] += square;
+      result.columns[column] += square;
+      if (structure == Structure::symmetric && i != j) {
+        result.rows[column] += square;
+        result.columns[row] += square;
+      }
+    }
+  }
+  for (auto* side : {&result.rows, &result.columns})
+    for (double& value : *side) value = std::sqrt(value);
+  if (transposed) std::swap(result.rows, result.columns);
+  return result;
+}
+
+// Scale of element (i, j): |alpha| (left_i right_j summed over the products of the operation).
+struct Scale {
+  std::vector<std::pair<std::vector<double>, std::vector<double>>> products;
+  double operator()(std::size_t i, std::size_t j) const {
+    double sum = 0;
+    for (const auto& [left, right] : products) sum += left[i] * right[j];
+    return sum;
+  }
+};
+
+// `factor`: the operand of trmm and trsm that is multiplied (B before, X after), elsewhere unused.
+Scale scale_of(const Call& call, const Operand& factor) {
+  const blas::Scalar scalar = call.scalar();
+  const bool ta = call.transpose_a != blas::Transpose::none;
+  const bool tb = call.transpose_b != blas::Transpose::none;
+  const auto general = [&](int which, bool transposed) {
+    return norms(call.operands()[static_cast<std::size_t>(which)], scalar, Structure::general, transposed);
+  };
+  const bool left = call.side == blas::Side::left;
+  switch (call.kind()) {
+    case Kind::gemm:
+    case Kind::gemmt: return {{{general(0, ta).rows, general(1, tb).columns}}};
+    case Kind::symm:
+    case Kind::hemm: {
+      const Norms a = norms(call.operands()[0], scalar, Structure::symmetric, false);
+      const Norms b = general(1, false);
+      if (left) return {{{a.rows, b.columns}}};
+      return {{{b.rows, a.columns}}};
+    }
+    case Kind::syrk:
+    case Kind::herk: {
+      const Norms a = general(0, ta);
+      return {{{a.rows, a.rows}}};
+    }
+    case Kind::syr2k:
+    case Kind::her2k: {
+      const Norms a = general(0, ta);
+      const Norms b = general(1, ta);
+      return {{{a.rows, b.rows}, {b.rows, a.rows}}};
+    }
+    case Kind::trmm:
+    case Kind::trsm: {
+      const auto structure = call.diagonal == blas::Diagonal::unit ? Structure::unit_triangular : Structure::triangular;
+      const Norms a = norms(call.operands()[0], scalar, structure, ta);
+      const Norms b = norms(factor, scalar, Structure::general, false);
+      if (left) return {{{a.rows, b.columns}}};
+      return {{{b.rows, a.columns}}};
+    }
+  }
+  return {};
+}
+
+// The trmm that undoes a trsm.
+Call product_of_solve(const Call& solve) {
+  static constexpr std::array<blas::Routine, 4> trmm{blas::Routine::strmm, blas::Routine::dtrmm, blas::Routine::ctrmm,
+                                                     blas::Routine::ztrmm};
+  Call product = solve;
+  product.routine = trmm[static_cast<std::size_t>(solve.scalar())];
+  product.alpha = 1;
+  return product;
+}
+
+}  // namespace
+
+Verification::Verification(const Call& call, const blas::HostRoutine& host)
+    : call_(call), host_(host), before_(dense_copy(call.result())) {}
+
+Comparison Verification::compare_products(const Call& product, const std::vector<char>& expected,
+                                          const std::vector<char>& actual) const {
+  const Operand& result = call_.result();
+  const bool solve = call_.kind() == Kind::trsm;
+  std::vector<char> factor_elements = solve ? dense_copy(result) : before_;
+  const Scale scale = scale_of(product, moved_to(result, factor_elements));
+  const bool updates = call_.kind() != Kind::trmm && blas::reads(result.intent);
+  Comparison comparison;
+  comparison.checked = true;
+  comparison.bound = 8.0 * (static_cast<double>(call_.k) + 8) * blas::machine_epsilon(call_.scalar());
+  for (std::int64_t j = 0; j < result.columns; ++j) {
+    for (std::int64_t i = 0; i < result.rows; ++i) {
+      if (result.part == Part::upper ? i > j : result.part == Part::lower ? i < j : false) continue;
+      const std::size_t at =
+          static_cast<std::size_t>(j) * result.column_bytes() + static_cast<std::size_t>(i) * result.element_size;
+      const auto wanted = element(call_.scalar(), expected.data() + at);
+      const auto got = element(call_.scalar(), actual.data() + at);
+      const double bound_scale =
+          std::abs(product.alpha) * scale(static_cast<std::size_t>(i), static_cast<std::size_t>(j)) +
+          (solve ? std::abs(wanted) : 0) +
+          (updates ? std::abs(call_.beta * element(call_.scalar(), before_.data() + at)) : 0);
+      // Where the CPU overflows or meets a NaN there is nothing to compare, as long as the device does not hide it.
+      if (!std::isfinite(bound_scale) || (!std::isfinite(std::abs(wanted)) && !std::isfinite(std::abs(got)))) continue;
+      const double difference = std::abs(got - wanted);
+      double error = 0;
+      if (difference > 0) error = difference / bound_scale;
+      if (std::isnan(difference)) error = HUGE_VAL;
+      if (error <= comparison.relative_error) continue;
+      comparison.relative_error = error;
+      comparison.row = i;
+      comparison.column = j;
+    }
+  }
+  return comparison;
+}
+
+Comparison Verification::compare() const {
+  if (call_.kind() == Kind::trsm) {
+    Call product = product_of_solve(call_);
+    if (!host_.can_compute(product)) return {};
+    std::vector<char> residual = dense_copy(call_.result());
+    product.result() = moved_to(call_.result(), residual);
+    host_.compute(product);
+    return compare_products(product, scaled(before_, call_.scalar(), call_.alpha), residual);
+  }
+  if (!host_.can_compute(call_)) return {};
+  std::vector<char> expected = before_;
+  Call again = call_;
+  again.result() = moved_to(call_.result(), expected);
+  host_.compute(again);
+  return compare_products(call_, expected, dense_copy(call_.result()));
+}
+
+}  // namespace blastoff::runtime

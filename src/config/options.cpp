@@ -1,0 +1,84 @@
+#include "config/options.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "config/option_value.h"
+#include "config/options.def"
+#include "config/settings.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+using namespace accepted;
+
+constexpr Option table[] = {
+#define BLASTOFF_ROW(field, name, environment, accepted, initial, audience, help) \
+  Option{name, environment, accepted, initial, Audience::audience, Scope::library, help},
+    BLASTOFF_LIBRARY_OPTIONS(BLASTOFF_ROW)
+#undef BLASTOFF_ROW
+#define BLASTOFF_ROW(name, environment, accepted, initial, scope, help) \
+  Option{name, environment, accepted, initial, Audience::user, Scope::scope, help},
+        BLASTOFF_LAUNCHER_OPTIONS(BLASTOFF_ROW)
+#undef BLASTOFF_ROW
+};
+
+const char* kind_name(Accepted::Kind kind) {
+  switch (kind) {
+    case Accepted::Kind::choice: return "choice";
+    case Accepted::Kind::integer: return "integer";
+    case Accepted::Kind::memory:
+    case Accepted::Kind::memory_or_percent: return "memory";
+    case Accepted::Kind::device:
+    case Accepted::Kind::placement:
+    case Accepted::Kind::text: return "text";
+  }
+  return "";
+}
+
+const char* scope_name(Scope scope) {
+  switch (scope) {
+    case Scope::library: return "library";
+    case Scope::launcher: return "launcher";
+    case Scope::environment: return "environment";
+  }
+  return "";
+}
+
+nlohmann::ordered_json to_json(const Option& option) {
+  const Accepted& accepted = option.accepted;
+  nlohmann::ordered_json json{{"name", option.name},
+                              {"environment", option.environment},
+                              {"kind", kind_name(accepted.kind)},
+                              {"values", describe_accepted(accepted)},
+                              {"default", option.initial},
+                              {"help", option.help},
+                              {"audience", option.audience == Audience::user ? "user" : "test"},
+                              {"scope", scope_name(option.scope)}};
+  if (accepted.kind == Accepted::Kind::choice) json["choices"] = split_choices(accepted.values);
+  if (accepted.kind == Accepted::Kind::integer) {
+    json["minimum"] = accepted.minimum;
+    if (accepted.maximum != unlimited) json["maximum"] = accepted.maximum;
+  }
+  if (accepted.kind == Accepted::Kind::memory) json["percent"] = false;
+  if (accepted.kind == Accepted::Kind::memory_or_percent) json["percent"] = true;
+  if (accepted.kind == Accepted::Kind::device) json["pattern"] = device_pattern;
+  if (accepted.kind == Accepted::Kind::placement) json["pattern"] = placement_pattern;
+  if (!accepted.bare_value.empty()) json["bare"] = accepted.bare_value;
+  return json;
+}
+
+}  // namespace
+
+std::span<const Option> options() {
+  return table;
+}
+
+std::string options_json() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Option& option : options()) list.push_back(to_json(option));
+  return list.dump(2);
+}
+
+}  // namespace blastoff::runtime

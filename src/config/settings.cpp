@@ -1,0 +1,133 @@
+#include "config/settings.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <string_view>
+#include <type_traits>
+
+#include "config/option_value.h"
+#include "config/options.def"
+#include "config/options.h"
+#include "platform/log.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+/// Identifies the processes of one `blastoff run` (report/report.h); no setting.
+constexpr std::string_view run_variable = "BLASTOFF_RUN";
+
+/// Parses `text` into a field of Settings; false leaves the field as it was.
+template <class Field>
+bool assign(Field& field, const Accepted& accepted, std::string_view text) {
+  if constexpr (std::is_enum_v<Field>) {
+    const auto index = parse_choice(accepted, text);
+    if (index) field = static_cast<Field>(*index);
+    return index.has_value();
+  } else if constexpr (std::is_same_v<Field, std::int64_t>) {
+    const auto value = parse_integer(accepted, text);
+    field = value.value_or(field);
+    return value.has_value();
+  } else if constexpr (std::is_same_v<Field, MemorySize>) {
+    const auto value = parse_memory(accepted, text);
+    field = value.value_or(field);
+    return value.has_value();
+  } else {
+    const bool valid = accepted.kind != Accepted::Kind::device || parse_device(text);
+    if (valid) field = text;
+    return valid;
+  }
+}
+
+template <class Field>
+std::string format(const Field& field, const Accepted& accepted) {
+  if constexpr (std::is_enum_v<Field>) {
+    return std::string(split_choices(accepted.values)[static_cast<std::size_t>(field)]);
+  } else if constexpr (std::is_same_v<Field, std::int64_t>) {
+    return std::to_string(field);
+  } else if constexpr (std::is_same_v<Field, MemorySize>) {
+    return format_memory(field);
+  } else {
+    return field;
+  }
+}
+
+/// Default first, then the environment. A variable that is set but empty counts as not set.
+template <class Field>
+void read(Field& field, const Option& option) {
+  assign(field, option.accepted, option.initial);
+  const char* text = std::getenv(option.environment);
+  if (text == nullptr || *text == '\0' || assign(field, option.accepted, std::string_view(text))) return;
+  platform::log_line("%s=%.200s is not accepted: it takes %s; going on with %s", option.environment, text,
+                     describe_accepted(option.accepted).c_str(), option.initial);
+}
+
+/// Edits that turn one word into the other (Levenshtein).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+bool known(std::string_view variable) {
+  return variable == run_variable ||
+         std::ranges::any_of(options(), [&](const Option& option) { return variable == option.environment; });
+}
+
+const char* nearest_known(std::string_view variable) {
+  return std::ranges::min(options(), {},
+                          [&](const Option& option) { return edit_distance(variable, option.environment); })
+      .environment;
+}
+
+void report_unknown_variables() {
+  if (environ == nullptr) return;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string variable(text.substr(0, std::min(text.find('='), std::size_t{80})));
+    if (!variable.starts_with("BLASTOFF_") || known(variable)) continue;
+    platform::log_line("%s is no setting of Blastoff; did you mean %s?", variable.c_str(), nearest_known(variable));
+  }
+}
+
+}  // namespace
+
+Settings read_settings() {
+  Settings settings;
+  std::size_t row = 0;
+#define BLASTOFF_READ(field, ...) read(settings.field, options()[row++]);
+  BLASTOFF_LIBRARY_OPTIONS(BLASTOFF_READ)
+#undef BLASTOFF_READ
+  report_unknown_variables();
+  return settings;
+}
+
+InterceptName read_intercept_mode() {
+  const Option& option = *std::ranges::find(options(), std::string_view("intercept"), &Option::name);
+  auto mode = InterceptName::automatic;
+  if (const char* const text = std::getenv(option.environment)) assign(mode, option.accepted, text);
+  return mode;
+}
+
+std::vector<std::pair<std::string, std::string>> describe(const Settings& settings) {
+  std::vector<std::pair<std::string, std::string>> echo;
+#define BLASTOFF_DESCRIBE(field, ...) \
+  echo.emplace_back(options()[echo.size()].name, format(settings.field, options()[echo.size()].accepted));
+  BLASTOFF_LIBRARY_OPTIONS(BLASTOFF_DESCRIBE)
+#undef BLASTOFF_DESCRIBE
+  return echo;
+}
+
+}  // namespace blastoff::runtime

@@ -1,0 +1,64 @@
+// Every setting, once: runtime/options.def drives parsing, range checks, `blastoff run --help`, the echo in reports and
+// docs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace blastoff::runtime {
+
+enum class PolicyName : std::uint8_t { automatic, first_use, coherent, copy };
+enum class MechanismName : std::uint8_t { automatic, mirrors, moves, prefetch };
+enum class SummaryMode : std::uint8_t { automatic, always, never };
+enum class LogMode : std::uint8_t { none, calls };
+enum class VerifyMode : std::uint8_t { off, report, abort };
+enum class TrackerName : std::uint8_t { automatic, uffd, soft_dirty, none };
+enum class InterceptName : std::uint8_t { automatic, patch, preload };
+enum class SimulatedForm : std::uint8_t { separate, coherent, unified, pageable };
+
+/// A size of device memory: bytes, or a share of what is free when the device starts.
+struct MemorySize {
+  double percent = 0;  ///< of free memory; 0: `bytes` counts
+  std::uint64_t bytes = 0;
+};
+
+/// The settings in force. Names and defaults: runtime/options.def.
+struct Settings {
+  PolicyName policy{};
+  MechanismName mechanism{};
+  std::int64_t device_node = -1;  ///< -1: the driver knows
+  std::string device;             ///< "cuda", "cuda:N", "simulated", "none"
+  InterceptName intercept{};
+  std::int64_t min_size = 0;
+  MemorySize device_memory{};
+  TrackerName tracker{};
+  SummaryMode summary{};
+  std::string report;  ///< path pattern, "" for none
+  LogMode log{};
+  VerifyMode verify{};
+  std::int64_t copy_threads = 0;  ///< 0: chosen from the CPU set
+  std::string cuda_path;
+  MemorySize simulated_memory{};
+  SimulatedForm simulated_form{};
+  std::string simulated_fault;
+};
+
+/// Reads the BLASTOFF_* environment. A bad value is reported in one line that says what is accepted; the default stays.
+/// An unknown BLASTOFF_ variable is reported too (with the nearest known name).
+Settings read_settings();
+
+/// The one setting that counts when the library is loaded, in silence: read_settings() reports a bad value.
+InterceptName read_intercept_mode();
+
+/// Every option: name as in the report ("min-size"), value as text.
+std::vector<std::pair<std::string, std::string>> describe(const Settings& settings);
+
+/// The option table as JSON, for the launcher and the documentation: a list of objects with name, environment, values
+/// (what is accepted, as text), kind ("choice", "integer", "memory", "text"), choices, minimum, maximum, default, help,
+/// and `audience` ("user" or "test").
+std::string options_json();
+
+}  // namespace blastoff::runtime

@@ -1,0 +1,22 @@
+#include "tracking/memory_events.h"
+
+#include "tracking/interposed/memory_events.h"
+#include "tracking/uffd/memory_events.h"
+
+namespace blastoff::platform {
+
+tl::expected<void, std::string> kernel_tells_of_memory() {
+  return UffdMemoryEvents::allowed();
+}
+
+tl::expected<std::unique_ptr<MemoryEvents>, std::string> open_memory_events() {
+  auto of_kernel = UffdMemoryEvents::open({});
+  if (of_kernel) return of_kernel;
+  // Allowed, and yet it failed (no thread, no descriptor left): the allocator library leaves the telling to the kernel.
+  if (kernel_tells_of_memory()) return tl::unexpected(of_kernel.error());
+  auto interposed = InterposedMemoryEvents::open();
+  if (interposed) return interposed;
+  return tl::unexpected(of_kernel.error() + "; " + interposed.error());
+}
+
+}  // namespace blastoff::platform

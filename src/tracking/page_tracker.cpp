@@ -1,0 +1,18 @@
+#include "tracking/page_tracker.h"
+
+#include "tracking/soft_dirty/page_tracker.h"
+#include "tracking/uffd/page_tracker.h"
+
+namespace blastoff::platform {
+
+tl::expected<std::unique_ptr<PageTracker>, std::string> open_page_tracker(TrackerKind kind) {
+  if (kind == TrackerKind::uffd) return UffdPageTracker::open();
+  if (kind == TrackerKind::soft_dirty) return SoftDirtyPageTracker::open();
+  auto uffd = UffdPageTracker::open();
+  if (uffd) return uffd;
+  auto soft_dirty = SoftDirtyPageTracker::open();
+  if (soft_dirty) return soft_dirty;
+  return tl::unexpected(uffd.error() + "; " + soft_dirty.error());
+}
+
+}  // namespace blastoff::platform

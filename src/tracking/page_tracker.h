@@ -1,0 +1,70 @@
+// Which pages did the CPU write, and which memory went away? The kernel's own write tracking behind one contract.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "platform/span.h"
+#include "tracking/memory_events.h"
+
+namespace blastoff::platform {
+
+/// Thread-safe; not for children of fork, whose memory is not tracked. All spans are whole pages. A page of a tracked
+/// span is *protected* or *written*: tracking begins with all pages written; protecting makes later writes (CPU and
+/// kernel, of this process) turn it to written again, page by page.
+class PageTracker {
+ public:
+  virtual ~PageTracker() = default;
+
+  /// "uffd", "soft-dirty".
+  virtual const char* name() const = 0;
+
+  /// Starts tracking; the span must lie in private anonymous memory. Pages already tracked stay as they are.
+  /// The error is one line.
+  virtual tl::expected<void, std::string> track(Span span) = 0;
+
+  /// Stops tracking; writes cost nothing any more.
+  virtual void untrack(Span span) = 0;
+
+  enum class Scan : std::uint8_t {
+    ok,
+    not_tracked,  ///< part of the span is not tracked (unmapped or mapped anew since): nothing is known about it
+  };
+
+  /// Appends to `written` the written pages of the span, as ascending runs; with `protect` also protects them,
+  /// atomically page by page (a concurrent write is either reported now or at the next scan, never lost). An
+  /// unprotected scan and the scans of different threads may run at once. A tracker may report more than was written,
+  /// and pages that it could not protect are reported again by the next scan.
+  virtual Scan scan(Span span, bool protect, std::vector<Span>& written) = 0;
+
+  /// Makes pages written at once, cheaper than a fault for each: for memory that is about to be overwritten.
+  virtual void unprotect(Span span) = 0;
+
+  /// Whether memory of tracked spans may stay page-locked for a device: its end is heard of, whoever brings it about,
+  /// and protecting does not part the locked page from the program's.
+  virtual bool allows_pinning() const = 0;
+
+  /// Appends the events of all system calls that have returned by now, in order. False: events were lost, nothing that
+  /// was known about any page may be trusted. Takes no lock that the event reader could hold.
+  virtual bool drain(std::vector<MemoryEvent>& events) = 0;
+
+  /// Blocks until events are waiting to be drained (true) or stop_waiting() was called (false).
+  virtual bool wait_for_events() = 0;
+  virtual void stop_waiting() = 0;
+};
+
+enum class TrackerKind : std::uint8_t {
+  best,        ///< of those that work here, in the order below
+  uffd,        ///< userfaultfd's asynchronous write protection (Linux 6.7)
+  soft_dirty,  ///< soft-dirty bits of the page table (CONFIG_MEM_SOFT_DIRTY)
+};
+
+/// Opens a tracker. Threads of its own never take a lock, block all signals and are named blastoff-watch. The error is
+/// one line that says what the kernel or container lacks.
+tl::expected<std::unique_ptr<PageTracker>, std::string> open_page_tracker(TrackerKind kind = TrackerKind::best);
+
+}  // namespace blastoff::platform

@@ -1,0 +1,88 @@
+#include "tracking/soft_dirty/bits.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace blastoff::platform {
+
+namespace {
+
+/// One page between two that nobody may touch: the kernel joins other mappings to its neighbours, and all pages of a
+/// mapping that a new one was joined to read as soft-dirty.
+void* map_canary() {
+  const std::size_t page = page_size();
+  void* pages = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return nullptr;
+  char* canary = static_cast<char*>(pages) + page;
+  return mprotect(canary, page, PROT_READ | PROT_WRITE) == 0 ? canary : nullptr;
+}
+
+}  // namespace
+
+SoftDirtyBits::SoftDirtyBits(Pagemap pagemap, void* canary)
+    : pagemap_(std::move(pagemap)), canary_(static_cast<volatile char*>(canary)) {}
+
+SoftDirtyBits::~SoftDirtyBits() {
+  munmap(const_cast<char*>(canary_) - page_size(), 3 * page_size());
+}
+
+tl::expected<std::unique_ptr<SoftDirtyBits>, std::string> SoftDirtyBits::open() {
+  auto pagemap = Pagemap::open();
+  if (!pagemap) return tl::unexpected(pagemap.error());
+  void* canary = map_canary();
+  if (!canary) return tl::unexpected(std::string("mmap: ") + std::strerror(errno));
+  std::unique_ptr<SoftDirtyBits> bits(new SoftDirtyBits(std::move(*pagemap), canary));
+  if (auto works = bits->try_out(); !works) return tl::unexpected(works.error());
+  return bits;
+}
+
+// Where they are missing, all bits read as set or all as clear.
+tl::expected<void, std::string> SoftDirtyBits::try_out() {
+  mark();
+  const bool set_by_writing = undisturbed();
+  if (const Descriptor clearing = prepare_clear(); !clearing || !clear(clearing))
+    return tl::unexpected(std::string("/proc/self/clear_refs: ") + std::strerror(errno));
+  const bool cleared = !undisturbed();
+  mark();
+  if (set_by_writing && cleared && undisturbed()) return {};
+  return tl::unexpected(std::string("this kernel has no soft-dirty bits (CONFIG_MEM_SOFT_DIRTY)"));
+}
+
+Descriptor SoftDirtyBits::prepare_clear() {
+  return Descriptor(::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
+}
+
+bool SoftDirtyBits::clear(const Descriptor& prepared) {
+  return write(prepared.get(), "4", 1) == 1;
+}
+
+bool SoftDirtyBits::undisturbed() const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(canary_);
+  PagemapEntry entry;
+  return read({begin, begin + page_size()}, &entry) && entry.soft_dirty();
+}
+
+void SoftDirtyBits::mark() {
+  *canary_ = 1;
+}
+
+// Counting may take a fault itself, since it writes memory: between the two counts of the thread there was none.
+SoftDirtyBits::Faults SoftDirtyBits::faults() {
+  const auto count = [](auto who) {
+    rusage usage{};
+    getrusage(who, &usage);
+    return static_cast<std::uint64_t>(usage.ru_minflt) + static_cast<std::uint64_t>(usage.ru_majflt);
+  };
+  for (;;) {
+    const std::uint64_t own = count(RUSAGE_THREAD);
+    const std::uint64_t all = count(RUSAGE_SELF);
+    if (count(RUSAGE_THREAD) == own) return {own, all - own};
+  }
+}
+
+}  // namespace blastoff::platform

@@ -1,0 +1,204 @@
+#include "tracking/soft_dirty/page_tracker.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "platform/mappings.h"
+#include "platform/process.h"
+#include "platform/threads.h"
+
+namespace blastoff::platform {
+namespace {
+
+/// Before Linux 5.19 the first write after a clear may give the program a copy of a page that a device goes on writing
+/// to under its old address.
+bool locked_pages_stay_in_place() {
+  int major = 0, minor = 0;
+  std::sscanf(kernel_release().c_str(), "%d.%d", &major, &minor);
+  return std::pair(major, minor) >= std::pair(5, 19);
+}
+
+/// Whether the contents may have changed, as far as this entry tells. A page that is not there was dropped, or never
+/// written, which look the same. Zeros that were dropped and then read look like any clean page, but are not exclusive:
+/// where dropping may go unheard that counts, and pages shared with a child of fork count with them.
+bool may_be_written(PagemapEntry entry, bool hears_of_dropping) {
+  const bool there = entry.present() || entry.swapped();
+  return entry.soft_dirty() || !there || (!hears_of_dropping && entry.present() && !entry.exclusive());
+}
+
+/// Whether nothing at all is to be noted of these pages: the usual case, at a fraction of the cost.
+bool unremarkable(const PagemapEntry* entries, std::size_t count, bool hears_of_dropping) {
+  std::uint64_t any = 0, all = ~std::uint64_t{0};
+  for (std::size_t i = 0; i < count; ++i) {
+    any |= entries[i].word;
+    all &= entries[i].word;
+  }
+  const PagemapEntry common{all};
+  return (any & (PagemapEntry::soft_dirty_bit | PagemapEntry::of_file_bit | PagemapEntry::swapped_bit)) == 0 &&
+         common.present() && (hears_of_dropping || common.exclusive());
+}
+
+}  // namespace
+
+SoftDirtyPageTracker::SoftDirtyPageTracker(std::unique_ptr<SoftDirtyBits> bits, std::unique_ptr<MemoryEvents> events)
+    : bits_(std::move(bits)),
+      events_(std::move(events)),
+      allows_pinning_(events_->complete() && locked_pages_stay_in_place()) {}
+
+tl::expected<std::unique_ptr<PageTracker>, std::string> SoftDirtyPageTracker::open() {
+  auto bits = SoftDirtyBits::open();
+  if (!bits) return tl::unexpected(bits.error());
+  // The bits alone would not do: mremap moves whole page tables without setting any, to where tracked memory was.
+  auto events = open_memory_events();
+  if (!events) return tl::unexpected("soft-dirty bits do not tell of memory that goes away, and " + events.error());
+  return std::unique_ptr<PageTracker>(new SoftDirtyPageTracker(std::move(*bits), std::move(*events)));
+}
+
+tl::expected<void, std::string> SoftDirtyPageTracker::track(Span span) {
+  if (span.empty()) return {};
+  const std::lock_guard lock(mutex_);
+  hear();  // of what was at these addresses before, lest it be taken for the end of what is there now
+  if (!fully_mapped(span)) return tl::unexpected(std::string("memory that is not mapped"));
+  if (auto watched = events_->watch(span); !watched) return watched;
+  // Same-page merging forgets the bit of what it merges. Nothing happens where nobody asked for merging.
+  madvise(reinterpret_cast<void*>(span.begin), span.bytes(), MADV_UNMERGEABLE);
+  pages_.track(span);
+  return {};
+}
+
+void SoftDirtyPageTracker::untrack(Span span) {
+  const std::lock_guard lock(mutex_);
+  pages_.untrack(span);
+  events_->unwatch(span);
+}
+
+void SoftDirtyPageTracker::unprotect(Span span) {
+  const std::lock_guard lock(mutex_);
+  pages_.add_pending(span);
+}
+
+// Between two clears bits only come, so the pages that have one may be remembered at any time.
+void SoftDirtyPageTracker::look(SoftDirtyPages::Chunk& chunk, std::uintptr_t address, std::size_t first,
+                                std::size_t last, Look& found) {
+  if (!bits_->read({address + first * page_size(), address + last * page_size()}, entries_.data())) {
+    found.answered = false;
+    return;
+  }
+  constexpr std::size_t at_once = 64;
+  for (std::size_t begin = first; begin < last; begin += at_once) {
+    const std::size_t end = std::min(last, begin + at_once);
+    if (unremarkable(&entries_[begin - first], end - begin, events_->complete()))
+      chunk.moving.remove(begin, end);
+    else
+      note(chunk, begin, end, &entries_[begin - first], found);
+  }
+}
+
+void SoftDirtyPageTracker::note(SoftDirtyPages::Chunk& chunk, std::size_t first, std::size_t last,
+                                const PagemapEntry* entries, Look& found) const {
+  chunk.tracked.each(first, last, [&](std::size_t page) {
+    const PagemapEntry entry = entries[page - first];
+    if (entry.of_file()) found.anonymous = false;
+    if (entry.soft_dirty()) found.soft_dirty = true;
+    if (may_be_written(entry, events_->complete())) chunk.pending.put(page, true);
+    chunk.moving.put(page, entry.swapped());
+  });
+}
+
+SoftDirtyPageTracker::Look SoftDirtyPageTracker::look(Span span) {
+  Look found;
+  pages_.each_chunk(span,
+                    [&](SoftDirtyPages::Chunk& chunk, std::uintptr_t address, std::size_t first, std::size_t last) {
+                      look(chunk, address, first, last, found);
+                      return found.answered;
+                    });
+  return found;
+}
+
+// After the look whose bits are to be believed: a clear that came later took nothing from it.
+void SoftDirtyPageTracker::notice_foreign_clear() {
+  if (bits_->undisturbed()) return;
+  pages_.all_pending();
+  bits_->mark();
+}
+
+// Takes the page faults that the looks would take: what is ours was protected by the last clear, too.
+void SoftDirtyPageTracker::warm_up() {
+  [[maybe_unused]] volatile char stack[2048];
+  stack[0] = 0;
+  for (std::size_t i = 0; i < entries_.size(); i += 64) *const_cast<volatile std::uint64_t*>(&entries_[i].word) = 0;
+  (void)bits_->undisturbed();
+  (void)SoftDirtyBits::faults();
+}
+
+// Bits that are set between our look and the clear would be lost for all pages, but setting one takes a page fault,
+// which counts before the write. When others keep faulting while we look we give up before the clear, which loses
+// nothing and protects nothing. What our own code faults in during one look it finds in place during the next; after
+// the clear it faults anew, which proves nothing and harms nothing: this thread runs no program code here.
+bool SoftDirtyPageTracker::clear_once() {
+  const Descriptor clearing = SoftDirtyBits::prepare_clear();
+  if (!clearing) return false;
+  constexpr int most_looks = 4;
+  SoftDirtyBits::Faults before;
+  bool quiet = false;
+  warm_up();
+  for (int i = 0; i < most_looks && !quiet; ++i) {
+    before = SoftDirtyBits::faults();
+    if (!look({0, UINTPTR_MAX}).answered) return false;
+    notice_foreign_clear();
+    quiet = SoftDirtyBits::faults() == before;
+  }
+  if (!quiet || !SoftDirtyBits::clear(clearing)) return false;
+  bits_->mark();
+  if (SoftDirtyBits::faults().others != before.others) pages_.all_pending();
+  return true;
+}
+
+// A page that migrates during the clear may be writable without its bit afterwards (the kernel does not take the right
+// to write from entries of pages under way). The second look finds it, still under way or not; the second clear
+// protects it unless it moves yet again.
+bool SoftDirtyPageTracker::clear() {
+  const SignalsBlocked no_handlers;  // which are program code
+  return clear_once() && clear_once();
+}
+
+PageTracker::Scan SoftDirtyPageTracker::scan(Span span, bool protect, std::vector<Span>& written) {
+  if (span.empty()) return Scan::ok;
+  const std::lock_guard lock(mutex_);
+  if (!pages_.tracked(span) || !fully_mapped(span)) return Scan::not_tracked;
+  const Look found = look(span);
+  if (!found.answered || !found.anonymous) return Scan::not_tracked;
+  notice_foreign_clear();
+  // Pages that are pending while their bit is clear were protected with others.
+  const bool all_protected = protect && (!found.soft_dirty || clear());
+  pages_.append_pending(span, written);
+  if (all_protected) pages_.settle(span);
+  return Scan::ok;
+}
+
+void SoftDirtyPageTracker::hear() {
+  const std::size_t before = heard_.size();
+  if (!events_->drain(heard_)) {
+    events_lost_ = true;
+    pages_.all_pending();
+  }
+  for (std::size_t i = before; i < heard_.size(); ++i) {
+    if (heard_[i].kind == MemoryEvent::Kind::dropped)
+      pages_.add_pending(heard_[i].span);
+    else
+      pages_.untrack(heard_[i].span);
+  }
+}
+
+bool SoftDirtyPageTracker::drain(std::vector<MemoryEvent>& events) {
+  const std::lock_guard lock(mutex_);
+  hear();
+  events.insert(events.end(), heard_.begin(), heard_.end());
+  heard_.clear();
+  return !std::exchange(events_lost_, false);
+}
+
+}  // namespace blastoff::platform

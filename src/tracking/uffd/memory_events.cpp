@@ -1,0 +1,141 @@
+#include "tracking/uffd/memory_events.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "platform/kernel_interface.h"
+#include "platform/mappings.h"
+#include "platform/process.h"
+
+namespace blastoff::platform {
+namespace {
+
+constexpr std::uint64_t event_features =
+    UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE;
+
+std::string cause(const char* what) {
+  return std::string(what) + ": " + std::strerror(errno);
+}
+
+Descriptor new_userfaultfd(int flags) {
+  Descriptor uffd(static_cast<int>(syscall(SYS_userfaultfd, flags)));
+  // Linux before 5.11 has no user mode, and may let everybody have the other.
+  if (!uffd && errno == EINVAL)
+    uffd = Descriptor(static_cast<int>(syscall(SYS_userfaultfd, flags & ~kernel::uffd_user_mode_only)));
+  return uffd;
+}
+
+tl::expected<Descriptor, std::string> open_userfaultfd(const UffdMemoryEvents::Features& features) {
+  const int flags = O_CLOEXEC | O_NONBLOCK | kernel::uffd_user_mode_only;
+  Descriptor uffd = new_userfaultfd(flags);
+  if (!uffd) {
+    const std::string reason = cause("userfaultfd");
+    // A container that forbids the system call may still offer the device file.
+    const Descriptor device(open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));
+    if (device) uffd = Descriptor(ioctl(device.get(), kernel::uffd_ioc_new, flags));
+    if (!uffd) return tl::unexpected(reason + " (forbidden by this container or missing in this kernel)");
+  }
+  uffdio_api api{};
+  api.api = UFFD_API;
+  api.features = event_features | features.bits;
+  if (ioctl(uffd.get(), UFFDIO_API, &api) != 0)
+    return tl::unexpected("Linux " + kernel_release() + " has no " + features.lack);
+  return out_of_the_way(std::move(uffd));
+}
+
+/// Registers the span; protection stays as it is where it is registered already.
+bool register_span(int uffd, Span span) {
+  uffdio_register request{};
+  request.range = {span.begin, span.bytes()};
+  request.mode = UFFDIO_REGISTER_MODE_WP;
+  return ioctl(uffd, UFFDIO_REGISTER, &request) == 0;
+}
+
+bool unregister_span(int uffd, Span span) {
+  uffdio_range range = {span.begin, span.bytes()};
+  return ioctl(uffd, UFFDIO_UNREGISTER, &range) == 0;
+}
+
+/// Not every machine's kernel can register memory without trapping its pages.
+tl::expected<void, std::string> try_out(int uffd) {
+  void* memory = mmap(nullptr, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return tl::unexpected(cause("mmap"));
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const bool works = register_span(uffd, {begin, begin + page_size()});
+  const std::string error = works ? "" : cause("UFFDIO_REGISTER");
+  if (works)
+    unregister_span(uffd, {begin, begin + page_size()});  // or munmap would wait for somebody to read its event
+  munmap(memory, page_size());
+  if (works) return {};
+  return tl::unexpected(error + " (Linux " + kernel_release() +
+                        " cannot write-protect by userfaultfd: on arm64 6.10 or newer is needed)");
+}
+
+/// What moved may have grown on the way, and must not be split when its watch ends.
+Span whole_mapping(std::uintptr_t begin, std::size_t moved_bytes) {
+  const Span moved = {begin, begin + moved_bytes};
+  const auto mapping = Mappings().covering(begin);
+  return mapping ? Span{begin, std::max(mapping->span.end, moved.end)} : moved;
+}
+
+}  // namespace
+
+UffdMemoryEvents::UffdMemoryEvents(Descriptor uffd, std::unique_ptr<EventReader> reader)
+    : uffd_(std::move(uffd)), reader_(std::move(reader)) {}
+
+tl::expected<std::unique_ptr<UffdMemoryEvents>, std::string> UffdMemoryEvents::open(const Features& features) {
+  auto uffd = open_userfaultfd(features);
+  if (!uffd) return tl::unexpected(uffd.error());
+  if (auto works = try_out(uffd->get()); !works) return tl::unexpected(works.error());
+  auto reader = EventReader::start(uffd->get());
+  if (reader == nullptr) return tl::unexpected(std::string("cannot start the thread that watches memory"));
+  return std::unique_ptr<UffdMemoryEvents>(new UffdMemoryEvents(std::move(*uffd), std::move(reader)));
+}
+
+tl::expected<void, std::string> UffdMemoryEvents::allowed() {
+  auto uffd = open_userfaultfd({});
+  if (!uffd) return tl::unexpected(uffd.error());
+  return try_out(uffd->get());
+}
+
+tl::expected<void, std::string> UffdMemoryEvents::watch(Span span) {
+  if (span.empty() || register_span(uffd_.get(), span)) return {};
+  return tl::unexpected(cause("UFFDIO_REGISTER"));
+}
+
+void UffdMemoryEvents::unwatch(Span span) {
+  if (span.empty() || unregister_span(uffd_.get(), span)) return;
+  // All or nothing for the kernel: something else is mapped within the span by now. Take the pieces that are still
+  // ours.
+  Mappings mappings;
+  for (std::uintptr_t at = span.begin; at < span.end;) {
+    const auto mapping = mappings.covering(at);
+    const std::uintptr_t end = mapping ? std::min(mapping->span.end, span.end) : at + page_size();
+    if (mapping) unregister_span(uffd_.get(), {at, end});
+    at = end;
+  }
+}
+
+bool UffdMemoryEvents::drain(std::vector<MemoryEvent>& events) {
+  const std::lock_guard lock(drain_mutex_);
+  const bool settled = reader_->ring().settle();
+  const std::size_t before = events.size();
+  const bool complete = reader_->ring().take(events);
+  for (std::size_t i = before; i < events.size(); ++i) {
+    // Registration travels with moved memory. Nobody asked for it there.
+    const MemoryEvent& event = events[i];
+    if (event.kind == MemoryEvent::Kind::moved) unwatch(whole_mapping(event.moved_to, event.span.bytes()));
+  }
+  return settled && complete;
+}
+
+}  // namespace blastoff::platform

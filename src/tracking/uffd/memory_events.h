@@ -1,0 +1,49 @@
+// The kernel's own memory events: a userfaultfd that is told of unmapping, moving and dropping, and traps no fault.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "platform/descriptor.h"
+#include "tracking/memory_events.h"
+#include "tracking/uffd/event_reader.h"
+
+namespace blastoff::platform {
+
+/// Watched memory is registered for write protection, since registration needs a mode, but nothing is protected. Linux
+/// 5.7 on x86-64, 6.10 on arm64. Not for children of fork: the descriptor goes on speaking of the parent's memory
+/// there.
+class UffdMemoryEvents final : public MemoryEvents {
+ public:
+  /// More of userfaultfd than its events, and what a kernel without it lacks, in words.
+  struct Features {
+    std::uint64_t bits = 0;
+    const char* lack = "events of memory that goes away";
+  };
+  static tl::expected<std::unique_ptr<UffdMemoryEvents>, std::string> open(const Features& features);
+
+  /// Whether open() would work with events alone; starts no thread. The error is one line.
+  static tl::expected<void, std::string> allowed();
+
+  const char* name() const override { return "userfaultfd"; }
+  bool complete() const override { return true; }
+  tl::expected<void, std::string> watch(Span span) override;
+  void unwatch(Span span) override;
+  bool drain(std::vector<MemoryEvent>& events) override;
+  bool wait_for_events() override { return reader_->wait_for_events(); }
+  void stop_waiting() override { reader_->stop_waiting(); }
+
+  int descriptor() const { return uffd_.get(); }
+
+ private:
+  UffdMemoryEvents(Descriptor uffd, std::unique_ptr<EventReader> reader);
+
+  Descriptor uffd_;
+  std::unique_ptr<EventReader> reader_;  ///< destroyed first: it reads uffd_
+  std::mutex drain_mutex_;               ///< among drainers; the event reader knows nothing of it
+};
+
+}  // namespace blastoff::platform

@@ -1,0 +1,120 @@
+#include "tracking/uffd/page_tracker.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "platform/kernel_interface.h"
+#include "platform/mappings.h"
+#include "platform/process.h"
+
+namespace blastoff::platform {
+namespace {
+
+constexpr UffdMemoryEvents::Features asynchronous_protection = {
+    kernel::uffd_feature_wp_async | kernel::uffd_feature_wp_unpopulated,
+    "asynchronous write tracking (6.7 or newer is needed)"};
+
+std::string cause(const char* what) {
+  return std::string(what) + ": " + std::strerror(errno);
+}
+
+/// Appends a run, joined to the last one where they touch.
+void append_run(std::vector<Span>& runs, std::size_t first_own, Span run) {
+  if (runs.size() > first_own && runs.back().end == run.begin) {
+    runs.back().end = run.end;
+  } else {
+    runs.push_back(run);
+  }
+}
+
+}  // namespace
+
+UffdPageTracker::UffdPageTracker(std::unique_ptr<UffdMemoryEvents> events, Descriptor pagemap)
+    : events_(std::move(events)), pagemap_(std::move(pagemap)) {}
+
+tl::expected<std::unique_ptr<PageTracker>, std::string> UffdPageTracker::open() {
+  auto events = UffdMemoryEvents::open(asynchronous_protection);
+  if (!events) return tl::unexpected(events.error());
+  Descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  if (!pagemap) return tl::unexpected(cause("/proc/self/pagemap"));
+  std::unique_ptr<UffdPageTracker> tracker(new UffdPageTracker(std::move(*events), out_of_the_way(std::move(pagemap))));
+  if (auto works = tracker->try_out(); !works) return tl::unexpected(works.error());
+  return tracker;
+}
+
+tl::expected<void, std::string> UffdPageTracker::try_out() {
+  void* memory = mmap(nullptr, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return tl::unexpected(cause("mmap"));
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const Span page = {begin, begin + page_size()};
+  auto* word = static_cast<volatile int*>(memory);
+  *word = 1;
+
+  std::vector<Span> written;
+  const auto pages_written = [&](bool protect) {
+    written.clear();
+    return scan(page, protect, written) == Scan::ok ? static_cast<int>(written.size()) : -1;
+  };
+  auto result = track(page);
+  if (result) {
+    const bool protected_first = pages_written(true) == 1 && pages_written(false) == 0;
+    *word = 2;
+    if (!protected_first || pages_written(false) != 1) {
+      result = tl::unexpected("the kernel's write tracking (PAGEMAP_SCAN) does not work on " + kernel_release());
+    }
+  }
+  untrack(page);
+  munmap(memory, page_size());
+  return result;
+}
+
+PageTracker::Scan UffdPageTracker::scan(Span span, bool protect, std::vector<Span>& written) {
+  if (span.empty()) return Scan::ok;
+  // The kernel passes over addresses where nothing is mapped. What is unmapped later than this check was unmapped while
+  // we looked, and its event says so.
+  if (!fully_mapped(span)) return Scan::not_tracked;
+
+  const std::size_t before = written.size();
+  std::array<kernel::PageRegion, 512> regions;
+  kernel::PagemapScan request{};
+  request.size = sizeof request;
+  request.flags = kernel::scan_fail_unless_tracked | (protect ? kernel::scan_protect_matching : 0);
+  request.vec = reinterpret_cast<std::uintptr_t>(regions.data());
+  request.vec_len = regions.size();
+  request.category_mask = kernel::page_is_written;
+  request.return_mask = kernel::page_is_written;
+  request.end = span.end;
+  for (std::uintptr_t at = span.begin; at < span.end; at = request.walk_end) {
+    request.start = at;
+    const int found = ioctl(pagemap_.get(), kernel::pagemap_scan, &request);
+    if (found < 0 && errno == EINTR) {
+      request.walk_end = at;
+      continue;
+    }
+    if (found < 0) {
+      written.resize(before);
+      return Scan::not_tracked;
+    }
+    for (int i = 0; i < found; ++i) append_run(written, before, {regions[i].start, regions[i].end});
+  }
+  return Scan::ok;
+}
+
+void UffdPageTracker::unprotect(Span span) {
+  if (span.empty()) return;
+  uffdio_writeprotect request{};
+  request.range = {span.begin, span.bytes()};
+  request.mode = 0;
+  // EAGAIN: somebody unmaps memory right now, and the event reader is about to let them go on.
+  while (ioctl(events_->descriptor(), UFFDIO_WRITEPROTECT, &request) != 0 && errno == EAGAIN) sched_yield();
+}
+
+}  // namespace blastoff::platform
