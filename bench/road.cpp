@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "blas/host_routine.h"
+#include "blas/level3.h"
 #include "device/lane_pool.h"
 #include "device/open.h"
 #include "platform/threads.h"
@@ -106,10 +108,10 @@ double time_of(device::Queue& queue, Work&& work) {
   return median(times);
 }
 
-double time_bare(device::Lane& lane, const std::vector<blas::Call>& calls) {
+double time_bare(device::Lane& lane, const std::vector<operation::Operation>& calls) {
   const NoHost host;
   return time_of(*lane.compute, [&] {
-    for (const blas::Call& call : calls) need(lane.compute->execute(call, host));
+    for (const operation::Operation& call : calls) need(lane.compute->execute(call, host));
   });
 }
 
@@ -163,7 +165,7 @@ void panels(const Setup& setup, const Shape& shape, const double* a, const std::
   fill(setup.lane, base, a, elements[0]);
   const blas::Call call = make_call(shape, {reinterpret_cast<void*>(base), reinterpret_cast<void*>(base + bytes_of_a)});
   for (const std::size_t mebibytes : {1024, 16, 8, 4}) {
-    const auto parts = blas::panels(call, mebibytes << 20);
+    const auto parts = operation::pieces(call, mebibytes << 20);
     std::printf("%-22s bare, panels of %4zu MiB: %zu operations, %.1f us, the first %.1f us\n", shape.name, mebibytes,
                 parts.size(), time_bare(setup.lane, parts), time_bare(setup.lane, {parts.front()}));
   }
@@ -182,8 +184,8 @@ void ways_home(const Setup& setup, const Shape& shape, double* host, std::size_t
     std::printf("%-22s home, %s %4zu: %7.1f us, %4.1f GB/s\n", shape.name, way, order, time, moved / time / 1e3);
   };
   for (const std::size_t order : {n, n / 4, n / 8, n / 16, std::size_t{128}}) {
-    const device::Triangle triangle{shape.n, static_cast<std::int64_t>(order), sizeof(double), blas::Part::lower, pitch,
-                                    pitch};
+    const device::Triangle triangle{
+        shape.n, static_cast<std::int64_t>(order), sizeof(double), operation::Part::lower, pitch, pitch};
     const double moved = static_cast<double>(n * (order + 1) / 2 * sizeof(double));
     show("triangle kernel, blocks of", order, moved,
          time_of(queue, [&] { need(queue.copy_triangle_to_host(host, base, triangle)); }));
@@ -221,7 +223,7 @@ void road(const Setup& setup, const Shape& shape, const std::vector<double*>& ho
     panels = lease->panels().size();
     for (std::size_t panel = 0; panel < panels; ++panel) {
       const double a = microseconds();
-      const blas::Call on_device = need(lease->acquire(panel));
+      const operation::Operation on_device = need(lease->acquire(panel));
       need(lane.compute->execute(on_device, none));
       const double b = microseconds();
       need(lease->release(panel));

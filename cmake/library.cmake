@@ -3,7 +3,7 @@ include(GNUInstallDirs)
 
 # Nobody refers to the exported names: whole rooms, not what a linker would pick from archives.
 set(blastoff_objects)
-foreach(room blas platform tracking config abi intercept device residency decide report runtime api)
+foreach(room operation blas platform tracking config abi intercept device residency decide report runtime api)
   list(APPEND blastoff_objects $<TARGET_OBJECTS:blastoff_${room}>)
 endforeach()
 

@@ -4,13 +4,18 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <vector>
 
-#include "blas/operand.h"
 #include "blas/routine.h"
 #include "blas/types.h"
+#include "operation/operation.h"
 
 namespace blastoff::blas {
+
+using operation::Intent;
+using operation::Operand;
+using operation::Part;
+using operation::reads;
+using operation::writes;
 
 /// Options, sizes, coefficients and operands, as the BLAS standard names them. Options that a routine lacks keep their
 /// defaults. Operands, in the order of the argument list:
@@ -40,6 +45,9 @@ struct Call {
 
   Kind kind() const { return row(routine).kind; }
   Scalar scalar() const { return row(routine).scalar; }
+
+  /// The call as the other modules know it (blas/level3.h).
+  operator operation::Operation() const;  // NOLINT(google-explicit-constructor): a call is an operation
 };
 
 /// Fills the operands' rows, columns, parts and intents from routine, options, sizes and beta, which must be set;
@@ -72,12 +80,5 @@ inline double volume(const Call& call) {
 inline double depth(const Call& call) {
   return volume(call) / (static_cast<double>(call.result().rows) * static_cast<double>(call.result().columns));
 }
-
-/// Cuts a call into sub-calls over host addresses whose results are disjoint, cover the result exactly, and do not
-/// depend on each other, each of about `panel_bytes` of result (at least one column or row of it). Column panels for
-/// gemm, symm, hemm and left-sided trmm and trsm; row panels for right-sided ones; for triangular results each panel is
-/// a square on the diagonal (same kind) and a gemm beside it (syr2k and her2k, which one gemm cannot do, stay whole).
-/// Never empty.
-std::vector<Call> panels(const Call& call, std::size_t panel_bytes);
 
 }  // namespace blastoff::blas

@@ -1,21 +1,23 @@
 // The program's own BLAS, able to compute any Call of one routine on the CPU.
 #pragma once
 
-#include "blas/call.h"
+#include "blas/level3.h"
+#include "operation/host.h"
 
 namespace blastoff::blas {
 
-/// Implemented by abi/; used by the simulated device, by verification, and to finish a call that the device could not.
-class HostRoutine {
+/// operation::Host for level-3 calls: implemented by abi/.
+class HostRoutine : public operation::Host {
  public:
-  virtual ~HostRoutine() = default;
-
   /// Whether compute() may be called for calls of this kind and scalar type (no original, no arithmetic; a panel of a
   /// triangular result may need gemm beside the routine that was intercepted).
   virtual bool can_compute(const Call& call) const = 0;
-
-  /// Computes `call` on the operands' addresses, which must be readable and writable by the CPU. Not intercepted again.
   virtual void compute(const Call& call) const = 0;
+
+  bool can_compute(const operation::Operation& operation) const final {
+    return is_level3(operation) && can_compute(call_of(operation));
+  }
+  void compute(const operation::Operation& operation) const final { compute(call_of(operation)); }
 };
 
 }  // namespace blastoff::blas

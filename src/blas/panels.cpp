@@ -1,7 +1,8 @@
+#include "blas/panels.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "blas/call.h"
 #include "blas/shape.h"
 
 namespace blastoff::blas {

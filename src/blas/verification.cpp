@@ -5,15 +5,12 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <vector>
 
-namespace blastoff::runtime {
-
+namespace blastoff::blas {
 namespace {
 
-using blas::Call;
-using blas::Kind;
-using blas::Operand;
-using blas::Part;
+using operation::Comparison;
 
 // The elements of `operand` that its part refers to, columns one after the other; the rest is zero.
 std::vector<char> dense_copy(const Operand& operand) {
@@ -36,24 +33,24 @@ Operand moved_to(Operand operand, std::vector<char>& buffer) {
   return operand;
 }
 
-std::complex<double> element(blas::Scalar scalar, const char* at) {
+std::complex<double> element(Scalar scalar, const char* at) {
   switch (scalar) {
-    case blas::Scalar::s: {
+    case Scalar::s: {
       float value;
       std::memcpy(&value, at, sizeof value);
       return value;
     }
-    case blas::Scalar::d: {
+    case Scalar::d: {
       double value;
       std::memcpy(&value, at, sizeof value);
       return value;
     }
-    case blas::Scalar::c: {
+    case Scalar::c: {
       std::complex<float> value;
       std::memcpy(&value, at, sizeof value);
       return value;
     }
-    case blas::Scalar::z: {
+    case Scalar::z: {
       std::complex<double> value;
       std::memcpy(&value, at, sizeof value);
       return value;
@@ -62,19 +59,19 @@ std::complex<double> element(blas::Scalar scalar, const char* at) {
   return {};
 }
 
-void store(blas::Scalar scalar, char* at, std::complex<double> value) {
+void store(Scalar scalar, char* at, std::complex<double> value) {
   const std::complex<float> narrow(value);
   switch (scalar) {
-    case blas::Scalar::s:
-    case blas::Scalar::c: std::memcpy(at, &narrow, blas::element_size(scalar)); return;
-    case blas::Scalar::d:
-    case blas::Scalar::z: std::memcpy(at, &value, blas::element_size(scalar)); return;
+    case Scalar::s:
+    case Scalar::c: std::memcpy(at, &narrow, element_size(scalar)); return;
+    case Scalar::d:
+    case Scalar::z: std::memcpy(at, &value, element_size(scalar)); return;
   }
 }
 
 // Every element times `factor`.
-std::vector<char> scaled(std::vector<char> elements, blas::Scalar scalar, blas::Coefficient factor) {
-  for (std::size_t at = 0; at < elements.size(); at += blas::element_size(scalar))
+std::vector<char> scaled(std::vector<char> elements, Scalar scalar, Coefficient factor) {
+  for (std::size_t at = 0; at < elements.size(); at += element_size(scalar))
     store(scalar, elements.data() + at, factor * element(scalar, elements.data() + at));
   return elements;
 }
@@ -87,7 +84,7 @@ struct Norms {
 
 enum class Structure { general, symmetric, triangular, unit_triangular };
 
-Norms norms(const Operand& operand, blas::Scalar scalar, Structure structure, bool transposed) {
+Norms norms(const Operand& operand, Scalar scalar, Structure structure, bool transposed) {
   Norms result{std::vector<double>(static_cast<std::size_t>(operand.rows)),
                std::vector<double>(static_cast<std::size_t>(operand.columns))};
   for (std::int64_t j = 0; j < operand.columns; ++j) {
@@ -126,13 +123,13 @@ struct Scale {
 
 // `factor`: the operand of trmm and trsm that is multiplied (B before, X after), elsewhere unused.
 Scale scale_of(const Call& call, const Operand& factor) {
-  const blas::Scalar scalar = call.scalar();
-  const bool ta = call.transpose_a != blas::Transpose::none;
-  const bool tb = call.transpose_b != blas::Transpose::none;
+  const Scalar scalar = call.scalar();
+  const bool ta = call.transpose_a != Transpose::none;
+  const bool tb = call.transpose_b != Transpose::none;
   const auto general = [&](int which, bool transposed) {
     return norms(call.operands()[static_cast<std::size_t>(which)], scalar, Structure::general, transposed);
   };
-  const bool left = call.side == blas::Side::left;
+  const bool left = call.side == Side::left;
   switch (call.kind()) {
     case Kind::gemm:
     case Kind::gemmt: return {{{general(0, ta).rows, general(1, tb).columns}}};
@@ -156,7 +153,7 @@ Scale scale_of(const Call& call, const Operand& factor) {
     }
     case Kind::trmm:
     case Kind::trsm: {
-      const auto structure = call.diagonal == blas::Diagonal::unit ? Structure::unit_triangular : Structure::triangular;
+      const auto structure = call.diagonal == Diagonal::unit ? Structure::unit_triangular : Structure::triangular;
       const Norms a = norms(call.operands()[0], scalar, structure, ta);
       const Norms b = norms(factor, scalar, Structure::general, false);
       if (left) return {{{a.rows, b.columns}}};
@@ -168,29 +165,38 @@ Scale scale_of(const Call& call, const Operand& factor) {
 
 // The trmm that undoes a trsm.
 Call product_of_solve(const Call& solve) {
-  static constexpr std::array<blas::Routine, 4> trmm{blas::Routine::strmm, blas::Routine::dtrmm, blas::Routine::ctrmm,
-                                                     blas::Routine::ztrmm};
+  static constexpr std::array<Routine, 4> trmm{Routine::strmm, Routine::dtrmm, Routine::ctrmm, Routine::ztrmm};
   Call product = solve;
   product.routine = trmm[static_cast<std::size_t>(solve.scalar())];
   product.alpha = 1;
   return product;
 }
 
-}  // namespace
+class CallVerification final : public operation::Verification {
+ public:
+  CallVerification(const Call& call, const operation::Host& host)
+      : call_(call), host_(host), before_(dense_copy(call.result())) {}
+  Comparison compare() const override;
 
-Verification::Verification(const Call& call, const blas::HostRoutine& host)
-    : call_(call), host_(host), before_(dense_copy(call.result())) {}
+ private:
+  Comparison compare_products(const Call& product, const std::vector<char>& expected,
+                              const std::vector<char>& actual) const;
 
-Comparison Verification::compare_products(const Call& product, const std::vector<char>& expected,
-                                          const std::vector<char>& actual) const {
+  Call call_;
+  const operation::Host& host_;
+  std::vector<char> before_;  // the result's elements as they were, columns one after the other
+};
+
+Comparison CallVerification::compare_products(const Call& product, const std::vector<char>& expected,
+                                              const std::vector<char>& actual) const {
   const Operand& result = call_.result();
   const bool solve = call_.kind() == Kind::trsm;
   std::vector<char> factor_elements = solve ? dense_copy(result) : before_;
   const Scale scale = scale_of(product, moved_to(result, factor_elements));
-  const bool updates = call_.kind() != Kind::trmm && blas::reads(result.intent);
+  const bool updates = call_.kind() != Kind::trmm && reads(result.intent);
   Comparison comparison;
   comparison.checked = true;
-  comparison.bound = 8.0 * (static_cast<double>(call_.k) + 8) * blas::machine_epsilon(call_.scalar());
+  comparison.bound = 8.0 * (static_cast<double>(call_.k) + 8) * machine_epsilon(call_.scalar());
   for (std::int64_t j = 0; j < result.columns; ++j) {
     for (std::int64_t i = 0; i < result.rows; ++i) {
       if (result.part == Part::upper ? i > j : result.part == Part::lower ? i < j : false) continue;
@@ -217,7 +223,7 @@ Comparison Verification::compare_products(const Call& product, const std::vector
   return comparison;
 }
 
-Comparison Verification::compare() const {
+Comparison CallVerification::compare() const {
   if (call_.kind() == Kind::trsm) {
     Call product = product_of_solve(call_);
     if (!host_.can_compute(product)) return {};
@@ -234,4 +240,10 @@ Comparison Verification::compare() const {
   return compare_products(call_, expected, dense_copy(call_.result()));
 }
 
-}  // namespace blastoff::runtime
+}  // namespace
+
+std::unique_ptr<operation::Verification> verify(const Call& call, const operation::Host& host) {
+  return std::make_unique<CallVerification>(call, host);
+}
+
+}  // namespace blastoff::blas

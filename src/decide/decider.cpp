@@ -9,13 +9,13 @@ namespace blastoff::decide {
 namespace {
 
 /// Multiplications for an element of the operand of which there are fewest.
-double least_work_per_element(const blas::Call& call) {
+double least_work_per_element(const operation::Operation& operation) {
   double most_elements = 1;
-  for (const blas::Operand& operand : call.operands()) {
-    if (blas::reads(operand.intent))
+  for (const operation::Operand& operand : operation.operands()) {
+    if (operation::reads(operand.intent))
       most_elements = std::max(most_elements, static_cast<double>(operand.rows) * static_cast<double>(operand.columns));
   }
-  return blas::volume(call) / most_elements;
+  return operation.work.volume / most_elements;
 }
 
 class SizeAndDepthDecider final : public Decider {
@@ -25,18 +25,21 @@ class SizeAndDepthDecider final : public Decider {
 
   double floor_volume() const override { return floor_volume_; }
 
-  Verdict judge(const blas::Call& call) override {
-    if (blas::volume(call) < floor_volume_) return Verdict::too_small;
-    if (blas::depth(call) < min_depth_) return Verdict::too_shallow;
-    return needs_reuse(call) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
+  Verdict judge(const operation::Operation& operation) override {
+    if (operation.work.volume < floor_volume_) return Verdict::too_small;
+    if (operation.work.depth < min_depth_) return Verdict::too_shallow;
+    return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
   }
 
-  void learn(const blas::Call& call, std::uint64_t bytes_to_device, std::uint64_t bytes_reused) override {
-    if (needs_reuse(call)) reuse_.learn(bytes_to_device, bytes_reused);
+  void learn(const operation::Operation& operation, std::uint64_t bytes_to_device,
+             std::uint64_t bytes_reused) override {
+    if (needs_reuse(operation)) reuse_.learn(bytes_to_device, bytes_reused);
   }
 
  private:
-  bool needs_reuse(const blas::Call& call) const { return least_work_per_element(call) < min_depth_; }
+  bool needs_reuse(const operation::Operation& operation) const {
+    return least_work_per_element(operation) < min_depth_;
+  }
 
   double floor_volume_;
   double min_depth_;

@@ -10,9 +10,8 @@
 #include <memory>
 #include <string>
 
-#include "blas/call.h"
-#include "blas/host_routine.h"
 #include "device/error.h"
+#include "operation/host.h"
 
 namespace blastoff::device {
 
@@ -62,7 +61,7 @@ struct Triangle {
   std::int64_t order = 0;        ///< of the matrix
   std::int64_t block_order = 0;  ///< at least 1; `order` or more: all of the triangle
   std::size_t element_size = 0;  ///< bytes
-  blas::Part part = blas::Part::upper;
+  operation::Part part = operation::Part::upper;
   std::size_t host_pitch = 0;  ///< bytes from one column's start to the next
   std::size_t device_pitch = 0;
 };
@@ -92,8 +91,8 @@ class Queue {
 
   /// Runs the operation; operand addresses are device addresses (Operand::address holds the Address) or, with a
   /// HostAccess, those of the program; multiples of the element size (otherwise unsupported). `host` is the program's
-  /// BLAS for devices that compute with it; it must outlive the work.
-  virtual Status execute(const blas::Call& call, const blas::HostRoutine& host) = 0;
+  /// own library for devices that compute with it; it must outlive the work.
+  virtual Status execute(const operation::Operation& operation, const operation::Host& host) = 0;
 
   /// Asks for [address, address + bytes) of the program's memory to migrate to the device, where HostAccess is pageable
   /// or coherent (otherwise unsupported). A hint: the memory can be used either way.

@@ -1,9 +1,11 @@
 // Where every intercepted call goes next. Whoever uses this module defines dispatch() (runtime/dispatch.cpp).
 #pragma once
 
+#include <memory>
+
 #include "abi/entry_point.h"
-#include "blas/call.h"
 #include "intercept/original.h"
+#include "operation/front_end.h"
 
 namespace blastoff::intercept {
 
@@ -18,13 +20,30 @@ struct RawArguments {
 struct Visit {
   const abi::EntryPoint& entry;
   const Original& original;  ///< what would have run
-  const void* caller;        ///< see host_routine()
   const RawArguments& raw;
+  const operation::FrontEnd& front_end;
+  std::size_t routine;                                     ///< of the front end's
+  std::unique_ptr<operation::Host> (*host)(const Visit&);  ///< the original, for any operation of its kind
+
+  operation::RoutineId routine_id() const {
+    return static_cast<operation::RoutineId>(front_end.first_routine() + routine);
+  }
 };
 
-/// Called by intercept/ for every intercepted call, on the program's thread. `call` is nullptr where the arguments
-/// cannot be understood (an unknown option letter): the original reports that. Returns when the program may see the
-/// result.
-void dispatch(const Visit& visit, const blas::Call* call);
+/// What the front end found in the arguments, before an operation is made of them: most calls are small and need none.
+struct Parsed {
+  bool valid = false;    ///< the standard allows the arguments
+  bool trivial = false;  ///< there is nothing to compute
+  double volume = 0;     ///< operation::Work
+  double flops = 0;
+  const void* call = nullptr;
+  operation::Operation (*operation)(const void* call) = nullptr;
+
+  operation::Operation make_operation() const { return operation(call); }
+};
+
+/// Called for every intercepted call, on the program's thread. `parsed` is nullptr where the arguments cannot be
+/// understood (an unknown option letter): the original reports that. Returns when the program may see the result.
+void dispatch(const Visit& visit, const Parsed* parsed);
 
 }  // namespace blastoff::intercept

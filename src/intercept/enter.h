@@ -10,6 +10,7 @@
 #include "abi/arguments.h"
 #include "abi/parse.h"
 #include "abi/reentry.h"
+#include "blas/level3.h"
 #include "intercept/dispatch.h"
 #include "intercept/original.h"
 
@@ -25,6 +26,9 @@ struct PassedOn {
   }
 };
 
+/// Visit::host of level-3 calls.
+std::unique_ptr<operation::Host> level3_host(const Visit& visit);
+
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
 bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& passed_on) {
   return std::apply(
@@ -32,32 +36,38 @@ bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& p
       passed_on.values);
 }
 
-/// Shared by all hooks of routines that have their arguments in common. `caller` as in Visit.
+/// Shared by all hooks of routines that have their arguments in common.
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Arguments>
-[[gnu::noinline]] void enter(const abi::EntryPoint& entry, const Original& original, const void* caller,
-                             const Arguments& arguments) {
+[[gnu::noinline]] void enter(const abi::EntryPoint& entry, const Original& original, const Arguments& arguments) {
   const RawArguments raw{&Arguments::invoke, &arguments};
   // What the BLAS beneath us calls is its own business.
   if (original.function != nullptr && (abi::inside_original() || !original.intercepted)) {
     raw(original.function);
     return;
   }
+  const Visit visit{entry, original, raw, blas::level3(), static_cast<std::size_t>(entry.routine), level3_host};
   alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
-  auto* const call = reinterpret_cast<blas::Call*>(memory);
+  auto* const place = reinterpret_cast<blas::Call*>(memory);
   const bool understood = original.convention.integers == abi::IntegerWidth::ilp64
-                              ? parse<style, kind, scalar, std::int64_t>(call, entry.routine, arguments)
-                              : parse<style, kind, scalar, std::int32_t>(call, entry.routine, arguments);
-  dispatch({entry, original, caller, raw}, understood ? std::launder(call) : nullptr);
+                              ? parse<style, kind, scalar, std::int64_t>(place, entry.routine, arguments)
+                              : parse<style, kind, scalar, std::int32_t>(place, entry.routine, arguments);
+  if (!understood) return dispatch(visit, nullptr);
+  const blas::Call& call = *std::launder(place);
+  const Parsed parsed{
+      blas::valid(call), blas::trivial(call), blas::volume(call), blas::flops(call), &call, [](const void* made) {
+        return blas::operation_of(*static_cast<const blas::Call*>(made));
+      }};
+  dispatch(visit, &parsed);
 }
 
 template <abi::Style style, blas::Routine routine, class... Values>
 [[gnu::always_inline]] inline void enter_routine(const abi::EntryPoint& entry, const Original& original,
-                                                 const void* caller, Values... values) {
+                                                 Values... values) {
   constexpr blas::Kind kind = row(routine).kind;
   constexpr blas::Scalar scalar = row(routine).scalar;
   static_assert(std::is_same_v<std::tuple<Values...>, abi::ParameterTuple<style, kind, scalar>>);
   const PassedOn<Values...> passed_on{{values...}};
-  enter<style, kind, scalar>(entry, original, caller, passed_on);
+  enter<style, kind, scalar>(entry, original, passed_on);
 }
 
 }  // namespace blastoff::intercept

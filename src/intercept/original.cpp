@@ -25,6 +25,7 @@ struct Slot {
   void* function = nullptr;
   abi::Convention convention{};
   bool handed_on = false;
+  void* companion = nullptr;
 };
 
 /// Call sites of one program: thousands (LAPACK has two thousand). Pages that nothing hashes to are never touched.
@@ -55,9 +56,19 @@ void publish(const abi::EntryPoint& entry, const void* caller, const Original& o
     slot.function = original.function;
     slot.convention = original.convention;
     slot.handed_on = !original.intercepted;
+    slot.companion = original.companion;
     slot.caller.store(caller, std::memory_order_release);
     return;
   }
+}
+
+/// Of gemm it is gemm itself, so the search ends there.
+void* companion_of(const abi::EntryPoint& entry, const void* caller) {
+  const blas::Routine routine = abi::companion_of(entry.routine);
+  const abi::EntryPoint* const beside = routine == entry.routine ? nullptr : sibling(entry, routine);
+  if (beside == nullptr) return nullptr;
+  const Original found = original_for(*beside, caller);
+  return found.intercepted ? found.function : nullptr;
 }
 
 Original look_up(const abi::EntryPoint& entry, const void* caller) {
@@ -73,6 +84,7 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
   // Hooked once: what this name handles need not pass through the patch again.
   const PatchedFunction* const patched = original.intercepted ? find_patched(original.function) : nullptr;
   if (patched != nullptr) original.function = patched->original.function;
+  original.companion = companion_of(entry, caller);
   return original;
 }
 
@@ -110,26 +122,16 @@ Original original_for(const abi::EntryPoint& entry, const void* caller) {
     const Slot& slot = slots[index];
     const void* const holder = slot.caller.load(std::memory_order_acquire);
     if (holder == caller && slot.entry == &entry) [[likely]] {
-      return {slot.function, slot.convention, !slot.handed_on};
+      return {slot.function, slot.convention, !slot.handed_on, slot.companion};
     }
     if (holder == nullptr) break;
   }
   return look_up_and_publish(entry, caller);
 }
 
-const char* library_of(const Original& original) {
-  const char* const path = original.function != nullptr ? path_of(original.function) : nullptr;
-  return path != nullptr ? path : "";
-}
-
-abi::HostRoutine host_routine(const abi::EntryPoint& entry, const void* caller, const Original& original) {
-  abi::HostFunction companion{original.companion, entry.convention.style};
-  if (caller == nullptr) return {entry.routine, {original.function, entry.convention.style}, companion};
-  if (const abi::EntryPoint* const beside = sibling(entry, abi::companion_of(entry.routine))) {
-    const Original found = original_for(*beside, caller);
-    if (found.intercepted) companion.address = found.function;
-  }
-  return {entry.routine, {original.function, entry.convention.style}, companion};
+abi::HostRoutine host_routine(const abi::EntryPoint& entry, const Original& original) {
+  const abi::Style style = entry.convention.style;
+  return {entry.routine, {original.function, style}, {original.companion, style}};
 }
 
 }  // namespace blastoff::intercept

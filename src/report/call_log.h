@@ -3,16 +3,16 @@
 
 #include <string>
 
-#include "blas/call.h"
+#include "operation/operation.h"
 #include "report/record.h"
 
 namespace blastoff::report {
 
 /// For example "dgemm_ T N m=32 n=2400 k=93536: first-use, 0.842 ms (0.110 ms of it moving data), 614 kB from, 1.82 GB
-/// reused". `call` is nullptr where the arguments were not understood.
-std::string call_line(const Record& record, const blas::Call* call);
+/// reused". `operation` is nullptr where the arguments were not understood.
+std::string call_line(const Record& record, const operation::Operation* operation);
 
 /// Prints it.
-void log_call(const Record& record, const blas::Call* call);
+void log_call(const Record& record, const operation::Operation* operation);
 
 }  // namespace blastoff::report

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "operation/front_end.h"
 #include "report/report.h"
 #include "report/summary.h"
 
@@ -116,7 +117,7 @@ Json routines_json(const Totals& totals) {
   Json list = Json::array();
   for (std::size_t i = 0; i < totals.routines.size(); ++i) {
     if (totals.routines[i].calls == 0) continue;
-    Json routine{{"name", blas::routines()[i].name}};
+    Json routine{{"name", operation::routine_name(static_cast<operation::RoutineId>(i))}};
     routine.update(sums_json(totals.routines[i]));
     list.push_back(std::move(routine));
   }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "blas/call.h"
+#include "operation/operation.h"
 
 namespace blastoff::report {
 
@@ -28,7 +28,7 @@ const char* refusal_text(Refusal refusal);
 
 /// One call, as it went.
 struct Record {
-  blas::Routine routine{};
+  operation::RoutineId routine{};
   const char* symbol = "";  ///< the name that the program called
   Refusal refusal = Refusal::none;
   const char* policy = "";      ///< the policy that ran it ("first-use", "copy"), "" on the CPU

@@ -47,7 +47,7 @@ void sum(RoutineTotals& total, const RoutineCounters& counters) {
 
 }  // namespace
 
-void add(const Record& record, const blas::Call* call) {
+void add(const Record& record, const operation::Operation* operation) {
   ThreadCounters& counters = thread_counters();
   RoutineCounters& routine = counters.routines[static_cast<std::size_t>(record.routine)];
   const bool offloaded = record.refusal == Refusal::none;
@@ -66,16 +66,16 @@ void add(const Record& record, const blas::Call* call) {
     counters.refusals[static_cast<std::size_t>(record.refusal)].add(1);
   }
   add_verification(counters, record);
-  if (logs_calls()) log_call(record, call);
+  if (logs_calls()) log_call(record, operation);
 }
 
-SmallCall begin_small([[maybe_unused]] blas::Routine routine, double volume) {
+SmallCall begin_small(double volume) {
   if (volume >= timed_volume) return {1, now_nanoseconds()};
   if (!thread_counters().sampler.take()) return {};
   return {Sampler::mean_spacing, now_nanoseconds()};
 }
 
-void end_small(blas::Routine routine, const SmallCall& small, double flops) {
+void end_small(operation::RoutineId routine, const SmallCall& small, double flops) {
   RoutineCounters& sums = thread_counters().routines[static_cast<std::size_t>(routine)];
   sums.small_calls.add(1);
   sums.flops.add(flops);
@@ -86,6 +86,7 @@ void end_small(blas::Routine routine, const SmallCall& small, double flops) {
 
 Totals totals() {
   Totals result;
+  const std::size_t routine_count = operation::routine_count();
   result.routines.resize(routine_count);
   std::uint64_t& small_calls = result.refusals[static_cast<std::size_t>(Refusal::below_min_size)];
   for (const ThreadCounters* block = all_thread_counters(); block != nullptr; block = block->next) {

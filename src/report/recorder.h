@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "blas/call.h"
+#include "operation/operation.h"
 #include "report/record.h"
 
 namespace blastoff::report {
@@ -32,23 +32,23 @@ struct Verification {
 };
 
 struct Totals {
-  std::vector<RoutineTotals> routines;                  ///< indexed by blas::Routine
+  std::vector<RoutineTotals> routines;                  ///< indexed by operation::RoutineId
   std::array<std::uint64_t, refusal_count> refusals{};  ///< indexed by Refusal
   Verification verification;
 };
 
 /// Adds a record. Logs it too where --log calls asks for it.
-void add(const Record& record, const blas::Call* call);
+void add(const Record& record, const operation::Operation* operation);
 
-/// The small-call path: a call that stays on the CPU for being below the threshold; `volume` is blas::volume().
+/// The small-call path: a call that stays on the CPU for being below the threshold; `volume` is Work::volume.
 /// begin_small() decides whether this one is timed: of calls under 64^3, where two looks at the clock would show, one
 /// in 64 at random, which then stands for 64. end_small() counts it. Together a few nanoseconds for an untimed call.
 struct SmallCall {
   std::uint32_t weight = 0;  ///< calls that this one's time stands for; 0: it is not timed
   std::uint64_t start = 0;   ///< nanoseconds
 };
-SmallCall begin_small(blas::Routine routine, double volume);
-void end_small(blas::Routine routine, const SmallCall& small, double flops);
+SmallCall begin_small(double volume);
+void end_small(operation::RoutineId routine, const SmallCall& small, double flops);
 
 /// Sums of all threads up to now.
 Totals totals();

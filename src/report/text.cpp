@@ -5,6 +5,7 @@
 #include <iterator>
 #include <vector>
 
+#include "operation/front_end.h"
 #include "report/quantity.h"
 #include "report/report.h"
 #include "report/summary.h"
@@ -37,7 +38,8 @@ void write_table(Text out, const Totals& totals) {
   });
   fmt::format_to(out, "  {:<9}{:>10}{:>11}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>10}\n", "routine", "calls",
                  "offloaded", "CPU s", "device s", "moving s", "GFLOP/s", "to device", "from device", "reused");
-  for (const std::size_t i : order) write_row(out, blas::routines()[i].name, totals.routines[i]);
+  for (const std::size_t i : order)
+    write_row(out, operation::routine_name(static_cast<operation::RoutineId>(i)), totals.routines[i]);
   if (order.size() == 1) return;
   fmt::format_to(out, "  {:-<{}}\n", "", table_width - 2);
   write_row(out, "total", sum_over_routines(totals));

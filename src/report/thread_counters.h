@@ -6,14 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "operation/front_end.h"
 #include "report/record.h"
 #include "report/sampler.h"
 
 namespace blastoff::report {
-
-#define BLASTOFF_ONE(...) +1
-inline constexpr std::size_t routine_count = 0 BLASTOFF_ROUTINES(BLASTOFF_ONE);
-#undef BLASTOFF_ONE
 
 /// A sum with a single writer: plain loads and stores, no locked instruction.
 template <class T>
@@ -49,7 +46,7 @@ struct RoutineCounters {
 /// Never freed: a thread that ends leaves its counts here, and the next new thread goes on counting in the same block.
 /// So nothing is lost and nothing dangles, in whatever order a thread or the process is taken down.
 struct ThreadCounters {
-  std::array<RoutineCounters, routine_count> routines;
+  std::array<RoutineCounters, operation::most_routines> routines;  ///< indexed by operation::RoutineId
   std::array<Counter<std::uint64_t>, refusal_count> refusals;
   Counter<std::uint64_t> checked;
   Counter<double> worst_relative_error;

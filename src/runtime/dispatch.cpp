@@ -6,10 +6,7 @@
 
 #include <unistd.h>
 
-#include "abi/host_routine.h"
 #include "abi/reentry.h"
-#include "blas/verification.h"
-#include "intercept/original.h"
 #include "platform/log.h"
 #include "platform/threads.h"
 #include "report/recorder.h"
@@ -21,8 +18,10 @@ namespace blastoff::runtime {
 namespace {
 
 using abi::EntryPoint;
-using blas::Call;
+using intercept::Parsed;
 using intercept::Visit;
+using operation::Comparison;
+using operation::Operation;
 using report::Refusal;
 
 // Status of a run whose result was found wrong under --verify=abort (sysexits.h: EX_SOFTWARE).
@@ -64,38 +63,35 @@ void run_original(const Visit& visit) {
   visit.raw(visit.original.function);
 }
 
-void report_violation(const Visit& visit, const Call& call, const Comparison& comparison, std::uint64_t stale_pages) {
-  const auto m = static_cast<long long>(call.m);
-  const auto n = static_cast<long long>(call.n);
-  const auto k = static_cast<long long>(call.k);
+void report_violation(const Operation& operation, const Comparison& comparison, std::uint64_t stale_pages) {
+  const std::string what = std::string(operation.name()) + " " + operation.arguments();
   if (comparison.relative_error > comparison.bound)
-    platform::log_line(
-        "verify: %s m=%lld n=%lld k=%lld: relative error %.3g over the bound %.3g at row %lld, column %lld",
-        visit.entry.symbol, m, n, k, comparison.relative_error, comparison.bound,
-        static_cast<long long>(comparison.row), static_cast<long long>(comparison.column));
+    platform::log_line("verify: %s: relative error %.3g over the bound %.3g at row %lld, column %lld", what.c_str(),
+                       comparison.relative_error, comparison.bound, static_cast<long long>(comparison.row),
+                       static_cast<long long>(comparison.column));
   if (stale_pages > 0)
-    platform::log_line("verify: %s m=%lld n=%lld k=%lld: %llu pages of mirrors differed from host memory",
-                       visit.entry.symbol, m, n, k, static_cast<unsigned long long>(stale_pages));
+    platform::log_line("verify: %s: %llu pages of mirrors differed from host memory", what.c_str(),
+                       static_cast<unsigned long long>(stale_pages));
 }
 
-// The call on the device; false: it is still to be made, record.refusal says why.
-bool try_device(const Visit& visit, const Call& call, Session& session, report::Record& record) {
-  const abi::HostRoutine host = intercept::host_routine(visit.entry, visit.caller, visit.original);
+// The operation on the device; false: it is still to be done, record.refusal says why.
+bool try_device(const Visit& visit, const Operation& operation, Session& session, report::Record& record) {
+  const auto host = visit.host(visit);
   const VerifyMode mode = Process::instance().settings().verify;
   if (mode == VerifyMode::off) {
-    record.refusal = offload(session, call, host, record);
+    record.refusal = offload(session, operation, *host, record);
     return record.refusal == Refusal::none;
   }
-  const Verification verification(call, host);
-  record.refusal = offload(session, call, host, record);
+  const auto verification = visit.front_end.verification(operation, *host);
+  record.refusal = offload(session, operation, *host, record);
   if (record.refusal != Refusal::none) return false;
-  const Comparison comparison = verification.compare();
+  const Comparison comparison = verification->compare();
   record.verified = comparison.checked;
   record.relative_error = comparison.relative_error;
   const bool violated = comparison.relative_error > comparison.bound || record.stale_pages > 0;
-  if (violated) report_violation(visit, call, comparison, record.stale_pages);
+  if (violated) report_violation(operation, comparison, record.stale_pages);
   if (violated && mode == VerifyMode::abort) {
-    report::add(record, &call);
+    report::add(record, &operation);
     Process::instance().end();
     _exit(software_error);
   }
@@ -119,33 +115,34 @@ Session* session_for_call(report::Record& record) {
 }
 
 // Calls that are not trivially small: all of the road.
-void dispatch_large(const Visit& visit, const Call* call) {
+void dispatch_large(const Visit& visit, const Parsed* parsed) {
   report::Record record;
-  record.routine = visit.entry.routine;
+  record.routine = visit.routine_id();
   record.symbol = visit.entry.symbol;
   Process& process = Process::instance();
   Session* session = nullptr;
-  if (!call || !blas::valid(*call))
+  const Operation operation = parsed ? parsed->make_operation() : Operation();
+  if (!parsed || !parsed->valid)
     record.refusal = Refusal::invalid_arguments;
-  else if (blas::trivial(*call))
+  else if (parsed->trivial)
     record.refusal = Refusal::trivial;
   else
-    record.refusal = refusal_of(process.decider().judge(*call));
+    record.refusal = refusal_of(process.decider().judge(operation));
   if (record.refusal == Refusal::none) session = session_for_call(record);
 
   const double start = now();
   bool done = false;
   if (session) {
     const CallersEnvironment environment;
-    const auto run = [&] { done = try_device(visit, *call, *session, record); };
+    const auto run = [&] { done = try_device(visit, operation, *session, record); };
     if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
     process.leave_session();
   }
-  if (done && record.operands_kept) process.decider().learn(*call, record.bytes_to_device, record.bytes_reused);
+  if (done && record.operands_kept) process.decider().learn(operation, record.bytes_to_device, record.bytes_reused);
   if (!done) run_original(visit);
   record.seconds = now() - start;
-  if (call) record.flops = blas::flops(*call);
-  report::add(record, call);
+  if (parsed) record.flops = parsed->flops;
+  report::add(record, parsed ? &operation : nullptr);
 }
 
 }  // namespace
@@ -154,18 +151,18 @@ void dispatch_large(const Visit& visit, const Call* call) {
 
 namespace blastoff {
 
-void intercept::dispatch(const Visit& visit, const blas::Call* call) {
+void intercept::dispatch(const Visit& visit, const Parsed* parsed) {
   using namespace runtime;
   // Minus infinity while the settings have not been read: then no call is known to be small. (Comparing with
   // not-a-number would raise the invalid flag in the program.)
-  if (call && blas::volume(*call) < floor_volume.load(std::memory_order_relaxed) && visit.original.function &&
-      blas::valid(*call)) {
-    const report::SmallCall small = report::begin_small(visit.entry.routine, blas::volume(*call));
+  if (parsed && parsed->volume < floor_volume.load(std::memory_order_relaxed) && visit.original.function &&
+      parsed->valid) {
+    const report::SmallCall small = report::begin_small(parsed->volume);
     run_original(visit);
-    report::end_small(visit.entry.routine, small, blas::flops(*call));
+    report::end_small(visit.routine_id(), small, parsed->flops);
     return;
   }
-  dispatch_large(visit, call);
+  dispatch_large(visit, parsed);
 }
 
 }  // namespace blastoff

@@ -20,7 +20,7 @@ using residency::Lease;
 // Status of a run whose result could not be vouched for (sysexits.h: EX_SOFTWARE), as --verify=abort.
 constexpr int software_error = 70;
 
-Status run_panels(Lease& lease, device::Lane& lane, const blas::HostRoutine& host) {
+Status run_panels(Lease& lease, device::Lane& lane, const operation::Host& host) {
   for (std::size_t i = 0; i < lease.panels().size(); ++i) {
     auto panel = lease.acquire(i);
     if (!panel) return tl::unexpected(panel.error());
@@ -30,24 +30,25 @@ Status run_panels(Lease& lease, device::Lane& lane, const blas::HostRoutine& hos
   return lease.finish();
 }
 
-[[noreturn]] void end_torn(const blas::Call& call, const Error& error) {
+[[noreturn]] void end_torn(const operation::Operation& operation, const Error& error) {
   platform::log_line(
       "%s: %s; its operand was half overwritten and cannot be restored, no right result is possible: ending",
-      blas::row(call.routine).name, error.message.c_str());
+      operation.name(), error.message.c_str());
   _exit(software_error);
 }
 
 // Panels are independent of each other: those that did not come home are computed on the CPU, from operands that are
 // whole.
-bool complete_on_host(Lease& lease, const blas::Call& call, const blas::HostRoutine& host, const Error& error) {
+bool complete_on_host(Lease& lease, const operation::Operation& operation, const operation::Host& host,
+                      const Error& error) {
   std::vector<HostState> states;
   for (std::size_t i = 0; i < lease.panels().size(); ++i) states.push_back(lease.host_state(i));
   if (std::all_of(states.begin(), states.end(), [](HostState s) { return s == HostState::untouched; })) return false;
-  const bool read = blas::reads(call.result().intent);
+  const bool read = operation::reads(operation.result().intent);
   if (!read) return false;  // whatever was written, the whole call can be made again
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (states[i] == HostState::complete) continue;
-    if (states[i] == HostState::torn || !host.can_compute(lease.panels()[i])) end_torn(call, error);
+    if (states[i] == HostState::torn || !host.can_compute(lease.panels()[i])) end_torn(operation, error);
   }
   for (std::size_t i = 0; i < states.size(); ++i)
     if (states[i] == HostState::untouched) host.compute(lease.panels()[i]);
@@ -77,19 +78,20 @@ void note(report::Record& record, const Lease& lease, const residency::Policy& p
 
 }  // namespace
 
-Refusal offload(Session& session, const blas::Call& call, const blas::HostRoutine& host, report::Record& record) {
+Refusal offload(Session& session, const operation::Operation& operation, const operation::Host& host,
+                report::Record& record) {
   auto lane = session.lanes().acquire();
   Error error;
   if (lane) {
     for (residency::Policy* policy : session.policies()) {
-      auto lease = policy->begin(call, **lane);
+      auto lease = policy->begin(operation, **lane);
       if (lease) {
         auto run = run_panels(**lease, **lane, host);
         note(record, **lease, *policy);
         if (run) return Refusal::none;
         error = run.error();
         if (error.kind == ErrorKind::lost) session.lost(error.message);
-        if (complete_on_host(**lease, call, host, error)) return Refusal::none;
+        if (complete_on_host(**lease, operation, host, error)) return Refusal::none;
       } else {
         error = lease.error();
       }

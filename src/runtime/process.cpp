@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "../include/blastoff_allocator.h"
+#include "blas/level3.h"
 #include "device/driver_sharing.h"
 #include "intercept/fork_guard.h"
 #include "intercept/installation.h"
@@ -60,6 +61,7 @@ void note_library(const intercept::ObservedLibrary& library) {
   platform::remember_cpu_set();
   platform::remember_stderr();
   pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
+  operation::add_front_end(blas::level3());
   intercept::observe_libraries(note_library);
   if (!intercept::hears_of_opening()) device::assume_shared_driver();
   intercept::install(mode_named(read_intercept_mode()));

@@ -37,13 +37,13 @@ class ResidencyFaults : public testing::TestWithParam<Fault> {
     test.expect_operands_untouched(what);
     if (!outcome.begun) return test.expect_untouched(what);
     for (std::size_t i = 0; i < outcome.states.size(); ++i) {
-      const blas::Call& panel = outcome.panels[i];
+      const operation::Operation& panel = outcome.panels[i];
       const bool complete = outcome.states[i] == residency::HostState::complete;
       const bool torn = outcome.states[i] == residency::HostState::torn;
       EXPECT_TRUE(lost() || !torn) << what << ": torn by a device that still works";
       // What is not read may be overwritten half way: the call can be made again.
-      const bool matters = complete || (!torn && blas::reads(panel.result().intent));
-      if (matters) test.expect_panel(panel, complete, what);
+      const bool matters = complete || (!torn && operation::reads(panel.result().intent));
+      if (matters) test.expect_panel(blas::call_of(panel), complete, what);
     }
   }
 

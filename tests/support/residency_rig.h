@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "blas/call.h"
+#include "blas/level3.h"
 #include "delayed_device.h"
 #include "device/open.h"
 #include "pinning_device.h"
@@ -165,7 +165,7 @@ struct Outcome {
   std::optional<device::Error> error;
   bool begun = false;                        ///< begin() gave a lease
   std::vector<residency::HostState> states;  ///< after an error: of each panel
-  std::vector<blas::Call> panels;
+  std::vector<operation::Operation> panels;
   residency::Traffic traffic;
 };
 

@@ -2,8 +2,9 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "device/alignment.h"
-#include "device/cuda/triangular_product.h"
 
 namespace blastoff::device::cuda {
 namespace {
@@ -53,8 +54,7 @@ Result<std::unique_ptr<Queue>> CudaQueue::create(std::shared_ptr<Context> contex
 
 CudaQueue::~CudaQueue() {
   (void)context_->run([&]() -> Status {
-    blas_.reset();
-    if (scratch_ != 0) context_->driver().cuMemFree_v2(scratch_);
+    executors_.clear();
     if (stream_ != nullptr) context_->driver().cuStreamDestroy_v2(stream_);
     return {};
   });
@@ -141,35 +141,28 @@ Status CudaQueue::copy_triangle_to_host(void* destination, Address source, const
   });
 }
 
-Status CudaQueue::execute(const blas::Call& call, const blas::HostRoutine&) {
-  if (auto ok = check_alignment(call); !ok) return ok;
+Status CudaQueue::execute(const operation::Operation& operation, const operation::Host&) {
+  if (auto ok = check_alignment(operation); !ok) return ok;
   return context_->run([&]() -> Status {
-    if (blas_ == nullptr) {
-      auto created = BlasHandle::create(context_, stream_, capabilities_.workspace_bytes);
-      if (!created) return tl::unexpected(created.error());
-      blas_ = std::move(*created);
-    }
-    return call.kind() == blas::Kind::gemmt ? run_triangular(call) : blas_->run(call);
+    auto executor = executor_for(operation);
+    return executor ? (*executor)->execute(operation) : tl::unexpected(std::move(executor.error()));
   });
 }
 
-Status CudaQueue::run_triangular(const blas::Call& call) {
-  if (kernel_ == nullptr) {
-    return tl::unexpected(
-        Error{ErrorKind::unsupported, "gemmt needs the triangle copy, which the driver did not compile"});
+Result<Executor*> CudaQueue::executor_for(const operation::Operation& operation) {
+  const auto kinds = executor_kinds();
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (!kinds[i].runs(operation)) continue;
+    executors_.resize(kinds.size());
+    if (executors_[i] == nullptr) {
+      auto created = kinds[i].create({context_, kernel_, stream_, capabilities_.workspace_bytes});
+      if (!created) return tl::unexpected(created.error());
+      executors_[i] = std::move(*created);
+    }
+    return executors_[i].get();
   }
-  if (auto ok = grow_scratch(triangular_product_scratch(call)); !ok) return ok;
-  return run_triangular_product(call, *blas_, *kernel_, scratch_, stream_);
-}
-
-Status CudaQueue::grow_scratch(std::size_t bytes) {
-  if (bytes <= scratch_bytes_) return {};
-  const auto& driver = context_->driver();
-  if (scratch_ != 0) driver.cuMemFree_v2(std::exchange(scratch_, 0));  // waits for work that uses it
-  scratch_bytes_ = 0;
-  if (auto ok = context_->check(driver.cuMemAlloc_v2(&scratch_, bytes), "scratch memory of gemmt"); !ok) return ok;
-  scratch_bytes_ = bytes;
-  return {};
+  return tl::unexpected(
+      Error{ErrorKind::unsupported, fmt::format("no library of the GPU's computes {}", operation.name())});
 }
 
 Status CudaQueue::prefetch(const void* address, std::size_t bytes) {

@@ -1,10 +1,11 @@
-// A stream with its cuBLAS handle, and events.
+// A stream with the executors of its operations, and events.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "device/cuda/context.h"
-#include "device/cuda/operations.h"
+#include "device/cuda/executor.h"
 #include "device/cuda/triangle_kernel.h"
 #include "device/device.h"
 
@@ -43,7 +44,7 @@ class CudaQueue final : public Queue {
   Status copy_to_device(Address destination, const void* source, const Block& block) override;
   Status copy_to_host(void* destination, Address source, const Block& block) override;
   Status copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) override;
-  Status execute(const blas::Call& call, const blas::HostRoutine& host) override;
+  Status execute(const operation::Operation& operation, const operation::Host& host) override;
   Status prefetch(const void* address, std::size_t bytes) override;
   Status record(Event& event) override;
   Status wait(Event& event) override;
@@ -55,16 +56,14 @@ class CudaQueue final : public Queue {
       : context_(std::move(context)), kernel_(std::move(kernel)), capabilities_(capabilities) {}
 
   Status copy_rectangle(api::CUDA_MEMCPY2D& copy, const Block& block);
-  Status run_triangular(const blas::Call& call);
-  Status grow_scratch(std::size_t bytes);
+  Result<Executor*> executor_for(const operation::Operation& operation);
 
   std::shared_ptr<Context> context_;
   std::shared_ptr<const TriangleKernel> kernel_;
   const Capabilities capabilities_;
   api::CUstream stream_ = nullptr;
-  std::unique_ptr<BlasHandle> blas_;  // created by the first operation: queues of copies need none
-  api::CUdeviceptr scratch_ = 0;
-  std::size_t scratch_bytes_ = 0;
+  std::vector<std::unique_ptr<Executor>>
+      executors_;  // by kind, made by the first operation: queues of copies need none
 };
 
 }  // namespace blastoff::device::cuda

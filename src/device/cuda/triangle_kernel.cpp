@@ -141,7 +141,7 @@ Status TriangleKernel::launch(const TriangleCopy& copy, api::CUstream stream) co
   std::uint32_t words_per_element = static_cast<std::uint32_t>(copy.element_size / word_bytes);
   std::uint64_t words = static_cast<std::uint64_t>(copy.order) * words_per_element;
   auto block_order = static_cast<std::uint32_t>(std::min(copy.block_order, copy.order));
-  std::uint32_t lower = copy.part == blas::Part::lower ? 1 : 0;
+  std::uint32_t lower = copy.part == operation::Part::lower ? 1 : 0;
   TriangleCopy arguments = copy;
   void* parameters[] = {&arguments.destination,
                         &arguments.source,

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "blas/operand.h"
 #include "device/cuda/context.h"
+#include "operation/operand.h"
 
 namespace blastoff::device::cuda {
 
@@ -18,7 +18,7 @@ struct TriangleCopy {
   std::int64_t order = 0;             ///< of the matrix
   std::int64_t block_order = 0;       ///< of the blocks on the diagonal; `order` or more: one block
   std::size_t element_size = 0;       ///< bytes
-  blas::Part part = blas::Part::upper;
+  operation::Part part = operation::Part::upper;
 };
 
 class TriangleKernel {

@@ -63,22 +63,22 @@ class SimulatedQueue final : public Queue {
     return tl::unexpected(Error{ErrorKind::unsupported, "the simulated device pins no memory"});
   }
 
-  Status execute(const blas::Call& call, const blas::HostRoutine& host) override {
+  Status execute(const operation::Operation& operation, const operation::Host& host) override {
     if (auto ok = state_->faults.check(Operation::execute); !ok) return ok;
-    if (!host.can_compute(call)) {
+    if (!host.can_compute(operation)) {
       return tl::unexpected(
-          Error{ErrorKind::unsupported, fmt::format("the simulated device found no {} in the program to compute with",
-                                                    blas::row(call.routine).name)});
+          Error{ErrorKind::unsupported,
+                fmt::format("the simulated device found no {} in the program to compute with", operation.name())});
     }
-    if (auto ok = check_alignment(call); !ok) return ok;
-    for (const auto& operand : call.operands()) {
+    if (auto ok = check_alignment(operation); !ok) return ok;
+    for (const auto& operand : operation.operands()) {
       if (state_->access == HostAccess::none &&
           !state_->memory.holds(reinterpret_cast<std::uintptr_t>(operand.address), operand.span_bytes())) {
-        return tl::unexpected(state_->faults.lose(fmt::format("an operand of {} at {} is outside device memory",
-                                                              blas::row(call.routine).name, operand.address)));
+        return tl::unexpected(state_->faults.lose(
+            fmt::format("an operand of {} at {} is outside device memory", operation.name(), operand.address)));
       }
     }
-    host.compute(call);
+    host.compute(operation);
     return {};
   }
 

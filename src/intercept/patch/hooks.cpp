@@ -71,7 +71,7 @@ struct FunctionCalled {
   template <class... Values>
   [[gnu::always_inline]] void operator()(Values... values) const {
     const PatchedFunction& function = *blastoff_called;
-    enter_routine<style, routine>(function.entry, function.original, nullptr, values...);
+    enter_routine<style, routine>(function.entry, function.original, values...);
   }
 };
 

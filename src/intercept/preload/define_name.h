@@ -14,7 +14,7 @@ struct NameCalled {
   template <class... Values>
   [[gnu::always_inline]] void operator()(Values... values) const {
     const abi::EntryPoint& entry = entry_point_table[static_cast<std::size_t>(index)];
-    enter_routine<style, routine>(entry, original_for(entry, caller), caller, values...);
+    enter_routine<style, routine>(entry, original_for(entry, caller), values...);
   }
 };
 

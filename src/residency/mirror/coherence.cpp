@@ -25,18 +25,18 @@ constexpr std::size_t most_looks = 32;
 // Re-protecting a result column by column is worth it for few columns; more are simply uploaded again when next read.
 constexpr int most_filled_runs = 64;
 
-Span pages_of(const blas::Operand& operand) {
+Span pages_of(const operation::Operand& operand) {
   return platform::outward_to_pages(bounds(operand));
 }
 
-bool few_filled_runs(const blas::Operand& operand) {
+bool few_filled_runs(const operation::Operand& operand) {
   int runs = 0;
   each_filled_run(operand, [&](Span) { ++runs; });
   return runs <= most_filled_runs;
 }
 
 // A result whose box is mostly someone else's memory is not worth pinning as a whole.
-bool dense_enough_to_pin(const blas::Operand& operand) {
+bool dense_enough_to_pin(const operation::Operand& operand) {
   return operand.span_bytes() <= 4 * operand.payload_bytes();
 }
 
@@ -78,8 +78,8 @@ void Coherence::release_pins() {
   }
 }
 
-device::Status Coherence::check_memory(const blas::Call& call) {
-  for (const blas::Operand& operand : call.operands()) {
+device::Status Coherence::check_memory(const operation::Operation& call) {
+  for (const operation::Operand& operand : call.operands()) {
     if (operand.empty()) continue;
     if (auto watched = watched_.watch(pages_of(operand)); !watched)
       return tl::unexpected(Error{ErrorKind::unsupported, watched.error()});
@@ -168,7 +168,7 @@ Coherence::Survey Coherence::survey(const Hold& hold) {
   Survey result;
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    const bool read = blas::reads(operands[i].intent);
+    const bool read = operation::reads(operands[i].intent);
     each_covered_run(operands[i], [&](Span run) { survey_run(result, run, read, hold.tracked[i]); });
   }
   return result;
@@ -179,7 +179,7 @@ void Coherence::claim_uploads(Hold& hold) {
   const std::size_t page = platform::page_size();
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!blas::reads(operands[i].intent)) continue;
+    if (!operation::reads(operands[i].intent)) continue;
     std::uint64_t bytes = 0;
     const bool tracked = hold.tracked[i];
     each_covered_run(operands[i], [&](Span run) {
@@ -206,7 +206,7 @@ void Coherence::claim_uploads(Hold& hold) {
   hold.loading = !hold.uploads.empty();
 }
 
-void Coherence::count_writer(const blas::Operand& result, int change) {
+void Coherence::count_writer(const operation::Operand& result, int change) {
   each_covered_run(result, [&](Span run) {
     shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
       std::uint16_t* writers = shadow_.writers(chunk);
@@ -218,7 +218,7 @@ void Coherence::count_writer(const blas::Operand& result, int change) {
 
 // Before the pages are protected, lest pinning them be taken for the program's writing at their next use.
 void Coherence::take_pin(Hold& hold) {
-  const blas::Operand& result = hold.call.result();
+  const operation::Operand& result = hold.call.result();
   if (result.empty() || !dense_enough_to_pin(result) || !watched_.allows_pinning()) return;
   bool created = false;
   hold.pin = pins_.hold(bounds(result), created);
@@ -230,7 +230,7 @@ void Coherence::release_pin(Hold& hold) {
   hold.pin = nullptr;
 }
 
-device::Result<Hold> Coherence::hold(const blas::Call& call) {
+device::Result<Hold> Coherence::hold(const operation::Operation& call) {
   if (const auto writer = platform::foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
   Hold hold;
   hold.call = call;
@@ -243,7 +243,7 @@ device::Result<Hold> Coherence::hold(const blas::Call& call) {
 }
 
 device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock) {
-  const blas::Call& call = hold.call;
+  const operation::Operation& call = hold.call;
   const auto operands = call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) hold.tracked[i] = rewrites_.worth_tracking(operands[i]);
 
@@ -269,7 +269,8 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
         return a.payload_bytes() < b.payload_bytes();
       });
       std::vector<Span> runs;
-      for (const blas::Operand& operand : operands) each_covered_run(operand, [&](Span run) { runs.push_back(run); });
+      for (const operation::Operand& operand : operands)
+        each_covered_run(operand, [&](Span run) { runs.push_back(run); });
       auto backed = shadow_.back(runs, bounds(*largest).begin);
       if (!backed) return tl::unexpected(backed.error());
       hold.backings = std::move(*backed);
@@ -299,15 +300,15 @@ void Coherence::loaded(Hold& hold, bool arrived) {
 }
 
 void Coherence::before_staged_return(const Hold& hold) {
-  const blas::Operand& result = hold.call.result();
+  const operation::Operand& result = hold.call.result();
   if (few_filled_runs(result)) each_filled_run(result, [&](Span run) { watched_.unprotect(run); });
 }
 
 // Pages that the result fills hold the same on both sides now. Of the others the neighbours' bytes decide: they stay
 // what they were, unless the CPU wrote them while it brought the result home.
 void Coherence::settle_result(const Hold& hold, Return how) {
-  const blas::Operand& result = hold.call.result();
-  const bool tracked = hold.tracked[static_cast<std::size_t>(hold.call.operand_count) - 1];
+  const operation::Operand& result = hold.call.result();
+  const bool tracked = hold.tracked[hold.call.result_index()];
   const auto invalidate = [&](Span run) { shadow_.invalidate(run); };
   // What we wrote ourselves must not look at the next use as if the program kept rewriting it.
   if (how != Return::direct || !tracked) each_covered_run(result, invalidate);
@@ -343,7 +344,7 @@ void Coherence::finish(Hold& hold, Return how) {
     count_writer(hold.call.result(), -1);
     release_pin(hold);
     shadow_.unhold(hold.backings);
-    for (const blas::Operand& operand : hold.call.operands()) rewrites_.used(operand);
+    for (const operation::Operand& operand : hold.call.operands()) rewrites_.used(operand);
     hold.backings.clear();
   }
   changed_.notify_all();

@@ -13,8 +13,8 @@
 #include <mutex>
 #include <vector>
 
-#include "blas/call.h"
 #include "device/device.h"
+#include "operation/operation.h"
 #include "residency/mirror/pins.h"
 #include "residency/mirror/rewrites.h"
 #include "residency/mirror/shadow_memory.h"
@@ -31,8 +31,9 @@ struct ChunkPages {
 
 /// One call's hold on the pages of its operands.
 struct Hold {
-  blas::Call call;
-  std::array<bool, 3> tracked{};        ///< per operand; false: uploaded at every use, since the CPU keeps rewriting it
+  operation::Operation call;
+  std::array<bool, operation::Operation::most_operands>
+      tracked{};                        ///< per operand; false: uploaded at every use, since the CPU keeps rewriting it
   std::vector<Backing*> backings;       ///< device memory that cannot be evicted meanwhile
   std::vector<platform::Span> uploads;  ///< page runs that this call has to upload
   std::uint64_t bytes_reused =
@@ -56,7 +57,7 @@ class Coherence {
 
   /// Waits for conflicting calls, protects what is to be tracked, and takes hold. unsupported: memory that cannot be
   /// mirrored (the message says why); out_of_memory: does not fit the budget.
-  device::Result<Hold> hold(const blas::Call& call);
+  device::Result<Hold> hold(const operation::Operation& call);
 
   /// The uploads of the hold have arrived (or, with `arrived` false, will never).
   void loaded(Hold& hold, bool arrived);
@@ -92,15 +93,15 @@ class Coherence {
   device::Status hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock);
   void take_pin(Hold& hold);
   void release_pin(Hold& hold);
-  device::Status check_memory(const blas::Call& call);
-  using Runs = std::array<std::vector<platform::Span>, 3>;  // per operand
+  device::Status check_memory(const operation::Operation& call);
+  using Runs = std::array<std::vector<platform::Span>, operation::Operation::most_operands>;  // per operand
   bool look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs& written);
   bool look_unlocked(const Hold& hold, Runs& written);
   bool protect(Hold& hold, const Runs& runs);
   Survey survey(const Hold& hold);
   void survey_run(Survey& survey, platform::Span run, bool read, bool tracked);
   void claim_uploads(Hold& hold);
-  void count_writer(const blas::Operand& result, int change);
+  void count_writer(const operation::Operand& result, int change);
   void settle_result(const Hold& hold, Return how);
 
   device::Device& device_;

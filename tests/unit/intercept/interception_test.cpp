@@ -29,12 +29,12 @@ Dispatched dispatched;
 
 namespace intercept {
 
-void dispatch(const Visit& visit, const blas::Call* call) {
+void dispatch(const Visit& visit, const Parsed* parsed) {
   test::Dispatched& seen = test::dispatched;
   ++seen.calls;
   seen.entry = &visit.entry;
-  seen.understood = call != nullptr;
-  if (call != nullptr) seen.call = *call;
+  seen.understood = parsed != nullptr;
+  if (parsed != nullptr) seen.call = blas::call_of(parsed->make_operation());
   seen.original = visit.original.function;
   const abi::Reentry reentry;
   if (visit.original.function != nullptr) visit.raw(visit.original.function);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "level3_front_end.h"
 #include "report/thread_counters.h"
 
 namespace blastoff::report {
@@ -23,7 +24,7 @@ class RecorderTest : public testing::Test {
 
 Record offloaded_record() {
   Record record;
-  record.routine = blas::Routine::dgemm;
+  record.routine = dgemm;
   record.symbol = "dgemm_";
   record.policy = "first-use";
   record.seconds = 0.5;
@@ -130,12 +131,12 @@ TEST_F(RecorderTest, SmallCallsAreAllCountedAndSomeTimed) {
   constexpr int calls = 64000;
   int timed = 0;
   for (int i = 0; i < calls; ++i) {
-    const SmallCall small = begin_small(blas::Routine::dgemm, 8.0 * 8 * 8);
+    const SmallCall small = begin_small(8.0 * 8 * 8);
     if (small.weight != 0) {
       EXPECT_EQ(small.weight, 64U);
       ++timed;
     }
-    end_small(blas::Routine::dgemm, small, 1024);
+    end_small(dgemm, small, 1024);
   }
   EXPECT_NEAR(timed, calls / 64, 150);
   const Totals sums = totals();
@@ -149,7 +150,7 @@ TEST_F(RecorderTest, SamplesDoNotFallInWithTheLoop) {
   int odd = 0;
   int even = 0;
   for (int i = 0; i < 64000; ++i) {
-    const SmallCall small = begin_small(blas::Routine::dgemm, 1);
+    const SmallCall small = begin_small(1);
     if (small.weight != 0) ++(i % 2 == 0 ? even : odd);
   }
   EXPECT_GT(odd, 250);
@@ -158,9 +159,9 @@ TEST_F(RecorderTest, SamplesDoNotFallInWithTheLoop) {
 
 TEST_F(RecorderTest, LargerCallsAreAllTimed) {
   for (int i = 0; i < 1000; ++i) {
-    const SmallCall small = begin_small(blas::Routine::dgemm, 100.0 * 100 * 100);
+    const SmallCall small = begin_small(100.0 * 100 * 100);
     EXPECT_EQ(small.weight, 1U);
-    end_small(blas::Routine::dgemm, small, 2e6);
+    end_small(dgemm, small, 2e6);
   }
   EXPECT_GT(totals().routines[dgemm].cpu_seconds, 0.0);
 }

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "level3_front_end.h"
 #include "report/call_log.h"
 #include "report/quantity.h"
 #include "report/thread_counters.h"
@@ -29,7 +30,7 @@ using testing::StartsWith;
 
 Totals some_totals() {
   Totals totals;
-  totals.routines.resize(routine_count);
+  totals.routines.resize(operation::routine_count());
   RoutineTotals& dgemm = totals.routines[static_cast<std::size_t>(blas::Routine::dgemm)];
   dgemm = {1234, 1200, 0.25, 2.0, 0.5, 1'820'000'000, 614'000'000, 7'280'000'000, 6e12, 5e12};
   RoutineTotals& ztrsm = totals.routines[static_cast<std::size_t>(blas::Routine::ztrsm)];
@@ -144,7 +145,7 @@ TEST(ReportText, SaysWhyAnotherPolicyIsInForce) {
 
 TEST(ReportText, WithoutCallsThereIsNoTable) {
   Totals none;
-  none.routines.resize(routine_count);
+  none.routines.resize(operation::routine_count());
   EXPECT_THAT(to_text(none, some_context()), HasSubstr("no level-3 BLAS call was seen"));
 }
 
@@ -172,15 +173,16 @@ TEST(CallLine, ShowsArgumentsDecisionAndTraffic) {
   call.m = 32;
   call.n = 2400;
   call.k = 93536;
+  const operation::Operation operation = call;
   Record record;
-  record.routine = call.routine;
+  record.routine = blas::id_of(call.routine);
   record.symbol = "dgemm_";
   record.policy = "first-use";
   record.seconds = 0.000842;
   record.transfer_seconds = 0.00011;
   record.bytes_from_device = 614'400;
   record.bytes_reused = 1'820'000'000;
-  EXPECT_EQ(call_line(record, &call),
+  EXPECT_EQ(call_line(record, &operation),
             "dgemm_ T N m=32 n=2400 k=93536: device (first-use), 842 us (110 us waiting for data), 614 kB back, "
             "1.82 GB reused");
 }
@@ -194,12 +196,14 @@ TEST(CallLine, ArgumentsFollowTheRoutine) {
   call.diagonal = blas::Diagonal::unit;
   call.m = 3;
   call.n = 4;
+  const operation::Operation operation = call;
   Record record;
-  record.routine = call.routine;
+  record.routine = blas::id_of(call.routine);
   record.symbol = "cblas_ztrsm";
   record.refusal = Refusal::below_min_size;
   record.seconds = 2e-6;
-  EXPECT_EQ(call_line(record, &call), "cblas_ztrsm R L C U m=3 n=4: CPU (average size below the threshold), 2.00 us");
+  EXPECT_EQ(call_line(record, &operation),
+            "cblas_ztrsm R L C U m=3 n=4: CPU (average size below the threshold), 2.00 us");
   EXPECT_THAT(call_line(record, nullptr), StartsWith("cblas_ztrsm: CPU"));
 }
 

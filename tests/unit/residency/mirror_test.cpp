@@ -49,9 +49,9 @@ TEST(IntervalSet, JoinsAndSplits) {
   EXPECT_FALSE(set.contains({100, 101}));
 }
 
-blas::Operand operand_at(std::uintptr_t address, std::int64_t rows, std::int64_t columns,
-                         std::int64_t leading_dimension) {
-  blas::Operand operand;
+operation::Operand operand_at(std::uintptr_t address, std::int64_t rows, std::int64_t columns,
+                              std::int64_t leading_dimension) {
+  operation::Operand operand;
   operand.address = reinterpret_cast<void*>(address);
   operand.rows = rows;
   operand.columns = columns;
@@ -60,13 +60,13 @@ blas::Operand operand_at(std::uintptr_t address, std::int64_t rows, std::int64_t
   return operand;
 }
 
-std::vector<Span> covered(const blas::Operand& operand) {
+std::vector<Span> covered(const operation::Operand& operand) {
   std::vector<Span> runs;
   each_covered_run(operand, [&](Span run) { runs.push_back(run); });
   return runs;
 }
 
-std::vector<Span> filled(const blas::Operand& operand) {
+std::vector<Span> filled(const operation::Operand& operand) {
   std::vector<Span> runs;
   each_filled_run(operand, [&](Span run) { runs.push_back(run); });
   return runs;
@@ -86,7 +86,7 @@ TEST(Footprint, WideGapsAreLeftOut) {
 
 TEST(Footprint, ATriangleFillsOnlyItsOwnPages) {
   auto matrix = operand_at(0x10000, 1024, 1024, 1024);  // columns of two pages
-  matrix.part = blas::Part::lower;
+  matrix.part = operation::Part::lower;
   const auto runs = filled(matrix);
   ASSERT_FALSE(runs.empty());
   EXPECT_EQ(runs[0], (Span{0x10000, 0x12000}));
@@ -94,7 +94,7 @@ TEST(Footprint, ATriangleFillsOnlyItsOwnPages) {
     const std::uintptr_t column = (run.begin - 0x10000) / 8192;
     EXPECT_GE(run.begin, 0x10000 + column * 8192 + column * 8);
   }
-  matrix.part = blas::Part::upper;
+  matrix.part = operation::Part::upper;
   EXPECT_EQ(filled(matrix).size(), 1024U - 511U);  // columns from 511 on hold a whole page above the diagonal
 }
 

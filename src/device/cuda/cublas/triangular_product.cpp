@@ -1,4 +1,4 @@
-#include "device/cuda/triangular_product.h"
+#include "device/cuda/cublas/triangular_product.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "blas/call.h"
-#include "device/cuda/operations.h"
+#include "device/cuda/cublas/operations.h"
 #include "device/cuda/triangle_kernel.h"
 
 namespace blastoff::device::cuda {

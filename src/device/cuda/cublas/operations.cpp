@@ -1,4 +1,4 @@
-#include "device/cuda/operations.h"
+#include "device/cuda/cublas/operations.h"
 
 #include <complex>
 #include <cstring>

@@ -1,22 +1,27 @@
-// One matrix argument of a call: where its elements lie and what the routine does with them.
+// One matrix of an operation: where its elements lie and what the operation does with them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-namespace blastoff::blas {
+namespace blastoff::operation {
 
-/// Which elements of the rows x columns box the routine refers to.
+/// Which elements of the rows x columns box the operation refers to.
 enum class Part : std::uint8_t { full, upper, lower };
 
-/// What the routine does with the elements it refers to. `write` never reads them (beta == 0): they may hold NaN.
-enum class Intent : std::uint8_t { read, write, update };
+/// What the operation does with the elements it refers to.
+enum class Intent : std::uint8_t {
+  read,
+  write,    ///< never reads them (beta == 0): they may hold NaN
+  update,   ///< reads and writes them
+  scratch,  ///< may leave anything in them: they are neither brought to the device nor home
+};
 
 constexpr bool reads(Intent intent) {
-  return intent != Intent::write;
+  return intent == Intent::read || intent == Intent::update;
 }
 constexpr bool writes(Intent intent) {
-  return intent != Intent::read;
+  return intent == Intent::write || intent == Intent::update;
 }
 
 /// A column-major matrix in memory (host or device, as the owner of the Operand says).
@@ -50,4 +55,4 @@ struct Operand {
   bool contiguous() const { return rows == leading_dimension || columns <= 1; }
 };
 
-}  // namespace blastoff::blas
+}  // namespace blastoff::operation

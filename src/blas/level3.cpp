@@ -1,0 +1,125 @@
+#include "blas/level3.h"
+
+#include <algorithm>
+
+#include "blas/call_text.h"
+#include "blas/panels.h"
+#include "blas/shape.h"
+#include "blas/verification.h"
+
+namespace blastoff::blas {
+namespace {
+
+/// The payload: all of a Call but its operands.
+struct Level3 {
+  Routine routine;
+  Side side;
+  Uplo uplo;
+  Transpose transpose_a;
+  Transpose transpose_b;
+  Diagonal diagonal;
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+  double alpha[2];
+  double beta[2];
+};
+
+operation::Cutting cutting(Kind kind) {
+  using operation::Cutting;
+  if (kind == Kind::syr2k || kind == Kind::her2k) return Cutting::none;  // one gemm cannot do what is off the diagonal
+  if (has_triangular_result(kind)) return Cutting::one_triangle;
+  return is_triangular_solve_or_product(kind) ? Cutting::wide_strips : Cutting::strips;
+}
+
+/// The operand of `call` of which operand `index` of one of its panels is a part: a panel of syrk is a gemm.
+std::size_t parent_of(const Call& call, const Call& panel, std::size_t index) {
+  const auto last = static_cast<std::size_t>(call.operand_count) - 1;
+  return index + 1 == static_cast<std::size_t>(panel.operand_count) ? last : std::min(index, last - 1);
+}
+
+operation::Operation make_operation(const Call& call, const Call& whole) {
+  const Level3 payload{call.routine,
+                       call.side,
+                       call.uplo,
+                       call.transpose_a,
+                       call.transpose_b,
+                       call.diagonal,
+                       call.m,
+                       call.n,
+                       call.k,
+                       {call.alpha.real(), call.alpha.imag()},
+                       {call.beta.real(), call.beta.imag()}};
+  operation::Operation result(level3(), id_of(call.routine), payload);
+  result.work = {flops(call), volume(call), depth(call)};
+  result.cutting = cutting(call.kind());
+  for (std::size_t i = 0; i < call.operands().size(); ++i) result.add(call.operands()[i], parent_of(whole, call, i));
+  return result;
+}
+
+class Level3FrontEnd final : public operation::FrontEnd {
+ public:
+  constexpr Level3FrontEnd() = default;
+
+  std::size_t routine_count() const override { return blas::routine_count; }
+  const char* routine_name(std::size_t routine) const override { return routine_table[routine].name; }
+  std::string arguments(const operation::Operation& operation) const override { return call_text(call_of(operation)); }
+
+  std::vector<operation::Operation> pieces(const operation::Operation& operation,
+                                           std::size_t piece_bytes) const override {
+    const Call whole = call_of(operation);
+    std::vector<operation::Operation> result;
+    for (const Call& panel : panels(whole, piece_bytes)) result.push_back(make_operation(panel, whole));
+    return result;
+  }
+
+  std::unique_ptr<operation::Verification> verification(const operation::Operation& operation,
+                                                        const operation::Host& host) const override {
+    return verify(call_of(operation), host);
+  }
+};
+
+constinit Level3FrontEnd the_front_end;
+
+}  // namespace
+
+operation::FrontEnd& level3() {
+  return the_front_end;
+}
+
+operation::RoutineId id_of(Routine routine) {
+  return static_cast<operation::RoutineId>(level3().first_routine() + static_cast<std::size_t>(routine));
+}
+
+operation::Operation operation_of(const Call& call) {
+  return make_operation(call, call);
+}
+
+Call::operator operation::Operation() const {
+  return operation_of(*this);
+}
+
+bool is_level3(const operation::Operation& operation) {
+  return operation.has_payload<Level3>();
+}
+
+Call call_of(const operation::Operation& operation) {
+  const auto payload = operation.payload<Level3>();
+  Call call;
+  call.routine = payload.routine;
+  call.side = payload.side;
+  call.uplo = payload.uplo;
+  call.transpose_a = payload.transpose_a;
+  call.transpose_b = payload.transpose_b;
+  call.diagonal = payload.diagonal;
+  call.m = payload.m;
+  call.n = payload.n;
+  call.k = payload.k;
+  call.alpha = {payload.alpha[0], payload.alpha[1]};
+  call.beta = {payload.beta[0], payload.beta[1]};
+  std::ranges::copy(operation.operands(), call.operand_storage.begin());
+  call.operand_count = static_cast<int>(operation.operands().size());
+  return call;
+}
+
+}  // namespace blastoff::blas

@@ -1,0 +1,51 @@
+// What a front end knows of the operations that it makes: BLAS, and later LAPACK and FFTW.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "operation/host.h"
+#include "operation/operation.h"
+#include "operation/verification.h"
+
+namespace blastoff::operation {
+
+/// One constant object for each front end. Thread-safe.
+class FrontEnd {
+ public:
+  /// Routines have the numbers from 0 on here; their names.
+  virtual std::size_t routine_count() const = 0;
+  virtual const char* routine_name(std::size_t routine) const = 0;
+
+  /// See Operation::arguments().
+  virtual std::string arguments(const Operation& operation) const = 0;
+
+  /// See pieces(); only for what may be cut.
+  virtual std::vector<Operation> pieces(const Operation& operation, std::size_t piece_bytes) const = 0;
+
+  /// Made before the operation runs, asked after it. `host` must outlive it.
+  virtual std::unique_ptr<Verification> verification(const Operation& operation, const Host& host) const = 0;
+
+  /// Number of this front end's first routine among those of all.
+  RoutineId first_routine() const { return first_routine_; }
+
+ protected:
+  constexpr FrontEnd() = default;
+  ~FrontEnd() = default;
+
+ private:
+  friend void add_front_end(FrontEnd& front_end);
+  RoutineId first_routine_ = 0;
+};
+
+/// Numbers the front end's routines after those of the ones added before. Once each, when the library is loaded.
+void add_front_end(FrontEnd& front_end);
+
+/// Routines of all front ends together.
+inline constexpr std::size_t most_routines = 256;
+std::size_t routine_count();
+const char* routine_name(RoutineId routine);
+
+}  // namespace blastoff::operation

@@ -1,0 +1,131 @@
+// One piece of work on matrices, whoever asked for it and whoever does it: operands with intents, small results in host
+// memory, how much work it is, and a payload that only its front end and the executors of its kind understand.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "operation/operand.h"
+
+namespace blastoff::operation {
+
+class FrontEnd;
+
+/// A routine among those of all front ends; see operation/front_end.h.
+using RoutineId = std::uint16_t;
+
+/// How an operation may be cut into pieces that do not depend on each other, and what that costs.
+enum class Cutting : std::uint8_t {
+  none,          ///< not at all
+  strips,        ///< of the result
+  wide_strips,   ///< of the result; narrow ones compute much less efficiently (solves)
+  one_triangle,  ///< blocks of the one triangle that the result is, each of which reads its operands in several places
+};
+
+/// How much work it is, for deciding where it is done.
+struct Work {
+  double flops = 0;   ///< floating-point operations
+  double volume = 0;  ///< product of the three sides of the operation: (m n k) of a matrix product
+  double depth = 0;   ///< multiplications for an element of the result
+};
+
+/// Memory of the host that an executor fills itself, beside the operands: pivots, eigenvalues, info.
+struct HostOutput {
+  void* address = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// Matrices are column-major. Copies are cheap. Small enough to be made for every call that is not small.
+class Operation {
+ public:
+  static constexpr std::size_t most_operands = 8;
+  static constexpr std::size_t most_outputs = 4;
+  static constexpr std::size_t most_payload_bytes = 96;
+
+  Operation() = default;
+
+  /// `payload` is any trivially copyable type; payload<T>() gives it back.
+  template <class Payload>
+  Operation(const FrontEnd& front_end, RoutineId routine, const Payload& payload)
+      : front_end_(&front_end), routine_(routine), payload_type_(type_of<Payload>()) {
+    static_assert(std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= most_payload_bytes);
+    static_assert(alignof(Payload) <= alignof(std::max_align_t));
+    std::memcpy(payload_, &payload, sizeof payload);
+  }
+
+  const FrontEnd& front_end() const { return *front_end_; }
+  RoutineId routine() const { return routine_; }
+
+  /// "dgemm".
+  const char* name() const;
+  /// Options and sizes in the routine's own order: "T N m=32 n=2400 k=93536".
+  std::string arguments() const;
+
+  Work work;
+  Cutting cutting = Cutting::none;
+
+  /// `origin`: for a piece, the operand of the whole of which this one is a part.
+  void add(const Operand& operand, std::size_t origin) {
+    origins_[operand_count_] = static_cast<std::uint8_t>(origin);
+    operands_[operand_count_++] = operand;
+  }
+  void add(const Operand& operand) { add(operand, operand_count_); }
+
+  std::span<Operand> operands() { return {operands_.data(), operand_count_}; }
+  std::span<const Operand> operands() const { return {operands_.data(), operand_count_}; }
+  std::size_t origin(std::size_t index) const { return origins_[index]; }
+
+  /// The last operand that is written. Every operation writes one.
+  Operand& result() { return operands_[result_index()]; }
+  const Operand& result() const { return operands_[result_index()]; }
+  std::size_t result_index() const {
+    std::size_t index = operand_count_ - 1;
+    while (index > 0 && !writes(operands_[index].intent)) --index;
+    return index;
+  }
+
+  void add(const HostOutput& output) { outputs_[output_count_++] = output; }
+  std::span<const HostOutput> outputs() const { return {outputs_.data(), output_count_}; }
+
+  template <class Payload>
+  bool has_payload() const {
+    return payload_type_ == type_of<Payload>();
+  }
+  /// Only where has_payload<Payload>().
+  template <class Payload>
+  Payload payload() const {
+    Payload value;
+    std::memcpy(static_cast<void*>(&value), payload_, sizeof value);
+    return value;
+  }
+
+ private:
+  template <class>
+  static constexpr char type_tag = 0;
+  template <class Payload>
+  static constexpr const void* type_of() {
+    return &type_tag<Payload>;
+  }
+
+  const FrontEnd* front_end_ = nullptr;
+  RoutineId routine_ = 0;
+  std::uint8_t operand_count_ = 0;
+  std::uint8_t output_count_ = 0;
+  std::array<std::uint8_t, most_operands> origins_{};
+  std::array<Operand, most_operands> operands_{};
+  std::array<HostOutput, most_outputs> outputs_{};
+  const void* payload_type_ = nullptr;
+  alignas(std::max_align_t) std::byte payload_[most_payload_bytes] = {};
+};
+
+/// Cuts an operation into pieces over host addresses whose results are disjoint, cover the result exactly, and do not
+/// depend on each other, each of about `piece_bytes` of result. Never empty.
+std::vector<Operation> pieces(const Operation& operation, std::size_t piece_bytes);
+
+}  // namespace blastoff::operation
