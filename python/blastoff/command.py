@@ -1,6 +1,5 @@
 """The `blastoff` command."""
 
-import argparse
 import io
 import sys
 from collections.abc import Sequence
@@ -25,55 +24,27 @@ Runs the dense linear algebra of unmodified programs on the GPU.
 
 
 def run(arguments: Sequence[str]) -> int:
-    from blastoff import launch
+    from blastoff.run import command
 
-    launch.run(arguments)
+    command.run(arguments)
 
 
 def inspect(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="blastoff inspect",
-        usage="blastoff inspect [--json] [--] PROGRAM [ARGUMENT...]\n       blastoff inspect [--json] --pid PID",
-        description="Says how a program gets its BLAS, which routines, which interceptor reaches them, and which not and why. "
-        "Neither a program nor a process is run or changed. PROGRAM may be a script, a name on PATH, or the file of a library; "
-        "its arguments are ignored.",
-        epilog="Exit status: 0 if BLAS was found that can be intercepted, 1 if not, 2 if there is nothing to look at.",
-    )
-    parser.add_argument("--json", action="store_true", help="print all of it as JSON (share/inspect.schema.json)")
-    parser.add_argument("--pid", type=int, metavar="PID", help="look at a running process, read only")
-    parser.add_argument("command", metavar="PROGRAM", nargs=argparse.REMAINDER, help="look at a program before it runs")
-    parsed = parser.parse_args(arguments)
-    command = parsed.command[1:] if parsed.command[:1] == ["--"] else parsed.command
-    if bool(command) == (parsed.pid is not None):
-        raise CommandError("inspect: a program or --pid PID? blastoff inspect --help says more")
-    from blastoff import inspection
+    from blastoff.inspect import command
 
-    return inspection.main(command[0] if command else None, parsed.pid, as_json=parsed.json)
+    return command.run(arguments)
 
 
 def doctor(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="blastoff doctor",
-        description="Says what works on this machine, what does not, why, and what to do about it.",
-        epilog="Exit status: 0 if calls can be offloaded to a GPU with the policy first-use, else 1.",
-    )
-    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
-    parsed = parser.parse_args(arguments)
-    from blastoff import doctor
+    from blastoff.doctor import command
 
-    return doctor.main(as_json=parsed.json)
+    return command.run(arguments)
 
 
 def report(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="blastoff report", description="Shows reports that `blastoff run --report FILE` has written; several files make a job."
-    )
-    parser.add_argument("files", metavar="FILE", nargs="+", help="report of one process")
-    parser.add_argument("--html", metavar="FILE", help="write one self-contained page with plots instead")
-    parsed = parser.parse_args(arguments)
-    from blastoff import reports
+    from blastoff.report import command
 
-    return reports.main(parsed.files, parsed.html)
+    return command.run(arguments)
 
 
 COMMANDS = {"run": run, "inspect": inspect, "doctor": doctor, "report": report}

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Sequence
 
 from blastoff import library
-from blastoff.launch import metavar
 from blastoff.options import Option, read_table
 
 INTRODUCTION = """# Settings
@@ -37,7 +36,7 @@ def accepted(option: Option) -> str:
 
 def entry(option: Option) -> str:
     """One option."""
-    spelled = f"`--{option.name} {metavar(option)}`" if option.on_command_line else code(option.environment)
+    spelled = f"`--{option.name} {option.metavar}`" if option.on_command_line else code(option.environment)
     lines = [f"### {spelled}", "", option.help, ""]
     if option.on_command_line:
         launcher = " (acted on by `blastoff run` and libblastoff-allocator.so)" if option.scope == "launcher" else ""

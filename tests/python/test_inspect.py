@@ -9,8 +9,8 @@ from pathlib import Path
 import jsonschema
 import offload
 import pytest
-from blastoff import dependencies, inspection, inspection_text, processes
 from blastoff.errors import CommandError
+from blastoff.inspect import command, dependencies, processes, view
 
 SCHEMA = json.loads((offload.ROOT / "share" / "inspect.schema.json").read_text())
 
@@ -213,9 +213,9 @@ def test_a_setuid_program(workshop, blastoff):
 
 def test_musl(workshop, blastoff):
     program = workshop.build("program", USER + TOY_BLAS, "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1")
-    for command in ("inspect", "run"):
-        done = blastoff(command, program)
-        assert done.returncode == (1 if command == "inspect" else 2)
+    for name in ("inspect", "run"):
+        done = blastoff(name, program)
+        assert done.returncode == (1 if name == "inspect" else 2)
         assert "runs on musl" in done.stdout + done.stderr
 
 
@@ -286,7 +286,7 @@ def test_memory_that_may_not_be_read(workshop, running, monkeypatch, capsys):
     monkeypatch.setenv("BLASTOFF_LIBRARY", str(offload.LIBRARY))
     pid = running(workshop.library(), preload=offload.LIBRARY)
     monkeypatch.setattr(processes, "open_memory", lambda pid: None)
-    assert inspection.main(None, pid, as_json=False) == 0
+    assert command.show(None, pid, as_json=False) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "what is patched now is not known" in text and "could not be read" in text
 
@@ -297,7 +297,7 @@ def test_a_process_that_may_not_be_read(monkeypatch):
 
     monkeypatch.setattr(os, "readlink", refuse)
     with pytest.raises(CommandError, match="process 1: not permitted") as caught:
-        inspection.main(None, 1, as_json=False)
+        command.show(None, 1, as_json=False)
     assert caught.value.status == 2
 
 
@@ -326,5 +326,5 @@ def test_another_libcs_loader_is_not_asked(tmp_path):
 
 
 def test_routines_in_few_words():
-    assert inspection_text.routines(["dgemm", "zherk", "zgemm", "dgemm"]) == "dz: gemm; z: herk"
-    assert inspection_text.some(f"f{i}" for i in range(10)) == "f0 f1 f2 f3 f4 f5 f6 f7 and 2 more"
+    assert view.routines(["dgemm", "zherk", "zgemm", "dgemm"]) == "dz: gemm; z: herk"
+    assert view.some(f"f{i}" for i in range(10)) == "f0 f1 f2 f3 f4 f5 f6 f7 and 2 more"

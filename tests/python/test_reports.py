@@ -6,12 +6,13 @@ from html.parser import HTMLParser
 
 import offload
 import pytest
-from blastoff import reports
 from blastoff.errors import CommandError
+from blastoff.report import reading
+from blastoff.report.job import Job
 
 
-def job_of(write, *contents) -> reports.Job:
-    return reports.read_job(write(*contents))
+def job_of(write, *contents) -> Job:
+    return reading.read_job(write(*contents))
 
 
 def ranked(report: dict, rank: int) -> dict:
@@ -109,7 +110,7 @@ def test_the_schema_is_enforced(report, write, keys, value):
         part = part[key]
     part[keys[-1]] = value
     with pytest.raises(CommandError, match="/".join(keys)):
-        reports.read_job(write(report))
+        reading.read_job(write(report))
 
 
 class References(HTMLParser):

@@ -9,8 +9,8 @@ import sys
 
 import offload
 import pytest
-from blastoff.doctor import PROBE
-from blastoff.launch import glibc_version
+from blastoff import glibc
+from blastoff.doctor.probe import PROBE
 from command_rig import clean_environment
 
 PRINT_ENVIRONMENT = ["/usr/bin/env"]
@@ -113,7 +113,7 @@ def test_an_existing_preload_stays(blastoff):
     assert environment["LD_PRELOAD"] == f"{offload.LIBRARY}:libm.so.6"
 
 
-@pytest.mark.skipif(glibc_version() < (2, 35), reason="this glibc cannot ask for huge pages")
+@pytest.mark.skipif(glibc.version() < (2, 35), reason="this glibc cannot ask for huge pages")
 def test_huge_pages(blastoff):
     def tunables(*options: str, **env: str) -> str | None:
         return printed_environment(blastoff("run", *options, *PRINT_ENVIRONMENT, env=env)).get("GLIBC_TUNABLES")
@@ -225,7 +225,7 @@ def test_no_library(blastoff):
 def test_no_heavy_import():
     """The launcher starts once for every rank of a job."""
     heavy = ("rich", "jinja2", "matplotlib", "jsonschema", "numpy")
-    code = f"import sys; from blastoff import launch, command; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys; import blastoff.command, blastoff.run.command; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], env=clean_environment(), capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
 

@@ -7,8 +7,8 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from blastoff import tables
-from blastoff.inspection import Document
+from blastoff import terminal
+from blastoff.inspect.inspection import Document
 
 SHOWN_NAMES = 8
 SHOWN_LENGTH = 200
@@ -150,10 +150,10 @@ def print_document(found: Document) -> None:
         return
     parts: list[RenderableType] = []
     if lines := facts(found):
-        parts += [tables.pairs(lines), ""]
+        parts += [terminal.pairs(lines), ""]
     for one in found["objects"]:
         lines = object_lines(one) or [("BLAS", "none defined, none called")]
-        parts += [Text(heading(one), "bold"), Padding(tables.pairs(lines), (0, 0, 0, 2)), ""]
+        parts += [Text(heading(one), "bold"), Padding(terminal.pairs(lines), (0, 0, 0, 2)), ""]
     if found["process"] is None and not found["refused"] and found["objects"][0]["linkage"] != "shared_object":
         parts += [Text(SCRIPTS if found["scripts"] else LATER), ""]
-    tables.show(*parts, Text(found["verdict"], "bold"))
+    terminal.show(*parts, Text(found["verdict"], "bold"))

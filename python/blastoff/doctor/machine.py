@@ -5,30 +5,10 @@ import platform
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 
-from blastoff.launch import HUGE_PAGES_SINCE, glibc_version
-
-
-class State(str, Enum):
-    """How a finding is to be taken."""
-
-    GOOD = "ok"
-    NOTE = "note"
-    WARNING = "warn"
-    BAD = "FAIL"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at, in words, and what to do about it."""
-
-    subject: str
-    state: State
-    text: str
-    advice: str = ""
+from blastoff import glibc
+from blastoff.doctor.finding import Finding, State
 
 
 def read(path: Path) -> str:
@@ -47,8 +27,7 @@ def huge_pages(root: Path = Path("/")) -> Finding:
     """Whether --place huge-pages has an effect."""
     enabled = read(root / "sys/kernel/mm/transparent_hugepage/enabled")
     chosen = re.search(r"\[(\w+)\]", enabled)
-    glibc = glibc_version()
-    version = ".".join(str(part) for part in glibc)
+    version = ".".join(str(part) for part in glibc.version())
     if chosen is None or chosen[1] == "never":
         return Finding(
             "huge pages",
@@ -56,7 +35,7 @@ def huge_pages(root: Path = Path("/")) -> Finding:
             "the kernel gives none" if chosen is None else "transparent huge pages are switched off (never)",
             "Tracking writes is some 30 times cheaper on huge pages: as root, echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
         )
-    if chosen[1] != "always" and glibc < HUGE_PAGES_SINCE:
+    if chosen[1] != "always" and glibc.version() < glibc.HUGE_PAGES_SINCE:
         return Finding(
             "huge pages",
             State.WARNING,
@@ -137,6 +116,6 @@ def blas_libraries() -> Finding:
     return Finding("BLAS", State.WARNING if reference else State.GOOD, "; ".join(found), advice)
 
 
-def machine() -> list[Finding]:
+def findings() -> list[Finding]:
     """Everything that needs no device."""
     return [kernel(), huge_pages(), container(), cpus(), blas_libraries()]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from blastoff.findings import Finding, State
+from blastoff.doctor.finding import Finding, State
 
 COHERENT = "coherent"
 ACCESS = {

@@ -1,4 +1,4 @@
-"""`blastoff inspect`: how a program or a process gets its BLAS, and which interceptor reaches which function."""
+"""How a program or a process gets its BLAS, and which interceptor reaches which function."""
 
 import ctypes
 import json
@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from blastoff import dependencies, elf, executable, library, processes
-from blastoff.errors import USAGE, CommandError
-from blastoff.processes import LoadedFile
+from blastoff import elf, executable, library
+from blastoff.errors import CommandError
+from blastoff.inspect import dependencies, processes
+from blastoff.inspect.processes import LoadedFile
 
 Document = dict[str, Any]
 """As share/inspect.schema.json says."""
@@ -156,19 +157,3 @@ def no_blas(found: Document) -> str:
 def exit_status(found: Document) -> int:
     """0 if BLAS was found that can be intercepted, else 1."""
     return 0 if not found["refused"] and found["counts"]["auto"] > 0 else 1
-
-
-def main(program: str | None, pid: int | None, as_json: bool) -> int:
-    """Prints what was found; returns the exit status."""
-    try:
-        found = inspect_process(pid) if pid is not None else inspect_program(program)
-    except CommandError as error:
-        raise CommandError(str(error), USAGE) from error  # nothing was to be started: the shell's statuses do not apply
-    found["verdict"] = verdict(found)
-    if as_json:
-        print(json.dumps(found, indent=2))
-    else:
-        from blastoff import inspection_text
-
-        inspection_text.print_document(found)
-    return exit_status(found)

@@ -1,40 +1,10 @@
-"""`blastoff doctor`: what works on this machine, what does not, why, and what to do about it."""
+"""What the library found when it opened the device and the page tracker, and what follows for offloading."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
-from blastoff import library
-from blastoff.errors import CommandError
-from blastoff.findings import Finding, State, machine
-from blastoff.memory_findings import COHERENT, MEMORY
-
-PROBE = """import sys
-sys.path.insert(0, sys.argv[1])
-from pathlib import Path
-from blastoff.library import ask
-print(ask(Path(sys.argv[2]), 'blastoff_probe_json'))"""
-PROBE_SECONDS = 120
-
-
-def probe() -> dict[str, Any]:
-    """What the library finds when it opens the device and the page tracker, in a process of its own: drivers may hang or crash."""
-    path = library.find_library()
-    # Isolated (-I): files in the current directory must not pass for Python's own modules.
-    command = [sys.executable, "-I", "-c", PROBE, str(library.PACKAGE.parent), str(path)]
-    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, env=environment)
-    except subprocess.TimeoutExpired as error:
-        raise CommandError(f"opening the device did not end within {PROBE_SECONDS} s") from error
-    sys.stderr.write(done.stderr)
-    if done.returncode != 0:
-        raise CommandError(f"opening the device ended with status {done.returncode}")
-    return {"library": str(path), **json.loads(done.stdout)}
+from blastoff.doctor.finding import Finding, State
+from blastoff.doctor.memory import COHERENT, MEMORY
 
 
 def library_finding(probed: dict[str, Any]) -> Finding:
@@ -138,34 +108,3 @@ def verdict(probed: dict[str, Any]) -> str:
     if mirrors(probed):
         return f"Calls can be offloaded to {where}, and matrices stay there between calls (first-use)."
     return f"Calls can be offloaded to {where}, by copying every time: first-use is not possible here."
-
-
-def main(as_json: bool) -> int:
-    """Prints the findings; 0 if calls can be offloaded to a GPU with first-use, else 1."""
-    probed = probe()
-    findings = [find(probed) for find in PROBED] + machine()
-    works = offloads_with_first_use(probed)
-    if as_json:
-        rows = [asdict(finding) for finding in findings]
-        print(json.dumps({"works": works, "verdict": verdict(probed), "findings": rows, "probe": probed}, indent=2))
-    else:
-        print_findings(findings, verdict(probed))
-    return 0 if works else 1
-
-
-def print_findings(findings: list[Finding], conclusion: str) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from blastoff.tables import show
-
-    styles = {State.GOOD: "green", State.NOTE: "dim", State.WARNING: "yellow", State.BAD: "red"}
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for finding in findings:
-        table.add_row(Text(finding.state.value, styles[finding.state]), finding.subject, Text(finding.text))
-        if finding.advice:
-            table.add_row("", "", Text(finding.advice, "italic"))
-    show(table, "", f"[bold]{conclusion}[/]")

@@ -4,8 +4,9 @@ from typing import Any
 
 import jinja2
 
-from blastoff import plots, quantities, tables
-from blastoff.reports import Job, Sums
+from blastoff import quantities
+from blastoff.report.job import Job, Sums
+from blastoff.report.view import plots, words
 
 
 def figures(job: Job) -> list[tuple[str, str, str]]:
@@ -41,7 +42,7 @@ def headline(job: Job) -> list[tuple[str, str]]:
 
 
 def rows(sums: dict[str, Sums]) -> list[tuple[str, list[str]]]:
-    return [(name, tables.cells(part)) for name, part in sums.items()]
+    return [(name, words.cells(part)) for name, part in sums.items()]
 
 
 def settings(job: Job) -> list[tuple[str, str]]:
@@ -53,7 +54,7 @@ def settings(job: Job) -> list[tuple[str, str]]:
 
 def render(job: Job) -> str:
     """HTML text, without reference to anything outside it."""
-    loader = jinja2.PackageLoader("blastoff")
+    loader = jinja2.PackageLoader("blastoff.report.view")
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     several = len(job.processes) > 1
     return environment.get_template("report.html.j2").render(
@@ -61,12 +62,12 @@ def render(job: Job) -> str:
         program=job.processes[0].report["process"]["program"],
         processes=len(job.processes),
         headline=headline(job),
-        facts=tables.facts(job),
-        conclusions=tables.conclusions(job),
+        facts=words.facts(job),
+        conclusions=words.conclusions(job),
         figures=figures(job),
-        columns=tables.COLUMNS,
+        columns=words.COLUMNS,
         routine_rows=rows(job.routines),
-        total=tables.cells(job.totals),
+        total=words.cells(job.totals),
         process_rows=rows({process.label: process.totals for process in job.processes}) if several else [],
         settings=settings(job),
     )
