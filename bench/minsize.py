@@ -12,11 +12,11 @@ comes home more slowly than it is computed on the spot.
 from __future__ import annotations
 
 import argparse
-import os
 import pathlib
 import sys
 import tempfile
 
+import dependencies
 import execute
 import run
 
@@ -99,6 +99,7 @@ def main() -> int:
     run.add_common_arguments(parser)
     parser.add_argument("--quick", action="store_true", help="few, small sizes: checks the benchmark")
     options = parser.parse_args()
+    dependencies.require("rich")
     programs = run.build_programs(options.programs)
     with tempfile.TemporaryDirectory(prefix="blastoff-minsize-") as folder:
         scratch = pathlib.Path(folder)
@@ -122,7 +123,7 @@ def main() -> int:
             failures.append(f"first-use: {reason}")
     for failure in failures:
         run.say(f"FAILED {failure}")
-    run.say(f"results: {os.path.relpath(path)}")
+    run.finish(options, results, path)
     return 1 if failures else 0
 
 
