@@ -1,5 +1,6 @@
 """The `blastoff` command."""
 
+import difflib
 import io
 import sys
 from collections.abc import Sequence
@@ -15,12 +16,12 @@ USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
 
 Runs the dense linear algebra of unmodified programs on the GPU.
 
-  run      run a program with its BLAS calls offloaded
-  inspect  how a program or a running process gets its BLAS, and which of it can be intercepted
-  doctor   what works on this machine, what does not, and what to do about it
-  report   show reports that `run --report FILE` has written; several files make a job
+  run      run a program and offload its BLAS calls
+  inspect  show how a program or a running process gets its BLAS, and which functions can be intercepted
+  doctor   show what works on this machine, what does not, and how to fix it
+  report   show the reports that `run --report FILE` has written; several files are added up as one job
 
-`blastoff run --help` lists every option."""
+`blastoff COMMAND --help` and `blastoff help COMMAND` list the options of a command."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -50,20 +51,37 @@ def report(arguments: Sequence[str]) -> int:
 COMMANDS = {"run": run, "inspect": inspect, "doctor": doctor, "report": report}
 
 
-def dispatch(arguments: Sequence[str]) -> int:
-    if not arguments:
-        raise CommandError("run, inspect, doctor or report? blastoff --help says more")
-    name, *rest = arguments
-    if name in ("-h", "--help", "help"):
+def unknown(name: str) -> CommandError:
+    """What to say about a word that is no command."""
+    near = difflib.get_close_matches(name, [*COMMANDS, "--help", "--version"], n=1)
+    hint = f" (did you mean {near[0]}?)" if near else "; blastoff --help lists the commands"
+    kind = "option" if name.startswith("-") else "command"
+    return CommandError(f"unknown {kind} {name}{hint}")
+
+
+def show_help(words: Sequence[str]) -> int:
+    """`blastoff help`, or `blastoff help COMMAND`, which is `blastoff COMMAND --help`."""
+    if not words:
         print(USAGE)
         return 0
-    if name == "--version":
+    if words[0] not in COMMANDS:
+        raise unknown(words[0])
+    return COMMANDS[words[0]](["--help"])
+
+
+def dispatch(arguments: Sequence[str]) -> int:
+    if not arguments:
+        raise CommandError("no command given; blastoff --help lists the commands")
+    name, *rest = arguments
+    if name in ("-h", "--help", "help"):
+        return show_help(rest if name == "help" else [])
+    if name in ("-V", "--version"):
         from blastoff import library
 
         print(f"blastoff {library.version()}")
         return 0
     if name not in COMMANDS:
-        raise CommandError(f"{name} is no command: run, inspect, doctor and report are")
+        raise unknown(name)
     return COMMANDS[name](rest)
 
 

@@ -99,7 +99,7 @@ def read_table(path: Path) -> list[Option]:
 def check(option: Option, value: str, named: str) -> None:
     """Raises the one line for a value that is not accepted; `named` is how the user wrote the option."""
     if not option.accepts(value):
-        raise CommandError(f"{named}={value} is not accepted: it takes {option.values}")
+        raise CommandError(f"invalid value {named}={value}; accepted: {option.values}")
 
 
 def check_environment(table: list[Option], environment: Mapping[str, str]) -> None:

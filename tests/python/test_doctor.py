@@ -191,4 +191,4 @@ def test_container_limits(tmp_path):
 def test_no_container(tmp_path):
     place(tmp_path, "sys/fs/cgroup/memory.max", "max\n")
     place(tmp_path, "sys/fs/cgroup/cpu.max", "max 100000\n")
-    assert machine.container(tmp_path).text == "none seen"
+    assert machine.container(tmp_path).text == "none detected"

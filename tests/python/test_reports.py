@@ -85,7 +85,7 @@ def test_what_is_no_report(blastoff, write, content):
     done = blastoff("report", *write(content))
     assert done.returncode == 2
     assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1 and "no report of Blastoff" in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and "not a Blastoff report" in done.stderr
 
 
 def test_bytes_that_are_no_text(blastoff, tmp_path):

@@ -1,4 +1,4 @@
-"""`blastoff doctor`: what works on this machine, what does not, why, and what to do about it."""
+"""`blastoff doctor`: what works on this machine, what does not and why, and how to fix it."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from blastoff.doctor import machine, offload, probe
 def run(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="blastoff doctor",
-        description="Says what works on this machine, what does not, why, and what to do about it.",
+        description="Shows what works on this machine, what does not and why, and how to fix it.",
         epilog="Exit status: 0 if calls can be offloaded to a GPU with the policy first-use, else 1.",
     )
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")

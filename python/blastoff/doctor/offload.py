@@ -19,14 +19,16 @@ def device_finding(probed: dict[str, Any]) -> Finding:
             "device",
             State.BAD,
             f"{device['requested']}: {device['error']}",
-            "Calls stay on the CPU until this is put right. --device simulated shows the whole road without a GPU.",
+            "All calls run on the CPU until this is fixed. --device simulated runs the full code path without a GPU.",
         )
     memory = f"{device['free_memory'] / 1e9:.1f} of {device['total_memory'] / 1e9:.1f} GB free"
     text = f"{device['name']}, {memory}; {device['software']}"
     if device["kind"] != "cuda":
-        return Finding("device", State.WARNING, text, "This is no GPU: it computes with the program's own BLAS.")
+        return Finding("device", State.WARNING, text, "This device is not a GPU: it computes with the program's own BLAS.")
     if not device["can_reserve"]:
-        return Finding("device", State.WARNING, text, "It has no virtual memory management: first-use is not possible, copy is.")
+        return Finding(
+            "device", State.WARNING, text, "This device has no virtual memory management: the policy is copy, and first-use is not possible."
+        )
     return Finding("device", State.GOOD, text)
 
 
@@ -34,16 +36,16 @@ def tracking_finding(probed: dict[str, Any]) -> Finding:
     """Kernel write tracking, which first-use by mirrors needs."""
     tracker = probed["tracker"]
     if tracker["works"]:
-        return Finding("write tracking", State.GOOD, f"{tracker['name']}: a write by the CPU was noticed, as first-use needs")
+        return Finding("write tracking", State.GOOD, f"{tracker['name']}: a write by the CPU was detected, as first-use requires")
     if in_place(probed):
-        return Finding("write tracking", State.NOTE, f"{tracker['error']}; it is not needed where the device uses the program's own memory")
+        return Finding("write tracking", State.NOTE, f"{tracker['error']}; not needed here, because the device uses the program's own memory")
     return Finding(
         "write tracking",
         State.BAD,
         tracker["error"],
-        "The policy will be copy. First-use needs Linux 6.7 or newer and a container that allows the userfaultfd system call, or a "
-        "kernel with soft-dirty bits "
-        "(Docker, Podman: a seccomp profile with userfaultfd, or --security-opt seccomp=unconfined; on a cluster, ask for one).",
+        "The policy is copy. First-use needs Linux 6.7 or newer and the userfaultfd system call, or a kernel with soft-dirty bits. "
+        "Docker and Podman: use a seccomp profile that allows userfaultfd, or --security-opt seccomp=unconfined. On a cluster, ask "
+        "the administrators.",
     )
 
 
@@ -55,20 +57,20 @@ def interception_finding(probed: dict[str, Any]) -> Finding:
             "interception",
             State.BAD if mode == "patch" else State.WARNING,
             f"{mode}: functions cannot be patched here: {patching['error']}",
-            "What is left is exported names: a BLAS linked statically and calls inside a library are not seen (--intercept preload "
-            "does the same without trying). SELinux: allow execmod to the program; systemd: MemoryDenyWriteExecute=no.",
+            "Only exported names are intercepted: a statically linked BLAS and calls inside a library are not seen. --intercept preload "
+            "does the same without trying to patch. SELinux: allow execmod for the program. systemd: MemoryDenyWriteExecute=no.",
         )
     if mode == "preload":
-        return Finding("interception", State.NOTE, "preload: exported names only, as the settings ask; functions could be patched here")
-    return Finding("interception", State.GOOD, f"{mode}: code was made and written, as patching functions needs")
+        return Finding("interception", State.NOTE, "preload: only exported names, as requested; functions can be patched here")
+    return Finding("interception", State.GOOD, f"{mode}: functions can be patched")
 
 
 def ranks_finding(probed: dict[str, Any]) -> Finding:
     """MPI variables of the environment, which choose the GPU."""
     system = probed["system"]
     if system["local_rank"] is None:
-        return Finding("MPI rank", State.NOTE, "none in this environment: GPU 0 is used unless --device cuda:N says otherwise")
-    return Finding("MPI rank", State.GOOD, f"{system['global_rank']} in the job, {system['local_rank']} on this node, which picks the GPU")
+        return Finding("MPI rank", State.NOTE, "none in this environment; GPU 0 is used unless --device cuda:N selects another")
+    return Finding("MPI rank", State.GOOD, f"rank {system['global_rank']} in the job; local rank {system['local_rank']} on this node selects the GPU")
 
 
 PROBED: list[Callable[[dict[str, Any]], Finding]] = [
@@ -101,10 +103,10 @@ def verdict(probed: dict[str, Any]) -> str:
     """The sentence that sums it up."""
     device = probed["device"]
     if not device["works"]:
-        return "Programs run as without Blastoff: calls are counted and timed, and stay on the CPU."
+        return "All calls run on the CPU; Blastoff only counts and times them."
     where = "the GPU" if device["kind"] == "cuda" else f"the {device['kind']} device"
     if in_place(probed):
-        return f"Calls can be offloaded to {where}, and matrices stay where it works best (first-use)."
+        return f"Calls can be offloaded to {where}, which uses the program's own memory (first-use)."
     if mirrors(probed):
         return f"Calls can be offloaded to {where}, and matrices stay there between calls (first-use)."
-    return f"Calls can be offloaded to {where}, by copying every time: first-use is not possible here."
+    return f"Calls can be offloaded to {where}, but matrices are copied at every call: first-use is not possible here."

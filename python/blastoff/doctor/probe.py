@@ -26,7 +26,7 @@ def probe() -> dict[str, Any]:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, env=environment)
     except subprocess.TimeoutExpired as error:
-        raise CommandError(f"opening the device did not end within {PROBE_SECONDS} s") from error
+        raise CommandError(f"opening the device took longer than {PROBE_SECONDS} s") from error
     sys.stderr.write(done.stderr)
     if done.returncode != 0:
         raise CommandError(f"opening the device ended with status {done.returncode}")

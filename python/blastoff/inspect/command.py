@@ -12,18 +12,18 @@ def run(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="blastoff inspect",
         usage="blastoff inspect [--json] [--] PROGRAM [ARGUMENT...]\n       blastoff inspect [--json] --pid PID",
-        description="Says how a program gets its BLAS, which routines, which interceptor reaches them, and which not and why. "
-        "Neither a program nor a process is run or changed. PROGRAM may be a script, a name on PATH, or the file of a library; "
-        "its arguments are ignored.",
-        epilog="Exit status: 0 if BLAS was found that can be intercepted, 1 if not, 2 if there is nothing to look at.",
+        description="Shows how a program gets its BLAS, which routines it has, which interceptor reaches each of them, and why some "
+        "are not reached. The program or process is neither run nor changed. PROGRAM may be a script, a name on PATH, or the file "
+        "of a library. Its arguments are ignored.",
+        epilog="Exit status: 0 if BLAS was found that can be intercepted, 1 if not, 2 if there is nothing to inspect.",
     )
-    parser.add_argument("--json", action="store_true", help="print all of it as JSON (share/inspect.schema.json)")
-    parser.add_argument("--pid", type=int, metavar="PID", help="look at a running process, read only")
-    parser.add_argument("command", metavar="PROGRAM", nargs=argparse.REMAINDER, help="look at a program before it runs")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON (share/inspect.schema.json)")
+    parser.add_argument("--pid", type=int, metavar="PID", help="inspect a running process, read only")
+    parser.add_argument("command", metavar="PROGRAM", nargs=argparse.REMAINDER, help="inspect a program before it runs")
     parsed = parser.parse_args(arguments)
     command = parsed.command[1:] if parsed.command[:1] == ["--"] else parsed.command
     if bool(command) == (parsed.pid is not None):
-        raise CommandError("inspect: a program or --pid PID? blastoff inspect --help says more")
+        raise CommandError("inspect: give either a program or --pid PID; blastoff inspect --help explains both")
     return show(command[0] if command else None, parsed.pid, as_json=parsed.json)
 
 

@@ -62,7 +62,7 @@ def inspect_program(name: str) -> Document:
         headers = elf.read(file)
         found = look_at_file(file)
     except PermissionError as error:
-        raise CommandError(f"{program}: not permitted to read it") from error
+        raise CommandError(f"{program}: permission denied") from error
     if "error" in found:
         raise CommandError(found["error"])
     is_library = found["linkage"] == "shared_object"
@@ -134,13 +134,13 @@ def verdict(found: Document) -> str:
     ways = f"{sums['patch']} by patching" + (f", {by_name} by name" if by_name else "")
     reached = f"{sums['auto']} of {sums['functions']} BLAS functions can be intercepted: {ways}"
     if sums["auto"] == 0:
-        return f"BLAS was found, and none of its {sums['functions']} functions can be intercepted."
+        return f"BLAS was found, but none of its {sums['functions']} functions can be intercepted."
     if process is None:
         return f"{reached}."
     if process["blastoff"] is None:
-        return f"Blastoff is not loaded here. Where it is, {reached}."
+        return f"Blastoff is not loaded in this process. With it, {reached}."
     if not process["memory_read"]:
-        return f"Blastoff is loaded here. {reached}. Which of them are patched now could not be read."
+        return f"Blastoff is loaded here. {reached}. Which of them are patched now is unknown, because the memory cannot be read."
     return f"Blastoff is loaded here: {sums['patched_now']} of {sums['functions']} BLAS functions are patched now."
 
 
@@ -148,9 +148,9 @@ def no_blas(found: Document) -> str:
     """What it means that there is none."""
     program = found["objects"][0]
     if program["left_alone"]:
-        return "No BLAS was found: what has the names of BLAS routines was left alone."
+        return "No BLAS was found. Functions that merely have the names of BLAS routines are left alone."
     stripped = program["stripped"] and program["linkage"] != "shared_object"
-    hidden = " The program is stripped: in a BLAS that was linked into it statically nothing is left to recognise it by." if stripped else ""
+    hidden = " The program is stripped: a BLAS that was linked into it statically cannot be recognised." if stripped else ""
     return f"No BLAS was found.{hidden}"
 
 

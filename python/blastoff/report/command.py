@@ -11,7 +11,7 @@ from blastoff.report import reading
 
 def run(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="blastoff report", description="Shows reports that `blastoff run --report FILE` has written; several files make a job."
+        prog="blastoff report", description="Shows the reports that `blastoff run --report FILE` has written. Several files are added up as one job."
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="report of one process")
     parser.add_argument("--html", metavar="FILE", help="write one self-contained page with plots instead")

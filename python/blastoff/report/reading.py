@@ -28,12 +28,12 @@ def read_report(path: str) -> Process:
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
     except ValueError as error:
-        raise CommandError(f"{path} is no report of Blastoff: not JSON ({error})") from error
+        raise CommandError(f"{path} is not a Blastoff report: not JSON ({error})") from error
     misfit = next(iter(_validator().iter_errors(report)), None)
     if misfit is not None:
         where = "/".join(str(part) for part in misfit.absolute_path)
         message = misfit.message if len(misfit.message) < 200 else f"does not fit the schema's {misfit.validator}"
-        raise CommandError(f"{path} is no report of Blastoff: {f'{where}: ' if where else ''}{message}")
+        raise CommandError(f"{path} is not a Blastoff report: {f'{where}: ' if where else ''}{message}")
     return Process(path, report)
 
 

@@ -22,8 +22,8 @@ def parser(table: Sequence[Option]) -> Parser:
     result = Parser(
         prog="blastoff run",
         usage="blastoff run [options] [--] PROGRAM [ARGUMENT...]",
-        description="Runs PROGRAM with its BLAS calls offloaded. Its exit status, output and signals are its own. Each option can "
-        "also be given as the environment variable named with it.",
+        description="Runs PROGRAM and offloads its BLAS calls. Exit status, output and signals are those of PROGRAM. Each option can "
+        "also be set by the environment variable in parentheses.",
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -71,8 +71,8 @@ def parse(arguments: Sequence[str], table: Sequence[Option]) -> tuple[dict[str, 
     if unknown:
         flags = [option.flag for option in table if option.on_command_line]
         near = difflib.get_close_matches(unknown[0].split("=")[0], flags, n=1)
-        hint = f"; did you mean {near[0]}?" if near else "; blastoff run --help lists all"
-        raise CommandError(f"run: {unknown[0]} is no option{hint}")
+        hint = f" (did you mean {near[0]}?)" if near else "; blastoff run --help lists the options"
+        raise CommandError(f"run: unknown option {unknown[0].split('=')[0]}{hint}")
     given = {}
     for option in table:
         value = getattr(parsed, option.name.replace("-", "_"), None)
@@ -80,5 +80,5 @@ def parse(arguments: Sequence[str], table: Sequence[Option]) -> tuple[dict[str, 
             options.check(option, value, option.flag)
             given[option.name] = value
     if not command:
-        raise CommandError("run: no program was given; blastoff run [options] [--] PROGRAM [ARGUMENT...]")
+        raise CommandError("run: no program given; usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]")
     return given, command

@@ -17,7 +17,7 @@ def preloadable_library() -> Path:
     """The library's path, refused where LD_PRELOAD, which separates by spaces and colons, would cut it in pieces."""
     path = library.find_library()
     if any(separator in str(path) for separator in " :\t\n"):
-        raise CommandError(f"{path}: LD_PRELOAD cannot hold a path with a space or a colon; BLASTOFF_LIBRARY can name another")
+        raise CommandError(f"{path}: a path in LD_PRELOAD cannot contain a space or a colon; set BLASTOFF_LIBRARY to another copy")
     return path
 
 

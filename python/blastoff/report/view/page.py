@@ -14,11 +14,11 @@ def figures(job: Job) -> list[tuple[str, str, str]]:
     shown = []
     by_process = {process.label: process.totals for process in job.processes}
     if job.totals.seconds > 0:
-        shown.append(("Time by routine", "Computing and waiting for data are parts of the time of offloaded calls.", plots.times(job.routines)))
+        shown.append(("Time by routine", "The time of an offloaded call is spent computing or waiting for data.", plots.times(job.routines)))
         if len(job.processes) > 1:
-            shown.append(("Time by process", "Ranks that differ much wait for each other.", plots.times(by_process)))
+            shown.append(("Time by process", "Large differences mean load imbalance.", plots.times(by_process)))
     if job.totals.offloaded:
-        explanation = "What was already on the device and unchanged did not have to be moved."
+        explanation = "Data that is on the device already and unchanged is not moved again."
         shown.append(("Bytes by routine", explanation, plots.traffic(job.routines)))
     if job.refusals():
         shown.append(("Why calls stayed on the CPU", "", plots.refusals(job)))
