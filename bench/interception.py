@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each interceptor reaches, and what it costs.
+"""Measures what each interceptor reaches and costs.
 
     bench/interception.py [--quick] [--device cuda] [--output FILE]
 

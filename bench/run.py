@@ -3,7 +3,7 @@
 
     bench/run.py [--quick] [--device cuda] [--only parsec,square,...] [--output FILE]
 
-Writes every run to build/bench/results/<machine>-<date>.json, and of a full run on a GPU a summary to bench/results/
+Writes every run to build/bench/results/<machine>-<date>.json. A full run on a GPU also writes a summary to bench/results/
 (bench/summary.py). bench/table.py prints the table of either file.
 """
 
@@ -35,7 +35,7 @@ PARTS = ("limit", "parsec", "square", "rewrite", "level3", "one-thread", "thread
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_common_arguments(parser)
-    parser.add_argument("--quick", action="store_true", help="small sizes: checks the benchmark, measures nothing of use")
+    parser.add_argument("--quick", action="store_true", help="small sizes: tests the benchmark, measures nothing useful")
     parser.add_argument("--only", default=",".join(PARTS), help="parts to run, of " + ", ".join(PARTS))
     options = parser.parse_args(arguments)
     options.only = options.only.split(",")

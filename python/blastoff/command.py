@@ -1,11 +1,11 @@
 """The `blastoff` command."""
 
-import difflib
 import io
 import sys
 from collections.abc import Sequence
 
 from blastoff.errors import CommandError
+from blastoff.parser import hint
 
 USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
        blastoff inspect [--json] PROGRAM [ARGUMENT...]
@@ -53,10 +53,8 @@ COMMANDS = {"run": run, "inspect": inspect, "doctor": doctor, "report": report}
 
 def unknown(name: str) -> CommandError:
     """What to say about a word that is no command."""
-    near = difflib.get_close_matches(name, [*COMMANDS, "--help", "--version"], n=1)
-    hint = f" (did you mean {near[0]}?)" if near else "; blastoff --help lists the commands"
     kind = "option" if name.startswith("-") else "command"
-    return CommandError(f"unknown {kind} {name}{hint}")
+    return CommandError(f"unknown {kind} {name}{hint(name, [*COMMANDS, '--help', '--version'], 'blastoff --help lists the commands')}")
 
 
 def show_help(words: Sequence[str]) -> int:

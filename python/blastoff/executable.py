@@ -1,4 +1,4 @@
-"""Can this program be run with a preloaded library? Found out before it starts, where it can still be said."""
+"""Whether a program can run with a preloaded library, checked before it starts."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ def check_preloadable(program: Path) -> None:
 
 
 def why_not_preloadable(program: Path) -> str:
-    """Why the dynamic linker would not preload into this program; "" where it would, or where nothing can be said about it."""
+    """Why the dynamic linker would not preload into this program; "" where it would, or where that is unknown."""
     gains = _gains(program)
     if gains:
         return gains

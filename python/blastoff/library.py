@@ -49,7 +49,7 @@ def allocator_beside(path: Path) -> Path:
 
 
 def hears_of_memory(path: Path) -> bool:
-    """Whether the kernel tells the library which memory goes away; otherwise the interposer must."""
+    """Whether the kernel reports to the library which memory is freed; otherwise the interposer must."""
     try:
         hears = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_hears_of_memory
     except (OSError, AttributeError):

@@ -240,6 +240,10 @@ def test_no_heavy_import():
         (["--versoin"], "unknown option --versoin (did you mean --version?)"),
         (["run", "--polcy=copy", "true"], "run: unknown option --polcy (did you mean --policy?)"),
         (["run", "--polcy", "copy", "true"], "run: unknown option --polcy (did you mean --policy?)"),
+        (["doctor", "--jsn"], "doctor: unknown option --jsn (did you mean --json?)"),
+        (["report", "--htlm=x", "run.json"], "report: unknown option --htlm (did you mean --html?)"),
+        (["report"], "report: the following arguments are required: FILE"),
+        (["inspect", "--jsn", "true"], "inspect: unknown option --jsn (did you mean --json?)"),
         (["run", "--frobnicate", "true"], "run: unknown option --frobnicate; blastoff run --help lists the options"),
     ],
 )

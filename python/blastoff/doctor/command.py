@@ -1,15 +1,15 @@
 """`blastoff doctor`: what works on this machine, what does not and why, and how to fix it."""
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from blastoff.doctor import machine, offload, probe
+from blastoff.parser import Parser
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="blastoff doctor",
         description="Shows what works on this machine, what does not and why, and how to fix it.",
         epilog="Exit status: 0 if calls can be offloaded to a GPU with the policy first-use, else 1.",

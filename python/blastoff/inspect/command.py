@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from blastoff.errors import USAGE, CommandError
 from blastoff.inspect import inspection
+from blastoff.parser import Parser
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="blastoff inspect",
         usage="blastoff inspect [--json] [--] PROGRAM [ARGUMENT...]\n       blastoff inspect [--json] --pid PID",
         description="Shows how a program gets its BLAS, which routines it has, which interceptor reaches each of them, and why some "

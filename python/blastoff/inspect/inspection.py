@@ -100,7 +100,7 @@ def own_loader() -> str:
 
 
 def inspect_process(pid: int) -> Document:
-    """A running process, which goes on as if nobody had looked."""
+    """A running process, which is not disturbed."""
     loaded, gone = processes.loaded_files(pid)
     memory = processes.open_memory(pid)
     try:

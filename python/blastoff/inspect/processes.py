@@ -70,7 +70,7 @@ def readable_file(pid: int, path: str, program: str) -> Path:
 
 
 def instances(mappings: list[Mapping], first_offset: int) -> list[int]:
-    """Where a file that has been loaded begins, once for each linker namespace. Mappings without code are somebody's reading it."""
+    """Where a loaded file begins, once per linker namespace. Mappings without code only read the file."""
     starts: list[int] = []
     begun = None
     for mapping in mappings:

@@ -1,16 +1,16 @@
 """`blastoff report`: shows the JSON reports of a job and sums them up."""
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from blastoff.errors import CommandError
+from blastoff.parser import Parser
 from blastoff.report import reading
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="blastoff report", description="Shows the reports that `blastoff run --report FILE` has written. Several files are added up as one job."
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="report of one process")

@@ -1,20 +1,12 @@
 """The command line of `blastoff run`."""
 
 import argparse
-import difflib
 from collections.abc import Sequence
-from typing import NoReturn
 
 from blastoff import options
 from blastoff.errors import CommandError
 from blastoff.options import Option
-
-
-class Parser(argparse.ArgumentParser):
-    """Reports a wrong command line in one line, as everything else is reported."""
-
-    def error(self, message: str) -> NoReturn:
-        raise CommandError(f"run: {message}")
+from blastoff.parser import Parser
 
 
 def parser(table: Sequence[Option]) -> Parser:
@@ -22,9 +14,8 @@ def parser(table: Sequence[Option]) -> Parser:
     result = Parser(
         prog="blastoff run",
         usage="blastoff run [options] [--] PROGRAM [ARGUMENT...]",
-        description="Runs PROGRAM and offloads its BLAS calls. Exit status, output and signals are those of PROGRAM. Each option can "
-        "also be set by the environment variable in parentheses.",
-        allow_abbrev=False,
+        description="Runs PROGRAM and offloads its BLAS calls. Exit status, output and signals are those of PROGRAM.\n"
+        "Each option can also be set by the environment variable in parentheses.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     result._optionals.title = "options"
@@ -67,12 +58,10 @@ def split(arguments: Sequence[str], table: Sequence[Option]) -> tuple[list[str],
 def parse(arguments: Sequence[str], table: Sequence[Option]) -> tuple[dict[str, str], list[str]]:
     """The options given, by name and checked, and the program with its arguments."""
     ours, command = split(arguments, table)
-    parsed, unknown = parser(table).parse_known_args(ours)
+    accepting = parser(table)
+    parsed, unknown = accepting.parse_known_args(ours)
     if unknown:
-        flags = [option.flag for option in table if option.on_command_line]
-        near = difflib.get_close_matches(unknown[0].split("=")[0], flags, n=1)
-        hint = f" (did you mean {near[0]}?)" if near else "; blastoff run --help lists the options"
-        raise CommandError(f"run: unknown option {unknown[0].split('=')[0]}{hint}")
+        raise accepting.unknown_option(unknown[0])
     given = {}
     for option in table:
         value = getattr(parsed, option.name.replace("-", "_"), None)

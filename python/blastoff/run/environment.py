@@ -31,7 +31,7 @@ def node_numbers(name: str) -> set[int]:
 
 
 def has_device_node(settings: Mapping[str, str]) -> bool:
-    """Whether a device's memory is a NUMA node here, as far as one can tell without the driver."""
+    """Whether a device's memory is a NUMA node here, as far as is known without the driver."""
     chosen = settings.get("BLASTOFF_DEVICE_NODE", "")
     return (chosen not in ("", "-1")) or bool(node_numbers("has_memory") - node_numbers("has_cpu"))
 
@@ -49,7 +49,7 @@ def needs_allocator(settings: Mapping[str, str], library_path: Path) -> bool:
 
 
 def helped_by_allocator(settings: Mapping[str, str], library_path: Path) -> bool:
-    """Whether libblastoff.so must be told which memory goes away, since the kernel does not tell it."""
+    """Whether the allocator library must report which memory is freed, because the kernel does not."""
     if settings.get("BLASTOFF_POLICY") == "copy" or not library.allocator_beside(library_path).is_file():
         return False
     return not library.hears_of_memory(library_path)
