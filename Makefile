@@ -15,7 +15,7 @@ test: build $(BUILD)/.installed-test $(VENV)/.tests $(VENV)/.libraries  ## unit,
 	@tools/build tests
 	@$(VENV)/bin/python tools/test $(TESTS)
 
-check: build $(BUILD)/.installed-test $(VENV)/.tests  ## formatting, static analysis, and who may know what
+check: build $(BUILD)/.installed-test $(VENV)/.tests  ## formatting, static analysis, includes and imports
 	@tools/build tests
 	@$(VENV)/bin/python tools/test check
 

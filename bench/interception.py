@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each interceptor reaches, and what it costs.
+"""Measures what each interceptor reaches and costs.
 
     bench/interception.py [--quick] [--device cuda] [--output FILE]
 
@@ -17,6 +17,7 @@ import statistics
 import sys
 import tempfile
 
+import dependencies
 import execute
 import modes
 import run
@@ -145,6 +146,7 @@ def main() -> int:
     run.add_common_arguments(parser)
     parser.add_argument("--quick", action="store_true", help="small sizes: checks the benchmark")
     options = parser.parse_args()
+    dependencies.require("rich")
     programs = run.build_programs(options.programs)
     with tempfile.TemporaryDirectory(prefix="blastoff-interception-") as folder:
         scratch = pathlib.Path(folder)
@@ -161,7 +163,7 @@ def main() -> int:
     failures = [f"{entry['case']}: {entry['failure']}" for entry in results["runs"] if "failure" in entry]
     for line in [*missed, *failures]:
         run.say(f"MISSED {line}" if line in missed else f"FAILED {line}")
-    run.say(f"results: {path}")
+    run.finish(options, results, path)
     return 1 if failures else 0
 
 

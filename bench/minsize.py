@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""From which size and depth on is the device faster? Measures what the default of --min-size and its rule rest on.
+"""Measures the size and depth from which the device is faster. The default of --min-size and its rule follow from it.
 
     bench/minsize.py [--quick] [--device cuda] [--output FILE]
 
-For each shape: a call on resident operands under first-use (the result written back to host memory, as always), against
+For each shape it times a call on resident operands under first-use (the result is written back to host memory, as always) and
 the CPU library on all cores and on one. The crossing is the average size (m n k)^(1/3) from which every larger measured
-shape is faster on the device. Depth is the work per element of the result, k for gemm: a large result that takes little work
-comes home more slowly than it is computed on the spot.
+shape is faster on the device. Depth is the work per element of the result, k for gemm: copying back a large result of little
+work takes longer than computing it on the CPU.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import pathlib
 import sys
 import tempfile
 
+import dependencies
 import execute
 import run
 
@@ -99,6 +99,7 @@ def main() -> int:
     run.add_common_arguments(parser)
     parser.add_argument("--quick", action="store_true", help="few, small sizes: checks the benchmark")
     options = parser.parse_args()
+    dependencies.require("rich")
     programs = run.build_programs(options.programs)
     with tempfile.TemporaryDirectory(prefix="blastoff-minsize-") as folder:
         scratch = pathlib.Path(folder)
@@ -122,7 +123,7 @@ def main() -> int:
             failures.append(f"first-use: {reason}")
     for failure in failures:
         run.say(f"FAILED {failure}")
-    run.say(f"results: {os.path.relpath(path)}")
+    run.finish(options, results, path)
     return 1 if failures else 0
 
 

@@ -3,7 +3,8 @@
 
     bench/run.py [--quick] [--device cuda] [--only parsec,square,...] [--output FILE]
 
-Writes bench/results/<machine>-<date>.json; every figure of the table is computed from that file (bench/table.py).
+Writes every run to build/bench/results/<machine>-<date>.json. A full run on a GPU also writes a summary to bench/results/
+(bench/summary.py). bench/table.py prints the table of either file.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ import tempfile
 import time
 
 import cases
+import dependencies
 import execute
 import machine
 import modes
+import summary
 import table
 import targets
 
@@ -32,7 +35,7 @@ PARTS = ("limit", "parsec", "square", "rewrite", "level3", "one-thread", "thread
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_common_arguments(parser)
-    parser.add_argument("--quick", action="store_true", help="small sizes: checks the benchmark, measures nothing of use")
+    parser.add_argument("--quick", action="store_true", help="small sizes: tests the benchmark, measures nothing useful")
     parser.add_argument("--only", default=",".join(PARTS), help="parts to run, of " + ", ".join(PARTS))
     options = parser.parse_args(arguments)
     options.only = options.only.split(",")
@@ -49,7 +52,7 @@ def add_common_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cpu-blas", type=pathlib.Path, default=machine.find_cpu_blas(), help="folder of libblas.so.3")
     parser.add_argument("--wheel-blas", type=pathlib.Path, default=machine.find_wheel_blas(), help="SciPy's OpenBLAS")
     parser.add_argument("--time-limit", type=float, default=120, help="seconds after which one program is killed")
-    parser.add_argument("--output", type=pathlib.Path, help="results file")
+    parser.add_argument("--output", type=pathlib.Path, help="results file, with every run")
 
 
 def build_programs(given: pathlib.Path | None) -> pathlib.Path:
@@ -91,12 +94,20 @@ def new_results(options: argparse.Namespace, found: modes.Available, kind: str) 
 
 
 def output_path(options: argparse.Namespace, results: dict, prefix: str = "") -> pathlib.Path:
-    """Only full runs on a GPU go where results are kept."""
+    """Where every run is recorded."""
     if options.output:
         return options.output
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H%M")
-    kept = options.device.startswith("cuda") and results["machine"]["gpu"] and not results["quick"]
-    return (HERE / "results" if kept else ROOT / "build/bench/results") / f"{prefix}{machine.slug(results['machine'])}-{date}.json"
+    return ROOT / "build/bench/results" / f"{prefix}{machine.slug(results['machine'])}-{date}.json"
+
+
+def finish(options: argparse.Namespace, results: dict, path: pathlib.Path) -> None:
+    """Says where the results are. The summary of a full run on a GPU goes where results are kept, unless --output was given."""
+    say(f"results: {os.path.relpath(path)}")
+    if options.device.startswith("cuda") and results["machine"]["gpu"] and not results["quick"] and not options.output:
+        kept = summary.RESULTS / path.name
+        summary.store(results, kept)
+        say(f"summary: {os.path.relpath(kept)}")
 
 
 def run_limit(recorder: execute.Recorder, suite: cases.Suite, cpu: modes.Mode, found: modes.Available) -> None:
@@ -148,6 +159,7 @@ def measure(options: argparse.Namespace, recorder: execute.Recorder, found: mode
 
 def main() -> int:
     options = parse_arguments()
+    dependencies.require("rich")
     programs = build_programs(options.programs)
     with tempfile.TemporaryDirectory(prefix="blastoff-bench-") as folder:
         scratch = pathlib.Path(folder)
@@ -162,7 +174,7 @@ def main() -> int:
         results["doubtful"] = targets.complaints(results)
         recorder.save()
     table.show(results)
-    say(f"results: {os.path.relpath(path)}")
+    finish(options, results, path)
     return 1 if results["doubtful"] else 0
 
 

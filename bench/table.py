@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the table of a results file:  bench/table.py bench/results/FILE.json [--markdown]"""
+"""Prints the table of a results file or of its summary:  bench/table.py bench/results/FILE.json [--markdown]"""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import argparse
 import json
 import pathlib
 
+import dependencies
+import summary
 import targets
 from modes import LABELS
 
@@ -37,11 +39,10 @@ def describe(results: dict) -> str:
         f"Blastoff on device {results['device']}" + ("; quick sizes" if results["quick"] else ""),
     ]
     lines += [f"{name}: {version}" for name, version in results.get("libraries", {}).items()]
-    for run in results["runs"]:
-        for line in run["lines"]:
-            if "bandwidth" in line:
-                ways = ", ".join(f"{way.replace('_', ' ')} {value / 1e9:.1f}" for way, value in line["bandwidth"].items())
-                lines.append(f"pinned copies, GB/s: {ways}")
+    bandwidth = summary.bandwidth(results["runs"]) if "runs" in results else results.get("bandwidth")
+    if bandwidth:
+        ways = ", ".join(f"{way.replace('_', ' ')} {value / 1e9:.1f}" for way, value in bandwidth.items())
+        lines.append(f"pinned copies, GB/s: {ways}")
     return "\n".join(lines)
 
 
@@ -77,7 +78,11 @@ def main() -> None:
     parser.add_argument("results", type=pathlib.Path)
     parser.add_argument("--markdown", action="store_true", help="as Markdown, for docs/benchmarks.md")
     options = parser.parse_args()
+    if not options.markdown:
+        dependencies.require("rich")
     results = json.loads(options.results.read_text())
+    if results.get("kind") != "speed":
+        raise SystemExit(f"{options.results}: not a file of bench/run.py")
     print(markdown(results), end="") if options.markdown else show(results)
 
 

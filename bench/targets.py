@@ -31,6 +31,10 @@ class Row:
     def to_json(self) -> dict:
         return dataclasses.asdict(self) | {"met": self.met}
 
+    @classmethod
+    def from_json(cls, row: dict) -> Row:
+        return cls(**{field.name: row[field.name] for field in dataclasses.fields(cls)})
+
 
 class Runs:
     """Look-ups in the recorded runs."""
@@ -186,6 +190,9 @@ def _startup_row(runs: Runs) -> Row:
 
 
 def rows(results: dict) -> list[Row]:
+    """Computed from the runs; a summary has none and holds the rows themselves."""
+    if "runs" not in results:
+        return [Row.from_json(row) for row in results["rows"]]
     runs = Runs(results)
     return [
         *_parsec_rows(runs),
@@ -216,6 +223,8 @@ def _not_as_asked(run: dict) -> list[str]:
 
 def complaints(results: dict) -> list[str]:
     """What makes figures doubtful: failed runs, results that differ between modes, calls that stayed on the CPU."""
+    if "runs" not in results:
+        return results["doubtful"]
     found = []
     reference: dict[tuple, tuple[str, dict]] = {}
     for run in results["runs"]:

@@ -7,7 +7,10 @@ import json
 import sys
 import time
 
-import numpy
+try:
+    import numpy
+except ImportError:
+    raise SystemExit("decompositions.py: the Python package numpy is missing") from None
 
 order = int(sys.argv[1])
 rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3

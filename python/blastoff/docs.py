@@ -4,19 +4,18 @@ import sys
 from collections.abc import Sequence
 
 from blastoff import library
-from blastoff.launch import metavar
 from blastoff.options import Option, read_table
 
 INTRODUCTION = """# Settings
 
 <!-- Made by `python -m blastoff.docs` from src/config/options.def. Edit that, not this. -->
 
-Every setting is an environment variable that the library reads at the first BLAS call (`BLASTOFF_INTERCEPT` when it is
-loaded), and an option of `blastoff run`, which sets the variable. On the command line a value that is not accepted ends
-`blastoff run` with status 2 before the program starts. The library, when it meets one, says so in one line and goes on with
-the default; so it does for a variable that begins with `BLASTOFF_` and is none of these.
+Every setting is an environment variable and an option of `blastoff run`, which sets the variable. The library reads its variables
+at the first BLAS call, and `BLASTOFF_INTERCEPT` when it is loaded. `blastoff run` checks all values: an invalid one ends it with
+status 2 before the program starts. The library reports an invalid value in one line and uses the default. It also reports every
+variable that begins with `BLASTOFF_` and is not listed here.
 
-Sizes take the suffixes K, M, G and T, powers of 1024. An empty variable counts as not set.
+Sizes take the suffixes K, M, G and T, powers of 1024. An empty variable counts as unset.
 """
 
 SECTIONS = (
@@ -37,10 +36,10 @@ def accepted(option: Option) -> str:
 
 def entry(option: Option) -> str:
     """One option."""
-    spelled = f"`--{option.name} {metavar(option)}`" if option.on_command_line else code(option.environment)
+    spelled = f"`--{option.name} {option.metavar}`" if option.on_command_line else code(option.environment)
     lines = [f"### {spelled}", "", option.help, ""]
     if option.on_command_line:
-        launcher = " (acted on by `blastoff run` and libblastoff-allocator.so)" if option.scope == "launcher" else ""
+        launcher = " (used by `blastoff run` and libblastoff-allocator.so)" if option.scope == "launcher" else ""
         lines.append(f"- Variable: {code(option.environment)}{launcher}")
     lines.append(f"- Accepted: {accepted(option)}")
     lines.append(f"- Default: {code(option.default) if option.default else 'none'}")

@@ -1,4 +1,4 @@
-"""Can this program be run with a preloaded library? Found out before it starts, where it can still be said."""
+"""Whether a program can run with a preloaded library, checked before it starts."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ def check_preloadable(program: Path) -> None:
 
 
 def why_not_preloadable(program: Path) -> str:
-    """Why the dynamic linker would not preload into this program; "" where it would, or where nothing can be said about it."""
+    """Why the dynamic linker would not preload into this program; "" where it would, or where that is unknown."""
     gains = _gains(program)
     if gains:
         return gains
@@ -40,11 +40,11 @@ def why_not_preloadable(program: Path) -> str:
     except PermissionError:
         return ""  # it may be executable without being readable
     if not headers.native:
-        return "built for another kind of machine, this library cannot be preloaded into it"
+        return "built for another architecture, so this library cannot be preloaded into it"
     if headers.interpreter is None:
-        return "statically linked, nothing can be preloaded into it"
+        return "statically linked, so nothing can be preloaded into it"
     if Path(headers.interpreter).name.startswith("ld-musl"):
-        return "runs on musl, this library needs glibc"
+        return "linked with musl, but this library needs glibc"
     return ""
 
 
@@ -57,9 +57,9 @@ def _gains(program: Path) -> str:
     gains_group = bool(status.st_mode & stat.S_ISGID) and status.st_gid != os.getegid()
     if gains_user or gains_group:
         kind = "setuid" if gains_user else "setgid"
-        return f"a {kind} program, into which the system preloads nothing"
+        return f"a {kind} program, for which the system ignores LD_PRELOAD"
     if os.geteuid() != 0 and _has_capabilities(program):
-        return "has file capabilities, so that the system preloads nothing into it"
+        return "has file capabilities, so the system ignores LD_PRELOAD"
     return ""
 
 

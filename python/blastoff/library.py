@@ -23,7 +23,7 @@ def find_library() -> Path:
         if path.is_file():
             return path
     looked = " or ".join(str(path) for path in candidates())
-    raise CommandError(f"libblastoff.so is not at {looked}; BLASTOFF_LIBRARY can name it")
+    raise CommandError(f"libblastoff.so was not found at {looked}; set BLASTOFF_LIBRARY to its path")
 
 
 def ask(path: Path, function: str, *arguments: ctypes._SimpleCData) -> str:
@@ -39,7 +39,7 @@ def ask(path: Path, function: str, *arguments: ctypes._SimpleCData) -> str:
     call.restype = ctypes.c_char_p
     text = call(*arguments)
     if text is None:
-        raise CommandError(f"{path}: {function} failed for want of memory")
+        raise CommandError(f"{path}: {function} failed: out of memory")
     return text.decode()
 
 
@@ -49,7 +49,7 @@ def allocator_beside(path: Path) -> Path:
 
 
 def hears_of_memory(path: Path) -> bool:
-    """Whether the kernel tells the library which memory goes away; otherwise the interposer must."""
+    """Whether the kernel reports to the library which memory is freed; otherwise the interposer must."""
     try:
         hears = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_hears_of_memory
     except (OSError, AttributeError):

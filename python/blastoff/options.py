@@ -13,6 +13,10 @@ from blastoff.errors import CommandError
 MEMORY = re.compile(r"([0-9]{1,40})([KMGT]?)", re.ASCII | re.IGNORECASE)
 PERCENT = re.compile(r"([0-9]{1,3})%", re.ASCII)
 LARGEST_SIZE = 2**64 - 1
+PATHS = ("report", "cuda-path")
+"""Options that name files."""
+METAVARS = {"device": "cuda[:N]|simulated|none", "place": "auto|huge-pages|at-malloc[=SIZE]|none"}
+"""Of options whose values are neither choices nor of one simple kind."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,20 @@ class Option:
         """Whether `blastoff run` takes it; the others are environment variables only."""
         return self.scope != "environment"
 
+    @property
+    def is_path(self) -> bool:
+        """Whether its value names a file, which is made absolute since the program may change its directory."""
+        return self.name in PATHS
+
+    @property
+    def metavar(self) -> str:
+        """What stands for the value in the help."""
+        if self.choices:
+            return "|".join(self.choices)
+        if self.name in METAVARS:
+            return METAVARS[self.name]
+        return {"integer": "N", "memory": "SIZE"}.get(self.kind, "PATH" if self.is_path else "TEXT")
+
     def accepts(self, value: str) -> bool:
         """Whether the library will take the value: the equal of src/config/option_value.cpp."""
         match self.kind:
@@ -81,7 +99,7 @@ def read_table(path: Path) -> list[Option]:
 def check(option: Option, value: str, named: str) -> None:
     """Raises the one line for a value that is not accepted; `named` is how the user wrote the option."""
     if not option.accepts(value):
-        raise CommandError(f"{named}={value} is not accepted: it takes {option.values}")
+        raise CommandError(f"invalid value {named}={value}; accepted: {option.values}")
 
 
 def check_environment(table: list[Option], environment: Mapping[str, str]) -> None:

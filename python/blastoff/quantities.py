@@ -1,17 +1,16 @@
-"""Quantities as people read them: three significant digits."""
+"""Quantities as people read them: three significant digits, as src/report/quantity.cpp writes them in the library's summary."""
 
 
 def _three_digits(value: float) -> str:
-    if value >= 1e6:
-        return f"{value:.3g}"
-    if value >= 99.95:
-        return f"{value:.0f}"
-    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+    """For 1 <= value < 1000, allowing for rounding up; larger values in full."""
+    if value < 9.995:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
 def number(value: float) -> str:
-    """A rate or a ratio."""
-    return _three_digits(value)
+    """A rate or a ratio; no exponent below a million."""
+    return f"{value:.3g}" if value >= 1e6 else _three_digits(value)
 
 
 def size(amount: float) -> str:
@@ -26,8 +25,12 @@ def size(amount: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Seconds for a column."""
-    return f"{value:.3f}" if value < 9.9995 else f"{value:.2f}" if value < 99.995 else f"{value:.0f}"
+    """Seconds for a column: four significant digits at most, never finer than 1 ms."""
+    if value < 9.9995:
+        return f"{value:.3f}"
+    if value < 99.995:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 999.95 else f"{value:.0f}"
 
 
 def rate(flops_per_second: float) -> str:

@@ -33,7 +33,7 @@ std::string format_bytes(std::uint64_t bytes) {
 std::string format_duration(double seconds) {
   constexpr std::array units{"s", "ms", "us", "ns"};
   std::size_t unit = 0;
-  while (seconds < 0.9995 && unit + 1 < units.size()) {
+  while (seconds > 0 && seconds < 0.9995 && unit + 1 < units.size()) {
     seconds *= 1000;
     ++unit;
   }

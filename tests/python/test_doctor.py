@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from blastoff import doctor, findings, memory_findings
-from blastoff.findings import State
+from blastoff import glibc
+from blastoff.doctor import command, machine, memory, offload, probe
+from blastoff.doctor.finding import State
 
 WORKING = {
     "blastoff": "0.1.0",
@@ -61,15 +62,15 @@ def probed(part: str, **changes) -> dict:
     ],
 )
 def test_exit_status(monkeypatch, capsys, part, changes, works):
-    monkeypatch.setattr(doctor, "probe", lambda: probed(part, **changes))
-    assert doctor.main(as_json=False) == (0 if works else 1)
+    monkeypatch.setattr(probe, "probe", lambda: probed(part, **changes))
+    assert command.show(as_json=False) == (0 if works else 1)
     assert ("first-use)" in capsys.readouterr().out) == (works or changes.get("kind") == "simulated")
 
 
 def test_failures_come_with_their_reason_and_advice():
-    device = doctor.device_finding(probed("device", works=False, error="no driver [sic]"))
+    device = offload.device_finding(probed("device", works=False, error="no driver [sic]"))
     assert device.state is State.BAD and "no driver [sic]" in device.text and device.advice
-    tracking = doctor.tracking_finding(probed("tracker", works=False, error="Linux 6.1 has no WP_ASYNC"))
+    tracking = offload.tracking_finding(probed("tracker", works=False, error="Linux 6.1 has no WP_ASYNC"))
     assert tracking.state is State.BAD and "Linux 6.1" in tracking.text and "6.7" in tracking.advice
 
 
@@ -85,7 +86,7 @@ def test_failures_come_with_their_reason_and_advice():
 )
 def test_interception(mode, works, state):
     probed = WORKING | {"settings": {"intercept": mode}, "patching": {"works": works, "error": "" if works else "no memory"}}
-    found = doctor.interception_finding(probed)
+    found = offload.interception_finding(probed)
     assert found.state is state and mode in found.text
     assert works or ("no memory" in found.text and "--intercept preload" in found.advice)
 
@@ -95,42 +96,42 @@ def coherent(**changes) -> dict:
 
 
 def test_memory_map_names_the_devices_node_and_leaves_out_empty_ones():
-    text = memory_findings.memory_map(coherent()).text
+    text = memory.memory_map(coherent()).text
     assert "node 0: CPUs, 500.0 GB, 400.0 GB free" in text
     assert "node 1: the device's memory, 97.0 GB" in text
     assert "node 2" not in text
     assert "pages of 64 KiB, huge ones of 512 MiB (madvise)" in text
-    assert "node 1: memory without CPUs" in memory_findings.memory_map(WORKING).text
+    assert "node 1: memory without CPUs" in memory.memory_map(WORKING).text
 
 
 def test_host_access_says_what_follows():
-    assert "mirrors" in memory_findings.access(WORKING).text
-    good = memory_findings.access(coherent())
+    assert "mirrors" in memory.access(WORKING).text
+    good = memory.access(coherent())
     assert good.state is State.GOOD and "moves pages" in good.text
-    unknown = memory_findings.access(probed("device", host_access="coherent"))
+    unknown = memory.access(probed("device", host_access="coherent"))
     assert unknown.state is State.WARNING and "--device-node" in unknown.advice
     nodes = [{**node, "allowed": node["id"] == 0} for node in WORKING["memory"]["nodes"]]
-    forbidden = memory_findings.access(coherent(memory=WORKING["memory"] | {"nodes": nodes}))
+    forbidden = memory.access(coherent(memory=WORKING["memory"] | {"nodes": nodes}))
     assert forbidden.state is State.WARNING and "cpuset" in forbidden.advice
-    assert memory_findings.access(probed("device", works=False)).state is State.NOTE
+    assert memory.access(probed("device", works=False)).state is State.NOTE
 
 
 def test_autonuma_matters_on_coherent_machines():
     on = WORKING["memory"] | {"automatic_numa_balancing": True}
-    assert memory_findings.balancing(coherent(memory=on)).state is State.WARNING
-    assert memory_findings.balancing(WORKING | {"memory": on}).state is State.NOTE
-    assert memory_findings.balancing(coherent()).state is State.GOOD
+    assert memory.balancing(coherent(memory=on)).state is State.WARNING
+    assert memory.balancing(WORKING | {"memory": on}).state is State.NOTE
+    assert memory.balancing(coherent()).state is State.GOOD
 
 
 def test_tracking_is_not_missed_where_nothing_is_mirrored():
     broken = {"tracker": {"works": False, "error": "Linux 6.1"}}
-    assert doctor.tracking_finding(coherent(**broken)).state is State.NOTE
+    assert offload.tracking_finding(coherent(**broken)).state is State.NOTE
 
 
 def test_text_is_printed_as_it_is(monkeypatch, capsys):
     """Square brackets are markup for the printing library."""
-    monkeypatch.setattr(doctor, "probe", lambda: probed("device", works=False, error="error [bold]42[/bold]"))
-    doctor.main(as_json=False)
+    monkeypatch.setattr(probe, "probe", lambda: probed("device", works=False, error="error [bold]42[/bold]"))
+    command.show(as_json=False)
     assert "error [bold]42[/bold]" in capsys.readouterr().out
 
 
@@ -164,18 +165,18 @@ def place(root: Path, path: str, text: str) -> None:
 
 @pytest.mark.parametrize(("setting", "state"), [("always [madvise] never", State.GOOD), ("[always] madvise never", State.GOOD)])
 def test_huge_pages(tmp_path, monkeypatch, setting, state):
-    monkeypatch.setattr(findings, "glibc_version", lambda: (2, 36))
+    monkeypatch.setattr(glibc, "version", lambda: (2, 36))
     place(tmp_path, "sys/kernel/mm/transparent_hugepage/enabled", setting)
-    assert findings.huge_pages(tmp_path).state is state
+    assert machine.huge_pages(tmp_path).state is state
 
 
 def test_no_huge_pages(tmp_path, monkeypatch):
-    monkeypatch.setattr(findings, "glibc_version", lambda: (2, 31))
-    assert findings.huge_pages(tmp_path).state is State.WARNING
+    monkeypatch.setattr(glibc, "version", lambda: (2, 31))
+    assert machine.huge_pages(tmp_path).state is State.WARNING
     place(tmp_path, "sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]")
-    assert "never" in findings.huge_pages(tmp_path).text
+    assert "never" in machine.huge_pages(tmp_path).text
     place(tmp_path, "sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
-    assert "glibc 2.31" in findings.huge_pages(tmp_path).text
+    assert "glibc 2.31" in machine.huge_pages(tmp_path).text
 
 
 def test_container_limits(tmp_path):
@@ -183,11 +184,11 @@ def test_container_limits(tmp_path):
     place(tmp_path, "proc/self/status", "Name:\tx\nSeccomp:\t2\n")
     place(tmp_path, "sys/fs/cgroup/memory.max", "8000000000\n")
     place(tmp_path, "sys/fs/cgroup/cpu.max", "150000 100000\n")
-    text = findings.container(tmp_path).text
+    text = machine.container(tmp_path).text
     assert "Docker" in text and "filtered" in text and "8.0 GB" in text and "1.5 CPUs" in text
 
 
 def test_no_container(tmp_path):
     place(tmp_path, "sys/fs/cgroup/memory.max", "max\n")
     place(tmp_path, "sys/fs/cgroup/cpu.max", "max 100000\n")
-    assert findings.container(tmp_path).text == "none seen"
+    assert machine.container(tmp_path).text == "none detected"

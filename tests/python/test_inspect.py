@@ -9,8 +9,8 @@ from pathlib import Path
 import jsonschema
 import offload
 import pytest
-from blastoff import dependencies, inspection, inspection_text, processes
 from blastoff.errors import CommandError
+from blastoff.inspect import command, dependencies, processes, view
 
 SCHEMA = json.loads((offload.ROOT / "share" / "inspect.schema.json").read_text())
 
@@ -149,7 +149,7 @@ def test_a_static_program_is_one_line(workshop, blastoff, inspect, options):
     program = workshop.static("program", *options)
     done = blastoff("inspect", program)
     assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout == f"{program}: statically linked, nothing can be preloaded into it; the 3 BLAS functions in it cannot be intercepted\n"
+    assert done.stdout == f"{program}: statically linked, so nothing can be preloaded into it; the 3 BLAS functions in it cannot be intercepted\n"
     assert inspect(program)["objects"][0]["linkage"] == "static_executable"
 
 
@@ -159,7 +159,7 @@ def test_a_function_of_the_programs_own(workshop, blastoff, inspect):
     assert found["status"] == 1 and functions_of(found) == {}
     assert [row["name"] for row in found["objects"][0]["left_alone"]] == ["dgemm"]
     text = blastoff("inspect", program).stdout
-    assert "left alone" in text and "was left alone" in text
+    assert "left alone" in text and "are left alone" in text
 
 
 def test_why_a_function_cannot_be_patched(workshop, blastoff, inspect):
@@ -170,7 +170,7 @@ def test_why_a_function_cannot_be_patched(workshop, blastoff, inspect):
     assert (function["patch"], function["preload"], function["obstacle"]) == (False, True, "leaf function")
     text = blastoff("inspect", library).stdout
     assert f"not dgemm_: leaf function ({function['explanation']})" in " ".join(text.split())
-    assert "takes the names of 1" in text and "0 by patching, 1 by name" in text
+    assert "intercepts 1 by name" in text and "0 by patching, 1 by name" in text
 
 
 @pytest.mark.parametrize("first_line", ["#!{program}", "#!/usr/bin/env program", "#!/usr/bin/env -S program -x"])
@@ -207,16 +207,16 @@ def test_a_setuid_program(workshop, blastoff):
     os.chown(program, 65534, 65534)
     program.chmod(0o755 | stat.S_ISUID)
     done = blastoff("inspect", program)
-    assert done.returncode == 1 and "a setuid program, into which the system preloads nothing" in done.stdout
+    assert done.returncode == 1 and "a setuid program, for which the system ignores LD_PRELOAD" in done.stdout
     assert "patches 3" in done.stdout, "what would be found is told all the same"
 
 
 def test_musl(workshop, blastoff):
     program = workshop.build("program", USER + TOY_BLAS, "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1")
-    for command in ("inspect", "run"):
-        done = blastoff(command, program)
-        assert done.returncode == (1 if command == "inspect" else 2)
-        assert "runs on musl" in done.stdout + done.stderr
+    for name in ("inspect", "run"):
+        done = blastoff(name, program)
+        assert done.returncode == (1 if name == "inspect" else 2)
+        assert "linked with musl" in done.stdout + done.stderr
 
 
 def test_paths_are_printed_as_they_are(workshop, blastoff, tmp_path):
@@ -257,7 +257,7 @@ def test_a_process_without_blastoff(workshop, inspect, blastoff, running):
     assert found["status"] == 0 and found["process"]["blastoff"] is None
     assert found["process"]["command_line"][1:] == [str(library)]
     assert states(found) == dict.fromkeys(("dgemm_", "cblas_ztrsm", "ssymm_"), "as in file")
-    assert "Blastoff is not loaded here" in blastoff("inspect", "--pid", pid).stdout
+    assert "Blastoff is not loaded in this process" in blastoff("inspect", "--pid", pid).stdout
 
 
 @pytest.mark.parametrize(("mode", "state"), [("auto", "patched"), ("patch", "patched"), ("preload", "as in file")])
@@ -286,9 +286,9 @@ def test_memory_that_may_not_be_read(workshop, running, monkeypatch, capsys):
     monkeypatch.setenv("BLASTOFF_LIBRARY", str(offload.LIBRARY))
     pid = running(workshop.library(), preload=offload.LIBRARY)
     monkeypatch.setattr(processes, "open_memory", lambda pid: None)
-    assert inspection.main(None, pid, as_json=False) == 0
+    assert command.show(None, pid, as_json=False) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "what is patched now is not known" in text and "could not be read" in text
+    assert "which functions are patched now is unknown" in text and "the memory cannot be read" in text
 
 
 def test_a_process_that_may_not_be_read(monkeypatch):
@@ -296,8 +296,8 @@ def test_a_process_that_may_not_be_read(monkeypatch):
         raise PermissionError(path)
 
     monkeypatch.setattr(os, "readlink", refuse)
-    with pytest.raises(CommandError, match="process 1: not permitted") as caught:
-        inspection.main(None, 1, as_json=False)
+    with pytest.raises(CommandError, match="process 1: permission denied") as caught:
+        command.show(None, 1, as_json=False)
     assert caught.value.status == 2
 
 
@@ -326,5 +326,5 @@ def test_another_libcs_loader_is_not_asked(tmp_path):
 
 
 def test_routines_in_few_words():
-    assert inspection_text.routines(["dgemm", "zherk", "zgemm", "dgemm"]) == "dz: gemm; z: herk"
-    assert inspection_text.some(f"f{i}" for i in range(10)) == "f0 f1 f2 f3 f4 f5 f6 f7 and 2 more"
+    assert view.routines(["dgemm", "zherk", "zgemm", "dgemm"]) == "dz: gemm; z: herk"
+    assert view.some(f"f{i}" for i in range(10)) == "f0 f1 f2 f3 f4 f5 f6 f7 and 2 more"

@@ -4,7 +4,8 @@ import shutil
 
 import offload
 import pytest
-from blastoff import launch
+from blastoff import glibc
+from blastoff.run import environment
 from command_rig import clean_environment
 from linking import Workshop
 from sandbox import refusing
@@ -60,7 +61,7 @@ def test_align_takes_a_value_only_after_the_equals_sign(environment_of):
     assert environment_of("--align=2M")["BLASTOFF_ALIGN"] == "2M"
 
 
-@pytest.mark.skipif(launch.glibc_version() < launch.HUGE_PAGES_SINCE, reason="this glibc cannot ask for huge pages")
+@pytest.mark.skipif(glibc.version() < glibc.HUGE_PAGES_SINCE, reason="this glibc cannot ask for huge pages")
 def test_huge_pages_are_asked_for_all_the_same(environment_of):
     assert environment_of("--place=at-malloc")["GLIBC_TUNABLES"] == "glibc.malloc.hugetlb=1"
     assert environment_of("--place=auto")["GLIBC_TUNABLES"] == "glibc.malloc.hugetlb=1"
@@ -79,12 +80,12 @@ def test_huge_pages_are_asked_for_all_the_same(environment_of):
     ],
 )
 def test_auto_looks_for_a_node_of_memory_without_cpus(monkeypatch, tmp_path, memory, cpus, chosen, pays):
-    monkeypatch.setattr(launch, "NODES", tmp_path)
+    monkeypatch.setattr(environment, "NODES", tmp_path)
     if memory is not None:
         (tmp_path / "has_memory").write_text(f"{memory}\n")
         (tmp_path / "has_cpu").write_text(f"{cpus}\n")
     settings = {"BLASTOFF_PLACE": "auto", "BLASTOFF_DEVICE_NODE": chosen}
-    assert launch.needs_allocator(settings, offload.LIBRARY) == pays
+    assert environment.needs_allocator(settings, offload.LIBRARY) == pays
 
 
 def test_a_missing_interposer(blastoff, tmp_path):

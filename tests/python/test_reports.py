@@ -6,12 +6,13 @@ from html.parser import HTMLParser
 
 import offload
 import pytest
-from blastoff import reports
 from blastoff.errors import CommandError
+from blastoff.report import reading
+from blastoff.report.job import Job
 
 
-def job_of(write, *contents) -> reports.Job:
-    return reports.read_job(write(*contents))
+def job_of(write, *contents) -> Job:
+    return reading.read_job(write(*contents))
 
 
 def ranked(report: dict, rank: int) -> dict:
@@ -84,7 +85,7 @@ def test_what_is_no_report(blastoff, write, content):
     done = blastoff("report", *write(content))
     assert done.returncode == 2
     assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1 and "no report of Blastoff" in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and "not a Blastoff report" in done.stderr
 
 
 def test_bytes_that_are_no_text(blastoff, tmp_path):
@@ -109,7 +110,7 @@ def test_the_schema_is_enforced(report, write, keys, value):
         part = part[key]
     part[keys[-1]] = value
     with pytest.raises(CommandError, match="/".join(keys)):
-        reports.read_job(write(report))
+        reading.read_job(write(report))
 
 
 class References(HTMLParser):

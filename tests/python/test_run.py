@@ -9,8 +9,8 @@ import sys
 
 import offload
 import pytest
-from blastoff.doctor import PROBE
-from blastoff.launch import glibc_version
+from blastoff import glibc
+from blastoff.doctor.probe import PROBE
 from command_rig import clean_environment
 
 PRINT_ENVIRONMENT = ["/usr/bin/env"]
@@ -58,7 +58,7 @@ def test_a_bad_variable_is_refused_too(blastoff, tmp_path):
     done = blastoff("run", "touch", "started", env={"BLASTOFF_POLICY": "fast"})
     assert (done.returncode, lines(done.stderr)) == (
         2,
-        ["blastoff: BLASTOFF_POLICY=fast is not accepted: it takes auto, first-use, coherent or copy"],
+        ["blastoff: invalid value BLASTOFF_POLICY=fast; accepted: auto, first-use, coherent or copy"],
     )
     assert not (tmp_path / "started").exists()
 
@@ -113,7 +113,7 @@ def test_an_existing_preload_stays(blastoff):
     assert environment["LD_PRELOAD"] == f"{offload.LIBRARY}:libm.so.6"
 
 
-@pytest.mark.skipif(glibc_version() < (2, 35), reason="this glibc cannot ask for huge pages")
+@pytest.mark.skipif(glibc.version() < (2, 35), reason="this glibc cannot ask for huge pages")
 def test_huge_pages(blastoff):
     def tunables(*options: str, **env: str) -> str | None:
         return printed_environment(blastoff("run", *options, *PRINT_ENVIRONMENT, env=env)).get("GLIBC_TUNABLES")
@@ -219,23 +219,54 @@ def test_a_library_path_that_cannot_be_preloaded(blastoff, tmp_path):
 def test_no_library(blastoff):
     done = blastoff("run", "true", env={"BLASTOFF_LIBRARY": "/no/such/library.so"})
     assert done.returncode == 2
-    assert lines(done.stderr) == ["blastoff: libblastoff.so is not at /no/such/library.so; BLASTOFF_LIBRARY can name it"]
+    assert lines(done.stderr) == ["blastoff: libblastoff.so was not found at /no/such/library.so; set BLASTOFF_LIBRARY to its path"]
 
 
 def test_no_heavy_import():
     """The launcher starts once for every rank of a job."""
     heavy = ("rich", "jinja2", "matplotlib", "jsonschema", "numpy")
-    code = f"import sys; from blastoff import launch, command; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys; import blastoff.command, blastoff.run.command; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], env=clean_environment(), capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
 
 
-@pytest.mark.parametrize("arguments", [[], ["frobnicate"]])
-def test_no_or_another_command(blastoff, arguments):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no command given; blastoff --help lists the commands"),
+        (["frobnicate"], "unknown command frobnicate; blastoff --help lists the commands"),
+        (["reprot", "run.json"], "unknown command reprot (did you mean report?)"),
+        (["help", "docter"], "unknown command docter (did you mean doctor?)"),
+        (["--versoin"], "unknown option --versoin (did you mean --version?)"),
+        (["run", "--polcy=copy", "true"], "run: unknown option --polcy (did you mean --policy?)"),
+        (["run", "--polcy", "copy", "true"], "run: unknown option --polcy (did you mean --policy?)"),
+        (["doctor", "--jsn"], "doctor: unknown option --jsn (did you mean --json?)"),
+        (["report", "--htlm=x", "run.json"], "report: unknown option --htlm (did you mean --html?)"),
+        (["report"], "report: the following arguments are required: FILE"),
+        (["inspect", "--jsn", "true"], "inspect: unknown option --jsn (did you mean --json?)"),
+        (["run", "--frobnicate", "true"], "run: unknown option --frobnicate; blastoff run --help lists the options"),
+    ],
+)
+def test_no_or_a_misspelled_word(blastoff, arguments, message):
     done = blastoff(*arguments)
-    assert done.returncode == 2 and len(lines(done.stderr)) == 1
+    assert (done.returncode, lines(done.stderr)) == (2, [f"blastoff: {message}"])
 
 
-def test_version(blastoff):
-    done = blastoff("--version")
+@pytest.mark.parametrize("spelling", ["-V", "--version"])
+def test_version(blastoff, spelling):
+    done = blastoff(spelling)
     assert done.returncode == 0 and done.stdout.startswith("blastoff ")
+
+
+@pytest.mark.parametrize("command", ["run", "inspect", "doctor", "report"])
+def test_help_of_a_command(blastoff, command):
+    """`blastoff help run` is `blastoff run --help`."""
+    done, other = blastoff("help", command), blastoff(command, "--help")
+    assert (done.returncode, done.stdout) == (0, other.stdout)
+    assert done.stdout.startswith(f"usage: blastoff {command}")
+
+
+@pytest.mark.parametrize("spelling", ["-h", "--help", "help"])
+def test_help(blastoff, spelling):
+    done = blastoff(spelling)
+    assert done.returncode == 0 and done.stdout.startswith("usage: blastoff run")

@@ -4,6 +4,7 @@ import datetime
 import json
 import statistics
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,9 @@ from checks.coherent import kernel
 
 NODES = (3072, 2560)  # MiB
 MATRIX = 2048  # MiB
-RESULTS = offload.ROOT / "bench" / "results"
+
+sys.path.append(str(offload.ROOT / "bench"))
+import summary  # noqa: E402
 
 
 def without_emulation() -> dict:
@@ -45,8 +48,9 @@ def judged(outcome: Outcome) -> Complaints:
     machine = {"emulator": version, "nodes_mib": NODES, "note": "software emulation: rates hold against each other, not against hardware"}
     native = without_emulation()
     shares = {pages: shares_of_raw(outcome.report, pages) for pages in ("small", "huge")}
-    kept = {"machine": machine, **outcome.report, "first_use_against": shares, "in_place_without_emulation": native["in_place"]}
-    (RESULTS / f"gh-x86-emulated-{datetime.date.today()}.json").write_text(json.dumps(kept, indent=1) + "\n")
+    moving = [entry | {"gb_per_second": summary.spread(entry["gb_per_second"])} for entry in outcome.report["moving"]]
+    kept = {"machine": machine, **outcome.report, "moving": moving, "first_use_against": shares, "in_place_without_emulation": native["in_place"]}
+    (summary.RESULTS / f"gh-x86-emulated-{datetime.date.today()}.json").write_text(summary.text(kept))
     complaints = [
         f"first use moves {pages} pages at {share} of {raw}" for pages, found in shares.items() for raw, share in found.items() if share < 0.9
     ]

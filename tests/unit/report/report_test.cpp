@@ -157,6 +157,7 @@ TEST(Quantity, ThreeSignificantDigits) {
   EXPECT_EQ(format_bytes(999'500), "1.00 MB");
   EXPECT_EQ(format_bytes(1'820'000'000), "1.82 GB");
   EXPECT_EQ(format_bytes(UINT64_MAX), "18.4 EB");
+  EXPECT_EQ(format_duration(0), "0.00 s");
   EXPECT_EQ(format_duration(0.000842), "842 us");
   EXPECT_EQ(format_duration(0.0123), "12.3 ms");
   EXPECT_EQ(format_duration(1.5), "1.50 s");

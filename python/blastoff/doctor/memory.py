@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-from blastoff.findings import Finding, State
+from blastoff.doctor.finding import Finding, State
 
 COHERENT = "coherent"
 ACCESS = {
-    "none": "the device has its own memory and reads the program's by copies: first-use keeps mirrors there",
-    "pageable": "the device reads the program's memory by page faults (HMM). Not yet measured with Blastoff: first-use keeps mirrors, "
-    "--mechanism prefetch or --policy coherent use it",
+    "none": "the device has its own memory: first-use keeps mirrors of matrices there",
+    "pageable": "the device reads the program's memory by page faults (HMM): first-use keeps mirrors. --mechanism prefetch and "
+    "--policy coherent use HMM; neither has been measured yet",
     COHERENT: "the device uses the program's memory through the CPU's page tables: first-use moves pages to the device's node",
-    "unified": "device and CPU share one memory: nothing has to move",
+    "unified": "device and CPU share one memory: nothing is moved",
 }
 
 
@@ -49,7 +49,7 @@ def access(probed: dict[str, Any]) -> Finding:
     """How the device reaches the program's memory, and what follows for the policy."""
     device = probed["device"]
     if not device["works"]:
-        return Finding("host memory", State.NOTE, "how a device would reach it is not known without one")
+        return Finding("host memory", State.NOTE, "access by a device is unknown, because no device works")
     text = ACCESS[device["host_access"]]
     if device["host_access"] != COHERENT:
         return Finding("host memory", State.NOTE, text)
@@ -58,16 +58,16 @@ def access(probed: dict[str, Any]) -> Finding:
         return Finding(
             "host memory",
             State.WARNING,
-            f"{text}; the driver does not say which node that is",
-            "--device-node N names it; until then matrices are used where they are.",
+            f"{text}; the driver does not report the number of that node",
+            "Set --device-node N. Until then matrices are used where they are.",
         )
     found = next((known for known in probed["memory"]["nodes"] if known["id"] == node), None)
     if found is None or not found["allowed"]:
         return Finding(
             "host memory",
             State.WARNING,
-            f"{text}, and this process may not have memory on node {node}",
-            "Ask for that node in the batch job (cpuset.mems, numactl --membind); until then matrices are used where they are.",
+            f"{text}, but this process may not use memory on node {node}",
+            "Ask for that node in the batch job (cpuset.mems, numactl --membind). Until then matrices are used where they are.",
         )
     return Finding("host memory", State.GOOD, f"{text}, {node}")
 
@@ -76,15 +76,15 @@ def balancing(probed: dict[str, Any]) -> Finding:
     """AutoNUMA, which moves pages on its own."""
     if not probed["memory"]["automatic_numa_balancing"]:
         return Finding("AutoNUMA", State.GOOD, "off: the kernel leaves pages where they are")
-    text = "on: the kernel takes pages away to find out who uses them, and moves them to the CPU that does"
+    text = "on: the kernel unmaps pages to detect which CPU uses them, and moves them to that CPU's node"
     if probed["device"].get("host_access") != COHERENT:
         return Finding("AutoNUMA", State.NOTE, text)
     return Finding(
         "AutoNUMA",
         State.WARNING,
         text,
-        "On a coherent machine that works against first-use and slows the device down: as root, "
-        "echo 0 > /proc/sys/kernel/numa_balancing (NVIDIA's guide for Grace-Hopper asks for it too).",
+        "On a coherent machine this undoes first-use and slows the device down. As root: "
+        "echo 0 > /proc/sys/kernel/numa_balancing (NVIDIA's guide for Grace-Hopper recommends it too).",
     )
 
 

@@ -41,7 +41,7 @@ def resolve_scripts(program: Path) -> tuple[Path, list[Path]]:
     while not elf.is_elf(program):
         words = executable.script_interpreter(program)
         if not words or len(scripts) == NESTED_SCRIPTS:
-            raise CommandError(f"{program}: neither a program nor a script that names its interpreter")
+            raise CommandError(f"{program}: neither a program nor a script with an interpreter line (#!)")
         scripts.append(program)
         name = behind_env(words) if Path(words[0]).name == "env" else words[0]
         program = executable.find_program(name or words[0])

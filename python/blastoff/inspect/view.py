@@ -7,8 +7,8 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from blastoff import tables
-from blastoff.inspection import Document
+from blastoff import terminal
+from blastoff.inspect.inspection import Document
 
 SHOWN_NAMES = 8
 SHOWN_LENGTH = 200
@@ -17,10 +17,10 @@ INTEGERS = {"lp64": "32-bit integers (LP64)", "ilp64": "64-bit integers (ILP64)"
 LINKAGES = {"shared_object": "a library", "dynamic_executable": "a dynamically linked program", "static_executable": "a statically linked program"}
 
 LATER = (
-    "Libraries that a program loads while it runs (dlopen: plugins, the modules of Python, R and Julia) are not known beforehand: "
+    "Libraries that a program loads while it runs (dlopen: plugins, the modules of Python, R and Julia) are unknown before it runs. "
     "`blastoff inspect --pid PID` shows them in the running process."
 )
-SCRIPTS = LATER + " Nor are the other programs that a script starts: look at each of them on its own."
+SCRIPTS = LATER + " The same holds for other programs that a script starts: inspect each of them separately."
 
 Lines = list[tuple[str, str]]
 
@@ -69,7 +69,7 @@ def reach_lines(found: Document) -> Lines:
     if preload:
         lines.append(("preload", f"{by_name}, where other objects call them by their exported names"))
     elif found["linkage"] != "shared_object":
-        lines.append(("preload", f"{by_name}: the program's calls to its own functions go by no name"))
+        lines.append(("preload", f"{by_name}: calls inside the program do not go through an exported name"))
     else:
         lines.append(("preload", by_name))
     if hidden and found["linkage"] == "shared_object":
@@ -83,7 +83,7 @@ def auto_plan(functions: list[Document]) -> str:
     missed = [function["names"][0] for function in functions if not (function["patch"] or function["preload"])]
     plan = [f"patches {sum(function['patch'] for function in functions)}"]
     if by_name:
-        plan.append(f"takes the names of {by_name}")
+        plan.append(f"intercepts {by_name} by name")
     if missed:
         plan.append(f"misses {len(missed)}: {some(missed)}")
     return ", ".join(plan)
@@ -112,7 +112,7 @@ def object_lines(found: Document) -> Lines:
         lines.append(("calls", f"{some(row['name'] for row in found['imports'])}, which other objects define"))
         unknown = [row["name"] for row in found["imports"] if not row["preload"]]
         if unknown:
-            lines.append(("", f"not under a name that preload takes: {some(unknown)}"))
+            lines.append(("", f"preload does not know these names: {some(unknown)}"))
     return lines
 
 
@@ -136,8 +136,8 @@ def facts(found: Document) -> Lines:
         lines.append(("process", f"{process['pid']}: {command[:SHOWN_LENGTH]}{'...' if len(command) > SHOWN_LENGTH else ''}"))
         lines.append(("Blastoff", process["blastoff"] or "not loaded"))
         if not process["memory_read"]:
-            lines.append(("memory", "not permitted to read it (kernel.yama.ptrace_scope): what is patched now is not known"))
-        lines += [("deleted", f"{path}: the file is gone since, and could not be looked at") for path in process["gone"]]
+            lines.append(("memory", "permission denied (kernel.yama.ptrace_scope): which functions are patched now is unknown"))
+        lines += [("deleted", f"{path}: the file was deleted and could not be read") for path in process["gone"]]
     return lines
 
 
@@ -150,10 +150,10 @@ def print_document(found: Document) -> None:
         return
     parts: list[RenderableType] = []
     if lines := facts(found):
-        parts += [tables.pairs(lines), ""]
+        parts += [terminal.pairs(lines), ""]
     for one in found["objects"]:
         lines = object_lines(one) or [("BLAS", "none defined, none called")]
-        parts += [Text(heading(one), "bold"), Padding(tables.pairs(lines), (0, 0, 0, 2)), ""]
+        parts += [Text(heading(one), "bold"), Padding(terminal.pairs(lines), (0, 0, 0, 2)), ""]
     if found["process"] is None and not found["refused"] and found["objects"][0]["linkage"] != "shared_object":
         parts += [Text(SCRIPTS if found["scripts"] else LATER), ""]
-    tables.show(*parts, Text(found["verdict"], "bold"))
+    terminal.show(*parts, Text(found["verdict"], "bold"))

@@ -36,14 +36,14 @@ class Mapping:
 
 
 def not_permitted(pid: int) -> CommandError:
-    return CommandError(f"process {pid}: not permitted to read it; its owner may, and root")
+    return CommandError(f"process {pid}: permission denied; only its owner and root can read it")
 
 
 def read_mappings(pid: int) -> list[Mapping]:
     try:
         text = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape")
     except (FileNotFoundError, ProcessLookupError) as error:
-        raise CommandError(f"process {pid}: there is none") from error
+        raise CommandError(f"process {pid} does not exist") from error
     except PermissionError as error:
         raise not_permitted(pid) from error
     found = (MAPPING.match(line) for line in text.splitlines())
@@ -57,7 +57,7 @@ def program_of(pid: int) -> str:
     except PermissionError as error:
         raise not_permitted(pid) from error
     except OSError as error:
-        raise CommandError(f"process {pid}: it runs no program, or has ended") from error
+        raise CommandError(f"process {pid}: it has no program file, or has ended") from error
 
 
 def readable_file(pid: int, path: str, program: str) -> Path:
@@ -70,7 +70,7 @@ def readable_file(pid: int, path: str, program: str) -> Path:
 
 
 def instances(mappings: list[Mapping], first_offset: int) -> list[int]:
-    """Where a file that has been loaded begins, once for each linker namespace. Mappings without code are somebody's reading it."""
+    """Where a loaded file begins, once per linker namespace. Mappings without code only read the file."""
     starts: list[int] = []
     begun = None
     for mapping in mappings:

@@ -4,8 +4,9 @@ from typing import Any
 
 import jinja2
 
-from blastoff import plots, quantities, tables
-from blastoff.reports import Job, Sums
+from blastoff import quantities
+from blastoff.report.job import Job, Sums
+from blastoff.report.view import plots, words
 
 
 def figures(job: Job) -> list[tuple[str, str, str]]:
@@ -13,11 +14,11 @@ def figures(job: Job) -> list[tuple[str, str, str]]:
     shown = []
     by_process = {process.label: process.totals for process in job.processes}
     if job.totals.seconds > 0:
-        shown.append(("Time by routine", "Computing and waiting for data are parts of the time of offloaded calls.", plots.times(job.routines)))
+        shown.append(("Time by routine", "The time of an offloaded call is spent computing or waiting for data.", plots.times(job.routines)))
         if len(job.processes) > 1:
-            shown.append(("Time by process", "Ranks that differ much wait for each other.", plots.times(by_process)))
+            shown.append(("Time by process", "Large differences mean load imbalance.", plots.times(by_process)))
     if job.totals.offloaded:
-        explanation = "What was already on the device and unchanged did not have to be moved."
+        explanation = "Data that is on the device already and unchanged is not moved again."
         shown.append(("Bytes by routine", explanation, plots.traffic(job.routines)))
     if job.refusals():
         shown.append(("Why calls stayed on the CPU", "", plots.refusals(job)))
@@ -41,7 +42,7 @@ def headline(job: Job) -> list[tuple[str, str]]:
 
 
 def rows(sums: dict[str, Sums]) -> list[tuple[str, list[str]]]:
-    return [(name, tables.cells(part)) for name, part in sums.items()]
+    return [(name, words.cells(part)) for name, part in sums.items()]
 
 
 def settings(job: Job) -> list[tuple[str, str]]:
@@ -53,7 +54,7 @@ def settings(job: Job) -> list[tuple[str, str]]:
 
 def render(job: Job) -> str:
     """HTML text, without reference to anything outside it."""
-    loader = jinja2.PackageLoader("blastoff")
+    loader = jinja2.PackageLoader("blastoff.report.view")
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     several = len(job.processes) > 1
     return environment.get_template("report.html.j2").render(
@@ -61,12 +62,12 @@ def render(job: Job) -> str:
         program=job.processes[0].report["process"]["program"],
         processes=len(job.processes),
         headline=headline(job),
-        facts=tables.facts(job),
-        conclusions=tables.conclusions(job),
+        facts=words.facts(job),
+        conclusions=words.conclusions(job),
         figures=figures(job),
-        columns=tables.COLUMNS,
+        columns=words.COLUMNS,
         routine_rows=rows(job.routines),
-        total=tables.cells(job.totals),
+        total=words.cells(job.totals),
         process_rows=rows({process.label: process.totals for process in job.processes}) if several else [],
         settings=settings(job),
     )

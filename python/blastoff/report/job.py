@@ -1,18 +1,9 @@
-"""`blastoff report`: reading the JSON reports of a job and summing them up."""
+"""The reports of a job, and their sums."""
 
-import json
-import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any
-
-from blastoff.errors import CommandError
-
-PACKAGE = Path(__file__).resolve().parent
-SCHEMAS = (PACKAGE / "report.schema.json", PACKAGE.parent.parent / "share" / "report.schema.json")
 
 
 @dataclass
@@ -129,51 +120,3 @@ class Job:
     def distinct(self, describe: Any) -> list[tuple[str, int]]:
         """What `describe` says of the processes' reports, and of how many of them."""
         return Counter(describe(process.report) for process in self.processes).most_common()
-
-
-@cache
-def _validator() -> Any:
-    import jsonschema
-
-    schema = next(path for path in SCHEMAS if path.is_file())
-    return jsonschema.Draft202012Validator(json.loads(schema.read_text()))
-
-
-def read_report(path: str) -> Process:
-    """One file, checked against the published schema."""
-    try:
-        report = json.loads(Path(path).read_text())
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise CommandError(f"{path} is no report of Blastoff: not JSON ({error})") from error
-    misfit = next(iter(_validator().iter_errors(report)), None)
-    if misfit is not None:
-        where = "/".join(str(part) for part in misfit.absolute_path)
-        message = misfit.message if len(misfit.message) < 200 else f"does not fit the schema's {misfit.validator}"
-        raise CommandError(f"{path} is no report of Blastoff: {f'{where}: ' if where else ''}{message}")
-    return Process(path, report)
-
-
-def read_job(paths: Sequence[str]) -> Job:
-    """All files, in the order of their ranks."""
-    processes = [read_report(path) for path in paths]
-    return Job(sorted(processes, key=lambda process: (process.report["process"]["rank"] or 0, process.report["process"]["pid"])))
-
-
-def main(paths: Sequence[str], html: str | None) -> int:
-    """Prints the job's summary, or writes it as a page."""
-    job = read_job(paths)
-    if html is None:
-        from blastoff import tables
-
-        tables.print_job(job)
-        return 0
-    from blastoff import page
-
-    try:
-        Path(html).write_text(page.render(job))
-    except OSError as error:
-        raise CommandError(f"{html}: {error.strerror}") from error
-    print(f"blastoff: wrote {html}", file=sys.stderr)
-    return 0

@@ -9,7 +9,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from blastoff import quantities
-from blastoff.reports import Job, Sums
+from blastoff.report.job import Job, Sums
 
 CPU, COMPUTING, MOVING = "#8d99ae", "#0f7b6c", "#e09f3e"
 UPLOADED, DOWNLOADED, REUSED = "#e09f3e", "#c8553d", "#0f7b6c"

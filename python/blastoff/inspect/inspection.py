@@ -1,4 +1,4 @@
-"""`blastoff inspect`: how a program or a process gets its BLAS, and which interceptor reaches which function."""
+"""How a program or a process gets its BLAS, and which interceptor reaches which function."""
 
 import ctypes
 import json
@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from blastoff import dependencies, elf, executable, library, processes
-from blastoff.errors import USAGE, CommandError
-from blastoff.processes import LoadedFile
+from blastoff import elf, executable, library
+from blastoff.errors import CommandError
+from blastoff.inspect import dependencies, processes
+from blastoff.inspect.processes import LoadedFile
 
 Document = dict[str, Any]
 """As share/inspect.schema.json says."""
@@ -61,7 +62,7 @@ def inspect_program(name: str) -> Document:
         headers = elf.read(file)
         found = look_at_file(file)
     except PermissionError as error:
-        raise CommandError(f"{program}: not permitted to read it") from error
+        raise CommandError(f"{program}: permission denied") from error
     if "error" in found:
         raise CommandError(found["error"])
     is_library = found["linkage"] == "shared_object"
@@ -99,7 +100,7 @@ def own_loader() -> str:
 
 
 def inspect_process(pid: int) -> Document:
-    """A running process, which goes on as if nobody had looked."""
+    """A running process, which is not disturbed."""
     loaded, gone = processes.loaded_files(pid)
     memory = processes.open_memory(pid)
     try:
@@ -133,13 +134,13 @@ def verdict(found: Document) -> str:
     ways = f"{sums['patch']} by patching" + (f", {by_name} by name" if by_name else "")
     reached = f"{sums['auto']} of {sums['functions']} BLAS functions can be intercepted: {ways}"
     if sums["auto"] == 0:
-        return f"BLAS was found, and none of its {sums['functions']} functions can be intercepted."
+        return f"BLAS was found, but none of its {sums['functions']} functions can be intercepted."
     if process is None:
         return f"{reached}."
     if process["blastoff"] is None:
-        return f"Blastoff is not loaded here. Where it is, {reached}."
+        return f"Blastoff is not loaded in this process. With it, {reached}."
     if not process["memory_read"]:
-        return f"Blastoff is loaded here. {reached}. Which of them are patched now could not be read."
+        return f"Blastoff is loaded here. {reached}. Which of them are patched now is unknown, because the memory cannot be read."
     return f"Blastoff is loaded here: {sums['patched_now']} of {sums['functions']} BLAS functions are patched now."
 
 
@@ -147,28 +148,12 @@ def no_blas(found: Document) -> str:
     """What it means that there is none."""
     program = found["objects"][0]
     if program["left_alone"]:
-        return "No BLAS was found: what has the names of BLAS routines was left alone."
+        return "No BLAS was found. Functions that merely have the names of BLAS routines are left alone."
     stripped = program["stripped"] and program["linkage"] != "shared_object"
-    hidden = " The program is stripped: in a BLAS that was linked into it statically nothing is left to recognise it by." if stripped else ""
+    hidden = " The program is stripped: a BLAS that was linked into it statically cannot be recognised." if stripped else ""
     return f"No BLAS was found.{hidden}"
 
 
 def exit_status(found: Document) -> int:
     """0 if BLAS was found that can be intercepted, else 1."""
     return 0 if not found["refused"] and found["counts"]["auto"] > 0 else 1
-
-
-def main(program: str | None, pid: int | None, as_json: bool) -> int:
-    """Prints what was found; returns the exit status."""
-    try:
-        found = inspect_process(pid) if pid is not None else inspect_program(program)
-    except CommandError as error:
-        raise CommandError(str(error), USAGE) from error  # nothing was to be started: the shell's statuses do not apply
-    found["verdict"] = verdict(found)
-    if as_json:
-        print(json.dumps(found, indent=2))
-    else:
-        from blastoff import inspection_text
-
-        inspection_text.print_document(found)
-    return exit_status(found)

@@ -5,30 +5,10 @@ import platform
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 
-from blastoff.launch import HUGE_PAGES_SINCE, glibc_version
-
-
-class State(str, Enum):
-    """How a finding is to be taken."""
-
-    GOOD = "ok"
-    NOTE = "note"
-    WARNING = "warn"
-    BAD = "FAIL"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at, in words, and what to do about it."""
-
-    subject: str
-    state: State
-    text: str
-    advice: str = ""
+from blastoff import glibc
+from blastoff.doctor.finding import Finding, State
 
 
 def read(path: Path) -> str:
@@ -47,21 +27,20 @@ def huge_pages(root: Path = Path("/")) -> Finding:
     """Whether --place huge-pages has an effect."""
     enabled = read(root / "sys/kernel/mm/transparent_hugepage/enabled")
     chosen = re.search(r"\[(\w+)\]", enabled)
-    glibc = glibc_version()
-    version = ".".join(str(part) for part in glibc)
+    version = ".".join(str(part) for part in glibc.version())
     if chosen is None or chosen[1] == "never":
         return Finding(
             "huge pages",
             State.WARNING,
-            "the kernel gives none" if chosen is None else "transparent huge pages are switched off (never)",
-            "Tracking writes is some 30 times cheaper on huge pages: as root, echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
+            "the kernel has no transparent huge pages" if chosen is None else "transparent huge pages are switched off (never)",
+            "Tracking writes is about 30 times faster with huge pages. As root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
         )
-    if chosen[1] != "always" and glibc < HUGE_PAGES_SINCE:
+    if chosen[1] != "always" and glibc.version() < glibc.HUGE_PAGES_SINCE:
         return Finding(
             "huge pages",
             State.WARNING,
-            f"transparent huge pages: {chosen[1]}; glibc {version} cannot ask for them",
-            "glibc 2.35 or newer can; until then only programs that ask themselves get huge pages.",
+            f"transparent huge pages: {chosen[1]}; glibc {version} cannot request them",
+            "glibc 2.35 or newer can. With an older one, only programs that request huge pages themselves get them.",
         )
     return Finding("huge pages", State.GOOD, f"transparent huge pages: {chosen[1]}; glibc {version}")
 
@@ -87,17 +66,17 @@ def container(root: Path = Path("/")) -> Finding:
     if len(quota) == 2 and quota[0].isdigit():
         limits.append(f"CPU time limited to {int(quota[0]) / int(quota[1]):.1f} CPUs")
     kind = container_kind(root)
-    where = f"{kind} container" if kind else "none seen"
+    where = f"{kind} container" if kind else "none detected"
     return Finding("container", State.NOTE, "; ".join([where, *limits]))
 
 
 def cpus() -> Finding:
     """The CPU set, which bounds the copying threads."""
     usable, present = len(os.sched_getaffinity(0)), os.cpu_count() or 1
-    text = f"{usable} of {present} may be used"
+    text = f"{usable} of {present} usable"
     if usable == 1 < present:
         return Finding(
-            "CPUs", State.WARNING, text, "Copies and the CPU's own BLAS get one core: look at taskset, numactl or the batch system's binding."
+            "CPUs", State.WARNING, text, "Copies and the CPU's BLAS share one core. Check taskset, numactl and the CPU binding of the batch system."
         )
     return Finding("CPUs", State.NOTE, text)
 
@@ -131,12 +110,16 @@ def blas_libraries() -> Finding:
     found = [f"libblas.so.3 is {system}"] if system else []
     found += wheel_blas()
     if not found:
-        return Finding("BLAS", State.NOTE, "no libblas.so.3 and no NumPy here: programs must bring their own")
+        return Finding("BLAS", State.NOTE, "no libblas.so.3 and no NumPy found: programs must bring their own BLAS")
     reference = re.search(r"/blas/libblas\.so", system)
-    advice = "That is the reference BLAS, which is slow for what stays on the CPU: install libopenblas0-pthread or the like." if reference else ""
+    advice = (
+        "This is the reference BLAS, which is slow for calls that stay on the CPU. Install an optimised one, such as libopenblas0-pthread."
+        if reference
+        else ""
+    )
     return Finding("BLAS", State.WARNING if reference else State.GOOD, "; ".join(found), advice)
 
 
-def machine() -> list[Finding]:
+def findings() -> list[Finding]:
     """Everything that needs no device."""
     return [kernel(), huge_pages(), container(), cpus(), blas_libraries()]

@@ -1,26 +1,9 @@
-"""Reports and findings as tables on a terminal."""
-
-import shutil
-
-from rich import box
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
+"""A job in words and numbers, for every view of it."""
 
 from blastoff import quantities
-from blastoff.reports import Job, Sums
+from blastoff.report.job import Job, Sums
 
-NEEDED_WIDTH = 118
 COLUMNS = ("calls", "offloaded", "CPU s", "device s", "moving s", "GFLOP/s", "to device", "from device", "reused", "reuse")
-
-
-def show(*parts: RenderableType) -> None:
-    """Prints to standard output. Lines are never narrower than the tables need: better wrapped by the terminal than cut."""
-    width = max(shutil.get_terminal_size().columns, NEEDED_WIDTH)
-    console = Console(width=width, highlight=False)
-    with console.capture() as captured:
-        console.print(*parts, sep="\n")
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def cells(sums: Sums) -> list[str]:
@@ -38,18 +21,6 @@ def cells(sums: Sums) -> list[str]:
         quantities.size(sums.bytes_reused),
         f"{quantities.number(sums.operand_reuse)}x" if sums.bytes_to_device else "-",
     ]
-
-
-def sums_table(title: str, rows: dict[str, Sums], total: Sums | None) -> Table:
-    """A table of sums with a line for the total."""
-    table = Table(box=box.SIMPLE_HEAD, show_footer=total is not None, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), footer_style="bold")
-    footers = cells(total) if total else [""] * len(COLUMNS)
-    table.add_column(title, footer="total", no_wrap=True)
-    for column, footer in zip(COLUMNS, footers, strict=True):
-        table.add_column(column, footer=footer, justify="right", no_wrap=True)
-    for name, sums in rows.items():
-        table.add_row(name, *cells(sums))
-    return table
 
 
 def describe_device(report: dict) -> str:
@@ -111,27 +82,3 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
         worst = f"worst relative error {checked['worst_relative_error']:.1e}"
         lines.append(("verified", f"{checked['checked']} calls, {worst}, {checked['stale_pages']} stale pages"))
     return lines
-
-
-def pairs(lines: list[tuple[str, str]]) -> Table:
-    """Labels and texts; a label that repeats is written once."""
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    previous = None
-    for label, text in lines:
-        table.add_row("" if label == previous else label, Text(text))
-        previous = label
-    return table
-
-
-def print_job(job: Job) -> None:
-    """The summary of one process or of a job."""
-    parts: list[RenderableType] = [pairs(facts(job)), ""]
-    if not job.totals.calls:
-        show(*parts, "no level-3 BLAS call was seen")
-        return
-    parts += [sums_table("routine", job.routines, job.totals if len(job.routines) > 1 else None), ""]
-    if len(job.processes) > 1:
-        parts += [sums_table("process", {process.label: process.totals for process in job.processes}, None), ""]
-    show(*parts, pairs(conclusions(job)))

@@ -1,0 +1,15 @@
+"""Packages that the benchmarks need besides Python's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+import sys
+
+
+def require(*names: str) -> None:
+    """Ends the program with one line where one of them is missing: before measuring, not after."""
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing:
+        program = pathlib.Path(sys.argv[0]).name
+        raise SystemExit(f"{program}: the Python package {missing[0]} is missing: {sys.executable} -m pip install {' '.join(missing)}")

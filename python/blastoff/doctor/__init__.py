@@ -1,0 +1,1 @@
+"""`blastoff doctor`: what works on this machine."""

@@ -1,0 +1,112 @@
+"""What the library found when it opened the device and the page tracker, and what follows for offloading."""
+
+from collections.abc import Callable
+from typing import Any
+
+from blastoff.doctor.finding import Finding, State
+from blastoff.doctor.memory import COHERENT, MEMORY
+
+
+def library_finding(probed: dict[str, Any]) -> Finding:
+    return Finding("library", State.GOOD, f"version {probed['blastoff']}, {probed['library']}")
+
+
+def device_finding(probed: dict[str, Any]) -> Finding:
+    """The device that the settings ask for."""
+    device = probed["device"]
+    if not device["works"]:
+        return Finding(
+            "device",
+            State.BAD,
+            f"{device['requested']}: {device['error']}",
+            "All calls run on the CPU until this is fixed. --device simulated runs the full code path without a GPU.",
+        )
+    memory = f"{device['free_memory'] / 1e9:.1f} of {device['total_memory'] / 1e9:.1f} GB free"
+    text = f"{device['name']}, {memory}; {device['software']}"
+    if device["kind"] != "cuda":
+        return Finding("device", State.WARNING, text, "This device is not a GPU: it computes with the program's own BLAS.")
+    if not device["can_reserve"]:
+        return Finding(
+            "device", State.WARNING, text, "This device has no virtual memory management: the policy is copy, and first-use is not possible."
+        )
+    return Finding("device", State.GOOD, text)
+
+
+def tracking_finding(probed: dict[str, Any]) -> Finding:
+    """Kernel write tracking, which first-use by mirrors needs."""
+    tracker = probed["tracker"]
+    if tracker["works"]:
+        return Finding("write tracking", State.GOOD, f"{tracker['name']}: a write by the CPU was detected, as first-use requires")
+    if in_place(probed):
+        return Finding("write tracking", State.NOTE, f"{tracker['error']}; not needed here, because the device uses the program's own memory")
+    return Finding(
+        "write tracking",
+        State.BAD,
+        tracker["error"],
+        "The policy is copy. First-use needs Linux 6.7 or newer and the userfaultfd system call, or a kernel with soft-dirty bits. "
+        "Docker and Podman: use a seccomp profile that allows userfaultfd, or --security-opt seccomp=unconfined. On a cluster, ask "
+        "the administrators.",
+    )
+
+
+def interception_finding(probed: dict[str, Any]) -> Finding:
+    """Whether functions can be patched in memory, and whether the settings ask for it."""
+    mode, patching = probed["settings"]["intercept"], probed["patching"]
+    if not patching["works"]:
+        return Finding(
+            "interception",
+            State.BAD if mode == "patch" else State.WARNING,
+            f"{mode}: functions cannot be patched here: {patching['error']}",
+            "Only exported names are intercepted: a statically linked BLAS and calls inside a library are not seen. --intercept preload "
+            "does the same without trying to patch. SELinux: allow execmod for the program. systemd: MemoryDenyWriteExecute=no.",
+        )
+    if mode == "preload":
+        return Finding("interception", State.NOTE, "preload: only exported names, as requested; functions can be patched here")
+    return Finding("interception", State.GOOD, f"{mode}: functions can be patched")
+
+
+def ranks_finding(probed: dict[str, Any]) -> Finding:
+    """MPI variables of the environment, which choose the GPU."""
+    system = probed["system"]
+    if system["local_rank"] is None:
+        return Finding("MPI rank", State.NOTE, "none in this environment; GPU 0 is used unless --device cuda:N selects another")
+    return Finding("MPI rank", State.GOOD, f"rank {system['global_rank']} in the job; local rank {system['local_rank']} on this node selects the GPU")
+
+
+PROBED: list[Callable[[dict[str, Any]], Finding]] = [
+    library_finding,
+    device_finding,
+    *MEMORY,
+    tracking_finding,
+    interception_finding,
+    ranks_finding,
+]
+
+
+def offloads_with_first_use(probed: dict[str, Any]) -> bool:
+    """Whether calls go to a GPU and matrices stay there."""
+    device = probed["device"]
+    return device["works"] and device["kind"] == "cuda" and (in_place(probed) or mirrors(probed))
+
+
+def in_place(probed: dict[str, Any]) -> bool:
+    """Whether the device uses the program's own memory."""
+    return probed["device"].get("host_access") in (COHERENT, "unified")
+
+
+def mirrors(probed: dict[str, Any]) -> bool:
+    """Whether copies on the device can be kept honest."""
+    return probed["device"]["can_reserve"] and probed["tracker"]["works"]
+
+
+def verdict(probed: dict[str, Any]) -> str:
+    """The sentence that sums it up."""
+    device = probed["device"]
+    if not device["works"]:
+        return "All calls run on the CPU; Blastoff only counts and times them."
+    where = "the GPU" if device["kind"] == "cuda" else f"the {device['kind']} device"
+    if in_place(probed):
+        return f"Calls can be offloaded to {where}, which uses the program's own memory (first-use)."
+    if mirrors(probed):
+        return f"Calls can be offloaded to {where}, and matrices stay there between calls (first-use)."
+    return f"Calls can be offloaded to {where}, but matrices are copied at every call: first-use is not possible here."

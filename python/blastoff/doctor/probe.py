@@ -1,0 +1,33 @@
+"""Asking the library to open the device and the page tracker."""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from blastoff import library
+from blastoff.errors import CommandError
+
+PROBE = """import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from blastoff.library import ask
+print(ask(Path(sys.argv[2]), 'blastoff_probe_json'))"""
+PROBE_SECONDS = 120
+
+
+def probe() -> dict[str, Any]:
+    """What the library finds when it opens the device and the page tracker, in a process of its own: drivers may hang or crash."""
+    path = library.find_library()
+    # Isolated (-I): files in the current directory must not pass for Python's own modules.
+    command = [sys.executable, "-I", "-c", PROBE, str(library.PACKAGE.parent), str(path)]
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, env=environment)
+    except subprocess.TimeoutExpired as error:
+        raise CommandError(f"opening the device took longer than {PROBE_SECONDS} s") from error
+    sys.stderr.write(done.stderr)
+    if done.returncode != 0:
+        raise CommandError(f"opening the device ended with status {done.returncode}")
+    return {"library": str(path), **json.loads(done.stdout)}

@@ -1,0 +1,1 @@
+"""`blastoff inspect`: how a program or a process gets its BLAS."""

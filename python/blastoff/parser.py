@@ -1,0 +1,37 @@
+"""Command lines of the commands: a mistake is reported in one line, as everything else is."""
+
+import argparse
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+from blastoff.errors import CommandError
+
+
+def hint(word: str, known: Iterable[str], otherwise: str) -> str:
+    """What follows "unknown ...": the known word that resembles it, else where to look."""
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f" (did you mean {near[0]}?)" if near else f"; {otherwise}"
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises CommandError for a wrong command line; `prog` is "blastoff COMMAND"."""
+
+    def __init__(self, prog: str, **options: Any) -> None:
+        super().__init__(prog=prog, allow_abbrev=False, **options)
+        self.command = prog.split()[-1]
+
+    def error(self, message: str) -> NoReturn:
+        raise CommandError(f"{self.command}: {message}")
+
+    def unknown_option(self, word: str) -> CommandError:
+        """What to say about an option that the command does not have."""
+        name = word.split("=")[0]
+        suggestion = hint(name, self._option_string_actions, f"{self.prog} --help lists the options")
+        return CommandError(f"{self.command}: unknown option {name}{suggestion}")
+
+    def parse_args(self, arguments: Sequence[str], namespace: Any = None) -> argparse.Namespace:
+        parsed, unknown = self.parse_known_args(arguments, namespace)
+        if unknown:
+            raise self.unknown_option(unknown[0])
+        return parsed

@@ -1,0 +1,1 @@
+"""`blastoff report`: the reports of a job."""

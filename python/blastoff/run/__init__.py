@@ -1,0 +1,1 @@
+"""`blastoff run`: a program with its BLAS calls offloaded."""

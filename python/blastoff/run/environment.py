@@ -1,0 +1,89 @@
+"""The environment that a program starts with: settings, preloaded libraries, huge pages."""
+
+import os
+import platform
+import time
+from collections.abc import Mapping, MutableMapping, Sequence
+from pathlib import Path
+
+from blastoff import glibc, library
+from blastoff.errors import CommandError
+from blastoff.options import Option
+
+NODES = Path("/sys/devices/system/node")
+HUGE_PAGES = "glibc.malloc.hugetlb"
+
+
+def ask_for_huge_pages(environment: MutableMapping[str, str]) -> None:
+    """Adds the tunable that makes malloc ask for huge pages, unless the user has set it."""
+    tunables = environment.get("GLIBC_TUNABLES", "")
+    if HUGE_PAGES not in tunables and glibc.version() >= glibc.HUGE_PAGES_SINCE:
+        environment["GLIBC_TUNABLES"] = f"{tunables}:{HUGE_PAGES}=1".lstrip(":")
+
+
+def node_numbers(name: str) -> set[int]:
+    """The NUMA nodes of one of sysfs's lists ("0-1,8")."""
+    try:
+        ranges = [part.split("-") for part in (NODES / name).read_text().strip().split(",") if part]
+    except OSError:
+        return set()
+    return {number for ends in ranges for number in range(int(ends[0]), int(ends[-1]) + 1)}
+
+
+def has_device_node(settings: Mapping[str, str]) -> bool:
+    """Whether a device's memory is a NUMA node here, as far as is known without the driver."""
+    chosen = settings.get("BLASTOFF_DEVICE_NODE", "")
+    return (chosen not in ("", "-1")) or bool(node_numbers("has_memory") - node_numbers("has_cpu"))
+
+
+def needs_allocator(settings: Mapping[str, str], library_path: Path) -> bool:
+    """Whether the program's malloc is to be interposed: to place or to align memory."""
+    place = settings.get("BLASTOFF_PLACE", "")
+    placing = place.startswith("at-malloc") or (place == "auto" and has_device_node(settings))
+    if not placing and not settings.get("BLASTOFF_ALIGN"):
+        return False
+    allocator = library.allocator_beside(library_path)
+    if not allocator.is_file():
+        raise CommandError(f"{allocator} is missing: --place at-malloc and --align need it")
+    return True
+
+
+def helped_by_allocator(settings: Mapping[str, str], library_path: Path) -> bool:
+    """Whether the allocator library must report which memory is freed, because the kernel does not."""
+    if settings.get("BLASTOFF_POLICY") == "copy" or not library.allocator_beside(library_path).is_file():
+        return False
+    return not library.hears_of_memory(library_path)
+
+
+def preloads(settings: Mapping[str, str], library_path: Path) -> list[str]:
+    """What LD_PRELOAD names: our libraries, then what it named before."""
+    ours = [str(library_path)]
+    if needs_allocator(settings, library_path) or helped_by_allocator(settings, library_path):
+        ours.append(str(library.allocator_beside(library_path)))
+    return [*ours, *filter(None, [settings.get("LD_PRELOAD")])]
+
+
+def undo_locale_coercion(environment: MutableMapping[str, str]) -> None:
+    """Takes away the LC_CTYPE that Python itself sets in the C locale (PEP 538): the program must not inherit it."""
+    try:
+        at_start = Path("/proc/self/environ").read_bytes().split(b"\0")
+    except OSError:
+        return
+    if not any(entry.startswith(b"LC_CTYPE=") for entry in at_start):
+        environment.pop("LC_CTYPE", None)
+
+
+def program_environment(table: Sequence[Option], given: dict[str, str], library_path: Path) -> dict[str, str]:
+    """The environment that the program starts with."""
+    environment = dict(os.environ)
+    undo_locale_coercion(environment)
+    for option in table:
+        if option.name in given:
+            environment[option.environment] = given[option.name]
+        if option.is_path and environment.get(option.environment):
+            environment[option.environment] = str(Path(environment[option.environment]).absolute())
+    if environment.get("BLASTOFF_PLACE") != "none":
+        ask_for_huge_pages(environment)
+    environment["LD_PRELOAD"] = ":".join(preloads(environment, library_path))
+    environment["BLASTOFF_RUN"] = f"{platform.node()}:{os.getpid()}:{time.time_ns()}"
+    return environment

@@ -1,0 +1,30 @@
+"""Tables and lines on a terminal."""
+
+import shutil
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+NEEDED_WIDTH = 118
+
+
+def show(*parts: RenderableType) -> None:
+    """Prints to standard output. Lines are never narrower than the tables need: better wrapped by the terminal than cut."""
+    width = max(shutil.get_terminal_size().columns, NEEDED_WIDTH)
+    console = Console(width=width, highlight=False)
+    with console.capture() as captured:
+        console.print(*parts, sep="\n")
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def pairs(lines: list[tuple[str, str]]) -> Table:
+    """Labels and texts; a label that repeats is written once."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    previous = None
+    for label, text in lines:
+        table.add_row("" if label == previous else label, Text(text))
+        previous = label
+    return table

@@ -1,0 +1,75 @@
+"""The benchmark's summaries of its results, and what it says where a package is missing."""
+
+import json
+import subprocess
+import sys
+
+import offload
+import pytest
+
+BENCH = offload.ROOT / "bench"
+KEPT = sorted((BENCH / "results").glob("*.json"))
+
+sys.path.append(str(BENCH))
+
+import dependencies  # noqa: E402
+import summary  # noqa: E402
+import targets  # noqa: E402
+
+MATRIX = "dgemm,N,N,4,4,4"
+
+
+def run(case: str, mode: str, *lines: dict, **more) -> dict:
+    return {"case": case, "mode": mode, "command": ["x"], "wall_seconds": 1.5, "lines": list(lines), **more}
+
+
+def seconds(minimum: float, median: float, maximum: float, count: int = 10) -> dict:
+    return {"operation": MATRIX, "seconds": {"count": count, "min": minimum, "median": median, "mean": 9, "max": maximum}, "checksum": {}}
+
+
+def test_several_runs_become_one_measurement():
+    (found,) = summary.measurements([run("a", "copy", seconds(2, 3, 4)), run("a", "copy", seconds(1, 5, 9))])
+    assert found == {"case": "a", "mode": "copy", "operation": MATRIX, "quantity": "seconds", "runs": 2} | {
+        "count": 20,
+        "min": 1,
+        "median": 4,
+        "max": 9,
+    }
+
+
+def test_what_a_program_prints_counts_else_its_wall_time():
+    rounds = {"operation": "svd", "seconds": [3.0, 1.0, 2.0]}
+    printed, silent = summary.measurements([run("numpy", "cpu", rounds), run("scf", "cpu"), run("scf", "copy", failure="killed")])
+    assert (printed["count"], printed["min"], printed["median"], printed["max"]) == (3, 1.0, 2.0, 3.0)
+    assert (silent["case"], silent["operation"], silent["median"]) == ("scf", "", 1.5)
+
+
+def test_a_summary_gives_the_same_table_as_its_results():
+    results = {"kind": "speed", "machine": {}, "device": "cuda", "quick": False, "runs": [run("x", "cpu", seconds(1, 2, 3))]}
+    results["startup"] = {"plain_seconds": 0.5, "preloaded_seconds": 0.75, "difference_seconds": 0.25}
+    results["rows"] = [row.to_json() for row in targets.rows(results)]
+    results["doubtful"] = ["one"]
+    kept = json.loads(summary.text(summary.summarise(results)))
+    assert "runs" not in kept and kept["measurements"][0]["count"] == 10
+    assert targets.rows(kept) == targets.rows(results)
+    assert targets.complaints(kept) == ["one"]
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.name)
+def test_only_summaries_are_kept(path):
+    assert "runs" not in json.loads(path.read_text()), "run: bench/summary.py"
+
+
+def test_a_missing_package_is_one_line(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["bench/run.py"])
+    dependencies.require("json")
+    with pytest.raises(SystemExit, match=r"^run.py: the Python package no_such_package is missing: .* -m pip install no_such_package$"):
+        dependencies.require("no_such_package")
+
+
+@pytest.mark.parametrize("name", ["run.py", "minsize.py", "interception.py", "table.py"])
+def test_scripts_say_what_they_lack_before_they_measure(name):
+    script = [str(BENCH / name), *([str(KEPT[0])] if name == "table.py" else [])]
+    done = subprocess.run([sys.executable, "-S", *script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "the Python package rich is missing" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
