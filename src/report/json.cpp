@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json process_json(const Context& context) {
-  const char* run = std::getenv("BLASTOFF_RUN");
+  const char* run = secure_getenv("BLASTOFF_RUN");
   return {{"run", run != nullptr ? run : ""},
           {"program", context.program},
           {"command_line", context.command_line},

@@ -10,6 +10,7 @@
 #include "abi/reentry.h"
 #include "intercept/original.h"
 #include "platform/log.h"
+#include "platform/process.h"
 #include "platform/threads.h"
 #include "report/recorder.h"
 #include "runtime/offload.h"
@@ -119,6 +120,7 @@ Session* session_for_call(report::Record& record) {
 
 // Calls that are not trivially small: all of the road.
 void dispatch_large(const Visit& visit, const Call* call) {
+  if (!visit.original.function && platform::has_elevated_rights()) end_without_original(visit.entry);
   report::Record record;
   record.routine = visit.entry.routine;
   record.symbol = visit.entry.symbol;

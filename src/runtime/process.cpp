@@ -41,9 +41,11 @@ void become_forked_child() {
 
 [[gnu::constructor]] void load() {
   loaded_at = Clock::now();
+  pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
+  // There nothing is patched or read; the names that we export pass calls on (intercept/original.cpp).
+  if (platform::has_elevated_rights()) return;
   platform::remember_cpu_set();
   platform::remember_stderr();
-  pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
   intercept::install(read_intercept_mode());
 }
 
