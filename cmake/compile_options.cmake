@@ -7,6 +7,9 @@ target_compile_options(blastoff_options INTERFACE -Wall -Wextra -Werror -fno-str
 target_compile_definitions(blastoff_options INTERFACE FMT_HEADER_ONLY BLASTOFF_VERSION="${PROJECT_VERSION}")
 target_link_libraries(blastoff_options INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 
+if(BLASTOFF_ASSERTIONS OR BLASTOFF_SANITIZE)
+  target_compile_definitions(blastoff_options INTERFACE _GLIBCXX_ASSERTIONS)
+endif()
 foreach(sanitizer IN LISTS BLASTOFF_SANITIZE)
   target_compile_options(blastoff_options INTERFACE -fsanitize=${sanitizer} -fno-omit-frame-pointer)
   target_link_options(blastoff_options INTERFACE -fsanitize=${sanitizer})

@@ -112,6 +112,14 @@ def test_the_report_follows_its_schema(unharmed):
         assert totals[name] == sum(routine[name] for routine in outcome.report["routines"]), name
 
 
+def test_the_schema_describes_every_counter(unharmed):
+    """The library writes what src/report/counters.def lists; the schema describes each of these, and nothing else."""
+    schema = json.loads((offload.ROOT / "share" / "report.schema.json").read_text())
+    outcome = unharmed("products")
+    for part, described in ((outcome.report["totals"], schema["$defs"]["sums"]), (outcome.report["verification"], schema["properties"]["verification"])):
+        assert set(part) == set(described["properties"]) == set(described["required"])
+
+
 def test_bytes_are_counted_exactly(unharmed):
     """Under copy a 96 x 96 product moves A and B in and C out, and C in too unless beta is 0."""
     matrix = 96 * 96 * 8

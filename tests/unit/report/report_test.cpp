@@ -40,7 +40,16 @@ Totals some_totals() {
   Totals totals;
   totals.routines.resize(routine_count);
   RoutineTotals& dgemm = totals.routines[static_cast<std::size_t>(blas::Routine::dgemm)];
-  dgemm = {1234, 1200, 0.25, 2.0, 0.5, 1'820'000'000, 614'000'000, 7'280'000'000, 6e12, 5e12};
+  dgemm = {.calls = 1234,
+           .offloaded = 1200,
+           .cpu_seconds = 0.25,
+           .device_seconds = 2.0,
+           .transfer_seconds = 0.5,
+           .offloaded_flops = 5e12,
+           .bytes_to_device = 1'820'000'000,
+           .bytes_from_device = 614'000'000,
+           .bytes_reused = 7'280'000'000,
+           .flops = 6e12};
   RoutineTotals& ztrsm = totals.routines[static_cast<std::size_t>(blas::Routine::ztrsm)];
   ztrsm.calls = 7;
   ztrsm.cpu_seconds = 12.5;
@@ -166,6 +175,15 @@ TEST(ReportText, FitsATerminalAndSortsByTime) {
   EXPECT_THAT(text, HasSubstr("41  average size below the threshold"));
   EXPECT_THAT(text, HasSubstr("policy    first-use, writes tracked by uffd\n"));
   EXPECT_THAT(text, Not(HasSubstr("verified")));
+}
+
+TEST(ReportText, HasAColumnForEachHeading) {
+  const std::string text = to_text(some_totals(), some_context());
+  EXPECT_THAT(text, HasSubstr("\n  routine       calls  offloaded     CPU s  device s  moving s   GFLOP/s   to device "
+                              "from device    reused\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\n  dgemm          1234       1200     0.250     2.000     0.500      2500     1.82 GB   "
+                        "   614 MB   7.28 GB\n"));
 }
 
 TEST(ReportText, SaysWhyAnotherPolicyIsInForce) {
