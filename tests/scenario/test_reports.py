@@ -116,7 +116,10 @@ def test_the_schema_describes_every_counter(unharmed):
     """The library writes what src/report/counters.def lists; the schema describes each of these, and nothing else."""
     schema = json.loads((offload.ROOT / "share" / "report.schema.json").read_text())
     outcome = unharmed("products")
-    for part, described in ((outcome.report["totals"], schema["$defs"]["sums"]), (outcome.report["verification"], schema["properties"]["verification"])):
+    for part, described in (
+        (outcome.report["totals"], schema["$defs"]["sums"]),
+        (outcome.report["verification"], schema["properties"]["verification"]),
+    ):
         assert set(part) == set(described["properties"]) == set(described["required"])
 
 
