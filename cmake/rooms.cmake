@@ -8,6 +8,8 @@ function(blastoff_room name)
   endif()
   add_library(blastoff_${name} STATIC ${sources})
   target_link_libraries(blastoff_${name} PUBLIC blastoff_options)
+  # Clang's -Wconversion warns of signs too.
+  target_compile_options(blastoff_${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wshadow;-Wconversion>")
   foreach(known IN LISTS ROOM_KNOWS)
     if(TARGET blastoff_${known})
       target_link_libraries(blastoff_${name} PUBLIC blastoff_${known})

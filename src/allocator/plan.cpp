@@ -52,7 +52,7 @@ class NoCancellation {
 };
 
 bool under_valgrind() {
-  const char* const preloaded = getenv("LD_PRELOAD");
+  const char* const preloaded = secure_getenv("LD_PRELOAD");
   return preloaded != nullptr && strstr(preloaded, "/vgpreload_") != nullptr;
 }
 
@@ -104,7 +104,7 @@ Plan plan_for(std::size_t bytes) {
 }
 
 void make_plan() {
-  settings = read_settings([](const char* variable) -> const char* { return getenv(variable); });
+  settings = read_settings([](const char* variable) -> const char* { return secure_getenv(variable); });
   if (!asked_for() && settings.bad_variable == nullptr) return;
   platform::remember_stderr();
   if (asked_for()) aside = other_owner();

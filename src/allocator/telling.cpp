@@ -1,5 +1,7 @@
 #include "allocator/telling.h"
 
+#include <sys/auxv.h>
+
 #include <atomic>
 
 #include "../../include/blastoff.h"
@@ -17,6 +19,7 @@ enum class Listener : unsigned char { unknown, being_asked, none, present };
 constinit std::atomic<Listener> listener{Listener::unknown};
 
 bool can_be_listened_to() {
+  if (getauxval(AT_SECURE) != 0) return false;  // there libblastoff.so does nothing
   return &blastoff_memory_event != nullptr && &blastoff_hears_of_memory != nullptr;
 }
 

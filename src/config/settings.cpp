@@ -12,6 +12,7 @@
 #include "config/options.def"
 #include "config/options.h"
 #include "platform/log.h"
+#include "platform/process.h"
 
 namespace blastoff::runtime {
 
@@ -59,7 +60,7 @@ std::string format(const Field& field, const Accepted& accepted) {
 template <class Field>
 void read(Field& field, const Option& option) {
   assign(field, option.accepted, option.initial);
-  const char* text = std::getenv(option.environment);
+  const char* text = secure_getenv(option.environment);
   if (text == nullptr || *text == '\0' || assign(field, option.accepted, std::string_view(text))) return;
   platform::log_line("%s=%.200s is not accepted: it takes %s; going on with %s", option.environment, text,
                      describe_accepted(option.accepted).c_str(), option.initial);
@@ -93,7 +94,7 @@ const char* nearest_known(std::string_view variable) {
 }
 
 void report_unknown_variables() {
-  if (environ == nullptr) return;
+  if (environ == nullptr || platform::has_elevated_rights()) return;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const std::string variable(text.substr(0, std::min(text.find('='), std::size_t{80})));
@@ -117,7 +118,7 @@ Settings read_settings() {
 InterceptName read_intercept_mode() {
   const Option& option = *std::ranges::find(options(), std::string_view("intercept"), &Option::name);
   auto mode = InterceptName::automatic;
-  if (const char* const text = std::getenv(option.environment)) assign(mode, option.accepted, text);
+  if (const char* const text = secure_getenv(option.environment)) assign(mode, option.accepted, text);
   return mode;
 }
 

@@ -21,7 +21,7 @@ bool names_wide_integers(const char* library) {
 }
 
 abi::IntegerWidth library_integer_width(const char* path) {
-  const char* const layer = std::getenv("MKL_INTERFACE_LAYER");
+  const char* const layer = secure_getenv("MKL_INTERFACE_LAYER");
   const bool wide_mkl = std::string(path).find("libmkl_rt") != std::string::npos && layer != nullptr &&
                         std::string(layer).find("ILP64") != std::string::npos;
   return wide_mkl || names_wide_integers(path) ? abi::IntegerWidth::ilp64 : abi::IntegerWidth::lp64;

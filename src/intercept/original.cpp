@@ -14,6 +14,7 @@
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 #include "intercept/patch/patched_function.h"
+#include "platform/process.h"
 
 namespace blastoff::intercept {
 namespace {
@@ -77,10 +78,13 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
   original.function = find_definition(entry.symbol, caller);
   if (original.function == nullptr) return original;
   keep_loaded(original.function);
+  if (only_patched() || platform::has_elevated_rights()) {
+    original.intercepted = false;
+    return original;
+  }
   const bool suffixed = entry.convention.integers == abi::IntegerWidth::ilp64;
   if (!suffixed) original.convention.integers = integer_width(original.function);
   if (entry.undecorated) original.intercepted = is_blas_routine(entry, original.function);
-  if (only_patched()) original.intercepted = false;
   // Hooked once: what this name handles need not pass through the patch again.
   const PatchedFunction* const patched = original.intercepted ? find_patched(original.function) : nullptr;
   if (patched != nullptr) original.function = patched->original.function;

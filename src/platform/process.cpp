@@ -1,6 +1,7 @@
 #include "platform/process.h"
 
 #include <errno.h>
+#include <sys/auxv.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ namespace {
 
 int first_number(std::span<const char* const> variables) {
   for (const char* variable : variables) {
-    const char* text = std::getenv(variable);
+    const char* text = secure_getenv(variable);
     if (text == nullptr) continue;
     int value = -1;
     const char* end = text + std::strlen(text);
@@ -58,6 +59,10 @@ std::string host_name() {
   char name[256] = {};
   gethostname(name, sizeof name - 1);
   return name;
+}
+
+bool has_elevated_rights() {
+  return getauxval(AT_SECURE) != 0;
 }
 
 std::size_t physical_memory() {

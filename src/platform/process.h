@@ -16,6 +16,10 @@ std::string program_name();
 std::string command_line();
 std::string host_name();
 
+/// Whether the program was started with rights that its caller does not have (set-user-ID, set-group-ID, file
+/// capabilities): then nothing that the caller chooses may count, neither variables nor paths.
+bool has_elevated_rights();
+
 /// Bytes of main memory of this machine.
 std::size_t physical_memory();
 

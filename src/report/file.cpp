@@ -1,51 +1,28 @@
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <csignal>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <optional>
 #include <string_view>
 
 #include "platform/log.h"
+#include "report/output.h"
 #include "report/report.h"
+#include "report/special_file.h"
 
 namespace blastoff::report {
 
 namespace {
-
-class Descriptor {
- public:
-  /// Where the program has closed its stderr, a new file must not become descriptor 2, to which other threads may
-  /// print.
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {
-    if (descriptor < 0 || descriptor > STDERR_FILENO) return;
-    descriptor_ = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    ::close(descriptor);
-  }
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return descriptor_; }
-  bool valid() const { return descriptor_ >= 0; }
-
-  /// Some file systems report a full disk only here.
-  bool close() {
-    const int descriptor = descriptor_;
-    descriptor_ = -1;
-    return descriptor < 0 || ::close(descriptor) == 0;
-  }
-
- private:
-  int descriptor_;
-};
 
 class KeepErrno {
  public:
@@ -58,71 +35,6 @@ class KeepErrno {
   int saved_ = errno;
 };
 
-/// A file size limit or a reader that went away is an error here, no signal that ends the program.
-class NoWriteSignals {
- public:
-  NoWriteSignals() {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGXFSZ);
-    sigaddset(&signals_, SIGPIPE);
-    sigpending(&pending_);
-    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
-  }
-  ~NoWriteSignals() {
-    for (const int signal : {SIGXFSZ, SIGPIPE}) {
-      if (sigismember(&pending_, signal) == 0) discard(signal);
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  NoWriteSignals(const NoWriteSignals&) = delete;
-  NoWriteSignals& operator=(const NoWriteSignals&) = delete;
-
- private:
-  static void discard(int signal) {
-    sigset_t one;
-    sigemptyset(&one);
-    sigaddset(&one, signal);
-    const timespec now{};
-    sigtimedwait(&one, nullptr, &now);
-  }
-
-  sigset_t signals_{};
-  sigset_t pending_{};
-  sigset_t before_{};
-};
-
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-bool write_new(const std::string& path, int flags, const std::string& text) {
-  Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666));
-  return file.valid() && write_all(file.get(), text) && file.close();
-}
-
-bool write_through_temporary(const std::string& path, const std::string& text) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  if (write_new(temporary, O_CREAT | O_TRUNC | O_NOFOLLOW, text) && rename(temporary.c_str(), path.c_str()) == 0) {
-    return true;
-  }
-  const int error = errno;
-  unlink(temporary.c_str());
-  errno = error;
-  return false;
-}
-
-/// A device, a pipe: written as it is, since renaming would replace it by a file.
-bool is_special_file(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-}
-
 /// Position of the extension of the last path component, or the end.
 std::size_t extension_position(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -131,22 +43,157 @@ std::size_t extension_position(const std::string& path) {
   return dot == std::string::npos || dot <= start ? path.size() : dot;
 }
 
-/// True where `path` holds a report of this run already. to_json() puts the run's name near the top.
-bool written_in_this_run(const std::string& path) {
-  const char* run = std::getenv("BLASTOFF_RUN");
-  if (run == nullptr || *run == '\0') return false;
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  std::array<char, 4096> start{};
-  const ssize_t length = file.valid() ? read(file.get(), start.data(), start.size()) : 0;
-  if (length <= 0) return false;
-  const std::string_view text(start.data(), static_cast<std::size_t>(length));
-  return text.find(fmt::format("\"run\": \"{}\"", run)) != std::string_view::npos;
+std::string before_extension(const std::string& path, const std::string& word) {
+  return std::string(path).insert(extension_position(path), "." + word);
+}
+
+/// The names that a report may get, in order: its path, that with the process id, and with a number where processes of
+/// several hosts share their ids.
+std::string candidate(const std::string& path, int pid, int attempt) {
+  if (attempt == 0) return path;
+  return before_extension(path, attempt == 1 ? std::to_string(pid) : fmt::format("{}-{}", pid, attempt));
+}
+
+const char* this_run() {
+  const char* const run = secure_getenv("BLASTOFF_RUN");
+  return run == nullptr ? "" : run;
+}
+
+bool same_file(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// What has the name that ours was to get. Only a plain file of this user is opened: it may be an earlier report.
+class Existing {
+ public:
+  explicit Existing(const std::string& path)
+      : path_(path), there_(lstat(path.c_str(), &status_) == 0), file_(is_plain() ? open_plain() : -1) {}
+
+  bool there() const { return there_; }
+  bool is(const struct stat& other) const { return there_ && same_file(status_, other); }
+
+  /// to_json() puts the run's name near the top.
+  bool is_of_run(const char* run) const {
+    std::array<char, 4096> start{};
+    const ssize_t length = file_.valid() ? pread(file_.get(), start.data(), start.size(), 0) : 0;
+    const std::string_view text(start.data(), static_cast<std::size_t>(length > 0 ? length : 0));
+    return text.find(fmt::format("\"run\": \"{}\"", run)) != std::string_view::npos;
+  }
+
+  /// Of processes that end together one may replace it. False: another is at it. Where the file system has no locks,
+  /// two may meet.
+  bool lock() {
+    if (!file_.valid()) directory_.emplace(open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return flock(directory_ ? directory_->get() : file_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  }
+
+  bool is_still_there() const {
+    struct stat now {};
+    return lstat(path_.c_str(), &now) == 0 && same_file(status_, now);
+  }
+
+ private:
+  bool is_plain() const { return there_ && S_ISREG(status_.st_mode) && status_.st_uid == geteuid(); }
+  int open_plain() const {
+    constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+    const int file = open(path_.c_str(), O_RDWR | flags);  // a lock over NFS takes the right to write
+    return file >= 0 ? file : open(path_.c_str(), O_RDONLY | flags);
+  }
+
+  const std::string& path_;
+  struct stat status_ {};
+  const bool there_;
+  Output file_;
+  std::optional<Output> directory_;
+};
+
+/// A new file of a name that nobody could foresee, beside the path: it is there whole before anything gets its name.
+class NewFile {
+ public:
+  NewFile(const std::string& path, const std::string& text) {
+    for (int attempt = 0; attempt < 16; ++attempt) {
+      name_ = fmt::format("{}.{:016x}.tmp", path, random_number());
+      const int descriptor = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+      if (descriptor < 0 && errno == EEXIST) continue;
+      created_ = descriptor >= 0;
+      Output file(descriptor);
+      written_ = file.valid() && file.write(text) && fstat(file.get(), &status_) == 0 && file.close();
+      return;
+    }
+  }
+  ~NewFile() {
+    const KeepErrno keep_errno;
+    if (created_) unlink(name_.c_str());
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  bool written() const { return written_; }
+  const struct stat& status() const { return status_; }
+
+  /// Gives it a name that is free; else errno is EEXIST.
+  bool take(const std::string& path) const { return link(name_.c_str(), path.c_str()) == 0; }
+
+  /// Gives it a name, whatever has that now. A link is replaced, not followed.
+  bool replace(const std::string& path) {
+    created_ = rename(name_.c_str(), path.c_str()) != 0;
+    return !created_;
+  }
+
+ private:
+  static std::uint64_t random_number() {
+    std::uint64_t number = 0;
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_nsec) << 32U ^ static_cast<std::uint64_t>(getpid());
+  }
+
+  std::string name_;
+  struct stat status_ {};
+  bool created_ = false;  ///< and has that name still
+  bool written_ = false;
+};
+
+enum class Naming { done, taken, failed };
+
+/// Names the file `path`, unless another process of this run has taken that name. Waits for nobody.
+Naming name(NewFile& file, const std::string& path) {
+  const auto done_if = [](bool right) { return right ? Naming::done : Naming::failed; };
+  const char* const run = this_run();
+  constexpr int attempts = 16;  // in each of which another process has been quicker
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (*run == '\0') return done_if(file.replace(path));
+    if (file.take(path)) return Naming::done;
+    const bool can_link = errno == EEXIST;
+    Existing existing(path);
+    if (existing.is(file.status())) return Naming::done;  // NFS has linked it, and said so too late
+    if (existing.is_of_run(run)) return Naming::taken;
+    if (existing.there() && !existing.lock()) return Naming::taken;
+    if (!can_link || existing.is_still_there()) return done_if(file.replace(path));
+  }
+  return Naming::taken;
+}
+
+bool write_new_file(const std::string& path, const std::string& text, int pid) {
+  NewFile file(path, text);
+  Naming outcome = file.written() ? Naming::taken : Naming::failed;
+  constexpr int names = 1000;
+  for (int attempt = 0; outcome == Naming::taken && attempt < names; ++attempt)
+    outcome = name(file, candidate(path, pid, attempt));
+  return outcome == Naming::done;
+}
+
+const char* cause_of(int error, bool special, std::array<char, 128>& text) {
+  if (special && error == ENXIO) return "nobody reads this pipe";
+  if (special && error == ETIMEDOUT) return "its reader has stopped reading";
+  return strerror_r(error, text.data(), text.size());
 }
 
 }  // namespace
@@ -166,32 +213,21 @@ std::string expand_path(const std::string& pattern, const Context& context) {
     distinct = distinct || specifier == 'p' || specifier == 'r';
     ++i;
   }
-  if (distinct || is_special_file(path)) return path;
-  const auto insert = [&path](int number) {
-    return std::string(path).insert(extension_position(path), fmt::format(".{}", number));
-  };
-  if (context.rank >= 0) path = insert(context.rank);
-  return written_in_this_run(path) ? insert(context.pid) : path;
-}
-
-bool write_file(const std::string& path, const std::string& text) {
-  const KeepErrno keep_errno;
-  const NoWriteSignals no_signals;
-  const bool written = is_special_file(path) ? write_new(path, 0, text) : write_through_temporary(path, text);
-  if (!written) {
-    std::array<char, 128> cause{};
-    platform::log_line("cannot write the report %.400s: %s", path.c_str(),
-                       strerror_r(errno, cause.data(), cause.size()));
-  }
-  return written;
+  if (distinct || context.rank < 0 || is_special_file(path)) return path;
+  return before_extension(path, std::to_string(context.rank));
 }
 
 bool write_report(const std::string& pattern, const std::string& text, const Context& context) {
   const KeepErrno keep_errno;
-  // The lock ends with the descriptor. Where the file system has no locks, processes that end together may meet.
-  const Descriptor directory(open(directory_of(pattern).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.valid()) flock(directory.get(), LOCK_EX);
-  return write_file(expand_path(pattern, context), text);
+  const NoWriteSignals no_signals;
+  const std::string path = expand_path(pattern, context);
+  const bool special = is_special_file(path);
+  const bool written = special ? write_special_file(path, text) : write_new_file(path, text, context.pid);
+  if (!written) {
+    std::array<char, 128> cause{};
+    platform::log_line("cannot write the report %.400s: %s", path.c_str(), cause_of(errno, special, cause));
+  }
+  return written;
 }
 
 }  // namespace blastoff::report

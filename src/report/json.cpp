@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json process_json(const Context& context) {
-  const char* run = std::getenv("BLASTOFF_RUN");
+  const char* run = secure_getenv("BLASTOFF_RUN");
   return {{"run", run != nullptr ? run : ""},
           {"program", context.program},
           {"command_line", context.command_line},
@@ -100,17 +100,20 @@ Json interception_json(const Interception& interception) {
 
 /// The keys that totals and single routines share.
 Json sums_json(const RoutineTotals& sums) {
-  return {{"calls", sums.calls},
-          {"offloaded", sums.offloaded},
-          {"bytes_to_device", sums.bytes_to_device},
-          {"bytes_from_device", sums.bytes_from_device},
-          {"bytes_reused", sums.bytes_reused},
-          {"operand_reuse", operand_reuse(sums.bytes_to_device, sums.bytes_reused)},
-          {"device_seconds", sums.device_seconds},
-          {"cpu_seconds", sums.cpu_seconds},
-          {"transfer_seconds", sums.transfer_seconds},
-          {"flops", sums.flops},
-          {"offloaded_flops", sums.offloaded_flops}};
+  Json json;
+#define BLASTOFF_KEY(name, ...) json[#name] = sums.name;
+  BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_KEY)
+#undef BLASTOFF_KEY
+  json["operand_reuse"] = operand_reuse(sums.bytes_to_device, sums.bytes_reused);
+  return json;
+}
+
+Json verification_json(const Verification& verification) {
+  Json json;
+#define BLASTOFF_KEY(name, ...) json[#name] = verification.name;
+  BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_KEY)
+#undef BLASTOFF_KEY
+  return json;
 }
 
 Json routines_json(const Totals& totals) {
@@ -147,10 +150,7 @@ std::string to_json(const Totals& totals, const Context& context) {
                     {"totals", sums_json(sum_over_routines(totals))},
                     {"routines", routines_json(totals)},
                     {"refusals", refusals_json(totals)},
-                    {"verification",
-                     {{"checked", totals.verification.checked},
-                      {"worst_relative_error", totals.verification.worst_relative_error},
-                      {"stale_pages", totals.verification.stale_pages}}}};
+                    {"verification", verification_json(totals.verification)}};
   // Command lines need not be UTF-8: what is not becomes U+FFFD instead of an exception.
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,29 +1,23 @@
 // What reporting is told: one record per call.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "operation/operation.h"
+#include "report/refusals.def"
 
 namespace blastoff::report {
 
-/// Why a call stayed on the CPU. Texts are in refusal_text().
+/// Why a call stayed on the CPU (report/refusals.def).
 enum class Refusal : std::uint8_t {
-  none,               ///< it was offloaded
-  below_min_size,     ///< average size under the threshold
-  too_shallow,        ///< too few operations for each element of the result
-  not_reused,         ///< pays on resident operands only, and such calls have found none
-  trivial,            ///< alpha == 0, k == 0 or an empty result: nothing to compute
-  invalid_arguments,  ///< the original reports them
-  device_none,        ///< --device none
-  no_device,          ///< no GPU, driver or cuBLAS, or a wrong version
-  device_lost,        ///< the device failed earlier or during this call
-  out_of_memory,      ///< does not fit the device, even by copying
-  unsupported,        ///< the device cannot do this operation
-  forked,             ///< a child of fork: CUDA does not survive it
-  exiting,            ///< the process is ending
+#define BLASTOFF_REFUSAL(name, text) name,
+  BLASTOFF_REFUSALS(BLASTOFF_REFUSAL)
+#undef BLASTOFF_REFUSAL
 };
-inline constexpr int refusal_count = 11;
+#define BLASTOFF_ONE(...) +1
+inline constexpr std::size_t refusal_count = 0 BLASTOFF_REFUSALS(BLASTOFF_ONE);
+#undef BLASTOFF_ONE
 const char* refusal_text(Refusal refusal);
 
 /// One call, as it went.

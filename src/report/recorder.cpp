@@ -1,6 +1,5 @@
 #include "report/recorder.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <ctime>
@@ -24,25 +23,12 @@ std::uint64_t now_nanoseconds() {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-void add_verification(ThreadCounters& counters, const Record& record) {
+void add_verification(VerificationCounters& counters, const Record& record) {
   counters.stale_pages.add(record.stale_pages);
   if (!record.verified) return;
   counters.checked.add(1);
   const bool finite = std::isfinite(record.relative_error);
   counters.worst_relative_error.raise_to(finite ? record.relative_error : std::numeric_limits<double>::max());
-}
-
-void sum(RoutineTotals& total, const RoutineCounters& counters) {
-  total.calls += counters.calls.get() + counters.small_calls.get();
-  total.offloaded += counters.offloaded.get();
-  total.cpu_seconds += counters.cpu_seconds.get();
-  total.device_seconds += counters.device_seconds.get();
-  total.transfer_seconds += counters.transfer_seconds.get();
-  total.bytes_to_device += counters.bytes_to_device.get();
-  total.bytes_from_device += counters.bytes_from_device.get();
-  total.bytes_reused += counters.bytes_reused.get();
-  total.flops += counters.flops.get();
-  total.offloaded_flops += counters.offloaded_flops.get();
 }
 
 }  // namespace
@@ -65,7 +51,7 @@ void add(const Record& record, const operation::Operation* operation) {
     routine.cpu_seconds.add(record.seconds);
     counters.refusals[static_cast<std::size_t>(record.refusal)].add(1);
   }
-  add_verification(counters, record);
+  add_verification(counters.verification, record);
   if (logs_calls()) log_call(record, operation);
 }
 
@@ -78,10 +64,10 @@ SmallCall begin_small(double volume) {
 void end_small(operation::RoutineId routine, const SmallCall& small, double flops) {
   RoutineCounters& sums = thread_counters().routines[static_cast<std::size_t>(routine)];
   sums.small_calls.add(1);
-  sums.flops.add(flops);
+  sums.small_flops.add(flops);
   if (small.weight == 0) return;
   const auto elapsed = static_cast<double>(now_nanoseconds() - small.start);
-  sums.cpu_seconds.add(1e-9 * elapsed * small.weight);
+  sums.small_seconds.add(1e-9 * elapsed * small.weight);
 }
 
 Totals totals() {
@@ -91,14 +77,11 @@ Totals totals() {
   std::uint64_t& small_calls = result.refusals[static_cast<std::size_t>(Refusal::below_min_size)];
   for (const ThreadCounters* block = all_thread_counters(); block != nullptr; block = block->next) {
     for (std::size_t i = 0; i < routine_count; ++i) {
-      sum(result.routines[i], block->routines[i]);
+      block->routines[i].add_to(result.routines[i]);
       small_calls += block->routines[i].small_calls.get();
     }
     for (std::size_t i = 0; i < result.refusals.size(); ++i) result.refusals[i] += block->refusals[i].get();
-    result.verification.checked += block->checked.get();
-    result.verification.stale_pages += block->stale_pages.get();
-    result.verification.worst_relative_error =
-        std::max(result.verification.worst_relative_error, block->worst_relative_error.get());
+    block->verification.add_to(result.verification);
   }
   return result;
 }

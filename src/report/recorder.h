@@ -7,29 +7,21 @@
 #include <vector>
 
 #include "operation/operation.h"
+#include "report/counters.def"
 #include "report/record.h"
 
 namespace blastoff::report {
 
+#define BLASTOFF_FIELD(name, type, ...) type name{};
 /// Sums over the calls of one routine.
 struct RoutineTotals {
-  std::uint64_t calls = 0;
-  std::uint64_t offloaded = 0;
-  double cpu_seconds = 0;
-  double device_seconds = 0;
-  double transfer_seconds = 0;
-  std::uint64_t bytes_to_device = 0;
-  std::uint64_t bytes_from_device = 0;
-  std::uint64_t bytes_reused = 0;
-  double flops = 0;
-  double offloaded_flops = 0;
+  BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_FIELD)
 };
 
 struct Verification {
-  std::uint64_t checked = 0;
-  double worst_relative_error = 0;
-  std::uint64_t stale_pages = 0;
+  BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_FIELD)
 };
+#undef BLASTOFF_FIELD
 
 struct Totals {
   std::vector<RoutineTotals> routines;                  ///< indexed by operation::RoutineId

@@ -78,15 +78,16 @@ std::string to_json(const Totals& totals, const Context& context);
 /// The summary as lines of text.
 std::string to_text(const Totals& totals, const Context& context);
 
-/// Expands %p (process id), %r (rank, "0" without MPI), %h (host), %% in a report path. In an MPI job, or when the file
-/// was already written by another process of this run (BLASTOFF_RUN, which the launcher sets, names it), a path without
-/// %p or %r gets ".<rank or pid>" before its extension.
+/// Expands %p (process id), %r (rank, "0" without MPI), %h (host), %% in a report path. In an MPI job a path without %p
+/// or %r gets ".<rank>" before its extension.
 std::string expand_path(const std::string& pattern, const Context& context);
 
-/// Writes `text` to `path` through a temporary file beside it; one line on stderr and false where that fails.
-bool write_file(const std::string& path, const std::string& text);
-
-/// Expands the pattern and writes the file as one step, so that processes that end together do not take the same name.
+/// Expands the pattern and writes the file; one line on stderr and false where that fails. Never blocks for long, and
+/// follows nothing that another user has put there (report/special_file.h).
+///
+/// The file is written whole under a name that nobody knows and then gets its own. Where another process of this run
+/// (BLASTOFF_RUN, which the launcher sets, names it) has taken that, also at the same moment, ".<pid>" comes before the
+/// extension. Any other file of that name is replaced.
 bool write_report(const std::string& pattern, const std::string& text, const Context& context);
 
 /// Times that an uploaded byte was used on the device, on average; 0 without uploads.

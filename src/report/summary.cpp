@@ -7,16 +7,9 @@ namespace blastoff::report {
 RoutineTotals sum_over_routines(const Totals& totals) {
   RoutineTotals sum;
   for (const RoutineTotals& routine : totals.routines) {
-    sum.calls += routine.calls;
-    sum.offloaded += routine.offloaded;
-    sum.cpu_seconds += routine.cpu_seconds;
-    sum.device_seconds += routine.device_seconds;
-    sum.transfer_seconds += routine.transfer_seconds;
-    sum.bytes_to_device += routine.bytes_to_device;
-    sum.bytes_from_device += routine.bytes_from_device;
-    sum.bytes_reused += routine.bytes_reused;
-    sum.flops += routine.flops;
-    sum.offloaded_flops += routine.offloaded_flops;
+#define BLASTOFF_ADD(name, ...) sum.name += routine.name;
+    BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_ADD)
+#undef BLASTOFF_ADD
   }
   return sum;
 }

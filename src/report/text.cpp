@@ -16,15 +16,50 @@ namespace {
 
 using Text = std::back_insert_iterator<std::string>;
 
-constexpr std::size_t table_width = 106;
+constexpr std::size_t name_width = 11;
+
+// The formats of report/counters.def.
+std::string count(std::uint64_t value, const RoutineTotals&) {
+  return std::to_string(value);
+}
+std::string seconds(double value, const RoutineTotals&) {
+  return format_seconds(value);
+}
+std::string bytes(std::uint64_t value, const RoutineTotals&) {
+  return format_bytes(value);
+}
+std::string rate(double flops, const RoutineTotals& sums) {
+  const bool timed = sums.device_seconds > 0 && sums.offloaded > 0;
+  return timed ? format_number(1e-9 * flops / sums.device_seconds) : "-";
+}
+/// In no column of its own.
+std::string none(double, const RoutineTotals&) {
+  return "";
+}
+
+struct Column {
+  const char* heading;
+  std::size_t width;
+  std::string (*cell)(const RoutineTotals& sums);
+};
+
+constexpr Column columns[] = {
+#define BLASTOFF_COLUMN(name, type, heading, width, format) \
+  {heading, width, [](const RoutineTotals& sums) { return format(sums.name, sums); }},
+    BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_COLUMN)
+#undef BLASTOFF_COLUMN
+};
+
+std::size_t table_width() {
+  std::size_t width = name_width;
+  for (const Column& column : columns) width += column.width;
+  return width;
+}
 
 void write_row(Text out, const char* name, const RoutineTotals& sums) {
-  const bool timed = sums.device_seconds > 0 && sums.offloaded > 0;
-  const std::string rate = timed ? format_number(1e-9 * sums.offloaded_flops / sums.device_seconds) : "-";
-  fmt::format_to(out, "  {:<9}{:>10}{:>11}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>10}\n", name, sums.calls,
-                 sums.offloaded, format_seconds(sums.cpu_seconds), format_seconds(sums.device_seconds),
-                 format_seconds(sums.transfer_seconds), rate, format_bytes(sums.bytes_to_device),
-                 format_bytes(sums.bytes_from_device), format_bytes(sums.bytes_reused));
+  fmt::format_to(out, "  {:<{}}", name, name_width - 2);
+  for (const Column& column : columns) fmt::format_to(out, "{:>{}}", column.cell(sums), column.width);
+  *out++ = '\n';
 }
 
 /// One row per routine that was called, those with the most time first, and their sum.
@@ -36,12 +71,13 @@ void write_table(Text out, const Totals& totals) {
   std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) {
     return totals.routines[i].cpu_seconds + totals.routines[i].device_seconds;
   });
-  fmt::format_to(out, "  {:<9}{:>10}{:>11}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>10}\n", "routine", "calls",
-                 "offloaded", "CPU s", "device s", "moving s", "GFLOP/s", "to device", "from device", "reused");
+  fmt::format_to(out, "  {:<{}}", "routine", name_width - 2);
+  for (const Column& column : columns) fmt::format_to(out, "{:>{}}", column.heading, column.width);
+  *out++ = '\n';
   for (const std::size_t i : order)
     write_row(out, operation::routine_name(static_cast<operation::RoutineId>(i)), totals.routines[i]);
   if (order.size() == 1) return;
-  fmt::format_to(out, "  {:-<{}}\n", "", table_width - 2);
+  fmt::format_to(out, "  {:-<{}}\n", "", table_width() - 2);
   write_row(out, "total", sum_over_routines(totals));
 }
 

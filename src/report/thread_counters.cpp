@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <new>
 
 namespace blastoff::report {
@@ -51,24 +52,40 @@ ThreadCounters* create() {
 
 }  // namespace
 
+#define BLASTOFF_CLEAR(name, ...) name.clear();
+void RoutineCounters::clear() {
+  small_calls.clear();
+  small_flops.clear();
+  small_seconds.clear();
+  BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_CLEAR)
+}
+
+void VerificationCounters::clear() {
+  BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_CLEAR)
+}
+#undef BLASTOFF_CLEAR
+
+void RoutineCounters::add_to(RoutineTotals& totals) const {
+#define BLASTOFF_ADD(name, ...) totals.name += name.get();
+  BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_ADD)
+#undef BLASTOFF_ADD
+  totals.calls += small_calls.get();
+  totals.flops += small_flops.get();
+  totals.cpu_seconds += small_seconds.get();
+}
+
+void VerificationCounters::add_to(Verification& totals) const {
+  const auto sum = [](auto& total, auto part) { total += part; };
+  const auto largest = [](auto& total, auto part) { total = std::max(total, part); };
+#define BLASTOFF_MERGE(name, type, merge) merge(totals.name, name.get());
+  BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_MERGE)
+#undef BLASTOFF_MERGE
+}
+
 void ThreadCounters::clear() {
-  for (RoutineCounters& routine : routines) {
-    routine.small_calls.clear();
-    routine.calls.clear();
-    routine.offloaded.clear();
-    routine.cpu_seconds.clear();
-    routine.device_seconds.clear();
-    routine.transfer_seconds.clear();
-    routine.bytes_to_device.clear();
-    routine.bytes_from_device.clear();
-    routine.bytes_reused.clear();
-    routine.flops.clear();
-    routine.offloaded_flops.clear();
-  }
+  for (RoutineCounters& routine : routines) routine.clear();
   for (auto& refusal : refusals) refusal.clear();
-  checked.clear();
-  worst_relative_error.clear();
-  stale_pages.clear();
+  verification.clear();
 }
 
 ThreadCounters& take_thread_counters() {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "operation/front_end.h"
-#include "report/record.h"
+#include "report/recorder.h"
 #include "report/sampler.h"
 
 namespace blastoff::report {
@@ -27,30 +27,34 @@ class Counter {
   std::atomic<T> value_{};
 };
 
-/// RoutineTotals (report/recorder.h), as counters. Calls of the small-call path have one of their own, which stands for
-/// their refusals too: that path touches the first two counters and nothing else.
+#define BLASTOFF_COUNTER(name, type, ...) Counter<type> name;
+/// RoutineTotals, as counters. Calls of the small-call path have some of their own, which stand for their refusals too:
+/// that path touches the first two, or three, and nothing else.
 struct RoutineCounters {
   Counter<std::uint64_t> small_calls;
-  Counter<double> flops;
-  Counter<std::uint64_t> calls;
-  Counter<std::uint64_t> offloaded;
-  Counter<double> cpu_seconds;
-  Counter<double> device_seconds;
-  Counter<double> transfer_seconds;
-  Counter<std::uint64_t> bytes_to_device;
-  Counter<std::uint64_t> bytes_from_device;
-  Counter<std::uint64_t> bytes_reused;
-  Counter<double> offloaded_flops;
+  Counter<double> small_flops;
+  Counter<double> small_seconds;
+  BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_COUNTER)
+
+  void add_to(RoutineTotals& totals) const;
+  void clear();
 };
+
+/// Verification, as counters.
+struct VerificationCounters {
+  BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_COUNTER)
+
+  void add_to(Verification& totals) const;
+  void clear();
+};
+#undef BLASTOFF_COUNTER
 
 /// Never freed: a thread that ends leaves its counts here, and the next new thread goes on counting in the same block.
 /// So nothing is lost and nothing dangles, in whatever order a thread or the process is taken down.
 struct ThreadCounters {
   std::array<RoutineCounters, operation::most_routines> routines;  ///< indexed by operation::RoutineId
   std::array<Counter<std::uint64_t>, refusal_count> refusals;
-  Counter<std::uint64_t> checked;
-  Counter<double> worst_relative_error;
-  Counter<std::uint64_t> stale_pages;
+  VerificationCounters verification;
 
   Sampler sampler{0};
   std::atomic<bool> in_use{true};  ///< some live thread counts here

@@ -8,6 +8,7 @@
 
 #include "abi/reentry.h"
 #include "platform/log.h"
+#include "platform/process.h"
 #include "platform/threads.h"
 #include "report/recorder.h"
 #include "runtime/offload.h"
@@ -116,6 +117,7 @@ Session* session_for_call(report::Record& record) {
 
 // Calls that are not trivially small: all of the road.
 void dispatch_large(const Visit& visit, const Parsed* parsed) {
+  if (!visit.original.function && platform::has_elevated_rights()) end_without_original(visit.entry);
   report::Record record;
   record.routine = visit.routine_id();
   record.symbol = visit.entry.symbol;

@@ -58,9 +58,11 @@ void note_library(const intercept::ObservedLibrary& library) {
 
 [[gnu::constructor]] void load() {
   loaded_at = Clock::now();
+  pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
+  // There nothing is patched or read; the names that we export pass calls on (intercept/original.cpp).
+  if (platform::has_elevated_rights()) return;
   platform::remember_cpu_set();
   platform::remember_stderr();
-  pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
   operation::add_front_end(blas::level3());
   intercept::observe_libraries(note_library);
   if (!intercept::hears_of_opening()) device::assume_shared_driver();

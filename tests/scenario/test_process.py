@@ -35,6 +35,33 @@ def test_children_compute_on_the_cpu(unharmed, device, tmp_path):
     assert outcome.total("calls") == outcome.total("offloaded") == 12  # the parent's own
 
 
+def reports_of(command, device, policy, directory) -> list[dict]:
+    """Of all processes of the command, the child's last."""
+    settings = [f"--device={device}", f"--policy={policy}", "--min-size=0", "--summary=never", "--verify=abort", f"--tracker={offload.TRACKER}"]
+    outcome = offload.run([offload.COMMAND, "run", *settings, f"--report={directory}/%p.json", "--", *command], env=offload.environment())
+    assert "WRONG" not in outcome.stdout
+    assert outcome.lines == []
+    reports = [offload.read_report(path) for path in directory.glob("*.json")]
+    return sorted(reports, key=lambda report: report["totals"]["calls"])
+
+
+def refused(report: dict) -> dict[str, int]:
+    return {refusal["reason"]: refusal["calls"] for refusal in report["refusals"]}
+
+
+def test_calls_of_a_forked_child_are_counted_as_such(device, policy, tmp_path):
+    parent, child = reports_of(offload.program("process", "fork-and-exit"), device, policy, tmp_path)
+    assert (parent["totals"]["offloaded"], refused(parent)) == (1, {})
+    assert (child["totals"]["calls"], child["totals"]["offloaded"], refused(child)) == (3, 0, {offload.FORKED: 3})
+    assert child["verification"] == {"checked": 0, "worst_relative_error": 0, "stale_pages": 0}
+
+
+def test_calls_of_an_ending_process_are_counted_as_such(device, policy, tmp_path):
+    (report,) = reports_of(offload.program("process", "destructor"), device, policy, tmp_path)
+    assert (report["totals"]["calls"], report["totals"]["offloaded"], refused(report)) == (4, 2, {offload.EXITING: 2})
+    assert report["verification"]["checked"] == 2
+
+
 @pytest.mark.parametrize("how", REPORTED)
 def test_an_ending_with_report(unharmed, policy, how):
     outcome = unharmed("process", how, policy=policy)

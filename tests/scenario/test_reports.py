@@ -38,6 +38,28 @@ def test_an_old_report_survives_a_failed_write(device, tmp_path):
     assert len(outcome.lines) == 1, outcome.stderr
 
 
+def test_an_end_waits_for_no_lock(device, tmp_path):
+    """`flock DIR PROGRAM` with the report in DIR; the second time there is an old report to replace."""
+    env = offload.environment(LD_PRELOAD=str(offload.LIBRARY), BLASTOFF_DEVICE=device, BLASTOFF_MIN_SIZE="0", BLASTOFF_SUMMARY="never")
+    for run in ("first", "second"):
+        env |= {"BLASTOFF_REPORT": f"{tmp_path}/run.json", "BLASTOFF_RUN": run}
+        outcome = offload.run(["flock", tmp_path, *offload.program("products")], env=env, timeout=20)
+        assert (outcome.status, outcome.lines) == (0, [])
+        assert offload.read_report(tmp_path / "run.json")["process"]["run"] == run
+
+
+def test_an_end_waits_for_no_reader(device, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    outcome = offload.preloaded(
+        offload.program("products"),
+        env={"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_SUMMARY": "never", "BLASTOFF_REPORT": str(pipe)},
+        timeout=20,
+    )
+    assert outcome.status == 0
+    assert outcome.lines == [f"cannot write the report {pipe}: nobody reads this pipe"]
+
+
 def run_with_stderr_closed(command, env):
     return subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.close(2))
 
@@ -88,6 +110,17 @@ def test_the_report_follows_its_schema(unharmed):
     totals = outcome.report["totals"]
     for name in ("calls", "offloaded", "bytes_to_device", "bytes_from_device", "bytes_reused"):
         assert totals[name] == sum(routine[name] for routine in outcome.report["routines"]), name
+
+
+def test_the_schema_describes_every_counter(unharmed):
+    """The library writes what src/report/counters.def lists; the schema describes each of these, and nothing else."""
+    schema = json.loads((offload.ROOT / "share" / "report.schema.json").read_text())
+    outcome = unharmed("products")
+    for part, described in (
+        (outcome.report["totals"], schema["$defs"]["sums"]),
+        (outcome.report["verification"], schema["properties"]["verification"]),
+    ):
+        assert set(part) == set(described["properties"]) == set(described["required"])
 
 
 def test_bytes_are_counted_exactly(unharmed):

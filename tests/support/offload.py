@@ -32,13 +32,15 @@ LIBRARIES = Path(os.environ.get("BLASTOFF_TEST_LIBRARIES", f"/usr/lib/{multiarch
 REFERENCE_BLAS = LIBRARIES / "blas"
 OPENBLAS = LIBRARIES / "openblas-pthread"
 
-# Why calls stay on the CPU, as reports say it (src/report/refusal.cpp).
+# Why calls stay on the CPU, as reports say it (src/report/refusals.def).
 BELOW_MIN_SIZE = "average size below the threshold"
 TRIVIAL = "nothing to compute (alpha or k is 0, or the result is empty)"
 INVALID_ARGUMENTS = "invalid arguments"
 DEVICE_NONE = "offloading is switched off (device none)"
 NO_DEVICE = "no usable device"
 DEVICE_LOST = "the device failed"
+FORKED = "child of a fork"
+EXITING = "the process was ending"
 
 
 @dataclass

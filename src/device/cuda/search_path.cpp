@@ -26,7 +26,7 @@ std::vector<std::string> expand(const std::string& pattern) {
 }
 
 std::string environment(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = secure_getenv(name);
   return value == nullptr ? "" : value;
 }
 

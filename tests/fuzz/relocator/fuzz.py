@@ -70,7 +70,7 @@ class Fuzzer:
         source.write_text(Generator(seed).program(self.arguments.functions))
         if error := build(source, program, compiler, flags, self.arguments.harness):
             return self.fail(seed, f"does not compile: {error}")
-        result = subprocess.run([*shlex.split(self.arguments.run_with), str(program)], capture_output=True, text=True)
+        result = subprocess.run([*shlex.split(self.arguments.run_with), str(program)], capture_output=True, text=True, cwd=self.directory)
         for line in result.stdout.splitlines():
             count, what = line.split(" ", 1)
             self.counts[what] += int(count)
@@ -114,7 +114,7 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     arguments = parse()
     with tempfile.TemporaryDirectory() as temporary:
-        directory = arguments.keep or Path(temporary)
+        directory = (arguments.keep or Path(temporary)).resolve()
         directory.mkdir(parents=True, exist_ok=True)
         fuzzer = Fuzzer(arguments, directory)
         for seed in range(arguments.seed, arguments.seed + arguments.count):

@@ -255,6 +255,7 @@ static void shared(void) {
   if (child == 0) {
     volatile double sum = 0;
     for (int i = 0; i < COUNT; i += 64) sum += common[i];
+    (void)sum;
     pause();
     _exit(0);
   }

@@ -42,6 +42,15 @@ static void fork_first(void) {
   verdict("a child of a process without calls", waitpid(child, &status, 0) == child && status == 0);
 }
 
+/// The child ends by exit(3), after three calls of its own.
+static void fork_and_exit(void) {
+  verdict("before fork", computes(1));
+  const pid_t child = fork();
+  if (child == 0) exit(computes(7) && computes(8) && computes(9) ? 0 : 1);
+  int status = 1;
+  verdict("in the child", waitpid(child, &status, 0) == child && status == 0);
+}
+
 static void fork_after(void) {
   verdict("before fork", computes(1));
   verdict("in the child", in_child(computes));
@@ -108,6 +117,13 @@ static void at_exit(void) {
   verdict("at exit", computes(5));
 }
 
+static int calls_last = 0;
+
+/// After every exit handler, before the libraries' own destructors.
+__attribute__((destructor)) static void last(void) {
+  if (calls_last) verdict("in the last destructor", computes(6) && computes(7));
+}
+
 static void end(const char* how) {
   if (!strcmp(how, "return")) return;
   if (!strcmp(how, "exit")) exit(3);
@@ -117,6 +133,10 @@ static void end(const char* how) {
   if (!strcmp(how, "segv")) raise(SIGSEGV);
   if (!strcmp(how, "term")) kill(getpid(), SIGTERM);
   if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
+  if (!strcmp(how, "destructor")) {
+    calls_last = 1;
+    exit(9);
+  }
   if (!strcmp(how, "exec")) execl("/bin/sh", "sh", "-c", "echo executed; exit 6", (char*)NULL);
   if (!strcmp(how, "at-exit")) {
     atexit(at_exit);
@@ -140,6 +160,8 @@ int main(int argc, char** argv) {
     fork_first();
   else if (!strcmp(name, "fork"))
     fork_after();
+  else if (!strcmp(name, "fork-and-exit"))
+    fork_and_exit();
   else if (!strcmp(name, "fork-beside-threads"))
     fork_beside_threads();
   else if (!strcmp(name, "start-others"))

@@ -43,7 +43,7 @@ TEST(FortranLetters, OfEitherCase) {
   EXPECT_EQ(call.transpose_a, Transpose::conjugate);
   ASSERT_TRUE(parse_dgemm(&call, "c", "t"));
   EXPECT_EQ(call.transpose_a, Transpose::conjugate);
-  for (const char* const unknown : {"R", "x", "", "\x4e\x80" + 1, "."}) EXPECT_FALSE(parse_dgemm(&call, unknown, "N"));
+  for (const char* const unknown : {"R", "x", "", &"\x4e\x80"[1], "."}) EXPECT_FALSE(parse_dgemm(&call, unknown, "N"));
 }
 
 TEST(FortranArguments, BecomeTheFieldsOfTheCall) {

@@ -56,8 +56,8 @@ class Island {
 };
 
 TEST(MemoryMap, PrivateAnonymousMemory) {
-  const std::unique_ptr<void, decltype(&std::free)> small(std::malloc(100), std::free);
-  const std::unique_ptr<void, decltype(&std::free)> large(std::malloc(10 << 20), std::free);
+  const std::unique_ptr<void, decltype(&std::free)> small(std::calloc(1, 100), std::free);
+  const std::unique_ptr<void, decltype(&std::free)> large(std::calloc(1, 10 << 20), std::free);
   EXPECT_EQ(kind_of(small.get(), 100), MemoryKind::anonymous);
   EXPECT_EQ(kind_of(large.get(), 10 << 20), MemoryKind::anonymous);
   EXPECT_EQ(kind_of(zeroed_data + (1 << 15)), MemoryKind::anonymous);

@@ -64,6 +64,22 @@ TEST_F(RecorderTest, SumsRefusedCallsByReason) {
   EXPECT_EQ(sums.refusals[static_cast<std::size_t>(Refusal::none)], 0U);
 }
 
+TEST_F(RecorderTest, CountsEveryRefusalUnderItsOwnReasonAndNowhereElse) {
+  for (std::size_t reason = 1; reason < refusal_count; ++reason) {
+    reset();
+    Record record = offloaded_record();
+    record.refusal = static_cast<Refusal>(reason);
+    add(record, nullptr);
+    const Totals sums = totals();
+    for (std::size_t other = 0; other < sums.refusals.size(); ++other)
+      EXPECT_EQ(sums.refusals.at(other), other == reason ? 1U : 0U) << refusal_text(record.refusal);
+    EXPECT_EQ(sums.verification.checked, 0U) << refusal_text(record.refusal);
+    EXPECT_EQ(sums.verification.worst_relative_error, 0.0) << refusal_text(record.refusal);
+    EXPECT_STRNE(refusal_text(record.refusal), "");
+  }
+  EXPECT_STREQ(refusal_text(static_cast<Refusal>(refusal_count - 1)), "the process was ending");
+}
+
 TEST_F(RecorderTest, KeepsTheWorstErrorAndTakesNanAsWorst) {
   Record record = offloaded_record();
   record.verified = true;

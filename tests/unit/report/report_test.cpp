@@ -3,20 +3,29 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "level3_front_end.h"
 #include "report/call_log.h"
 #include "report/quantity.h"
+#include "report/special_file.h"
 #include "report/thread_counters.h"
 
 namespace blastoff::report {
@@ -32,7 +41,16 @@ Totals some_totals() {
   Totals totals;
   totals.routines.resize(operation::routine_count());
   RoutineTotals& dgemm = totals.routines[static_cast<std::size_t>(blas::Routine::dgemm)];
-  dgemm = {1234, 1200, 0.25, 2.0, 0.5, 1'820'000'000, 614'000'000, 7'280'000'000, 6e12, 5e12};
+  dgemm = {.calls = 1234,
+           .offloaded = 1200,
+           .cpu_seconds = 0.25,
+           .device_seconds = 2.0,
+           .transfer_seconds = 0.5,
+           .offloaded_flops = 5e12,
+           .bytes_to_device = 1'820'000'000,
+           .bytes_from_device = 614'000'000,
+           .bytes_reused = 7'280'000'000,
+           .flops = 6e12};
   RoutineTotals& ztrsm = totals.routines[static_cast<std::size_t>(blas::Routine::ztrsm)];
   ztrsm.calls = 7;
   ztrsm.cpu_seconds = 12.5;
@@ -78,6 +96,33 @@ class ReportFile : public testing::Test {
   void TearDown() override {
     unsetenv("BLASTOFF_RUN");
     std::filesystem::remove_all(directory);
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) names.push_back(entry.path().filename());
+    std::ranges::sort(names);
+    return names;
+  }
+  /// Children that all write the report `path` at once; each report is there afterwards.
+  void end_together(const std::string& path) const {
+    constexpr int processes = 12;
+    std::vector<pid_t> children;
+    for (int i = 0; i < processes; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        Context context = some_context();
+        context.pid = getpid();
+        _exit(write_report(path, to_json(some_totals(), context), context) ? 0 : 1);
+      }
+      children.push_back(child);
+    }
+    for (const pid_t child : children) {
+      int status = -1;
+      waitpid(child, &status, 0);
+      EXPECT_EQ(status, 0);
+    }
+    EXPECT_EQ(names().size(), std::size_t{processes});
+    for (const std::string& name : names()) EXPECT_THAT(contents(directory / name), HasSubstr("node17:3:")) << name;
   }
   std::filesystem::path directory;
 };
@@ -131,6 +176,15 @@ TEST(ReportText, FitsATerminalAndSortsByTime) {
   EXPECT_THAT(text, HasSubstr("41  average size below the threshold"));
   EXPECT_THAT(text, HasSubstr("policy    first-use, writes tracked by uffd\n"));
   EXPECT_THAT(text, Not(HasSubstr("verified")));
+}
+
+TEST(ReportText, HasAColumnForEachHeading) {
+  const std::string text = to_text(some_totals(), some_context());
+  EXPECT_THAT(text, HasSubstr("\n  routine       calls  offloaded     CPU s  device s  moving s   GFLOP/s   to device "
+                              "from device    reused\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\n  dgemm          1234       1200     0.250     2.000     0.500      2500     1.82 GB   "
+                        "   614 MB   7.28 GB\n"));
 }
 
 TEST(ReportText, SaysWhyAnotherPolicyIsInForce) {
@@ -226,51 +280,48 @@ TEST_F(ReportFile, TheSecondProcessOfARunTakesANameOfItsOwn) {
   setenv("BLASTOFF_RUN", "node17:1:100", 1);
   const std::string path = directory / "run.json";
   const Context context = some_context();
-  EXPECT_EQ(expand_path(path, context), path);
-  ASSERT_TRUE(write_report(path, to_json(some_totals(), context), context));
-  EXPECT_EQ(expand_path(path, context), directory / "run.4711.json");
+  const std::string text = to_json(some_totals(), context);
+  ASSERT_TRUE(write_report(path, text, context));
+  ASSERT_TRUE(write_report(path, text, context));
+  EXPECT_THAT(names(), ElementsAre("run.4711.json", "run.json"));
+  ASSERT_TRUE(write_report(path, text, context)) << "another host may have a process of the same id";
+  EXPECT_THAT(names(), ElementsAre("run.4711-2.json", "run.4711.json", "run.json"));
   setenv("BLASTOFF_RUN", "node17:2:200", 1);
-  EXPECT_EQ(expand_path(path, context), path) << "the file of an earlier run is replaced";
+  ASSERT_TRUE(write_report(path, to_json(some_totals(), context), context));
+  EXPECT_THAT(contents(path), HasSubstr("node17:2:200")) << "the file of an earlier run is replaced";
+  EXPECT_THAT(names(), ElementsAre("run.4711-2.json", "run.4711.json", "run.json"));
 }
 
+// Whatever had the name before.
 TEST_F(ReportFile, ProcessesThatEndTogetherDoNotTakeTheSameName) {
-  setenv("BLASTOFF_RUN", "node17:3:300", 1);
-  constexpr int processes = 12;
-  std::vector<pid_t> children;
-  for (int i = 0; i < processes; ++i) {
-    const pid_t child = fork();
-    if (child == 0) {
-      Context context = some_context();
-      context.pid = getpid();
-      _exit(write_report(directory / "run.json", to_json(some_totals(), context), context) ? 0 : 1);
-    }
-    children.push_back(child);
+  const std::string path = directory / "run.json";
+  const auto nothing = [] {};
+  const auto an_old_report = [&] { std::ofstream(path) << "old"; };
+  const auto a_link = [&] { std::filesystem::create_symlink("/no/such/file", path); };
+  int run = 0;
+  for (const std::function<void()>& before : std::vector<std::function<void()>>{nothing, an_old_report, a_link}) {
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directory(directory);
+    before();
+    setenv("BLASTOFF_RUN", ("node17:3:" + std::to_string(++run)).c_str(), 1);
+    end_together(path);
   }
-  for (const pid_t child : children) {
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
-  const auto files = std::filesystem::directory_iterator(directory);
-  EXPECT_EQ(std::distance(begin(files), end(files)), processes);
 }
 
 TEST_F(ReportFile, IsWrittenWholeAndLeavesNothingElse) {
   const std::string path = directory / "run.json";
   errno = ERANGE;
-  EXPECT_TRUE(write_file(path, "first"));
-  EXPECT_TRUE(write_file(path, "second"));
+  EXPECT_TRUE(write_report(path, "first", some_context()));
+  EXPECT_TRUE(write_report(path, "second", some_context()));
   EXPECT_EQ(errno, ERANGE);
   EXPECT_EQ(contents(path), "second");
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) names.push_back(entry.path().filename());
-  EXPECT_THAT(names, ElementsAre("run.json"));
+  EXPECT_THAT(names(), ElementsAre("run.json"));
 }
 
 TEST_F(ReportFile, UnwritablePathIsOneLine) {
   testing::internal::CaptureStderr();
   errno = 0;
-  EXPECT_FALSE(write_file(directory / "missing" / "run.json", "text"));
+  EXPECT_FALSE(write_report(directory / "missing" / "run.json", "text", some_context()));
   EXPECT_EQ(errno, 0);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "blastoff: cannot write the report " +
                                                         (directory / "missing" / "run.json").string() +
@@ -279,32 +330,198 @@ TEST_F(ReportFile, UnwritablePathIsOneLine) {
 
 TEST_F(ReportFile, FullDiskIsOneLine) {
   testing::internal::CaptureStderr();
-  EXPECT_FALSE(write_file("/dev/full", "text"));
+  EXPECT_FALSE(write_report("/dev/full", "text", some_context()));
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "blastoff: cannot write the report /dev/full: No space left on device\n");
 }
 
 TEST_F(ReportFile, FileSizeLimitIsOneLineAndNoSignal) {
   const std::string path = directory / "run.json";
-  ASSERT_TRUE(write_file(path, "old"));
+  ASSERT_TRUE(write_report(path, "old", some_context()));
   const pid_t child = fork();
   if (child == 0) {
     const rlimit limit{0, 0};
     setrlimit(RLIMIT_FSIZE, &limit);
     const int null = open("/dev/null", O_WRONLY);
     dup2(null, STDERR_FILENO);
-    _exit(write_file(path, "new") ? 1 : 0);
+    _exit(write_report(path, "new", some_context()) ? 1 : 0);
   }
   int status = -1;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(contents(path), "old");
-  EXPECT_FALSE(std::filesystem::exists(path + "." + std::to_string(child) + ".tmp"));
+  EXPECT_THAT(names(), ElementsAre("run.json"));
 }
 
 TEST_F(ReportFile, ADeviceIsWrittenNotReplaced) {
-  EXPECT_TRUE(write_file("/dev/null", "text"));
+  EXPECT_TRUE(write_report("/dev/null", "text", some_context()));
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+/// How long `action` took.
+double seconds_of(const std::function<void()>& action) {
+  const auto start = std::chrono::steady_clock::now();
+  action();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TEST_F(ReportFile, ALockOnTheDirectoryIsNotWaitedFor) {
+  setenv("BLASTOFF_RUN", "node17:4:400", 1);
+  const std::string path = directory / "run.json";
+  const pid_t holder = fork();
+  if (holder == 0) {
+    const int file = open(directory.c_str(), O_RDONLY);
+    flock(file, LOCK_EX);
+    pause();
+    _exit(0);
+  }
+  const std::string text = to_json(some_totals(), some_context());
+  for (int i = 0; i < 3; ++i) EXPECT_LT(seconds_of([&] { EXPECT_TRUE(write_report(path, text, some_context())); }), 1);
+  EXPECT_EQ(names().size(), 3U);
+  kill(holder, SIGKILL);
+  waitpid(holder, nullptr, 0);
+}
+
+TEST_F(ReportFile, AnOldReportThatIsLockedStays) {
+  setenv("BLASTOFF_RUN", "node17:5:500", 1);
+  const std::string path = directory / "run.json";
+  std::ofstream(path) << "old";
+  const int file = open(path.c_str(), O_RDONLY);
+  ASSERT_EQ(flock(file, LOCK_EX), 0);
+  EXPECT_TRUE(write_report(path, to_json(some_totals(), some_context()), some_context()));
+  EXPECT_THAT(names(), ElementsAre("run.4711.json", "run.json"));
+  EXPECT_EQ(contents(path), "old");
+  close(file);
+}
+
+TEST_F(ReportFile, APipeWithoutReaderIsOneLine) {
+  const std::string path = directory / "pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(write_report(path, "text", some_context()));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "blastoff: cannot write the report " + path + ": nobody reads this pipe\n");
+}
+
+TEST_F(ReportFile, APipeWhoseReaderStopsIsOneLine) {
+  const std::string path = directory / "pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(write_report(path, std::string(1 << 20, 'x'), some_context()));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "blastoff: cannot write the report " + path + ": its reader has stopped reading\n");
+  close(reader);
+}
+
+TEST_F(ReportFile, APipeIsWrittenWholeForASlowReader) {
+  const std::string path = directory / "pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  std::size_t bytes = 0;
+  const std::string text(1 << 20, 'x');
+  std::thread reading([&] {
+    std::array<char, 60'000> buffer{};
+    while (bytes < text.size()) {
+      const ssize_t length = read(reader, buffer.data(), buffer.size());
+      if (length > 0) bytes += static_cast<std::size_t>(length);
+      usleep(1000);
+    }
+  });
+  EXPECT_TRUE(write_report(path, text, some_context()));
+  reading.join();
+  close(reader);
+}
+
+TEST_F(ReportFile, StandardOutputThatIsAFileGoesOnWhereTheProgramHasGotTo) {
+  const std::string path = directory / "output";
+  const pid_t child = fork();
+  if (child == 0) {
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
+    dup2(file, STDOUT_FILENO);
+    if (write(STDOUT_FILENO, "program\n", 8) != 8) _exit(1);
+    if (!is_special_file("/dev/stdout")) _exit(2);  // before anything could be written in its place
+    _exit(write_report("/dev/stdout", "report\n", some_context()) ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(contents(path), "program\nreport\n");
+  EXPECT_THAT(names(), ElementsAre("output"));
+}
+
+TEST_F(ReportFile, ALinkIsReplacedNotFollowed) {
+  std::ofstream(directory / "precious") << "precious";
+  std::filesystem::create_symlink(directory / "precious", directory / "run.json");
+  std::filesystem::create_hard_link(directory / "precious", directory / "hard.json");
+  const std::string foreseen = "run.json." + std::to_string(getpid()) + ".tmp";
+  std::filesystem::create_hard_link(directory / "precious", directory / foreseen);
+  for (const char* run : {"", "node17:6:600"}) {
+    setenv("BLASTOFF_RUN", run, 1);
+    EXPECT_TRUE(write_report(directory / "run.json", "report", some_context()));
+    EXPECT_TRUE(write_report(directory / "hard.json", "report", some_context()));
+  }
+  EXPECT_EQ(contents(directory / "precious"), "precious");
+  EXPECT_FALSE(std::filesystem::is_symlink(directory / "run.json"));
+}
+
+/// A directory like /tmp, of root, in which another user has been; skipped where the test cannot be both.
+class SharedDirectory : public ReportFile {
+ protected:
+  static constexpr uid_t other_user = 1;
+  static constexpr uid_t user = 65534;
+
+  void SetUp() override {
+    ReportFile::SetUp();
+    if (geteuid() != 0) GTEST_SKIP() << "only root can act as two users";
+    ASSERT_EQ(chmod(directory.c_str(), 01777), 0);
+  }
+  void TearDown() override {
+    ASSERT_EQ(seteuid(0), 0);
+    ReportFile::TearDown();
+  }
+  /// What `user` says about writing the report; "" where that works.
+  std::string write_as_user(const std::string& path) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(seteuid(user), 0);
+    write_report(path, "report", some_context());
+    EXPECT_EQ(seteuid(0), 0);
+    return testing::internal::GetCapturedStderr();
+  }
+  void plant(const std::string& path) const { ASSERT_EQ(lchown(path.c_str(), other_user, other_user), 0); }
+};
+
+TEST_F(SharedDirectory, APipeThatAnotherUserHasPlantedGetsNothing) {
+  const std::string path = directory / "run.json";
+  ASSERT_EQ(mkfifo(path.c_str(), 0666), 0);
+  ASSERT_EQ(chmod(path.c_str(), 0666), 0);
+  plant(path);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  for (const char* run : {"", "node17:7:700"}) {
+    setenv("BLASTOFF_RUN", run, 1);
+    EXPECT_THAT(write_as_user(path), HasSubstr("cannot write the report"));
+  }
+  std::array<char, 64> text{};
+  EXPECT_LE(read(reader, text.data(), text.size()), 0);
+  close(reader);
+  EXPECT_THAT(names(), ElementsAre("run.json"));
+}
+
+TEST_F(SharedDirectory, ALinkToADeviceThatAnotherUserHasPlantedIsNotFollowed) {
+  const std::string path = directory / "run.json";
+  std::filesystem::create_symlink("/dev/full", path);
+  plant(path);
+  EXPECT_THAT(write_as_user(path), Not(HasSubstr("No space left")));
+}
+
+TEST_F(SharedDirectory, AnotherUsersFileStays) {
+  const std::string path = directory / "run.json";
+  std::ofstream(path) << "theirs";
+  ASSERT_EQ(chmod(path.c_str(), 0666), 0);
+  plant(path);
+  setenv("BLASTOFF_RUN", "node17:8:800", 1);
+  EXPECT_THAT(write_as_user(path), HasSubstr("cannot write the report"));
+  EXPECT_EQ(contents(path), "theirs");
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ static void odd_alignments(void) {
     printf("posix_memalign(%zu): %s\n", alignment, error == 0 ? "a block" : error == EINVAL ? "EINVAL" : "another");
     if (error == 0) free(block);
   }
-  block = memalign(24, large);
+  const volatile size_t no_power_of_two = 24;  // which a compiler would warn of
+  block = memalign(no_power_of_two, large);
   printf("memalign(24): %s\n", block != NULL ? "a block" : "NULL");
   free(block);
 }

@@ -1,0 +1,53 @@
+"""tests/sanitizers/run: a test that hangs is a failed test, and leaves nothing behind."""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import time
+from pathlib import Path
+
+import offload
+import pytest
+
+
+@pytest.fixture
+def sanitizers(monkeypatch):
+    loader = importlib.machinery.SourceFileLoader("sanitizers_run", str(offload.ROOT / "tests" / "sanitizers" / "run"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    monkeypatch.setitem(sys.modules, loader.name, module)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    loader.exec_module(module)
+    return module
+
+
+def is_gone(pid: int) -> bool:
+    """Killed, though perhaps not yet waited for by whoever inherited it."""
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except FileNotFoundError:
+            return True
+        if state in "ZX":
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.mark.parametrize("ending", ["wait", "exit 3"])
+def test_nothing_goes_on_after_a_command(sanitizers, ending):
+    outcome = sanitizers.run(["sh", "-c", f"sleep 1000 & echo $!; {ending}"], dict(os.environ), timeout=1)
+    assert outcome.status == (None if ending == "wait" else 3)
+    assert is_gone(int(outcome.output))
+
+
+def test_a_case_that_hangs_fails_and_the_others_run(sanitizers, tmp_path, monkeypatch):
+    """The stand-in for the random coherence program hangs for one seed of the two."""
+    program = tmp_path / "tests" / "scenario" / "random_coherence"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\n[ "$2" = 1 ] && sleep 1000\necho 10 calls right\n')
+    program.chmod(0o755)
+    run = sanitizers.run
+    monkeypatch.setattr(sanitizers, "run", lambda command, env, timeout: run(command, env | {"LD_PRELOAD": ""}, 0.5))
+    outcomes = list(sanitizers.coherence(sanitizers.ASAN, tmp_path))
+    assert [right for _, right in outcomes] == [False, True, False, True]
