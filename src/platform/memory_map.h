@@ -28,6 +28,11 @@ struct Mapping {
 };
 Mapping find_mapping(Span span);
 
+/// Whether the program may write all of `span`: about a microsecond where the kernel answers questions about single
+/// mappings (Linux 6.11). Elsewhere it takes reading them all, tens of microseconds and more: nothing is known then
+/// unless `at_any_price`.
+std::optional<bool> writable(Span span, bool at_any_price);
+
 /// A writer that page tracking cannot see, if this process has one now: memory pinned for a network card (VmPin with an
 /// RDMA library loaded), memory attached by other processes (XPMEM). The text names it. Costs well under a microsecond
 /// while no such library is loaded. What a GPU driver pins is not counted in VmPin.
