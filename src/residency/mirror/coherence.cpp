@@ -199,21 +199,19 @@ void Coherence::stop_tracking(const blas::Operand& operand) {
   });
 }
 
-void Coherence::survey_run(Survey& survey, Span run, const blas::Operand& operand, bool tracked) {
+void Coherence::survey_run(Survey& survey, Span run, bool read, Currency& currency) {
   const bool backed = shadow_.each_backing(run, [&](Backing& backing) {
     if (survey.backings.empty() || survey.backings.back() != &backing) survey.backings.push_back(&backing);
   });
   if (!backed) survey.needs_memory = true;
-  const bool read = blas::reads(operand.intent);
   const std::size_t page = platform::page_size();
   shadow_.each_part(run, [&](Chunk& chunk, Span pages) {
     const PageNumbers numbers = page_numbers(pages);
     if (chunk.loading.any(numbers.first, numbers.last)) survey.conflict = true;
-    if (!read || !chunk.writers || (tracked && is_known_current(chunk, pages, operand))) return;
+    if (!read || !chunk.writers || currency.known(chunk, pages)) return;
     for (std::uintptr_t at = pages.begin; at < pages.end; at += page) {
       const Span one{at, at + page};
-      if (chunk.writers[page_numbers(one).first] > 0 && !(tracked && is_current(chunk, one, operand)))
-        survey.conflict = true;
+      if (chunk.writers[page_numbers(one).first] > 0 && !currency.on_page(chunk, one)) survey.conflict = true;
     }
   });
 }
@@ -224,7 +222,9 @@ Coherence::Survey Coherence::survey(const Hold& hold) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].empty()) continue;
     if (!shadow_.placed(platform::outward_to_pages(bounds(operands[i])))) result.needs_memory = true;
-    each_covered_run(operands[i], [&](Span run) { survey_run(result, run, operands[i], hold.tracked[i]); });
+    const bool read = blas::reads(operands[i].intent);
+    Currency currency(operands[i], hold.tracked[i]);
+    each_covered_run(operands[i], [&](Span run) { survey_run(result, run, read, currency); });
   }
   return result;
 }
@@ -258,29 +258,28 @@ void Coherence::claim_uploads(Hold& hold) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const blas::Operand& operand = operands[i];
     if (!blas::reads(operand.intent)) continue;
-    const bool tracked = hold.tracked[i];
+    Currency currency(operand, hold.tracked[i]);
     std::uint64_t bytes = 0;
     examined_.begin();
     each_covered_run(operand, [&](Span run) {
-      shadow_.each_part(run,
-                        [&](Chunk& chunk, Span pages) { bytes += claim_part(hold, chunk, pages, operand, tracked); });
+      shadow_.each_part(run, [&](Chunk& chunk, Span pages) { bytes += claim_part(hold, chunk, pages, currency); });
     });
-    if (tracked) examined_.end(operand);
+    examined_.end(operand);
     hold.bytes_reused += operand.payload_bytes() > bytes ? operand.payload_bytes() - bytes : 0;
   }
   hold.loading = !hold.uploads.empty();
 }
 
 // Returns the bytes to upload. A page that this call uploads for another operand already brings this one's bytes along.
-std::uint64_t Coherence::claim_part(Hold& hold, Chunk& chunk, Span pages, const blas::Operand& operand, bool tracked) {
-  if (tracked && is_known_current(chunk, pages, operand)) return 0;
-  if (tracked) examined_.add(chunk);
+std::uint64_t Coherence::claim_part(Hold& hold, Chunk& chunk, Span pages, Currency& currency) {
+  if (currency.known(chunk, pages)) return 0;
+  if (currency.tracked()) examined_.add(chunk);
   const std::size_t page = platform::page_size();
   std::uint64_t bytes = 0;
   for (std::uintptr_t at = pages.begin; at < pages.end; at += page) {
     const Span one{at, at + page};
-    if (tracked && is_current(chunk, one, operand)) continue;
-    if (tracked) make_current(shadow_, chunk, one, operand);
+    if (currency.on_page(chunk, one)) continue;
+    if (currency.tracked()) make_current(shadow_, chunk, one, currency.operand());
     const std::size_t number = page_numbers(one).first;
     if (chunk.loading.test(number)) continue;
     chunk.loading.set(number, number + 1);
@@ -419,12 +418,13 @@ void Coherence::settle_result(const Hold& hold, Return how) {
 void Coherence::settle_direct(const Hold& hold) {
   const blas::Operand& result = hold.call.result();
   const std::size_t size = platform::page_size();
+  Currency currency(result, true);
   examined_.begin();
   for (const ResultPages& pages : hold.result_pages) {
     Chunk& chunk = *pages.chunk;
     chunk.current.set(pages.filled);
     chunk.partial.clear(pages.filled);
-    if (is_known_current(chunk, pages.shared, result)) continue;
+    if (currency.known(chunk, pages.shared)) continue;
     examined_.add(chunk);
     pages.shared.each([&](std::size_t number) {
       const std::uintptr_t begin = pages.begin + number * size;

@@ -103,10 +103,10 @@ class Coherence {
   device::Result<bool> protect(Hold& hold, const Runs& runs);
   void stop_tracking(const blas::Operand& operand);
   Survey survey(const Hold& hold);
-  void survey_run(Survey& survey, platform::Span run, const blas::Operand& operand, bool tracked);
+  void survey_run(Survey& survey, platform::Span run, bool read, Currency& currency);
   device::Status back(Hold& hold, const Survey& found);
   void claim_uploads(Hold& hold);
-  std::uint64_t claim_part(Hold& hold, Chunk& chunk, platform::Span pages, const blas::Operand& operand, bool tracked);
+  std::uint64_t claim_part(Hold& hold, Chunk& chunk, platform::Span pages, Currency& currency);
   void count_writer(const blas::Operand& result, int change);
   void settle_result(const Hold& hold, Return how);
   void settle_direct(const Hold& hold);

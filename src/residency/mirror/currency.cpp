@@ -6,22 +6,12 @@ namespace blastoff::residency::mirror {
 
 using platform::Span;
 
-bool is_known_current(const Chunk& chunk, Span pages, const blas::Operand& operand) {
-  const PageNumbers numbers = page_numbers(pages);
-  return chunk.current.all(numbers.first, numbers.last) &&
-         (!chunk.partial.any(numbers.first, numbers.last) || chunk.used->remembers(operand));
-}
-
-bool is_known_current(const Chunk& chunk, const PageBitmap& pages, const blas::Operand& operand) {
-  return chunk.current.all(pages) && (!chunk.partial.any(pages) || chunk.used->remembers(operand));
-}
-
-bool is_current(const Chunk& chunk, Span page, const blas::Operand& operand) {
+bool Currency::on_page(const Chunk& chunk, Span page) const {
   const std::size_t number = page_numbers(page).first;
-  if (!chunk.current.test(number)) return false;
+  if (!tracked_ || !chunk.current.test(number)) return false;
   if (!chunk.partial.test(number)) return true;
   bool current = true;
-  each_span_within(operand, page, [&](Span span) { current = current && chunk.used->all(span); });
+  each_span_within(operand_, page, [&](Span span) { current = current && chunk.used->all(span); });
   return current;
 }
 

@@ -10,13 +10,42 @@
 
 namespace blastoff::residency::mirror {
 
-/// Whether the operand's bytes on `pages` of the chunk are current, as far as a few operations tell: the pages are
-/// current as a whole, or the operand was remembered here or is a part of one that was.
-bool is_known_current(const Chunk& chunk, platform::Span pages, const blas::Operand& operand);
-bool is_known_current(const Chunk& chunk, const PageBitmap& pages, const blas::Operand& operand);
+/// Answers whether bytes of one operand are current; never, where the operand is not `tracked`.
+class Currency {
+ public:
+  Currency(const blas::Operand& operand, bool tracked) : operand_(operand), tracked_(tracked) {}
 
-/// Whether the operand's bytes on one page of the chunk are current.
-bool is_current(const Chunk& chunk, platform::Span page, const blas::Operand& operand);
+  /// Of its bytes on some pages of the chunk, as far as a few operations tell: the pages are current as a whole, or the
+  /// operand was remembered in the chunk or is a part of one that was.
+  bool known(const Chunk& chunk, platform::Span pages) {
+    const PageNumbers numbers = page_numbers(pages);
+    return tracked_ && chunk.current.all(numbers.first, numbers.last) &&
+           (!chunk.partial.any(numbers.first, numbers.last) || remembered(chunk));
+  }
+  bool known(const Chunk& chunk, const PageBitmap& pages) {
+    return tracked_ && chunk.current.all(pages) && (!chunk.partial.any(pages) || remembered(chunk));
+  }
+
+  /// Of its bytes on one page of the chunk.
+  bool on_page(const Chunk& chunk, platform::Span page) const;
+
+  bool tracked() const { return tracked_; }
+  const blas::Operand& operand() const { return operand_; }
+
+ private:
+  // Columns on pages of their own ask about the same chunk many times over. What the operand itself brings to the
+  // device in between changes nothing about the answer.
+  bool remembered(const Chunk& chunk) {
+    if (chunk_ != &chunk) remembered_ = chunk.used->remembers(operand_);
+    chunk_ = &chunk;
+    return remembered_;
+  }
+
+  const blas::Operand& operand_;
+  const bool tracked_;
+  const Chunk* chunk_ = nullptr;
+  bool remembered_ = false;
+};
 
 /// The operand's bytes on one page of the chunk are current from now on, and what was current of the page before.
 void make_current(ShadowMemory& shadow, Chunk& chunk, platform::Span page, const blas::Operand& operand);

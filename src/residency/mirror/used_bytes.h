@@ -43,7 +43,7 @@ class UsedBytes {
   static std::size_t number(std::uintptr_t address) { return address % chunk_bytes / word_bytes; }
 
   Bitmap<words> words_;
-  std::array<blas::Operand, 4> remembered_;  ///< the latest first
+  std::array<blas::Operand, 16> remembered_;  ///< the latest first
   std::size_t count_ = 0;
 };
 
