@@ -22,27 +22,23 @@ using support::Outcome;
 using support::Rig;
 using support::RigOptions;
 
-/// Doubles in pages of their own.
+/// Doubles in a mapping of their own: the pages beside it keep the kernel from joining it to another.
 class Arena {
  public:
-  explicit Arena(std::size_t bytes) : bytes_(bytes) {
-    void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped == MAP_FAILED) std::abort();
-    begin_ = static_cast<double*>(mapped);
+  explicit Arena(std::size_t bytes) : pages_(bytes) {
+    begin_ = reinterpret_cast<double*>(pages_.begin());
+    std::memset(begin_, 0, pages_.bytes());
   }
-  ~Arena() { munmap(begin_, bytes_); }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
 
   double* at(std::size_t element) { return begin_ + element; }
-  std::size_t elements() const { return bytes_ / sizeof(double); }
+  std::size_t elements() const { return pages_.bytes() / sizeof(double); }
   void fill(std::mt19937& engine) {
     for (std::size_t i = 0; i < elements(); ++i) begin_[i] = static_cast<double>(engine() % 5) - 2;
   }
 
  private:
+  support::GuardedPages pages_;
   double* begin_ = nullptr;
-  std::size_t bytes_;
 };
 
 /// A matrix of doubles somewhere.

@@ -24,11 +24,15 @@ using support::Outcome;
 using support::Rig;
 using support::RigOptions;
 
-double* map(std::size_t bytes, void* where = nullptr) {
-  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (where ? MAP_FIXED : 0);
-  void* mapped = mmap(where, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (mapped == MAP_FAILED) std::abort();
-  return static_cast<double*>(mapped);
+constexpr int private_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+/// Pages between two inaccessible ones, which keep the kernel from joining them to others.
+double* map(std::size_t bytes) {
+  constexpr std::size_t guard = std::size_t{64} << 10;
+  void* all = mmap(nullptr, bytes + 2 * guard, PROT_NONE, private_flags, -1, 0);
+  char* pages = static_cast<char*>(all) + guard;
+  if (all == MAP_FAILED || mprotect(pages, bytes, PROT_READ | PROT_WRITE) != 0) std::abort();
+  return reinterpret_cast<double*>(pages);
 }
 
 std::uint64_t bytes_of_page_tables() {
@@ -95,7 +99,7 @@ void fill(double* matrix, std::size_t bytes, double value) {
 
 TEST_P(ResidencyMemory, ColumnsFarApart) {
   START();
-  constexpr std::int64_t n = 12, leading = 600001;
+  constexpr std::int64_t n = 12, leading = 600064;
   double* a = map(n * leading * sizeof(double));
   double* b = map(bytes_);
   double* c = map(n * leading * sizeof(double));
@@ -126,7 +130,7 @@ TEST_P(ResidencyMemory, VerificationOfColumnsFarApart) {
   RigOptions options;
   options.verify = true;
   START(options);
-  constexpr std::int64_t n = 12, leading = 600001;
+  constexpr std::int64_t n = 12, leading = 600064;
   double* a = map(n * leading * sizeof(double));
   double* b = map(bytes_);
   double* c = map(n * leading * sizeof(double));
@@ -178,7 +182,7 @@ TEST_P(ResidencyMemory, WhatWasReplacedWithoutANoticeLosesItsPin) {
   shmctl(segment, IPC_RMID, nullptr);
   ASSERT_EQ(attached, c);
   ASSERT_EQ(shmdt(c), 0);
-  map(bytes_, c);
+  ASSERT_EQ(mmap(c, bytes_, PROT_READ | PROT_WRITE, private_flags | MAP_FIXED, -1, 0), c);
   for (int round = 0; round < 4; ++round) {
     const Outcome outcome = run(product(a, b, c, n_, n_, round % 2));
     ASSERT_FALSE(outcome.error) << outcome.error->message;
@@ -260,7 +264,7 @@ TEST_P(RegisteredMemory, AnywhereInAnOperandIsCopied) {
   start_registering();
   if (testing::Test::IsSkipped()) return;
   constexpr std::int64_t n = 1100;  // more than is looked at with the lock held
-  constexpr std::size_t bytes = n * n * sizeof(double) + 4096;
+  constexpr std::size_t bytes = (n * n * sizeof(double) + 8191) / 4096 * 4096;
   double* a = map(bytes);
   double* b = map(bytes);
   double* c = map(bytes);
