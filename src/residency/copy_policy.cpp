@@ -41,7 +41,7 @@ class CopyPolicy : public Policy {
 
   const char* name() const override { return "copy"; }
   bool keeps_operands() const override { return false; }
-  device::Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) override;
+  device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override;
 
   Staging& staging() { return staging_; }
   copy::DeviceBuffers& buffers() { return buffers_; }
@@ -62,7 +62,7 @@ class CopyPolicy : public Policy {
 
 class CopyLease : public Lease {
  public:
-  CopyLease(CopyPolicy& policy, const blas::Call& call, device::Lane& lane, Events events)
+  CopyLease(CopyPolicy& policy, const operation::Operation& call, device::Lane& lane, Events events)
       : policy_(policy), call_(call), lane_(lane), events_(std::move(events)) {}
   ~CopyLease() override {
     if (!settled_) abandon();
@@ -72,8 +72,8 @@ class CopyLease : public Lease {
   /// Finds room on the device, with smaller and smaller panels.
   device::Status find_room();
 
-  const std::vector<blas::Call>& panels() const override { return layout_.panels; }
-  device::Result<blas::Call> acquire(std::size_t index) override;
+  const std::vector<operation::Operation>& panels() const override { return layout_.panels; }
+  device::Result<operation::Operation> acquire(std::size_t index) override;
   device::Status release(std::size_t index) override;
   device::Status finish() override;
   HostState host_state(std::size_t index) override;
@@ -86,7 +86,7 @@ class CopyLease : public Lease {
   };
 
   device::Status take_buffers();
-  blas::Operand place(const blas::Call& panel, std::size_t panel_index, std::size_t operand_index) const;
+  operation::Operand place(const operation::Operation& panel, std::size_t panel_index, std::size_t operand_index) const;
   void append_whole_operands(std::vector<Transfer>& transfers) const;
   device::Status upload(std::size_t index, const std::vector<Transfer>& transfers);
   device::Status computed(std::size_t index);
@@ -95,14 +95,14 @@ class CopyLease : public Lease {
   void abandon();
 
   CopyPolicy& policy_;
-  const blas::Call call_;
+  const operation::Operation call_;
   device::Lane& lane_;
   Events events_;
   copy::Layout layout_;
   std::array<std::array<copy::Buffer, copy::panels_in_progress>, 3>
       buffers_;  ///< of operands; those in one piece use [0]
   std::vector<PanelState> states_;
-  blas::Call placed_;  ///< the panel acquired last, on the device
+  operation::Operation placed_;  ///< the panel acquired last, on the device
   Traffic traffic_;
   bool settled_ = false;  ///< no work of this lease is in flight
 };
@@ -127,7 +127,7 @@ device::Result<Events> CopyPolicy::take_events() {
   return events;
 }
 
-device::Result<std::unique_ptr<Lease>> CopyPolicy::begin(const blas::Call& call, device::Lane& lane) {
+device::Result<std::unique_ptr<Lease>> CopyPolicy::begin(const operation::Operation& call, device::Lane& lane) {
   auto events = take_events();
   if (!events) return tl::unexpected(events.error());
   auto lease = std::make_unique<CopyLease>(*this, call, lane, std::move(*events));
@@ -169,13 +169,13 @@ device::Status CopyLease::take_buffers() {
 }
 
 /// The panel's operand with device address and leading dimension.
-blas::Operand CopyLease::place(const blas::Call& panel, std::size_t panel_index, std::size_t operand_index) const {
-  blas::Operand operand = panel.operands()[operand_index];
+operation::Operand CopyLease::place(const operation::Operation& panel, std::size_t panel_index, std::size_t operand_index) const {
+  operation::Operand operand = panel.operands()[operand_index];
   const std::size_t parent_index = copy::parent_of(call_, panel, operand_index);
   const copy::Placement& placement = layout_.placements[parent_index];
   device::Address address = 0;
   if (placement.whole) {
-    const blas::Operand& parent = call_.operands()[parent_index];
+    const operation::Operand& parent = call_.operands()[parent_index];
     const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(operand.address) -
                                                  static_cast<const std::byte*>(parent.address));
     const std::size_t stride = std::max<std::size_t>(parent.stride_bytes(), 1);
@@ -190,7 +190,7 @@ blas::Operand CopyLease::place(const blas::Call& panel, std::size_t panel_index,
   return operand;
 }
 
-device::Address address_of(const blas::Operand& placed) {
+device::Address address_of(const operation::Operand& placed) {
   return reinterpret_cast<std::uintptr_t>(placed.address);
 }
 
@@ -212,20 +212,20 @@ device::Status CopyLease::upload(std::size_t index, const std::vector<Transfer>&
   return lane_.compute->wait(*events(index).uploaded);
 }
 
-device::Result<blas::Call> CopyLease::acquire(std::size_t index) {
+device::Result<operation::Operation> CopyLease::acquire(std::size_t index) {
   if (index >= layout_.buffers_per_slice) {
     // The panel that had these buffers: at home means that nothing on the device uses them any more.
     if (auto home = bring_home(index - layout_.buffers_per_slice); !home) return tl::unexpected(home.error());
   }
-  const blas::Call& panel = layout_.panels[index];
+  const operation::Operation& panel = layout_.panels[index];
   placed_ = panel;
   std::vector<Transfer> transfers;
   if (index == 0) append_whole_operands(transfers);
   for (std::size_t i = 0; i < panel.operands().size(); ++i) {
     placed_.operands()[i] = place(panel, index, i);
-    const blas::Operand& operand = panel.operands()[i];
-    if (layout_.placements[copy::parent_of(call_, panel, i)].whole || !blas::reads(operand.intent)) continue;
-    const blas::Operand& placed = placed_.operands()[i];
+    const operation::Operand& operand = panel.operands()[i];
+    if (layout_.placements[copy::parent_of(call_, panel, i)].whole || !operation::reads(operand.intent)) continue;
+    const operation::Operand& placed = placed_.operands()[i];
     copy::append_upload(operand, address_of(placed), placed.leading_dimension, transfers);
   }
   if (auto uploaded = upload(index, transfers); !uploaded) return tl::unexpected(uploaded.error());
@@ -236,7 +236,7 @@ device::Status CopyLease::release(std::size_t index) {
   device::Event& computed_event = *events(index).computed;
   if (auto recorded = lane_.compute->record(computed_event); !recorded) return recorded;
   if (auto ordered = lane_.download->wait(computed_event); !ordered) return ordered;
-  const blas::Operand& host = layout_.panels[index].result();
+  const operation::Operand& host = layout_.panels[index].result();
   if (host.payload_bytes() > policy_.staging().whole_download_bytes()) {
     // Staging may write the first parts of it while the rest is on its way.
     if (auto done = computed(index); !done) return done;

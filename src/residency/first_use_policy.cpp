@@ -54,7 +54,7 @@ class FirstUsePolicy final : public Policy {
 
   const char* name() const override { return "first-use"; }
   bool keeps_operands() const override { return true; }
-  Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) override;
+  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override;
 
   device::Device& device() { return device_; }
   Staging& staging() { return staging_; }
@@ -96,10 +96,10 @@ Result<std::unique_ptr<Tools>> FirstUsePolicy::take_tools() {
   return tools;
 }
 
-std::size_t panel_bytes(const blas::Call& call, const PanelSizes& sizes) {
+std::size_t panel_bytes(const operation::Operation& call, const PanelSizes& sizes) {
   constexpr std::size_t most_panels = 8;
   const bool solve = call.kind() == blas::Kind::trsm || call.kind() == blas::Kind::trmm;
-  const bool triangular = call.result().part != blas::Part::full;
+  const bool triangular = call.result().part != operation::Part::full;
   const std::size_t smallest = solve ? sizes.solve : triangular ? sizes.triangular : sizes.general;
   return std::max({smallest, call.result().payload_bytes() / most_panels, std::size_t{1}});
 }
@@ -111,7 +111,7 @@ class FirstUseLease final : public Lease {
         lane_(lane),
         hold_(std::move(hold)),
         tools_(std::move(tools)),
-        panels_(blas::panels(hold_.call, panel_bytes(hold_.call, policy.settings().panels))) {}
+        panels_(operation::pieces(hold_.call, panel_bytes(hold_.call, policy.settings().panels))) {}
 
   ~FirstUseLease() override {
     if (!finished_) abandon();
@@ -120,8 +120,8 @@ class FirstUseLease final : public Lease {
 
   Status prepare();
 
-  const std::vector<blas::Call>& panels() const override { return panels_; }
-  Result<blas::Call> acquire(std::size_t index) override;
+  const std::vector<operation::Operation>& panels() const override { return panels_; }
+  Result<operation::Operation> acquire(std::size_t index) override;
   Status release(std::size_t index) override;
   Status finish() override;
   HostState host_state(std::size_t index) override;
@@ -137,14 +137,14 @@ class FirstUseLease final : public Lease {
   device::Lane& lane_;
   mirror::Hold hold_;
   std::unique_ptr<Tools> tools_;
-  std::vector<blas::Call> panels_;
-  std::vector<blas::Call> device_panels_;
+  std::vector<operation::Operation> panels_;
+  std::vector<operation::Operation> device_panels_;
   std::unique_ptr<mirror::ReturnPath> return_;
   Traffic traffic_;
   bool finished_ = false;
 };
 
-Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const blas::Call& call, device::Lane& lane) {
+Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation& call, device::Lane& lane) {
   auto tools = take_tools();
   if (!tools) return tl::unexpected(tools.error());
   auto hold = coherence_.hold(call);
@@ -186,7 +186,7 @@ Status FirstUseLease::upload() {
 }
 
 Status FirstUseLease::choose_return() {
-  const bool may_tear = blas::reads(hold_.call.result().intent);
+  const bool may_tear = operation::reads(hold_.call.result().intent);
   if (hold_.pin && may_tear && !tools_->log) {
     auto log = mirror::CommitLog::create(policy_.device(), *lane_.download);
     if (!log) return tl::unexpected(log.error());
@@ -200,9 +200,9 @@ Status FirstUseLease::choose_return() {
   return {};
 }
 
-Result<blas::Call> FirstUseLease::acquire(std::size_t index) {
-  blas::Call panel = panels_[index];
-  for (blas::Operand& operand : panel.operands())
+Result<operation::Operation> FirstUseLease::acquire(std::size_t index) {
+  operation::Operation panel = panels_[index];
+  for (operation::Operand& operand : panel.operands())
     if (!operand.empty())
       operand.address = reinterpret_cast<void*>(policy_.coherence().device_address(operand.address));
   device_panels_.push_back(panel);
@@ -229,11 +229,11 @@ Status FirstUseLease::finish() {
   const double start = now();
   if (auto home = return_->wait(); !home) return home;
   traffic_.transfer_seconds += now() - start;
-  for (const blas::Call& panel : panels_) {
-    const blas::Operand& result = panel.result();
+  for (const operation::Operation& panel : panels_) {
+    const operation::Operand& result = panel.result();
     const auto order = static_cast<std::uint64_t>(result.columns);
     traffic_.bytes_from_device +=
-        result.part == blas::Part::full ? result.payload_bytes() : order * (order + 1) / 2 * result.element_size;
+        result.part == operation::Part::full ? result.payload_bytes() : order * (order + 1) / 2 * result.element_size;
   }
   policy_.coherence().finish(hold_, return_->kind());
   finished_ = true;

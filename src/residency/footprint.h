@@ -4,21 +4,21 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "blas/operand.h"
+#include "operation/operand.h"
 #include "platform/span.h"
 
 namespace blastoff::residency {
 
 /// The bytes from the first element to the end of the last, gaps between columns included.
-inline platform::Span bounds(const blas::Operand& operand) {
+inline platform::Span bounds(const operation::Operand& operand) {
   const auto begin = reinterpret_cast<std::uintptr_t>(operand.address);
   return {begin, begin + operand.span_bytes()};
 }
 
 /// Bytes of column `column` that the operand's part refers to.
-inline platform::Span column_span(const blas::Operand& operand, std::int64_t column) {
-  const std::int64_t first = operand.part == blas::Part::lower ? std::min(column, operand.rows) : 0;
-  const std::int64_t last = operand.part == blas::Part::upper ? std::min(column + 1, operand.rows) : operand.rows;
+inline platform::Span column_span(const operation::Operand& operand, std::int64_t column) {
+  const std::int64_t first = operand.part == operation::Part::lower ? std::min(column, operand.rows) : 0;
+  const std::int64_t last = operand.part == operation::Part::upper ? std::min(column + 1, operand.rows) : operand.rows;
   const auto begin =
       reinterpret_cast<std::uintptr_t>(operand.address) + static_cast<std::size_t>(column) * operand.stride_bytes();
   return {begin + static_cast<std::size_t>(first) * operand.element_size,
@@ -27,13 +27,13 @@ inline platform::Span column_span(const blas::Operand& operand, std::int64_t col
 
 /// Calls visit(Span) for the bytes of the operand's part within `range`, ascending and disjoint.
 template <class Visit>
-void each_span_within(const blas::Operand& operand, platform::Span range, Visit&& visit) {
+void each_span_within(const operation::Operand& operand, platform::Span range, Visit&& visit) {
   if (operand.empty()) return;
   const auto visit_common = [&](platform::Span span) {
     const platform::Span common{std::max(span.begin, range.begin), std::min(span.end, range.end)};
     if (!common.empty()) visit(common);
   };
-  if (operand.contiguous() && operand.part == blas::Part::full) return visit_common(bounds(operand));
+  if (operand.contiguous() && operand.part == operation::Part::full) return visit_common(bounds(operand));
   const auto begin = reinterpret_cast<std::uintptr_t>(operand.address);
   const std::uintptr_t before = range.begin > begin ? (range.begin - begin) / operand.stride_bytes() : 0;
   for (auto column = static_cast<std::int64_t>(before);
@@ -43,7 +43,7 @@ void each_span_within(const blas::Operand& operand, platform::Span range, Visit&
 }
 
 /// Whether the operand's part has a byte within `range`.
-inline bool touches(const blas::Operand& operand, platform::Span range) {
+inline bool touches(const operation::Operand& operand, platform::Span range) {
   bool touched = false;
   each_span_within(operand, range, [&](platform::Span) { touched = true; });
   return touched;
@@ -54,14 +54,14 @@ inline bool touches(const blas::Operand& operand, platform::Span range) {
 /// by one.
 inline constexpr std::size_t wide_gap = std::size_t{2} << 20;
 
-inline bool has_wide_gaps(const blas::Operand& operand) {
+inline bool has_wide_gaps(const operation::Operand& operand) {
   return operand.columns > 1 && operand.stride_bytes() - operand.column_bytes() >= wide_gap;
 }
 
 /// Calls visit(Span) for ascending, disjoint runs of whole pages that together hold the operand, with the gaps between
 /// its columns unless these are wide.
 template <class Visit>
-void each_region(const blas::Operand& operand, Visit&& visit) {
+void each_region(const operation::Operand& operand, Visit&& visit) {
   if (operand.empty()) return;
   if (!has_wide_gaps(operand)) {
     visit(platform::outward_to_pages(bounds(operand)));
@@ -75,37 +75,37 @@ void each_region(const blas::Operand& operand, Visit&& visit) {
 }
 
 /// Bytes of the regions.
-inline std::size_t region_bytes(const blas::Operand& operand) {
+inline std::size_t region_bytes(const operation::Operand& operand) {
   std::size_t bytes = 0;
   each_region(operand, [&](platform::Span region) { bytes += region.bytes(); });
   return bytes;
 }
 
 /// Whether all bytes of `inner` are bytes of `outer`, as far as the same or no distance between their columns tells.
-inline bool covers(const blas::Operand& outer, const blas::Operand& inner) {
+inline bool covers(const operation::Operand& outer, const operation::Operand& inner) {
   if (outer.empty() || inner.empty()) return inner.empty();
   const platform::Span outside = bounds(outer);
   const platform::Span inside = bounds(inner);
   if (!outside.contains(inside)) return false;
-  if (outer.part == blas::Part::full && outer.contiguous()) return true;
+  if (outer.part == operation::Part::full && outer.contiguous()) return true;
   const std::size_t stride = outer.stride_bytes();
   if (inner.columns > 1 && inner.stride_bytes() != stride) return false;
   const std::size_t column = (inside.begin - outside.begin) / stride;
   const std::size_t row = (inside.begin - outside.begin) % stride;
   if (row + inner.column_bytes() > outer.column_bytes()) return false;
-  if (outer.part == blas::Part::full) return true;
+  if (outer.part == operation::Part::full) return true;
   // A triangle holds those along its diagonal, and the boxes on its side of it.
   const std::size_t size = outer.element_size;
   if (inner.part == outer.part) return inner.element_size == size && row == column * size;
   const std::size_t last_column = column + static_cast<std::size_t>(inner.columns) - 1;
-  return outer.part == blas::Part::lower ? row >= last_column * size
+  return outer.part == operation::Part::lower ? row >= last_column * size
                                          : row + inner.column_bytes() <= (column + 1) * size;
 }
 
 /// Calls visit(Span) for ascending, disjoint runs of whole pages that together hold every byte of the operand's box;
 /// pages that lie wholly in the gap between two columns are left out.
 template <class Visit>
-void each_covered_run(const blas::Operand& operand, Visit&& visit) {
+void each_covered_run(const operation::Operand& operand, Visit&& visit) {
   if (operand.empty()) return;
   const std::size_t gap = operand.stride_bytes() - operand.column_bytes();
   if (operand.columns == 1 || gap < platform::page_size()) {
@@ -121,9 +121,9 @@ void each_covered_run(const blas::Operand& operand, Visit&& visit) {
 
 /// Calls visit(Span) for ascending, disjoint runs of pages that the operand's part fills to the last byte.
 template <class Visit>
-void each_filled_run(const blas::Operand& operand, Visit&& visit) {
+void each_filled_run(const operation::Operand& operand, Visit&& visit) {
   if (operand.empty()) return;
-  if (operand.contiguous() && operand.part == blas::Part::full) {
+  if (operand.contiguous() && operand.part == operation::Part::full) {
     const platform::Span run = platform::inward_to_pages(bounds(operand));
     if (!run.empty()) visit(run);
     return;

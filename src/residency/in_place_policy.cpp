@@ -18,14 +18,14 @@ class InPlacePolicy final : public Policy {
 
   const char* name() const override { return before_ == Before::nothing ? "coherent" : "first-use"; }
   bool keeps_operands() const override { return true; }
-  Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) override;
+  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override;
   std::optional<Placement> placement() override {
     if (before_ != Before::move) return std::nullopt;
     return moved_.totals();
   }
 
  private:
-  Status prepare(const blas::Operand& operand, device::Lane& lane, Traffic& traffic);
+  Status prepare(const operation::Operand& operand, device::Lane& lane, Traffic& traffic);
 
   const Before before_;
   in_place::MovedMemory moved_;
@@ -34,12 +34,12 @@ class InPlacePolicy final : public Policy {
 /// The whole call is one panel, on the program's own addresses.
 class InPlaceLease final : public Lease {
  public:
-  InPlaceLease(const blas::Call& call, device::Lane& lane, const Traffic& traffic)
+  InPlaceLease(const operation::Operation& call, device::Lane& lane, const Traffic& traffic)
       : panels_{call}, lane_(lane), traffic_(traffic) {}
   ~InPlaceLease() override { settle(); }
 
-  const std::vector<blas::Call>& panels() const override { return panels_; }
-  Result<blas::Call> acquire(std::size_t) override {
+  const std::vector<operation::Operation>& panels() const override { return panels_; }
+  Result<operation::Operation> acquire(std::size_t) override {
     in_flight_ = true;
     return panels_.front();
   }
@@ -70,7 +70,7 @@ class InPlaceLease final : public Lease {
     state_ = works && !queued_ ? HostState::untouched : HostState::torn;
   }
 
-  std::vector<blas::Call> panels_;
+  std::vector<operation::Operation> panels_;
   device::Lane& lane_;
   Traffic traffic_;
   bool in_flight_ = false;  ///< work may be under way
@@ -78,7 +78,7 @@ class InPlaceLease final : public Lease {
   HostState state_ = HostState::untouched;
 };
 
-Status InPlacePolicy::prepare(const blas::Operand& operand, device::Lane& lane, Traffic& traffic) {
+Status InPlacePolicy::prepare(const operation::Operand& operand, device::Lane& lane, Traffic& traffic) {
   if (operand.empty()) return {};
   std::uint64_t moved = 0;
   if (before_ == Before::prefetch) {
@@ -90,14 +90,14 @@ Status InPlacePolicy::prepare(const blas::Operand& operand, device::Lane& lane, 
     moved = use.moved;
   }
   traffic.bytes_to_device += moved;
-  if (blas::reads(operand.intent) && operand.payload_bytes() > moved)
+  if (operation::reads(operand.intent) && operand.payload_bytes() > moved)
     traffic.bytes_reused += operand.payload_bytes() - moved;
   return {};
 }
 
-Result<std::unique_ptr<Lease>> InPlacePolicy::begin(const blas::Call& call, device::Lane& lane) {
+Result<std::unique_ptr<Lease>> InPlacePolicy::begin(const operation::Operation& call, device::Lane& lane) {
   Traffic traffic;
-  for (const blas::Operand& operand : call.operands())
+  for (const operation::Operand& operand : call.operands())
     if (auto prepared = prepare(operand, lane, traffic); !prepared) return tl::unexpected(prepared.error());
   return std::make_unique<InPlaceLease>(call, lane, traffic);
 }

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "blas/call.h"
+#include "operation/operation.h"
 #include "device/device.h"
 
 namespace blastoff::residency {
@@ -38,11 +38,11 @@ class Lease {
   virtual ~Lease() = default;
 
   /// The call cut into panels over host addresses (blas::panels); at least one.
-  virtual const std::vector<blas::Call>& panels() const = 0;
+  virtual const std::vector<operation::Operation>& panels() const = 0;
 
   /// Panel `index` with device addresses and device leading dimensions. Once work queued now on lane.compute runs, what
   /// the panel reads is on the device and current. Panels are acquired in order, each once.
-  virtual device::Result<blas::Call> acquire(std::size_t index) = 0;
+  virtual device::Result<operation::Operation> acquire(std::size_t index) = 0;
 
   /// The panel's operation has been queued on lane.compute: its result goes to host memory from here.
   virtual device::Status release(std::size_t index) = 0;
@@ -78,7 +78,7 @@ class Policy {
 
   /// Takes hold of the call's operands; uploads may start. The lane is the caller's until the lease is destroyed.
   /// An out_of_memory error means: this call does not fit, try another policy or the CPU.
-  virtual device::Result<std::unique_ptr<Lease>> begin(const blas::Call& call, device::Lane& lane) = 0;
+  virtual device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) = 0;
 
   /// What has been moved so far, by a policy that moves operands themselves.
   virtual std::optional<Placement> placement() { return std::nullopt; }

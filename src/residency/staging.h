@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "blas/operand.h"
+#include "operation/operand.h"
 #include "device/device.h"
 #include "platform/threads.h"
 
@@ -16,7 +16,7 @@ struct Transfer {
   void* host = nullptr;
   device::Address device = 0;
   device::Block block;
-  blas::Part part = blas::Part::full;
+  operation::Part part = operation::Part::full;
   std::size_t element_size = 1;
 };
 

@@ -9,32 +9,32 @@ namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-bool same_matrix(const blas::Operand& a, const blas::Operand& b) {
+bool same_matrix(const operation::Operand& a, const operation::Operand& b) {
   return a.address == b.address && a.rows == b.rows && a.columns == b.columns &&
-         a.leading_dimension == b.leading_dimension && a.part == b.part && !blas::writes(a.intent) &&
-         !blas::writes(b.intent);
+         a.leading_dimension == b.leading_dimension && a.part == b.part && !operation::writes(a.intent) &&
+         !operation::writes(b.intent);
 }
 
-bool same_shape(const blas::Operand& a, const blas::Operand& b) {
+bool same_shape(const operation::Operand& a, const operation::Operand& b) {
   return a.rows == b.rows && a.columns == b.columns;
 }
 
 /// Whether all panels read the operand as a whole, or parts of it that overlap.
-bool needed_whole(const blas::Call& call, const std::vector<blas::Call>& panels, std::size_t index) {
-  const blas::Operand& operand = call.operands()[index];
-  if (blas::writes(operand.intent)) return false;
+bool needed_whole(const operation::Operation& call, const std::vector<operation::Operation>& panels, std::size_t index) {
+  const operation::Operand& operand = call.operands()[index];
+  if (operation::writes(operand.intent)) return false;
   if (panels.size() == 1 || blas::has_triangular_result(call.kind())) return true;
   return same_shape(panels.front().operands()[index], operand);
 }
 
 }  // namespace
 
-std::size_t parent_of(const blas::Call& call, const blas::Call& panel, std::size_t index) {
+std::size_t parent_of(const operation::Operation& call, const operation::Operation& panel, std::size_t index) {
   const auto last = static_cast<std::size_t>(call.operand_count) - 1;
   return index + 1 == static_cast<std::size_t>(panel.operand_count) ? last : std::min(index, last - 1);
 }
 
-std::int64_t device_leading_dimension(const blas::Operand& operand) {
+std::int64_t device_leading_dimension(const operation::Operand& operand) {
   constexpr std::size_t vector_bytes = 16;
   constexpr std::size_t line_bytes = 128;
   constexpr std::size_t small = std::size_t{64} << 10;
@@ -43,21 +43,21 @@ std::int64_t device_leading_dimension(const blas::Operand& operand) {
   return static_cast<std::int64_t>((bytes + line_bytes - 1) / line_bytes * line_bytes / operand.element_size);
 }
 
-std::size_t device_bytes(const blas::Operand& operand, std::int64_t leading_dimension) {
-  blas::Operand copy = operand;
+std::size_t device_bytes(const operation::Operand& operand, std::int64_t leading_dimension) {
+  operation::Operand copy = operand;
   copy.leading_dimension = leading_dimension;
   return copy.span_bytes();
 }
 
-std::size_t exact_bytes(const blas::Operand& operand) {
-  if (operand.part == blas::Part::full) return operand.payload_bytes();
+std::size_t exact_bytes(const operation::Operand& operand) {
+  if (operand.part == operation::Part::full) return operand.payload_bytes();
   const auto order = static_cast<std::size_t>(operand.columns);
   return order * (order + 1) / 2 * operand.element_size;
 }
 
-Layout lay_out(const blas::Call& call, std::size_t panel_bytes) {
+Layout lay_out(const operation::Operation& call, std::size_t panel_bytes) {
   Layout layout;
-  layout.panels = blas::panels(call, panel_bytes);
+  layout.panels = operation::pieces(call, panel_bytes);
   layout.buffers_per_slice = std::min(layout.panels.size(), panels_in_progress);
   const auto operands = call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -70,9 +70,9 @@ Layout lay_out(const blas::Call& call, std::size_t panel_bytes) {
     } else if (placement.whole) {
       placement.buffer_bytes = device_bytes(operands[i], placement.leading_dimension);
     } else {
-      for (const blas::Call& panel : layout.panels) {
+      for (const operation::Operation& panel : layout.panels) {
         const auto index = i + 1 == operands.size() ? panel.operands().size() - 1 : i;
-        const blas::Operand& slice = panel.operands()[index];
+        const operation::Operand& slice = panel.operands()[index];
         placement.buffer_bytes = std::max(placement.buffer_bytes, device_bytes(slice, device_leading_dimension(slice)));
       }
     }
@@ -80,7 +80,7 @@ Layout lay_out(const blas::Call& call, std::size_t panel_bytes) {
   return layout;
 }
 
-std::size_t Layout::device_bytes(const blas::Call& call) const {
+std::size_t Layout::device_bytes(const operation::Operation& call) const {
   std::size_t sum = 0;
   for (std::size_t i = 0; i < call.operands().size(); ++i) {
     const Placement& placement = placements[i];
@@ -89,13 +89,13 @@ std::size_t Layout::device_bytes(const blas::Call& call) const {
   return sum;
 }
 
-std::size_t suitable_panel_bytes(const blas::Call& call, std::size_t most_result) {
+std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t most_result) {
   constexpr std::size_t not_worth_cutting = 16 * mebibyte;
   constexpr std::size_t per_panel = 24 * mebibyte;
   const std::size_t result = call.result().payload_bytes();
   std::size_t moved = 0;
-  for (const blas::Operand& operand : call.operands()) {
-    moved += exact_bytes(operand) * (operand.intent == blas::Intent::update ? 2 : 1);
+  for (const operation::Operand& operand : call.operands()) {
+    moved += exact_bytes(operand) * (operand.intent == operation::Intent::update ? 2 : 1);
   }
   if (moved < not_worth_cutting && result <= most_result) return std::max<std::size_t>(result, 1) * 2;
   // Solves and triangular products lose efficiency on narrow panels.
@@ -105,7 +105,7 @@ std::size_t suitable_panel_bytes(const blas::Call& call, std::size_t most_result
   return std::max<std::size_t>(std::min(exact_bytes(call.result()) / count, most_result), 1);
 }
 
-void append_upload(const blas::Operand& operand, device::Address address, std::int64_t leading_dimension,
+void append_upload(const operation::Operand& operand, device::Address address, std::int64_t leading_dimension,
                    std::vector<Transfer>& transfers) {
   if (operand.empty()) return;
   const std::size_t size = operand.element_size;
@@ -121,14 +121,14 @@ void append_upload(const blas::Operand& operand, device::Address address, std::i
   };
   const auto rows = static_cast<std::size_t>(operand.rows);
   const auto columns = static_cast<std::size_t>(operand.columns);
-  if (operand.part == blas::Part::full) {
+  if (operand.part == operation::Part::full) {
     append(0, columns, 0, rows);
     return;
   }
   const std::size_t width = std::max<std::size_t>(64, columns / 16);
   for (std::size_t first = 0; first < columns; first += width) {
     const std::size_t end = std::min(first + width, columns);
-    if (operand.part == blas::Part::upper) {
+    if (operand.part == operation::Part::upper) {
       append(first, end, 0, end);
     } else {
       append(first, end, first, rows);
@@ -136,7 +136,7 @@ void append_upload(const blas::Operand& operand, device::Address address, std::i
   }
 }
 
-Transfer result_transfer(const blas::Operand& host, device::Address address, std::int64_t leading_dimension) {
+Transfer result_transfer(const operation::Operand& host, device::Address address, std::int64_t leading_dimension) {
   return {.host = host.address,
           .device = address,
           .block = {.column_bytes = host.column_bytes(),

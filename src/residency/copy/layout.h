@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "blas/call.h"
+#include "operation/operation.h"
 #include "residency/staging.h"
 
 namespace blastoff::residency::copy {
@@ -24,39 +24,39 @@ struct Placement {
 };
 
 struct Layout {
-  std::vector<blas::Call> panels;
+  std::vector<operation::Operation> panels;
   std::array<Placement, 3> placements;
   std::size_t buffers_per_slice = 1;
 
   /// Bytes of device memory that all of it takes.
-  std::size_t device_bytes(const blas::Call& call) const;
+  std::size_t device_bytes(const operation::Operation& call) const;
 };
 
 /// Panels of about `panel_bytes` of result.
-Layout lay_out(const blas::Call& call, std::size_t panel_bytes);
+Layout lay_out(const operation::Operation& call, std::size_t panel_bytes);
 
 /// Bytes of result per panel, at most `most_result`, at which copies and arithmetic overlap well; all of the result for
 /// calls too small to cut.
-std::size_t suitable_panel_bytes(const blas::Call& call, std::size_t most_result);
+std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t most_result);
 
 /// The operand of `call` of which operand `index` of one of its panels is a part.
-std::size_t parent_of(const blas::Call& call, const blas::Call& panel, std::size_t index);
+std::size_t parent_of(const operation::Operation& call, const operation::Operation& panel, std::size_t index);
 
 /// Columns start where the device reads them fast; small and suitably aligned matrices stay dense.
-std::int64_t device_leading_dimension(const blas::Operand& operand);
+std::int64_t device_leading_dimension(const operation::Operand& operand);
 
 /// Bytes from the first element to the last in device memory.
-std::size_t device_bytes(const blas::Operand& operand, std::int64_t leading_dimension);
+std::size_t device_bytes(const operation::Operand& operand, std::int64_t leading_dimension);
 
 /// Appends the transfers that bring `operand` to the device at `address`: a triangle as boxes of columns, which reads
 /// some of what lies between the first and the last of its elements but writes nothing outside the copy.
-void append_upload(const blas::Operand& operand, device::Address address, std::int64_t leading_dimension,
+void append_upload(const operation::Operand& operand, device::Address address, std::int64_t leading_dimension,
                    std::vector<Transfer>& transfers);
 
 /// The transfer that brings exactly the elements of the result home.
-Transfer result_transfer(const blas::Operand& host, device::Address address, std::int64_t leading_dimension);
+Transfer result_transfer(const operation::Operand& host, device::Address address, std::int64_t leading_dimension);
 
 /// Bytes of the elements that the routine refers to.
-std::size_t exact_bytes(const blas::Operand& operand);
+std::size_t exact_bytes(const operation::Operand& operand);
 
 }  // namespace blastoff::residency::copy

@@ -26,12 +26,12 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Span pages_of(const blas::Operand& operand) {
+Span pages_of(const operation::Operand& operand) {
   return platform::outward_to_pages(bounds(operand));
 }
 
 /// The runs of pages on which the operand lies, in parts for one thread each.
-std::vector<std::vector<Span>> parts_of(const blas::Operand& operand) {
+std::vector<std::vector<Span>> parts_of(const operation::Operand& operand) {
   const std::size_t most_bytes = platform::pages_per_move * platform::page_size();
   std::vector<std::vector<Span>> parts;
   std::size_t room = 0;
@@ -53,8 +53,8 @@ std::vector<std::vector<Span>> parts_of(const blas::Operand& operand) {
 }
 
 /// Only a result is filled: what is read where nothing was ever written reads as zeros without taking up memory.
-bool worth_filling(const blas::Operand& operand) {
-  return blas::writes(operand.intent) && operand.part == blas::Part::full;
+bool worth_filling(const operation::Operand& operand) {
+  return operation::writes(operand.intent) && operand.part == operation::Part::full;
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ bool MovedMemory::being_moved(Span span) const {
   return std::any_of(being_moved_.begin(), being_moved_.end(), [&](Span other) { return other.overlaps(span); });
 }
 
-bool MovedMemory::dealt_with(const blas::Operand& operand) {
+bool MovedMemory::dealt_with(const operation::Operand& operand) {
   const Span pages = pages_of(operand);
   if (unheard_.overlaps(pages) && ++uses_of_unheard_ % uses_before_asking_again == 0) {
     forget(pages);
@@ -91,7 +91,7 @@ bool MovedMemory::dealt_with(const blas::Operand& operand) {
   return done_.contains(pages) || strided_.contains({pages, operand.stride_bytes(), operand.column_bytes()});
 }
 
-Use MovedMemory::use(const blas::Operand& operand) {
+Use MovedMemory::use(const operation::Operand& operand) {
   const Span pages = pages_of(operand);
   std::unique_lock lock(mutex_);
   apply_events();
@@ -130,7 +130,7 @@ void MovedMemory::watch(Span span) {
   unheard_.add(span);
 }
 
-Moved MovedMemory::move(const blas::Operand& operand) {
+Moved MovedMemory::move(const operation::Operand& operand) {
   const auto parts = parts_of(operand);
   std::vector<Moved> moved(parts.size());
   pool_.run(parts.size(), [&](std::size_t i) { moved[i] = move_to_node(parts[i], node_, worth_filling(operand)); });
@@ -139,7 +139,7 @@ Moved MovedMemory::move(const blas::Operand& operand) {
   return sum;
 }
 
-void MovedMemory::remember(const blas::Operand& operand) {
+void MovedMemory::remember(const operation::Operand& operand) {
   std::size_t runs = 0;
   each_covered_run(operand, [&](Span run) {
     done_.add(run);

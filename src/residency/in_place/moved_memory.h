@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "blas/operand.h"
+#include "operation/operand.h"
 #include "platform/memory_events.h"
 #include "platform/numa.h"
 #include "platform/threads.h"
@@ -30,7 +30,7 @@ class MovedMemory {
       : pool_(pool), events_(events), node_(node) {}
 
   /// Sees to it that the pages on which the operand lies have been moved, as far as they can be.
-  Use use(const blas::Operand& operand);
+  Use use(const operation::Operand& operand);
 
   Placement totals();
 
@@ -46,13 +46,13 @@ class MovedMemory {
     }
   };
 
-  bool dealt_with(const blas::Operand& operand);
+  bool dealt_with(const operation::Operand& operand);
   void apply_events();
   void forget(platform::Span span);
   bool being_moved(platform::Span span) const;
   void watch(platform::Span span);
-  platform::Moved move(const blas::Operand& operand);
-  void remember(const blas::Operand& operand);
+  platform::Moved move(const operation::Operand& operand);
+  void remember(const operation::Operand& operand);
   void complain(const platform::Moved& moved);
 
   platform::WorkerPool& pool_;

@@ -27,14 +27,14 @@ constexpr int most_filled_runs = 64;
 // a few megabytes.
 constexpr std::size_t worth_reading_mappings = std::size_t{4} << 20;
 
-std::vector<Span> regions_of(const blas::Operand& operand) {
+std::vector<Span> regions_of(const operation::Operand& operand) {
   std::vector<Span> regions;
   each_region(operand, [&](Span region) { regions.push_back(region); });
   return regions;
 }
 
 // From there on a look takes long enough to be worth one without the lock.
-bool takes_long(const blas::Operand& operand) {
+bool takes_long(const operation::Operand& operand) {
   return operand.span_bytes() > large_look && (!has_wide_gaps(operand) || region_bytes(operand) > large_look);
 }
 
@@ -42,14 +42,14 @@ tl::unexpected<Error> registered() {
   return tl::unexpected(Error{ErrorKind::unsupported, "memory that the program itself shares with the device"});
 }
 
-bool few_filled_runs(const blas::Operand& operand) {
+bool few_filled_runs(const operation::Operand& operand) {
   int runs = 0;
   each_filled_run(operand, [&](Span) { ++runs; });
   return runs <= most_filled_runs;
 }
 
 // A result whose box is mostly someone else's memory is not worth pinning as a whole.
-bool dense_enough_to_pin(const blas::Operand& operand) {
+bool dense_enough_to_pin(const operation::Operand& operand) {
   return operand.span_bytes() <= 4 * operand.payload_bytes();
 }
 
@@ -83,8 +83,8 @@ void Coherence::tidy() {
   apply_events();
 }
 
-device::Status Coherence::check_memory(const blas::Call& call) {
-  for (const blas::Operand& operand : call.operands()) {
+device::Status Coherence::check_memory(const operation::Operation& call) {
+  for (const operation::Operand& operand : call.operands()) {
     if (operand.empty()) continue;
     tl::expected<void, std::string> watched;
     each_region(operand, [&](Span region) {
@@ -131,7 +131,7 @@ bool Coherence::look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs&
   }
   if (!large) return true;
   lock.unlock();
-  const blas::Operand* replaced = look_unlocked(hold, written);
+  const operation::Operand* replaced = look_unlocked(hold, written);
   lock.lock();
   apply_events();
   if (replaced) lose(*replaced);
@@ -139,7 +139,7 @@ bool Coherence::look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs&
 }
 
 // An operand whose memory was replaced; nullptr: there is none.
-const blas::Operand* Coherence::look_unlocked(const Hold& hold, Runs& written) {
+const operation::Operand* Coherence::look_unlocked(const Hold& hold, Runs& written) {
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!hold.tracked[i] || operands[i].empty() || !takes_long(operands[i])) continue;
@@ -153,7 +153,7 @@ const blas::Operand* Coherence::look_unlocked(const Hold& hold, Runs& written) {
 
 // Nothing is known about the operand's memory any more, and nobody told us that it went: what was pinned of it may lie
 // elsewhere by now.
-void Coherence::lose(const blas::Operand& operand) {
+void Coherence::lose(const operation::Operand& operand) {
   each_region(operand, [&](Span region) {
     watched_.forget(region);
     shadow_.invalidate(region);
@@ -192,7 +192,7 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
   return true;
 }
 
-void Coherence::stop_tracking(const blas::Operand& operand) {
+void Coherence::stop_tracking(const operation::Operand& operand) {
   each_region(operand, [&](Span region) {
     watched_.unprotect(region);
     shadow_.invalidate(region);
@@ -222,7 +222,7 @@ Coherence::Survey Coherence::survey(const Hold& hold) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].empty()) continue;
     if (!shadow_.placed(platform::outward_to_pages(bounds(operands[i])))) result.needs_memory = true;
-    const bool read = blas::reads(operands[i].intent);
+    const bool read = operation::reads(operands[i].intent);
     Currency currency(operands[i], hold.tracked[i]);
     each_covered_run(operands[i], [&](Span run) { survey_run(result, run, read, currency); });
   }
@@ -241,7 +241,7 @@ device::Status Coherence::back(Hold& hold, const Survey& found) {
   });
   const std::uintptr_t aligned = bounds(*largest).begin;
   std::vector<Span> runs;
-  for (const blas::Operand& operand : operands) {
+  for (const operation::Operand& operand : operands) {
     if (operand.empty()) continue;
     if (auto placed = shadow_.place(platform::outward_to_pages(bounds(operand)), aligned); !placed) return placed;
     each_covered_run(operand, [&](Span run) { runs.push_back(run); });
@@ -256,8 +256,8 @@ device::Status Coherence::back(Hold& hold, const Survey& found) {
 void Coherence::claim_uploads(Hold& hold) {
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    const blas::Operand& operand = operands[i];
-    if (!blas::reads(operand.intent)) continue;
+    const operation::Operand& operand = operands[i];
+    if (!operation::reads(operand.intent)) continue;
     Currency currency(operand, hold.tracked[i]);
     std::uint64_t bytes = 0;
     examined_.begin();
@@ -292,7 +292,7 @@ std::uint64_t Coherence::claim_part(Hold& hold, Chunk& chunk, Span pages, Curren
   return bytes;
 }
 
-void Coherence::count_writer(const blas::Operand& result, int change) {
+void Coherence::count_writer(const operation::Operand& result, int change) {
   each_covered_run(result, [&](Span run) {
     shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
       std::uint16_t* writers = shadow_.writers(chunk);
@@ -304,7 +304,7 @@ void Coherence::count_writer(const blas::Operand& result, int change) {
 
 // Before the pages are protected, lest pinning them be taken for the program's writing at their next use.
 void Coherence::take_pin(Hold& hold) {
-  const blas::Operand& result = hold.call.result();
+  const operation::Operand& result = hold.call.result();
   if (result.empty() || !dense_enough_to_pin(result) || !watched_.allows_pinning()) return;
   bool created = false;
   hold.pin = pins_.hold(bounds(result), created);
@@ -315,7 +315,7 @@ void Coherence::take_pin(Hold& hold) {
 // it gets from the CPU's copy what it would get without us. Where other memory lies now, the look at the result said
 // so, or is made here for a result that needs none otherwise.
 bool Coherence::may_return_directly(const Hold& hold) {
-  const blas::Operand& result = hold.call.result();
+  const operation::Operand& result = hold.call.result();
   const std::size_t index = static_cast<std::size_t>(hold.call.operand_count) - 1;
   if (hold.pin->gone) return false;
   if (!hold.tracked[index]) {
@@ -333,7 +333,7 @@ void Coherence::release_pin(Hold& hold) {
   hold.pin = nullptr;
 }
 
-device::Result<Hold> Coherence::hold(const blas::Call& call) {
+device::Result<Hold> Coherence::hold(const operation::Operation& call) {
   if (const auto writer = platform::foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
   Hold hold;
   hold.call = call;
@@ -346,7 +346,7 @@ device::Result<Hold> Coherence::hold(const blas::Call& call) {
 }
 
 device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock) {
-  const blas::Call& call = hold.call;
+  const operation::Operation& call = hold.call;
   const auto operands = call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) hold.tracked[i] = rewrites_.worth_tracking(operands[i]);
 
@@ -392,14 +392,14 @@ void Coherence::loaded(Hold& hold, bool arrived) {
 }
 
 void Coherence::before_staged_return(const Hold& hold) {
-  const blas::Operand& result = hold.call.result();
+  const operation::Operand& result = hold.call.result();
   if (few_filled_runs(result)) each_filled_run(result, [&](Span run) { watched_.unprotect(run); });
 }
 
 // Pages that the result fills hold the same on both sides now. Of the others the neighbours' bytes decide: they stay
 // what they were, unless the CPU wrote them while it brought the result home.
 void Coherence::settle_result(const Hold& hold, Return how) {
-  const blas::Operand& result = hold.call.result();
+  const operation::Operand& result = hold.call.result();
   const bool tracked = hold.tracked[static_cast<std::size_t>(hold.call.operand_count) - 1];
   const auto invalidate = [&](Span run) { shadow_.invalidate(run); };
   // What we wrote ourselves must not look at the next use as if the program kept rewriting it.
@@ -416,7 +416,7 @@ void Coherence::settle_result(const Hold& hold, Return how) {
 
 // On a page that it shares the result's own bytes hold the same on both sides, too.
 void Coherence::settle_direct(const Hold& hold) {
-  const blas::Operand& result = hold.call.result();
+  const operation::Operand& result = hold.call.result();
   const std::size_t size = platform::page_size();
   Currency currency(result, true);
   examined_.begin();
@@ -438,7 +438,7 @@ void Coherence::prepare_finish(Hold& hold) {
   const std::lock_guard lock(mutex_);
   auto& found = hold.result_pages;
   found.clear();
-  const blas::Operand& result = hold.call.result();
+  const operation::Operand& result = hold.call.result();
   each_covered_run(result, [&](Span run) {
     shadow_.each_part(run, [&](Chunk& chunk, Span pages) {
       if (found.empty() || found.back().chunk != &chunk)
@@ -464,7 +464,7 @@ void Coherence::finish(Hold& hold, Return how) {
     count_writer(hold.call.result(), -1);
     release_pin(hold);
     shadow_.unhold(hold.backings);
-    for (const blas::Operand& operand : hold.call.operands()) rewrites_.used(operand);
+    for (const operation::Operand& operand : hold.call.operands()) rewrites_.used(operand);
     hold.backings.clear();
   }
   changed_.notify_all();

@@ -14,7 +14,7 @@
 #include <mutex>
 #include <vector>
 
-#include "blas/call.h"
+#include "operation/operation.h"
 #include "device/device.h"
 #include "platform/page_tracker.h"
 #include "residency/mirror/currency.h"
@@ -35,7 +35,7 @@ struct ResultPages {
 
 /// One call's hold on the pages of its operands.
 struct Hold {
-  blas::Call call;
+  operation::Operation call;
   std::array<bool, 3> tracked{};        ///< per operand; false: uploaded at every use, since the CPU keeps rewriting it
   std::vector<Backing*> backings;       ///< device memory that cannot be evicted meanwhile
   std::vector<platform::Span> uploads;  ///< page runs that this call has to upload
@@ -60,7 +60,7 @@ class Coherence {
 
   /// Waits for conflicting calls, protects what is to be tracked, and takes hold. unsupported: memory that cannot be
   /// mirrored (the message says why); out_of_memory: does not fit the budget.
-  device::Result<Hold> hold(const blas::Call& call);
+  device::Result<Hold> hold(const operation::Operation& call);
 
   /// The uploads of the hold have arrived (or, with `arrived` false, will never).
   void loaded(Hold& hold, bool arrived);
@@ -95,19 +95,19 @@ class Coherence {
   void take_pin(Hold& hold);
   bool may_return_directly(const Hold& hold);
   void release_pin(Hold& hold);
-  device::Status check_memory(const blas::Call& call);
+  device::Status check_memory(const operation::Operation& call);
   using Runs = std::array<std::vector<platform::Span>, 3>;  // per operand
   bool look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs& written);
-  const blas::Operand* look_unlocked(const Hold& hold, Runs& written);
-  void lose(const blas::Operand& operand);
+  const operation::Operand* look_unlocked(const Hold& hold, Runs& written);
+  void lose(const operation::Operand& operand);
   device::Result<bool> protect(Hold& hold, const Runs& runs);
-  void stop_tracking(const blas::Operand& operand);
+  void stop_tracking(const operation::Operand& operand);
   Survey survey(const Hold& hold);
   void survey_run(Survey& survey, platform::Span run, bool read, Currency& currency);
   device::Status back(Hold& hold, const Survey& found);
   void claim_uploads(Hold& hold);
   std::uint64_t claim_part(Hold& hold, Chunk& chunk, platform::Span pages, Currency& currency);
-  void count_writer(const blas::Operand& result, int change);
+  void count_writer(const operation::Operand& result, int change);
   void settle_result(const Hold& hold, Return how);
   void settle_direct(const Hold& hold);
 

@@ -15,7 +15,7 @@ bool Currency::on_page(const Chunk& chunk, Span page) const {
   return current;
 }
 
-void make_current(ShadowMemory& shadow, Chunk& chunk, Span page, const blas::Operand& operand) {
+void make_current(ShadowMemory& shadow, Chunk& chunk, Span page, const operation::Operand& operand) {
   const std::size_t number = page_numbers(page).first;
   const bool anew = !chunk.current.test(number);
   if (!anew && !chunk.partial.test(number)) return;
@@ -39,7 +39,7 @@ void make_wholly_current(Chunk& chunk, Span pages) {
   chunk.partial.clear(numbers.first, numbers.last);
 }
 
-void Examined::end(const blas::Operand& operand) {
+void Examined::end(const operation::Operand& operand) {
   for (Chunk* chunk : chunks_)
     if (chunk->used && !chunk->used->remembers(operand)) chunk->used->remember(operand);
 }

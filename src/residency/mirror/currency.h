@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "blas/operand.h"
+#include "operation/operand.h"
 #include "platform/span.h"
 #include "residency/mirror/shadow_memory.h"
 
@@ -13,7 +13,7 @@ namespace blastoff::residency::mirror {
 /// Answers whether bytes of one operand are current; never, where the operand is not `tracked`.
 class Currency {
  public:
-  Currency(const blas::Operand& operand, bool tracked) : operand_(operand), tracked_(tracked) {}
+  Currency(const operation::Operand& operand, bool tracked) : operand_(operand), tracked_(tracked) {}
 
   /// Of its bytes on some pages of the chunk, as far as a few operations tell: the pages are current as a whole, or the
   /// operand was remembered in the chunk or is a part of one that was.
@@ -30,7 +30,7 @@ class Currency {
   bool on_page(const Chunk& chunk, platform::Span page) const;
 
   bool tracked() const { return tracked_; }
-  const blas::Operand& operand() const { return operand_; }
+  const operation::Operand& operand() const { return operand_; }
 
  private:
   // Columns on pages of their own ask about the same chunk many times over. What the operand itself brings to the
@@ -41,14 +41,14 @@ class Currency {
     return remembered_;
   }
 
-  const blas::Operand& operand_;
+  const operation::Operand& operand_;
   const bool tracked_;
   const Chunk* chunk_ = nullptr;
   bool remembered_ = false;
 };
 
 /// The operand's bytes on one page of the chunk are current from now on, and what was current of the page before.
-void make_current(ShadowMemory& shadow, Chunk& chunk, platform::Span page, const blas::Operand& operand);
+void make_current(ShadowMemory& shadow, Chunk& chunk, platform::Span page, const operation::Operand& operand);
 
 /// All bytes of `pages` are current from now on.
 void make_wholly_current(Chunk& chunk, platform::Span pages);
@@ -61,7 +61,7 @@ class Examined {
   void add(Chunk& chunk) {
     if (chunks_.empty() || chunks_.back() != &chunk) chunks_.push_back(&chunk);
   }
-  void end(const blas::Operand& operand);
+  void end(const operation::Operand& operand);
 
  private:
   std::vector<Chunk*> chunks_;

@@ -27,11 +27,11 @@ std::uint64_t differing_pages(std::uintptr_t begin, const char* copy, std::size_
 
 }  // namespace
 
-device::Result<std::uint64_t> repair_stale_pages(const blas::Call& call, Coherence& coherence, Staging& staging,
+device::Result<std::uint64_t> repair_stale_pages(const operation::Operation& call, Coherence& coherence, Staging& staging,
                                                  device::Queue& queue) {
   std::uint64_t stale = 0;
-  for (const blas::Operand& operand : call.operands()) {
-    if (!blas::reads(operand.intent) || operand.empty()) continue;
+  for (const operation::Operand& operand : call.operands()) {
+    if (!operation::reads(operand.intent) || operand.empty()) continue;
     std::vector<char> copy(operand.payload_bytes());
     const auto columns = static_cast<std::size_t>(operand.columns);
     Transfer back{copy.data(),

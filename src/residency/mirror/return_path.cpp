@@ -8,7 +8,7 @@ namespace blastoff::residency::mirror {
 
 namespace {
 
-using blas::Operand;
+using operation::Operand;
 using device::Status;
 
 device::Address address_of(const Operand& device) {
@@ -55,7 +55,7 @@ class DirectReturn final : public ReturnPath {
   }
 
   Status send(std::size_t panel, const Operand& host, const Operand& device) override {
-    return host.part == blas::Part::full ? send_rectangle(panel, host, device) : send_triangle(panel, host, device);
+    return host.part == operation::Part::full ? send_rectangle(panel, host, device) : send_triangle(panel, host, device);
   }
 
   Status wait() override {
@@ -99,7 +99,7 @@ class DirectReturn final : public ReturnPath {
 
   static Status send_beside_diagonal(device::Queue& queue, const Operand& host, const Operand& device) {
     const std::int64_t step = block_order(host);
-    const bool lower = host.part == blas::Part::lower;
+    const bool lower = host.part == operation::Part::lower;
     for (std::int64_t at = 0; at < host.columns; at += step) {
       const std::int64_t end = std::min(host.columns, at + step);
       const std::int64_t row = lower ? end : 0;
@@ -128,7 +128,7 @@ class StagedReturn final : public ReturnPath {
     // One panel on its way at a time: its slots are needed for the next, and the device computes meanwhile.
     if (auto earlier = wait(); !earlier) return earlier;
     Transfer transfer{host.address, address_of(device), block_of(host, device), host.part, host.element_size};
-    if (host.part != blas::Part::full)
+    if (host.part != operation::Part::full)
       transfer.block = {host.column_bytes(), static_cast<std::size_t>(host.columns), host.stride_bytes(),
                         device.stride_bytes()};
     auto download = staging_.download({&transfer, 1}, *lane_.download);

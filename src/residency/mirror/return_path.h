@@ -17,7 +17,7 @@ class ReturnPath {
  public:
   virtual ~ReturnPath() = default;
   /// Queues the way home of a panel's result, whose operation has been queued on lane.compute.
-  virtual device::Status send(std::size_t panel, const blas::Operand& host, const blas::Operand& device) = 0;
+  virtual device::Status send(std::size_t panel, const operation::Operand& host, const operation::Operand& device) = 0;
   /// Blocks until all panels sent are in host memory.
   virtual device::Status wait() = 0;
   /// After an error; nothing is in flight any more.

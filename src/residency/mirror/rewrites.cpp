@@ -13,7 +13,7 @@ constexpr std::size_t most_remembered = 4096;
 
 // FNV-1a over 64 real numbers spread over the operand. Other threads may not write the operand while it is being used,
 // so reading its elements is no race.
-std::uint64_t fingerprint(const blas::Operand& operand) {
+std::uint64_t fingerprint(const operation::Operand& operand) {
   std::uint64_t hash = 14695981039346656037ULL;
   const std::int64_t samples = 64;
   for (std::int64_t i = 0; i < samples; ++i) {
@@ -32,7 +32,7 @@ std::uint64_t fingerprint(const blas::Operand& operand) {
 
 }  // namespace
 
-bool Rewrites::worth_tracking(const blas::Operand& operand) {
+bool Rewrites::worth_tracking(const operation::Operand& operand) {
   const auto found = matrices_.find(bounds(operand).begin);
   if (found == matrices_.end() || !found->second.copied) return true;
   Matrix& matrix = found->second;
@@ -43,12 +43,12 @@ bool Rewrites::worth_tracking(const blas::Operand& operand) {
   return true;
 }
 
-void Rewrites::used(const blas::Operand& operand) {
+void Rewrites::used(const operation::Operand& operand) {
   const auto found = matrices_.find(bounds(operand).begin);
   if (found != matrices_.end() && found->second.copied) found->second.fingerprint = fingerprint(operand);
 }
 
-bool Rewrites::rewritten(const blas::Operand& operand, std::size_t written, std::size_t pages) {
+bool Rewrites::rewritten(const operation::Operand& operand, std::size_t written, std::size_t pages) {
   // A few pages cost less to fault than to think about, and a small part written anew is what tracking is for.
   constexpr std::size_t few_pages = 16;
   if (written < few_pages || written * 2 < pages) return false;

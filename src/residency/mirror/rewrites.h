@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "blas/operand.h"
+#include "operation/operand.h"
 #include "platform/span.h"
 
 namespace blastoff::residency::mirror {
@@ -16,14 +16,14 @@ class Rewrites {
   /// Whether the operand is to be tracked (true) or copied at every use. Of an operand that is copied some dozens of
   /// elements are compared with what they were after its last use: if they stay as they were for some uses, tracking it
   /// is tried again, ever more rarely.
-  bool worth_tracking(const blas::Operand& operand);
+  bool worth_tracking(const operation::Operand& operand);
 
   /// A call that used the operand is over: remembers its elements if it is one that is copied.
-  void used(const blas::Operand& operand);
+  void used(const operation::Operand& operand);
 
   /// A tracked operand is used again: `written` of its `pages` pages had been current and were written since. True: it
   /// is to be copied from now on.
-  bool rewritten(const blas::Operand& operand, std::size_t written, std::size_t pages);
+  bool rewritten(const operation::Operand& operand, std::size_t written, std::size_t pages);
 
   /// The memory of the span is gone or new.
   void forget(platform::Span span);

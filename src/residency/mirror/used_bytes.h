@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "blas/operand.h"
+#include "operation/operand.h"
 #include "platform/span.h"
 #include "residency/mirror/page_bitmap.h"
 
@@ -31,19 +31,19 @@ class UsedBytes {
   }
 
   /// Whether the operand lies within one that was remembered: then all of its bytes on current pages are used.
-  bool remembers(const blas::Operand& operand) const;
-  void remember(const blas::Operand& operand);
+  bool remembers(const operation::Operand& operand) const;
+  void remember(const operation::Operand& operand);
   /// A page gets current for the operand's bytes alone: forgets the operands that may have others on it.
-  void forget_all_but(const blas::Operand& operand);
+  void forget_all_but(const operation::Operand& operand);
 
  private:
   static constexpr std::size_t word_bytes = 4;
   static constexpr std::size_t words = chunk_bytes / word_bytes;
-  void forget_within(const blas::Operand& operand);
+  void forget_within(const operation::Operand& operand);
   static std::size_t number(std::uintptr_t address) { return address % chunk_bytes / word_bytes; }
 
   Bitmap<words> words_;
-  std::array<blas::Operand, 16> remembered_;  ///< the latest first
+  std::array<operation::Operand, 16> remembered_;  ///< the latest first
   std::size_t count_ = 0;
 };
 

@@ -131,7 +131,7 @@ Piece box(const Transfer& transfer, std::size_t first, std::size_t end, std::siz
 /// Columns [first, end) of the triangle as the smallest box around them.
 Piece triangle_columns(const Transfer& transfer, std::size_t first, std::size_t end) {
   const std::size_t n = transfer.block.columns;
-  const bool upper = transfer.part == blas::Part::upper;
+  const bool upper = transfer.part == operation::Part::upper;
   Piece piece = upper ? box(transfer, first, end, 0, end) : box(transfer, first, end, first, n);
   piece.part = transfer.part;
   piece.element_size = transfer.element_size;
@@ -150,7 +150,7 @@ void add_boxed_triangle(Planner& planner, const Transfer& transfer, std::size_t 
       planner.add_whole(piece);
     } else {
       Piece column = piece;
-      column.part = blas::Part::full;
+      column.part = operation::Part::full;
       planner.add(column);
     }
   }
@@ -175,14 +175,14 @@ Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::si
   Planner planner(plan, direction == Direction::to_device ? share_bytes : slot_bytes, share_bytes);
   for (const Transfer& transfer : transfers) {
     planner.begin_transfer(static_cast<std::size_t>(&transfer - transfers.data()));
-    if (transfer.part == blas::Part::full) {
+    if (transfer.part == operation::Part::full) {
       planner.add(whole_block(transfer));
     } else if (direction == Direction::to_host) {
       add_boxed_triangle(planner, transfer, share_bytes);
     } else {
       for (std::size_t j = 0; j < transfer.block.columns; ++j) {
         Piece column = triangle_columns(transfer, j, j + 1);
-        column.part = blas::Part::full;
+        column.part = operation::Part::full;
         planner.add(column);
       }
     }

@@ -21,16 +21,16 @@ struct Piece {
   std::size_t device_pitch = 0;
   std::size_t slot_offset = 0;
   std::size_t transfer = 0;  ///< number of the transfer that it is a part of
-  blas::Part part = blas::Part::full;
+  operation::Part part = operation::Part::full;
   std::size_t element_size = 1;
 
   std::size_t bytes() const { return run_bytes * runs; }
 
   /// The bytes of run `run` that belong to the host: the triangle is `upper` with its diagonal ending at the last row
   /// of the last run, or `lower` with its diagonal starting at the first row of the first.
-  std::size_t first_byte(std::size_t run) const { return part == blas::Part::lower ? run * element_size : 0; }
+  std::size_t first_byte(std::size_t run) const { return part == operation::Part::lower ? run * element_size : 0; }
   std::size_t end_byte(std::size_t run) const {
-    return part == blas::Part::upper ? run_bytes - (runs - 1 - run) * element_size : run_bytes;
+    return part == operation::Part::upper ? run_bytes - (runs - 1 - run) * element_size : run_bytes;
   }
 };
 
