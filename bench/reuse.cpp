@@ -13,9 +13,9 @@
 
 #include "device/lane_pool.h"
 #include "device/open.h"
-#include "platform/page_tracker.h"
 #include "platform/threads.h"
 #include "residency/first_use_policy.h"
+#include "tracking/page_tracker.h"
 
 namespace {
 

@@ -19,9 +19,9 @@
 
 #include "device/lane_pool.h"
 #include "device/open.h"
-#include "platform/page_tracker.h"
 #include "platform/threads.h"
 #include "residency/first_use_policy.h"
+#include "tracking/page_tracker.h"
 
 namespace {
 
@@ -182,8 +182,8 @@ void ways_home(const Setup& setup, const Shape& shape, double* host, std::size_t
     std::printf("%-22s home, %s %4zu: %7.1f us, %4.1f GB/s\n", shape.name, way, order, time, moved / time / 1e3);
   };
   for (const std::size_t order : {n, n / 4, n / 8, n / 16, std::size_t{128}}) {
-    const device::Triangle triangle{shape.n, static_cast<std::int64_t>(order), sizeof(double), blas::Part::lower, pitch,
-                                    pitch};
+    const device::Triangle triangle{
+        shape.n, static_cast<std::int64_t>(order), sizeof(double), operation::Part::lower, pitch, pitch};
     const double moved = static_cast<double>(n * (order + 1) / 2 * sizeof(double));
     show("triangle kernel, blocks of", order, moved,
          time_of(queue, [&] { need(queue.copy_triangle_to_host(host, base, triangle)); }));

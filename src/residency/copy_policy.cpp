@@ -99,7 +99,7 @@ class CopyLease : public Lease {
   device::Lane& lane_;
   Events events_;
   copy::Layout layout_;
-  std::array<std::array<copy::Buffer, copy::panels_in_progress>, 3>
+  std::array<std::array<copy::Buffer, copy::panels_in_progress>, operation::Operation::most_operands>
       buffers_;  ///< of operands; those in one piece use [0]
   std::vector<PanelState> states_;
   operation::Operation placed_;  ///< the panel acquired last, on the device
@@ -169,9 +169,10 @@ device::Status CopyLease::take_buffers() {
 }
 
 /// The panel's operand with device address and leading dimension.
-operation::Operand CopyLease::place(const operation::Operation& panel, std::size_t panel_index, std::size_t operand_index) const {
+operation::Operand CopyLease::place(const operation::Operation& panel, std::size_t panel_index,
+                                    std::size_t operand_index) const {
   operation::Operand operand = panel.operands()[operand_index];
-  const std::size_t parent_index = copy::parent_of(call_, panel, operand_index);
+  const std::size_t parent_index = panel.origin(operand_index);
   const copy::Placement& placement = layout_.placements[parent_index];
   device::Address address = 0;
   if (placement.whole) {
@@ -224,7 +225,7 @@ device::Result<operation::Operation> CopyLease::acquire(std::size_t index) {
   for (std::size_t i = 0; i < panel.operands().size(); ++i) {
     placed_.operands()[i] = place(panel, index, i);
     const operation::Operand& operand = panel.operands()[i];
-    if (layout_.placements[copy::parent_of(call_, panel, i)].whole || !operation::reads(operand.intent)) continue;
+    if (layout_.placements[panel.origin(i)].whole || !operation::reads(operand.intent)) continue;
     const operation::Operand& placed = placed_.operands()[i];
     copy::append_upload(operand, address_of(placed), placed.leading_dimension, transfers);
   }

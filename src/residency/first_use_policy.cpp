@@ -98,7 +98,7 @@ Result<std::unique_ptr<Tools>> FirstUsePolicy::take_tools() {
 
 std::size_t panel_bytes(const operation::Operation& call, const PanelSizes& sizes) {
   constexpr std::size_t most_panels = 8;
-  const bool solve = call.kind() == blas::Kind::trsm || call.kind() == blas::Kind::trmm;
+  const bool solve = call.cutting == operation::Cutting::wide_strips;
   const bool triangular = call.result().part != operation::Part::full;
   const std::size_t smallest = solve ? sizes.solve : triangular ? sizes.triangular : sizes.general;
   return std::max({smallest, call.result().payload_bytes() / most_panels, std::size_t{1}});

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <memory>
 
-#include "platform/page_tracker.h"
 #include "platform/threads.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
+#include "tracking/page_tracker.h"
 
 namespace blastoff::residency {
 

@@ -99,7 +99,7 @@ inline bool covers(const operation::Operand& outer, const operation::Operand& in
   if (inner.part == outer.part) return inner.element_size == size && row == column * size;
   const std::size_t last_column = column + static_cast<std::size_t>(inner.columns) - 1;
   return outer.part == operation::Part::lower ? row >= last_column * size
-                                         : row + inner.column_bytes() <= (column + 1) * size;
+                                              : row + inner.column_bytes() <= (column + 1) * size;
 }
 
 /// Calls visit(Span) for ascending, disjoint runs of whole pages that together hold every byte of the operand's box;

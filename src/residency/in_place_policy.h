@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "platform/memory_events.h"
 #include "platform/threads.h"
 #include "residency/policy.h"
+#include "tracking/memory_events.h"
 
 namespace blastoff::residency {
 

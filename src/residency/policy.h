@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "operation/operation.h"
 #include "device/device.h"
+#include "operation/operation.h"
 
 namespace blastoff::residency {
 

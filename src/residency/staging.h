@@ -4,8 +4,8 @@
 #include <memory>
 #include <span>
 
-#include "operation/operand.h"
 #include "device/device.h"
+#include "operation/operand.h"
 #include "platform/threads.h"
 
 namespace blastoff::residency {

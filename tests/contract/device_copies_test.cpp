@@ -184,7 +184,7 @@ TEST_P(DeviceTriangleTest, CopiesExactlyTheTriangleToPinnedMemory) {
   ASSERT_NE(host, nullptr);
   if (auto pinned = device_->pin(host, host_bytes); !pinned) {
     const auto stream = queue();
-    const auto refused = stream->copy_triangle_to_host(host, 1, {1, 1, 8, blas::Part::upper, 8, 8});
+    const auto refused = stream->copy_triangle_to_host(host, 1, {1, 1, 8, operation::Part::upper, 8, 8});
     std::free(host);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
@@ -216,7 +216,7 @@ TEST_P(DeviceTriangleTest, CopiesExactlyTheTriangleToPinnedMemory) {
                         {300, 300, 4, 1204, 1200, 0},
                         {300, 299, 4, 1204, 1200, 0}};
   for (const auto& c : cases) {
-    for (const auto part : {blas::Part::upper, blas::Part::lower}) {
+    for (const auto part : {operation::Part::upper, operation::Part::lower}) {
       SCOPED_TRACE(testing::Message() << c.n << " elements of " << c.element_size << " bytes in blocks of " << c.block
                                       << ", part " << static_cast<int>(part));
       Bytes expected = pattern(host_bytes, 2);
@@ -227,8 +227,9 @@ TEST_P(DeviceTriangleTest, CopiesExactlyTheTriangleToPinnedMemory) {
       ASSERT_OK(stream->synchronize());
       for (std::size_t j = 0; j < c.n; ++j) {
         const std::size_t top = j / c.block * c.block;
-        const std::size_t begin = (part == blas::Part::upper ? top : j) * c.element_size;
-        const std::size_t end = (part == blas::Part::upper ? j + 1 : std::min(c.n, top + c.block)) * c.element_size;
+        const std::size_t begin = (part == operation::Part::upper ? top : j) * c.element_size;
+        const std::size_t end =
+            (part == operation::Part::upper ? j + 1 : std::min(c.n, top + c.block)) * c.element_size;
         std::copy(source.begin() + static_cast<std::ptrdiff_t>(c.offset + j * c.device_pitch + begin),
                   source.begin() + static_cast<std::ptrdiff_t>(c.offset + j * c.device_pitch + end),
                   expected.begin() + static_cast<std::ptrdiff_t>(c.offset + j * c.host_pitch + begin));

@@ -175,7 +175,7 @@ TEST_P(DeviceMemoryTest, CopiesStayWithinWhatIsBacked) {
   struct Set final : blas::HostRoutine {
     bool can_compute(const blas::Call&) const override { return true; }
     void compute(const blas::Call& call) const override {
-      const blas::Operand& c = call.result();
+      const operation::Operand& c = call.result();
       for (std::int64_t j = 0; j < c.columns; ++j) static_cast<double*>(c.address)[j * c.leading_dimension] = 7;
     }
   } const host_routine;

@@ -12,9 +12,9 @@ namespace {
 
 using blas::Call;
 using blas::Coefficient;
-using blas::Operand;
 using device::Address;
 using device::ErrorKind;
+using operation::Operand;
 
 void* as_pointer(Address address) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));

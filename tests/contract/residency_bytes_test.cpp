@@ -74,7 +74,7 @@ class ResidencyBytes : public testing::TestWithParam<Flavour> {
 
   /// Compares the result with what the CPU computes.
   std::uint64_t run(const blas::Call& call) {
-    const blas::Operand& result = call.result();
+    const operation::Operand& result = call.result();
     std::vector<double> expected(result.span_bytes() / sizeof(double));
     std::memcpy(expected.data(), result.address, result.span_bytes());
     blas::Call shadow = call;
@@ -231,7 +231,7 @@ TEST_P(ResidencyBytes, NothingUnseenIsOverlooked) {
     double value;
   };
   std::vector<Pending> pending;
-  const auto busy = [&](const blas::Operand& operand) {
+  const auto busy = [&](const operation::Operand& operand) {
     return std::any_of(pending.begin(), pending.end(), [&](const Pending& write) {
       const auto at = reinterpret_cast<std::uintptr_t>(write.to);
       return residency::touches(operand, {at, at + sizeof(double)});

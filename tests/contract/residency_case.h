@@ -44,14 +44,14 @@ class Case {
     std::array<void*, 3> addresses{};
     std::array<std::int64_t, 3> leading{};
     for (std::size_t i = 0; i < count(); ++i) {
-      const blas::Operand& operand = call_.operands()[i];
+      const operation::Operand& operand = call_.operands()[i];
       leading[i] = std::max<std::int64_t>(1, operand.rows) + gap;
       matrices_[i] = std::make_unique<GuardedMatrix>(call_.scalar(), operand.rows, operand.columns, leading[i], edge);
       addresses[i] = matrices_[i]->address();
       refill(i);
     }
     blas::shape_operands(call_, addresses, leading);
-    if (call_.result().intent == blas::Intent::write) matrices_[count() - 1]->fill_with_nan();
+    if (call_.result().intent == operation::Intent::write) matrices_[count() - 1]->fill_with_nan();
   }
 
   const blas::Call& call() const { return call_; }
@@ -92,12 +92,13 @@ class Case {
 
   /// The elements of one panel's result as they were (or must become).
   void expect_panel(const blas::Call& panel, bool computed, const std::string& what) {
-    const blas::Operand& part = panel.result();
+    const operation::Operand& part = panel.result();
     const std::vector<char>& wanted = computed ? expected_.back() : before_.back();
     const std::ptrdiff_t distance = static_cast<char*>(part.address) - result().pages().begin();
     for (std::int64_t j = 0; j < part.columns; ++j) {
       for (std::int64_t i = 0; i < part.rows; ++i) {
-        const bool within = part.part == blas::Part::full || (part.part == blas::Part::upper ? i <= j : i >= j);
+        const bool within =
+            part.part == operation::Part::full || (part.part == operation::Part::upper ? i <= j : i >= j);
         const std::size_t at = static_cast<std::size_t>(i + j * part.leading_dimension) * part.element_size;
         if (within && first_difference(static_cast<char*>(part.address) + at, wanted.data() + distance + at,
                                        part.element_size, call_.scalar()) != part.element_size) {

@@ -249,7 +249,7 @@ TEST_P(ResidencyPolicy, ReadsPartsOfOneArrayByTheirOwnOffsets) {
     if (round % 5 == 0) array.fill(engine);
     copy.restore(array.bytes());
     blas::Call shadow = call;
-    for (blas::Operand& operand : shadow.operands()) {
+    for (operation::Operand& operand : shadow.operands()) {
       operand.address = static_cast<char*>(operand.address) - array.pages().begin() + copy.pages().begin();
     }
     reference::compute(shadow);

@@ -131,9 +131,9 @@ class DelayedQueue final : public device::Queue {
     return queue([=, this] { return inner_->copy_triangle_to_host(destination, source, triangle); },
                  {range(source, block.device_pitch, block), range(address(destination), block.host_pitch, block)});
   }
-  device::Status execute(const blas::Call& call, const blas::HostRoutine& host) override {
+  device::Status execute(const operation::Operation& call, const operation::Host& host) override {
     std::vector<InFlight::Range> ranges;
-    for (const blas::Operand& operand : call.operands()) {
+    for (const operation::Operand& operand : call.operands()) {
       ranges.push_back({address(operand.address), address(operand.address) + operand.span_bytes()});
     }
     return queue([=, this, &host] { return inner_->execute(call, host); }, std::move(ranges));

@@ -154,7 +154,7 @@ class PinningQueue final : public device::Queue {
                                        const device::Triangle& triangle) override {
     for (std::int64_t j = 0; j < triangle.order; ++j) {
       const std::int64_t top = j / triangle.block_order * triangle.block_order;
-      const bool upper = triangle.part == blas::Part::upper;
+      const bool upper = triangle.part == operation::Part::upper;
       const auto row = static_cast<std::size_t>(upper ? top : j);
       const auto end = static_cast<std::size_t>(upper ? j + 1 : std::min(triangle.order, top + triangle.block_order));
       const std::size_t first = row * triangle.element_size;
@@ -166,7 +166,7 @@ class PinningQueue final : public device::Queue {
     }
     return {};
   }
-  device::Status execute(const blas::Call& call, const blas::HostRoutine& host) override {
+  device::Status execute(const operation::Operation& call, const operation::Host& host) override {
     return inner_->execute(call, host);
   }
   device::Status prefetch(const void* address, std::size_t bytes) override { return inner_->prefetch(address, bytes); }

@@ -15,10 +15,10 @@ namespace detail {
 using blas::Call;
 using blas::Coefficient;
 using blas::Kind;
-using blas::Operand;
 using blas::Side;
 using blas::Transpose;
 using blas::Uplo;
+using operation::Operand;
 
 template <class T>
 constexpr bool is_complex_v = !std::is_arithmetic_v<T>;

@@ -13,7 +13,6 @@
 #include "delayed_device.h"
 #include "device/open.h"
 #include "pinning_device.h"
-#include "platform/page_tracker.h"
 #include "platform/threads.h"
 #include "reference_blas.h"
 #include "registering_device.h"
@@ -22,6 +21,7 @@
 #include "residency/in_place_policy.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
+#include "tracking/page_tracker.h"
 #include "unpinnable_tracker.h"
 
 namespace blastoff::support {

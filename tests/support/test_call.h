@@ -91,9 +91,9 @@ T not_a_number() {
     return T(nan, nan);
 }
 
-inline bool referenced(const blas::Operand& x, std::int64_t i, std::int64_t j) {
+inline bool referenced(const operation::Operand& x, std::int64_t i, std::int64_t j) {
   if (i >= x.rows) return false;
-  return x.part == blas::Part::full || (x.part == blas::Part::upper ? i <= j : i >= j);
+  return x.part == operation::Part::full || (x.part == operation::Part::upper ? i <= j : i >= j);
 }
 
 /// Calls `function.template operator()<T>()` with the element type.
@@ -138,7 +138,7 @@ class TestCall {
     blas::shape_operands(call_, {addresses.data(), count}, {leading_dimensions.data(), count});
     std::mt19937_64 generator(seed);
     for (std::size_t i = 0; i < count; ++i) {
-      blas::Operand& operand = call_.operands()[i];
+      operation::Operand& operand = call_.operands()[i];
       operand.leading_dimension = std::max<std::int64_t>(1, operand.rows) + static_cast<std::int64_t>(i) + 1;
       // Tests read what they hand out; a column more than needed shows writes past the end.
       storage_[i].resize(static_cast<std::size_t>(operand.leading_dimension * (operand.columns + 1)) *
@@ -170,7 +170,7 @@ class TestCall {
 
  private:
   template <class T>
-  void fill(const blas::Operand& operand, std::mt19937_64& generator) {
+  void fill(const operation::Operand& operand, std::mt19937_64& generator) {
     const bool triangular_a =
         (call_.kind() == blas::Kind::trmm || call_.kind() == blas::Kind::trsm) && &operand == &call_.operands()[0];
     T* elements = static_cast<T*>(operand.address);
@@ -188,7 +188,7 @@ class TestCall {
 
   template <class T>
   double difference_of(const std::vector<std::byte>& left, const std::vector<std::byte>& right) const {
-    const blas::Operand& c = call_.result();
+    const operation::Operand& c = call_.result();
     const std::vector<std::byte>& before = storage_[static_cast<std::size_t>(call_.operand_count) - 1];
     const double scale = (static_cast<double>(call_.k) + 4) * (std::abs(call_.alpha) + std::abs(call_.beta) + 1) *
                          blas::machine_epsilon(call_.scalar());

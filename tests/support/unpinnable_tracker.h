@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "platform/page_tracker.h"
+#include "tracking/page_tracker.h"
 
 namespace blastoff::support {
 

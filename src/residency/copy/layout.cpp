@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "blas/shape.h"
-
 namespace blastoff::residency::copy {
 namespace {
 
@@ -20,19 +18,15 @@ bool same_shape(const operation::Operand& a, const operation::Operand& b) {
 }
 
 /// Whether all panels read the operand as a whole, or parts of it that overlap.
-bool needed_whole(const operation::Operation& call, const std::vector<operation::Operation>& panels, std::size_t index) {
+bool needed_whole(const operation::Operation& call, const std::vector<operation::Operation>& panels,
+                  std::size_t index) {
   const operation::Operand& operand = call.operands()[index];
   if (operation::writes(operand.intent)) return false;
-  if (panels.size() == 1 || blas::has_triangular_result(call.kind())) return true;
+  if (panels.size() == 1 || call.cutting == operation::Cutting::one_triangle) return true;
   return same_shape(panels.front().operands()[index], operand);
 }
 
 }  // namespace
-
-std::size_t parent_of(const operation::Operation& call, const operation::Operation& panel, std::size_t index) {
-  const auto last = static_cast<std::size_t>(call.operand_count) - 1;
-  return index + 1 == static_cast<std::size_t>(panel.operand_count) ? last : std::min(index, last - 1);
-}
 
 std::int64_t device_leading_dimension(const operation::Operand& operand) {
   constexpr std::size_t vector_bytes = 16;
@@ -99,7 +93,7 @@ std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t m
   }
   if (moved < not_worth_cutting && result <= most_result) return std::max<std::size_t>(result, 1) * 2;
   // Solves and triangular products lose efficiency on narrow panels.
-  const bool triangular_operand = call.kind() == blas::Kind::trmm || call.kind() == blas::Kind::trsm;
+  const bool triangular_operand = call.cutting == operation::Cutting::wide_strips;
   const std::size_t most = triangular_operand ? 8 : 32;
   const std::size_t count = std::clamp<std::size_t>(moved / per_panel, 2, most);
   return std::max<std::size_t>(std::min(exact_bytes(call.result()) / count, most_result), 1);

@@ -25,7 +25,7 @@ struct Placement {
 
 struct Layout {
   std::vector<operation::Operation> panels;
-  std::array<Placement, 3> placements;
+  std::array<Placement, operation::Operation::most_operands> placements;
   std::size_t buffers_per_slice = 1;
 
   /// Bytes of device memory that all of it takes.
@@ -38,9 +38,6 @@ Layout lay_out(const operation::Operation& call, std::size_t panel_bytes);
 /// Bytes of result per panel, at most `most_result`, at which copies and arithmetic overlap well; all of the result for
 /// calls too small to cut.
 std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t most_result);
-
-/// The operand of `call` of which operand `index` of one of its panels is a part.
-std::size_t parent_of(const operation::Operation& call, const operation::Operation& panel, std::size_t index);
 
 /// Columns start where the device reads them fast; small and suitably aligned matrices stay dense.
 std::int64_t device_leading_dimension(const operation::Operand& operand);

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "operation/operand.h"
-#include "platform/memory_events.h"
 #include "platform/numa.h"
 #include "platform/threads.h"
 #include "residency/interval_set.h"
 #include "residency/policy.h"
+#include "tracking/memory_events.h"
 
 namespace blastoff::residency::in_place {
 

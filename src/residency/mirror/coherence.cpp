@@ -400,7 +400,7 @@ void Coherence::before_staged_return(const Hold& hold) {
 // what they were, unless the CPU wrote them while it brought the result home.
 void Coherence::settle_result(const Hold& hold, Return how) {
   const operation::Operand& result = hold.call.result();
-  const bool tracked = hold.tracked[static_cast<std::size_t>(hold.call.operand_count) - 1];
+  const bool tracked = hold.tracked[hold.call.result_index()];
   const auto invalidate = [&](Span run) { shadow_.invalidate(run); };
   // What we wrote ourselves must not look at the next use as if the program kept rewriting it.
   if (how != Return::direct || !tracked) each_covered_run(result, invalidate);

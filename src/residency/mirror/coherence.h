@@ -14,14 +14,14 @@
 #include <mutex>
 #include <vector>
 
-#include "operation/operation.h"
 #include "device/device.h"
-#include "platform/page_tracker.h"
+#include "operation/operation.h"
 #include "residency/mirror/currency.h"
 #include "residency/mirror/pins.h"
 #include "residency/mirror/rewrites.h"
 #include "residency/mirror/shadow_memory.h"
 #include "residency/watch/watched_memory.h"
+#include "tracking/page_tracker.h"
 
 namespace blastoff::residency::mirror {
 
@@ -36,7 +36,8 @@ struct ResultPages {
 /// One call's hold on the pages of its operands.
 struct Hold {
   operation::Operation call;
-  std::array<bool, 3> tracked{};        ///< per operand; false: uploaded at every use, since the CPU keeps rewriting it
+  std::array<bool, operation::Operation::most_operands>
+      tracked{};                        ///< per operand; false: uploaded at every use, since the CPU keeps rewriting it
   std::vector<Backing*> backings;       ///< device memory that cannot be evicted meanwhile
   std::vector<platform::Span> uploads;  ///< page runs that this call has to upload
   std::uint64_t bytes_reused =
@@ -96,7 +97,7 @@ class Coherence {
   bool may_return_directly(const Hold& hold);
   void release_pin(Hold& hold);
   device::Status check_memory(const operation::Operation& call);
-  using Runs = std::array<std::vector<platform::Span>, 3>;  // per operand
+  using Runs = std::array<std::vector<platform::Span>, operation::Operation::most_operands>;  // per operand
   bool look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs& written);
   const operation::Operand* look_unlocked(const Hold& hold, Runs& written);
   void lose(const operation::Operand& operand);

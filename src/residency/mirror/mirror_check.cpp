@@ -27,8 +27,8 @@ std::uint64_t differing_pages(std::uintptr_t begin, const char* copy, std::size_
 
 }  // namespace
 
-device::Result<std::uint64_t> repair_stale_pages(const operation::Operation& call, Coherence& coherence, Staging& staging,
-                                                 device::Queue& queue) {
+device::Result<std::uint64_t> repair_stale_pages(const operation::Operation& call, Coherence& coherence,
+                                                 Staging& staging, device::Queue& queue) {
   std::uint64_t stale = 0;
   for (const operation::Operand& operand : call.operands()) {
     if (!operation::reads(operand.intent) || operand.empty()) continue;

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "operation/operation.h"
 #include "device/device.h"
+#include "operation/operation.h"
 #include "residency/mirror/coherence.h"
 #include "residency/staging.h"
 
@@ -13,7 +13,7 @@ namespace blastoff::residency::mirror {
 /// Brings every operand that the call reads back to the host and compares the operand's own bytes (neighbours may be
 /// written by other threads meanwhile). Returns the number of pages that differ; their operands are uploaded anew on
 /// `queue`.
-device::Result<std::uint64_t> repair_stale_pages(const operation::Operation& call, Coherence& coherence, Staging& staging,
-                                                 device::Queue& queue);
+device::Result<std::uint64_t> repair_stale_pages(const operation::Operation& call, Coherence& coherence,
+                                                 Staging& staging, device::Queue& queue);
 
 }  // namespace blastoff::residency::mirror

@@ -8,8 +8,8 @@ namespace blastoff::residency::mirror {
 
 namespace {
 
-using operation::Operand;
 using device::Status;
+using operation::Operand;
 
 device::Address address_of(const Operand& device) {
   return reinterpret_cast<device::Address>(device.address);
@@ -55,7 +55,8 @@ class DirectReturn final : public ReturnPath {
   }
 
   Status send(std::size_t panel, const Operand& host, const Operand& device) override {
-    return host.part == operation::Part::full ? send_rectangle(panel, host, device) : send_triangle(panel, host, device);
+    return host.part == operation::Part::full ? send_rectangle(panel, host, device)
+                                              : send_triangle(panel, host, device);
   }
 
   Status wait() override {

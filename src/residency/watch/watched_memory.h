@@ -6,9 +6,9 @@
 
 #include <tl/expected.hpp>
 
-#include "platform/page_tracker.h"
 #include "platform/span.h"
 #include "residency/interval_set.h"
+#include "tracking/page_tracker.h"
 
 namespace blastoff::residency::watch {
 

@@ -98,8 +98,8 @@ class RawMove {
   std::vector<int> nodes_, statuses_;
 };
 
-blas::Operand matrix_in(platform::Span span, double share_of_rows = 1) {
-  blas::Operand operand;
+operation::Operand matrix_in(platform::Span span, double share_of_rows = 1) {
+  operation::Operand operand;
   operand.element_size = sizeof(double);
   operand.leading_dimension = 4096;
   operand.rows = static_cast<std::int64_t>(share_of_rows * 4096);
@@ -185,7 +185,7 @@ Json in_place(const Machine& machine, std::size_t bytes, double share_of_rows) {
   bind_to(memory.span(), machine.node);
   memory.touch();
   residency::in_place::MovedMemory moved(machine.pool, machine.events, machine.node);
-  const blas::Operand matrix = matrix_in(memory.span(), share_of_rows);
+  const operation::Operand matrix = matrix_in(memory.span(), share_of_rows);
   const double asking = seconds_of([&] { moved.use(matrix); });
   constexpr int batches = 41, uses = 2000;
   std::vector<double> nanoseconds;

@@ -125,7 +125,7 @@ template <class T>
 struct RowMajor {
   explicit RowMajor(const Call& call) : call(call) {
     for (std::size_t i = 0; i < call.operands().size(); ++i) {
-      const blas::Operand& from = call.operands()[i];
+      const operation::Operand& from = call.operands()[i];
       leading_dimensions[i] = from.columns + 2;
       elements[i].resize(static_cast<std::size_t>((from.rows + 1) * leading_dimensions[i]), T(-7));
       for (std::int64_t row = 0; row < from.rows; ++row) {
@@ -199,7 +199,7 @@ void expect_same_result(const test::TestCall& made) {
   reference::compute(made.with_result(expected));
   auto by_columns = made.result();
   const auto result = static_cast<std::size_t>(made.call().operand_count) - 1;
-  const blas::Operand& c = made.call().result();
+  const operation::Operand& c = made.call().result();
   for (std::int64_t row = 0; row < c.rows; ++row) {
     for (std::int64_t column = 0; column < c.columns; ++column) {
       const std::int64_t offset = row + column * c.leading_dimension;

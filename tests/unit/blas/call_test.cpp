@@ -36,7 +36,7 @@ TEST(Shape, OfTransposedProductOperands) {
   EXPECT_EQ(call.operands()[1].columns, 3);
   EXPECT_EQ(call.result().rows, 2);
   EXPECT_EQ(call.result().columns, 3);
-  EXPECT_EQ(call.result().part, blas::Part::full);
+  EXPECT_EQ(call.result().part, operation::Part::full);
 }
 
 TEST(Shape, OfSidedRoutinesImpliesK) {
@@ -45,7 +45,7 @@ TEST(Shape, OfSidedRoutinesImpliesK) {
   EXPECT_EQ(right.k, 3);
   EXPECT_EQ(right.operand_count, 2);
   EXPECT_EQ(right.operands()[0].rows, 3);
-  EXPECT_EQ(right.operands()[0].part, blas::Part::lower);
+  EXPECT_EQ(right.operands()[0].part, operation::Part::lower);
 }
 
 TEST(Shape, OfRankUpdatesImpliesM) {
@@ -53,15 +53,15 @@ TEST(Shape, OfRankUpdatesImpliesM) {
   EXPECT_EQ(call.m, 4);
   EXPECT_EQ(call.operands()[1].rows, 6);
   EXPECT_EQ(call.operands()[1].columns, 4);
-  EXPECT_EQ(call.result().part, blas::Part::lower);
+  EXPECT_EQ(call.result().part, operation::Part::lower);
 }
 
 TEST(Intent, OfTheResultFollowsBeta) {
-  EXPECT_EQ(make(Routine::dgemm, 2, 2, 2, {}, 1, 0).result().intent, blas::Intent::write);
-  EXPECT_EQ(make(Routine::dgemm, 2, 2, 2, {}, 1, 2).result().intent, blas::Intent::update);
-  EXPECT_EQ(make(Routine::zgemm, 2, 2, 2, {}, 1, {0, 1}).result().intent, blas::Intent::update);
-  EXPECT_EQ(make(Routine::dtrsm, 2, 2, 2, {}, 1, 0).result().intent, blas::Intent::update);
-  EXPECT_EQ(make(Routine::dtrsm, 2, 2, 2, {}, 0, 0).result().intent, blas::Intent::write);
+  EXPECT_EQ(make(Routine::dgemm, 2, 2, 2, {}, 1, 0).result().intent, operation::Intent::write);
+  EXPECT_EQ(make(Routine::dgemm, 2, 2, 2, {}, 1, 2).result().intent, operation::Intent::update);
+  EXPECT_EQ(make(Routine::zgemm, 2, 2, 2, {}, 1, {0, 1}).result().intent, operation::Intent::update);
+  EXPECT_EQ(make(Routine::dtrsm, 2, 2, 2, {}, 1, 0).result().intent, operation::Intent::update);
+  EXPECT_EQ(make(Routine::dtrsm, 2, 2, 2, {}, 0, 0).result().intent, operation::Intent::write);
 }
 
 TEST(Valid, RefusesNegativeSizesAndShortLeadingDimensions) {

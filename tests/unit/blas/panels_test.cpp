@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "blas/call.h"
+#include "blas/panels.h"
 #include "reference_blas.h"
 #include "test_call.h"
 
@@ -18,7 +18,7 @@ std::map<std::ptrdiff_t, int> writes(const Call& whole, const std::vector<Call>&
   std::map<std::ptrdiff_t, int> count;
   const char* base = static_cast<const char*>(whole.result().address);
   for (const Call& part : parts) {
-    const blas::Operand& c = part.result();
+    const operation::Operand& c = part.result();
     for (std::int64_t j = 0; j < c.columns; ++j) {
       for (std::int64_t i = 0; i < c.rows; ++i) {
         if (!test::detail::referenced(c, i, j)) continue;

@@ -58,7 +58,7 @@ TEST(CopyLayout, LargeResultsAreCutForTheSlots) {
 }
 
 TEST(CopyLayout, ColumnsAreAlignedUnlessSmallOrDense) {
-  blas::Operand operand{.rows = 1001, .columns = 1000, .leading_dimension = 5000, .element_size = 8};
+  operation::Operand operand{.rows = 1001, .columns = 1000, .leading_dimension = 5000, .element_size = 8};
   EXPECT_EQ(copy::device_leading_dimension(operand) * 8 % 128, 0);
   operand.rows = 1002;
   EXPECT_EQ(copy::device_leading_dimension(operand), 1002);
@@ -193,7 +193,7 @@ TEST_F(CopyPolicyTest, TellsTheStateOfEveryPanelAfterAFault) {
             continue;
           }
           for (std::size_t i = 0; i < outcome.states.size(); ++i) {
-            const blas::Operand& panel = outcome.panels[i].result();
+            const operation::Operand& panel = outcome.panels[i].result();
             const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(panel.address) - computed.data());
             ASSERT_NE(outcome.states[i], HostState::torn);
             const auto& wanted = outcome.states[i] == HostState::complete ? expected : before;

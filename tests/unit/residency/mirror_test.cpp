@@ -49,9 +49,9 @@ TEST(IntervalSet, JoinsAndSplits) {
   EXPECT_FALSE(set.contains({100, 101}));
 }
 
-blas::Operand operand_at(std::uintptr_t address, std::int64_t rows, std::int64_t columns,
-                         std::int64_t leading_dimension) {
-  blas::Operand operand;
+operation::Operand operand_at(std::uintptr_t address, std::int64_t rows, std::int64_t columns,
+                              std::int64_t leading_dimension) {
+  operation::Operand operand;
   operand.address = reinterpret_cast<void*>(address);
   operand.rows = rows;
   operand.columns = columns;
@@ -60,13 +60,13 @@ blas::Operand operand_at(std::uintptr_t address, std::int64_t rows, std::int64_t
   return operand;
 }
 
-std::vector<Span> covered(const blas::Operand& operand) {
+std::vector<Span> covered(const operation::Operand& operand) {
   std::vector<Span> runs;
   each_covered_run(operand, [&](Span run) { runs.push_back(run); });
   return runs;
 }
 
-std::vector<Span> filled(const blas::Operand& operand) {
+std::vector<Span> filled(const operation::Operand& operand) {
   std::vector<Span> runs;
   each_filled_run(operand, [&](Span run) { runs.push_back(run); });
   return runs;
@@ -86,7 +86,7 @@ TEST(Footprint, WideGapsAreLeftOut) {
 
 TEST(Footprint, ATriangleFillsOnlyItsOwnPages) {
   auto matrix = operand_at(0x10000, 1024, 1024, 1024);  // columns of two pages
-  matrix.part = blas::Part::lower;
+  matrix.part = operation::Part::lower;
   const auto runs = filled(matrix);
   ASSERT_FALSE(runs.empty());
   EXPECT_EQ(runs[0], (Span{0x10000, 0x12000}));
@@ -94,11 +94,11 @@ TEST(Footprint, ATriangleFillsOnlyItsOwnPages) {
     const std::uintptr_t column = (run.begin - 0x10000) / 8192;
     EXPECT_GE(run.begin, 0x10000 + column * 8192 + column * 8);
   }
-  matrix.part = blas::Part::upper;
+  matrix.part = operation::Part::upper;
   EXPECT_EQ(filled(matrix).size(), 1024U - 511U);  // columns from 511 on hold a whole page above the diagonal
 }
 
-std::vector<Span> spans_within(const blas::Operand& operand, Span range) {
+std::vector<Span> spans_within(const operation::Operand& operand, Span range) {
   std::vector<Span> spans;
   each_span_within(operand, range, [&](Span span) { spans.push_back(span); });
   return spans;
@@ -109,7 +109,7 @@ TEST(Footprint, BytesOnAPageAreThoseOfTheColumnsThere) {
   EXPECT_EQ(spans_within(matrix, {0x10000, 0x10500}), (std::vector<Span>{{0x10100, 0x10300}, {0x10420, 0x10500}}));
   EXPECT_TRUE(spans_within(matrix, {0x10300, 0x10420}).empty());
   matrix = operand_at(0x10000, 64, 64, 100);
-  matrix.part = blas::Part::lower;
+  matrix.part = operation::Part::lower;
   EXPECT_EQ(spans_within(matrix, {0x10000, 0x10400}), (std::vector<Span>{{0x10000, 0x10200}, {0x10328, 0x10400}}));
 }
 
@@ -123,10 +123,10 @@ TEST(Footprint, PartsOfAMatrixAreCovered) {
   EXPECT_FALSE(covers(whole, operand_at(0x10000, 120, 2, 120)));
   EXPECT_TRUE(covers(operand_at(0x10000, 120, 100, 120), operand_at(0x10000, 60, 190, 60)));  // no gaps
   auto triangle = operand_at(0x10000, 100, 100, 120);
-  triangle.part = blas::Part::lower;
+  triangle.part = operation::Part::lower;
   auto inner = operand_at(0x10000 + 8 * 121 * 10, 50, 50, 120);
   EXPECT_FALSE(covers(triangle, inner));
-  inner.part = blas::Part::lower;
+  inner.part = operation::Part::lower;
   EXPECT_TRUE(covers(triangle, inner));
   EXPECT_TRUE(covers(triangle, operand_at(0x10000 + 8 * 49, 51, 50, 120)));
   EXPECT_FALSE(covers(triangle, operand_at(0x10000 + 8 * 48, 51, 50, 120)));

@@ -55,19 +55,19 @@ class MovedMemoryTest : public testing::Test {
     if (memory_) munmap(memory_, bytes);
   }
 
-  blas::Operand matrix(std::size_t offset, std::int64_t rows, std::int64_t columns, std::int64_t leading) const {
-    blas::Operand operand;
+  operation::Operand matrix(std::size_t offset, std::int64_t rows, std::int64_t columns, std::int64_t leading) const {
+    operation::Operand operand;
     operand.address = memory_ + offset;
     operand.rows = rows;
     operand.columns = columns;
     operand.leading_dimension = leading;
     operand.element_size = sizeof(double);
-    operand.intent = blas::Intent::read;
+    operand.intent = operation::Intent::read;
     return operand;
   }
 
   /// Bytes that this use asks the kernel about.
-  std::uint64_t asked_by(const blas::Operand& operand) {
+  std::uint64_t asked_by(const operation::Operand& operand) {
     const std::uint64_t before = moved_->totals().there;
     moved_->use(operand);
     return moved_->totals().there - before;
@@ -90,15 +90,15 @@ TEST_F(MovedMemoryTest, AsksOnceAboutAMatrixAndItsParts) {
 
 TEST_F(MovedMemoryTest, AsksAboutColumnsAndNotAboutTheGapsBetweenThem) {
   const auto page = static_cast<std::int64_t>(page_size());
-  const blas::Operand gapped = matrix(0, page / 8, 10, 8 * page / 8);
+  const operation::Operand gapped = matrix(0, page / 8, 10, 8 * page / 8);
   EXPECT_EQ(asked_by(gapped), 10 * page_size());
   EXPECT_EQ(asked_by(gapped), 0U);
   EXPECT_EQ(asked_by(matrix(0, page, 1, page)), 8 * page_size()) << "the column and the gap after it";
 }
 
 TEST_F(MovedMemoryTest, ForgetsWhatWentAway) {
-  const blas::Operand a = matrix(0, 512, 256, 512);
-  const blas::Operand b = matrix(bytes / 2, 512, 256, 512);
+  const operation::Operand a = matrix(0, 512, 256, 512);
+  const operation::Operand b = matrix(bytes / 2, 512, 256, 512);
   asked_by(a);
   asked_by(b);
   const auto begin = reinterpret_cast<std::uintptr_t>(a.address);
@@ -112,7 +112,7 @@ TEST_F(MovedMemoryTest, ForgetsWhatWentAway) {
 
 TEST_F(MovedMemoryTest, ForgetsGappedMatricesToo) {
   const auto page = static_cast<std::int64_t>(page_size());
-  const blas::Operand gapped = matrix(0, page / 8, 10, page);
+  const operation::Operand gapped = matrix(0, page / 8, 10, page);
   asked_by(gapped);
   const auto begin = reinterpret_cast<std::uintptr_t>(gapped.address);
   told_.events.push_back({MemoryEvent::Kind::dropped, {begin + 8 * page_size(), begin + 9 * page_size()}});
@@ -120,7 +120,7 @@ TEST_F(MovedMemoryTest, ForgetsGappedMatricesToo) {
 }
 
 TEST_F(MovedMemoryTest, BelievesNothingAfterEventsWereLost) {
-  const blas::Operand a = matrix(0, 512, 256, 512);
+  const operation::Operand a = matrix(0, 512, 256, 512);
   asked_by(a);
   told_.complete = false;
   EXPECT_GT(asked_by(a), 0U);
@@ -128,7 +128,7 @@ TEST_F(MovedMemoryTest, BelievesNothingAfterEventsWereLost) {
 
 TEST_F(MovedMemoryTest, AsksAgainNowAndThenWhereNobodyTells) {
   moved_ = std::make_unique<MovedMemory>(*pool_, nullptr, node_);
-  const blas::Operand a = matrix(0, 512, 256, 512);
+  const operation::Operand a = matrix(0, 512, 256, 512);
   asked_by(a);
   int asked = 0;
   for (int use = 0; use < 640; ++use) asked += asked_by(a) > 0 ? 1 : 0;

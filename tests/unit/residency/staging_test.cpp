@@ -41,7 +41,7 @@ struct Bench {
 class Matrix {
  public:
   Matrix(device::Device& device, std::size_t column_bytes, std::size_t columns, std::size_t host_gap,
-         std::size_t device_gap, blas::Part part = blas::Part::full, std::size_t element_size = 1)
+         std::size_t device_gap, operation::Part part = operation::Part::full, std::size_t element_size = 1)
       : device_(device), host((column_bytes + host_gap) * columns + 64), before(host.size()) {
     transfer = {.host = host.data() + 16,
                 .device = 0,
@@ -74,8 +74,8 @@ class Matrix {
   /// Whether byte `row` of column `column` is part of the transfer.
   bool belongs(std::size_t row, std::size_t column) const {
     const std::size_t element = row / transfer.element_size;
-    if (transfer.part == blas::Part::upper) return element <= column;
-    if (transfer.part == blas::Part::lower) return element >= column;
+    if (transfer.part == operation::Part::upper) return element <= column;
+    if (transfer.part == operation::Part::lower) return element >= column;
     return true;
   }
 
@@ -156,7 +156,7 @@ TEST_P(StagingTest, MovesOddBlocksExactly) {
 
 TEST_P(StagingTest, MovesTrianglesExactly) {
   for (const auto& [slot_bytes, slots] : {std::pair{4096, 2}, std::pair{1 << 20, 4}}) {
-    for (const blas::Part part : {blas::Part::upper, blas::Part::lower}) {
+    for (const operation::Part part : {operation::Part::upper, operation::Part::lower}) {
       for (const std::size_t size : {4, 16}) {
         for (const std::size_t n : {1, 2, 65, 150}) {
           Bench bench(GetParam(), static_cast<std::size_t>(slot_bytes), static_cast<std::size_t>(slots), 2);
