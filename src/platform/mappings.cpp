@@ -120,6 +120,12 @@ std::optional<KernelMapping> Mappings::query(std::uintptr_t address, bool& answe
   return mapping;
 }
 
+bool Mappings::answer_questions() {
+  bool answered = false;
+  if (!text_read_) (void)query(reinterpret_cast<std::uintptr_t>(this), answered);
+  return answered;
+}
+
 void Mappings::read_text() {
   text_read_ = true;
   std::string text;

@@ -36,6 +36,9 @@ class Mappings {
   /// The mapping that covers the address, if any.
   std::optional<KernelMapping> covering(std::uintptr_t address);
 
+  /// Whether the kernel answers them.
+  bool answer_questions();
+
   /// All of them by ascending address, from the text.
   const std::vector<KernelMapping>& all();
 

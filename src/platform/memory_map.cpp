@@ -70,4 +70,15 @@ Mapping find_mapping(Span span) {
   return {worst, extent};
 }
 
+std::optional<bool> writable(Span span, bool at_any_price) {
+  Mappings mappings;
+  if (!at_any_price && !mappings.answer_questions()) return std::nullopt;
+  for (std::uintptr_t at = span.begin; at < span.end;) {
+    const auto mapping = mappings.covering(at);
+    if (!mapping || !mapping->writable) return false;
+    at = mapping->span.end;
+  }
+  return true;
+}
+
 }  // namespace blastoff::platform

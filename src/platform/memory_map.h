@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "platform/span.h"
 
@@ -25,5 +26,10 @@ struct Mapping {
   Span extent;
 };
 Mapping find_mapping(Span span);
+
+/// Whether the program may write all of `span`: about a microsecond where the kernel answers questions about single
+/// mappings (Linux 6.11). Elsewhere it takes reading them all, tens of microseconds and more: nothing is known then
+/// unless `at_any_price`.
+std::optional<bool> writable(Span span, bool at_any_price);
 
 }  // namespace blastoff::platform

@@ -25,6 +25,83 @@ inline platform::Span column_span(const operation::Operand& operand, std::int64_
           begin + static_cast<std::size_t>(last) * operand.element_size};
 }
 
+/// Calls visit(Span) for the bytes of the operand's part within `range`, ascending and disjoint.
+template <class Visit>
+void each_span_within(const operation::Operand& operand, platform::Span range, Visit&& visit) {
+  if (operand.empty()) return;
+  const auto visit_common = [&](platform::Span span) {
+    const platform::Span common{std::max(span.begin, range.begin), std::min(span.end, range.end)};
+    if (!common.empty()) visit(common);
+  };
+  if (operand.contiguous() && operand.part == operation::Part::full) return visit_common(bounds(operand));
+  const auto begin = reinterpret_cast<std::uintptr_t>(operand.address);
+  const std::uintptr_t before = range.begin > begin ? (range.begin - begin) / operand.stride_bytes() : 0;
+  for (auto column = static_cast<std::int64_t>(before);
+       column < operand.columns && begin + static_cast<std::size_t>(column) * operand.stride_bytes() < range.end;
+       ++column)
+    visit_common(column_span(operand, column));
+}
+
+/// Whether the operand's part has a byte within `range`.
+inline bool touches(const operation::Operand& operand, platform::Span range) {
+  bool touched = false;
+  each_span_within(operand, range, [&](platform::Span) { touched = true; });
+  return touched;
+}
+
+/// Columns of a matrix may lie so far apart that there is room between them for more than the matrix's own memory: for
+/// pages that nobody mapped, or for megabytes that it would take time to ask about. From there on they are treated one
+/// by one.
+inline constexpr std::size_t wide_gap = std::size_t{2} << 20;
+
+inline bool has_wide_gaps(const operation::Operand& operand) {
+  return operand.columns > 1 && operand.stride_bytes() - operand.column_bytes() >= wide_gap;
+}
+
+/// Calls visit(Span) for ascending, disjoint runs of whole pages that together hold the operand, with the gaps between
+/// its columns unless these are wide.
+template <class Visit>
+void each_region(const operation::Operand& operand, Visit&& visit) {
+  if (operand.empty()) return;
+  if (!has_wide_gaps(operand)) {
+    visit(platform::outward_to_pages(bounds(operand)));
+    return;
+  }
+  const auto begin = reinterpret_cast<std::uintptr_t>(operand.address);
+  for (std::int64_t column = 0; column < operand.columns; ++column) {
+    const std::uintptr_t start = begin + static_cast<std::size_t>(column) * operand.stride_bytes();
+    visit(platform::outward_to_pages({start, start + operand.column_bytes()}));
+  }
+}
+
+/// Bytes of the regions.
+inline std::size_t region_bytes(const operation::Operand& operand) {
+  std::size_t bytes = 0;
+  each_region(operand, [&](platform::Span region) { bytes += region.bytes(); });
+  return bytes;
+}
+
+/// Whether all bytes of `inner` are bytes of `outer`, as far as the same or no distance between their columns tells.
+inline bool covers(const operation::Operand& outer, const operation::Operand& inner) {
+  if (outer.empty() || inner.empty()) return inner.empty();
+  const platform::Span outside = bounds(outer);
+  const platform::Span inside = bounds(inner);
+  if (!outside.contains(inside)) return false;
+  if (outer.part == operation::Part::full && outer.contiguous()) return true;
+  const std::size_t stride = outer.stride_bytes();
+  if (inner.columns > 1 && inner.stride_bytes() != stride) return false;
+  const std::size_t column = (inside.begin - outside.begin) / stride;
+  const std::size_t row = (inside.begin - outside.begin) % stride;
+  if (row + inner.column_bytes() > outer.column_bytes()) return false;
+  if (outer.part == operation::Part::full) return true;
+  // A triangle holds those along its diagonal, and the boxes on its side of it.
+  const std::size_t size = outer.element_size;
+  if (inner.part == outer.part) return inner.element_size == size && row == column * size;
+  const std::size_t last_column = column + static_cast<std::size_t>(inner.columns) - 1;
+  return outer.part == operation::Part::lower ? row >= last_column * size
+                                              : row + inner.column_bytes() <= (column + 1) * size;
+}
+
 /// Calls visit(Span) for ascending, disjoint runs of whole pages that together hold every byte of the operand's box;
 /// pages that lie wholly in the gap between two columns are left out.
 template <class Visit>

@@ -1,8 +1,11 @@
 // Device memory: plain, reserved and backed, and the limits of both.
 #include <algorithm>
+#include <array>
 
 #include <gtest/gtest.h>
 
+#include "blas/shape.h"
+#include "blas/host_routine.h"
 #include "device_fixture.h"
 
 namespace blastoff::test {
@@ -152,6 +155,45 @@ TEST_P(DeviceReservationTest, BackingMoreThanThereIsIsOutOfMemory) {
   ASSERT_OK(device_->back(*address, granularity_));
   device_->unback(*address, granularity_);
   device_->release(*address, bytes);
+}
+
+TEST_P(DeviceMemoryTest, CopiesStayWithinWhatIsBacked) {
+  if (!simulated()) GTEST_SKIP() << "a GPU would be lost to the tests that follow";
+  device::Choice choice;
+  choice.name = "simulated";
+  const auto device = std::move(*device::open(choice));
+  const std::size_t granule = device->properties().backing_granularity;
+  const auto base = device->reserve(3 * granule);
+  ASSERT_OK(base);
+  ASSERT_OK(device->back(*base, granule));
+  ASSERT_OK(device->back(*base + 2 * granule, granule));
+  const auto queue = std::move(*device->create_queue());
+  Bytes host(2 * 64);
+  ASSERT_OK(queue->copy_to_device(*base, host.data(), {64, 1, 64, 64}));
+  ASSERT_OK(queue->copy_to_device(*base + 2 * granule, host.data() + 64, {64, 1, 64, 64}));
+
+  // An operation touches the elements alone: two columns, with a hole between them.
+  struct Set final : blas::HostRoutine {
+    bool can_compute(const blas::Call&) const override { return true; }
+    void compute(const blas::Call& call) const override {
+      const operation::Operand& c = call.result();
+      for (std::int64_t j = 0; j < c.columns; ++j) static_cast<double*>(c.address)[j * c.leading_dimension] = 7;
+    }
+  } const host_routine;
+  const auto pitch = static_cast<std::int64_t>(2 * granule / sizeof(double));
+  blas::Call call;
+  call.routine = blas::Routine::dgemm;
+  call.m = 1;
+  call.n = 2;
+  call.k = 1;
+  auto* matrix = reinterpret_cast<void*>(*base);
+  const std::array<void*, 3> addresses{matrix, matrix, matrix};
+  const std::array<std::int64_t, 3> leading{1, 1, pitch};
+  blas::shape_operands(call, addresses, leading);
+  EXPECT_OK(queue->execute(call, host_routine));
+
+  EXPECT_FALSE(queue->copy_to_host(host.data(), *base, {64, 2, 64, 2 * granule}));
+  EXPECT_FALSE(queue->synchronize()) << "a copy over a hole is a fault of the device's";
 }
 
 }  // namespace

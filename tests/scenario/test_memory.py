@@ -4,7 +4,7 @@ import pytest
 
 CASES = [
     "free", "free-mmap", "munmap", "map-over", "realloc", "mremap", "heap", "stack", "small-stack", "madvise", "read", "shared",
-    "two-mappings", "private-file", "static", "guard", "read-only", "huge",
+    "two-mappings", "private-file", "static", "guard", "read-only", "huge", "direct-read", "remote-neighbour", "far-columns",
 ]  # fmt: skip
 
 
@@ -19,6 +19,12 @@ def test_results_are_right(unharmed, policy, case):
 def test_results_are_right_without_the_help_of_verification(unharmed, tracker, case):
     """Verification computes every call again; what it reads and when must not be what keeps the results right."""
     unharmed("memory", case, verify="off")
+
+
+@pytest.mark.parametrize("case", ["direct-read", "remote-neighbour", "far-columns"])
+def test_what_lies_beside_an_operand_is_none_of_it(unharmed, tracker, case):
+    """A page that an operand fills in part is current for the operand's bytes; verification would repair the others in time."""
+    assert unharmed("memory", case, verify="off").total("offloaded") > 0
 
 
 def test_what_the_cpu_left_alone_is_reused(unharmed, tracker):

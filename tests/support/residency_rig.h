@@ -15,6 +15,7 @@
 #include "pinning_device.h"
 #include "platform/threads.h"
 #include "reference_blas.h"
+#include "registering_device.h"
 #include "residency/copy_policy.h"
 #include "residency/first_use_policy.h"
 #include "residency/in_place_policy.h"
@@ -47,8 +48,9 @@ struct RigOptions {
   std::size_t slots = 6;
   int workers = 2;
   bool verify = false;
-  bool may_pin = true;                ///< as far as the tracker is concerned
-  residency::PanelSizes panels = {};  ///< of first-use
+  bool may_pin = true;                           ///< as far as the tracker is concerned
+  std::shared_ptr<Registrations> registrations;  ///< that the program makes with the device
+  residency::PanelSizes panels = {};             ///< of first-use
   unsigned seed = 1;
 };
 
@@ -84,6 +86,8 @@ class Rig {
       constexpr int longest_microseconds = 400;
       rig->device_ = std::make_unique<DelayedDevice>(std::move(rig->device_), options.seed, longest_microseconds);
     }
+    if (options.registrations)
+      rig->device_ = std::make_unique<RegisteringDevice>(std::move(rig->device_), options.registrations);
     rig->free_at_start_ = rig->free_memory();
     rig->pool_ = platform::create_worker_pool(options.workers);
     auto staging = residency::create_staging(*rig->device_, *rig->pool_, options.slot_bytes, options.slots);
@@ -126,6 +130,8 @@ class Rig {
 
   device::Device& device() { return *device_; }
   residency::Policy& policy() { return *policy_; }
+  /// Of first-use.
+  platform::PageTracker& tracker() { return *tracker_; }
   std::size_t free_memory() {
     auto info = device_->memory_info();
     return info ? info->free : 0;

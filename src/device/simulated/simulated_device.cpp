@@ -72,8 +72,7 @@ class SimulatedQueue final : public Queue {
     }
     if (auto ok = check_alignment(operation); !ok) return ok;
     for (const auto& operand : operation.operands()) {
-      if (state_->access == HostAccess::none &&
-          !state_->memory.holds(reinterpret_cast<std::uintptr_t>(operand.address), operand.span_bytes())) {
+      if (state_->access == HostAccess::none && !holds(operand)) {
         return tl::unexpected(state_->faults.lose(
             fmt::format("an operand of {} at {} is outside device memory", operation.name(), operand.address)));
       }
@@ -93,6 +92,18 @@ class SimulatedQueue final : public Queue {
   Status synchronize() override { return state_->faults.check(Operation::synchronize); }
 
  private:
+  /// An operation touches the elements of a matrix, and may find nothing between its columns.
+  bool holds(const operation::Operand& operand) const {
+    const auto address = static_cast<Address>(reinterpret_cast<std::uintptr_t>(operand.address));
+    if (state_->memory.holds(address, operand.span_bytes())) return true;
+    for (std::int64_t column = 0; column < operand.columns; ++column) {
+      const Address begin = address + static_cast<std::size_t>(column) * operand.stride_bytes();
+      if (!state_->memory.holds(begin, operand.column_bytes())) return false;
+    }
+    return true;
+  }
+
+  /// A copy is of one piece, from its first byte to its last: what lies between the columns must be there, too.
   Status inside(Address address, const Block& block) {
     if (block.column_bytes == 0 || block.columns == 0) return {};
     const std::size_t bytes = (block.columns - 1) * block.device_pitch + block.column_bytes;

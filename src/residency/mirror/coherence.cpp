@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "platform/memory_map.h"
 #include "residency/footprint.h"
 #include "tracking/foreign_writer.h"
 
@@ -25,8 +26,23 @@ constexpr std::size_t most_looks = 32;
 // Re-protecting a result column by column is worth it for few columns; more are simply uploaded again when next read.
 constexpr int most_filled_runs = 64;
 
-Span pages_of(const operation::Operand& operand) {
-  return platform::outward_to_pages(bounds(operand));
+// Where the kernel answers no questions about single mappings their list takes as long to read as the CPU takes to copy
+// a few megabytes.
+constexpr std::size_t worth_reading_mappings = std::size_t{4} << 20;
+
+std::vector<Span> regions_of(const operation::Operand& operand) {
+  std::vector<Span> regions;
+  each_region(operand, [&](Span region) { regions.push_back(region); });
+  return regions;
+}
+
+// From there on a look takes long enough to be worth one without the lock.
+bool takes_long(const operation::Operand& operand) {
+  return operand.span_bytes() > large_look && (!has_wide_gaps(operand) || region_bytes(operand) > large_look);
+}
+
+tl::unexpected<Error> registered() {
+  return tl::unexpected(Error{ErrorKind::unsupported, "memory that the program itself shares with the device"});
 }
 
 bool few_filled_runs(const operation::Operand& operand) {
@@ -81,13 +97,33 @@ void Coherence::release_pins() {
 device::Status Coherence::check_memory(const operation::Operation& call) {
   for (const operation::Operand& operand : call.operands()) {
     if (operand.empty()) continue;
-    if (auto watched = watched_.watch(pages_of(operand)); !watched)
-      return tl::unexpected(Error{ErrorKind::unsupported, watched.error()});
-    const Span first = {bounds(operand).begin, bounds(operand).begin + 1};
-    if (!pins_.covers(first) && device_.registered_by_program(operand.address))
-      return tl::unexpected(Error{ErrorKind::unsupported, "memory that the program itself shares with the device"});
+    tl::expected<void, std::string> watched;
+    each_region(operand, [&](Span region) {
+      if (watched) watched = watched_.watch(region);
+    });
+    if (!watched) return tl::unexpected(Error{ErrorKind::unsupported, watched.error()});
+    const Span whole = bounds(operand);
+    if (registered_by_program({whole.begin, whole.begin + 1}) || registered_by_program({whole.end - 1, whole.end}))
+      return registered();
   }
   return {};
+}
+
+bool Coherence::registered_by_program(Span span) {
+  return !pins_.covers(span) && device_.registered_by_program(reinterpret_cast<const void*>(span.begin));
+}
+
+// The program may make memory known to the device at any time, and the device may write it then without a trace. But
+// doing so writes to its pages as far as the tracking is concerned. So it is enough to ask about the pages that a look
+// finds written: about the ends of every run, and about one page in every so many between them. That overlooks what is
+// smaller and whose surroundings the CPU wrote too.
+bool Coherence::any_registered(const std::vector<Span>& written) {
+  constexpr std::size_t step = std::size_t{2} << 20;
+  return std::any_of(written.begin(), written.end(), [&](Span run) {
+    bool found = registered_by_program({run.end - 1, run.end});
+    for (std::uintptr_t at = run.begin; at < run.end && !found; at += step) found = registered_by_program({at, at + 1});
+    return found;
+  });
 }
 
 // The runs of pages that are to be protected: all of a small operand, of a large one those that a look without the lock
@@ -99,40 +135,53 @@ bool Coherence::look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs&
   for (std::size_t i = 0; i < operands.size(); ++i) {
     written[i].clear();
     if (!hold.tracked[i] || operands[i].empty()) continue;
-    if (operands[i].span_bytes() > large_look)
+    if (takes_long(operands[i]))
       large = true;
     else
-      written[i] = {pages_of(operands[i])};
+      written[i] = regions_of(operands[i]);
   }
   if (!large) return true;
   lock.unlock();
-  const bool intact = look_unlocked(hold, written);
+  const operation::Operand* replaced = look_unlocked(hold, written);
   lock.lock();
   apply_events();
-  return intact;
+  if (replaced) lose(*replaced);
+  return replaced == nullptr;
 }
 
-bool Coherence::look_unlocked(const Hold& hold, Runs& written) {
+// An operand whose memory was replaced; nullptr: there is none.
+const operation::Operand* Coherence::look_unlocked(const Hold& hold, Runs& written) {
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!hold.tracked[i] || operands[i].span_bytes() <= large_look) continue;
-    if (!watched_.scan(pages_of(operands[i]), false, written[i])) return false;
-    if (written[i].size() > most_looks) written[i] = {pages_of(operands[i])};
+    if (!hold.tracked[i] || operands[i].empty() || !takes_long(operands[i])) continue;
+    bool intact = true;
+    each_region(operands[i], [&](Span region) { intact = intact && watched_.scan(region, false, written[i]); });
+    if (!intact) return &operands[i];
+    if (written[i].size() > most_looks) written[i] = regions_of(operands[i]);
   }
-  return true;
+  return nullptr;
+}
+
+// Nothing is known about the operand's memory any more, and nobody told us that it went: what was pinned of it may lie
+// elsewhere by now.
+void Coherence::lose(const operation::Operand& operand) {
+  each_region(operand, [&](Span region) {
+    watched_.forget(region);
+    shadow_.invalidate(region);
+    pins_.forget(region);
+    rewrites_.forget(region);
+  });
 }
 
 // Protects the pages; those written since the last time are not current any more. False: memory was replaced.
-bool Coherence::protect(Hold& hold, const Runs& runs) {
+device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    const Span pages = pages_of(operands[i]);
     written_.clear();
     const bool intact =
         std::all_of(runs[i].begin(), runs[i].end(), [&](Span run) { return watched_.scan(run, true, written_); });
     if (!intact) {
-      watched_.forget(pages);
-      shadow_.invalidate(pages);
+      lose(operands[i]);
       return false;
     }
     std::size_t lost = 0;
@@ -142,25 +191,39 @@ bool Coherence::protect(Hold& hold, const Runs& runs) {
         chunk.current.clear(first, last);
       });
     }
-    if (lost > 0 && rewrites_.rewritten(operands[i], lost, pages.bytes() / platform::page_size())) {
+    if (any_registered(written_)) {
+      stop_tracking(operands[i]);  // which lets the next look find the pages written, and ask again
+      return registered();
+    }
+    if (lost > 0 && rewrites_.rewritten(operands[i], lost, region_bytes(operands[i]) / platform::page_size())) {
       hold.tracked[i] = false;
-      watched_.unprotect(pages);
-      shadow_.invalidate(pages);
+      stop_tracking(operands[i]);
     }
   }
   return true;
 }
 
-void Coherence::survey_run(Survey& survey, Span run, bool read, bool tracked) {
+void Coherence::stop_tracking(const operation::Operand& operand) {
+  each_region(operand, [&](Span region) {
+    watched_.unprotect(region);
+    shadow_.invalidate(region);
+  });
+}
+
+void Coherence::survey_run(Survey& survey, Span run, bool read, Currency& currency) {
   const bool backed = shadow_.each_backing(run, [&](Backing& backing) {
     if (survey.backings.empty() || survey.backings.back() != &backing) survey.backings.push_back(&backing);
   });
   if (!backed) survey.needs_memory = true;
-  shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
-    if (chunk.loading.any(first, last)) survey.conflict = true;
-    if (!read || !chunk.writers || (tracked && chunk.current.all(first, last))) return;
-    for (std::size_t page = first; page < last; ++page)
-      if (chunk.writers[page] > 0 && !(tracked && chunk.current.test(page))) survey.conflict = true;
+  const std::size_t page = platform::page_size();
+  shadow_.each_part(run, [&](Chunk& chunk, Span pages) {
+    const PageNumbers numbers = page_numbers(pages);
+    if (chunk.loading.any(numbers.first, numbers.last)) survey.conflict = true;
+    if (!read || !chunk.writers || currency.known(chunk, pages)) return;
+    for (std::uintptr_t at = pages.begin; at < pages.end; at += page) {
+      const Span one{at, at + page};
+      if (chunk.writers[page_numbers(one).first] > 0 && !currency.on_page(chunk, one)) survey.conflict = true;
+    }
   });
 }
 
@@ -168,42 +231,76 @@ Coherence::Survey Coherence::survey(const Hold& hold) {
   Survey result;
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].empty()) continue;
+    if (!shadow_.placed(platform::outward_to_pages(bounds(operands[i])))) result.needs_memory = true;
     const bool read = operation::reads(operands[i].intent);
-    each_covered_run(operands[i], [&](Span run) { survey_run(result, run, read, hold.tracked[i]); });
+    Currency currency(operands[i], hold.tracked[i]);
+    each_covered_run(operands[i], [&](Span run) { survey_run(result, run, read, currency); });
   }
   return result;
 }
 
-// From here on the pages count as current for everyone, once they have arrived. What is copied at every use does not.
+device::Status Coherence::back(Hold& hold, const Survey& found) {
+  if (!found.needs_memory) {
+    hold.backings = found.backings;
+    for (Backing* backing : hold.backings) ++backing->holds;
+    return {};
+  }
+  const auto operands = hold.call.operands();
+  const auto largest = std::max_element(operands.begin(), operands.end(), [](const auto& a, const auto& b) {
+    return a.payload_bytes() < b.payload_bytes();
+  });
+  const std::uintptr_t aligned = bounds(*largest).begin;
+  std::vector<Span> runs;
+  for (const operation::Operand& operand : operands) {
+    if (operand.empty()) continue;
+    if (auto placed = shadow_.place(platform::outward_to_pages(bounds(operand)), aligned); !placed) return placed;
+    each_covered_run(operand, [&](Span run) { runs.push_back(run); });
+  }
+  auto backed = shadow_.back(runs, aligned);
+  if (!backed) return tl::unexpected(backed.error());
+  hold.backings = std::move(*backed);
+  return {};
+}
+
+// From here on the bytes count as current for everyone, once they have arrived. What is copied at every use does not.
 void Coherence::claim_uploads(Hold& hold) {
-  const std::size_t page = platform::page_size();
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!operation::reads(operands[i].intent)) continue;
+    const operation::Operand& operand = operands[i];
+    if (!operation::reads(operand.intent)) continue;
+    Currency currency(operand, hold.tracked[i]);
     std::uint64_t bytes = 0;
-    const bool tracked = hold.tracked[i];
-    each_covered_run(operands[i], [&](Span run) {
-      std::uintptr_t at = run.begin;
-      shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
-        if (tracked && chunk.current.all(first, last)) {
-          at += (last - first) * page;
-          return;
-        }
-        for (std::size_t number = first; number < last; ++number, at += page) {
-          if (chunk.loading.test(number) || (tracked && chunk.current.test(number))) continue;
-          chunk.loading.set(number, number + 1);
-          if (tracked) chunk.current.set(number, number + 1);
-          bytes += page;
-          if (!hold.uploads.empty() && hold.uploads.back().end == at)
-            hold.uploads.back().end += page;
-          else
-            hold.uploads.push_back({at, at + page});
-        }
-      });
+    examined_.begin();
+    each_covered_run(operand, [&](Span run) {
+      shadow_.each_part(run, [&](Chunk& chunk, Span pages) { bytes += claim_part(hold, chunk, pages, currency); });
     });
-    hold.bytes_reused += operands[i].payload_bytes() > bytes ? operands[i].payload_bytes() - bytes : 0;
+    examined_.end(operand);
+    hold.bytes_reused += operand.payload_bytes() > bytes ? operand.payload_bytes() - bytes : 0;
   }
   hold.loading = !hold.uploads.empty();
+}
+
+// Returns the bytes to upload. A page that this call uploads for another operand already brings this one's bytes along.
+std::uint64_t Coherence::claim_part(Hold& hold, Chunk& chunk, Span pages, Currency& currency) {
+  if (currency.known(chunk, pages)) return 0;
+  if (currency.tracked()) examined_.add(chunk);
+  const std::size_t page = platform::page_size();
+  std::uint64_t bytes = 0;
+  for (std::uintptr_t at = pages.begin; at < pages.end; at += page) {
+    const Span one{at, at + page};
+    if (currency.on_page(chunk, one)) continue;
+    if (currency.tracked()) make_current(shadow_, chunk, one, currency.operand());
+    const std::size_t number = page_numbers(one).first;
+    if (chunk.loading.test(number)) continue;
+    chunk.loading.set(number, number + 1);
+    bytes += page;
+    if (!hold.uploads.empty() && hold.uploads.back().end == at)
+      hold.uploads.back().end += page;
+    else
+      hold.uploads.push_back(one);
+  }
+  return bytes;
 }
 
 void Coherence::count_writer(const operation::Operand& result, int change) {
@@ -225,6 +322,23 @@ void Coherence::take_pin(Hold& hold) {
   if (created) shadow_.invalidate(hold.pin->span);
 }
 
+// The device writes to pinned memory whatever has become of the addresses since. Where the program may not write now,
+// it gets from the CPU's copy what it would get without us. Where other memory lies now, the look at the result said
+// so, or is made here for a result that needs none otherwise.
+bool Coherence::may_return_directly(const Hold& hold) {
+  const operation::Operand& result = hold.call.result();
+  const std::size_t index = hold.call.result_index();
+  if (hold.pin->gone) return false;
+  if (!hold.tracked[index]) {
+    written_.clear();
+    bool intact = true;
+    each_region(result, [&](Span region) { intact = intact && watched_.scan(region, false, written_); });
+    if (!intact) lose(result);
+    if (!intact) return false;
+  }
+  return platform::writable(bounds(result), result.payload_bytes() >= worth_reading_mappings).value_or(false);
+}
+
 void Coherence::release_pin(Hold& hold) {
   if (hold.pin) pins_.unhold(hold.pin);
   hold.pin = nullptr;
@@ -237,7 +351,7 @@ device::Result<Hold> Coherence::hold(const operation::Operation& call) {
   std::unique_lock lock(mutex_);
   apply_events();
   auto held = hold_pages(hold, lock);
-  if (!held || (hold.pin && hold.pin->gone)) release_pin(hold);
+  if (!held || (hold.pin && !may_return_directly(hold))) release_pin(hold);
   if (!held) return tl::unexpected(held.error());
   return hold;
 }
@@ -253,31 +367,20 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
   for (int replaced = 0;;) {
     if (auto usable = check_memory(call); !usable) return tl::unexpected(usable.error());
     if (!std::exchange(pin_asked_for, true)) take_pin(hold);
-    if (!look(hold, lock, written) || !protect(hold, written)) {
+    const auto intact = look(hold, lock, written) ? protect(hold, written) : false;
+    if (!intact) return tl::unexpected(intact.error());
+    if (!*intact) {
       if (++replaced == most_replacements)
         return tl::unexpected(Error{ErrorKind::unsupported, "memory that is replaced during the call"});
       continue;
     }
-    Survey found = survey(hold);
+    const Survey found = survey(hold);
     if (found.conflict) {
       changed_.wait(lock);
       apply_events();
       continue;
     }
-    if (found.needs_memory) {
-      const auto largest = std::max_element(operands.begin(), operands.end(), [](const auto& a, const auto& b) {
-        return a.payload_bytes() < b.payload_bytes();
-      });
-      std::vector<Span> runs;
-      for (const operation::Operand& operand : operands)
-        each_covered_run(operand, [&](Span run) { runs.push_back(run); });
-      auto backed = shadow_.back(runs, bounds(*largest).begin);
-      if (!backed) return tl::unexpected(backed.error());
-      hold.backings = std::move(*backed);
-    } else {
-      hold.backings = std::move(found.backings);
-      for (Backing* backing : hold.backings) ++backing->holds;
-    }
+    if (auto backed = back(hold, found); !backed) return backed;
     claim_uploads(hold);
     count_writer(call.result(), +1);
     return {};
@@ -313,25 +416,53 @@ void Coherence::settle_result(const Hold& hold, Return how) {
   // What we wrote ourselves must not look at the next use as if the program kept rewriting it.
   if (how != Return::direct || !tracked) each_covered_run(result, invalidate);
   if (how == Return::failed || !tracked) return;
-  if (how == Return::direct) {
-    for (const ChunkPages& filled : hold.filled) filled.chunk->current.set(filled.pages);
-    return;
-  }
+  if (how == Return::direct) return settle_direct(hold);
   if (!few_filled_runs(result)) return;
   each_filled_run(result, [&](Span run) {
     written_.clear();
     if (!watched_.scan(run, true, written_)) return;
-    shadow_.each_chunk(run, [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.current.set(first, last); });
+    shadow_.each_part(run, make_wholly_current);
   });
+}
+
+// On a page that it shares the result's own bytes hold the same on both sides, too.
+void Coherence::settle_direct(const Hold& hold) {
+  const operation::Operand& result = hold.call.result();
+  const std::size_t size = platform::page_size();
+  Currency currency(result, true);
+  examined_.begin();
+  for (const ResultPages& pages : hold.result_pages) {
+    Chunk& chunk = *pages.chunk;
+    chunk.current.set(pages.filled);
+    chunk.partial.clear(pages.filled);
+    if (currency.known(chunk, pages.shared)) continue;
+    examined_.add(chunk);
+    pages.shared.each([&](std::size_t number) {
+      const std::uintptr_t begin = pages.begin + number * size;
+      if (touches(result, {begin, begin + size})) make_current(shadow_, chunk, {begin, begin + size}, result);
+    });
+  }
+  examined_.end(result);
 }
 
 void Coherence::prepare_finish(Hold& hold) {
   const std::lock_guard lock(mutex_);
-  hold.filled.clear();
-  each_filled_run(hold.call.result(), [&](Span run) {
-    shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
-      if (hold.filled.empty() || hold.filled.back().chunk != &chunk) hold.filled.push_back({&chunk});
-      hold.filled.back().pages.set(first, last);
+  auto& found = hold.result_pages;
+  found.clear();
+  const operation::Operand& result = hold.call.result();
+  each_covered_run(result, [&](Span run) {
+    shadow_.each_part(run, [&](Chunk& chunk, Span pages) {
+      if (found.empty() || found.back().chunk != &chunk)
+        found.push_back({&chunk, pages.begin - pages.begin % chunk_bytes});
+      found.back().shared.set(page_numbers(pages).first, page_numbers(pages).last);
+    });
+  });
+  std::size_t at = 0;
+  each_filled_run(result, [&](Span run) {
+    shadow_.each_part(run, [&](Chunk& chunk, Span pages) {
+      while (found[at].chunk != &chunk) ++at;
+      found[at].filled.set(page_numbers(pages).first, page_numbers(pages).last);
+      found[at].shared.clear(page_numbers(pages).first, page_numbers(pages).last);
     });
   });
 }

@@ -1,7 +1,8 @@
 // The rules that keep mirrors and host memory equal: who may use which page when, what must be uploaded first, and what
 // is current afterwards. No data moves here.
 //
-// A page may be computed with when its mirror is current and no upload of it is under way. It may be uploaded when no
+// A page may be computed with when its mirror is current, at least for the bytes in question, and no upload of it is
+// under way. It may be uploaded when no
 // call in flight writes a part of it on the device: the upload would undo what that call has computed but not yet
 // brought home. A call takes hold of all its pages at once or waits holding nothing, so calls cannot wait for each
 // other in a circle.
@@ -15,6 +16,7 @@
 
 #include "device/device.h"
 #include "operation/operation.h"
+#include "residency/mirror/currency.h"
 #include "residency/mirror/pins.h"
 #include "residency/mirror/rewrites.h"
 #include "residency/mirror/shadow_memory.h"
@@ -23,10 +25,12 @@
 
 namespace blastoff::residency::mirror {
 
-/// Pages of one chunk.
-struct ChunkPages {
+/// Pages of one chunk on which a result lies.
+struct ResultPages {
   Chunk* chunk = nullptr;
-  PageBitmap pages = {};
+  std::uintptr_t begin = 0;  ///< host address of the chunk
+  PageBitmap filled = {};    ///< by the result, to the last byte
+  PageBitmap shared = {};    ///< with others
 };
 
 /// One call's hold on the pages of its operands.
@@ -38,9 +42,9 @@ struct Hold {
   std::vector<platform::Span> uploads;  ///< page runs that this call has to upload
   std::uint64_t bytes_reused =
       0;  ///< of the operands that are read: current on the device without an upload by this call
-  std::vector<ChunkPages> filled;  ///< by the result, once prepare_finish() has found out
-  Pins::Pin* pin = nullptr;        ///< around the result: it can be written straight to host memory
-  bool loading = false;            ///< uploads are under way
+  std::vector<ResultPages> result_pages;  ///< once prepare_finish() has found out
+  Pins::Pin* pin = nullptr;               ///< around the result: it can be written straight to host memory
+  bool loading = false;                   ///< uploads are under way
 };
 
 /// How the result came home.
@@ -91,18 +95,26 @@ class Coherence {
 
   void apply_events();
   device::Status hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock);
+  bool registered_by_program(platform::Span span);
+  bool any_registered(const std::vector<platform::Span>& written);
   void take_pin(Hold& hold);
+  bool may_return_directly(const Hold& hold);
   void release_pin(Hold& hold);
   device::Status check_memory(const operation::Operation& call);
   using Runs = std::array<std::vector<platform::Span>, operation::Operation::most_operands>;  // per operand
   bool look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs& written);
-  bool look_unlocked(const Hold& hold, Runs& written);
-  bool protect(Hold& hold, const Runs& runs);
+  const operation::Operand* look_unlocked(const Hold& hold, Runs& written);
+  void lose(const operation::Operand& operand);
+  device::Result<bool> protect(Hold& hold, const Runs& runs);
+  void stop_tracking(const operation::Operand& operand);
   Survey survey(const Hold& hold);
-  void survey_run(Survey& survey, platform::Span run, bool read, bool tracked);
+  void survey_run(Survey& survey, platform::Span run, bool read, Currency& currency);
+  device::Status back(Hold& hold, const Survey& found);
   void claim_uploads(Hold& hold);
+  std::uint64_t claim_part(Hold& hold, Chunk& chunk, platform::Span pages, Currency& currency);
   void count_writer(const operation::Operand& result, int change);
   void settle_result(const Hold& hold, Return how);
+  void settle_direct(const Hold& hold);
 
   device::Device& device_;
   std::mutex mutex_;
@@ -114,6 +126,7 @@ class Coherence {
   // Scratch, under the lock. Not thread-local: calls may come from exit handlers, after a thread's own data are gone.
   std::vector<platform::Span> written_;
   std::vector<platform::MemoryEvent> events_;
+  Examined examined_;
 };
 
 }  // namespace blastoff::residency::mirror

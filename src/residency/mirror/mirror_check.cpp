@@ -54,7 +54,9 @@ device::Result<std::uint64_t> repair_stale_pages(const operation::Operation& cal
     stale += pages;
     const Transfer again{operand.address,
                          back.device,
-                         {operand.column_bytes(), columns, operand.stride_bytes(), operand.stride_bytes()}};
+                         {operand.column_bytes(), columns, operand.stride_bytes(), operand.stride_bytes()},
+                         operand.part,
+                         operand.element_size};
     if (auto uploaded = staging.upload({&again, 1}, queue); !uploaded) return tl::unexpected(uploaded.error());
   }
   return stale;

@@ -1,4 +1,4 @@
-// One bit for each page of a chunk.
+// One bit for each page of a chunk, and one for each of its words.
 #pragma once
 
 #include <array>
@@ -11,8 +11,9 @@ namespace blastoff::residency::mirror {
 inline constexpr std::size_t chunk_bytes = std::size_t{2} << 20;
 inline constexpr std::size_t max_pages_per_chunk = chunk_bytes / 4096;
 
-/// Ranges are page numbers within the chunk, [first, last). Trivial, so that zeroed memory is a valid empty bitmap.
-class PageBitmap {
+/// Ranges are numbers of bits, [first, last). Trivial, so that zeroed memory is a valid empty bitmap.
+template <std::size_t Bits>
+class Bitmap {
  public:
   void set(std::size_t first, std::size_t last) {
     each_word(first, last, [this](std::size_t word, std::uint64_t mask) { words_[word] |= mask; });
@@ -20,8 +21,11 @@ class PageBitmap {
   void clear(std::size_t first, std::size_t last) {
     each_word(first, last, [this](std::size_t word, std::uint64_t mask) { words_[word] &= ~mask; });
   }
-  void set(const PageBitmap& pages) {
-    for (std::size_t word = 0; word < words_.size(); ++word) words_[word] |= pages.words_[word];
+  void set(const Bitmap& others) {
+    for (std::size_t word = 0; word < words_.size(); ++word) words_[word] |= others.words_[word];
+  }
+  void clear(const Bitmap& others) {
+    for (std::size_t word = 0; word < words_.size(); ++word) words_[word] &= ~others.words_[word];
   }
   bool all(std::size_t first, std::size_t last) const {
     bool result = true;
@@ -33,6 +37,16 @@ class PageBitmap {
     each_word(first, last, [&](std::size_t word, std::uint64_t mask) { result |= (words_[word] & mask) != 0; });
     return result;
   }
+  bool all(const Bitmap& others) const {
+    std::uint64_t missing = 0;
+    for (std::size_t word = 0; word < words_.size(); ++word) missing |= others.words_[word] & ~words_[word];
+    return missing == 0;
+  }
+  bool any(const Bitmap& others) const {
+    std::uint64_t common = 0;
+    for (std::size_t word = 0; word < words_.size(); ++word) common |= others.words_[word] & words_[word];
+    return common != 0;
+  }
   std::size_t count(std::size_t first, std::size_t last) const {
     std::size_t bits = 0;
     each_word(first, last, [&](std::size_t word, std::uint64_t mask) {
@@ -40,7 +54,15 @@ class PageBitmap {
     });
     return bits;
   }
-  bool test(std::size_t page) const { return (words_[page / 64] >> (page % 64) & 1) != 0; }
+  bool test(std::size_t bit) const { return (words_[bit / 64] >> (bit % 64) & 1) != 0; }
+
+  /// Calls visit(bit) for every bit that is set, ascending.
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (std::size_t word = 0; word < words_.size(); ++word)
+      for (std::uint64_t rest = words_[word]; rest != 0; rest &= rest - 1)
+        visit(word * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
+  }
 
  private:
   template <class Visit>
@@ -53,7 +75,9 @@ class PageBitmap {
     }
   }
 
-  std::array<std::uint64_t, max_pages_per_chunk / 64> words_;
+  std::array<std::uint64_t, Bits / 64> words_;
 };
+
+using PageBitmap = Bitmap<max_pages_per_chunk>;
 
 }  // namespace blastoff::residency::mirror

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "residency/footprint.h"
+
 namespace blastoff::residency::mirror {
 
 namespace {
@@ -17,6 +19,19 @@ device::Block block_of(const Operand& host, const Operand& device) {
   if (host.contiguous() && device.contiguous() && host.columns > 0)
     return {host.payload_bytes(), 1, host.payload_bytes(), host.payload_bytes()};
   return {host.column_bytes(), static_cast<std::size_t>(host.columns), host.stride_bytes(), device.stride_bytes()};
+}
+
+// Where there are wide gaps between the columns, there may be no memory on the device.
+Status copy_home(device::Queue& queue, const Operand& host, const Operand& device) {
+  device::Block block = block_of(host, device);
+  if (!has_wide_gaps(device)) return queue.copy_to_host(host.address, address_of(device), block);
+  block.columns = 1;
+  for (std::int64_t column = 0; column < host.columns; ++column) {
+    auto* to = static_cast<char*>(host.address) + static_cast<std::size_t>(column) * host.stride_bytes();
+    const device::Address from = address_of(device) + static_cast<std::size_t>(column) * device.stride_bytes();
+    if (auto copied = queue.copy_to_host(to, from, block); !copied) return copied;
+  }
+  return {};
 }
 
 Operand part_of(Operand operand, std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
@@ -55,7 +70,7 @@ class DirectReturn final : public ReturnPath {
     device::Queue& queue = *lane_.download;
     return after_compute(lane_, computed_)
         .and_then([&] { return log_ ? log_->begin(queue, panel) : Status{}; })
-        .and_then([&] { return queue.copy_to_host(host.address, address_of(device), block_of(host, device)); })
+        .and_then([&] { return copy_home(queue, host, device); })
         .and_then([&] { return log_ ? log_->end(queue, panel) : Status{}; });
   }
 
@@ -93,7 +108,7 @@ class DirectReturn final : public ReturnPath {
       if (rows == 0) continue;
       const Operand to = part_of(host, row, at, rows, end - at);
       const Operand from = part_of(device, row, at, rows, end - at);
-      if (auto copied = queue.copy_to_host(to.address, address_of(from), block_of(to, from)); !copied) return copied;
+      if (auto copied = copy_home(queue, to, from); !copied) return copied;
     }
     return {};
   }

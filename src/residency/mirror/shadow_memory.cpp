@@ -31,6 +31,11 @@ std::uint16_t* ShadowMemory::writers(Chunk& chunk) {
   return chunk.writers;
 }
 
+UsedBytes& ShadowMemory::used(Chunk& chunk) {
+  if (!chunk.used) chunk.used = used_.emplace_back(new UsedBytes()).get();
+  return *chunk.used;
+}
+
 Window* ShadowMemory::window_of(std::uintptr_t host) const {
   for (const auto& window : windows_)
     if (window->host.begin <= host && host < window->host.end) return window.get();
@@ -79,6 +84,12 @@ device::Result<Window*> ShadowMemory::window_for(Span span, std::uintptr_t align
   window->device = *device;
   windows_.push_back(std::move(window));
   return windows_.back().get();
+}
+
+device::Status ShadowMemory::place(Span span, std::uintptr_t aligned) {
+  auto window = window_for(span, aligned);
+  if (!window) return tl::unexpected(window.error());
+  return {};
 }
 
 void ShadowMemory::evict(std::list<Backing>::iterator backing) {

@@ -13,6 +13,7 @@
 #include "device/device.h"
 #include "platform/span.h"
 #include "residency/mirror/page_bitmap.h"
+#include "residency/mirror/used_bytes.h"
 
 namespace blastoff::residency::mirror {
 
@@ -31,9 +32,21 @@ struct Backing {
 /// What is known about the pages of one chunk (2 MiB of host addresses, aligned). All zero: nothing.
 struct Chunk {
   PageBitmap current;      ///< the device's copy equals host memory as it was when the page was last protected
+  PageBitmap partial;      ///< if current: only the bytes that were used are
   PageBitmap loading;      ///< an upload is on its way
+  UsedBytes* used;         ///< of partial pages; nullptr: there never were any
   std::uint16_t* writers;  ///< per page, calls in flight that write a part of it on the device; nullptr: none ever did
 };
+
+/// Pages [first, last) of a chunk.
+struct PageNumbers {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+inline PageNumbers page_numbers(platform::Span part_of_chunk) {
+  const std::size_t begin = part_of_chunk.begin % chunk_bytes;
+  return {begin / platform::page_size(), (begin + part_of_chunk.bytes()) / platform::page_size()};
+}
 
 struct Free {
   void operator()(void* memory) const { std::free(memory); }
@@ -67,10 +80,18 @@ class ShadowMemory {
   /// The device address of a host address in a window that back() has seen.
   device::Address device_address(std::uintptr_t host) const;
 
+  /// Makes sure that all of `span` has its distances on the device, too. unsupported: they cannot be had.
+  /// `aligned`: an address that should be well aligned on the device, where that is still open.
+  device::Status place(platform::Span span, std::uintptr_t aligned);
+  bool placed(platform::Span span) const {
+    const Window* window = window_of(span.begin);
+    return window && window->host.contains(span);
+  }
+
   /// Puts device memory behind all `runs`, evicting what was used least recently, and holds the
   /// backings until unhold(). Nothing is held on failure (out_of_memory: does not fit beside what is held by others;
   /// unsupported: the addresses cannot be mirrored).
-  /// `aligned`: an address that should be well aligned on the device, where that is still open.
+  /// `aligned`: as in place().
   device::Result<std::vector<Backing*>> back(const std::vector<platform::Span>& runs, std::uintptr_t aligned);
   void unhold(const std::vector<Backing*>& backings);
 
@@ -93,21 +114,29 @@ class ShadowMemory {
     return whole;
   }
 
-  /// Calls visit(Chunk&, first_page, last_page) for the chunks of a span of whole pages, as far as windows reach,
-  /// ascending within a window.
+  /// Calls visit(Chunk&, Span) for the parts of a span of whole pages that lie in one chunk each, as far as windows
+  /// reach, ascending within a window.
   template <class Visit>
-  void each_chunk(platform::Span span, Visit&& visit) const {
-    const std::size_t page = platform::page_size();
+  void each_part(platform::Span span, Visit&& visit) const {
     for (const auto& window : windows_) {
       std::uintptr_t at = std::max(span.begin, window->host.begin);
       const std::uintptr_t end = std::min(span.end, window->host.end);
       while (at < end) {
-        const std::uintptr_t chunk_begin = at & ~std::uintptr_t{chunk_bytes - 1};
-        const std::uintptr_t stop = std::min<std::uintptr_t>(end, chunk_begin + chunk_bytes);
-        visit(window->chunk_of(at), (at - chunk_begin) / page, (stop - chunk_begin) / page);
+        const std::uintptr_t stop =
+            std::min<std::uintptr_t>(end, (at & ~std::uintptr_t{chunk_bytes - 1}) + chunk_bytes);
+        visit(window->chunk_of(at), platform::Span{at, stop});
         at = stop;
       }
     }
+  }
+
+  /// The same by page numbers: visit(Chunk&, first_page, last_page).
+  template <class Visit>
+  void each_chunk(platform::Span span, Visit&& visit) const {
+    each_part(span, [&](Chunk& chunk, platform::Span part) {
+      const PageNumbers pages = page_numbers(part);
+      visit(chunk, pages.first, pages.last);
+    });
   }
 
   /// The pages are not current any more.
@@ -117,6 +146,9 @@ class ShadowMemory {
 
   /// The chunk's counts of writers, made if it has none yet.
   std::uint16_t* writers(Chunk& chunk);
+
+  /// The chunk's used bytes, likewise.
+  UsedBytes& used(Chunk& chunk);
 
  private:
   Window* window_of(std::uintptr_t host) const;
@@ -131,6 +163,7 @@ class ShadowMemory {
   std::vector<std::unique_ptr<Window>> windows_;
   std::list<Backing> backings_;  // least recently used first
   std::vector<std::unique_ptr<std::uint16_t[]>> writers_;
+  std::vector<std::unique_ptr<UsedBytes>> used_;
 };
 
 }  // namespace blastoff::residency::mirror

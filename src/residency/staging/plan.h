@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "residency/footprint.h"
 #include "residency/staging.h"
 
 namespace blastoff::residency::staging {
@@ -77,7 +78,7 @@ struct SlotCopy {
 };
 
 /// Calls `function` for each copy that the pieces of a load take, until one fails. Pieces that continue each other on
-/// both sides are one copy.
+/// both sides are one copy. No copy spans a wide gap on the device, where there may be no memory.
 template <class Function>
 device::Status for_each_copy(std::span<const Piece> pieces, Function&& function) {
   for (std::size_t i = 0; i < pieces.size();) {
@@ -97,7 +98,14 @@ device::Status for_each_copy(std::span<const Piece> pieces, Function&& function)
                     .host_pitch = piece.run_bytes,
                     .device_pitch = piece.device_pitch};
     }
-    if (auto done = function(copy); !done) return done;
+    const bool apart = copy.block.columns > 1 && piece.device_pitch - piece.run_bytes >= wide_gap;
+    const std::size_t parts = apart ? copy.block.columns : 1;
+    if (apart) copy.block.columns = 1;
+    for (std::size_t part = 0; part < parts; ++part) {
+      if (auto done = function(copy); !done) return done;
+      copy.slot_offset += piece.run_bytes;
+      copy.device += piece.device_pitch;
+    }
   }
   return {};
 }

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -346,6 +348,109 @@ static void huge_pages(void) {
   verdict("huge pages", right);
 }
 
+// A direct read goes past the page table to the pages that it found when it began. It ends with a matrix whose last
+// page another matrix shares, which is multiplied meanwhile.
+enum { ORDER = 64, SHARED = ORDER * ORDER * sizeof(double), AHEAD = 1 << 20 };
+static char* read_to;
+static int read_from[2];
+static pthread_barrier_t read_barrier;
+static _Atomic int reading;
+
+static void* read_directly(void* rounds) {
+  for (int round = 0; round < *(int*)rounds; ++round) {
+    pthread_barrier_wait(&read_barrier);
+    if (pread(read_from[round % 2], read_to, AHEAD + SHARED, 0) != AHEAD + SHARED) abort();
+    reading = 0;
+    pthread_barrier_wait(&read_barrier);
+  }
+  return NULL;
+}
+
+static int file_of(const char* name, unsigned seed) {
+  double* content = filled((AHEAD + SHARED) / sizeof(double), seed);
+  const int file = open(name, O_CREAT | O_TRUNC | O_RDWR, 0600);
+  if (file < 0 || write(file, content, AHEAD + SHARED) != AHEAD + SHARED || fsync(file)) abort();
+  const int direct =
+      open(name, O_RDONLY | O_DIRECT);  // not every file system knows it; the results are right either way
+  unlink(name);
+  free(content);
+  return direct >= 0 ? direct : file;
+}
+
+static void direct_read(void) {
+  int rounds = 40;
+  char name[64];
+  for (int i = 0; i < 2; ++i) {
+    snprintf(name, sizeof name, "direct-read-%d-%d", (int)getpid(), i);
+    read_from[i] = file_of(name, (unsigned)i);
+  }
+  read_to = (char*)map(AHEAD + 3 * SHARED, MAP_PRIVATE) + 512;
+  const double* came = (double*)(read_to + AHEAD);
+  double* beside = (double*)(read_to + AHEAD + SHARED);
+  fill(beside, ORDER * ORDER, 5);
+  pthread_barrier_init(&read_barrier, NULL, 2);
+  pthread_t reader;
+  if (pthread_create(&reader, NULL, read_directly, &rounds)) abort();
+  int right = 1;
+  for (int round = 0; round < rounds; ++round) {
+    reading = 1;
+    pthread_barrier_wait(&read_barrier);
+    do right &= multiplies(ORDER, ORDER, ORDER, beside, ORDER, b, ORDER, 0.0, c, ORDER);
+    while (reading);
+    pthread_barrier_wait(&read_barrier);
+    right &= multiplies(ORDER, ORDER, ORDER, came, ORDER, b, ORDER, 0.0, c, ORDER);
+  }
+  pthread_join(reader, NULL);
+  verdict("read directly beside a matrix in use", right);
+}
+
+/// Another process writes a matrix, whose last page another matrix shares, which is multiplied meanwhile.
+static void remote_neighbour(void) {
+  enum { TIMES = 200 };
+  char* memory = (char*)map(1 << 20, MAP_PRIVATE) + 2048;
+  double* came = (double*)memory;
+  double* beside = (double*)(memory + SHARED);
+  fill(beside, ORDER * ORDER, 5);
+  _Atomic int* asked = (_Atomic int*)map(4096, MAP_SHARED);
+  _Atomic int* done = asked + 1;
+  const pid_t program = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int time = 1; time <= TIMES; ++time) {
+      while (*asked != time) sched_yield();
+      double* content = filled(ORDER * ORDER, (unsigned)time);
+      struct iovec from = {content, SHARED}, to = {came, SHARED};
+      if (process_vm_writev(program, &from, 1, &to, 1, 0) != SHARED) _exit(1);
+      free(content);
+      *done = time;
+    }
+    _exit(0);
+  }
+  int right = child > 0;
+  for (int time = 1; time <= TIMES && right; ++time) {
+    *asked = time;
+    do right &= multiplies(ORDER, ORDER, ORDER, beside, ORDER, b, ORDER, 0.0, c, ORDER);
+    while (*done != time && right);
+    right &= multiplies(ORDER, ORDER, ORDER, came, ORDER, b, ORDER, 0.0, c, ORDER);
+  }
+  if (!right) kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  verdict("written by another process beside a matrix in use", right);
+}
+
+static void columns_far_apart(void) {
+  enum { LD = 600000, FEW = 24 };
+  double* a = map(sizeof(double) * LD * FEW, MAP_PRIVATE | MAP_NORESERVE);
+  int right = 1;
+  for (unsigned round = 0; round < 3; ++round) {
+    for (int j = 0; j < FEW; ++j) fill(a + (size_t)j * LD, FEW, round + (unsigned)j);
+    right &= multiplies(FEW, FEW, FEW, a, LD, b, FEW, 0.0, c, FEW);
+    right &= multiplies(FEW, FEW, FEW, b, FEW, c, FEW, 1.0, a + 100, LD);
+  }
+  munmap(a, sizeof(double) * LD * FEW);
+  verdict("columns far apart", right);
+}
+
 static const struct {
   const char* name;
   void (*run)(void);
@@ -369,6 +474,9 @@ static const struct {
     {"guard", guard_page},
     {"read-only", read_only},
     {"huge", huge_pages},
+    {"direct-read", direct_read},
+    {"remote-neighbour", remote_neighbour},
+    {"far-columns", columns_far_apart},
 };
 
 int main(int argc, char** argv) {

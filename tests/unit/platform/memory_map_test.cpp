@@ -287,5 +287,20 @@ TEST(ForeignWriter, LibrariesComeAndGo) {
   EXPECT_EQ(foreign_writer(), std::nullopt);
 }
 
+TEST(MemoryMap, SaysWhetherAllOfItMayBeWritten) {
+  const std::size_t page = page_size();
+  void* memory = mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const Span all = span_of(memory, 3 * page);
+  EXPECT_EQ(writable(all, true), true);
+  ASSERT_EQ(mprotect(static_cast<char*>(memory) + page, page, PROT_READ), 0);
+  EXPECT_EQ(writable(all, true), false);
+  EXPECT_EQ(writable({all.begin, all.begin + page}, true), true);
+  ASSERT_EQ(mprotect(memory, 3 * page, PROT_READ | PROT_WRITE), 0);
+  EXPECT_EQ(writable(all, true), true);
+  munmap(memory, 3 * page);
+  EXPECT_EQ(writable(all, true), false);
+}
+
 }  // namespace
 }  // namespace blastoff::platform

@@ -98,6 +98,65 @@ TEST(Footprint, ATriangleFillsOnlyItsOwnPages) {
   EXPECT_EQ(filled(matrix).size(), 1024U - 511U);  // columns from 511 on hold a whole page above the diagonal
 }
 
+std::vector<Span> spans_within(const operation::Operand& operand, Span range) {
+  std::vector<Span> spans;
+  each_span_within(operand, range, [&](Span span) { spans.push_back(span); });
+  return spans;
+}
+
+TEST(Footprint, BytesOnAPageAreThoseOfTheColumnsThere) {
+  auto matrix = operand_at(0x10100, 64, 40, 100);  // columns of 512 bytes, 800 apart
+  EXPECT_EQ(spans_within(matrix, {0x10000, 0x10500}), (std::vector<Span>{{0x10100, 0x10300}, {0x10420, 0x10500}}));
+  EXPECT_TRUE(spans_within(matrix, {0x10300, 0x10420}).empty());
+  matrix = operand_at(0x10000, 64, 64, 100);
+  matrix.part = operation::Part::lower;
+  EXPECT_EQ(spans_within(matrix, {0x10000, 0x10400}), (std::vector<Span>{{0x10000, 0x10200}, {0x10328, 0x10400}}));
+}
+
+TEST(Footprint, PartsOfAMatrixAreCovered) {
+  const auto whole = operand_at(0x10000, 100, 100, 120);
+  EXPECT_TRUE(covers(whole, whole));
+  EXPECT_TRUE(covers(whole, operand_at(0x10000 + 8 * (120 * 40 + 40), 60, 60, 120)));
+  EXPECT_FALSE(covers(whole, operand_at(0x10000 + 8 * (120 * 40 + 41), 60, 60, 120)));
+  EXPECT_FALSE(covers(whole, operand_at(0x10000 + 8 * (120 * 41), 60, 60, 120)));
+  EXPECT_FALSE(covers(whole, operand_at(0x10000, 100, 50, 240)));
+  EXPECT_FALSE(covers(whole, operand_at(0x10000, 120, 2, 120)));
+  EXPECT_TRUE(covers(operand_at(0x10000, 120, 100, 120), operand_at(0x10000, 60, 190, 60)));  // no gaps
+  auto triangle = operand_at(0x10000, 100, 100, 120);
+  triangle.part = operation::Part::lower;
+  auto inner = operand_at(0x10000 + 8 * 121 * 10, 50, 50, 120);
+  EXPECT_FALSE(covers(triangle, inner));
+  inner.part = operation::Part::lower;
+  EXPECT_TRUE(covers(triangle, inner));
+  EXPECT_TRUE(covers(triangle, operand_at(0x10000 + 8 * 49, 51, 50, 120)));
+  EXPECT_FALSE(covers(triangle, operand_at(0x10000 + 8 * 48, 51, 50, 120)));
+  EXPECT_FALSE(covers(triangle, whole));
+}
+
+TEST(UsedBytes, WordsUsedInPartAreNotUsed) {
+  const auto used = std::make_unique<UsedBytes>();
+  used->set({0x10002, 0x1000e});
+  EXPECT_TRUE(used->all({0x10004, 0x1000c}));
+  EXPECT_FALSE(used->all({0x10002, 0x1000c}));
+  EXPECT_FALSE(used->all({0x10004, 0x1000e}));
+  used->clear({0x10000, 0x11000});
+  EXPECT_FALSE(used->all({0x10004, 0x10008}));
+}
+
+TEST(UsedBytes, RemembersTheLatestAndForgetsWhatOthersLack) {
+  const auto used = std::make_unique<UsedBytes>();
+  const auto block = [](int number) {
+    return operand_at(0x10000 + 80 * static_cast<std::uintptr_t>(number), 10, 5, 500);
+  };
+  for (int i = 0; i < 20; ++i) used->remember(block(i));
+  EXPECT_FALSE(used->remembers(block(3)));
+  EXPECT_TRUE(used->remembers(block(4)));
+  EXPECT_TRUE(used->remembers(block(19)));
+  used->forget_all_but(operand_at(0x10000, 50, 5, 500));  // blocks 0 to 4
+  EXPECT_TRUE(used->remembers(block(4)));
+  EXPECT_FALSE(used->remembers(block(5)));
+}
+
 class ShadowMemoryTest : public testing::Test {
  protected:
   ShadowMemoryTest() {

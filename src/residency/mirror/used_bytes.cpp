@@ -1,0 +1,33 @@
+#include "residency/mirror/used_bytes.h"
+
+#include <algorithm>
+
+#include "residency/footprint.h"
+
+namespace blastoff::residency::mirror {
+
+bool UsedBytes::remembers(const operation::Operand& operand) const {
+  return std::any_of(remembered_.begin(), remembered_.begin() + count_,
+                     [&](const operation::Operand& known) { return covers(known, operand); });
+}
+
+void UsedBytes::remember(const operation::Operand& operand) {
+  forget_within(operand);
+  count_ = std::min(count_ + 1, remembered_.size());
+  std::move_backward(remembered_.begin(), remembered_.begin() + count_ - 1, remembered_.begin() + count_);
+  remembered_.front() = operand;
+}
+
+void UsedBytes::forget_all_but(const operation::Operand& operand) {
+  const auto end = std::remove_if(remembered_.begin(), remembered_.begin() + count_,
+                                  [&](const operation::Operand& known) { return !covers(operand, known); });
+  count_ = static_cast<std::size_t>(end - remembered_.begin());
+}
+
+void UsedBytes::forget_within(const operation::Operand& operand) {
+  const auto end = std::remove_if(remembered_.begin(), remembered_.begin() + count_,
+                                  [&](const operation::Operand& known) { return covers(operand, known); });
+  count_ = static_cast<std::size_t>(end - remembered_.begin());
+}
+
+}  // namespace blastoff::residency::mirror

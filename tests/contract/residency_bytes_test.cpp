@@ -1,0 +1,286 @@
+// A page is current for the bytes that were used: a device may write the others unseen, if it was set to do so before
+// the page was last protected.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "residency/footprint.h"
+#include "residency_case.h"
+#include "residency_rig.h"
+
+namespace blastoff {
+namespace {
+
+using blas::Routine;
+using platform::Span;
+using support::Flavour;
+using support::options_of;
+using support::Outcome;
+using support::Rig;
+using support::RigOptions;
+
+/// Doubles in a mapping of their own: the pages beside it keep the kernel from joining it to another.
+class Arena {
+ public:
+  explicit Arena(std::size_t bytes) : pages_(bytes) {
+    begin_ = reinterpret_cast<double*>(pages_.begin());
+    std::memset(begin_, 0, pages_.bytes());
+  }
+
+  double* at(std::size_t element) { return begin_ + element; }
+  std::size_t elements() const { return pages_.bytes() / sizeof(double); }
+  void fill(std::mt19937& engine) {
+    for (std::size_t i = 0; i < elements(); ++i) begin_[i] = static_cast<double>(engine() % 5) - 2;
+  }
+
+ private:
+  support::GuardedPages pages_;
+  double* begin_ = nullptr;
+};
+
+/// A matrix of doubles somewhere.
+struct Place {
+  double* first;
+  std::int64_t rows, columns, leading_dimension;
+};
+
+class ResidencyBytes : public testing::TestWithParam<Flavour> {
+ protected:
+  void SetUp() override {
+    std::string reason;
+    RigOptions options;
+    options.budget = std::size_t{64} << 20;
+    rig_ = Rig::create(GetParam(), options, reason);
+    if (!rig_) GTEST_SKIP() << reason;
+    lane_ = rig_->lane();
+    for (std::int64_t i = 0; i < largest_; ++i) *identity_.at(static_cast<std::size_t>(i * largest_ + i)) = 1;
+  }
+
+  /// The operand as the first of a product with the identity, or of a symmetric one: bytes that were uploaded.
+  std::uint64_t use(const Place& a) { return run(product(a, Routine::dgemm)); }
+  std::uint64_t use_lower_triangle(const Place& a) { return run(product(a, Routine::dsymm)); }
+
+  blas::Call product(const Place& a, Routine routine) {
+    blas::Call call = options_of(routine, a.rows, a.columns, a.columns, 0);
+    call.uplo = blas::Uplo::lower;
+    const std::array<void*, 3> addresses{a.first, identity_.at(0), result_.at(0)};
+    const std::array<std::int64_t, 3> leading{a.leading_dimension, largest_, largest_};
+    blas::shape_operands(call, addresses, leading);
+    return call;
+  }
+
+  /// Compares the result with what the CPU computes.
+  std::uint64_t run(const blas::Call& call) {
+    const operation::Operand& result = call.result();
+    std::vector<double> expected(result.span_bytes() / sizeof(double));
+    std::memcpy(expected.data(), result.address, result.span_bytes());
+    blas::Call shadow = call;
+    shadow.result().address = expected.data();
+    reference::compute(shadow);
+    const Outcome outcome = support::run_call(rig_->policy(), lane_, call);
+    EXPECT_FALSE(outcome.error) << outcome.error->message;
+    std::int64_t wrong = 0;
+    for (std::int64_t j = 0; j < result.columns; ++j) {
+      const std::size_t at = static_cast<std::size_t>(j * result.leading_dimension);
+      wrong += std::memcmp(&expected[at], static_cast<double*>(result.address) + at, result.column_bytes()) != 0;
+    }
+    EXPECT_EQ(wrong, 0) << "columns are wrong";
+    return outcome.traffic.bytes_to_device;
+  }
+
+  bool is_written(Span pages) {
+    std::vector<Span> written;
+    return rig_->tracker().scan(pages, false, written) != platform::PageTracker::Scan::ok || !written.empty();
+  }
+  /// Writes as a device does that got the addresses before their pages were last protected.
+  void write_unseen(double* to, double value) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(to);
+    const Span page = platform::outward_to_pages({begin, begin + sizeof value});
+    const bool written_before = is_written(page);
+    *to = value;
+    std::vector<Span> forgotten;
+    if (!written_before) (void)rig_->tracker().scan(page, true, forgotten);
+  }
+
+  static constexpr std::int64_t largest_ = 200;
+  const std::size_t page_ = platform::page_size();
+  std::unique_ptr<Rig> rig_;
+  device::Lane lane_;
+  Arena identity_{largest_ * largest_ * sizeof(double)};
+  Arena result_{largest_ * largest_ * sizeof(double)};
+};
+
+TEST_P(ResidencyBytes, ANeighbourOnTheSamePageIsAMatterOfItsOwn) {
+  Arena arena(64 * page_);
+  const Place d{arena.at(256), 40, 40, 40};
+  const Place a{arena.at(256 + 1600), 40, 40, 40};
+  use(d);
+  d.first[1599] = 7;  // a device is given the page to write to
+  use(a);
+  write_unseen(d.first + 1599, 8);
+  EXPECT_GT(use(d), 0U);
+  EXPECT_EQ(use(a), 0U);
+  EXPECT_EQ(use(d), 0U);
+}
+
+TEST_P(ResidencyBytes, RowsOfOneArrayAreMattersOfTheirOwn) {
+  Arena arena(64 * page_);
+  const Place upper{arena.at(3), 20, 50, 50};
+  const Place lower{arena.at(23), 20, 50, 50};
+  const Place all{arena.at(3), 50, 50, 50};
+  use(upper);
+  write_unseen(lower.first + 50 * 17, 5);
+  EXPECT_GT(use(lower), 0U);
+  write_unseen(arena.at(3 + 45 + 50 * 30), 6);
+  EXPECT_GT(use(all), 0U);
+  for (const Place& place : {upper, lower, all}) EXPECT_EQ(use(place), 0U);
+}
+
+TEST_P(ResidencyBytes, TheOtherTriangleIsAMatterOfItsOwn) {
+  Arena arena(128 * page_);
+  const Place matrix{arena.at(0), 120, 120, 120};
+  use_lower_triangle(matrix);
+  write_unseen(matrix.first + 3 + 120 * 115, 5);
+  use_lower_triangle(matrix);
+  EXPECT_GT(use(matrix), 0U);
+  EXPECT_EQ(use_lower_triangle(matrix), 0U);
+  EXPECT_EQ(use(matrix), 0U);
+}
+
+TEST_P(ResidencyBytes, PartsOfAMatrixThatWasUsedAreReused) {
+  Arena arena(2048 * page_);
+  for (const std::int64_t leading : {140, 157, 1400}) {
+    const Place whole{arena.at(7), 140, 140, leading};
+    use(whole);
+    for (std::int64_t n = 139; n > 0; n -= 13)
+      EXPECT_EQ(use({whole.first + (140 - n) * (leading + 1), n, n, leading}), 0U)
+          << "order " << n << " of " << leading;
+    EXPECT_EQ(use(whole), 0U);
+    use_lower_triangle(whole);
+    EXPECT_EQ(use_lower_triangle({whole.first + 20 * (leading + 1), 90, 90, leading}), 0U);
+  }
+}
+
+TEST_P(ResidencyBytes, TilesSideBySideAreReused) {
+  Arena arena(1024 * page_);
+  for (const std::int64_t leading : {160, 175, 800}) {
+    const auto tile = [&](int row, int column) {
+      return Place{arena.at(5) + row * 40 + column * 40 * leading, 40, 40, leading};
+    };
+    std::uint64_t first = 0;
+    for (int i = 0; i < 16; ++i) first += use(tile(i % 4, i / 4));
+    // A page is brought for each of the tiles on it, and no more often; beside them the identity.
+    const std::uint64_t pages_of_a_column_of_tiles =
+        40 * static_cast<std::uint64_t>(leading) * sizeof(double) / page_ + 2;
+    const std::uint64_t identity = identity_.elements() * sizeof(double);
+    EXPECT_LE(first, 16 * pages_of_a_column_of_tiles * page_ + identity);
+    for (int round = 0; round < 2; ++round) {
+      for (int i = 0; i < 16; ++i) EXPECT_EQ(use(tile(i % 4, i / 4)), 0U) << "tile " << i << " of " << leading;
+    }
+  }
+}
+
+TEST_P(ResidencyBytes, AWriteAnywhereOnAPageForgetsWhatWasUsedOfIt) {
+  Arena arena(16 * page_);
+  const Place a{arena.at(0), 16, 8, 16};
+  const Place d{arena.at(128), 16, 8, 16};
+  use(a);
+  use(d);
+  *arena.at(300) = 1;
+  EXPECT_EQ(use(a), page_);
+  write_unseen(d.first, 9);
+  EXPECT_EQ(use(d), page_);
+  ASSERT_EQ(madvise(arena.at(0), page_, MADV_DONTNEED), 0);
+  EXPECT_EQ(use(a), page_);
+  write_unseen(d.first, 10);
+  EXPECT_EQ(use(d), page_);
+}
+
+TEST_P(ResidencyBytes, AResultThatComesHomeUnseenIsCurrentToItsLastByte) {
+  if (GetParam().device != "pinning" || GetParam().soft_dirty()) GTEST_SKIP() << "results are written by the CPU";
+  Arena arena(64 * page_);
+  const Place c{arena.at(100), 60, 50, 70};
+  blas::Call call = product({arena.at(8192), 60, 50, 60}, Routine::dgemm);
+  call.result().address = c.first;
+  call.result().leading_dimension = c.leading_dimension;
+  for (int round = 0; round < 4; ++round) run(call);
+  EXPECT_EQ(use(c), 0U);
+  write_unseen(c.first + 65, 3);  // between its columns
+  EXPECT_EQ(use(c), 0U);
+  EXPECT_GT(use({c.first, 70, 49, 70}), 0U);
+}
+
+TEST_P(ResidencyBytes, NothingUnseenIsOverlooked) {
+  Arena arena(520 * page_);  // more than a chunk
+  std::mt19937 engine(17);
+  const auto random = [&](std::size_t below) { return engine() % below; };
+  std::vector<Place> places;
+  for (const std::size_t around : {std::size_t{0}, 511 * page_ / sizeof(double)}) {
+    for (int i = 0; i < 7; ++i) {
+      const auto rows = static_cast<std::int64_t>(5 + random(30));
+      const auto columns = static_cast<std::int64_t>(5 + random(20));
+      const std::int64_t leading = rows + (i % 2 == 0 ? 0 : static_cast<std::int64_t>(random(60)));
+      places.push_back({arena.at(around + random(1500)), rows, columns, leading});
+    }
+  }
+  struct Pending {
+    double* to;
+    double value;
+  };
+  std::vector<Pending> pending;
+  const auto busy = [&](const operation::Operand& operand) {
+    return std::any_of(pending.begin(), pending.end(), [&](const Pending& write) {
+      const auto at = reinterpret_cast<std::uintptr_t>(write.to);
+      return residency::touches(operand, {at, at + sizeof(double)});
+    });
+  };
+  arena.fill(engine);
+  for (int step = 0; step < 3000 && !HasFailure(); ++step) {
+    const Place& a = places[random(places.size())];
+    double* element = a.first + random(static_cast<std::size_t>(a.rows)) +
+                      random(static_cast<std::size_t>(a.columns)) * static_cast<std::size_t>(a.leading_dimension);
+    switch (random(8)) {
+      case 0: *element = static_cast<double>(step % 7); break;
+      case 1:  // a device is set to write: the page counts as written now, and changes later
+        *const_cast<volatile double*>(element) = *element;
+        pending.push_back({element, static_cast<double>(step % 11)});
+        break;
+      case 2:
+      case 3:
+        if (pending.empty()) break;
+        write_unseen(pending.front().to, pending.front().value);
+        pending.erase(pending.begin());
+        break;
+      case 4: {
+        blas::Call call = product({a.first, a.rows, a.rows, a.rows}, Routine::dsymm);
+        if (a.leading_dimension == a.rows && a.columns >= a.rows && !busy(call.operands()[0])) run(call);
+        break;
+      }
+      case 5: {
+        const Place& c = places[random(places.size())];
+        blas::Call call = product({arena.at(100000), c.rows, c.columns, c.rows}, Routine::dgemm);
+        call.result().address = c.first;
+        call.result().leading_dimension = c.leading_dimension;
+        if (!busy(call.result())) run(call);
+        break;
+      }
+      default:
+        if (!busy(product(a, Routine::dgemm).operands()[0])) use(a);
+    }
+    if (step % 500 == 499 && madvise(arena.at(0), page_, MADV_DONTNEED) != 0) FAIL();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, ResidencyBytes,
+                         testing::Values(Flavour{"first-use", "simulated"}, Flavour{"first-use", "delayed"},
+                                         Flavour{"first-use", "pinning"},
+                                         Flavour{"first-use", "simulated", platform::TrackerKind::soft_dirty}),
+                         [](const auto& info) {
+                           return info.param.device + (info.param.soft_dirty() ? "_soft_dirty" : "");
+                         });
+
+}  // namespace
+}  // namespace blastoff

@@ -1,0 +1,306 @@
+// What lies at the operands' addresses may not be what lay there, may not be written, may be known to the device, and
+// may be far between.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "residency_case.h"
+#include "residency_rig.h"
+
+namespace blastoff {
+namespace {
+
+using blas::Routine;
+using platform::Span;
+using support::Flavour;
+using support::options_of;
+using support::Outcome;
+using support::Rig;
+using support::RigOptions;
+
+constexpr int private_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+/// Pages between two inaccessible ones, which keep the kernel from joining them to others.
+double* map(std::size_t bytes) {
+  constexpr std::size_t guard = std::size_t{64} << 10;
+  void* all = mmap(nullptr, bytes + 2 * guard, PROT_NONE, private_flags, -1, 0);
+  char* pages = static_cast<char*>(all) + guard;
+  if (all == MAP_FAILED || mprotect(pages, bytes, PROT_READ | PROT_WRITE) != 0) std::abort();
+  return reinterpret_cast<double*>(pages);
+}
+
+std::uint64_t bytes_of_page_tables() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::uint64_t kibibytes = 0;
+    if (words >> name >> kibibytes && name == "VmPTE:") return kibibytes << 10;
+  }
+  return 0;
+}
+
+class ResidencyMemory : public testing::TestWithParam<Flavour> {
+ protected:
+  void start(RigOptions options = {}) {
+    std::string reason;
+    rig_ = Rig::create(GetParam(), options, reason);
+    if (!rig_) GTEST_SKIP() << reason;
+    lane_ = rig_->lane();
+  }
+
+  /// C = A * B + beta * C of matrices of order n.
+  static blas::Call product(double* a, double* b, double* c, std::int64_t n, std::int64_t leading, double beta) {
+    blas::Call call = options_of(Routine::dgemm, n, n, n, beta);
+    const std::array<void*, 3> addresses{a, b, c};
+    const std::array<std::int64_t, 3> leading_dimensions{leading, n, leading};
+    blas::shape_operands(call, addresses, leading_dimensions);
+    return call;
+  }
+
+  Outcome run(const blas::Call& call) {
+    std::vector<double> expected(call.result().span_bytes() / sizeof(double));
+    std::memcpy(expected.data(), call.result().address, call.result().span_bytes());
+    blas::Call shadow = call;
+    shadow.result().address = expected.data();
+    reference::compute(shadow);
+    const Outcome outcome = support::run_call(rig_->policy(), lane_, call);
+    if (outcome.error) return outcome;
+    for (std::int64_t j = 0; j < call.n; ++j) {
+      const std::size_t at = static_cast<std::size_t>(j * call.result().leading_dimension);
+      EXPECT_EQ(
+          std::memcmp(&expected[at], static_cast<double*>(call.result().address) + at, call.result().column_bytes()), 0)
+          << "column " << j;
+    }
+    return outcome;
+  }
+
+  bool pins() const { return GetParam().device == "pinning" && !GetParam().soft_dirty(); }
+
+  static constexpr std::int64_t n_ = 60;
+  static constexpr std::size_t bytes_ = 16 * 4096;  // of a matrix of order n_, in whole pages
+  std::unique_ptr<Rig> rig_;
+  device::Lane lane_;
+};
+
+#define START(...)    \
+  start(__VA_ARGS__); \
+  if (testing::Test::IsSkipped()) return
+
+void fill(double* matrix, std::size_t bytes, double value) {
+  std::fill(matrix, matrix + bytes / sizeof(double), value);
+}
+
+TEST_P(ResidencyMemory, ColumnsFarApart) {
+  START();
+  constexpr std::int64_t n = 12, leading = 600064;
+  double* a = map(n * leading * sizeof(double));
+  double* b = map(bytes_);
+  double* c = map(n * leading * sizeof(double));
+  fill(b, bytes_, 2);
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < n; ++i) a[i + j * leading] = static_cast<double>(i + j);
+  for (int round = 0; round < 3; ++round) {
+    const Outcome outcome = run(product(a, b, c, n, leading, round % 2));
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+    EXPECT_LE(outcome.traffic.bytes_to_device, (round == 0 ? 2U : 1U) * 2 * n * 4096 + bytes_);
+  }
+  // A tall matrix, whose result may be written by the device: it fills enough of its bounds.
+  const std::int64_t rows = 300000;
+  blas::Call tall = options_of(Routine::dgemm, rows, 3, 2, 0);
+  const std::array<void*, 3> addresses{a, b, c};
+  const std::array<std::int64_t, 3> leading_dimensions{leading, 2, leading};
+  blas::shape_operands(tall, addresses, leading_dimensions);
+  for (int round = 0; round < 3; ++round) {
+    const Outcome outcome = run(tall);
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+  }
+  munmap(a, n * leading * sizeof(double));
+  munmap(b, bytes_);
+  munmap(c, n * leading * sizeof(double));
+}
+
+TEST_P(ResidencyMemory, VerificationOfColumnsFarApart) {
+  RigOptions options;
+  options.verify = true;
+  START(options);
+  constexpr std::int64_t n = 12, leading = 600064;
+  double* a = map(n * leading * sizeof(double));
+  double* b = map(bytes_);
+  double* c = map(n * leading * sizeof(double));
+  for (int round = 0; round < 3; ++round) {
+    const Outcome outcome = run(product(a, b, c, n, leading, 1));
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+    EXPECT_EQ(outcome.traffic.stale_pages, 0U);
+  }
+  munmap(a, n * leading * sizeof(double));
+  munmap(b, bytes_);
+  munmap(c, n * leading * sizeof(double));
+}
+
+TEST_P(ResidencyMemory, WideGapsAreNotLookedAt) {
+  START();
+  constexpr std::int64_t leading = std::int64_t{16} << 20;  // 128 MiB
+  constexpr std::size_t bytes = n_ * leading * sizeof(double);
+  double* a = map(bytes);
+  double* b = map(bytes_);
+  double* c = map(bytes_);
+  for (std::int64_t j = 0; j < n_; ++j) a[j * leading] = 1;
+  const std::uint64_t before = bytes_of_page_tables();
+  blas::Call call = product(a, b, c, n_, n_, 0);
+  call.operands()[0].leading_dimension = leading;
+  for (int round = 0; round < 3; ++round) {
+    const Outcome outcome = run(call);
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+  }
+  EXPECT_LT(bytes_of_page_tables(), before + (std::uint64_t{1} << 20));
+  munmap(a, bytes);
+  munmap(b, bytes_);
+  munmap(c, bytes_);
+}
+
+TEST_P(ResidencyMemory, WhatWasReplacedWithoutANoticeLosesItsPin) {
+  START();
+  if (!pins()) GTEST_SKIP() << "nothing is pinned here";
+  double* a = map(bytes_);
+  double* b = map(bytes_);
+  double* c = map(bytes_);
+  fill(a, bytes_, 1);
+  fill(b, bytes_, 2);
+  for (int round = 0; round < 4; ++round) ASSERT_FALSE(run(product(a, b, c, n_, n_, 0)).error);
+  ASSERT_GT(rig_->unseen_writes(), 0U);
+  // No event tells of what this takes the place of.
+  const int segment = shmget(IPC_PRIVATE, bytes_, IPC_CREAT | 0600);
+  if (segment < 0) GTEST_SKIP() << "no System V shared memory here";
+  void* attached = shmat(segment, c, SHM_REMAP);
+  shmctl(segment, IPC_RMID, nullptr);
+  ASSERT_EQ(attached, c);
+  ASSERT_EQ(shmdt(c), 0);
+  ASSERT_EQ(mmap(c, bytes_, PROT_READ | PROT_WRITE, private_flags | MAP_FIXED, -1, 0), c);
+  for (int round = 0; round < 4; ++round) {
+    const Outcome outcome = run(product(a, b, c, n_, n_, round % 2));
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+  }
+  munmap(a, bytes_);
+  munmap(b, bytes_);
+  munmap(c, bytes_);
+}
+
+sigjmp_buf before_the_write;
+void leave(int) {
+  siglongjmp(before_the_write, 1);
+}
+
+TEST_P(ResidencyMemory, NoDeviceWritesWhatTheProgramMayNot) {
+  START();
+  if (!pins()) GTEST_SKIP() << "nothing is pinned here";
+  double* a = map(bytes_);
+  double* b = map(bytes_);
+  double* c = map(bytes_);
+  fill(a, bytes_, 1);
+  fill(b, bytes_, 2);
+  const blas::Call call = product(a, b, c, n_, n_, 0);
+  for (int round = 0; round < 4; ++round) ASSERT_FALSE(run(call).error);
+  const std::uint64_t before = rig_->unseen_writes();
+  ASSERT_GT(before, 0U);
+  fill(c, bytes_, 5);
+  ASSERT_EQ(mprotect(reinterpret_cast<char*>(c) + 4096, 4096, PROT_READ), 0);
+  {
+    auto lease = rig_->policy().begin(call, lane_);
+    ASSERT_TRUE(lease) << lease.error().message;
+    static const reference::HostRoutine host;
+    auto panel = (*lease)->acquire(0);
+    ASSERT_TRUE(panel);
+    ASSERT_TRUE(lane_.compute->execute(*panel, host));
+    ASSERT_TRUE((*lease)->release(0));
+    struct sigaction action = {}, old = {};
+    action.sa_handler = leave;
+    sigaction(SIGSEGV, &action, &old);
+    volatile bool faulted = true;
+    if (sigsetjmp(before_the_write, 1) == 0) {
+      (void)(*lease)->finish();
+      faulted = false;
+    }
+    sigaction(SIGSEGV, &old, nullptr);
+    EXPECT_TRUE(faulted);
+    EXPECT_EQ(c[4096 / sizeof(double)], 5);
+    EXPECT_EQ(rig_->unseen_writes(), before);
+    // As a handler would that lets the program go on.
+    ASSERT_EQ(mprotect(c, bytes_, PROT_READ | PROT_WRITE), 0);
+    ASSERT_TRUE((*lease)->finish());
+  }
+  EXPECT_FALSE(run(call).error);
+  munmap(a, bytes_);
+  munmap(b, bytes_);
+  munmap(c, bytes_);
+}
+
+class RegisteredMemory : public ResidencyMemory {
+ protected:
+  void start_registering() {
+    RigOptions options;
+    options.registrations = registrations_;
+    start(options);
+  }
+  void register_span(double* begin, std::size_t bytes) {
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    // The driver looks up the pages for writing, which the tracking takes for a write.
+    for (std::size_t at = 0; at < bytes; at += sizeof(double)) {
+      auto* element = reinterpret_cast<volatile double*>(address + at);
+      *element = *element;
+    }
+    registrations_->spans = {{address, address + bytes}};
+  }
+  std::shared_ptr<support::Registrations> registrations_ = std::make_shared<support::Registrations>();
+};
+
+TEST_P(RegisteredMemory, AnywhereInAnOperandIsCopied) {
+  start_registering();
+  if (testing::Test::IsSkipped()) return;
+  constexpr std::int64_t n = 1100;  // more than is looked at with the lock held
+  constexpr std::size_t bytes = (n * n * sizeof(double) + 8191) / 4096 * 4096;
+  double* a = map(bytes);
+  double* b = map(bytes);
+  double* c = map(bytes);
+  blas::Call call = options_of(Routine::dgemm, n, 2, n, 0);
+  const std::array<void*, 3> addresses{a, b, c};
+  const std::array<std::int64_t, 3> leading_dimensions{n, n, n};
+  blas::shape_operands(call, addresses, leading_dimensions);
+  const auto refused = [&] {
+    const Outcome outcome = run(call);
+    return outcome.error && outcome.error->kind == device::ErrorKind::unsupported;
+  };
+  ASSERT_FALSE(refused());
+  ASSERT_FALSE(refused());
+  for (const std::size_t at : {std::size_t{0}, std::size_t{1} << 19, static_cast<std::size_t>(n * n) - 512}) {
+    register_span(a + at, 4096);
+    for (int round = 0; round < 3; ++round) EXPECT_TRUE(refused()) << "registered at " << at << ", round " << round;
+    registrations_->spans.clear();
+    for (int round = 0; round < 3; ++round) EXPECT_FALSE(refused()) << "no longer registered at " << at;
+  }
+  // Nothing new is registered: two questions for each operand.
+  const int before = registrations_->questions;
+  EXPECT_FALSE(refused());
+  EXPECT_LE(registrations_->questions - before, 8);
+  munmap(a, bytes);
+  munmap(b, bytes);
+  munmap(c, bytes);
+}
+
+std::string name_of(const testing::TestParamInfo<Flavour>& info) {
+  return info.param.device + (info.param.soft_dirty() ? "_soft_dirty" : "");
+}
+const auto flavours = testing::Values(Flavour{"first-use", "simulated"}, Flavour{"first-use", "pinning"},
+                                      Flavour{"first-use", "simulated", platform::TrackerKind::soft_dirty},
+                                      Flavour{"first-use", "pinning", platform::TrackerKind::soft_dirty});
+INSTANTIATE_TEST_SUITE_P(, ResidencyMemory, flavours, name_of);
+INSTANTIATE_TEST_SUITE_P(, RegisteredMemory, testing::Values(Flavour{"first-use", "simulated"}), name_of);
+
+}  // namespace
+}  // namespace blastoff
