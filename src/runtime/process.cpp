@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <new>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,6 +16,7 @@
 #include "intercept/installation.h"
 #include "platform/log.h"
 #include "platform/process.h"
+#include "platform/system_calls/next.h"
 #include "platform/threads.h"
 #include "report/recorder.h"
 #include "report/report.h"
@@ -43,13 +45,20 @@ void become_forked_child() {
   loaded_at = Clock::now();
   platform::remember_cpu_set();
   platform::remember_stderr();
+  platform::system_calls::find_next();
   pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
   intercept::install(read_intercept_mode());
 }
 
 [[gnu::destructor]] void unload() {
   exiting = true;
-  if (Process* process = the_process.load()) process->end();
+  Process* process = the_process.load();
+  if (process == nullptr) return;
+  try {
+    process->end();
+  } catch (const std::bad_alloc&) {
+    platform::log_line("there is no memory left to write a summary or a report with");
+  }
 }
 
 std::uint64_t total_calls(const report::Totals& totals) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "platform/log.h"
 #include "platform/memory_map.h"
 #include "residency/footprint.h"
 
@@ -22,6 +23,8 @@ constexpr std::size_t most_looks = 32;
 
 // Re-protecting a result column by column is worth it for few columns; more are simply uploaded again when next read.
 constexpr int most_filled_runs = 64;
+
+constexpr Span everything = {0, ~std::uintptr_t{chunk_bytes - 1}};
 
 Span pages_of(const blas::Operand& operand) {
   return platform::outward_to_pages(bounds(operand));
@@ -51,7 +54,7 @@ device::Address Coherence::device_address(const void* host) {
 void Coherence::apply_events() {
   events_.clear();
   if (!watched_.drain(events_)) {
-    shadow_.invalidate({0, ~std::uintptr_t{chunk_bytes - 1}});
+    shadow_.invalidate(everything);
     pins_.forget({0, UINTPTR_MAX});
     rewrites_.forget({0, UINTPTR_MAX});
     return;
@@ -125,6 +128,7 @@ bool Coherence::protect(Hold& hold, const Runs& runs) {
       shadow_.invalidate(pages);
       return false;
     }
+    if (!written_.empty()) unasked_ = true;
     std::size_t lost = 0;
     for (const Span run : written_) {
       shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
@@ -220,11 +224,29 @@ void Coherence::release_pin(Hold& hold) {
   hold.pin = nullptr;
 }
 
+// What such a writer wrote before it was found, or until it went, nobody has told us.
+std::optional<std::string> Coherence::foreign_writer() {
+  unasked_ = false;
+  auto writer = platform::foreign_writer(pins_.counted_kilobytes());
+  if (writer || foreign_) shadow_.invalidate(everything);
+  if (writer && !foreign_)
+    platform::log_line("%s: matrices are copied to the device for every call, as long as that lasts", writer->c_str());
+  foreign_ = writer.has_value();
+  return writer;
+}
+
+void Coherence::look_for_foreign_writers() {
+  if (!unasked_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  if (unasked_) foreign_writer();
+}
+
 device::Result<Hold> Coherence::hold(const blas::Call& call) {
-  if (const auto writer = platform::foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
   Hold hold;
   hold.call = call;
   std::unique_lock lock(mutex_);
+  if (foreign_ || unasked_)
+    if (const auto writer = foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
   apply_events();
   auto held = hold_pages(hold, lock);
   if (!held || (hold.pin && hold.pin->gone)) release_pin(hold);
@@ -301,7 +323,7 @@ void Coherence::settle_result(const Hold& hold, Return how) {
   const auto invalidate = [&](Span run) { shadow_.invalidate(run); };
   // What we wrote ourselves must not look at the next use as if the program kept rewriting it.
   if (how != Return::direct || !tracked) each_covered_run(result, invalidate);
-  if (how == Return::failed || !tracked) return;
+  if (how == Return::failed || !tracked || foreign_) return;
   if (how == Return::direct) {
     for (const ChunkPages& filled : hold.filled) filled.chunk->current.set(filled.pages);
     return;
@@ -310,6 +332,7 @@ void Coherence::settle_result(const Hold& hold, Return how) {
   each_filled_run(result, [&](Span run) {
     written_.clear();
     if (!watched_.scan(run, true, written_)) return;
+    unasked_ = true;
     shadow_.each_chunk(run, [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.current.set(first, last); });
   });
 }
