@@ -42,6 +42,11 @@ int copy_workers(const Settings& settings, std::size_t address_space) {
       std::min(static_cast<std::size_t>(workers), address_space / share_of_address_space / thread_bytes));
 }
 
+/// Calls that use the device at once: a few for each CPU hide what each waits for, more only hold queues and memory.
+std::size_t most_lanes() {
+  return static_cast<std::size_t>(std::max(4, 2 * platform::cpu_count()));
+}
+
 std::size_t resolve(const MemorySize& size, std::size_t of) {
   return size.percent > 0 ? static_cast<std::size_t>(static_cast<double>(of) * size.percent / 100) : size.bytes;
 }
@@ -117,7 +122,7 @@ Result<std::unique_ptr<Session>> Session::start(const Settings& settings) {
 
   std::unique_ptr<Session> session(new Session);
   session->device_ = std::move(*device);
-  session->lanes_ = std::make_unique<device::LanePool>(*session->device_);
+  session->lanes_ = std::make_unique<device::LanePool>(*session->device_, most_lanes());
   if (auto opened = session->open_residency(settings); !opened) return tl::unexpected(opened.error());
   return session;
 }

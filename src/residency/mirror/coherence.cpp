@@ -5,6 +5,7 @@
 
 #include "platform/log.h"
 #include "platform/memory_map.h"
+#include "platform/own_stack.h"
 #include "residency/footprint.h"
 
 namespace blastoff::residency::mirror {
@@ -34,6 +35,14 @@ bool few_filled_runs(const blas::Operand& operand) {
   int runs = 0;
   each_filled_run(operand, [&](Span) { ++runs; });
   return runs <= most_filled_runs;
+}
+
+// Device memory comes in chunks. A matrix that is a small part of one, on the stack of a thread that may end soon, is
+// sooner copied than given a chunk of its own.
+constexpr std::size_t small_on_stack = chunk_bytes / 16;
+
+bool not_worth_a_chunk(const blas::Operand& operand) {
+  return !operand.empty() && operand.span_bytes() <= small_on_stack && platform::on_own_stack(bounds(operand));
 }
 
 // A result whose box is mostly someone else's memory is not worth pinning as a whole.
@@ -242,6 +251,9 @@ void Coherence::look_for_foreign_writers() {
 }
 
 device::Result<Hold> Coherence::hold(const blas::Call& call) {
+  const auto operands = call.operands();
+  if (std::any_of(operands.begin(), operands.end(), not_worth_a_chunk))
+    return tl::unexpected(Error{ErrorKind::unsupported, "a small matrix on a thread's stack"});
   Hold hold;
   hold.call = call;
   std::unique_lock lock(mutex_);
