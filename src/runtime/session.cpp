@@ -25,9 +25,12 @@ using device::Status;
 // More threads than this gain nothing on the memory of any node that was measured.
 constexpr int most_copy_threads = 12;
 
-// With less address space left than this we stay out of the program's way: no driver comes up with less, and what it
-// takes the program would miss.
-constexpr std::size_t least_address_space = std::size_t{2} << 30;
+// With less address space left than this we stay out of the program's way. CUDA maps 12.5 GiB before it does anything,
+// and what a device takes the program would miss.
+std::size_t least_address_space(const std::string& device) {
+  constexpr std::size_t gibibyte = std::size_t{1} << 30;
+  return device == "simulated" ? 2 * gibibyte : 32 * gibibyte;
+}
 
 // Of address space that is limited all copying threads may take one part of as many, and staging as much.
 constexpr std::size_t share_of_address_space = 16;
@@ -111,12 +114,13 @@ Result<std::unique_ptr<device::Device>> open_device(const Settings& settings) {
 }
 
 Result<std::unique_ptr<Session>> Session::start(const Settings& settings) {
-  if (const std::size_t left = platform::address_space_left(); left < least_address_space)
+  const std::size_t least = least_address_space(settings.device);
+  if (const std::size_t left = platform::address_space_left(); left < least)
     return tl::unexpected(
         Error{ErrorKind::unavailable,
               fmt::format("the process's memory is limited (ulimit -v or -d): {} MiB are left, and the device is not "
                           "opened with less than {}",
-                          left >> 20, least_address_space >> 20)});
+                          left >> 20, least >> 20)});
   auto device = open_device(settings);
   if (!device) return tl::unexpected(device.error());
 

@@ -9,6 +9,8 @@ def test_the_programs_own_numbers(unharmed, policy, case):
     """munmap() ends, and what happens to memory is still noticed; nothing of the program's is read."""
     outcome = unharmed("descriptors", case, policy=policy, verify="off", timeout=30)
     assert outcome.total("offloaded") == outcome.total("calls")
+    if outcome.tracks:
+        assert outcome.report["policy"]["copied_operands"] == []  # tracking goes on
 
 
 def test_locks_and_ends_of_pipes(unharmed, policy, tmp_path):
