@@ -104,6 +104,7 @@ EventReader::~EventReader() {
 }
 
 int EventReader::control(unsigned long request, void* argument) {
+  if (getpid() != process_) return EBADF;  // a child's number speaks of the parent's memory
   if (const int number = recognisable_ ? uffd_.get() : -1; number >= 0)
     return control_by_number(number, request, argument);
   Request asked{request, argument, {}, 0};
@@ -117,6 +118,7 @@ int EventReader::surrender(Span span) {
 }
 
 int EventReader::ring_for(Request& request) {
+  if (getpid() != process_) return EBADF;
   const std::lock_guard lock(request_mutex_);
   const std::uint32_t before = shared_->answers.load(std::memory_order_acquire);
   request.error = EBADF;

@@ -75,6 +75,7 @@ struct Readers {
   std::mutex mutex;
   std::vector<EventReader*> all;
   std::atomic<bool> any{false};  ///< there was one
+  std::atomic<int> process{0};   ///< a child of fork has none of them, and maybe their lock
 
   static Readers& instance() {
     static Readers& readers = *new Readers;
@@ -93,6 +94,7 @@ Span whole_mapping(std::uintptr_t begin, std::size_t moved_bytes) {
 
 bool surrender_memory(Span span) {
   Readers& readers = Readers::instance();
+  if (getpid() != readers.process) return false;
   const std::lock_guard lock(readers.mutex);
   bool any = false;
   for (EventReader* reader : readers.all) any = reader->surrender(span) == 0 || any;
@@ -108,6 +110,7 @@ UffdMemoryEvents::UffdMemoryEvents(std::unique_ptr<EventReader> reader) : reader
   const std::lock_guard lock(readers.mutex);
   readers.all.push_back(reader_.get());
   readers.any = true;
+  readers.process = getpid();
 }
 
 UffdMemoryEvents::~UffdMemoryEvents() {

@@ -289,6 +289,23 @@ TEST(UffdMemoryEvents, EndsWhileAChildHoldsACopy) {
   waitpid(child, nullptr, 0);
 }
 
+TEST(UffdMemoryEvents, AChildOfForkIsRefusedAtOnce) {
+  auto opened = UffdMemoryEvents::open({});
+  if (!opened) GTEST_SKIP() << opened.error();
+  const Memory memory(4);
+  memory.touch();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    const bool refused = !(*opened)->watch(memory.span()) && !surrender_memory(memory.span());
+    for (const int number : userfaultfds()) close(number);
+    _exit(refused && !(*opened)->watch(memory.span()) ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 /// Where a table of one's own is forbidden the reader notices that its number is gone, and touches no other file.
 TEST(UffdMemoryEvents, LosesEverythingWithoutATableOfItsOwn) {
   test::without(SYS_close_range, [] {
