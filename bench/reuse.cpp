@@ -167,7 +167,7 @@ int main(int argc, char** argv) {
   settings.device_memory = need(device->memory_info()).free;
   settings.pin_limit = std::size_t{8} << 30;
   auto policy = residency::create_first_use_policy(*device, *staging, **tracker, settings);
-  device::LanePool lanes(*device);
+  device::LanePool lanes(*device, 1);
   auto lane = need(lanes.acquire());
   Bench bench(*policy, *lane);
   measure_all(bench);

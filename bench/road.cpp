@@ -283,7 +283,7 @@ int main(int argc, char** argv) {
     settings.panels = {bytes, bytes, bytes};
   }
   auto policy = residency::create_first_use_policy(*device, *staging, **tracker, settings);
-  device::LanePool lanes(*device);
+  device::LanePool lanes(*device, 1);
   auto lane = need(lanes.acquire());
 
   using blas::Routine;

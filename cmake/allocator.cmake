@@ -9,12 +9,10 @@ set_property(TARGET blastoff_allocator PROPERTY SOURCES ${allocator_sources})
 target_sources(blastoff_allocator PRIVATE ${PROJECT_SOURCE_DIR}/src/platform/log.cpp)
 file(GLOB allocator_exports CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/allocator/exports/*.cpp)
 
-# The C library's functions carry the version with which they came to this processor, and ours must too.
-set(BLASTOFF_C_LIBRARY_VERSION GLIBC_2.2.5)
+# Those that came to this processor later than the C library's first version (library.cmake) carry another one.
 set(BLASTOFF_SINCE_THE_FIRST_VERSION "")
 set(BLASTOFF_SINCE_LATER_VERSIONS "GLIBC_2.16 { global: aligned_alloc; };")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-  set(BLASTOFF_C_LIBRARY_VERSION GLIBC_2.17)
   set(BLASTOFF_SINCE_THE_FIRST_VERSION "aligned_alloc;")
   set(BLASTOFF_SINCE_LATER_VERSIONS "")
 endif()

@@ -7,15 +7,22 @@ foreach(room operation blas platform tracking config abi intercept device reside
   list(APPEND blastoff_objects $<TARGET_OBJECTS:blastoff_${room}>)
 endforeach()
 
-# The version script exports the names of the routine table and blastoff_*, and hides all else.
+# The C library's functions carry the version with which they came to this processor, and ours must too.
+set(BLASTOFF_C_LIBRARY_VERSION GLIBC_2.2.5)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(BLASTOFF_C_LIBRARY_VERSION GLIBC_2.17)
+endif()
+target_compile_definitions(blastoff_tracking PRIVATE BLASTOFF_C_LIBRARY_VERSION="${BLASTOFF_C_LIBRARY_VERSION}")
+
+# The version script gives two names the C library's version and hides what the C++ library's headers export. Everything else that
+# is exported says so in its source.
 set(blastoff_version_script ${PROJECT_BINARY_DIR}/blastoff.map)
 set(blastoff_names ${PROJECT_SOURCE_DIR}/src/intercept/preload/exported_names.in)
 add_custom_command(
   OUTPUT ${blastoff_version_script}
-  COMMAND ${CMAKE_CXX_COMPILER} -E -P -x c++ -std=c++20 -I ${PROJECT_SOURCE_DIR}/src ${blastoff_names}
+  COMMAND ${CMAKE_CXX_COMPILER} -E -P -x c++ -DBLASTOFF_C_LIBRARY_VERSION=${BLASTOFF_C_LIBRARY_VERSION} ${blastoff_names}
           -o ${blastoff_version_script}
-  DEPENDS ${blastoff_names} ${PROJECT_SOURCE_DIR}/src/blas/routines.def
-          ${PROJECT_SOURCE_DIR}/src/intercept/spellings.def
+  DEPENDS ${blastoff_names}
   VERBATIM)
 add_custom_target(blastoff_exported_names DEPENDS ${blastoff_version_script})
 

@@ -19,8 +19,11 @@ Result<std::unique_ptr<Lane>> create_lane(Device& device) {
 
 Result<LanePool::Lease> LanePool::acquire() {
   {
-    const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
+    std::unique_lock lock(mutex_);
+    given_back_.wait(lock, [&] { return !idle_.empty() || created_ < most_; });
+    if (idle_.empty()) {
+      ++created_;
+    } else {
       const auto self = std::this_thread::get_id();
       const auto mine =
           std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) { return idle.last_user == self; });
@@ -31,13 +34,21 @@ Result<LanePool::Lease> LanePool::acquire() {
     }
   }
   auto lane = create_lane(device_);
-  if (!lane) return tl::unexpected(std::move(lane.error()));
-  return Lease(*this, std::move(*lane));
+  if (lane) return Lease(*this, std::move(*lane));
+  {
+    const std::lock_guard lock(mutex_);
+    --created_;
+  }
+  given_back_.notify_one();
+  return tl::unexpected(std::move(lane.error()));
 }
 
 void LanePool::give_back(std::unique_ptr<Lane> lane) {
-  const std::lock_guard lock(mutex_);
-  idle_.push_back({std::this_thread::get_id(), std::move(lane)});
+  {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back({std::this_thread::get_id(), std::move(lane)});
+  }
+  given_back_.notify_one();
 }
 
 }  // namespace blastoff::device

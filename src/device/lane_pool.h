@@ -1,6 +1,8 @@
 // Lanes for calling threads: each call gets three queues of its own and gives them back.
 #pragma once
 
+#include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -10,12 +12,12 @@
 
 namespace blastoff::device {
 
-/// Thread-safe. Creates as many lanes as calls run at once and keeps them. A thread gets the lane that it had last
-/// where that is free: its cuBLAS handle and workspace are warm. Must outlive its leases, and be outlived by the
-/// device.
+/// Thread-safe. Creates as many lanes as calls run at once, up to `most`, and keeps them; further calls wait for one. A
+/// thread gets the lane that it had last where that is free: its cuBLAS handle and workspace are warm. Must outlive its
+/// leases, and be outlived by the device.
 class LanePool {
  public:
-  explicit LanePool(Device& device) : device_(device) {}
+  LanePool(Device& device, std::size_t most) : device_(device), most_(most) {}
 
   /// A lane for the time of one call, given back on destruction. Its queues must be idle by then, or hold work whose
   /// order with the next call's does not matter.
@@ -47,7 +49,10 @@ class LanePool {
   void give_back(std::unique_ptr<Lane> lane);
 
   Device& device_;
+  const std::size_t most_;
   std::mutex mutex_;
+  std::condition_variable given_back_;
+  std::size_t created_ = 0;
   std::vector<Idle> idle_;
 };
 

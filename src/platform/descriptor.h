@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "platform/file_identity.h"
+
 namespace blastoff::platform {
 
 class Descriptor {
@@ -22,10 +24,39 @@ class Descriptor {
   }
 
   int get() const { return number_; }
+  /// Leaves the number to whoever has it now.
+  void forget() { number_ = -1; }
   explicit operator bool() const { return number_ >= 0; }
 
  private:
   int number_ = -1;
+};
+
+/// A descriptor of ours in the program's table, where the program may close its number or reuse it at any time.
+class GuardedDescriptor {
+ public:
+  GuardedDescriptor() = default;
+  explicit GuardedDescriptor(Descriptor descriptor)
+      : descriptor_(std::move(descriptor)), identity_(file_identity(descriptor_.get())) {}
+  GuardedDescriptor(GuardedDescriptor&&) noexcept = default;
+  GuardedDescriptor& operator=(GuardedDescriptor&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    std::swap(identity_, other.identity_);
+    return *this;
+  }
+  ~GuardedDescriptor() {
+    if (!intact()) descriptor_.forget();
+  }
+
+  /// The number, as long as our file is there; else -1.
+  int get() const { return intact() ? descriptor_.get() : -1; }
+  const FileIdentity& identity() const { return identity_; }
+
+ private:
+  bool intact() const { return identity_.open && file_identity(descriptor_.get()) == identity_; }
+
+  Descriptor descriptor_;
+  FileIdentity identity_;
 };
 
 /// Programs count on small numbers for descriptors of their own; ours goes where nobody looks.

@@ -1,6 +1,5 @@
 #include "platform/log.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,22 +8,26 @@
 #include <cstdio>
 #include <cstring>
 
+#include "platform/file_identity.h"
+
 namespace blastoff::platform {
 
 namespace {
 
-constinit bool stderr_is_open = true;
+constinit bool remembered = false;
+constinit FileIdentity given;
 
 }  // namespace
 
 void remember_stderr() {
-  stderr_is_open = fcntl(STDERR_FILENO, F_GETFD) >= 0;
+  given = file_identity(STDERR_FILENO);
+  remembered = true;
 }
 
 void write_to_stderr(const char* text, std::size_t bytes) {
-  if (!stderr_is_open) return;
   const int saved_errno = errno;
-  while (bytes > 0) {
+  const bool ours = !remembered || (given.open && file_identity(STDERR_FILENO) == given);
+  while (ours && bytes > 0) {
     const ssize_t written = write(STDERR_FILENO, text, bytes);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) break;

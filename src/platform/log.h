@@ -5,8 +5,9 @@
 
 namespace blastoff::platform {
 
-/// Looks whether the process has a standard error stream; called once when the library is loaded. Where it has none,
-/// nothing is ever written: the descriptor may become a file of the program's.
+/// Looks which standard error stream the process has; called once when the library is loaded. Nothing is ever written
+/// to another: the program may close the stream, and its number become a file of the program's. No descriptor is kept,
+/// which would hold a pipe open.
 void remember_stderr();
 
 /// Writes the bytes to standard error as far as it takes them. Keeps errno.

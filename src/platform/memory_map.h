@@ -1,6 +1,7 @@
 // What kind of memory lies at an address, and who else may write it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 

@@ -213,6 +213,7 @@ Result<operation::Operation> FirstUseLease::acquire(std::size_t index) {
 
 // The panel's arithmetic has been queued, so the host may wait here for uploads without holding the device up.
 Status FirstUseLease::uploads_arrived() {
+  policy_.coherence().look_for_foreign_writers();
   if (!hold_.loading) return {};
   auto arrived = tools_->uploaded->synchronize();
   policy_.coherence().loaded(hold_, arrived.has_value());

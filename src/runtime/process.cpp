@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <new>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@
 #include "intercept/loading/library_observer.h"
 #include "platform/log.h"
 #include "platform/process.h"
+#include "tracking/system_calls/next.h"
 #include "platform/threads.h"
 #include "report/recorder.h"
 #include "report/report.h"
@@ -63,6 +65,7 @@ void note_library(const intercept::ObservedLibrary& library) {
   if (platform::has_elevated_rights()) return;
   platform::remember_cpu_set();
   platform::remember_stderr();
+  platform::system_calls::find_next();
   operation::add_front_end(blas::level3());
   intercept::observe_libraries(note_library);
   if (!intercept::hears_of_opening()) device::assume_shared_driver();
@@ -71,7 +74,13 @@ void note_library(const intercept::ObservedLibrary& library) {
 
 [[gnu::destructor]] void unload() {
   exiting = true;
-  if (Process* process = the_process.load()) process->end();
+  Process* process = the_process.load();
+  if (process == nullptr) return;
+  try {
+    process->end();
+  } catch (const std::bad_alloc&) {
+    platform::log_line("there is no memory left to write a summary or a report with");
+  }
 }
 
 std::uint64_t total_calls(const report::Totals& totals) {

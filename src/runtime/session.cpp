@@ -6,6 +6,7 @@
 
 #include "device/open.h"
 #include "platform/log.h"
+#include "platform/memory_limits.h"
 #include "platform/numa.h"
 #include "platform/process.h"
 #include "residency/copy_policy.h"
@@ -16,16 +17,37 @@ namespace blastoff::runtime {
 
 namespace {
 
+using device::Error;
+using device::ErrorKind;
 using device::Result;
 using device::Status;
 
 // More threads than this gain nothing on the memory of any node that was measured.
 constexpr int most_copy_threads = 12;
 
-int copy_workers(const Settings& settings) {
+// With less address space left than this we stay out of the program's way. CUDA maps 12.5 GiB before it does anything,
+// and what a device takes the program would miss.
+std::size_t least_address_space(const std::string& device) {
+  constexpr std::size_t gibibyte = std::size_t{1} << 30;
+  return device == "simulated" ? 2 * gibibyte : 32 * gibibyte;
+}
+
+// Of address space that is limited all copying threads may take one part of as many, and staging as much.
+constexpr std::size_t share_of_address_space = 16;
+
+int copy_workers(const Settings& settings, std::size_t address_space) {
+  // A stack, and what malloc reserves for a thread.
+  constexpr std::size_t thread_bytes = std::size_t{72} << 20;
   const int threads = settings.copy_threads > 0 ? static_cast<int>(settings.copy_threads)
                                                 : std::min(platform::cpu_count(), most_copy_threads);
-  return std::min(threads, platform::cpu_count()) - 1;  // the calling thread copies too
+  const int workers = std::min(threads, platform::cpu_count()) - 1;  // the calling thread copies too
+  return static_cast<int>(
+      std::min(static_cast<std::size_t>(workers), address_space / share_of_address_space / thread_bytes));
+}
+
+/// Calls that use the device at once: a few for each CPU hide what each waits for, more only hold queues and memory.
+std::size_t most_lanes() {
+  return static_cast<std::size_t>(std::max(4, 2 * platform::cpu_count()));
 }
 
 std::size_t resolve(const MemorySize& size, std::size_t of) {
@@ -38,9 +60,11 @@ struct StagingSize {
 };
 
 // Enough slots for every copying thread to fill one while others travel; a small device gets small ones.
-StagingSize staging_size(int workers, std::size_t device_memory) {
-  const std::size_t slot = device_memory < (std::size_t{8} << 30) ? std::size_t{1} << 20 : std::size_t{4} << 20;
-  return {slot, static_cast<std::size_t>(std::max(8, 3 * (workers + 1)))};
+StagingSize staging_size(int workers, std::size_t device_memory, std::size_t address_space) {
+  const auto slots = static_cast<std::size_t>(std::max(8, 3 * (workers + 1)));
+  const bool small =
+      device_memory < (std::size_t{8} << 30) || address_space / share_of_address_space < slots * (std::size_t{4} << 20);
+  return {small ? std::size_t{1} << 20 : std::size_t{4} << 20, slots};
 }
 
 /// What the reason for another policy speaks of: "coherent", "first-use", "first-use by moves".
@@ -90,12 +114,19 @@ Result<std::unique_ptr<device::Device>> open_device(const Settings& settings) {
 }
 
 Result<std::unique_ptr<Session>> Session::start(const Settings& settings) {
+  const std::size_t least = least_address_space(settings.device);
+  if (const std::size_t left = platform::address_space_left(); left < least)
+    return tl::unexpected(
+        Error{ErrorKind::unavailable,
+              fmt::format("the process's memory is limited (ulimit -v or -d): {} MiB are left, and the device is not "
+                          "opened with less than {}",
+                          left >> 20, least >> 20)});
   auto device = open_device(settings);
   if (!device) return tl::unexpected(device.error());
 
   std::unique_ptr<Session> session(new Session);
   session->device_ = std::move(*device);
-  session->lanes_ = std::make_unique<device::LanePool>(*session->device_);
+  session->lanes_ = std::make_unique<device::LanePool>(*session->device_, most_lanes());
   if (auto opened = session->open_residency(settings); !opened) return tl::unexpected(opened.error());
   return session;
 }
@@ -105,8 +136,9 @@ Status Session::open_residency(const Settings& settings) {
   if (!memory) return tl::unexpected(memory.error());
   budget_ = std::min(resolve(settings.device_memory, memory->free), memory->free);
 
-  pool_ = platform::create_worker_pool(copy_workers(settings));
-  const StagingSize size = staging_size(pool_->workers(), memory->total);
+  const std::size_t address_space = platform::address_space_left();
+  pool_ = platform::create_worker_pool(copy_workers(settings, address_space));
+  const StagingSize size = staging_size(pool_->workers(), memory->total, address_space);
   auto staging = residency::create_staging(*device_, *pool_, size.slot_bytes, size.slots);
   if (!staging) return tl::unexpected(staging.error());
   staging_ = std::move(*staging);
@@ -151,7 +183,7 @@ tl::expected<void, std::string> Session::open_mirrors(const Settings& settings) 
   tracker_ = std::move(*tracker);
   residency::FirstUseSettings first_use;
   first_use.device_memory = budget_;
-  first_use.pin_limit = platform::physical_memory() / 2;
+  first_use.pin_limit = platform::usable_memory() / 2;
   first_use.verify = settings.verify != VerifyMode::off;
   preferred_ = residency::create_first_use_policy(*device_, *staging_, *tracker_, first_use);
   return {};

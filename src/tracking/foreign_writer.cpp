@@ -1,4 +1,5 @@
-// Judged by the communication libraries that the process has loaded.
+// Judged by what the kernel counts as pinned, and where it counts nothing by the libraries that the process has loaded
+// and their devices.
 #include "tracking/foreign_writer.h"
 
 #include <fcntl.h>
@@ -13,20 +14,21 @@
 #include <cstring>
 #include <string_view>
 
+#include "platform/descriptor.h"
+
 namespace blastoff::platform {
 namespace {
 
-/// A library through which someone else may write our memory, and the sign that somebody does: its device where pinned
-/// memory is not counted in VmPin, else VmPin itself.
+/// A library through which someone else may write our memory without pinning it in VmPin, and the device that it needs.
 struct Suspect {
   std::string_view library;  ///< how the file name starts
-  const char* device;        ///< nullptr: VmPin tells
+  const char* device;
 };
 
 constexpr std::array suspects = {
-    Suspect{"libibverbs.so", nullptr},        Suspect{"libefa.so", nullptr},       Suspect{"libpsm2.so", nullptr},
-    Suspect{"libpsm_infinipath.so", nullptr}, Suspect{"liburing.so", nullptr},     Suspect{"libxpmem.so", "/dev/xpmem"},
-    Suspect{"libcxi.so", "/dev/cxi0"},        Suspect{"libugni.so", "/dev/kgni0"},
+    Suspect{"libxpmem.so", "/dev/xpmem"},
+    Suspect{"libcxi.so", "/dev/cxi0"},
+    Suspect{"libugni.so", "/dev/kgni0"},
 };
 
 using SuspectSet = std::uint32_t;  ///< bit i: suspects[i] is loaded
@@ -59,35 +61,35 @@ SuspectSet loaded_suspects() {
   return found;
 }
 
-/// Kilobytes pinned for devices in this process, from /proc/self/status.
-long pinned_kilobytes() {
-  const int descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return 0;
-  char text[4096];
-  const ssize_t bytes = read(descriptor, text, sizeof text - 1);
-  close(descriptor);
-  if (bytes <= 0) return 0;
-  text[bytes] = '\0';
-  const char* line = std::strstr(text, "VmPin:");
-  return line == nullptr ? 0 : std::strtol(line + std::strlen("VmPin:"), nullptr, 10);
+std::optional<std::string> writer_by_library() {
+  const SuspectSet loaded = loaded_suspects();
+  for (std::size_t i = 0; i < suspects.size(); ++i) {
+    const auto& [library, device] = suspects[i];
+    if ((loaded >> i & 1) != 0 && access(device, F_OK) == 0)
+      return std::string(device) + " may write this process's memory (" + std::string(library) + ")";
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<std::string> foreign_writer() {
-  const SuspectSet loaded = loaded_suspects();
-  if (loaded == 0) return std::nullopt;
+std::size_t pinned_kilobytes() {
+  const Descriptor status(open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+  char text[4096];
+  const ssize_t bytes = read(status.get(), text, sizeof text - 1);
+  if (bytes <= 0) return 0;
+  text[bytes] = '\0';
+  const char* line = std::strstr(text, "VmPin:");
+  return line == nullptr ? 0 : std::strtoul(line + std::strlen("VmPin:"), nullptr, 10);
+}
+
+std::optional<std::string> foreign_writer(std::size_t own_pins) {
   const int saved_errno = errno;
   std::optional<std::string> answer;
-  for (std::size_t i = 0; i < suspects.size() && !answer; ++i) {
-    if ((loaded >> i & 1) == 0) continue;
-    const auto& [library, device] = suspects[i];
-    if (device == nullptr) {
-      if (pinned_kilobytes() > 0) answer = "memory is pinned for a device (VmPin, " + std::string(library) + ")";
-    } else if (access(device, F_OK) == 0) {
-      answer = std::string(device) + " may write this process's memory (" + std::string(library) + ")";
-    }
-  }
+  if (pinned_kilobytes() > own_pins)
+    answer = "memory is pinned for somebody else's device or io_uring (VmPin)";
+  else
+    answer = writer_by_library();
   errno = saved_errno;
   return answer;
 }

@@ -1,14 +1,18 @@
 // Who else may write this process's memory, past its page table.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
 namespace blastoff::platform {
 
-/// A writer that page tracking cannot see, if this process has one now: memory pinned for a network card (VmPin with an
-/// RDMA library loaded), memory attached by other processes (XPMEM). The text names it. Costs well under a microsecond
-/// while no such library is loaded. What a GPU driver pins is not counted in VmPin.
-std::optional<std::string> foreign_writer();
+/// A writer that page tracking cannot see, if this process has one now: memory pinned for somebody else than us (VmPin:
+/// a network card, buffers registered with io_uring), memory attached by other processes (XPMEM). The text names it.
+/// Some microseconds. `own_pins`: what of VmPin is ours, in kilobytes; what NVIDIA's driver pins is not counted there.
+std::optional<std::string> foreign_writer(std::size_t own_pins);
+
+/// Kilobytes pinned for devices in this process, as VmPin of /proc/self/status says.
+std::size_t pinned_kilobytes();
 
 }  // namespace blastoff::platform

@@ -1,5 +1,7 @@
 // Many threads at once, each with a lane of its own.
 #include <atomic>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -51,7 +53,7 @@ std::string run_product(device::Device& device, device::Lane& lane, std::uint64_
 }
 
 TEST_P(DeviceThreadsTest, EachThreadComputesInItsOwnLane) {
-  device::LanePool pool(*device_);
+  device::LanePool pool(*device_, 64);
   std::vector<std::thread> threads;
   std::vector<std::string> problems(8);
   for (std::size_t t = 0; t < problems.size(); ++t) {
@@ -66,8 +68,29 @@ TEST_P(DeviceThreadsTest, EachThreadComputesInItsOwnLane) {
   for (const auto& problem : problems) EXPECT_EQ(problem, "");
 }
 
+TEST_P(DeviceThreadsTest, ManyThreadsShareAFewLanes) {
+  constexpr std::size_t most = 3;
+  device::LanePool pool(*device_, most);
+  std::mutex mutex;
+  std::set<const device::Lane*> lanes;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 24; ++t) {
+    threads.emplace_back([&] {
+      for (int call = 0; call < 10; ++call) {
+        auto lane = pool.acquire();
+        const std::lock_guard lock(mutex);
+        EXPECT_TRUE(lane);
+        if (lane) lanes.insert(&**lane);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_GE(lanes.size(), 1u);
+  EXPECT_LE(lanes.size(), most);
+}
+
 TEST_P(DeviceThreadsTest, AThreadGetsItsLaneBack) {
-  device::LanePool pool(*device_);
+  device::LanePool pool(*device_, 64);
   const device::Lane* mine = nullptr;
   const device::Lane* other = nullptr;
   {

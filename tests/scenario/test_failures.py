@@ -90,6 +90,21 @@ def test_a_system_that_refuses(device, policy, case, tmp_path):
     assert len(outcome.lines) <= 1, outcome.stderr
 
 
+def test_a_device_is_not_opened_in_little_address_space(on_simulated, policy):
+    """The little that there is belongs to the program; one line says so."""
+    env = {"BLASTOFF_DEVICE": "simulated", "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_POLICY": policy, "BLASTOFF_SUMMARY": "never"}
+    outcome = offload.preloaded(offload.program("environment", "memory-limit"), env=env)
+    assert outcome.status == 0, outcome.stdout
+    assert len(outcome.lines) == 1 and "ulimit -v" in outcome.lines[0], outcome.stderr
+    roomy = offload.preloaded(offload.program("environment", "roomy-memory-limit"), env=env)
+    assert roomy.status == 0 and roomy.lines == [], roomy.stderr
+
+
+def test_a_process_without_memory_ends_as_ever(unharmed, policy):
+    """Its last calls are right, and a report that cannot be written is no reason to abort."""
+    unharmed("environment", "exhausted", policy=policy, verify="off")
+
+
 def test_no_tracking_means_copy(unharmed):
     outcome = unharmed("products", settings=["--tracker=none"])
     assert outcome.report["policy"]["requested"] == "first-use"

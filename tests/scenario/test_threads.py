@@ -22,6 +22,15 @@ def test_short_lived_threads(unharmed, policy):
     assert outcome.total("offloaded") == outcome.total("calls") == 8 * 16 * 20
 
 
+def test_small_matrices_on_the_stacks_of_many_threads(unharmed, policy):
+    """None is worth a chunk of device memory of its own."""
+    outcome = unharmed("threads", "stacks", policy=policy, verify="off")
+    assert outcome.total("offloaded") == outcome.total("calls") == 300 * 10
+    if outcome.tracks:
+        copied = {copied["reason"]: copied["calls"] for copied in outcome.report["policy"]["copied_operands"]}
+        assert copied == {"a small matrix on a thread's stack": 3000}
+
+
 def test_a_matrix_that_all_threads_read_is_uploaded_once(unharmed):
     outcome = unharmed("threads", "shared-a")
     assert outcome.total("offloaded") == 16

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include "platform/memory_limits.h"
 #include "platform/span.h"
 
 namespace blastoff::device::simulated {
@@ -43,7 +44,9 @@ bool make_accessible(Address address, std::size_t bytes) {
 
 /// Address space may be limited (ulimit -v, sanitizers): the most that one mapping may have, up to 64 GiB.
 std::size_t probe_largest_reservation() {
+  const std::size_t most = platform::address_space_left() / 8;  // even for a moment the program may need the rest
   for (std::size_t bytes = std::size_t{64} << 30; bytes >= granularity; bytes /= 2) {
+    if (bytes > most) continue;
     if (void* mapped = map_inaccessible(bytes + granularity)) {
       munmap(mapped, bytes + granularity);
       return bytes;

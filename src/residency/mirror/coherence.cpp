@@ -5,7 +5,9 @@
 #include <thread>
 #include <utility>
 
+#include "platform/log.h"
 #include "platform/memory_map.h"
+#include "platform/own_stack.h"
 #include "residency/footprint.h"
 #include "tracking/foreign_writer.h"
 
@@ -25,6 +27,8 @@ constexpr std::size_t most_looks = 32;
 
 // Re-protecting a result column by column is worth it for few columns; more are simply uploaded again when next read.
 constexpr int most_filled_runs = 64;
+
+constexpr Span everything = {0, ~std::uintptr_t{chunk_bytes - 1}};
 
 // Where the kernel answers no questions about single mappings their list takes as long to read as the CPU takes to copy
 // a few megabytes.
@@ -51,6 +55,14 @@ bool few_filled_runs(const operation::Operand& operand) {
   return runs <= most_filled_runs;
 }
 
+// Device memory comes in chunks. A matrix that is a small part of one, on the stack of a thread that may end soon, is
+// sooner copied than given a chunk of its own.
+constexpr std::size_t small_on_stack = chunk_bytes / 16;
+
+bool not_worth_a_chunk(const operation::Operand& operand) {
+  return !operand.empty() && operand.span_bytes() <= small_on_stack && platform::on_own_stack(bounds(operand));
+}
+
 // A result whose box is mostly someone else's memory is not worth pinning as a whole.
 bool dense_enough_to_pin(const operation::Operand& operand) {
   return operand.span_bytes() <= 4 * operand.payload_bytes();
@@ -69,7 +81,7 @@ device::Address Coherence::device_address(const void* host) {
 void Coherence::apply_events() {
   events_.clear();
   if (!watched_.drain(events_)) {
-    shadow_.invalidate({0, ~std::uintptr_t{chunk_bytes - 1}});
+    shadow_.invalidate(everything);
     pins_.forget({0, UINTPTR_MAX});
     rewrites_.forget({0, UINTPTR_MAX});
     return;
@@ -184,6 +196,7 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
       lose(operands[i]);
       return false;
     }
+    if (!written_.empty()) unasked_ = true;
     std::size_t lost = 0;
     for (const Span run : written_) {
       shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
@@ -344,11 +357,32 @@ void Coherence::release_pin(Hold& hold) {
   hold.pin = nullptr;
 }
 
+// What such a writer wrote before it was found, or until it went, nobody has told us.
+std::optional<std::string> Coherence::foreign_writer() {
+  unasked_ = false;
+  auto writer = platform::foreign_writer(pins_.counted_kilobytes());
+  if (writer || foreign_) shadow_.invalidate(everything);
+  if (writer && !foreign_)
+    platform::log_line("%s: matrices are copied to the device for every call, as long as that lasts", writer->c_str());
+  foreign_ = writer.has_value();
+  return writer;
+}
+
+void Coherence::look_for_foreign_writers() {
+  if (!unasked_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  if (unasked_) foreign_writer();
+}
+
 device::Result<Hold> Coherence::hold(const operation::Operation& call) {
-  if (const auto writer = platform::foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
+  const auto operands = call.operands();
+  if (std::any_of(operands.begin(), operands.end(), not_worth_a_chunk))
+    return tl::unexpected(Error{ErrorKind::unsupported, "a small matrix on a thread's stack"});
   Hold hold;
   hold.call = call;
   std::unique_lock lock(mutex_);
+  if (foreign_ || unasked_)
+    if (const auto writer = foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
   apply_events();
   auto held = hold_pages(hold, lock);
   if (!held || (hold.pin && !may_return_directly(hold))) release_pin(hold);
@@ -415,12 +449,13 @@ void Coherence::settle_result(const Hold& hold, Return how) {
   const auto invalidate = [&](Span run) { shadow_.invalidate(run); };
   // What we wrote ourselves must not look at the next use as if the program kept rewriting it.
   if (how != Return::direct || !tracked) each_covered_run(result, invalidate);
-  if (how == Return::failed || !tracked) return;
+  if (how == Return::failed || !tracked || foreign_) return;
   if (how == Return::direct) return settle_direct(hold);
   if (!few_filled_runs(result)) return;
   each_filled_run(result, [&](Span run) {
     written_.clear();
     if (!watched_.scan(run, true, written_)) return;
+    unasked_ = true;
     shadow_.each_part(run, make_wholly_current);
   });
 }

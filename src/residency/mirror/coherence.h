@@ -9,9 +9,12 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "device/device.h"
@@ -63,6 +66,10 @@ class Coherence {
   /// mirrored (the message says why); out_of_memory: does not fit the budget.
   device::Result<Hold> hold(const operation::Operation& call);
 
+  /// Between hold() and loaded(), best while the device is at work: whether somebody writes memory without the page
+  /// table. If so nothing is current from here on, and hold() refuses until the writer has gone.
+  void look_for_foreign_writers();
+
   /// The uploads of the hold have arrived (or, with `arrived` false, will never).
   void loaded(Hold& hold, bool arrived);
 
@@ -93,6 +100,7 @@ class Coherence {
     std::vector<Backing*> backings;
   };
 
+  std::optional<std::string> foreign_writer();
   void apply_events();
   device::Status hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock);
   bool registered_by_program(platform::Span span);
@@ -123,6 +131,10 @@ class Coherence {
   ShadowMemory shadow_;
   Pins pins_;
   Rewrites rewrites_;
+  // Registering memory for such a writer writes its pages. So the question need be asked only after a scan that reports
+  // written pages, before what they hold is relied on by a later call.
+  std::atomic<bool> unasked_{false};
+  bool foreign_ = false;  // there was a foreign writer when last asked
   // Scratch, under the lock. Not thread-local: calls may come from exit handlers, after a thread's own data are gone.
   std::vector<platform::Span> written_;
   std::vector<platform::MemoryEvent> events_;

@@ -2,9 +2,24 @@
 
 #include <algorithm>
 
+#include "tracking/foreign_writer.h"
+
 namespace blastoff::residency::mirror {
 
 using platform::Span;
+
+namespace {
+
+/// What a pin around `span` has added to VmPin, if anything: huge pages may be counted as wholes. More, or less, is
+/// somebody else's.
+std::size_t own_growth(std::size_t before, std::size_t after, Span span) {
+  constexpr std::uintptr_t huge_page = std::uintptr_t{2} << 20;
+  const std::size_t grown = after > before ? after - before : 0;
+  const std::size_t most = (span.end + huge_page - 1) / huge_page * huge_page - span.begin / huge_page * huge_page;
+  return grown >= span.bytes() / 1024 && grown <= most / 1024 ? grown : 0;
+}
+
+}  // namespace
 
 Pins::Pin* Pins::hold(Span span, bool& created) {
   created = false;
@@ -47,9 +62,12 @@ Pins::Pin* Pins::create(Span span) {
     pin = next;
   }
   if (pinned_ + span.bytes() > limit_) return nullptr;
+  const std::size_t before = platform::pinned_kilobytes();
   if (!device_.pin(reinterpret_cast<void*>(span.begin), span.bytes())) return nullptr;
   pinned_ += span.bytes();
   Pin& pin = pins_.emplace_front();
+  pin.counted = own_growth(before, platform::pinned_kilobytes(), span);
+  counted_ += pin.counted;
   pin.span = span;
   pin.holds = 1;
   return &pin;
@@ -63,6 +81,7 @@ void Pins::unhold(Pin* pin) {
 void Pins::end(std::list<Pin>::iterator pin) {
   device_.unpin(reinterpret_cast<void*>(pin->span.begin), pin->span.bytes());
   pinned_ -= pin->span.bytes();
+  counted_ -= pin->counted;
   pins_.erase(pin);
 }
 

@@ -16,8 +16,9 @@ class Pins {
  public:
   struct Pin {
     platform::Span span;
-    int holds = 0;      ///< calls in flight that copy into it
-    bool gone = false;  ///< the memory was unmapped or dropped: ends with the last hold
+    int holds = 0;            ///< calls in flight that copy into it
+    bool gone = false;        ///< the memory was unmapped or dropped: ends with the last hold
+    std::size_t counted = 0;  ///< kilobytes of VmPin that it accounts for
   };
 
   /// `limit`: most bytes of host memory to page-lock.
@@ -42,6 +43,9 @@ class Pins {
   /// Whether a pin of ours lies around all of `span`.
   bool covers(platform::Span span) const;
 
+  /// Kilobytes of the process's VmPin that are pins of ours. NVIDIA's driver pins without being counted there.
+  std::size_t counted_kilobytes() const { return counted_; }
+
   /// The memory of the span went away or was dropped; pins that touch it end.
   void forget(platform::Span span);
 
@@ -52,6 +56,7 @@ class Pins {
   device::Device& device_;
   std::size_t limit_;
   std::size_t pinned_ = 0;
+  std::size_t counted_ = 0;
   std::list<Pin> pins_;
   std::unordered_map<std::uintptr_t, std::size_t> requested_;  // begin -> bytes written through staging so far
 };

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "platform/memory_limits.h"
+
 namespace blastoff::residency::mirror {
 
 namespace {
@@ -59,7 +61,8 @@ device::Result<Window*> ShadowMemory::window_for(Span span, std::uintptr_t align
     return tl::unexpected(Error{ErrorKind::unsupported, "the matrix crosses the edge of a mirror window"});
   }
   const std::uintptr_t mask = ~std::uintptr_t{chunk_bytes - 1};
-  const std::uintptr_t half = (device_.properties().largest_reservation / 2 - chunk_bytes) & mask;
+  const std::size_t largest = std::min(device_.properties().largest_reservation, platform::address_space_left() / 8);
+  const std::uintptr_t half = (largest / 2 - chunk_bytes) & mask;
   const std::uintptr_t middle = span.begin & mask;
   Span host{middle > half ? middle - half : 0, middle + half};
   for (const auto& other : windows_) {

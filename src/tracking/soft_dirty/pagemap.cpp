@@ -8,18 +8,41 @@
 
 namespace blastoff::platform {
 
-tl::expected<Pagemap, std::string> Pagemap::open() {
+tl::expected<std::unique_ptr<PagemapFile>, std::string> PagemapFile::open() {
+  auto file = std::make_unique<PagemapFile>();
+  if (file->reopen() < 0) return tl::unexpected(std::string("/proc/self/pagemap: ") + std::strerror(errno));
+  return file;
+}
+
+int PagemapFile::get() {
+  const int number = file_.load(std::memory_order_acquire)->get();
+  return number >= 0 ? number : reopen();
+}
+
+int PagemapFile::reopen() {
+  const std::lock_guard lock(mutex_);
+  if (const GuardedDescriptor* file = file_.load(std::memory_order_relaxed); file != nullptr && file->get() >= 0)
+    return file->get();  // another thread was faster
   Descriptor file(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-  if (!file) return tl::unexpected(std::string("/proc/self/pagemap: ") + std::strerror(errno));
-  return Pagemap(out_of_the_way(std::move(file)));
+  if (!file) return -1;
+  files_.push_back(std::make_unique<GuardedDescriptor>(out_of_the_way(std::move(file))));
+  file_.store(files_.back().get(), std::memory_order_release);
+  return files_.back()->get();
+}
+
+tl::expected<Pagemap, std::string> Pagemap::open() {
+  auto file = PagemapFile::open();
+  if (!file) return tl::unexpected(file.error());
+  return Pagemap(std::move(*file));
 }
 
 bool Pagemap::read(Span pages, PagemapEntry* entries) const {
   auto* to = reinterpret_cast<char*>(entries);
   std::size_t left = pages.bytes() / page_size() * sizeof(PagemapEntry);
+  const int number = file_->get();
   auto offset = static_cast<off_t>(pages.begin / page_size() * sizeof(PagemapEntry));
   while (left > 0) {
-    const ssize_t bytes = pread(file_.get(), to, left, offset);
+    const ssize_t bytes = pread(number, to, left, offset);
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes <= 0) return false;
     to += bytes;

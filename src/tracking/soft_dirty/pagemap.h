@@ -1,11 +1,14 @@
 // What /proc/self/pagemap says of single pages (Documentation/admin-guide/mm/pagemap.rst).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
 
 #include <tl/expected.hpp>
-
-#include <string>
 
 #include "platform/descriptor.h"
 #include "platform/span.h"
@@ -29,6 +32,23 @@ struct PagemapEntry {
   bool present() const { return (word & present_bit) != 0; }
 };
 
+/// /proc/self/pagemap, opened anew where the program has closed it or put a file of its own on its number. Thread-safe.
+class PagemapFile {
+ public:
+  /// The error is one line.
+  static tl::expected<std::unique_ptr<PagemapFile>, std::string> open();
+
+  /// The number; -1 where the file is gone and cannot be opened again.
+  int get();
+
+ private:
+  int reopen();
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<GuardedDescriptor>> files_;  ///< the last one and those that were lost
+  std::atomic<const GuardedDescriptor*> file_{nullptr};    ///< the last one
+};
+
 class Pagemap {
  public:
   /// The error is one line.
@@ -38,9 +58,9 @@ class Pagemap {
   bool read(Span pages, PagemapEntry* entries) const;
 
  private:
-  explicit Pagemap(Descriptor file) : file_(std::move(file)) {}
+  explicit Pagemap(std::unique_ptr<PagemapFile> file) : file_(std::move(file)) {}
 
-  Descriptor file_;
+  std::unique_ptr<PagemapFile> file_;
 };
 
 }  // namespace blastoff::platform

@@ -1,17 +1,28 @@
 #include "tracking/uffd/event_reader.h"
 
+#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "platform/descriptor_table.h"
+#include "platform/mapping_extents.h"
 #include "platform/threads.h"
 
 namespace blastoff::platform {
 namespace {
+
+/// Not ioctl(): that name is one that we stand before.
+int control_by_number(int uffd, unsigned long request, void* argument) {
+  return syscall(SYS_ioctl, uffd, request, argument) == 0 ? 0 : errno;
+}
 
 void put_message(EventRing& ring, const uffd_msg& message) {
   switch (message.event) {
@@ -30,59 +41,167 @@ void put_message(EventRing& ring, const uffd_msg& message) {
   }
 }
 
-}  // namespace
-
-EventReader::Shared::~Shared() {
-  if (stop >= 0) close(stop);
+/// A page between two that nobody may touch, lest the kernel join it to memory of the program's.
+std::uintptr_t map_bell() {
+  const std::size_t page = page_size();
+  void* pages = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return 0;
+  char* bell = static_cast<char*>(pages) + page;
+  mprotect(bell, page, PROT_READ | PROT_WRITE);
+  return reinterpret_cast<std::uintptr_t>(bell);
 }
 
-EventReader::EventReader(std::shared_ptr<Shared> shared) : shared_(std::move(shared)), process_(getpid()) {}
+void unmap_bell(std::uintptr_t bell) {
+  munmap(reinterpret_cast<void*>(bell - page_size()), 3 * page_size());
+}
 
-std::unique_ptr<EventReader> EventReader::start(int uffd) {
+int register_bell(int uffd, std::uintptr_t bell) {
+  uffdio_register request{};
+  request.range = {bell, page_size()};
+  request.mode = UFFDIO_REGISTER_MODE_WP;
+  return control_by_number(uffd, UFFDIO_REGISTER, &request);
+}
+
+/// Before Linux 5.12 all descriptors without a file look the same.
+bool has_an_identity_of_its_own(const FileIdentity& identity) {
+  const Descriptor other(eventfd(0, EFD_CLOEXEC));
+  return other && file_identity(other.get()) != identity;
+}
+
+}  // namespace
+
+EventReader::EventReader(std::shared_ptr<Shared> shared, Descriptor uffd)
+    : shared_(std::move(shared)), uffd_(std::move(uffd)), process_(getpid()) {}
+
+std::unique_ptr<EventReader> EventReader::start(Descriptor uffd) {
   auto shared = std::make_shared<Shared>();
-  shared->uffd = uffd;
-  shared->stop = eventfd(0, EFD_CLOEXEC);
-  if (shared->stop < 0 || !start_thread("blastoff-watch", [shared] { read_events(*shared); })) return nullptr;
-  return std::unique_ptr<EventReader>(new EventReader(std::move(shared)));
+  shared->uffd = uffd.get();
+  shared->identity = file_identity(uffd.get());
+  shared->bell = map_bell();
+  if (shared->bell == 0) return nullptr;
+  if (register_bell(uffd.get(), shared->bell) != 0 ||
+      !start_thread("blastoff-watch", [shared] { read_events(*shared); })) {
+    { const Descriptor closed = std::move(uffd); }
+    unmap_bell(shared->bell);
+    return nullptr;
+  }
+  shared->state.wait(State::starting);
+  std::unique_ptr<EventReader> reader(new EventReader(std::move(shared), std::move(uffd)));
+  reader->recognisable_ = has_an_identity_of_its_own(reader->uffd_.identity());
+  // A number that we could not tell from the program's own is better off closed.
+  if (!reader->recognisable_ && reader->shared_->own_table) reader->uffd_ = GuardedDescriptor();
+  return reader;
 }
 
 EventReader::~EventReader() {
   if (getpid() != process_) return;  // a child of fork has no such thread
   stop_waiting();
-  const std::uint64_t one = 1;
-  while (write(shared_->stop, &one, sizeof one) < 0 && errno == EINTR) {
-  }
-  shared_->ended.wait(0);
+  Request stop;
+  ring_for(stop);
+  shared_->state.wait(State::reading);
+  uffd_ = GuardedDescriptor();
+  unmap_bell(shared_->bell);
+}
+
+int EventReader::control(unsigned long request, void* argument) {
+  if (getpid() != process_) return EBADF;  // a child's number speaks of the parent's memory
+  if (const int number = recognisable_ ? uffd_.get() : -1; number >= 0)
+    return control_by_number(number, request, argument);
+  Request asked{request, argument, {}, 0};
+  return ring_for(asked);
+}
+
+int EventReader::surrender(Span span) {
+  uffdio_range range = {span.begin, span.bytes()};
+  Request asked{UFFDIO_UNREGISTER, &range, span, 0};
+  return ring_for(asked);
+}
+
+int EventReader::ring_for(Request& request) {
+  if (getpid() != process_) return EBADF;
+  const std::lock_guard lock(request_mutex_);
+  const std::uint32_t before = shared_->answers.load(std::memory_order_acquire);
+  request.error = EBADF;
+  if (shared_->state.load(std::memory_order_acquire) == State::ended) return request.error;
+  shared_->request.store(&request, std::memory_order_release);
+  ring_bell();
+  shared_->answers.wait(before, std::memory_order_acquire);
+  shared_->request.store(nullptr, std::memory_order_release);
+  return request.error;
+}
+
+// Returns when the reader has taken the event. mlockall() locks the page, and what is locked cannot be dropped.
+void EventReader::ring_bell() const {
+  const int saved_errno = errno;
+  void* const bell = reinterpret_cast<void*>(shared_->bell);
+  while (syscall(SYS_madvise, bell, page_size(), MADV_DONTNEED) != 0) munlock(bell, page_size());
+  errno = saved_errno;
 }
 
 void EventReader::read_events(Shared& shared) {
-  pollfd sources[] = {{shared.uffd, POLLIN, 0}, {shared.stop, POLLIN, 0}};
-  for (;;) {
-    if (poll(sources, 2, -1) < 0) continue;
-    if (sources[1].revents != 0) break;
-    if ((sources[0].revents & POLLIN) != 0) {
-      take_messages(shared);
-    } else if (sources[0].revents != 0) {
-      break;  // someone closed the descriptor
-    }
+  shared.own_table = leave_shared_descriptors(shared.uffd);
+  shared.state.store(State::reading);
+  shared.state.notify_all();
+  pollfd source = {shared.uffd, POLLIN, 0};
+  // The program may have closed the number, and have a file of its own there: never touched, not even read.
+  const auto ours = [&] { return file_identity(shared.uffd) == shared.identity; };
+  bool go_on = ours();
+  while (go_on) {
+    if (poll(&source, 1, -1) < 0) continue;
+    go_on = (source.revents & POLLIN) != 0 && (shared.own_table || ours()) && take_messages(shared);
   }
+  if (ours()) unregister_all(shared);
+  if (shared.own_table) close(shared.uffd);
   shared.ring.close();
   shared.arrivals.fetch_add(1, std::memory_order_release);
   shared.arrivals.notify_all();
-  shared.ended.store(1, std::memory_order_release);
-  shared.ended.notify_all();
+  shared.state.store(State::ended);
+  shared.state.notify_all();
+  shared.answers.fetch_add(1, std::memory_order_release);
+  shared.answers.notify_all();
 }
 
-void EventReader::take_messages(Shared& shared) {
+// False: the thread is to end.
+bool EventReader::take_messages(Shared& shared) {
   uffd_msg messages[32];
+  bool rung = false;
   shared.ring.begin_read();
   const ssize_t bytes = read(shared.uffd, messages, sizeof messages);
   const auto count = bytes > 0 ? static_cast<std::size_t>(bytes) / sizeof messages[0] : 0;
-  for (std::size_t i = 0; i < count; ++i) put_message(shared.ring, messages[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (messages[i].event == UFFD_EVENT_REMOVE && messages[i].arg.remove.start == shared.bell)
+      rung = true;
+    else
+      put_message(shared.ring, messages[i]);
+  }
+  const bool go_on = !rung || answer(shared);
   shared.ring.end_read();
-  if (count == 0) return;
+  if (count == 0) return true;
   shared.arrivals.fetch_add(1, std::memory_order_release);
   shared.arrivals.notify_all();
+  return go_on;
+}
+
+bool EventReader::answer(Shared& shared) {
+  Request* const request = shared.request.load(std::memory_order_acquire);
+  if (request == nullptr) return true;
+  if (request->code == 0) return false;
+  request->error = control_by_number(shared.uffd, request->code, request->argument);
+  if (request->error == 0 && !request->gone.empty()) shared.ring.put({MemoryEvent::Kind::unmapped, request->gone});
+  shared.answers.fetch_add(1, std::memory_order_release);
+  shared.answers.notify_all();
+  return true;
+}
+
+// The descriptor's end would do the same, but a child of fork may hold a copy. Whoever is waiting is then let go.
+void EventReader::unregister_all(const Shared& shared) {
+  each_mapping_extent([&](Span span) {
+    uffdio_range range = {span.begin, span.bytes()};
+    control_by_number(shared.uffd, UFFDIO_UNREGISTER, &range);
+  });
+  uffd_msg messages[32];
+  while (read(shared.uffd, messages, sizeof messages) > 0) {
+  }
 }
 
 bool EventReader::wait_for_events() {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -52,33 +53,35 @@ tl::expected<Descriptor, std::string> open_userfaultfd(const UffdMemoryEvents::F
   return out_of_the_way(std::move(uffd));
 }
 
-/// Registers the span; protection stays as it is where it is registered already.
-bool register_span(int uffd, Span span) {
-  uffdio_register request{};
-  request.range = {span.begin, span.bytes()};
-  request.mode = UFFDIO_REGISTER_MODE_WP;
-  return ioctl(uffd, UFFDIO_REGISTER, &request) == 0;
-}
-
-bool unregister_span(int uffd, Span span) {
-  uffdio_range range = {span.begin, span.bytes()};
-  return ioctl(uffd, UFFDIO_UNREGISTER, &range) == 0;
-}
-
 /// Not every machine's kernel can register memory without trapping its pages.
 tl::expected<void, std::string> try_out(int uffd) {
   void* memory = mmap(nullptr, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return tl::unexpected(cause("mmap"));
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const bool works = register_span(uffd, {begin, begin + page_size()});
+  uffdio_register request{};
+  request.range = {begin, page_size()};
+  request.mode = UFFDIO_REGISTER_MODE_WP;
+  const bool works = syscall(SYS_ioctl, uffd, UFFDIO_REGISTER, &request) == 0;
   const std::string error = works ? "" : cause("UFFDIO_REGISTER");
-  if (works)
-    unregister_span(uffd, {begin, begin + page_size()});  // or munmap would wait for somebody to read its event
+  if (works) ioctl(uffd, UFFDIO_UNREGISTER, &request.range);  // or munmap would wait for somebody to read its event
   munmap(memory, page_size());
   if (works) return {};
   return tl::unexpected(error + " (Linux " + kernel_release() +
                         " cannot write-protect by userfaultfd: on arm64 6.10 or newer is needed)");
 }
+
+/// Those that exist now.
+struct Readers {
+  std::mutex mutex;
+  std::vector<EventReader*> all;
+  std::atomic<bool> any{false};  ///< there was one
+  std::atomic<int> process{0};   ///< a child of fork has none of them, and maybe their lock
+
+  static Readers& instance() {
+    static Readers& readers = *new Readers;
+    return readers;
+  }
+};
 
 /// What moved may have grown on the way, and must not be split when its watch ends.
 Span whole_mapping(std::uintptr_t begin, std::size_t moved_bytes) {
@@ -89,16 +92,40 @@ Span whole_mapping(std::uintptr_t begin, std::size_t moved_bytes) {
 
 }  // namespace
 
-UffdMemoryEvents::UffdMemoryEvents(Descriptor uffd, std::unique_ptr<EventReader> reader)
-    : uffd_(std::move(uffd)), reader_(std::move(reader)) {}
+bool surrender_memory(Span span) {
+  Readers& readers = Readers::instance();
+  if (getpid() != readers.process) return false;
+  const std::lock_guard lock(readers.mutex);
+  bool any = false;
+  for (EventReader* reader : readers.all) any = reader->surrender(span) == 0 || any;
+  return any;
+}
+
+bool memory_is_watched() {
+  return Readers::instance().any.load(std::memory_order_relaxed);
+}
+
+UffdMemoryEvents::UffdMemoryEvents(std::unique_ptr<EventReader> reader) : reader_(std::move(reader)) {
+  Readers& readers = Readers::instance();
+  const std::lock_guard lock(readers.mutex);
+  readers.all.push_back(reader_.get());
+  readers.any = true;
+  readers.process = getpid();
+}
+
+UffdMemoryEvents::~UffdMemoryEvents() {
+  Readers& readers = Readers::instance();
+  const std::lock_guard lock(readers.mutex);
+  std::erase(readers.all, reader_.get());
+}
 
 tl::expected<std::unique_ptr<UffdMemoryEvents>, std::string> UffdMemoryEvents::open(const Features& features) {
   auto uffd = open_userfaultfd(features);
   if (!uffd) return tl::unexpected(uffd.error());
   if (auto works = try_out(uffd->get()); !works) return tl::unexpected(works.error());
-  auto reader = EventReader::start(uffd->get());
+  auto reader = EventReader::start(std::move(*uffd));
   if (reader == nullptr) return tl::unexpected(std::string("cannot start the thread that watches memory"));
-  return std::unique_ptr<UffdMemoryEvents>(new UffdMemoryEvents(std::move(*uffd), std::move(reader)));
+  return std::unique_ptr<UffdMemoryEvents>(new UffdMemoryEvents(std::move(reader)));
 }
 
 tl::expected<void, std::string> UffdMemoryEvents::allowed() {
@@ -107,20 +134,33 @@ tl::expected<void, std::string> UffdMemoryEvents::allowed() {
   return try_out(uffd->get());
 }
 
+/// Protection stays as it is where the span is registered already.
 tl::expected<void, std::string> UffdMemoryEvents::watch(Span span) {
-  if (span.empty() || register_span(uffd_.get(), span)) return {};
-  return tl::unexpected(cause("UFFDIO_REGISTER"));
+  if (span.empty()) return {};
+  uffdio_register request{};
+  request.range = {span.begin, span.bytes()};
+  request.mode = UFFDIO_REGISTER_MODE_WP;
+  const int error = control(UFFDIO_REGISTER, &request);
+  if (error == 0) return {};
+  if (error == EBADF) return tl::unexpected(std::string("the program has closed the descriptor that watches memory"));
+  if (error == EBUSY) return tl::unexpected(std::string("memory with a userfaultfd of the program's own"));
+  return tl::unexpected(std::string("UFFDIO_REGISTER: ") + std::strerror(error));
+}
+
+bool UffdMemoryEvents::unregister_span(Span span) {
+  uffdio_range range = {span.begin, span.bytes()};
+  return control(UFFDIO_UNREGISTER, &range) == 0;
 }
 
 void UffdMemoryEvents::unwatch(Span span) {
-  if (span.empty() || unregister_span(uffd_.get(), span)) return;
+  if (span.empty() || unregister_span(span)) return;
   // All or nothing for the kernel: something else is mapped within the span by now. Take the pieces that are still
   // ours.
   Mappings mappings;
   for (std::uintptr_t at = span.begin; at < span.end;) {
     const auto mapping = mappings.covering(at);
     const std::uintptr_t end = mapping ? std::min(mapping->span.end, span.end) : at + page_size();
-    if (mapping) unregister_span(uffd_.get(), {at, end});
+    if (mapping) unregister_span({at, end});
     at = end;
   }
 }

@@ -7,11 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "platform/descriptor.h"
 #include "tracking/memory_events.h"
 #include "tracking/uffd/event_reader.h"
 
 namespace blastoff::platform {
+
+/// Ends the watch of whoever watches this span, as if the memory had been unmapped: the program wants it for a
+/// userfaultfd of its own. False: nobody does.
+bool surrender_memory(Span span);
+
+/// Whether memory may be watched at all by now: one load.
+bool memory_is_watched();
 
 /// Watched memory is registered for write protection, since registration needs a mode, but nothing is protected. Linux
 /// 5.7 on x86-64, 6.10 on arm64. Not for children of fork: the descriptor goes on speaking of the parent's memory
@@ -36,14 +42,17 @@ class UffdMemoryEvents final : public MemoryEvents {
   bool wait_for_events() override { return reader_->wait_for_events(); }
   void stop_waiting() override { reader_->stop_waiting(); }
 
-  int descriptor() const { return uffd_.get(); }
+  /// See EventReader.
+  int control(unsigned long request, void* argument) { return reader_->control(request, argument); }
+
+  ~UffdMemoryEvents() override;
 
  private:
-  UffdMemoryEvents(Descriptor uffd, std::unique_ptr<EventReader> reader);
+  explicit UffdMemoryEvents(std::unique_ptr<EventReader> reader);
+  bool unregister_span(Span span);
 
-  Descriptor uffd_;
-  std::unique_ptr<EventReader> reader_;  ///< destroyed first: it reads uffd_
-  std::mutex drain_mutex_;               ///< among drainers; the event reader knows nothing of it
+  std::unique_ptr<EventReader> reader_;
+  std::mutex drain_mutex_;  ///< among drainers; the event reader knows nothing of it
 };
 
 }  // namespace blastoff::platform

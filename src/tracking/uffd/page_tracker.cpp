@@ -1,6 +1,5 @@
 #include "tracking/uffd/page_tracker.h"
 
-#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -37,15 +36,15 @@ void append_run(std::vector<Span>& runs, std::size_t first_own, Span run) {
 
 }  // namespace
 
-UffdPageTracker::UffdPageTracker(std::unique_ptr<UffdMemoryEvents> events, Descriptor pagemap)
+UffdPageTracker::UffdPageTracker(std::unique_ptr<UffdMemoryEvents> events, std::unique_ptr<PagemapFile> pagemap)
     : events_(std::move(events)), pagemap_(std::move(pagemap)) {}
 
 tl::expected<std::unique_ptr<PageTracker>, std::string> UffdPageTracker::open() {
   auto events = UffdMemoryEvents::open(asynchronous_protection);
   if (!events) return tl::unexpected(events.error());
-  Descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-  if (!pagemap) return tl::unexpected(cause("/proc/self/pagemap"));
-  std::unique_ptr<UffdPageTracker> tracker(new UffdPageTracker(std::move(*events), out_of_the_way(std::move(pagemap))));
+  auto pagemap = PagemapFile::open();
+  if (!pagemap) return tl::unexpected(pagemap.error());
+  std::unique_ptr<UffdPageTracker> tracker(new UffdPageTracker(std::move(*events), std::move(*pagemap)));
   if (auto works = tracker->try_out(); !works) return tl::unexpected(works.error());
   return tracker;
 }
@@ -82,6 +81,7 @@ PageTracker::Scan UffdPageTracker::scan(Span span, bool protect, std::vector<Spa
   // we looked, and its event says so.
   if (!fully_mapped(span)) return Scan::not_tracked;
 
+  const int pagemap = pagemap_->get();
   const std::size_t before = written.size();
   std::array<kernel::PageRegion, 512> regions;
   kernel::PagemapScan request{};
@@ -94,7 +94,7 @@ PageTracker::Scan UffdPageTracker::scan(Span span, bool protect, std::vector<Spa
   request.end = span.end;
   for (std::uintptr_t at = span.begin; at < span.end; at = request.walk_end) {
     request.start = at;
-    const int found = ioctl(pagemap_.get(), kernel::pagemap_scan, &request);
+    const int found = ioctl(pagemap, kernel::pagemap_scan, &request);
     if (found < 0 && errno == EINTR) {
       request.walk_end = at;
       continue;
@@ -114,7 +114,7 @@ void UffdPageTracker::unprotect(Span span) {
   request.range = {span.begin, span.bytes()};
   request.mode = 0;
   // EAGAIN: somebody unmaps memory right now, and the event reader is about to let them go on.
-  while (ioctl(events_->descriptor(), UFFDIO_WRITEPROTECT, &request) != 0 && errno == EAGAIN) sched_yield();
+  while (events_->control(UFFDIO_WRITEPROTECT, &request) == EAGAIN) sched_yield();
 }
 
 }  // namespace blastoff::platform

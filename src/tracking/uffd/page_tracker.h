@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "platform/descriptor.h"
 #include "tracking/page_tracker.h"
+#include "tracking/soft_dirty/pagemap.h"
 #include "tracking/uffd/memory_events.h"
 
 namespace blastoff::platform {
@@ -29,11 +29,11 @@ class UffdPageTracker final : public PageTracker {
   void stop_waiting() override { events_->stop_waiting(); }
 
  private:
-  UffdPageTracker(std::unique_ptr<UffdMemoryEvents> events, Descriptor pagemap);
+  UffdPageTracker(std::unique_ptr<UffdMemoryEvents> events, std::unique_ptr<PagemapFile> pagemap);
   tl::expected<void, std::string> try_out();
 
   std::unique_ptr<UffdMemoryEvents> events_;  ///< what is watched is what is tracked
-  Descriptor pagemap_;
+  std::unique_ptr<PagemapFile> pagemap_;
 };
 
 }  // namespace blastoff::platform

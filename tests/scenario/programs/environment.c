@@ -150,6 +150,23 @@ static void a_file_where_stderr_was(const char* path) {
   if (write(file, "mine\n", 5) != 5) abort();
 }
 
+/// Nothing can be mapped any more, after the device was used.
+static void exhausted(void) {
+  verdict("before", computes());
+  limit(RLIMIT_AS, 1UL << 20);
+  int right = 1;
+  for (int round = 0; round < 4; ++round) {
+    a[round] += 1.0;
+    multiply(N, N, N, a, N, b, N, 0.0, c, N);
+    for (int i = 0; i < N; ++i) {
+      double sum = 0;
+      for (int l = 0; l < N; ++l) sum += a[i + (size_t)l * N] * b[l];
+      right &= fabs(c[i] - sum) < 1e-9;
+    }
+  }
+  verdict("without any address space left", right);
+}
+
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
   if (!strcmp(name, "idle")) {
@@ -167,9 +184,13 @@ int main(int argc, char** argv) {
     closed_descriptors();
   else if (!strcmp(name, "file-as-stderr") && argc > 2)
     a_file_where_stderr_was(argv[2]);
+  else if (!strcmp(name, "exhausted"))
+    exhausted();
   else {
     if (!strcmp(name, "memory-limit"))
       limit(RLIMIT_AS, mapped_bytes() + (64UL << 20));
+    else if (!strcmp(name, "roomy-memory-limit"))
+      limit(RLIMIT_AS, mapped_bytes() + (4UL << 30));
     else if (!strcmp(name, "descriptor-limit"))
       limit(RLIMIT_NOFILE, 3);
     else if (!strcmp(name, "thread-limit")) {

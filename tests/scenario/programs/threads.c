@@ -109,6 +109,34 @@ static void short_lived(void) {
   verdict("128 short-lived threads", right);
 }
 
+/// Small matrices on the thread's own stack.
+static void* on_the_stack(void* argument) {
+  enum { SMALL = 40 };
+  double a[SMALL * SMALL], c[SMALL * SMALL];
+  const long index = (long)argument;
+  int right = 1;
+  for (int round = 0; round < 10; ++round) {
+    fill(a, SMALL * SMALL, (unsigned)(10 * index + round));
+    right &= multiplies(SMALL, SMALL, SMALL, a, SMALL, right_side, SMALL, 0.0, c, SMALL);
+  }
+  return (void*)(long)right;
+}
+
+static void stacks(void) {
+  enum { MANY = 300 };
+  static pthread_t threads[MANY];
+  right_side = filled(40 * 40, 2);
+  int right = 1;
+  for (long i = 0; i < MANY; ++i)
+    if (pthread_create(&threads[i], NULL, on_the_stack, (void*)i)) abort();
+  for (int i = 0; i < MANY; ++i) {
+    void* result = NULL;
+    pthread_join(threads[i], &result);
+    right &= result != NULL;
+  }
+  verdict("matrices on the stacks of many threads", right);
+}
+
 // A thread rewrites rows that no call touches, on the pages that the calls use.
 static volatile int stop;
 
@@ -155,6 +183,8 @@ int main(int argc, char** argv) {
     separate_matrices();
   else if (!strcmp(name, "short-lived"))
     short_lived();
+  else if (!strcmp(name, "stacks"))
+    stacks();
   else if (!strcmp(name, "neighbour"))
     neighbour_writes();
   else

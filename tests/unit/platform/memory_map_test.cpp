@@ -256,35 +256,40 @@ class PinnedPage {
   bool pinned_ = false;
 };
 
-TEST(ForeignWriter, NobodyWithoutSuchALibrary) {
-  const PinnedPage page;
-  EXPECT_EQ(foreign_writer(), std::nullopt);
+TEST(ForeignWriter, NobodyWhereNothingIsPinned) {
+  EXPECT_EQ(foreign_writer(0), std::nullopt);
   const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < 1000; ++i) foreign_writer();
+  for (int i = 0; i < 1000; ++i) foreign_writer(0);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::printf("foreign_writer: %.3f us\n", seconds * 1e3);
 }
 
-TEST(ForeignWriter, PinnedMemoryWithANetworkLibrary) {
-  const LoadedAs library("libibverbs");
-  ASSERT_TRUE(library.loaded());
-  EXPECT_EQ(foreign_writer(), std::nullopt);
-  const PinnedPage page;
-  if (!page.pinned()) GTEST_SKIP() << "no io_uring here to pin a page with";
-  const auto writer = foreign_writer();
-  ASSERT_TRUE(writer);
-  EXPECT_NE(writer->find("libibverbs.so"), std::string::npos);
+TEST(ForeignWriter, PinnedMemoryWithoutAnyLibrary) {
+  const std::size_t before = pinned_kilobytes();
+  {
+    const PinnedPage page;
+    if (!page.pinned()) GTEST_SKIP() << "no io_uring here to pin a page with";
+    const auto writer = foreign_writer(before);
+    ASSERT_TRUE(writer);
+    EXPECT_NE(writer->find("VmPin"), std::string::npos);
+    EXPECT_EQ(pinned_kilobytes(), before + page_size() / 1024);
+  }
+  EXPECT_EQ(foreign_writer(before), std::nullopt);
 }
 
-TEST(ForeignWriter, LibrariesComeAndGo) {
+TEST(ForeignWriter, PinsOfOurOwnDoNotCount) {
   const PinnedPage page;
   if (!page.pinned()) GTEST_SKIP() << "no io_uring here to pin a page with";
-  {
-    const LoadedAs library("libefa");
-    ASSERT_TRUE(library.loaded());
-    EXPECT_TRUE(foreign_writer());
-  }
-  EXPECT_EQ(foreign_writer(), std::nullopt);
+  EXPECT_EQ(foreign_writer(pinned_kilobytes()), std::nullopt);
+}
+
+TEST(ForeignWriter, ALibraryWithoutItsDevice) {
+  const LoadedAs library("libxpmem");
+  ASSERT_TRUE(library.loaded());
+  if (access("/dev/xpmem", F_OK) != 0)
+    EXPECT_EQ(foreign_writer(pinned_kilobytes()), std::nullopt);
+  else
+    EXPECT_TRUE(foreign_writer(pinned_kilobytes()));
 }
 
 TEST(MemoryMap, SaysWhetherAllOfItMayBeWritten) {

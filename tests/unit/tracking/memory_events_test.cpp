@@ -4,9 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <signal.h>
+#include <sys/mman.h>
+
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "mapped_memory.h"
@@ -178,22 +183,150 @@ TEST_P(MemoryEventsTest, NothingThatHappenedIsMissedByManyThreads) {
 INSTANTIATE_TEST_SUITE_P(, MemoryEventsTest, ::testing::Values(Source::kernel, Source::interposed),
                          [](const auto& info) { return info.param == Source::kernel ? "kernel" : "interposed"; });
 
+/// Every userfaultfd that has a number in the program's table.
+std::vector<int> userfaultfds() {
+  std::vector<int> numbers;
+  for (int number = 3; number < 1024; ++number) {
+    char target[64] = {};
+    const std::string path = "/proc/self/fd/" + std::to_string(number);
+    if (readlink(path.c_str(), target, sizeof target - 1) > 0 &&
+        std::string_view(target).find("userfaultfd") != std::string_view::npos)
+      numbers.push_back(number);
+  }
+  return numbers;
+}
+
+/// What a source does whose number is gone: nothing that it shows.
+void expect_it_to_go_on(UffdMemoryEvents& events) {
+  const Memory memory(8);
+  memory.touch();
+  EXPECT_TRUE(events.watch(memory.span()));
+  madvise(memory.page(1), page_size(), MADV_DONTNEED);
+  std::vector<MemoryEvent> told;
+  EXPECT_TRUE(events.drain(told));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].span, memory.pages(1, 1));
+  events.unwatch(memory.span());
+}
+
 /// Programs that close all descriptors close ours too.
-TEST(UffdMemoryEvents, WhoseDescriptorWasClosedLosesEverythingFromThenOn) {
+TEST(UffdMemoryEvents, GoesOnWithoutItsNumber) {
   auto opened = UffdMemoryEvents::open({});
   if (!opened) GTEST_SKIP() << opened.error();
-  const Memory memory(1);
+  for (const int number : userfaultfds()) close(number);
+  expect_it_to_go_on(**opened);
+}
+
+TEST(UffdMemoryEvents, GoesOnBesideTheProgramsOwn) {
+  auto opened = UffdMemoryEvents::open({});
+  if (!opened) GTEST_SKIP() << opened.error();
+  const auto numbers = userfaultfds();
+  auto other = UffdMemoryEvents::open({});
+  ASSERT_TRUE(other);
+  for (const int number : numbers) dup2(userfaultfds().back(), number);
+  expect_it_to_go_on(**opened);
+  expect_it_to_go_on(**other);
+  for (const int number : numbers) close(number);
+}
+
+TEST(UffdMemoryEvents, MayBeAskedByManyAtOnce) {
+  auto opened = UffdMemoryEvents::open({});
+  if (!opened) GTEST_SKIP() << opened.error();
+  for (const int number : userfaultfds()) close(number);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        const Memory memory(4);
+        memory.touch();
+        EXPECT_TRUE((*opened)->watch(memory.span()));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// A program that locks all its memory locks the page by which we wake our thread.
+TEST(UffdMemoryEvents, GoesOnInLockedMemory) {
+  auto opened = UffdMemoryEvents::open({});
+  if (!opened) GTEST_SKIP() << opened.error();
+  if (mlockall(MCL_CURRENT) != 0) GTEST_SKIP() << "memory may not be locked here";
+  for (const int number : userfaultfds()) close(number);
+  const Memory memory(4);
+  EXPECT_TRUE((*opened)->watch(memory.span()));
+  munlockall();
+}
+
+TEST(UffdMemoryEvents, GivesMemoryAway) {
+  auto opened = UffdMemoryEvents::open({});
+  if (!opened) GTEST_SKIP() << opened.error();
+  const Memory memory(8);
   memory.touch();
   ASSERT_TRUE((*opened)->watch(memory.span()));
-  close((*opened)->descriptor());
-  madvise(memory.page(0), page_size(), MADV_DONTNEED);  // wakes the reader
-  std::vector<MemoryEvent> events;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while ((*opened)->drain(events) && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-  for (int i = 0; i < 10; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    EXPECT_FALSE((*opened)->drain(events));
+  EXPECT_TRUE(memory_is_watched());
+  EXPECT_TRUE(surrender_memory(memory.pages(2, 3)));
+  std::vector<MemoryEvent> told;
+  EXPECT_TRUE((*opened)->drain(told));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].kind, Kind::unmapped);
+  EXPECT_EQ(told[0].span, memory.pages(2, 3));
+}
+
+/// munmap() must end, whatever became of the descriptors in parent and child.
+TEST(UffdMemoryEvents, EndsWhileAChildHoldsACopy) {
+  auto opened = UffdMemoryEvents::open({});
+  if (!opened) GTEST_SKIP() << opened.error();
+  const Memory memory(8);
+  memory.touch();
+  ASSERT_TRUE((*opened)->watch(memory.span()));
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
   }
+  opened->reset();
+  madvise(memory.page(0), page_size(), MADV_DONTNEED);  // would wait for a reader
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+TEST(UffdMemoryEvents, AChildOfForkIsRefusedAtOnce) {
+  auto opened = UffdMemoryEvents::open({});
+  if (!opened) GTEST_SKIP() << opened.error();
+  const Memory memory(4);
+  memory.touch();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    const bool refused = !(*opened)->watch(memory.span()) && !surrender_memory(memory.span());
+    for (const int number : userfaultfds()) close(number);
+    _exit(refused && !(*opened)->watch(memory.span()) ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+/// Where a table of one's own is forbidden the reader notices that its number is gone, and touches no other file.
+TEST(UffdMemoryEvents, LosesEverythingWithoutATableOfItsOwn) {
+  test::without(SYS_close_range, [] {
+    auto opened = UffdMemoryEvents::open({});
+    if (!opened) return;
+    const Memory memory(1);
+    memory.touch();
+    ASSERT_TRUE((*opened)->watch(memory.span()));
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    ASSERT_EQ(write(ends[1], "mine", 4), 4);
+    for (const int number : userfaultfds()) dup2(ends[0], number);
+    madvise(memory.page(0), page_size(), MADV_DONTNEED);  // wakes the reader
+    std::vector<MemoryEvent> events;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while ((*opened)->drain(events) && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    EXPECT_FALSE((*opened)->drain(events));
+    EXPECT_FALSE((*opened)->watch(memory.span()));
+    char data[8];
+    EXPECT_EQ(read(ends[0], data, sizeof data), 4);
+  });
 }
 
 TEST(InterposedMemoryEvents, RoundsOutwardAndKeepsErrno) {

@@ -1,0 +1,28 @@
+// Which file a descriptor's number stands for: the program may close any number, and put a file of its own there.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace blastoff::platform {
+
+struct FileIdentity {
+  bool open = false;
+  dev_t file_system = 0;
+  ino_t inode = 0;
+  dev_t device = 0;
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+/// Some 130 ns. Keeps errno.
+inline FileIdentity file_identity(int number) {
+  const int saved_errno = errno;
+  struct stat status;
+  const bool open = fstat(number, &status) == 0;
+  errno = saved_errno;
+  if (!open) return {};
+  return {true, status.st_dev, status.st_ino, status.st_rdev};
+}
+
+}  // namespace blastoff::platform

@@ -1,0 +1,82 @@
+#include "platform/memory_limits.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <string>
+
+#include "platform/descriptor.h"
+#include "platform/process.h"
+#include "platform/span.h"
+
+namespace blastoff::platform {
+namespace {
+
+/// The first 4096 bytes.
+std::string beginning_of(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char text[4096];
+  const ssize_t bytes = read(file.get(), text, sizeof text);
+  return bytes > 0 ? std::string(text, static_cast<std::size_t>(bytes)) : std::string();
+}
+
+/// "max", or no such file: unlimited.
+std::size_t number_in(const std::string& path) {
+  const std::string text = beginning_of(path);
+  std::size_t number = unlimited;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::size_t left_of(int limit, std::size_t used) {
+  rlimit limits{};
+  if (getrlimit(static_cast<__rlimit_resource>(limit), &limits) != 0 || limits.rlim_cur == RLIM_INFINITY)
+    return unlimited;
+  return limits.rlim_cur > used ? limits.rlim_cur - used : 0;
+}
+
+/// The least limit on the way from the group up to the root.
+std::size_t least_on_the_way(std::string group, const std::string& root, const std::string& file) {
+  std::size_t least = unlimited;
+  for (;;) {
+    least = std::min(least, number_in(root + group + "/" + file));
+    const std::size_t slash = group.rfind('/');
+    if (slash == std::string::npos) return least;
+    group.resize(slash);
+  }
+}
+
+}  // namespace
+
+std::size_t address_space_left() {
+  unsigned long mapped = 0, data = 0;
+  const std::string pages = beginning_of("/proc/self/statm");
+  std::sscanf(pages.c_str(), "%lu %*u %*u %*u %*u %lu", &mapped, &data);
+  return std::min(left_of(RLIMIT_AS, mapped * page_size()), left_of(RLIMIT_DATA, data * page_size()));
+}
+
+std::size_t memory_of_groups(std::string_view groups, std::string_view root) {
+  std::size_t least = unlimited;
+  while (!groups.empty()) {
+    // "0::/path" in version 2; "4:memory:/path" in version 1.
+    const std::string_view line = groups.substr(0, groups.find('\n'));
+    groups.remove_prefix(std::min(line.size() + 1, groups.size()));
+    const std::size_t colon = line.find(':');
+    const std::size_t second = colon == std::string_view::npos ? colon : line.find(':', colon + 1);
+    if (second == std::string_view::npos) continue;
+    const std::string_view controllers = line.substr(colon + 1, second - colon - 1);
+    const std::string group(line.substr(second + 1));
+    if (controllers.empty()) least = std::min(least, least_on_the_way(group, std::string(root), "memory.max"));
+    if (controllers == "memory")
+      least = std::min(least, least_on_the_way(group, std::string(root) + "/memory", "memory.limit_in_bytes"));
+  }
+  return least;
+}
+
+std::size_t usable_memory() {
+  return std::min(physical_memory(), memory_of_groups(beginning_of("/proc/self/cgroup"), "/sys/fs/cgroup"));
+}
+
+}  // namespace blastoff::platform

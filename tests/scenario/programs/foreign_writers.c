@@ -1,0 +1,148 @@
+// Memory that the kernel writes for the program without going through its page table: buffers registered with io_uring,
+// by plain system calls. Usage: foreign_writers CASE FILE
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "scenario.h"
+
+enum { N = 96, COUNT = N * N, ROUNDS = 6 };
+static const size_t bytes = COUNT * sizeof(double);
+/// Less than half of a matrix is registered: what is rewritten as a whole is soon not tracked any more.
+static const size_t part = 16384;
+static double *a, *b, *c, *d;
+
+/// The least of a ring: one request at a time.
+static struct {
+  int descriptor;
+  unsigned *tail, *mask, *array, *head;
+  struct io_uring_sqe* requests;
+  struct io_uring_cqe* results;
+} ring;
+
+static double* mapped(unsigned seed) {
+  double* matrix = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (matrix == MAP_FAILED) abort();
+  fill(matrix, COUNT, seed);
+  return matrix;
+}
+
+static void* of_ring(size_t size, long offset) {
+  void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring.descriptor, offset);
+  if (memory == MAP_FAILED) abort();
+  return memory;
+}
+
+static int open_ring(void) {
+  struct io_uring_params p = {0};
+  ring.descriptor = (int)syscall(SYS_io_uring_setup, 4, &p);
+  if (ring.descriptor < 0) return 0;
+  char* sq = of_ring(p.sq_off.array + p.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
+  char* cq = of_ring(p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
+  ring.requests = of_ring(p.sq_entries * sizeof(struct io_uring_sqe), IORING_OFF_SQES);
+  ring.tail = (unsigned*)(sq + p.sq_off.tail);
+  ring.mask = (unsigned*)(sq + p.sq_off.ring_mask);
+  ring.array = (unsigned*)(sq + p.sq_off.array);
+  ring.head = (unsigned*)(cq + p.cq_off.head);
+  ring.results = (struct io_uring_cqe*)(cq + p.cq_off.cqes);
+  return 1;
+}
+
+static void registers(double* matrix) {
+  const struct iovec buffer = {matrix, part};
+  if (syscall(SYS_io_uring_register, ring.descriptor, IORING_REGISTER_BUFFERS, &buffer, 1)) abort();
+}
+
+static void unregisters(void) {
+  if (syscall(SYS_io_uring_register, ring.descriptor, IORING_UNREGISTER_BUFFERS, NULL, 0)) abort();
+}
+
+/// The file's part number `which` arrives in the registered one.
+static void reads(double* matrix, int file, int which) {
+  const unsigned tail = *ring.tail, slot = tail & *ring.mask;
+  ring.requests[slot] = (struct io_uring_sqe){.opcode = IORING_OP_READ_FIXED,
+                                              .fd = file,
+                                              .off = (uint64_t)which * part,
+                                              .addr = (uintptr_t)matrix,
+                                              .len = (unsigned)part};
+  ring.array[slot] = slot;
+  __atomic_store_n(ring.tail, tail + 1, __ATOMIC_RELEASE);
+  if (syscall(SYS_io_uring_enter, ring.descriptor, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1) abort();
+  const unsigned head = *ring.head;
+  if (ring.results[head & (2 * (*ring.mask + 1) - 1)].res != (int)part) abort();
+  __atomic_store_n(ring.head, head + 1, __ATOMIC_RELEASE);
+}
+
+static int product(const double* left) {
+  return multiplies(N, N, N, left, N, b, N, 0.0, c, N);
+}
+
+/// Registered before the matrix was ever used.
+static int before_use(int file) {
+  registers(a);
+  int right = 1;
+  for (int round = 0; round < ROUNDS; ++round) {
+    reads(a, file, round % 2);
+    right &= product(a);
+  }
+  return right;
+}
+
+/// Registered when its mirror is current; afterwards the ring lets go of it.
+static int after_use(int file) {
+  int right = product(a) && product(a);
+  registers(a);
+  for (int round = 0; round < ROUNDS; ++round) {
+    reads(a, file, round % 2);
+    right &= product(a);
+  }
+  unregisters();
+  right &= product(a) && product(a);
+  a[7] += 1;
+  return right & product(a);
+}
+
+/// The registered matrix is a result at first, which uploads nothing.
+static int as_result(int file) {
+  int right = product(a) && product(a) && multiplies(N, N, N, a, N, b, N, 0.0, d, N);
+  right &= multiplies(N, N, N, a, N, b, N, 0.0, d, N) && multiplies(N, N, N, a, N, b, N, 0.0, d, N);
+  registers(d);
+  multiply(N, N, N, a, N, b, N, 0.0, d, N);
+  for (int round = 0; round < ROUNDS; ++round) {
+    reads(d, file, round % 2);
+    right &= product(d);
+  }
+  return right;
+}
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 99;
+  a = mapped(1);
+  b = mapped(2);
+  c = mapped(3);
+  d = mapped(4);
+  const int file = open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0600);
+  for (unsigned seed = 5; seed < 7; ++seed) {
+    double* content = filled(COUNT, seed);
+    if (write(file, content, part) != (ssize_t)part) abort();
+    free(content);
+  }
+  if (!open_ring()) {
+    printf("no io_uring\n");
+    return 0;
+  }
+  if (!strcmp(argv[1], "before-use"))
+    verdict("registered before use", before_use(file));
+  else if (!strcmp(argv[1], "after-use"))
+    verdict("registered after use", after_use(file));
+  else if (!strcmp(argv[1], "as-result"))
+    verdict("registered result", as_result(file));
+  else
+    return 99;
+  return scenario_status();
+}

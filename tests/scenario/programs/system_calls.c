@@ -1,0 +1,135 @@
+// System calls on memory that the BLAS has used, which watching must not make fail. Usage: system_calls CASE
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "scenario.h"
+
+enum { N = 96, COUNT = N * N };
+static const size_t half = 1 << 20;
+static double *b, *c;
+
+static char* map(void* at, size_t bytes, int flags) {
+  char* memory = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  if (memory == MAP_FAILED) abort();
+  return memory;
+}
+
+static int multiplies_what_is_at(const void* matrix) {
+  return multiplies(N, N, N, matrix, N, b, N, 0.0, c, N);
+}
+
+/// Two mappings side by side, made one after the other as if they were one: the first holds a matrix that was used.
+static char* side_by_side(void) {
+  char* place = map(NULL, 4 * half, 0);
+  munmap(place, 4 * half);
+  char* first = map(place, half, MAP_FIXED);
+  fill((double*)first, COUNT, 7);
+  verdict("used", multiplies_what_is_at(first) && multiplies_what_is_at(first));
+  char* second = map(place + half, half, MAP_FIXED);
+  memset(second, 'x', half);
+  return first;
+}
+
+static int second_half_is_whole(const char* memory) {
+  for (size_t i = half; i < 2 * half; ++i)
+    if (memory[i] != 'x') return 0;
+  return 1;
+}
+
+static void grow(void) {
+  char* memory = side_by_side();
+  errno = 1234;
+  char* grown = mremap(memory, 2 * half, 16 * half, MREMAP_MAYMOVE);
+  verdict("grown", grown != MAP_FAILED && errno == 1234);
+  if (grown == MAP_FAILED) return;
+  grown[16 * half - 1] = 1;
+  verdict("contents", second_half_is_whole(grown) && multiplies_what_is_at(grown));
+  ((double*)grown)[5] = 3;
+  verdict("after a write", multiplies_what_is_at(grown));
+  verdict("shrunk", mremap(grown, 16 * half, half, 0) == grown && multiplies_what_is_at(grown));
+}
+
+static void grow_in_place(void) {
+  char* memory = side_by_side();
+  verdict("grown", mremap(memory, 2 * half, 3 * half, 0) == memory);
+  verdict("contents", second_half_is_whole(memory) && multiplies_what_is_at(memory));
+  map(memory + 3 * half, 4096, MAP_FIXED_NOREPLACE);
+  verdict("no room", mremap(memory, 3 * half, 4 * half, 0) == MAP_FAILED && errno == ENOMEM);
+}
+
+static void move(void) {
+  char* memory = side_by_side();
+  char* target = map(NULL, 2 * half, 0);
+  fill((double*)target, COUNT, 9);
+  verdict("target used", multiplies_what_is_at(target));
+  verdict("moved", mremap(memory, 2 * half, 2 * half, MREMAP_MAYMOVE | MREMAP_FIXED, target) == target);
+  verdict("contents", second_half_is_whole(target) && multiplies_what_is_at(target));
+}
+
+static void refused(void) {
+  char* memory = side_by_side();
+  munmap(memory + half, half);
+  errno = 0;
+  verdict("a hole", mremap(memory, 2 * half, 4 * half, MREMAP_MAYMOVE) == MAP_FAILED && errno == EFAULT);
+}
+
+static int new_userfaultfd(void) {
+  const int descriptor = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | 1);
+  struct uffdio_api api = {.api = UFFD_API};
+  return descriptor < 0 || ioctl(descriptor, UFFDIO_API, &api) ? -1 : descriptor;
+}
+
+/// The program's own userfaultfd on memory beside the matrix, and then on the matrix itself.
+static void own_userfaultfd(void) {
+  char* memory = map(NULL, 16 * half, 0);
+  fill((double*)memory, COUNT, 11);
+  verdict("used", multiplies_what_is_at(memory) && multiplies_what_is_at(memory));
+  const int descriptor = new_userfaultfd();
+  if (descriptor < 0) {
+    printf("no userfaultfd\n");
+    return;
+  }
+  struct uffdio_register beside = {{(unsigned long)(memory + 8 * half), half}, UFFDIO_REGISTER_MODE_MISSING, 0};
+  errno = 1234;
+  verdict("registered beside", ioctl(descriptor, UFFDIO_REGISTER, &beside) == 0 && errno == 1234);
+  ((double*)memory)[5] = 2;
+  verdict("still multiplied", multiplies_what_is_at(memory) && multiplies_what_is_at(memory));
+  struct uffdio_register whole = {{(unsigned long)memory, half}, UFFDIO_REGISTER_MODE_MISSING, 0};
+  verdict("registered", ioctl(descriptor, UFFDIO_REGISTER, &whole) == 0);
+  ((double*)memory)[5] = 3;
+  verdict("multiplied", multiplies_what_is_at(memory) && multiplies_what_is_at(memory));
+  // Another matrix at the same address, of which no event tells us.
+  munmap(memory, half);
+  map(memory, half, MAP_FIXED);
+  fill((double*)memory, COUNT, 12);
+  verdict("other memory", multiplies_what_is_at(memory) && multiplies_what_is_at(memory));
+  // One that is registered elsewhere stays refused.
+  const int other = new_userfaultfd();
+  errno = 0;
+  verdict("its own conflict", ioctl(other, UFFDIO_REGISTER, &beside) != 0 && errno == EBUSY);
+}
+
+int main(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : "";
+  b = filled(COUNT, 2);
+  c = filled(COUNT, 3);
+  if (!strcmp(name, "grow"))
+    grow();
+  else if (!strcmp(name, "grow-in-place"))
+    grow_in_place();
+  else if (!strcmp(name, "move"))
+    move();
+  else if (!strcmp(name, "refused"))
+    refused();
+  else if (!strcmp(name, "userfaultfd"))
+    own_userfaultfd();
+  else
+    return 99;
+  return scenario_status();
+}

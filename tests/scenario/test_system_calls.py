@@ -1,0 +1,9 @@
+"""System calls that succeed without us succeed with us, on memory that we watch."""
+
+import pytest
+
+
+@pytest.mark.parametrize("case", ["grow", "grow-in-place", "move", "refused", "userfaultfd"])
+def test_memory_that_was_used(unharmed, policy, case):
+    outcome = unharmed("system_calls", case, policy=policy, timeout=30)
+    assert outcome.total("offloaded") == outcome.total("calls")
