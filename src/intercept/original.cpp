@@ -10,10 +10,11 @@
 #include <new>
 
 #include "intercept/entry_points.h"
-#include "intercept/fork_guard.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 #include "intercept/patch/patched_function.h"
+#include "platform/fork_guard.h"
+#include "platform/threads.h"
 
 namespace blastoff::intercept {
 namespace {
@@ -77,8 +78,9 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
 }
 
 [[gnu::noinline, gnu::cold]] Original look_up_and_publish(const abi::EntryPoint& entry, const void* caller) {
+  const platform::Undisturbed undisturbed;
   const int saved_errno = errno;
-  const InsideLinker inside;
+  const platform::ForkGuard guard;
   auto& absent_since = absent[static_cast<std::size_t>(&entry - entry_point_table)];
   const std::uint64_t loads = load_count() + 1;
   Original original;

@@ -117,34 +117,57 @@ Session* session_for_call(report::Record& record) {
   return Process::instance().enter_session(record.refusal);
 }
 
+void count(const Visit& visit, const Call* call, report::Record& record, double start) {
+  record.seconds = now() - start;
+  record.routine = visit.entry.routine;
+  record.symbol = visit.entry.symbol;
+  if (call) record.flops = blas::flops(*call);
+  report::add(record, call);
+}
+
+// Makes the call on the device, unless there is none or it refuses: record.refusal says why. A handler that runs in the
+// middle of this would meet what the call holds, and one that never comes back would leave it held for ever.
+[[gnu::noinline]] bool run_on_device(const Visit& visit, const Call& call, report::Record& record, double& start) {
+  const platform::Undisturbed undisturbed;
+  Process& process = Process::instance();
+  Session* const session = session_for_call(record);
+  if (!session) return false;
+  start = now();
+  bool done = false;
+  {
+    const CallersEnvironment environment;
+    const auto run = [&] { done = try_device(visit, call, *session, record); };
+    if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
+    if (done && record.operands_kept) process.decider().learn(call, record.bytes_to_device, record.bytes_reused);
+    process.leave_session();
+  }
+  if (done) count(visit, &call, record, start);
+  return done;
+}
+
+// Lines of the log are put together in memory, which a handler may need too.
+[[gnu::noinline]] void count_undisturbed(const Visit& visit, const Call* call, report::Record& record, double start) {
+  const platform::Undisturbed undisturbed;
+  count(visit, call, record, start);
+}
+
 // Calls that are not trivially small: all of the road.
 void dispatch_large(const Visit& visit, const Call* call) {
   report::Record record;
-  record.routine = visit.entry.routine;
-  record.symbol = visit.entry.symbol;
-  Process& process = Process::instance();
-  Session* session = nullptr;
   if (!call || !blas::valid(*call))
     record.refusal = Refusal::invalid_arguments;
   else if (blas::trivial(*call))
     record.refusal = Refusal::trivial;
   else
-    record.refusal = refusal_of(process.decider().judge(*call));
-  if (record.refusal == Refusal::none) session = session_for_call(record);
-
-  const double start = now();
-  bool done = false;
-  if (session) {
-    const CallersEnvironment environment;
-    const auto run = [&] { done = try_device(visit, *call, *session, record); };
-    if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
-    process.leave_session();
+    record.refusal = refusal_of(Process::instance().decider().judge(*call));
+  double start = now();
+  if (record.refusal == Refusal::none && run_on_device(visit, *call, record, start)) return;
+  run_original(visit);
+  if (report::logs_calls()) {
+    count_undisturbed(visit, call, record, start);
+  } else {
+    count(visit, call, record, start);
   }
-  if (done && record.operands_kept) process.decider().learn(*call, record.bytes_to_device, record.bytes_reused);
-  if (!done) run_original(visit);
-  record.seconds = now() - start;
-  if (call) record.flops = blas::flops(*call);
-  report::add(record, call);
 }
 
 }  // namespace

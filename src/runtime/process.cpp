@@ -11,8 +11,9 @@
 #include <algorithm>
 
 #include "../include/blastoff_allocator.h"
-#include "intercept/fork_guard.h"
+#include "intercept/copies.h"
 #include "intercept/installation.h"
+#include "platform/fork_guard.h"
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/threads.h"
@@ -31,11 +32,20 @@ std::atomic<bool> forked{false};
 std::atomic<bool> exiting{false};
 std::atomic<Process*> the_process{nullptr};
 
-// CUDA, the tracker and our threads stay behind in the parent. Before the first BLAS call there are none of them.
+// Calls of this thread that hold the device. A handler of a synchronous signal may run inside them.
+[[gnu::tls_model("initial-exec")]] constinit thread_local int own_calls_in_flight = 0;
+
+/// Whether this is code that the program runs in the middle of a call of its own: what that call holds it will not give
+/// back meanwhile.
+bool inside_a_call() {
+  return own_calls_in_flight > 0 || platform::is_own_thread();
+}
+
+// Before the first BLAS call there is nothing that a child could miss.
 void become_forked_child() {
-  intercept::after_fork_in_child();
-  if (the_process.load() == nullptr) return;
-  forked = true;
+  platform::after_fork_in_child();
+  if (the_process.load() == nullptr || forked.exchange(true)) return;
+  own_calls_in_flight = 0;
   report::reset();
 }
 
@@ -43,13 +53,18 @@ void become_forked_child() {
   loaded_at = Clock::now();
   platform::remember_cpu_set();
   platform::remember_stderr();
-  pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
+  if (!intercept::this_copy_acts()) {
+    intercept::stand_aside();
+    return;
+  }
+  pthread_atfork(platform::before_fork, platform::after_fork_in_parent, become_forked_child);
   intercept::install(read_intercept_mode());
 }
 
 [[gnu::destructor]] void unload() {
+  const platform::CancellationDisabled no_cancellation;
   exiting = true;
-  if (Process* process = the_process.load()) process->end();
+  if (Process* process = Process::existing()) process->end();
 }
 
 std::uint64_t total_calls(const report::Totals& totals) {
@@ -80,6 +95,7 @@ void describe_interception(report::Context& context) {
 
 /// The allocator library is one of its own, and is there only where it was asked for.
 std::optional<report::Allocation> describe_allocation() {
+  const platform::ForkGuard guard;
   const auto counts =
       reinterpret_cast<decltype(&blastoff_allocator_counts)>(dlsym(RTLD_DEFAULT, "blastoff_allocator_counts"));
   if (counts == nullptr) return std::nullopt;
@@ -104,6 +120,18 @@ std::optional<report::Allocation> describe_allocation() {
 std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
 
 Process& Process::instance() {
+  Process* const process = the_process.load(std::memory_order_acquire);
+  return process != nullptr ? *process : create();
+}
+
+Process* Process::existing() {
+  return the_process.load(std::memory_order_acquire);
+}
+
+// Neither a handler that calls BLAS nor a forked child may find this half done.
+Process& Process::create() {
+  const platform::Undisturbed undisturbed;
+  const platform::ForkGuard guard;
   static Process& process = *new Process;
   return process;
 }
@@ -115,9 +143,29 @@ Process::Process() : settings_(read_settings()), decider_(decide::by_size_and_de
   if (settings_.log != LogMode::calls) floor_volume = decider_->floor_volume();
 }
 
+bool Process::in_forked_child() {
+  if (forked) return true;
+  switch (mark_.bearer()) {
+    case platform::ProcessMark::Bearer::marked: return false;
+    case platform::ProcessMark::Bearer::guest: return true;  // the flags and the counters are its parent's
+    case platform::ProcessMark::Bearer::child: break;
+  }
+  become_forked_child();
+  return true;
+}
+
 void Process::start_session() {
+  // Opening a device loads libraries.
+  const platform::ForkGuard guard;
   const std::lock_guard lock(mutex_);
   if (tried_) return;
+  find_session();
+  tried_ = true;
+}
+
+void Process::find_session() {
+  if (const std::string copies = intercept::describe_copies(); !copies.empty())
+    platform::log_line("%s", copies.c_str());
   auto session = Session::start(settings_);
   if (session) {
     session_ = session->release();
@@ -128,7 +176,6 @@ void Process::start_session() {
     failure_ = session.error().message;
     platform::log_line("%s; all calls run on the CPU", failure_.c_str());
   }
-  tried_ = true;
 }
 
 // Why no call may use the device now.
@@ -142,12 +189,14 @@ Refusal Process::refusal() const {
 }
 
 Session* Process::enter_session(Refusal& why) {
-  why = refusal();
+  why = in_forked_child() ? Refusal::forked : refusal();
   if (why == Refusal::none && !tried_) start_session();
   // Counted before the last look: either this call sees that the process is exiting, or leave_device() sees this call.
   calls_in_flight_.fetch_add(1);
+  ++own_calls_in_flight;
   if (why == Refusal::none) why = refusal();
   if (why == Refusal::none) return session_;
+  --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);
   return nullptr;
 }
@@ -155,16 +204,24 @@ Session* Process::enter_session(Refusal& why) {
 void Process::leave_session() {
   // cuBLAS and the CUDA runtime register their exit handlers during the first call: ours has to run before those too.
   if (!first_call_over_.exchange(true)) std::atexit([] { instance().leave_device(); });
+  --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);
 }
 
-void Process::leave_device() {
-  if (forked) return;  // the threads that are waited for stayed in the parent
-  exiting = true;
-  // A call that is stuck, or that exit() was called from within, must not keep the process from ending.
+// Once, however many handlers ask. A call that is stuck must not keep the process from ending, and one of this thread
+// goes on only when the handler that ends the process here has returned, that is never.
+void Process::wait_for_calls() {
+  if (inside_a_call() || waited_.exchange(true)) return;
   const auto deadline = Clock::now() + std::chrono::seconds(10);
   while (calls_in_flight_ > 0 && Clock::now() < deadline) usleep(50);
-  if (calls_in_flight_ == 0 && session_) session_.load()->stop();
+}
+
+void Process::leave_device() {
+  const platform::CancellationDisabled no_cancellation;
+  if (in_forked_child()) return;  // the threads that are waited for stayed in the parent
+  exiting = true;
+  wait_for_calls();
+  if (calls_in_flight_ == 0 && !inside_a_call() && session_) session_.load()->stop();
 }
 
 report::Context Process::describe() {
@@ -186,11 +243,12 @@ report::Context Process::describe() {
   describe_interception(context);
   context.allocation = describe_allocation();
   Session* session = session_;
-  if (session && !forked) session->describe(context);
+  if (session && !forked && !inside_a_call()) session->describe(context);
   return context;
 }
 
 void Process::end() {
+  if (in_forked_child() && !forked) return;  // a guest in its parent's memory
   const report::Totals totals = report::totals();
   const std::uint64_t calls = total_calls(totals);
   const report::Context context = describe();

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "decide/decider.h"
+#include "platform/process_mark.h"
 #include "report/record.h"
 #include "runtime/session.h"
 #include "runtime/settings.h"
@@ -15,6 +16,9 @@ class Process {
   /// The one of this process. Reads the settings at the first call; never destroyed.
   static Process& instance();
 
+  /// The one of this process if there is one yet.
+  static Process* existing();
+
   const Settings& settings() const { return settings_; }
   decide::Decider& decider() { return *decider_; }
 
@@ -22,6 +26,10 @@ class Process {
   /// Every session given must be given back.
   Session* enter_session(report::Refusal& why);
   void leave_session();
+
+  /// Whether this is a child of the process that made the first call, however it was forked. CUDA, the tracker and our
+  /// threads stay behind in the parent: a child has no device, and counts from nothing.
+  bool in_forked_child();
 
   /// No call uses the device from here on: those in flight are waited for, but not for ever. For an exit handler.
   void leave_device();
@@ -31,10 +39,14 @@ class Process {
 
  private:
   Process();
+  static Process& create();
   void start_session();
+  void find_session();
+  void wait_for_calls();
   report::Refusal refusal() const;
   report::Context describe();
 
+  const platform::ProcessMark mark_;
   const Settings settings_;
   const std::unique_ptr<decide::Decider> decider_;
   std::mutex mutex_;
@@ -42,7 +54,8 @@ class Process {
   std::atomic<bool> tried_{false};
   std::atomic<int> calls_in_flight_{0};
   std::atomic<bool> first_call_over_{false};
-  std::string failure_;  // why there is no session
+  std::atomic<bool> waited_{false};  // for the calls in flight at the end
+  std::string failure_;              // why there is no session
 };
 
 /// blas::volume() below which a call goes straight to the original; not-a-number (below which nothing is) until the

@@ -8,6 +8,8 @@
 #include "intercept/loaded_objects.h"
 #include "intercept/loading/caller_search.h"
 #include "intercept/tail_call.h"
+#include "platform/fork_guard.h"
+#include "platform/threads.h"
 
 namespace {
 
@@ -17,6 +19,7 @@ using namespace blastoff::intercept;
 
 template <class Function>
 Function next(const char* name) {
+  const blastoff::platform::ForkGuard guard;
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
@@ -27,8 +30,14 @@ bool leave_alone(const char* file, int mode, const void* caller) {
          same_object(caller, &entry_point_table);
 }
 
+std::optional<std::string> search(const void* caller, const char* file, long space) {
+  const blastoff::platform::Undisturbed undisturbed;
+  const blastoff::platform::ForkGuard guard;
+  return as_meant_by(caller, file, space);
+}
+
 [[gnu::noinline]] void* open_and_patch(const char* file, int mode, const void* caller) {
-  const auto meant = as_meant_by(caller, file, LM_ID_BASE);
+  const auto meant = search(caller, file, LM_ID_BASE);
   void* const handle = meant ? next<Dlopen>("dlopen")(meant->c_str(), mode) : nullptr;
   const int saved_errno = errno;
   if (handle != nullptr) patch_new_objects();
@@ -37,7 +46,7 @@ bool leave_alone(const char* file, int mode, const void* caller) {
 }
 
 [[gnu::noinline]] void* open_and_patch(Lmid_t space, const char* file, int mode, const void* caller) {
-  const auto meant = as_meant_by(caller, file, space);
+  const auto meant = search(caller, file, space);
   void* const handle = meant ? next<Dlmopen>("dlmopen")(space, meant->c_str(), mode) : nullptr;
   const int saved_errno = errno;
   if (handle != nullptr) patch_objects_beside(handle);
