@@ -87,20 +87,22 @@ Mode installed_mode() {
 
 void patch_new_objects() {
   if (installed_mode() == Mode::preload) return;
-  const platform::Undisturbed undisturbed;
-  const platform::ForkGuard guard;
-  for (const LoadedObject& object : loaded_objects()) {
-    if (!is_ours(object) && unseen(object)) look_at(object);
-  }
+  platform::undisturbed([] {
+    const platform::ForkGuard guard;
+    for (const LoadedObject& object : loaded_objects()) {
+      if (!is_ours(object) && unseen(object)) look_at(object);
+    }
+  });
 }
 
 void patch_objects_beside(void* handle) {
   if (installed_mode() == Mode::preload) return;
-  const platform::Undisturbed undisturbed;
-  const platform::ForkGuard guard;
-  for (const LoadedObject& object : objects_beside(handle)) {
-    if (unseen(object)) look_at(object);
-  }
+  platform::undisturbed([&] {
+    const platform::ForkGuard guard;
+    for (const LoadedObject& object : objects_beside(handle)) {
+      if (unseen(object)) look_at(object);
+    }
+  });
 }
 
 std::vector<PatchedObject> patched_objects() {

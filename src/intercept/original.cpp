@@ -77,8 +77,7 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
   return original;
 }
 
-[[gnu::noinline, gnu::cold]] Original look_up_and_publish(const abi::EntryPoint& entry, const void* caller) {
-  const platform::Undisturbed undisturbed;
+[[gnu::noinline]] Original ask_linker(const abi::EntryPoint& entry, const void* caller) {
   const int saved_errno = errno;
   const platform::ForkGuard guard;
   auto& absent_since = absent[static_cast<std::size_t>(&entry - entry_point_table)];
@@ -101,6 +100,12 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
     }
   }
   errno = saved_errno;
+  return original;
+}
+
+[[gnu::noinline, gnu::cold]] Original look_up_and_publish(const abi::EntryPoint& entry, const void* caller) {
+  Original original;
+  platform::undisturbed([&] { original = ask_linker(entry, caller); });
   return original;
 }
 

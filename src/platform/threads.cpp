@@ -107,18 +107,24 @@ CancellationDisabled::~CancellationDisabled() noexcept(false) {
   pthread_setcancelstate(before_, nullptr);
 }
 
-Undisturbed::Undisturbed() = default;
-
-Undisturbed::HandlersWaiting::HandlersWaiting() {
+Disturbances hold_off() {
   sigset_t waiting = asynchronous_signals();
   for (const int signal : ending_signals) {
     if (!has_handler(signal)) sigdelset(&waiting, signal);
   }
-  pthread_sigmask(SIG_BLOCK, &waiting, &before_);
+  Disturbances before{};
+  pthread_sigmask(SIG_BLOCK, &waiting, &before.signals);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancel_state);
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before.cancel_type);
+  return before;
 }
 
-Undisturbed::HandlersWaiting::~HandlersWaiting() {
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+void let_in(const Disturbances& before) {
+  // Handlers last: one that jumped away would leave cancellation disabled. The state before the type: where a thread is
+  // cancelled by its state, glibc 2.36 forgets to say so to those who join it.
+  pthread_setcancelstate(before.cancel_state, nullptr);
+  pthread_setcanceltype(before.cancel_type, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before.signals, nullptr);
 }
 
 bool is_own_thread() {

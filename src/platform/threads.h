@@ -45,32 +45,31 @@ class CancellationDisabled {
   int before_ = 0;
 };
 
-/// Nothing of the program's runs on this thread while one of these lives: for the time in which the thread holds what
-/// a handler might need too, or would leave behind if it never came back. Signals whose default action ends or stops
-/// the process are left alone where the program has no handler for them: a call that takes long can be interrupted.
-/// About a microsecond. Must be the last thing that its owner lets go of: handlers that waited run in the destructor,
-/// and may leave it by siglongjmp().
-class Undisturbed {
- public:
-  Undisturbed();
-  Undisturbed(const Undisturbed&) = delete;
-  Undisturbed& operator=(const Undisturbed&) = delete;
-
- private:
-  class HandlersWaiting {
-   public:
-    HandlersWaiting();
-    ~HandlersWaiting();
-    HandlersWaiting(const HandlersWaiting&) = delete;
-    HandlersWaiting& operator=(const HandlersWaiting&) = delete;
-
-   private:
-    sigset_t before_;
-  };
-
-  HandlersWaiting handlers_;  // restored last: a handler that jumped away would leave cancellation disabled
-  CancellationDisabled cancellation_;
+/// What hold_off() found and let_in() restores.
+struct Disturbances {
+  sigset_t signals;
+  int cancel_state;
+  int cancel_type;
 };
+
+/// Between the two nothing of the program's runs on this thread: for the time in which the thread holds what a handler
+/// might need too, or would leave behind if it never came back. Signals whose default action ends or stops the process
+/// are left alone where the program has no handler for them: a call that takes long can be interrupted. Together about
+/// a microsecond.
+Disturbances hold_off();
+
+/// Handlers and cancellation that waited act here, and may never return: nothing may be held any more. (No destructor
+/// does this. Cancellation unwinds the stack with the program's libgcc_s, and a frame of ours that has something to
+/// clean up would be asked by our own copy, which does not know its registers.)
+void let_in(const Disturbances& before);
+
+/// Runs `body` with everything held off.
+template <class Body>
+[[gnu::always_inline]] inline void undisturbed(const Body& body) {
+  const Disturbances before = hold_off();
+  body();
+  let_in(before);
+}
 
 /// Whether the calling thread was started here.
 bool is_own_thread();

@@ -59,8 +59,7 @@ class CallersEnvironment {
 
 void run_original(const Visit& visit) {
   if (!visit.original.function) end_without_original(visit.entry);
-  const abi::Reentry reentry;
-  visit.raw(visit.original.function);
+  abi::run_as_original([&] { visit.raw(visit.original.function); });
 }
 
 void report_violation(const Visit& visit, const Call& call, const Comparison& comparison, std::uint64_t stale_pages) {
@@ -127,8 +126,7 @@ void count(const Visit& visit, const Call* call, report::Record& record, double 
 
 // Makes the call on the device, unless there is none or it refuses: record.refusal says why. A handler that runs in the
 // middle of this would meet what the call holds, and one that never comes back would leave it held for ever.
-[[gnu::noinline]] bool run_on_device(const Visit& visit, const Call& call, report::Record& record, double& start) {
-  const platform::Undisturbed undisturbed;
+[[gnu::noinline]] bool run_undisturbed(const Visit& visit, const Call& call, report::Record& record, double& start) {
   Process& process = Process::instance();
   Session* const session = session_for_call(record);
   if (!session) return false;
@@ -145,12 +143,6 @@ void count(const Visit& visit, const Call* call, report::Record& record, double 
   return done;
 }
 
-// Lines of the log are put together in memory, which a handler may need too.
-[[gnu::noinline]] void count_undisturbed(const Visit& visit, const Call* call, report::Record& record, double start) {
-  const platform::Undisturbed undisturbed;
-  count(visit, call, record, start);
-}
-
 // Calls that are not trivially small: all of the road.
 void dispatch_large(const Visit& visit, const Call* call) {
   report::Record record;
@@ -161,10 +153,14 @@ void dispatch_large(const Visit& visit, const Call* call) {
   else
     record.refusal = refusal_of(Process::instance().decider().judge(*call));
   double start = now();
-  if (record.refusal == Refusal::none && run_on_device(visit, *call, record, start)) return;
+  bool done = false;
+  if (record.refusal == Refusal::none)
+    platform::undisturbed([&] { done = run_undisturbed(visit, *call, record, start); });
+  if (done) return;
   run_original(visit);
   if (report::logs_calls()) {
-    count_undisturbed(visit, call, record, start);
+    // A line is put together in memory, which a handler may need too.
+    platform::undisturbed([&] { count(visit, call, record, start); });
   } else {
     count(visit, call, record, start);
   }

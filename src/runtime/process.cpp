@@ -130,10 +130,11 @@ Process* Process::existing() {
 
 // Neither a handler that calls BLAS nor a forked child may find this half done.
 Process& Process::create() {
-  const platform::Undisturbed undisturbed;
-  const platform::ForkGuard guard;
-  static Process& process = *new Process;
-  return process;
+  platform::undisturbed([] {
+    const platform::ForkGuard guard;
+    [[maybe_unused]] static Process& process = *new Process;
+  });
+  return *the_process.load(std::memory_order_acquire);
 }
 
 Process::Process() : settings_(read_settings()), decider_(decide::by_size_and_depth(settings_.min_size)) {

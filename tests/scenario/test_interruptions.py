@@ -37,3 +37,9 @@ def test_a_handler_that_mends_faults(unharmed, policy, case):
 def test_cancellation(unharmed, policy, case):
     outcome = unharmed("interruptions", case, policy=policy, verify="off")
     assert outcome.total("offloaded") > 0
+
+
+def test_cancellation_of_calls_below_the_threshold(unharmed):
+    """The stack is unwound through our frames while an original runs."""
+    outcome = unharmed("interruptions", "cancel-asynchronously", min_size=100000, verify="off")
+    assert outcome.total("offloaded") == 0 and outcome.total("calls") > 0

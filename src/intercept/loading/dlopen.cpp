@@ -31,9 +31,12 @@ bool leave_alone(const char* file, int mode, const void* caller) {
 }
 
 std::optional<std::string> search(const void* caller, const char* file, long space) {
-  const blastoff::platform::Undisturbed undisturbed;
-  const blastoff::platform::ForkGuard guard;
-  return as_meant_by(caller, file, space);
+  std::optional<std::string> meant;
+  blastoff::platform::undisturbed([&] {
+    const blastoff::platform::ForkGuard guard;
+    meant = as_meant_by(caller, file, space);
+  });
+  return meant;
 }
 
 [[gnu::noinline]] void* open_and_patch(const char* file, int mode, const void* caller) {
