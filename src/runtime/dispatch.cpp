@@ -152,6 +152,7 @@ void dispatch_large(const Visit& visit, const Call* call) {
     record.refusal = Refusal::trivial;
   else
     record.refusal = refusal_of(Process::instance().decider().judge(*call));
+  if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
   double start = now();
   bool done = false;
   if (record.refusal == Refusal::none)

@@ -179,7 +179,6 @@ void Process::find_session() {
   }
 }
 
-// Why no call may use the device now.
 Refusal Process::refusal() const {
   if (settings_.device == "none") return Refusal::device_none;
   if (forked) return Refusal::forked;

@@ -22,6 +22,9 @@ class Process {
   const Settings& settings() const { return settings_; }
   decide::Decider& decider() { return *decider_; }
 
+  /// Why no call may use the device now, as far as can be told at no cost.
+  report::Refusal refusal() const;
+
   /// The session for one call, started now if it never was; nullptr where there is none, with the reason in `why`.
   /// Every session given must be given back.
   Session* enter_session(report::Refusal& why);
@@ -43,7 +46,6 @@ class Process {
   void start_session();
   void find_session();
   void wait_for_calls();
-  report::Refusal refusal() const;
   report::Context describe();
 
   const platform::ProcessMark mark_;
