@@ -33,7 +33,7 @@ def test_a_handler_that_mends_faults(unharmed, policy, case):
     unharmed("interruptions", case, policy=policy, verify="off")
 
 
-@pytest.mark.parametrize("case", ["cancel", "cancel-asynchronously"])
+@pytest.mark.parametrize("case", ["cancel", "cancel-asynchronously", "leave-in-xerbla"])
 def test_cancellation(unharmed, policy, case):
     outcome = unharmed("interruptions", case, policy=policy, verify="off")
     assert outcome.total("offloaded") > 0

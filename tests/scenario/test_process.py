@@ -130,9 +130,7 @@ def test_two_copies(device, tmp_path, intercept):
     copy = shutil.copy(offload.LIBRARY, tmp_path / "libother.so")
     command = offload.program("products", 40)
     settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_SUMMARY": "never", "BLASTOFF_INTERCEPT": intercept}
-    alone = offload.run(
-        command, env=offload.environment(LD_PRELOAD=str(offload.LIBRARY), BLASTOFF_REPORT=f"{tmp_path}/alone.json", **settings)
-    )
+    alone = offload.run(command, env=offload.environment(LD_PRELOAD=str(offload.LIBRARY), BLASTOFF_REPORT=f"{tmp_path}/alone.json", **settings))
     expected = offload.read_report(tmp_path / "alone.json")
     assert alone.stderr == "" and expected["totals"]["offloaded"] > 0
     for first, second in ((offload.LIBRARY, copy), (copy, offload.LIBRARY)):

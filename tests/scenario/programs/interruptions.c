@@ -49,8 +49,8 @@ static void handler_calls(void) {
   multiply_again(0);
   int right = computes();
   for (int round = 0; round < 150; ++round) {
-    ring(200 + 37 * round);
     const int before = handled;
+    ring(200 + 37 * round);
     while (handled == before) multiply(N, N, N, a, N, b, N, 0.0, c, N);
     right &= holds_product(N, N, N, a, N, b, N, 0.0, NULL, c, N);
     right &= holds_product(N, N, N, own_a, N, own_b, N, 0.0, NULL, own_c, N);
@@ -213,6 +213,32 @@ static void cancel(int asynchronous) {
   verdict("threads cancelled among their calls", right && cleaned == rounds);
 }
 
+/// The BLAS calls it for an argument that it does not accept.
+void xerbla_(const char* routine, const int* argument) {
+  (void)routine, (void)argument;
+  pthread_exit(NULL);
+}
+
+static void* call_wrongly(void* returned) {
+  pthread_cleanup_push(clean, NULL);
+  multiply(-1, N, N, a, N, b, N, 0.0, c, N);
+  *(int*)returned = 1;
+  pthread_cleanup_pop(0);
+  return NULL;
+}
+
+static void leave_in_xerbla(void) {
+  int right = 1;
+  for (int round = 0; round < 3; ++round) {
+    pthread_t thread;
+    int returned = 0;
+    pthread_create(&thread, NULL, call_wrongly, &returned);
+    pthread_join(thread, NULL);
+    right &= !returned && computes();
+  }
+  verdict("threads that leave in xerbla", right && cleaned == 3);
+}
+
 int main(int argc, char** argv) {
   a = filled(COUNT, 1);
   b = filled(COUNT, 2);
@@ -229,6 +255,7 @@ int main(int argc, char** argv) {
   if (!strcmp(name, "read-barrier-later")) barriers(PROT_NONE, 0, 3);
   if (!strcmp(name, "exit-in-fault")) exit_in_fault();
   if (!strcmp(name, "cancel")) cancel(0);
+  if (!strcmp(name, "leave-in-xerbla")) leave_in_xerbla();
   if (!strcmp(name, "cancel-asynchronously")) cancel(1);
   return scenario_status();
 }

@@ -53,11 +53,11 @@ static void fork_after(void) {
   verdict("many children", right);
 }
 
-pid_t _Fork(void);
+__attribute__((weak)) pid_t _Fork(void);  // glibc 2.34
 
 /// In ways that no handler of pthread_atfork() sees.
 static pid_t fork_unseen(const char* how) {
-  if (!strcmp(how, "_Fork")) return _Fork();
+  if (!strcmp(how, "_Fork") && _Fork) return _Fork();
 #ifdef SYS_fork
   if (!strcmp(how, "SYS_fork")) return (pid_t)syscall(SYS_fork);
 #endif
