@@ -36,6 +36,9 @@ void blastoff_memory_event(int kind, const void* begin, unsigned long bytes, con
 /* 1 if the kernel itself tells this process of memory that goes away (userfaultfd), 0 if interposed calls must. */
 int blastoff_hears_of_memory(void);
 
+/* What dlsym(RTLD_NEXT, symbol) finds behind this copy of the library: asked by another copy in the same process. */
+void* blastoff_next_definition(const char* symbol);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,9 +4,9 @@
 namespace blastoff::abi {
 namespace detail {
 
-/// The frame that runs the outermost active original of this thread. A program's xerbla may longjmp out of an original,
-/// past every destructor: the stack grows down, so whoever that frame has called lies below it, and anybody else has
-/// outlived it.
+/// The frame that runs the outermost active original of this thread. A program may leave an original by longjmp, by an
+/// exception or by cancellation: the stack grows down, so whoever that frame has called lies below it, and anybody else
+/// has outlived it.
 [[gnu::tls_model("initial-exec")]] inline constinit thread_local const char* outermost_original = nullptr;
 
 [[gnu::always_inline]] inline const char* this_frame() {
@@ -23,6 +23,15 @@ namespace detail {
   if (detail::this_frame() < detail::outermost_original) return true;
   detail::outermost_original = nullptr;
   return false;
+}
+
+/// Runs an original. No destructor: whoever unwinds the stack finds nothing of ours to clean up.
+template <class Run>
+[[gnu::always_inline]] inline void run_as_original(const Run& run) {
+  const bool outermost = !inside_original();
+  if (outermost) detail::outermost_original = detail::this_frame();
+  run();
+  if (outermost) detail::outermost_original = nullptr;
 }
 
 /// Marks the time in which an original runs. Lives in the frame that calls it, one at a time.

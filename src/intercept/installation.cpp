@@ -6,11 +6,13 @@
 #include <string>
 #include <tuple>
 
+#include "intercept/copies.h"
 #include "intercept/entry_points.h"
-#include "intercept/fork_guard.h"
 #include "intercept/loading/library_observer.h"
 #include "intercept/patch/architecture.h"
 #include "intercept/patch/patched_function.h"
+#include "platform/fork_guard.h"
+#include "platform/threads.h"
 
 namespace blastoff::intercept {
 namespace {
@@ -55,6 +57,7 @@ void look_at(const LoadedObject& object) {
   BlasFunctions found;
   if (file && file->machine() == patch::native_machine && file->may_define_blas())
     found = find_blas_functions(*file, object.path.c_str());
+  if (!found.functions.empty() && is_another_copy(object)) found = {};
   // Never under our lock: a thread that holds the dynamic linker's may be waiting for ours.
   if (!found.functions.empty()) keep_loaded(object);
   Installation& all = installation();
@@ -78,32 +81,43 @@ void install(Mode mode) {
   patch_new_objects();
 }
 
+void stand_aside() {
+  installation().mode = Mode::preload;
+  set_only_patched(true);
+}
+
 Mode installed_mode() {
   return installation().mode;
 }
 
 void patch_new_objects() {
   if (installed_mode() == Mode::preload) return;
-  const InsideLinker inside;
-  for (const LoadedObject& object : loaded_objects()) {
-    if (!is_ours(object) && unseen(object)) look_at(object);
-  }
+  platform::undisturbed([] {
+    const platform::ForkGuard guard;
+    for (const LoadedObject& object : loaded_objects()) {
+      if (!is_ours(object) && unseen(object)) look_at(object);
+    }
+  });
 }
 
 void patch_objects_beside(void* handle) {
   if (installed_mode() == Mode::preload) return;
-  const InsideLinker inside;
-  for (const LoadedObject& object : objects_beside(handle)) {
-    if (unseen(object)) look_at(object);
-  }
+  platform::undisturbed([&] {
+    const platform::ForkGuard guard;
+    for (const LoadedObject& object : objects_beside(handle)) {
+      if (unseen(object)) look_at(object);
+    }
+  });
 }
 
 std::vector<PatchedObject> patched_objects() {
+  const platform::ForkGuard guard;
   const std::lock_guard lock(installation().mutex);
   return installation().objects;
 }
 
 Effort patching_effort() {
+  const platform::ForkGuard guard;
   const std::lock_guard lock(installation().mutex);
   return {installation().seen.size(), installation().seconds};
 }

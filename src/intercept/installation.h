@@ -18,6 +18,9 @@ enum class Mode : std::uint8_t {
 /// Once, when the library is loaded: patches what is loaded with it.
 void install(Mode mode);
 
+/// Instead of install(), where another copy of the library acts: nothing is patched, every call is handed on.
+void stand_aside();
+
 Mode installed_mode();
 
 /// Patches the objects that were loaded since. For after dlopen().

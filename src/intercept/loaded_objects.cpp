@@ -8,7 +8,12 @@
 #include <cstring>
 #include <span>
 
+#include "platform/fork_guard.h"
+
 namespace blastoff::intercept {
+
+using platform::ForkGuard;
+
 namespace {
 
 std::string_view base_name(std::string_view path) {
@@ -73,12 +78,14 @@ bool means(std::string_view needed, const LoadedObject& object) {
 }  // namespace
 
 std::vector<LoadedObject> loaded_objects() {
+  const ForkGuard guard;
   std::vector<LoadedObject> objects;
   dl_iterate_phdr(collect, &objects);
   return objects;
 }
 
 std::vector<LoadedObject> objects_beside(void* handle) {
+  const ForkGuard guard;
   std::vector<LoadedObject> objects;
   link_map* map = nullptr;
   Lmid_t space = LM_ID_BASE;
@@ -96,6 +103,7 @@ std::vector<LoadedObject> objects_beside(void* handle) {
 }
 
 std::uint64_t load_count() {
+  const ForkGuard guard;
   std::uint64_t count = 0;
   dl_iterate_phdr(read_load_count, &count);
   return count;
@@ -117,21 +125,27 @@ bool depends_on(const std::vector<LoadedObject>& objects, const LoadedObject& ob
 }
 
 const char* path_of(const void* address) {
+  const ForkGuard guard;
   Dl_info info;
   return dladdr(address, &info) != 0 ? info.dli_fname : nullptr;
 }
 
 bool same_object(const void* left, const void* right) {
+  const ForkGuard guard;
   Dl_info left_info;
   Dl_info right_info;
   return dladdr(left, &left_info) != 0 && dladdr(right, &right_info) != 0 &&
          left_info.dli_fbase == right_info.dli_fbase;
 }
 
-ObjectHandle::ObjectHandle(const char* path)
-    : handle_(path == nullptr ? nullptr : dlopen(*path == '\0' ? nullptr : path, RTLD_NOLOAD | RTLD_LAZY)) {}
+ObjectHandle::ObjectHandle(const char* path) : handle_(nullptr) {
+  if (path == nullptr) return;
+  const ForkGuard guard;
+  handle_ = dlopen(*path == '\0' ? nullptr : path, RTLD_NOLOAD | RTLD_LAZY);
+}
 
 ObjectHandle ObjectHandle::of(const void* address) {
+  const ForkGuard guard;
   Dl_info info;
   void* map = nullptr;
   // The main program's path is whatever it was called by; the dynamic linker's own record of it has none.
@@ -140,14 +154,17 @@ ObjectHandle ObjectHandle::of(const void* address) {
 }
 
 ObjectHandle::~ObjectHandle() {
+  const ForkGuard guard;
   if (handle_ != nullptr) dlclose(handle_);
 }
 
 void* ObjectHandle::find(const char* symbol) const {
+  const ForkGuard guard;
   return handle_ != nullptr ? dlsym(handle_, symbol) : nullptr;
 }
 
 void keep_loaded(const void* address) {
+  const ForkGuard guard;
   const char* const path = path_of(address);
   // (The main program is found by no path, and stays anyway.)
   void* const handle = path != nullptr ? dlopen(path, RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE) : nullptr;
@@ -155,6 +172,7 @@ void keep_loaded(const void* address) {
 }
 
 void keep_loaded(const LoadedObject& object) {
+  const ForkGuard guard;
   if (object.path.empty()) return;
   void* const handle = dlmopen(object.space, object.path.c_str(), RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE);
   if (handle != nullptr) dlclose(handle);

@@ -1,10 +1,9 @@
 #include "intercept/lookup.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <string>
 
+#include "intercept/copies.h"
 #include "intercept/entry_points.h"
 #include "intercept/integer_width.h"
 #include "intercept/loaded_objects.h"
@@ -17,7 +16,7 @@ bool is_ours(const void* function) {
 }
 
 void* unless_ours(void* function) {
-  return function != nullptr && !is_ours(function) ? function : nullptr;
+  return function != nullptr && !is_ours(function) && !in_another_copy(function) ? function : nullptr;
 }
 
 /// The object's own definition, not one of its dependencies'.
@@ -44,7 +43,7 @@ void* find_beyond_the_callers_reach(const char* symbol, const void* caller) {
 }  // namespace
 
 void* find_definition(const char* symbol, const void* caller) {
-  if (void* const next = unless_ours(dlsym(RTLD_NEXT, symbol))) return next;
+  if (void* const next = unless_ours(next_definition(symbol))) return next;
   if (void* const bound = unless_ours(ObjectHandle::of(caller).find(symbol))) return bound;
   return find_beyond_the_callers_reach(symbol, caller);
 }

@@ -10,11 +10,12 @@
 #include <new>
 
 #include "intercept/entry_points.h"
-#include "intercept/fork_guard.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 #include "intercept/patch/patched_function.h"
+#include "platform/fork_guard.h"
 #include "platform/process.h"
+#include "platform/threads.h"
 
 namespace blastoff::intercept {
 namespace {
@@ -92,9 +93,9 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
   return original;
 }
 
-[[gnu::noinline, gnu::cold]] Original look_up_and_publish(const abi::EntryPoint& entry, const void* caller) {
+[[gnu::noinline]] Original ask_linker(const abi::EntryPoint& entry, const void* caller) {
   const int saved_errno = errno;
-  const InsideLinker inside;
+  const platform::ForkGuard guard;
   auto& absent_since = absent[static_cast<std::size_t>(&entry - entry_point_table)];
   const std::uint64_t loads = load_count() + 1;
   Original original;
@@ -115,6 +116,12 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
     }
   }
   errno = saved_errno;
+  return original;
+}
+
+[[gnu::noinline, gnu::cold]] Original look_up_and_publish(const abi::EntryPoint& entry, const void* caller) {
+  Original original;
+  platform::undisturbed([&] { original = ask_linker(entry, caller); });
   return original;
 }
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -19,6 +20,33 @@ void adopt_remembered_set() {
   if (remembered_count > 0) pthread_setaffinity_np(pthread_self(), sizeof remembered_set, &remembered_set);
 }
 
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool started_here = false;
+
+/// Those that the kernel sends to the thread that causes them, and that cannot wait.
+constexpr std::array synchronous_signals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+
+/// Those by which people and batch systems end or stop a process.
+constexpr std::array ending_signals = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGTSTP};
+
+sigset_t asynchronous_signals() {
+  sigset_t set;
+  sigfillset(&set);
+  for (const int signal : synchronous_signals) sigdelset(&set, signal);
+  return set;
+}
+
+/// Of a new thread, whatever the one that started it has blocked.
+void adopt_signals() {
+  started_here = true;
+  const sigset_t blocked = asynchronous_signals();
+  pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+}
+
+bool has_handler(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
 struct Start {
   std::string name;
   std::function<void()> body;
@@ -26,6 +54,7 @@ struct Start {
 
 void* run_detached(void* argument) {
   const std::unique_ptr<Start> start(static_cast<Start*>(argument));
+  adopt_signals();
   adopt_remembered_set();
   pthread_setname_np(pthread_self(), start->name.c_str());
   start->body();
@@ -33,6 +62,7 @@ void* run_detached(void* argument) {
 }
 
 void* run_borrowed(void* body) {
+  adopt_signals();
   adopt_remembered_set();
   (*static_cast<const std::function<void()>*>(body))();
   return nullptr;
@@ -61,13 +91,44 @@ StackRange find_stack() {
 }  // namespace
 
 SignalsBlocked::SignalsBlocked() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before_);
+  const sigset_t blocked = asynchronous_signals();
+  pthread_sigmask(SIG_BLOCK, &blocked, &before_);
 }
 
 SignalsBlocked::~SignalsBlocked() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+CancellationDisabled::CancellationDisabled() {
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_);
+}
+
+CancellationDisabled::~CancellationDisabled() noexcept(false) {
+  pthread_setcancelstate(before_, nullptr);
+}
+
+Disturbances hold_off() {
+  sigset_t waiting = asynchronous_signals();
+  for (const int signal : ending_signals) {
+    if (!has_handler(signal)) sigdelset(&waiting, signal);
+  }
+  Disturbances before{};
+  pthread_sigmask(SIG_BLOCK, &waiting, &before.signals);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancel_state);
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before.cancel_type);
+  return before;
+}
+
+void let_in(const Disturbances& before) {
+  // Handlers last: one that jumped away would leave cancellation disabled. The state before the type: where a thread is
+  // cancelled by its state, glibc 2.36 forgets to say so to those who join it.
+  pthread_setcancelstate(before.cancel_state, nullptr);
+  pthread_setcanceltype(before.cancel_type, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before.signals, nullptr);
+}
+
+bool is_own_thread() {
+  return started_here;
 }
 
 void remember_cpu_set() {

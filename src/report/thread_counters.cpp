@@ -23,12 +23,18 @@ void give_back(void* block) {
   static_cast<ThreadCounters*>(block)->in_use.store(false, std::memory_order_release);
 }
 
-/// The key whose destructor runs give_back(); -1 where the system has no keys left: then blocks are not reused.
+constexpr std::int64_t not_made = -2;
+constinit std::atomic<std::int64_t> exit_key{not_made};
+
+/// The key whose destructor runs give_back(); -1 where the system has no keys left: then blocks are not reused. No
+/// lock: a forked child, or a signal handler, may find its making half done.
 std::int64_t thread_exit_key() {
-  static const std::int64_t key = [] {
-    pthread_key_t created{};
-    return pthread_key_create(&created, give_back) == 0 ? static_cast<std::int64_t>(created) : -1;
-  }();
+  std::int64_t key = exit_key.load(std::memory_order_acquire);
+  if (key != not_made) return key;
+  pthread_key_t created{};
+  const std::int64_t made = pthread_key_create(&created, give_back) == 0 ? static_cast<std::int64_t>(created) : -1;
+  if (exit_key.compare_exchange_strong(key, made, std::memory_order_acq_rel)) return made;
+  if (made >= 0) pthread_key_delete(created);
   return key;
 }
 

@@ -60,8 +60,7 @@ class CallersEnvironment {
 
 void run_original(const Visit& visit) {
   if (!visit.original.function) end_without_original(visit.entry);
-  const abi::Reentry reentry;
-  visit.raw(visit.original.function);
+  abi::run_as_original([&] { visit.raw(visit.original.function); });
 }
 
 void report_violation(const Operation& operation, const Comparison& comparison, std::uint64_t stale_pages) {
@@ -115,36 +114,60 @@ Session* session_for_call(report::Record& record) {
   return Process::instance().enter_session(record.refusal);
 }
 
+// `operation` is nullptr where the arguments were not understood.
+void count(const Visit& visit, const Operation* operation, report::Record& record, double start) {
+  record.seconds = now() - start;
+  record.routine = visit.routine_id();
+  record.symbol = visit.entry.symbol;
+  if (operation) record.flops = operation->work.flops;
+  report::add(record, operation);
+}
+
+// Makes the call on the device, unless there is none or it refuses: record.refusal says why. A handler that runs in the
+// middle of this would meet what the call holds, and one that never comes back would leave it held for ever.
+[[gnu::noinline]] bool run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
+                                       double& start) {
+  Process& process = Process::instance();
+  Session* const session = session_for_call(record);
+  if (!session) return false;
+  start = now();
+  bool done = false;
+  {
+    const CallersEnvironment environment;
+    const auto run = [&] { done = try_device(visit, operation, *session, record); };
+    if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
+    if (done && record.operands_kept) process.decider().learn(operation, record.bytes_to_device, record.bytes_reused);
+    process.leave_session();
+  }
+  if (done) count(visit, &operation, record, start);
+  return done;
+}
+
 // Calls that are not trivially small: all of the road.
 void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (!visit.original.function && platform::has_elevated_rights()) end_without_original(visit.entry);
   report::Record record;
-  record.routine = visit.routine_id();
-  record.symbol = visit.entry.symbol;
-  Process& process = Process::instance();
-  Session* session = nullptr;
   const Operation operation = parsed ? parsed->make_operation() : Operation();
   if (!parsed || !parsed->valid)
     record.refusal = Refusal::invalid_arguments;
   else if (parsed->trivial)
     record.refusal = Refusal::trivial;
   else
-    record.refusal = refusal_of(process.decider().judge(operation));
-  if (record.refusal == Refusal::none) session = session_for_call(record);
-
-  const double start = now();
+    record.refusal = refusal_of(Process::instance().decider().judge(operation));
+  if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
+  double start = now();
   bool done = false;
-  if (session) {
-    const CallersEnvironment environment;
-    const auto run = [&] { done = try_device(visit, operation, *session, record); };
-    if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
-    process.leave_session();
+  if (record.refusal == Refusal::none)
+    platform::undisturbed([&] { done = run_undisturbed(visit, operation, record, start); });
+  if (done) return;
+  run_original(visit);
+  const Operation* const counted = parsed ? &operation : nullptr;
+  if (report::logs_calls()) {
+    // A line is put together in memory, which a handler may need too.
+    platform::undisturbed([&] { count(visit, counted, record, start); });
+  } else {
+    count(visit, counted, record, start);
   }
-  if (done && record.operands_kept) process.decider().learn(operation, record.bytes_to_device, record.bytes_reused);
-  if (!done) run_original(visit);
-  record.seconds = now() - start;
-  if (parsed) record.flops = parsed->flops;
-  report::add(record, parsed ? &operation : nullptr);
 }
 
 }  // namespace

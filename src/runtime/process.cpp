@@ -14,15 +14,16 @@
 #include "../include/blastoff_allocator.h"
 #include "blas/level3.h"
 #include "device/driver_sharing.h"
-#include "intercept/fork_guard.h"
+#include "intercept/copies.h"
 #include "intercept/installation.h"
 #include "intercept/loading/library_observer.h"
+#include "platform/fork_guard.h"
 #include "platform/log.h"
 #include "platform/process.h"
-#include "tracking/system_calls/next.h"
 #include "platform/threads.h"
 #include "report/recorder.h"
 #include "report/report.h"
+#include "tracking/system_calls/next.h"
 
 namespace blastoff::runtime {
 
@@ -36,11 +37,20 @@ std::atomic<bool> forked{false};
 std::atomic<bool> exiting{false};
 std::atomic<Process*> the_process{nullptr};
 
-// CUDA, the tracker and our threads stay behind in the parent. Before the first BLAS call there are none of them.
+// Calls of this thread that hold the device. A handler of a synchronous signal may run inside them.
+[[gnu::tls_model("initial-exec")]] constinit thread_local int own_calls_in_flight = 0;
+
+/// Whether this is code that the program runs in the middle of a call of its own: what that call holds it will not give
+/// back meanwhile.
+bool inside_a_call() {
+  return own_calls_in_flight > 0 || platform::is_own_thread();
+}
+
+// Before the first BLAS call there is nothing that a child could miss.
 void become_forked_child() {
-  intercept::after_fork_in_child();
-  if (the_process.load() == nullptr) return;
-  forked = true;
+  platform::after_fork_in_child();
+  if (the_process.load() == nullptr || forked.exchange(true)) return;
+  own_calls_in_flight = 0;
   report::reset();
 }
 
@@ -60,11 +70,15 @@ void note_library(const intercept::ObservedLibrary& library) {
 
 [[gnu::constructor]] void load() {
   loaded_at = Clock::now();
-  pthread_atfork(intercept::before_fork, intercept::after_fork_in_parent, become_forked_child);
+  pthread_atfork(platform::before_fork, platform::after_fork_in_parent, become_forked_child);
   // There nothing is patched or read; the names that we export pass calls on (intercept/original.cpp).
   if (platform::has_elevated_rights()) return;
   platform::remember_cpu_set();
   platform::remember_stderr();
+  if (!intercept::this_copy_acts()) {
+    intercept::stand_aside();
+    return;
+  }
   platform::system_calls::find_next();
   operation::add_front_end(blas::level3());
   intercept::observe_libraries(note_library);
@@ -73,8 +87,9 @@ void note_library(const intercept::ObservedLibrary& library) {
 }
 
 [[gnu::destructor]] void unload() {
+  const platform::CancellationDisabled no_cancellation;
   exiting = true;
-  Process* process = the_process.load();
+  Process* const process = Process::existing();
   if (process == nullptr) return;
   try {
     process->end();
@@ -111,6 +126,7 @@ void describe_interception(report::Context& context) {
 
 /// The allocator library is one of its own, and is there only where it was asked for.
 std::optional<report::Allocation> describe_allocation() {
+  const platform::ForkGuard guard;
   const auto counts =
       reinterpret_cast<decltype(&blastoff_allocator_counts)>(dlsym(RTLD_DEFAULT, "blastoff_allocator_counts"));
   if (counts == nullptr) return std::nullopt;
@@ -135,8 +151,21 @@ std::optional<report::Allocation> describe_allocation() {
 std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
 
 Process& Process::instance() {
-  static Process& process = *new Process;
-  return process;
+  Process* const process = the_process.load(std::memory_order_acquire);
+  return process != nullptr ? *process : create();
+}
+
+Process* Process::existing() {
+  return the_process.load(std::memory_order_acquire);
+}
+
+// Neither a handler that calls BLAS nor a forked child may find this half done.
+Process& Process::create() {
+  platform::undisturbed([] {
+    const platform::ForkGuard guard;
+    [[maybe_unused]] static Process& process = *new Process;
+  });
+  return *the_process.load(std::memory_order_acquire);
 }
 
 Process::Process() : settings_(read_settings()), decider_(decide::by_size_and_depth(settings_.min_size)) {
@@ -146,9 +175,29 @@ Process::Process() : settings_(read_settings()), decider_(decide::by_size_and_de
   if (settings_.log != LogMode::calls) floor_volume = decider_->floor_volume();
 }
 
+bool Process::in_forked_child() {
+  if (forked) return true;
+  switch (mark_.bearer()) {
+    case platform::ProcessMark::Bearer::marked: return false;
+    case platform::ProcessMark::Bearer::guest: return true;  // the flags and the counters are its parent's
+    case platform::ProcessMark::Bearer::child: break;
+  }
+  become_forked_child();
+  return true;
+}
+
 void Process::start_session() {
+  // Opening a device loads libraries.
+  const platform::ForkGuard guard;
   const std::lock_guard lock(mutex_);
   if (tried_) return;
+  find_session();
+  tried_ = true;
+}
+
+void Process::find_session() {
+  if (const std::string copies = intercept::describe_copies(); !copies.empty())
+    platform::log_line("%s", copies.c_str());
   auto session = Session::start(settings_);
   if (session) {
     session_ = session->release();
@@ -159,10 +208,8 @@ void Process::start_session() {
     failure_ = session.error().message;
     platform::log_line("%s; all calls run on the CPU", failure_.c_str());
   }
-  tried_ = true;
 }
 
-// Why no call may use the device now.
 Refusal Process::refusal() const {
   if (settings_.device == "none") return Refusal::device_none;
   if (forked) return Refusal::forked;
@@ -173,34 +220,44 @@ Refusal Process::refusal() const {
 }
 
 Session* Process::enter_session(Refusal& why) {
-  why = refusal();
+  why = in_forked_child() ? Refusal::forked : refusal();
   if (why == Refusal::none && !tried_) start_session();
   // Counted before the last look: either this call sees that the process is exiting, or leave_device() sees this call.
   calls_in_flight_.fetch_add(1);
+  ++own_calls_in_flight;
   if (why == Refusal::none) why = refusal();
   if (why == Refusal::none) return session_;
+  --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);
   return nullptr;
 }
 
 void Process::share_driver() {
   Session* session = session_;
-  if (session && !forked) session->release_pins();
+  if (session && !in_forked_child()) session->release_pins();
 }
 
 void Process::leave_session() {
   // cuBLAS and the CUDA runtime register their exit handlers during the first call: ours has to run before those too.
   if (!first_call_over_.exchange(true)) std::atexit([] { instance().leave_device(); });
+  --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);
 }
 
-void Process::leave_device() {
-  if (forked) return;  // the threads that are waited for stayed in the parent
-  exiting = true;
-  // A call that is stuck, or that exit() was called from within, must not keep the process from ending.
+// Once, however many handlers ask. A call that is stuck must not keep the process from ending, and one of this thread
+// goes on only when the handler that ends the process here has returned, that is never.
+void Process::wait_for_calls() {
+  if (inside_a_call() || waited_.exchange(true)) return;
   const auto deadline = Clock::now() + std::chrono::seconds(10);
   while (calls_in_flight_ > 0 && Clock::now() < deadline) usleep(50);
-  if (calls_in_flight_ == 0 && session_) session_.load()->stop();
+}
+
+void Process::leave_device() {
+  const platform::CancellationDisabled no_cancellation;
+  if (in_forked_child()) return;  // the threads that are waited for stayed in the parent
+  exiting = true;
+  wait_for_calls();
+  if (calls_in_flight_ == 0 && !inside_a_call() && session_) session_.load()->stop();
 }
 
 report::Context Process::describe() {
@@ -222,11 +279,12 @@ report::Context Process::describe() {
   describe_interception(context);
   context.allocation = describe_allocation();
   Session* session = session_;
-  if (session && !forked) session->describe(context);
+  if (session && !forked && !inside_a_call()) session->describe(context);
   return context;
 }
 
 void Process::end() {
+  if (in_forked_child() && !forked) return;  // a guest in its parent's memory
   const report::Totals totals = report::totals();
   const std::uint64_t calls = total_calls(totals);
   const report::Context context = describe();

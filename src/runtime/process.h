@@ -5,6 +5,7 @@
 
 #include "config/settings.h"
 #include "decide/decider.h"
+#include "platform/process_mark.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
@@ -15,8 +16,14 @@ class Process {
   /// The one of this process. Reads the settings at the first call; never destroyed.
   static Process& instance();
 
+  /// The one of this process if there is one yet.
+  static Process* existing();
+
   const Settings& settings() const { return settings_; }
   decide::Decider& decider() { return *decider_; }
+
+  /// Why no call may use the device now, as far as can be told at no cost.
+  report::Refusal refusal() const;
 
   /// The session for one call, started now if it never was; nullptr where there is none, with the reason in `why`.
   /// Every session given must be given back.
@@ -26,6 +33,10 @@ class Process {
   /// The program begins to use the device's driver itself. From within dlopen().
   void share_driver();
 
+  /// Whether this is a child of the process that made the first call, however it was forked. CUDA, the tracker and our
+  /// threads stay behind in the parent: a child has no device, and counts from nothing.
+  bool in_forked_child();
+
   /// No call uses the device from here on: those in flight are waited for, but not for ever. For an exit handler.
   void leave_device();
 
@@ -34,10 +45,13 @@ class Process {
 
  private:
   Process();
+  static Process& create();
   void start_session();
-  report::Refusal refusal() const;
+  void find_session();
+  void wait_for_calls();
   report::Context describe();
 
+  const platform::ProcessMark mark_;
   const Settings settings_;
   const std::unique_ptr<decide::Decider> decider_;
   std::mutex mutex_;
@@ -45,7 +59,8 @@ class Process {
   std::atomic<bool> tried_{false};
   std::atomic<int> calls_in_flight_{0};
   std::atomic<bool> first_call_over_{false};
-  std::string failure_;  // why there is no session
+  std::atomic<bool> waited_{false};  // for the calls in flight at the end
+  std::string failure_;              // why there is no session
 };
 
 /// blas::volume() below which a call goes straight to the original; not-a-number (below which nothing is) until the

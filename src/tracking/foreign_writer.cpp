@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "platform/descriptor.h"
+#include "platform/fork_guard.h"
 
 namespace blastoff::platform {
 namespace {
@@ -51,6 +52,7 @@ int look_for_suspects(dl_phdr_info* info, std::size_t, void* out) {
 SuspectSet loaded_suspects() {
   // The two are one word: the count in the upper part, the set in the lower.
   static std::atomic<std::uint64_t> cache{0};
+  const ForkGuard guard;
   std::uint64_t changes = 0;
   dl_iterate_phdr(count_changes, &changes);
   const std::uint64_t cached = cache.load(std::memory_order_relaxed);

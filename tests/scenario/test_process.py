@@ -1,5 +1,6 @@
 """What a process may do after it has offloaded: fork, start others, and end in every way there is."""
 
+import shutil
 import signal
 
 import offload
@@ -20,6 +21,25 @@ UNREPORTED = {
 def test_children(unharmed, policy, case):
     outcome = unharmed("process", case, policy=policy)
     assert outcome.total("offloaded") > 0
+
+
+FORKS = ["_Fork", "SYS_fork", "SYS_clone"]  # which no handler of pthread_atfork() sees
+
+
+@pytest.mark.parametrize("how", FORKS)
+def test_an_unseen_child_computes_on_the_cpu(policy, device, how, tmp_path):
+    """It ends by exit(3), and its report counts its own calls alone."""
+    command = offload.program("process", "fork-unseen", how)
+    settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_POLICY": policy, "BLASTOFF_REPORT": f"{tmp_path}/%p.json"}
+    outcome = offload.preloaded(command, env={**settings, "BLASTOFF_SUMMARY": "never"}, timeout=30)
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, offload.plain(command).stdout, "")
+    reports = [offload.read_report(path)["totals"] for path in tmp_path.glob("*.json")]
+    assert sorted((totals["calls"], totals["offloaded"]) for totals in reports) == [(4, 0), (6, 6)]
+
+
+@pytest.mark.parametrize("how", FORKS)
+def test_an_unseen_child_takes_nothing_from_its_parent(unharmed, policy, how):
+    unharmed("process", "compete-unseen", how, policy=policy, verify="off")
 
 
 def test_a_child_of_a_process_without_calls_offloads(unharmed, policy):
@@ -129,3 +149,31 @@ def test_ranks_of_a_job_write_their_own_reports(device, tmp_path):
         assert outcome.status == 0 and outcome.lines == []
     for rank in (0, 1):
         assert offload.read_report(tmp_path / f"rank-{rank}.json")["process"]["rank"] == rank
+
+
+@pytest.mark.parametrize("intercept", ["auto", "preload"])
+def test_two_copies(device, tmp_path, intercept):
+    """The first one loaded acts: its calls are offloaded once, counted once, and one line says so."""
+    copy = shutil.copy(offload.LIBRARY, tmp_path / "libother.so")
+    command = offload.program("products", 40)
+    settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_SUMMARY": "never", "BLASTOFF_INTERCEPT": intercept}
+    alone = offload.run(command, env=offload.environment(LD_PRELOAD=str(offload.LIBRARY), BLASTOFF_REPORT=f"{tmp_path}/alone.json", **settings))
+    expected = offload.read_report(tmp_path / "alone.json")
+    assert alone.stderr == "" and expected["totals"]["offloaded"] > 0
+    for first, second in ((offload.LIBRARY, copy), (copy, offload.LIBRARY)):
+        path = tmp_path / first.name
+        preload = {"LD_PRELOAD": f"{first}:{second}", "BLASTOFF_REPORT": f"{path}.%p.json"}
+        outcome = offload.run(command, env=offload.environment(**preload, **settings))
+        assert (outcome.status, outcome.stdout) == (0, alone.stdout)
+        assert outcome.lines == [f"this process has loaded Blastoff 2 times: {first} acts, {second} stands aside"]
+        (report,) = [offload.read_report(found) for found in tmp_path.glob(f"{first.name}.*.json")]
+        assert report["totals"]["calls"] == expected["totals"]["calls"]
+        assert report["totals"]["offloaded"] == expected["totals"]["offloaded"]
+        assert str(second) not in [patched["path"] for patched in report["interception"]["objects"]]
+
+
+def test_a_copy_beside_another_is_silent(tmp_path):
+    """A process that makes no call worth a word."""
+    copy = shutil.copy(offload.LIBRARY, tmp_path / "libother.so")
+    outcome = offload.run(["/bin/true"], env=offload.environment(LD_PRELOAD=f"{offload.LIBRARY}:{copy}"))
+    assert (outcome.status, outcome.stderr) == (0, "")

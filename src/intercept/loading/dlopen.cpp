@@ -9,6 +9,8 @@
 #include "intercept/loading/caller_search.h"
 #include "intercept/loading/library_observer.h"
 #include "intercept/tail_call.h"
+#include "platform/fork_guard.h"
+#include "platform/threads.h"
 
 namespace {
 
@@ -25,6 +27,7 @@ void observe(const char* file, int mode, const void* caller) {
 
 template <class Function>
 Function next(const char* name) {
+  const blastoff::platform::ForkGuard guard;
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
@@ -35,8 +38,17 @@ bool leave_alone(const char* file, int mode, const void* caller) {
          same_object(caller, &entry_point_table);
 }
 
+std::optional<std::string> search(const void* caller, const char* file, long space) {
+  std::optional<std::string> meant;
+  blastoff::platform::undisturbed([&] {
+    const blastoff::platform::ForkGuard guard;
+    meant = as_meant_by(caller, file, space);
+  });
+  return meant;
+}
+
 [[gnu::noinline]] void* open_and_patch(const char* file, int mode, const void* caller) {
-  const auto meant = as_meant_by(caller, file, LM_ID_BASE);
+  const auto meant = search(caller, file, LM_ID_BASE);
   void* const handle = meant ? next<Dlopen>("dlopen")(meant->c_str(), mode) : nullptr;
   const int saved_errno = errno;
   if (handle != nullptr) patch_new_objects();
@@ -45,7 +57,7 @@ bool leave_alone(const char* file, int mode, const void* caller) {
 }
 
 [[gnu::noinline]] void* open_and_patch(Lmid_t space, const char* file, int mode, const void* caller) {
-  const auto meant = as_meant_by(caller, file, space);
+  const auto meant = search(caller, file, space);
   void* const handle = meant ? next<Dlmopen>("dlmopen")(space, meant->c_str(), mode) : nullptr;
   const int saved_errno = errno;
   if (handle != nullptr) patch_objects_beside(handle);

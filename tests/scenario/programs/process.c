@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,6 +60,47 @@ static void fork_after(void) {
   int right = 1;
   for (unsigned round = 0; round < 10; ++round) right &= in_child(computes) && computes(round);
   verdict("many children", right);
+}
+
+__attribute__((weak)) pid_t _Fork(void);  // glibc 2.34
+
+/// In ways that no handler of pthread_atfork() sees.
+static pid_t fork_unseen(const char* how) {
+  if (!strcmp(how, "_Fork") && _Fork) return _Fork();
+#ifdef SYS_fork
+  if (!strcmp(how, "SYS_fork")) return (pid_t)syscall(SYS_fork);
+#endif
+  return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+/// The child writes to the matrices and goes on, then the parent does. It ends by exit(), with what runs there.
+static void fork_and_both_go_on(const char* how) {
+  int right = 1;
+  for (unsigned round = 0; round < 3; ++round) right &= computes(round);
+  const pid_t child = fork_unseen(how);
+  if (child == 0) {
+    for (unsigned round = 0; round < 4; ++round) right &= computes(N * round);
+    exit(right ? 0 : 1);
+  }
+  int status = -1;
+  verdict("the child", waitpid(child, &status, 0) == child && status == 0);
+  for (unsigned round = 0; round < 3; ++round) right &= computes(N * round + 1);
+  verdict("the parent", right);
+}
+
+/// A child that goes on computing takes nothing from its parent.
+static void fork_and_compete(const char* how) {
+  int right = computes(1);
+  const pid_t child = fork_unseen(how);
+  while (child == 0) multiply(N, N, N, a, N, b, N, 0.0, c, N);
+  for (unsigned round = 0; round < 300; ++round) {
+    a[round] += 1.0;
+    usleep(50);
+    right &= computes(N + round);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  verdict("the parent beside a child that computes", right);
 }
 
 static void* computes_on(void* result) {
@@ -164,6 +206,10 @@ int main(int argc, char** argv) {
     fork_and_exit();
   else if (!strcmp(name, "fork-beside-threads"))
     fork_beside_threads();
+  else if (!strcmp(name, "fork-unseen"))
+    fork_and_both_go_on(argv[2]);
+  else if (!strcmp(name, "compete-unseen"))
+    fork_and_compete(argv[2]);
   else if (!strcmp(name, "start-others"))
     start_others();
   else {

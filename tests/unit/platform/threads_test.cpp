@@ -16,7 +16,60 @@
 namespace blastoff::platform {
 namespace {
 
-TEST(Threads, StartWithTheirNameAndAllSignalsBlocked) {
+sigset_t blocked_now() {
+  sigset_t blocked;
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  return blocked;
+}
+
+constexpr int synchronous[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+
+TEST(Threads, LeaveSynchronousSignalsToTheProgramsHandlers) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  std::promise<sigset_t> started;
+  sigset_t borrowed;
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // whatever the program blocks
+  ASSERT_TRUE(start_thread("blastoff-test", [&] { started.set_value(blocked_now()); }));
+  ASSERT_TRUE(run_on_ample_stack([&] { borrowed = blocked_now(); }));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const sigset_t own = started.get_future().get();
+  for (const int signal : synchronous) {
+    EXPECT_FALSE(sigismember(&own, signal)) << signal;
+    EXPECT_FALSE(sigismember(&borrowed, signal)) << signal;
+  }
+  EXPECT_TRUE(sigismember(&own, SIGUSR1));
+  EXPECT_TRUE(sigismember(&borrowed, SIGUSR1));
+}
+
+TEST(Threads, AreUndisturbedByHandlersAndCancellation) {
+  // In a child, since it changes what SIGTERM does.
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGTERM, [](int) {});
+    signal(SIGINT, SIG_DFL);
+    int cancel_state = -1;
+    sigset_t blocked;
+    undisturbed([&] {
+      blocked = blocked_now();
+      pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    });
+    const sigset_t after = blocked_now();
+    bool right = cancel_state == PTHREAD_CANCEL_DISABLE;
+    for (const int signal : {SIGUSR1, SIGALRM, SIGTERM}) right &= sigismember(&blocked, signal) == 1;
+    for (const int signal : synchronous) right &= sigismember(&blocked, signal) == 0;
+    right &= sigismember(&blocked, SIGINT) == 0;  // it ends the process, whatever we hold
+    right &= sigismember(&after, SIGUSR1) == 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &cancel_state);
+    _exit(right && cancel_state == PTHREAD_CANCEL_ENABLE ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Threads, StartWithTheirNameAndAsynchronousSignalsBlocked) {
   std::promise<std::string> name;
   std::promise<int> unblocked;
   ASSERT_TRUE(start_thread("blastoff-test-long", [&] {

@@ -1,10 +1,10 @@
-#include "intercept/fork_guard.h"
+#include "platform/fork_guard.h"
 
 #include <time.h>
 
 #include <atomic>
 
-namespace blastoff::intercept {
+namespace blastoff::platform {
 namespace {
 
 constinit std::atomic<int> inside{0};
@@ -31,7 +31,7 @@ bool enter() {
 
 }  // namespace
 
-InsideLinker::InsideLinker() {
+ForkGuard::ForkGuard() {
   if (depth++ > 0) return;
   for (int i = 0; i < most_pauses; ++i) {
     if (enter()) return;
@@ -40,7 +40,7 @@ InsideLinker::InsideLinker() {
   inside.fetch_add(1);
 }
 
-InsideLinker::~InsideLinker() {
+ForkGuard::~ForkGuard() {
   if (--depth == 0) inside.fetch_sub(1);
 }
 
@@ -60,4 +60,4 @@ void after_fork_in_child() {
   forking = 0;
 }
 
-}  // namespace blastoff::intercept
+}  // namespace blastoff::platform

@@ -1,0 +1,85 @@
+#include "intercept/copies.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "../include/blastoff.h"
+#include "intercept/entry_points.h"
+#include "intercept/loaded_objects.h"
+
+namespace blastoff::intercept {
+namespace {
+
+bool is_this_copy(const LoadedObject& object) {
+  return object.contains(&entry_point_table);
+}
+
+/// All copies, in load order: they go by the same DT_SONAME, wherever they lie and whatever their files are called.
+std::vector<LoadedObject> copies() {
+  const std::vector<LoadedObject> objects = loaded_objects();
+  std::vector<LoadedObject> found;
+  const auto self = std::find_if(objects.begin(), objects.end(), is_this_copy);
+  if (self == objects.end() || !self->has_soname) return found;
+  std::copy_if(objects.begin(), objects.end(), std::back_inserter(found),
+               [&](const LoadedObject& object) { return object.has_soname && object.name == self->name; });
+  return found;
+}
+
+using NextDefinition = decltype(&blastoff_next_definition);
+
+/// What the copy that holds an address answers; nullptr where none holds it.
+NextDefinition next_definition_of_copy(const void* address) {
+  if (same_object(address, &entry_point_table)) return nullptr;
+  void* const function = ObjectHandle::of(address).find("blastoff_next_definition");
+  return function != nullptr && same_object(function, address) ? reinterpret_cast<NextDefinition>(function) : nullptr;
+}
+
+}  // namespace
+
+bool this_copy_acts() {
+  const std::vector<LoadedObject> found = copies();
+  return found.empty() || is_this_copy(found.front());
+}
+
+bool is_another_copy(const LoadedObject& object) {
+  if (is_this_copy(object)) return false;
+  void* const function = ObjectHandle(object.path.c_str()).find("blastoff_next_definition");
+  return object.contains(function);
+}
+
+bool in_another_copy(const void* address) {
+  return next_definition_of_copy(address) != nullptr;
+}
+
+void* next_definition(const char* symbol) {
+  void* found = dlsym(RTLD_NEXT, symbol);
+  while (found != nullptr) {
+    const NextDefinition next = next_definition_of_copy(found);
+    void* const behind = next == nullptr ? found : next(symbol);
+    if (behind == found) break;
+    found = behind;
+  }
+  return found;
+}
+
+std::string describe_copies() {
+  const std::vector<LoadedObject> found = copies();
+  if (found.size() < 2) return "";
+  std::string text = "this process has loaded Blastoff " + std::to_string(found.size()) + " times: ";
+  for (const LoadedObject& copy : found) {
+    if (&copy != &found.front()) text += ", ";
+    text += copy.path + (&copy == &found.front() ? " acts" : " stands aside");
+  }
+  return text;
+}
+
+}  // namespace blastoff::intercept
+
+extern "C" [[gnu::visibility("default")]] void* blastoff_next_definition(const char* symbol) {
+  // No tail call: the dynamic linker would take the asking copy for its caller.
+  void* const volatile found = dlsym(RTLD_NEXT, symbol);
+  return found;
+}

@@ -1,0 +1,261 @@
+// What may happen to a thread while it calls the BLAS: signals whose handlers call it again, jump out or end the
+// process, cancellation, and faults that a handler mends. Usage: interruptions CASE
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scenario.h"
+
+enum { N = 120, COUNT = N * N };
+static double *a, *b, *c;
+static volatile sig_atomic_t handled = 0;
+
+static int computes(void) {
+  a[handled % COUNT] += 1.0;
+  return multiplies(N, N, N, a, N, b, N, 0.0, c, N);
+}
+
+static void on(int signal, void (*handler)(int)) {
+  struct sigaction action = {.sa_handler = handler};
+  sigaction(signal, &action, NULL);
+}
+
+/// SIGALRM after so many microseconds; 0: never again.
+static void ring(long microseconds) {
+  const struct itimerval once = {{0, 0}, {0, microseconds}};
+  setitimer(ITIMER_REAL, &once, NULL);
+}
+
+/// So that nothing but a BLAS call is interrupted.
+static double *own_a, *own_b, *own_c;
+static void multiply_again(int signal) {
+  (void)signal;
+  ++handled;
+  own_a[handled % COUNT] = handled;
+  multiply(N, N, N, own_a, N, own_b, N, 0.0, own_c, N);
+}
+
+static void handler_calls(void) {
+  own_a = filled(COUNT, 11);
+  own_b = filled(COUNT, 12);
+  own_c = filled(COUNT, 13);
+  on(SIGALRM, multiply_again);
+  multiply_again(0);
+  int right = computes();
+  for (int round = 0; round < 150; ++round) {
+    const int before = handled;
+    ring(200 + 37 * round);
+    while (handled == before) multiply(N, N, N, a, N, b, N, 0.0, c, N);
+    right &= holds_product(N, N, N, a, N, b, N, 0.0, NULL, c, N);
+    right &= holds_product(N, N, N, own_a, N, own_b, N, 0.0, NULL, own_c, N);
+  }
+  verdict("calls in a handler that interrupts calls", right);
+}
+
+static sigjmp_buf outside;
+static void jump(int signal) {
+  siglongjmp(outside, signal);
+}
+
+static void jump_out(void) {
+  on(SIGALRM, jump);
+  volatile int right = computes();
+  for (volatile int round = 0; round < 60; ++round) {
+    if (!sigsetjmp(outside, 1)) {
+      ring(200 + 37 * round);
+      for (;;) multiply(N, N, N, a, N, b, N, 0.0, c, N);
+    }
+    right &= computes();
+  }
+  verdict("calls after jumps out of calls", right);
+}
+
+static void exit_now(int signal) {
+  (void)signal;
+  exit(3);
+}
+
+static void multiply_for_ever(void) {
+  for (;;) multiply(N, N, N, a, N, b, N, 0.0, c, N);
+}
+
+static void exit_in_handler(void) {
+  verdict("before", computes());
+  on(SIGALRM, exit_now);
+  ring(100000);
+  multiply_for_ever();
+}
+
+static void saved(void) {
+  printf("state saved\n");
+  fflush(stdout);
+}
+
+static void term(void) {
+  verdict("before", computes());
+  atexit(saved);
+  on(SIGTERM, exit_now);
+  const pid_t self = getpid();
+  if (fork() == 0) {
+    usleep(100000);
+    kill(self, SIGTERM);
+    _exit(0);
+  }
+  multiply_for_ever();
+}
+
+/// The default action, which nobody's handler delays.
+static void interrupt(void) {
+  verdict("before", computes());
+  const pid_t self = getpid();
+  if (fork() == 0) {
+    usleep(100000);
+    kill(self, SIGINT);
+    _exit(0);
+  }
+  multiply_for_ever();
+}
+
+enum { LARGE = 300 };  // several threads copy it
+static char *barrier, *barrier_end;
+static volatile sig_atomic_t faults = 0;
+
+static void lift(int signal, siginfo_t* information, void* context) {
+  (void)context;
+  char* const address = information->si_addr;
+  if (address < barrier || address >= barrier_end) _exit(90 + signal);
+  ++faults;
+  const uintptr_t page = (uintptr_t)address & ~(uintptr_t)4095;
+  mprotect((void*)page, 4096, PROT_READ | PROT_WRITE);
+}
+
+static double* pages(unsigned seed) {
+  double* values =
+      mmap(NULL, LARGE * LARGE * sizeof(double), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (values == MAP_FAILED) abort();
+  fill(values, LARGE * LARGE, seed);
+  return values;
+}
+
+/// A handler that lifts the protection of pages one by one, as collectors and checkpointers have it.
+static void barriers(int protection, int on_result, int calls_before) {
+  double *x = pages(1), *y = pages(2), *z = pages(3);
+  int right = 1;
+  for (int call = 0; call < calls_before; ++call)
+    right &= multiplies(LARGE, LARGE, LARGE, x, LARGE, y, LARGE, 0, z, LARGE);
+  struct sigaction action = {.sa_sigaction = lift, .sa_flags = SA_SIGINFO | SA_NODEFER};
+  sigaction(SIGSEGV, &action, NULL);
+  barrier = (char*)(on_result ? z : x);
+  barrier_end = barrier + LARGE * LARGE * sizeof(double);
+  mprotect(barrier, (LARGE * LARGE * sizeof(double) + 4095) & ~(size_t)4095, protection);
+  multiply(LARGE, LARGE, LARGE, x, LARGE, y, LARGE, 0, z, LARGE);
+  right &= holds_product(LARGE, LARGE, LARGE, x, LARGE, y, LARGE, 0, NULL, z, LARGE);
+  verdict("a product behind a barrier", right && faults > 0);
+}
+
+static void exit_in_fault(void) {
+  double *x = pages(1), *y = pages(2), *z = pages(3);
+  verdict("before", computes());
+  on(SIGSEGV, exit_now);
+  mprotect(x, 4096, PROT_NONE);
+  multiply(LARGE, LARGE, LARGE, x, LARGE, y, LARGE, 0, z, LARGE);
+}
+
+static int cleaned = 0;
+static void clean(void* argument) {
+  (void)argument;
+  ++cleaned;
+}
+
+/// Cancelled before its calls, none of which is a cancellation point.
+static void* call_cancelled(void* result) {
+  double* z = filled(COUNT, 4);
+  pthread_cleanup_push(clean, NULL);
+  pthread_cancel(pthread_self());
+  for (int call = 0; call < 3; ++call) multiply(N, N, N, a, N, b, N, 0.0, z, N);
+  *(int*)result = holds_product(N, N, N, a, N, b, N, 0.0, NULL, z, N);
+  pthread_testcancel();
+  pthread_cleanup_pop(0);
+  return NULL;
+}
+
+static void* call_until_cancelled(void* result) {
+  double* z = filled(4 * COUNT, 4);
+  double* x = filled(4 * COUNT, 5);
+  pthread_cleanup_push(clean, NULL);
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+  *(volatile int*)result = 1;
+  for (;;) multiply(2 * N, 2 * N, 2 * N, x, 2 * N, x, 2 * N, 0.0, z, 2 * N);
+  pthread_cleanup_pop(0);
+  return NULL;
+}
+
+static void cancel(int asynchronous) {
+  int right = 1;
+  const int rounds = 6;
+  for (int round = 0; round < rounds; ++round) {
+    pthread_t thread;
+    volatile int reached = 0;
+    void* how = NULL;
+    pthread_create(&thread, NULL, asynchronous ? call_until_cancelled : call_cancelled, (int*)&reached);
+    while (asynchronous && !reached) usleep(100);
+    if (asynchronous) usleep(20000 + 1000 * round);
+    if (asynchronous) pthread_cancel(thread);
+    pthread_join(thread, &how);
+    right &= reached && how == PTHREAD_CANCELED && computes();
+  }
+  verdict("threads cancelled among their calls", right && cleaned == rounds);
+}
+
+/// The BLAS calls it for an argument that it does not accept.
+void xerbla_(const char* routine, const int* argument) {
+  (void)routine, (void)argument;
+  pthread_exit(NULL);
+}
+
+static void* call_wrongly(void* returned) {
+  pthread_cleanup_push(clean, NULL);
+  multiply(-1, N, N, a, N, b, N, 0.0, c, N);
+  *(int*)returned = 1;
+  pthread_cleanup_pop(0);
+  return NULL;
+}
+
+static void leave_in_xerbla(void) {
+  int right = 1;
+  for (int round = 0; round < 3; ++round) {
+    pthread_t thread;
+    int returned = 0;
+    pthread_create(&thread, NULL, call_wrongly, &returned);
+    pthread_join(thread, NULL);
+    right &= !returned && computes();
+  }
+  verdict("threads that leave in xerbla", right && cleaned == 3);
+}
+
+int main(int argc, char** argv) {
+  a = filled(COUNT, 1);
+  b = filled(COUNT, 2);
+  c = filled(COUNT, 3);
+  const char* name = argc > 1 ? argv[1] : "";
+  if (!strcmp(name, "handler-calls")) handler_calls();
+  if (!strcmp(name, "jump-out")) jump_out();
+  if (!strcmp(name, "exit-in-handler")) exit_in_handler();
+  if (!strcmp(name, "term")) term();
+  if (!strcmp(name, "interrupt")) interrupt();
+  if (!strcmp(name, "write-barrier")) barriers(PROT_READ, 1, 0);
+  if (!strcmp(name, "write-barrier-later")) barriers(PROT_READ, 1, 3);
+  if (!strcmp(name, "read-barrier")) barriers(PROT_NONE, 0, 0);
+  if (!strcmp(name, "read-barrier-later")) barriers(PROT_NONE, 0, 3);
+  if (!strcmp(name, "exit-in-fault")) exit_in_fault();
+  if (!strcmp(name, "cancel")) cancel(0);
+  if (!strcmp(name, "leave-in-xerbla")) leave_in_xerbla();
+  if (!strcmp(name, "cancel-asynchronously")) cancel(1);
+  return scenario_status();
+}
