@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "blas/level3.h"
 #include "device/lane_pool.h"
 #include "device/open.h"
 #include "platform/threads.h"
-#include "blas/level3.h"
 #include "residency/first_use_policy.h"
 #include "tracking/page_tracker.h"
 

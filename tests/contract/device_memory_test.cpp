@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "blas/shape.h"
 #include "blas/host_routine.h"
+#include "blas/shape.h"
 #include "device_fixture.h"
 
 namespace blastoff::test {
