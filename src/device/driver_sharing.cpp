@@ -7,20 +7,28 @@
 namespace blastoff::device {
 namespace {
 
-constinit std::atomic<bool> shared{false};
+constinit std::atomic<bool> used{false};
+constinit std::atomic<bool> present{false};
 
 }  // namespace
 
 bool note_library(const LibraryInProcess& library) {
-  return cuda::shows_cuda_use(library) && !shared.exchange(true);
+  const DriverUse use = cuda::cuda_use(library);
+  if (use != DriverUse::none) present = true;
+  return use == DriverUse::used && !used.exchange(true);
 }
 
 void assume_shared_driver() {
-  shared = true;
+  present = true;
+  used = true;
 }
 
 bool program_uses_driver() {
-  return shared.load(std::memory_order_relaxed);
+  return used.load(std::memory_order_relaxed);
+}
+
+bool others_have_driver() {
+  return present.load(std::memory_order_relaxed);
 }
 
 }  // namespace blastoff::device

@@ -7,6 +7,7 @@
 // program shows that it uses the driver.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,13 @@ struct LibraryInProcess {
   std::span<const std::string> needed = {};  ///< its DT_NEEDED entries, where they are known
 };
 
+/// What a library shows of the use of a device's driver by others than us.
+enum class DriverUse : std::uint8_t {
+  none,
+  ready,  ///< it has the driver, and uses it where the program does
+  used,   ///< the program uses it
+};
+
 /// Takes note of a library, from any thread, without a lock. True: it shows for the first time that the program uses
 /// the driver of a device.
 bool note_library(const LibraryInProcess& library);
@@ -29,5 +37,8 @@ void assume_shared_driver();
 
 /// Whether some library noted so far showed that.
 bool program_uses_driver();
+
+/// Whether anybody but us has the driver of a device: without that, none of the program's memory is known to it.
+bool others_have_driver();
 
 }  // namespace blastoff::device

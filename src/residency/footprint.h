@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "operation/operand.h"
 #include "platform/span.h"
@@ -116,6 +117,17 @@ void each_covered_run(const operation::Operand& operand, Visit&& visit) {
   for (std::int64_t column = 0; column < operand.columns; ++column) {
     const std::uintptr_t start = begin + static_cast<std::size_t>(column) * operand.stride_bytes();
     visit(platform::outward_to_pages({start, start + operand.column_bytes()}));
+  }
+}
+
+/// The same for the operand's part: of a triangle not the pages on which the other one lies alone. Runs of neighbouring
+/// columns may have a page in common.
+template <class Visit>
+void each_touched_run(const operation::Operand& operand, Visit&& visit) {
+  if (operand.part == operation::Part::full) return each_covered_run(operand, std::forward<Visit>(visit));
+  for (std::int64_t column = 0; column < operand.columns; ++column) {
+    const platform::Span span = column_span(operand, column);
+    if (!span.empty()) visit(platform::outward_to_pages(span));
   }
 }
 

@@ -121,7 +121,7 @@ class CudaDevice final : public Device {
   }
 
   bool registered_by_program(const void* address) override {
-    if (pinned_by_us(address)) return false;
+    if (!others_have_driver() || pinned_by_us(address)) return false;
     unsigned type = 0;
     const auto known = context_->run([&] {
       return check_attempt(driver().cuPointerGetAttribute(&type, api::pointer_attribute_memory_type,

@@ -9,25 +9,33 @@ namespace {
 constexpr std::string_view runtime = "libcudart.so";
 constexpr std::string_view driver = "libcuda.so";
 
-/// How the names of objects begin that have the driver and use it on the program's behalf alone.
-constexpr std::array<std::string_view, 16> go_betweens = {
-    "libblastoff", "libcublas",   "libcusolver", "libcusparse", "libcufft",    "libnvJitLink", "libnvrtc", "libnvblas",
-    "libuct_cuda", "libucm_cuda", "libucs",      "libmpi.",     "libopen-pal", "mca_",         "libhwloc", "hwloc_",
-};
+/// How the names of objects begin that are the driver's own parts, ours, or opened by us.
+constexpr std::array<std::string_view, 10> ours = {"libcuda.so",  "libnvidia-", "libblastoff",  "libcublas", "libcusolver",
+                                                   "libcusparse", "libcufft",   "libnvJitLink", "libnvrtc",  "libnvblas"};
 
-bool is_go_between(std::string_view name) {
-  return std::any_of(go_betweens.begin(), go_betweens.end(),
+/// Of those that have the driver and use it on the program's behalf alone.
+constexpr std::array<std::string_view, 8> communication = {"libuct_cuda", "libucm_cuda", "libucs",   "libmpi.",
+                                                           "libopen-pal", "mca_",        "libhwloc", "hwloc_"};
+
+template <std::size_t count>
+bool begins_with_one_of(const std::array<std::string_view, count>& prefixes, std::string_view name) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+DriverUse use_by(std::string_view object) {
+  if (object.empty() || begins_with_one_of(ours, object)) return DriverUse::none;
+  return begins_with_one_of(communication, object) ? DriverUse::ready : DriverUse::used;
 }
 
 }  // namespace
 
-bool shows_cuda_use(const LibraryInProcess& library) {
-  if (library.name.starts_with(runtime)) return true;
-  if (library.name.starts_with(driver)) return !library.requested_by.empty() && !is_go_between(library.requested_by);
+DriverUse cuda_use(const LibraryInProcess& library) {
+  if (library.name.starts_with(runtime)) return DriverUse::used;
+  if (library.name.starts_with(driver)) return use_by(library.requested_by);
   const bool needs_driver = std::any_of(library.needed.begin(), library.needed.end(),
                                         [](const std::string& needed) { return needed.starts_with(driver); });
-  return needs_driver && !is_go_between(library.name);
+  return needs_driver ? use_by(library.name) : DriverUse::none;
 }
 
 }  // namespace blastoff::device::cuda

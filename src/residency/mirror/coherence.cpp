@@ -485,7 +485,7 @@ void Coherence::prepare_finish(Hold& hold) {
   auto& found = hold.result_pages;
   found.clear();
   const operation::Operand& result = hold.call.result();
-  each_covered_run(result, [&](Span run) {
+  each_touched_run(result, [&](Span run) {
     shadow_.each_part(run, [&](Chunk& chunk, Span pages) {
       if (found.empty() || found.back().chunk != &chunk)
         found.push_back({&chunk, pages.begin - pages.begin % chunk_bytes});

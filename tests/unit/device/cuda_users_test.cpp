@@ -5,45 +5,47 @@
 namespace blastoff::device::cuda {
 namespace {
 
-bool opened(std::string_view name, std::string_view by) {
-  return shows_cuda_use({name, by, {}});
+DriverUse opened(std::string_view name, std::string_view by) {
+  return cuda_use({name, by, {}});
 }
 
-bool found(std::string_view name, const std::vector<std::string>& needed) {
-  return shows_cuda_use({name, "", needed});
+DriverUse found(std::string_view name, const std::vector<std::string>& needed) {
+  return cuda_use({name, "", needed});
 }
 
 TEST(CudaUsers, TheRuntimeShowsItHoweverItCame) {
-  EXPECT_TRUE(opened("libcudart.so.12", "libtorch_cuda.so"));
-  EXPECT_TRUE(found("libcudart.so.13", {"libc.so.6"}));
+  EXPECT_EQ(opened("libcudart.so.12", "libtorch_cuda.so"), DriverUse::used);
+  EXPECT_EQ(found("libcudart.so.13", {"libc.so.6"}), DriverUse::used);
 }
 
 TEST(CudaUsers, SoDoesWhoeverOpensTheDriver) {
-  EXPECT_TRUE(opened("libcuda.so.1", "a.out"));
-  EXPECT_TRUE(opened("libcuda.so", "libcudart.so.12"));
-  EXPECT_TRUE(opened("libcuda.so.1", "_ctypes.cpython-312-x86_64-linux-gnu.so"));
+  EXPECT_EQ(opened("libcuda.so.1", "a.out"), DriverUse::used);
+  EXPECT_EQ(opened("libcuda.so", "libcudart.so.12"), DriverUse::used);
+  EXPECT_EQ(opened("libcuda.so.1", "_ctypes.cpython-312-x86_64-linux-gnu.so"), DriverUse::used);
 }
 
 TEST(CudaUsers, AndWhatIsLinkedAgainstIt) {
-  EXPECT_TRUE(found("_driver.cpython-312-x86_64-linux-gnu.so", {"libc.so.6", "libcuda.so.1"}));
-  EXPECT_FALSE(found("libm.so.6", {"libc.so.6"}));
+  EXPECT_EQ(found("_driver.cpython-312-x86_64-linux-gnu.so", {"libc.so.6", "libcuda.so.1"}), DriverUse::used);
+  EXPECT_EQ(found("libm.so.6", {"libc.so.6"}), DriverUse::none);
 }
 
 TEST(CudaUsers, LibrariesThatWeOpenOurselvesDoNot) {
-  EXPECT_FALSE(opened("libcuda.so.1", "libcublasLt.so.13"));
-  EXPECT_FALSE(opened("libcuda.so.1", "libblastoff.so"));
-  EXPECT_FALSE(found("libcublas.so.13", {"libcublasLt.so.13", "libc.so.6"}));
-  EXPECT_FALSE(found("libcuda.so.1", {"libc.so.6"}));
+  EXPECT_EQ(opened("libcuda.so.1", "libcublasLt.so.13"), DriverUse::none);
+  EXPECT_EQ(opened("libcuda.so.1", "libblastoff.so"), DriverUse::none);
+  EXPECT_EQ(opened("libcuda.so.1", "libnvidia-ptxjitcompiler.so.580.159.04"), DriverUse::none);
+  EXPECT_EQ(opened("libcuda.so.1", "libcuda.so.1"), DriverUse::none);
+  EXPECT_EQ(found("libcublas.so.13", {"libcublasLt.so.13", "libc.so.6"}), DriverUse::none);
+  EXPECT_EQ(found("libcuda.so.1", {"libc.so.6"}), DriverUse::none);
 }
 
-TEST(CudaUsers, NorDoCommunicationLibrariesThatStandReady) {
-  EXPECT_FALSE(found("libuct_cuda.so.0", {"libcuda.so.1", "libucs.so.0"}));
-  EXPECT_FALSE(opened("libcuda.so.1", "mca_accelerator_cuda.so"));
+TEST(CudaUsers, CommunicationLibrariesStandReady) {
+  EXPECT_EQ(found("libuct_cuda.so.0", {"libcuda.so.1", "libucs.so.0"}), DriverUse::ready);
+  EXPECT_EQ(opened("libcuda.so.1", "mca_accelerator_cuda.so"), DriverUse::ready);
 }
 
 TEST(CudaUsers, NamesThatMerelyBeginAlikeAreOthers) {
-  EXPECT_FALSE(opened("libcudadebugger.so.1", "a.out"));
-  EXPECT_FALSE(opened("libcudnn.so.9", "a.out"));
+  EXPECT_EQ(opened("libcudadebugger.so.1", "a.out"), DriverUse::none);
+  EXPECT_EQ(opened("libcudnn.so.9", "a.out"), DriverUse::none);
 }
 
 }  // namespace
