@@ -31,7 +31,8 @@ platform::Descriptor new_userfaultfd(int flags) {
   platform::Descriptor uffd(static_cast<int>(syscall(SYS_userfaultfd, flags)));
   // Linux before 5.11 has no user mode, and may let everybody have the other.
   if (!uffd && errno == EINVAL)
-    uffd = platform::Descriptor(static_cast<int>(syscall(SYS_userfaultfd, flags & ~kernel::uffd_user_mode_only)));
+    uffd = platform::Descriptor(
+        static_cast<int>(syscall(SYS_userfaultfd, flags & ~platform::kernel::uffd_user_mode_only)));
   return uffd;
 }
 

@@ -138,7 +138,7 @@ def test_valgrind(workshop):
     assert is_off(outcome, "valgrind"), outcome.stderr
 
 
-@pytest.mark.parametrize("told", [False, True], ids=["alone", "telling"])
+@pytest.mark.parametrize("told", [False, True], ids=["alone", "notified"])
 def test_caches_of_registered_memory_hear_what_is_unmapped(settings, told):
     """UCX patches the C library's munmap and its like: whatever goes away still goes through those."""
     plain = offload.plain([PROGRAMS / "cache"])
