@@ -265,14 +265,14 @@ TEST(ForeignWriter, NobodyWhereNothingIsPinned) {
 }
 
 TEST(ForeignWriter, PinnedMemoryWithoutAnyLibrary) {
-  const std::size_t before = pinned_kilobytes();
+  const std::size_t before = tracking::pinned_kilobytes();
   {
     const PinnedPage page;
     if (!page.pinned()) GTEST_SKIP() << "no io_uring here to pin a page with";
     const auto writer = tracking::foreign_writer(before);
     ASSERT_TRUE(writer);
     EXPECT_NE(writer->find("VmPin"), std::string::npos);
-    EXPECT_EQ(pinned_kilobytes(), before + page_size() / 1024);
+    EXPECT_EQ(tracking::pinned_kilobytes(), before + page_size() / 1024);
   }
   EXPECT_EQ(tracking::foreign_writer(before), std::nullopt);
 }
@@ -280,16 +280,16 @@ TEST(ForeignWriter, PinnedMemoryWithoutAnyLibrary) {
 TEST(ForeignWriter, PinsOfOurOwnDoNotCount) {
   const PinnedPage page;
   if (!page.pinned()) GTEST_SKIP() << "no io_uring here to pin a page with";
-  EXPECT_EQ(tracking::foreign_writer(pinned_kilobytes()), std::nullopt);
+  EXPECT_EQ(tracking::foreign_writer(tracking::pinned_kilobytes()), std::nullopt);
 }
 
 TEST(ForeignWriter, ALibraryWithoutItsDevice) {
   const LoadedAs library("libxpmem");
   ASSERT_TRUE(library.loaded());
   if (access("/dev/xpmem", F_OK) != 0)
-    EXPECT_EQ(tracking::foreign_writer(pinned_kilobytes()), std::nullopt);
+    EXPECT_EQ(tracking::foreign_writer(tracking::pinned_kilobytes()), std::nullopt);
   else
-    EXPECT_TRUE(tracking::foreign_writer(pinned_kilobytes()));
+    EXPECT_TRUE(tracking::foreign_writer(tracking::pinned_kilobytes()));
 }
 
 TEST(MemoryMap, SaysWhetherAllOfItMayBeWritten) {

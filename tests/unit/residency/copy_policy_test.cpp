@@ -109,8 +109,8 @@ TEST_F(CopyPolicyTest, TheSameMatrixTwiceIsUploadedOnce) {
 
   auto expected = test.result();
   blas::Call shadow = call;
-  mirrors.result().address = expected.data();
-  reference::compute(mirrors);
+  shadow.result().address = expected.data();
+  reference::compute(shadow);
   const auto* first = static_cast<const std::byte*>(call.result().address);
   EXPECT_TRUE(std::equal(first, first + call.result().span_bytes(), expected.begin()));
 }

@@ -1,4 +1,4 @@
-// The data structures under the mirrors: bitmaps, intervals, footprints, shadow memory, rewrites, pins.
+// The data structures under the mirrors: bitmaps, intervals, footprints, mirror memory, rewrites, pins.
 #include <cstring>
 #include <vector>
 
@@ -157,9 +157,9 @@ TEST(UsedBytes, RemembersTheLatestAndForgetsWhatOthersLack) {
   EXPECT_FALSE(used->remembers(block(5)));
 }
 
-class ShadowMemoryTest : public testing::Test {
+class MirrorMemoryTest : public testing::Test {
  protected:
-  ShadowMemoryTest() {
+  MirrorMemoryTest() {
     device::Choice choice;
     choice.name = "simulated";
     choice.simulated_memory = 64 * chunk_bytes;
@@ -175,8 +175,8 @@ class ShadowMemoryTest : public testing::Test {
   std::unique_ptr<device::Device> device_;
 };
 
-TEST_F(ShadowMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
-  MirrorMemory shadow(*device_, 4 * chunk_bytes);
+TEST_F(MirrorMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
+  MirrorMemory mirrors(*device_, 4 * chunk_bytes);
   const std::uintptr_t matrix = host + 16;
   auto held = mirrors.back({{host, host + chunk_bytes}}, matrix);  // its last page reaches into the next granule
   ASSERT_TRUE(held) << held.error().message;
@@ -187,8 +187,8 @@ TEST_F(ShadowMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
   mirrors.unhold(*held);
 }
 
-TEST_F(ShadowMemoryTest, DistancesAreKept) {
-  MirrorMemory shadow(*device_, 32 * chunk_bytes);
+TEST_F(MirrorMemoryTest, DistancesAreKept) {
+  MirrorMemory mirrors(*device_, 32 * chunk_bytes);
   auto first = mirrors.back({{host, host + 4096}}, host);
   auto second = mirrors.back({{host + 5 * chunk_bytes, host + 6 * chunk_bytes}}, host);
   ASSERT_TRUE(first && second);
@@ -197,8 +197,8 @@ TEST_F(ShadowMemoryTest, DistancesAreKept) {
   mirrors.unhold(*second);
 }
 
-TEST_F(ShadowMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
-  MirrorMemory shadow(*device_, 2 * chunk_bytes);
+TEST_F(MirrorMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
+  MirrorMemory mirrors(*device_, 2 * chunk_bytes);
   const Span a{host, host + chunk_bytes};
   const Span b{host + 10 * chunk_bytes, host + 11 * chunk_bytes};
   const Span c{host + 20 * chunk_bytes, host + 21 * chunk_bytes};
@@ -219,8 +219,8 @@ TEST_F(ShadowMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
   EXPECT_TRUE(mirrors.find(c.begin)->current.all(0, 512));
 }
 
-TEST_F(ShadowMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
-  MirrorMemory shadow(*device_, 2 * chunk_bytes);
+TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
+  MirrorMemory mirrors(*device_, 2 * chunk_bytes);
   auto held = mirrors.back({{host, host + 2 * chunk_bytes}}, host);
   ASSERT_TRUE(held);
   auto refused = mirrors.back({{host + 4 * chunk_bytes, host + 5 * chunk_bytes}}, host);
@@ -232,8 +232,8 @@ TEST_F(ShadowMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
   if (now) mirrors.unhold(*now);
 }
 
-TEST_F(ShadowMemoryTest, OverlappingRunsAreBackedOnce) {
-  MirrorMemory shadow(*device_, 3 * chunk_bytes);
+TEST_F(MirrorMemoryTest, OverlappingRunsAreBackedOnce) {
+  MirrorMemory mirrors(*device_, 3 * chunk_bytes);
   auto held = mirrors.back({{host, host + 2 * chunk_bytes}, {host + chunk_bytes, host + 3 * chunk_bytes}}, host);
   ASSERT_TRUE(held) << held.error().message;
   mirrors.unhold(*held);
