@@ -9,6 +9,7 @@
 #include "platform/memory_limits.h"
 #include "platform/numa.h"
 #include "platform/process.h"
+#include "platform/threads.h"
 #include "residency/copy_policy.h"
 #include "residency/first_use_policy.h"
 #include "residency/in_place_policy.h"

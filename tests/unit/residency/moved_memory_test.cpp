@@ -9,7 +9,9 @@
 #include <cstring>
 #include <thread>
 
+#include "platform/numa.h"
 #include "platform/span.h"
+#include "platform/worker_pool.h"
 
 namespace blastoff::residency::in_place {
 namespace {
