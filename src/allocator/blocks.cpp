@@ -13,24 +13,13 @@
 #include "allocator/notifications.h"
 #include "allocator/pages.h"
 #include "allocator/placement.h"
+#include "platform/errno_guard.h"
 
 namespace blastoff::allocator {
 
 namespace {
 
 constinit BlockTable table;
-
-/// Success leaves errno alone, whatever failed on the way.
-class KeptErrno {
- public:
-  KeptErrno() = default;
-  ~KeptErrno() { errno = saved_; }
-  KeptErrno(const KeptErrno&) = delete;
-  KeptErrno& operator=(const KeptErrno&) = delete;
-
- private:
-  int saved_ = errno;
-};
 
 struct Counter {
   std::atomic<unsigned long long> blocks{0};
@@ -116,7 +105,7 @@ void* shrink(void* block, std::size_t size, std::size_t bytes) {
 }  // namespace
 
 void* place(std::size_t bytes, std::size_t alignment) {
-  const KeptErrno errno_stays;
+  const platform::ErrnoGuard errno_stays;
   const Placement placement = placement_for(bytes);
   if (!placement.place) return nullptr;
   const std::size_t whole = whole_pages(bytes);
@@ -139,7 +128,7 @@ std::size_t placed_size(const void* pointer) {
 bool release_placed(void* pointer) {
   const std::size_t bytes = table.remove(pointer);
   if (bytes == 0) return false;
-  const KeptErrno errno_stays;
+  const platform::ErrnoGuard errno_stays;
   notify(MemoryEventKind::unmapped, pointer, bytes);
   unmap(pointer, bytes);
   return true;
@@ -152,7 +141,7 @@ void* resize_placed(void* block, std::size_t size, std::size_t bytes) {
   }
   void* resized = nullptr;
   {
-    const KeptErrno errno_stays;
+    const platform::ErrnoGuard errno_stays;
     resized = bytes <= size ? shrink(block, size, bytes) : grow(block, size, bytes);
   }
   if (resized == nullptr) errno = ENOMEM;

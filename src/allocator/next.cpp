@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "allocator/early.h"
+#include "platform/errno_guard.h"
 
 namespace blastoff::allocator {
 
@@ -63,7 +64,7 @@ bool find_next() {
   if (search.load(std::memory_order_acquire) == Search::done) return true;
   Search expected = Search::not_begun;
   if (!search.compare_exchange_strong(expected, Search::going_on)) return expected == Search::done;
-  const int saved_errno = errno;
+  const platform::ErrnoGuard errno_stays;
   look_up(next.malloc, "malloc");
   look_up(next.free, "free");
   look_up(next.calloc, "calloc");
@@ -80,7 +81,6 @@ bool find_next() {
   look_up(next.madvise, "madvise");
   look_up(next.brk, "brk");
   look_up(next.sbrk, "sbrk");
-  errno = saved_errno;
   search.store(Search::done, std::memory_order_release);
   return true;
 }

@@ -1,6 +1,5 @@
 #include "intercept/installation.h"
 
-#include <chrono>
 #include <mutex>
 #include <set>
 #include <string>
@@ -12,12 +11,11 @@
 #include "intercept/patch/architecture.h"
 #include "intercept/patch/patched_function.h"
 #include "platform/fork_guard.h"
+#include "platform/stopwatch.h"
 #include "platform/threads.h"
 
 namespace blastoff::intercept {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// An object that has been looked at. Another one may take its place in memory after a dlclose().
 using Seen = std::tuple<std::uintptr_t, std::uintptr_t, std::string>;
@@ -29,10 +27,6 @@ struct Installation {
   std::vector<PatchedObject> objects;
   double seconds = 0;
 };
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Lasts until the process ends: exit handlers may still load objects.
 Installation& installation() {
@@ -52,7 +46,7 @@ bool unseen(const LoadedObject& object) {
 
 void look_at(const LoadedObject& object) {
   tell_of_object(object);
-  const auto start = Clock::now();
+  const platform::Stopwatch stopwatch;
   const auto file = ObjectFile::open(object.path.empty() ? "/proc/self/exe" : object.path.c_str());
   BlasFunctions found;
   if (file && file->machine() == patch::native_machine && file->may_define_blas())
@@ -65,7 +59,7 @@ void look_at(const LoadedObject& object) {
   if (!all.seen.insert({object.begin, object.end, object.path}).second) return;
   const bool worth_a_word = !found.functions.empty() || !found.left_alone.empty();
   if (worth_a_word) all.objects.push_back(patch_object(object, *file, found));
-  const double seconds = seconds_since(start);
+  const double seconds = stopwatch.seconds();
   if (worth_a_word) all.objects.back().seconds = seconds;
   all.seconds += seconds;
 }

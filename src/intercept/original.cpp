@@ -13,6 +13,7 @@
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 #include "intercept/patch/patched_function.h"
+#include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/process.h"
 #include "platform/threads.h"
@@ -94,7 +95,7 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
 }
 
 [[gnu::noinline]] Original ask_linker(const abi::EntryPoint& entry, const void* caller) {
-  const int saved_errno = errno;
+  const platform::ErrnoGuard errno_stays;
   const platform::ForkGuard guard;
   auto& absent_since = absent[static_cast<std::size_t>(&entry - entry_point_table)];
   const std::uint64_t loads = load_count() + 1;
@@ -104,7 +105,6 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
     try {
       original = look_up(entry, caller);
     } catch (const std::bad_alloc&) {
-      errno = saved_errno;
       return original;
     }
     // What the search failed to find on its way is no error of the program's.
@@ -115,7 +115,6 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
       absent_since.store(loads, std::memory_order_relaxed);
     }
   }
-  errno = saved_errno;
   return original;
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "platform/descriptor.h"
 #include "platform/mappings.h"
 
 // glibc 2.38 and newer declare it.
@@ -51,21 +52,6 @@ bool reserve(Span place) {
   return false;
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int value() const { return value_; }
-  explicit operator bool() const { return value_ >= 0; }
-
- private:
-  int value_;
-};
-
 bool write_all(int descriptor, std::span<const std::byte> content, off_t offset) {
   return pwrite(descriptor, content.data(), content.size(), offset) == static_cast<ssize_t>(content.size());
 }
@@ -86,10 +72,10 @@ bool file_may_hold(std::size_t bytes) {
 bool map_file_of_code(Span place, std::span<const std::byte> content) {
   if (!file_may_hold(place.bytes())) return false;
   const Descriptor file = open_code_file();
-  if (!file || ftruncate(file.value(), static_cast<off_t>(place.bytes())) != 0) return false;
-  if (!write_all(file.value(), content, 0)) return false;
+  if (!file || ftruncate(file.get(), static_cast<off_t>(place.bytes())) != 0) return false;
+  if (!write_all(file.get(), content, 0)) return false;
   void* const wanted = reinterpret_cast<void*>(place.begin);
-  return mmap(wanted, place.bytes(), PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file.value(), 0) == wanted;
+  return mmap(wanted, place.bytes(), PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file.get(), 0) == wanted;
 }
 
 bool map_anonymous_code(Span place, std::span<const std::byte> content) {
@@ -101,7 +87,7 @@ bool map_anonymous_code(Span place, std::span<const std::byte> content) {
 
 bool write_through_alias(std::uintptr_t address, std::span<const std::byte> content) {
   const Descriptor memory(open("/proc/self/mem", O_RDWR | O_CLOEXEC));
-  return memory && write_all(memory.value(), content, static_cast<off_t>(address));
+  return memory && write_all(memory.get(), content, static_cast<off_t>(address));
 }
 
 }  // namespace

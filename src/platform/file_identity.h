@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include <cerrno>
+#include "platform/errno_guard.h"
 
 namespace blastoff::platform {
 
@@ -17,10 +17,9 @@ struct FileIdentity {
 
 /// Some 130 ns. Keeps errno.
 inline FileIdentity file_identity(int number) {
-  const int saved_errno = errno;
+  const ErrnoGuard errno_stays;
   struct stat status;
   const bool open = fstat(number, &status) == 0;
-  errno = saved_errno;
   if (!open) return {};
   return {true, status.st_dev, status.st_ino, status.st_rdev};
 }

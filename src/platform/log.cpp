@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "platform/errno_guard.h"
 #include "platform/file_identity.h"
 
 namespace blastoff::platform {
@@ -25,7 +26,7 @@ void remember_stderr() {
 }
 
 void write_to_stderr(const char* text, std::size_t bytes) {
-  const int saved_errno = errno;
+  const ErrnoGuard errno_stays;
   const bool ours = !remembered || (given.open && file_identity(STDERR_FILENO) == given);
   while (ours && bytes > 0) {
     const ssize_t written = write(STDERR_FILENO, text, bytes);
@@ -34,7 +35,6 @@ void write_to_stderr(const char* text, std::size_t bytes) {
     text += written;
     bytes -= static_cast<std::size_t>(written);
   }
-  errno = saved_errno;
 }
 
 void log_line(const char* format, ...) {

@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <span>
+
+#include "platform/mpi_ranks.h"
 
 namespace blastoff::platform {
 namespace {
@@ -32,15 +33,11 @@ int first_number(std::span<const char* const> variables) {
 }  // namespace
 
 int local_rank() {
-  static constexpr std::array variables = {"OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                           "PALS_LOCAL_RANKID",          "PMIX_LOCAL_RANK",           "SLURM_LOCALID"};
-  return first_number(variables);
+  return first_number(local_rank_variables);
 }
 
 int global_rank() {
-  static constexpr std::array variables = {"OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                           "PALS_RANKID",          "SLURM_PROCID"};
-  return first_number(variables);
+  return first_number(global_rank_variables);
 }
 
 std::string program_name() {

@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <utility>
 
 #include "platform/threads.h"
 
@@ -25,7 +24,6 @@ struct Shared {
   std::condition_variable work;      ///< something to do, or the end
   std::condition_variable progress;  ///< a batch has finished, a worker has left
   std::deque<Batch*> batches;        ///< those with indices left
-  std::deque<std::function<void()>> posted;
   int running = 0;
   bool ending = false;
 };
@@ -45,18 +43,9 @@ bool run_one(Shared& shared, std::unique_lock<std::mutex>& lock, Batch& batch) {
 void work(Shared& shared) {
   std::unique_lock lock(shared.mutex);
   for (;;) {
-    shared.work.wait(lock, [&] { return shared.ending || !shared.batches.empty() || !shared.posted.empty(); });
-    if (!shared.batches.empty()) {
-      run_one(shared, lock, *shared.batches.front());
-    } else if (!shared.posted.empty()) {
-      const auto task = std::move(shared.posted.front());
-      shared.posted.pop_front();
-      lock.unlock();
-      task();
-      lock.lock();
-    } else {
-      break;
-    }
+    shared.work.wait(lock, [&] { return shared.ending || !shared.batches.empty(); });
+    if (shared.batches.empty()) break;
+    run_one(shared, lock, *shared.batches.front());
   }
   --shared.running;
   shared.progress.notify_all();
@@ -79,7 +68,6 @@ class Pool : public WorkerPool {
     }
   }
 
-  /// Finishes what was posted.
   ~Pool() override {
     std::unique_lock lock(shared_->mutex);
     shared_->ending = true;
@@ -105,16 +93,6 @@ class Pool : public WorkerPool {
     while (run_one(*shared_, lock, batch)) {
     }
     shared_->progress.wait(lock, [&] { return batch.finished == batch.count; });
-  }
-
-  void post(std::function<void()> task) override {
-    if (workers_ == 0) {
-      task();
-      return;
-    }
-    const std::lock_guard lock(shared_->mutex);
-    shared_->posted.push_back(std::move(task));
-    shared_->work.notify_one();
   }
 
  private:

@@ -8,8 +8,8 @@
 
 namespace blastoff::report {
 
-/// For example "dgemm_ T N m=32 n=2400 k=93536: first-use, 0.842 ms (0.110 ms of it moving data), 614 kB from, 1.82 GB
-/// reused". `operation` is nullptr where the arguments were not understood.
+/// For example "dgemm_ T N m=32 n=2400 k=93536: device (first-use), 842 us (110 us waiting for data), 614 kB back,
+/// 1.82 GB reused". `operation` is nullptr where the arguments were not understood.
 std::string call_line(const Record& record, const operation::Operation* operation);
 
 /// Prints it.

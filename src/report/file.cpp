@@ -17,6 +17,7 @@
 #include <optional>
 #include <string_view>
 
+#include "platform/errno_guard.h"
 #include "platform/log.h"
 #include "report/output.h"
 #include "report/special_file.h"
@@ -24,17 +25,6 @@
 namespace blastoff::report {
 
 namespace {
-
-class KeepErrno {
- public:
-  KeepErrno() = default;
-  ~KeepErrno() { errno = saved_; }
-  KeepErrno(const KeepErrno&) = delete;
-  KeepErrno& operator=(const KeepErrno&) = delete;
-
- private:
-  int saved_ = errno;
-};
 
 /// Position of the extension of the last path component, or the end.
 std::size_t extension_position(const std::string& path) {
@@ -129,7 +119,7 @@ class NewFile {
     }
   }
   ~NewFile() {
-    const KeepErrno keep_errno;
+    const platform::ErrnoGuard errno_stays;
     if (created_) unlink(name_.c_str());
   }
   NewFile(const NewFile&) = delete;
@@ -219,7 +209,7 @@ std::string expand_path(const std::string& pattern, const Context& context) {
 }
 
 bool write_report(const std::string& pattern, const std::string& text, const Context& context) {
-  const KeepErrno keep_errno;
+  const platform::ErrnoGuard errno_stays;
   const NoWriteSignals no_signals;
   const std::string path = expand_path(pattern, context);
   const bool special = is_special_file(path);

@@ -1,16 +1,14 @@
 #include "residency/copy_policy.h"
 
-#include <chrono>
 #include <mutex>
 #include <utility>
 
+#include "platform/stopwatch.h"
 #include "residency/copy/device_buffers.h"
 #include "residency/copy/layout.h"
 
 namespace blastoff::residency {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Events that a panel needs.
 struct PanelEvents {
@@ -22,16 +20,16 @@ struct PanelEvents {
 using Events = std::array<PanelEvents, copy::panels_in_progress>;
 
 /// Adds the life time of the object to a sum of seconds.
-class Stopwatch {
+class TimeSum {
  public:
-  explicit Stopwatch(double& sum) : sum_(sum) {}
-  ~Stopwatch() { sum_ += std::chrono::duration<double>(Clock::now() - begin_).count(); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
+  explicit TimeSum(double& sum) : sum_(sum) {}
+  ~TimeSum() { sum_ += stopwatch_.seconds(); }
+  TimeSum(const TimeSum&) = delete;
+  TimeSum& operator=(const TimeSum&) = delete;
 
  private:
   double& sum_;
-  Clock::time_point begin_ = Clock::now();
+  const platform::Stopwatch stopwatch_;
 };
 
 class CopyPolicy : public Policy {
@@ -204,7 +202,7 @@ void CopyLease::append_whole_operands(std::vector<Transfer>& transfers) const {
 }
 
 device::Status CopyLease::upload(std::size_t index, const std::vector<Transfer>& transfers) {
-  const Stopwatch waiting(traffic_.transfer_seconds);
+  const TimeSum waiting(traffic_.transfer_seconds);
   for (const Transfer& transfer : transfers) {
     traffic_.bytes_to_device += transfer.block.column_bytes * transfer.block.columns;
   }
@@ -260,7 +258,7 @@ device::Status CopyLease::bring_home(std::size_t index) {
   PanelState& state = states_[index];
   if (state.download == nullptr) return {};
   if (auto done = computed(index); !done) return done;
-  const Stopwatch waiting(traffic_.transfer_seconds);
+  const TimeSum waiting(traffic_.transfer_seconds);
   auto finished = state.download->finish();
   if (finished) {
     state.host = HostState::complete;
@@ -297,8 +295,7 @@ HostState CopyLease::host_state(std::size_t index) {
 
 }  // namespace
 
-std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging, platform::WorkerPool&,
-                                           std::size_t device_memory) {
+std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging, std::size_t device_memory) {
   return std::make_unique<CopyPolicy>(device, staging, device_memory);
 }
 

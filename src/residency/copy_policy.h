@@ -3,14 +3,12 @@
 
 #include <memory>
 
-#include "platform/worker_pool.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
 
 namespace blastoff::residency {
 
 /// `device_memory`: bytes of device memory that the policy may hold for operands (buffers are kept between calls).
-std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging, platform::WorkerPool& pool,
-                                           std::size_t device_memory);
+std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging, std::size_t device_memory);
 
 }  // namespace blastoff::residency

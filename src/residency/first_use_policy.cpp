@@ -1,9 +1,9 @@
 #include "residency/first_use_policy.h"
 
 #include <atomic>
-#include <chrono>
 #include <mutex>
 
+#include "platform/stopwatch.h"
 #include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
 #include "residency/mirror/commit_log.h"
@@ -16,10 +16,6 @@ namespace {
 
 using device::Result;
 using device::Status;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // What a lease needs beside its lane; kept between calls.
 struct Tools {
@@ -174,7 +170,7 @@ Status FirstUseLease::prepare() {
 
 Status FirstUseLease::upload() {
   if (hold_.uploads.empty()) return {};
-  const double start = now();
+  const platform::Stopwatch stopwatch;
   std::vector<Transfer> transfers;
   transfers.reserve(hold_.uploads.size());
   for (const platform::Span run : hold_.uploads) {
@@ -183,7 +179,7 @@ Status FirstUseLease::upload() {
     traffic_.bytes_to_device += run.bytes();
   }
   auto uploaded = policy_.staging().upload(transfers, *lane_.upload);
-  traffic_.transfer_seconds += now() - start;
+  traffic_.transfer_seconds += stopwatch.seconds();
   return uploaded;
 }
 
@@ -229,9 +225,9 @@ Status FirstUseLease::release(std::size_t index) {
 Status FirstUseLease::finish() {
   if (return_->kind() == mirror::Return::direct) policy_.coherence().prepare_finish(hold_);
   if (auto computed = lane_.compute->synchronize(); !computed) return computed;
-  const double start = now();
+  const platform::Stopwatch stopwatch;
   if (auto home = return_->wait(); !home) return home;
-  traffic_.transfer_seconds += now() - start;
+  traffic_.transfer_seconds += stopwatch.seconds();
   for (const operation::Operation& panel : panels_) {
     const operation::Operand& result = panel.result();
     const auto order = static_cast<std::uint64_t>(result.columns);

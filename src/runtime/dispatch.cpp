@@ -2,13 +2,13 @@
 
 #include <cerrno>
 #include <cfenv>
-#include <chrono>
 
 #include <unistd.h>
 
 #include "abi/reentry.h"
 #include "platform/log.h"
 #include "platform/process.h"
+#include "platform/stopwatch.h"
 #include "platform/threads.h"
 #include "report/recorder.h"
 #include "runtime/offload.h"
@@ -30,10 +30,6 @@ constexpr int software_error = 70;
 
 // cuBLAS and the driver need more stack than BLAS callers may have left.
 constexpr std::size_t ample_stack = std::size_t{256} << 10;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // What the program may not see us change: errno, and the floating-point environment (rounding, flags, traps).
 class CallersEnvironment {
@@ -115,8 +111,9 @@ Session* session_for_call(report::Record& record) {
 }
 
 // `operation` is nullptr where the arguments were not understood.
-void count(const Visit& visit, const Operation* operation, report::Record& record, double start) {
-  record.seconds = now() - start;
+void count(const Visit& visit, const Operation* operation, report::Record& record,
+           const platform::Stopwatch& stopwatch) {
+  record.seconds = stopwatch.seconds();
   record.routine = visit.routine_id();
   record.symbol = visit.entry.symbol;
   if (operation) record.flops = operation->work.flops;
@@ -126,11 +123,11 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
 // Makes the call on the device, unless there is none or it refuses: record.refusal says why. A handler that runs in the
 // middle of this would meet what the call holds, and one that never comes back would leave it held for ever.
 [[gnu::noinline]] bool run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
-                                       double& start) {
+                                       platform::Stopwatch& stopwatch) {
   Process& process = Process::instance();
   Session* const session = session_for_call(record);
   if (!session) return false;
-  start = now();
+  stopwatch.restart();
   bool done = false;
   {
     const CallersEnvironment environment;
@@ -139,7 +136,7 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
     if (done && record.operands_kept) process.decider().learn(operation, record.bytes_to_device, record.bytes_reused);
     process.leave_session();
   }
-  if (done) count(visit, &operation, record, start);
+  if (done) count(visit, &operation, record, stopwatch);
   return done;
 }
 
@@ -155,18 +152,18 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   else
     record.refusal = refusal_of(Process::instance().decider().judge(operation));
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
-  double start = now();
+  platform::Stopwatch stopwatch;
   bool done = false;
   if (record.refusal == Refusal::none)
-    platform::undisturbed([&] { done = run_undisturbed(visit, operation, record, start); });
+    platform::undisturbed([&] { done = run_undisturbed(visit, operation, record, stopwatch); });
   if (done) return;
   run_original(visit);
   const Operation* const counted = parsed ? &operation : nullptr;
   if (report::logs_calls()) {
     // A line is put together in memory, which a handler may need too.
-    platform::undisturbed([&] { count(visit, counted, record, start); });
+    platform::undisturbed([&] { count(visit, counted, record, stopwatch); });
   } else {
-    count(visit, counted, record, start);
+    count(visit, counted, record, stopwatch);
   }
 }
 

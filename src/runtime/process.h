@@ -63,8 +63,8 @@ class Process {
   std::string failure_;              // why there is no session
 };
 
-/// blas::volume() below which a call goes straight to the original; not-a-number (below which nothing is) until the
-/// settings have been read, and where every call is to be logged.
+/// blas::volume() below which a call goes straight to the original; minus infinity (below which nothing is) until
+/// the settings have been read, and where every call is to be logged.
 extern std::atomic<double> floor_volume;
 
 }  // namespace blastoff::runtime

@@ -149,7 +149,7 @@ Status Session::open_residency(const config::Settings& settings) {
   // What mirrors leave free serves the calls that cannot use them.
   const std::size_t for_copies =
       mechanism_ == Mechanism::mirrors ? (memory->free - budget_) / 2 + memory->free / 20 : budget_;
-  copy_ = residency::create_copy_policy(*device_, *staging_, *pool_, for_copies);
+  copy_ = residency::create_copy_policy(*device_, *staging_, for_copies);
   order_.push_back(copy_.get());
   return {};
 }

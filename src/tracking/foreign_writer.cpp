@@ -8,13 +8,13 @@
 
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 
 #include "platform/descriptor.h"
+#include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 
 namespace blastoff::tracking {
@@ -86,14 +86,9 @@ std::size_t pinned_kilobytes() {
 }
 
 std::optional<std::string> foreign_writer(std::size_t own_pins) {
-  const int saved_errno = errno;
-  std::optional<std::string> answer;
-  if (pinned_kilobytes() > own_pins)
-    answer = "memory is pinned for somebody else's device or io_uring (VmPin)";
-  else
-    answer = writer_by_library();
-  errno = saved_errno;
-  return answer;
+  const platform::ErrnoGuard errno_stays;
+  if (pinned_kilobytes() > own_pins) return "memory is pinned for somebody else's device or io_uring (VmPin)";
+  return writer_by_library();
 }
 
 }  // namespace blastoff::tracking

@@ -109,7 +109,7 @@ class Rig {
       return rig;
     }
     if (flavour.policy == "copy") {
-      rig->policy_ = residency::create_copy_policy(*rig->device_, *rig->staging_, *rig->pool_, options.budget);
+      rig->policy_ = residency::create_copy_policy(*rig->device_, *rig->staging_, options.budget);
       return rig;
     }
     auto tracker = tracking::open_page_tracker(flavour.tracker);

@@ -9,6 +9,7 @@
 #include "intercept/loading/caller_search.h"
 #include "intercept/loading/library_observer.h"
 #include "intercept/tail_call.h"
+#include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/threads.h"
 
@@ -20,9 +21,8 @@ using namespace blastoff::intercept;
 
 /// Before it is opened, and whoever opens it. Of what is open already there is nothing to tell.
 void observe(const char* file, int mode, const void* caller) {
-  const int saved_errno = errno;
+  const blastoff::platform::ErrnoGuard errno_stays;
   if ((mode & RTLD_NOLOAD) == 0 && !same_object(caller, &entry_point_table)) tell_of_opening(file, caller);
-  errno = saved_errno;
 }
 
 template <class Function>
@@ -50,18 +50,16 @@ std::optional<std::string> search(const void* caller, const char* file, long spa
 [[gnu::noinline]] void* open_and_patch(const char* file, int mode, const void* caller) {
   const auto meant = search(caller, file, LM_ID_BASE);
   void* const handle = meant ? next<Dlopen>("dlopen")(meant->c_str(), mode) : nullptr;
-  const int saved_errno = errno;
+  const blastoff::platform::ErrnoGuard errno_stays;
   if (handle != nullptr) patch_new_objects();
-  errno = saved_errno;
   return handle;
 }
 
 [[gnu::noinline]] void* open_and_patch(Lmid_t space, const char* file, int mode, const void* caller) {
   const auto meant = search(caller, file, space);
   void* const handle = meant ? next<Dlmopen>("dlmopen")(space, meant->c_str(), mode) : nullptr;
-  const int saved_errno = errno;
+  const blastoff::platform::ErrnoGuard errno_stays;
   if (handle != nullptr) patch_objects_beside(handle);
-  errno = saved_errno;
   return handle;
 }
 

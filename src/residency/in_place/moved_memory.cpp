@@ -1,9 +1,9 @@
 #include "residency/in_place/moved_memory.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "platform/log.h"
+#include "platform/stopwatch.h"
 #include "residency/footprint.h"
 #include "residency/watch/watch_mapping.h"
 
@@ -21,10 +21,6 @@ constexpr std::uint64_t uses_before_asking_again = 64;
 
 // What remembers matrices with gaps must not grow without end in a program that never uses one twice.
 constexpr std::size_t most_strided = 4096;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Span pages_of(const operation::Operand& operand) {
   return platform::outward_to_pages(bounds(operand));
@@ -96,10 +92,10 @@ Use MovedMemory::use(const operation::Operand& operand) {
   std::unique_lock lock(mutex_);
   apply_events();
   if (dealt_with(operand)) return {};
-  const double start = now();
+  const platform::Stopwatch stopwatch;
   if (being_moved(pages)) {
     changed_.wait(lock, [&] { return !being_moved(pages); });
-    if (dealt_with(operand)) return {.seconds = now() - start};
+    if (dealt_with(operand)) return {.seconds = stopwatch.seconds()};
   }
   being_moved_.push_back(pages);
   watch(pages);
@@ -109,7 +105,7 @@ Use MovedMemory::use(const operation::Operand& operand) {
   being_moved_.erase(std::find(being_moved_.begin(), being_moved_.end(), pages));
   remember(operand);
   totals_ += moved;
-  const double seconds = now() - start;
+  const double seconds = stopwatch.seconds();
   seconds_ += seconds;
   complain(moved);
   lock.unlock();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "platform/errno_guard.h"
 #include "tracking/interposed/ring.h"
 
 namespace blastoff::tracking {
@@ -86,13 +87,12 @@ void tell_everyone(const MemoryEvent& event) {
 
 void note_interposed_event(const MemoryEvent& event) {
   if (listeners.load(std::memory_order_relaxed) == 0 || event.span.empty()) return;
-  const int error = errno;
+  const platform::ErrnoGuard errno_stays;
   tell_everyone({event.kind, platform::outward_to_pages(event.span), event.moved_to});
   // Where it went, other memory may have been watched that the C library unmapped without a word.
   const Span target = {event.moved_to, event.moved_to + event.span.bytes()};
   if (event.kind == MemoryEvent::Kind::moved)
     tell_everyone({MemoryEvent::Kind::unmapped, platform::outward_to_pages(target)});
-  errno = error;
 }
 
 tl::expected<std::unique_ptr<InterposedMemoryEvents>, std::string> InterposedMemoryEvents::open() {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "platform/descriptor_table.h"
+#include "platform/errno_guard.h"
 #include "platform/mapping_extents.h"
 #include "platform/threads.h"
 
@@ -132,10 +133,9 @@ int EventReader::ring_for(Request& request) {
 
 // Returns when the reader has taken the event. mlockall() locks the page, and what is locked cannot be dropped.
 void EventReader::ring_bell() const {
-  const int saved_errno = errno;
+  const platform::ErrnoGuard errno_stays;
   void* const bell = reinterpret_cast<void*>(shared_->bell);
   while (syscall(SYS_madvise, bell, platform::page_size(), MADV_DONTNEED) != 0) munlock(bell, platform::page_size());
-  errno = saved_errno;
 }
 
 void EventReader::read_events(Shared& shared) {

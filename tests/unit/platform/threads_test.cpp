@@ -196,16 +196,6 @@ TEST_P(WorkerPoolTest, ServesManyThreadsAtOnce) {
   EXPECT_EQ(total, 4 * 200 * 10);
 }
 
-TEST_P(WorkerPoolTest, RunsWhatWasPostedBeforeItEnds) {
-  std::atomic<int> done{0};
-  {
-    const auto pool = create_worker_pool(GetParam());
-    for (int i = 0; i < 100; ++i) pool->post([&] { ++done; });
-    EXPECT_TRUE(GetParam() > 0 || done == 100);
-  }
-  EXPECT_EQ(done, 100);
-}
-
 TEST(WorkerPool, UsesItsWorkers) {
   const auto pool = create_worker_pool(2);
   // Each task waits for the other two: they must run on three threads.
