@@ -3,7 +3,9 @@ include(GNUInstallDirs)
 
 # Nobody refers to the exported names: whole rooms, not what a linker would pick from archives.
 set(blastoff_objects)
-foreach(room operation blas platform tracking config abi intercept device residency decide report runtime api)
+get_property(rooms GLOBAL PROPERTY blastoff_rooms)
+list(REMOVE_ITEM rooms allocator)
+foreach(room IN LISTS rooms)
   list(APPEND blastoff_objects $<TARGET_OBJECTS:blastoff_${room}>)
 endforeach()
 

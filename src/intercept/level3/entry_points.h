@@ -4,7 +4,7 @@
 #include <span>
 
 #include "blas/routine.h"
-#include "intercept/level3/spellings.def"
+#include "intercept/spellings.def"
 #include "intercept/routine_table.h"
 
 namespace blastoff::intercept {

@@ -80,11 +80,26 @@ bool any(const Mask& mask) {
   return (halves[0] | halves[1]) != 0;
 }
 
-/// Where two characters that follow each other are one of the pairs. Unrolled: what names there are, is known.
+/// Where a character is one of those that follow the first character of pair `i`; nowhere if an earlier pair has the
+/// same first character. All of this is unrolled: what names there are, is known.
+template <const Distinct<Pair>& pairs, std::size_t i>
+[[gnu::always_inline]] inline Mask follow(const Block& second) {
+  constexpr auto same = [](std::size_t j) { return pairs.elements[j].first == pairs.elements[i].first; };
+  return [&]<std::size_t... j>(std::index_sequence<j...>) {
+    if constexpr (((j < i && same(j)) || ...)) {
+      return Mask{};
+    } else {
+      return ((same(j) ? second == pairs.elements[j].second : Mask{}) | ...);
+    }
+  }
+  (std::make_index_sequence<pairs.count>());
+}
+
+/// Where two characters that follow each other are one of the pairs.
 template <const Distinct<Pair>& pairs>
 [[gnu::always_inline]] inline Mask are_pair(const Block& first, const Block& second) {
   return [&]<std::size_t... i>(std::index_sequence<i...>) {
-    return (((first == pairs.elements[i].first) & (second == pairs.elements[i].second)) | ...);
+    return (((first == pairs.elements[i].first) & follow<pairs, i>(second)) | ...);
   }
   (std::make_index_sequence<pairs.count>());
 }
