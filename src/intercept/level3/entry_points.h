@@ -4,8 +4,8 @@
 #include <span>
 
 #include "blas/routine.h"
-#include "intercept/spellings.def"
 #include "intercept/routine_table.h"
+#include "intercept/spellings.def"
 
 namespace blastoff::intercept {
 
