@@ -80,16 +80,19 @@ bool any(const Mask& mask) {
   return (halves[0] | halves[1]) != 0;
 }
 
+constexpr bool begin_alike(const Distinct<Pair>& pairs, std::size_t i, std::size_t j) {
+  return pairs.elements[i].first == pairs.elements[j].first;
+}
+
 /// Where a character is one of those that follow the first character of pair `i`; nowhere if an earlier pair has the
 /// same first character. All of this is unrolled: what names there are, is known.
 template <const Distinct<Pair>& pairs, std::size_t i>
 [[gnu::always_inline]] inline Mask follow(const Block& second) {
-  constexpr auto same = [](std::size_t j) { return pairs.elements[j].first == pairs.elements[i].first; };
   return [&]<std::size_t... j>(std::index_sequence<j...>) {
-    if constexpr (((j < i && same(j)) || ...)) {
+    if constexpr (((j < i && begin_alike(pairs, i, j)) || ...)) {
       return Mask{};
     } else {
-      return ((same(j) ? second == pairs.elements[j].second : Mask{}) | ...);
+      return ((begin_alike(pairs, i, j) ? second == pairs.elements[j].second : Mask{}) | ...);
     }
   }
   (std::make_index_sequence<pairs.count>());
