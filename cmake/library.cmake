@@ -1,12 +1,12 @@
-# libblastoff.so: all rooms behind the exported BLAS names, with the C++ runtime linked in and hidden.
+# libblastoff.so: all modules behind the exported BLAS names, with the C++ runtime linked in and hidden.
 include(GNUInstallDirs)
 
-# Nobody refers to the exported names: whole rooms, not what a linker would pick from archives.
+# Nobody refers to the exported names: whole modules, not what a linker would pick from archives.
 set(blastoff_objects)
-get_property(rooms GLOBAL PROPERTY blastoff_rooms)
-list(REMOVE_ITEM rooms allocator)
-foreach(room IN LISTS rooms)
-  list(APPEND blastoff_objects $<TARGET_OBJECTS:blastoff_${room}>)
+get_property(modules GLOBAL PROPERTY blastoff_rooms)
+list(REMOVE_ITEM modules allocator)
+foreach(module IN LISTS modules)
+  list(APPEND blastoff_objects $<TARGET_OBJECTS:blastoff_${module}>)
 endforeach()
 
 # The C library's functions carry the version with which they came to this processor, and ours must too.

@@ -6,7 +6,7 @@
 
 #include "device/kinds.h"
 
-namespace blastoff::runtime {
+namespace blastoff::config {
 
 namespace {
 
@@ -147,4 +147,4 @@ std::string format_memory(const MemorySize& size) {
   return text;
 }
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff::config

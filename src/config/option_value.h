@@ -10,7 +10,7 @@
 #include "config/options.h"
 #include "config/settings.h"
 
-namespace blastoff::runtime {
+namespace blastoff::config {
 
 /// Device names, as an ECMAScript regular expression for the launcher; parse_device() is its equal.
 std::string device_pattern();
@@ -40,4 +40,4 @@ bool parse_device(std::string_view text);
 /// The shortest text that parse_memory() turns into `size`.
 std::string format_memory(const MemorySize& size);
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff::config

@@ -8,7 +8,7 @@
 #include "config/settings.h"
 #include "device/kinds.h"
 
-namespace blastoff::runtime {
+namespace blastoff::config {
 
 namespace {
 
@@ -85,4 +85,4 @@ std::string options_json() {
   return list.dump(2);
 }
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff::config

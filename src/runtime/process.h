@@ -19,7 +19,7 @@ class Process {
   /// The one of this process if there is one yet.
   static Process* existing();
 
-  const Settings& settings() const { return settings_; }
+  const config::Settings& settings() const { return settings_; }
   decide::Decider& decider() { return *decider_; }
 
   /// Why no call may use the device now, as far as can be told at no cost.
@@ -52,7 +52,7 @@ class Process {
   report::Context describe();
 
   const platform::ProcessMark mark_;
-  const Settings settings_;
+  const config::Settings settings_;
   const std::unique_ptr<decide::Decider> decider_;
   std::mutex mutex_;
   std::atomic<Session*> session_{nullptr};

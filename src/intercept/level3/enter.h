@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "abi/arguments.h"
-#include "abi/host_routine.h"
+#include "abi/original_routine.h"
 #include "abi/parse.h"
 #include "abi/reentry.h"
 #include "blas/level3.h"
@@ -19,8 +19,8 @@
 
 namespace blastoff::intercept {
 
-/// The original and its companion as a HostRoutine.
-abi::HostRoutine host_routine(const EntryPoint& entry, const Original& original);
+/// The original and its companion as an OriginalRoutine.
+abi::OriginalRoutine original_routine(const EntryPoint& entry, const Original& original);
 
 /// Visit::host of level-3 calls.
 std::unique_ptr<operation::Host> level3_host(const Visit& visit);

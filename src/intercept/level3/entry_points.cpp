@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "abi/host_routine.h"
+#include "abi/original_routine.h"
 #include "blas/level3.h"
 #include "intercept/level3/hooks.h"
 #include "intercept/level3/names.h"

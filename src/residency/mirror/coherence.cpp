@@ -70,24 +70,24 @@ bool dense_enough_to_pin(const operation::Operand& operand) {
 
 }  // namespace
 
-Coherence::Coherence(device::Device& device, platform::PageTracker& tracker, std::size_t budget, std::size_t pin_limit)
-    : device_(device), watched_(tracker), shadow_(device, budget), pins_(device, pin_limit) {}
+Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t budget, std::size_t pin_limit)
+    : device_(device), watched_(tracker), mirrors_(device, budget), pins_(device, pin_limit) {}
 
 device::Address Coherence::device_address(const void* host) {
   const std::lock_guard lock(mutex_);
-  return shadow_.device_address(reinterpret_cast<std::uintptr_t>(host));
+  return mirrors_.device_address(reinterpret_cast<std::uintptr_t>(host));
 }
 
 void Coherence::apply_events() {
   events_.clear();
   if (!watched_.drain(events_)) {
-    shadow_.invalidate(everything);
+    mirrors_.invalidate(everything);
     pins_.forget({0, UINTPTR_MAX});
     rewrites_.forget({0, UINTPTR_MAX});
     return;
   }
-  for (const platform::MemoryEvent& event : events_) {
-    shadow_.invalidate(event.span);
+  for (const tracking::MemoryEvent& event : events_) {
+    mirrors_.invalidate(event.span);
     pins_.forget(event.span);
     rewrites_.forget(event.span);
   }
@@ -179,7 +179,7 @@ const operation::Operand* Coherence::look_unlocked(const Hold& hold, Runs& writt
 void Coherence::lose(const operation::Operand& operand) {
   each_region(operand, [&](Span region) {
     watched_.forget(region);
-    shadow_.invalidate(region);
+    mirrors_.invalidate(region);
     pins_.forget(region);
     rewrites_.forget(region);
   });
@@ -199,7 +199,7 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
     if (!written_.empty()) unasked_ = true;
     std::size_t lost = 0;
     for (const Span run : written_) {
-      shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+      mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
         lost += chunk.current.count(first, last);
         chunk.current.clear(first, last);
       });
@@ -219,17 +219,17 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
 void Coherence::stop_tracking(const operation::Operand& operand) {
   each_region(operand, [&](Span region) {
     watched_.unprotect(region);
-    shadow_.invalidate(region);
+    mirrors_.invalidate(region);
   });
 }
 
 void Coherence::survey_run(Survey& survey, Span run, bool read, Currency& currency) {
-  const bool backed = shadow_.each_backing(run, [&](Backing& backing) {
+  const bool backed = mirrors_.each_backing(run, [&](Backing& backing) {
     if (survey.backings.empty() || survey.backings.back() != &backing) survey.backings.push_back(&backing);
   });
   if (!backed) survey.needs_memory = true;
   const std::size_t page = platform::page_size();
-  shadow_.each_part(run, [&](Chunk& chunk, Span pages) {
+  mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
     const PageNumbers numbers = page_numbers(pages);
     if (chunk.loading.any(numbers.first, numbers.last)) survey.conflict = true;
     if (!read || !chunk.writers || currency.known(chunk, pages)) return;
@@ -245,7 +245,7 @@ Coherence::Survey Coherence::survey(const Hold& hold) {
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].empty()) continue;
-    if (!shadow_.placed(platform::outward_to_pages(bounds(operands[i])))) result.needs_memory = true;
+    if (!mirrors_.placed(platform::outward_to_pages(bounds(operands[i])))) result.needs_memory = true;
     const bool read = operation::reads(operands[i].intent);
     Currency currency(operands[i], hold.tracked[i]);
     each_covered_run(operands[i], [&](Span run) { survey_run(result, run, read, currency); });
@@ -267,10 +267,10 @@ device::Status Coherence::back(Hold& hold, const Survey& found) {
   std::vector<Span> runs;
   for (const operation::Operand& operand : operands) {
     if (operand.empty()) continue;
-    if (auto placed = shadow_.place(platform::outward_to_pages(bounds(operand)), aligned); !placed) return placed;
+    if (auto placed = mirrors_.place(platform::outward_to_pages(bounds(operand)), aligned); !placed) return placed;
     each_covered_run(operand, [&](Span run) { runs.push_back(run); });
   }
-  auto backed = shadow_.back(runs, aligned);
+  auto backed = mirrors_.back(runs, aligned);
   if (!backed) return tl::unexpected(backed.error());
   hold.backings = std::move(*backed);
   return {};
@@ -286,7 +286,7 @@ void Coherence::claim_uploads(Hold& hold) {
     std::uint64_t bytes = 0;
     examined_.begin();
     each_covered_run(operand, [&](Span run) {
-      shadow_.each_part(run, [&](Chunk& chunk, Span pages) { bytes += claim_part(hold, chunk, pages, currency); });
+      mirrors_.each_part(run, [&](Chunk& chunk, Span pages) { bytes += claim_part(hold, chunk, pages, currency); });
     });
     examined_.end(operand);
     hold.bytes_reused += operand.payload_bytes() > bytes ? operand.payload_bytes() - bytes : 0;
@@ -303,7 +303,7 @@ std::uint64_t Coherence::claim_part(Hold& hold, Chunk& chunk, Span pages, Curren
   for (std::uintptr_t at = pages.begin; at < pages.end; at += page) {
     const Span one{at, at + page};
     if (currency.on_page(chunk, one)) continue;
-    if (currency.tracked()) make_current(shadow_, chunk, one, currency.operand());
+    if (currency.tracked()) make_current(mirrors_, chunk, one, currency.operand());
     const std::size_t number = page_numbers(one).first;
     if (chunk.loading.test(number)) continue;
     chunk.loading.set(number, number + 1);
@@ -318,8 +318,8 @@ std::uint64_t Coherence::claim_part(Hold& hold, Chunk& chunk, Span pages, Curren
 
 void Coherence::count_writer(const operation::Operand& result, int change) {
   each_covered_run(result, [&](Span run) {
-    shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
-      std::uint16_t* writers = shadow_.writers(chunk);
+    mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+      std::uint16_t* writers = mirrors_.writers(chunk);
       for (std::size_t page = first; page < last; ++page)
         writers[page] = static_cast<std::uint16_t>(writers[page] + change);
     });
@@ -332,7 +332,7 @@ void Coherence::take_pin(Hold& hold) {
   if (result.empty() || !dense_enough_to_pin(result) || !watched_.allows_pinning()) return;
   bool created = false;
   hold.pin = pins_.hold(bounds(result), created);
-  if (created) shadow_.invalidate(hold.pin->span);
+  if (created) mirrors_.invalidate(hold.pin->span);
 }
 
 // The device writes to pinned memory whatever has become of the addresses since. Where the program may not write now,
@@ -360,8 +360,8 @@ void Coherence::release_pin(Hold& hold) {
 // What such a writer wrote before it was found, or until it went, nobody has told us.
 std::optional<std::string> Coherence::foreign_writer() {
   unasked_ = false;
-  auto writer = platform::foreign_writer(pins_.counted_kilobytes());
-  if (writer || foreign_) shadow_.invalidate(everything);
+  auto writer = tracking::foreign_writer(pins_.counted_kilobytes());
+  if (writer || foreign_) mirrors_.invalidate(everything);
   if (writer && !foreign_)
     platform::log_line("%s: matrices are copied to the device for every call, as long as that lasts", writer->c_str());
   foreign_ = writer.has_value();
@@ -426,7 +426,7 @@ void Coherence::loaded(Hold& hold, bool arrived) {
   {
     const std::lock_guard lock(mutex_);
     for (const Span run : hold.uploads) {
-      shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+      mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
         chunk.loading.clear(first, last);
         if (!arrived) chunk.current.clear(first, last);
       });
@@ -446,7 +446,7 @@ void Coherence::before_staged_return(const Hold& hold) {
 void Coherence::settle_result(const Hold& hold, Return how) {
   const operation::Operand& result = hold.call.result();
   const bool tracked = hold.tracked[hold.call.result_index()];
-  const auto invalidate = [&](Span run) { shadow_.invalidate(run); };
+  const auto invalidate = [&](Span run) { mirrors_.invalidate(run); };
   // What we wrote ourselves must not look at the next use as if the program kept rewriting it.
   if (how != Return::direct || !tracked) each_covered_run(result, invalidate);
   if (how == Return::failed || !tracked || foreign_) return;
@@ -456,7 +456,7 @@ void Coherence::settle_result(const Hold& hold, Return how) {
     written_.clear();
     if (!watched_.scan(run, true, written_)) return;
     unasked_ = true;
-    shadow_.each_part(run, make_wholly_current);
+    mirrors_.each_part(run, make_wholly_current);
   });
 }
 
@@ -474,7 +474,7 @@ void Coherence::settle_direct(const Hold& hold) {
     examined_.add(chunk);
     pages.shared.each([&](std::size_t number) {
       const std::uintptr_t begin = pages.begin + number * size;
-      if (touches(result, {begin, begin + size})) make_current(shadow_, chunk, {begin, begin + size}, result);
+      if (touches(result, {begin, begin + size})) make_current(mirrors_, chunk, {begin, begin + size}, result);
     });
   }
   examined_.end(result);
@@ -486,7 +486,7 @@ void Coherence::prepare_finish(Hold& hold) {
   found.clear();
   const operation::Operand& result = hold.call.result();
   each_covered_run(result, [&](Span run) {
-    shadow_.each_part(run, [&](Chunk& chunk, Span pages) {
+    mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
       if (found.empty() || found.back().chunk != &chunk)
         found.push_back({&chunk, pages.begin - pages.begin % chunk_bytes});
       found.back().shared.set(page_numbers(pages).first, page_numbers(pages).last);
@@ -494,7 +494,7 @@ void Coherence::prepare_finish(Hold& hold) {
   });
   std::size_t at = 0;
   each_filled_run(result, [&](Span run) {
-    shadow_.each_part(run, [&](Chunk& chunk, Span pages) {
+    mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
       while (found[at].chunk != &chunk) ++at;
       found[at].filled.set(page_numbers(pages).first, page_numbers(pages).last);
       found[at].shared.clear(page_numbers(pages).first, page_numbers(pages).last);
@@ -509,7 +509,7 @@ void Coherence::finish(Hold& hold, Return how) {
     settle_result(hold, how);
     count_writer(hold.call.result(), -1);
     release_pin(hold);
-    shadow_.unhold(hold.backings);
+    mirrors_.unhold(hold.backings);
     for (const operation::Operand& operand : hold.call.operands()) rewrites_.used(operand);
     hold.backings.clear();
   }
