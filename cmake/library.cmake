@@ -3,7 +3,9 @@ include(GNUInstallDirs)
 
 # Nobody refers to the exported names: whole modules, not what a linker would pick from archives.
 set(blastoff_objects)
-foreach(module operation blas platform tracking config abi intercept device residency decide report runtime api)
+get_property(modules GLOBAL PROPERTY blastoff_modules)
+list(REMOVE_ITEM modules allocator)
+foreach(module IN LISTS modules)
   list(APPEND blastoff_objects $<TARGET_OBJECTS:blastoff_${module}>)
 endforeach()
 

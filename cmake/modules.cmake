@@ -7,6 +7,7 @@ function(blastoff_module name)
     return()
   endif()
   add_library(blastoff_${name} STATIC ${sources})
+  set_property(GLOBAL APPEND PROPERTY blastoff_modules ${name})
   target_link_libraries(blastoff_${name} PUBLIC blastoff_options)
   # Clang's -Wconversion warns of signs too.
   target_compile_options(blastoff_${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wshadow;-Wconversion>")

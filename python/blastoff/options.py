@@ -15,7 +15,7 @@ PERCENT = re.compile(r"([0-9]{1,3})%", re.ASCII)
 LARGEST_SIZE = 2**64 - 1
 PATHS = ("report", "cuda-path")
 """Options that name files."""
-METAVARS = {"device": "cuda[:N]|simulated|none", "place": "auto|huge-pages|at-malloc[=SIZE]|none"}
+METAVARS = {"place": "auto|huge-pages|at-malloc[=SIZE]|none"}
 """Of options whose values are neither choices nor of one simple kind."""
 
 
@@ -36,6 +36,7 @@ class Option:
     maximum: int | None = None
     percent: bool = False
     pattern: str | None = None
+    form: str | None = None
     bare: str | None = None
 
     @classmethod
@@ -62,6 +63,8 @@ class Option:
         """What stands for the value in the help."""
         if self.choices:
             return "|".join(self.choices)
+        if self.form:
+            return self.form
         if self.name in METAVARS:
             return METAVARS[self.name]
         return {"integer": "N", "memory": "SIZE"}.get(self.kind, "PATH" if self.is_path else "TEXT")

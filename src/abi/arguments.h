@@ -11,7 +11,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "abi/entry_point.h"
+#include "abi/convention.h"
 #include "blas/shape.h"
 #include "blas/types.h"
 

@@ -1,7 +1,7 @@
 // The program's BLAS as an OriginalRoutine: any Call back into an original's calling convention.
 #pragma once
 
-#include "abi/entry_point.h"
+#include "abi/convention.h"
 #include "blas/host_routine.h"
 
 namespace blastoff::abi {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "device/kinds.h"
 #include "platform/mpi_ranks.h"
 
 namespace blastoff::allocator {
@@ -113,13 +114,13 @@ Settings read_settings(Get get) {
 }
 
 unsigned device_index(Get get) {
-  constexpr std::string_view numbered = "cuda:";
+  const auto named = device::find_kind(value_of(get, "BLASTOFF_DEVICE"));
+  const device::Kind& kind = named ? *named->kind : device::default_kind;
   std::optional<unsigned> index;
-  if (const std::string_view device = value_of(get, "BLASTOFF_DEVICE"); device.starts_with(numbered))
-    index = parse_number(device.substr(numbered.size()));
+  if (named && !named->number.empty()) index = parse_number(named->number);
   for (const char* const rank : platform::local_rank_variables)
     if (!index) index = parse_number(value_of(get, rank));
-  const std::string_view visible = value_of(get, "CUDA_VISIBLE_DEVICES");
+  const std::string_view visible = *kind.visible == '\0' ? std::string_view{} : value_of(get, kind.visible);
   return visible.empty() ? index.value_or(0) : entry(visible, index.value_or(0)).value_or(index.value_or(0));
 }
 

@@ -29,7 +29,7 @@ std::size_t parse_size(const char* text);
 Settings read_settings(const char* (*get)(const char*));
 
 /// Which of the machine's devices is this process's: the number in BLASTOFF_DEVICE, else the local MPI rank, else 0;
-/// and CUDA_VISIBLE_DEVICES says which that is. Not yet held against how many there are.
+/// and the variable of its kind (device/kinds.def) says which that is. Not yet held against how many there are.
 unsigned device_index(const char* (*get)(const char*));
 
 }  // namespace blastoff::allocator

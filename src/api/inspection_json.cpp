@@ -42,7 +42,7 @@ Json function_json(const intercept::InspectedFunction& inspected, bool native) {
   const intercept::BlasFunction& function = inspected.function;
   const auto& obstacle = inspected.obstacle;
   return {{"names", function.names},
-          {"routine", row(function.routine).name},
+          {"routine", function.routine.name()},
           {"style", function.convention.style == abi::Style::fortran ? "fortran" : "cblas"},
           {"integers", function.convention.integers == abi::IntegerWidth::ilp64 ? "ilp64" : "lp64"},
           {"exported", function.exported},

@@ -76,7 +76,7 @@ Json device_json(const config::Settings& settings) {
           {"kind", properties.kind},
           {"name", properties.name},
           {"index", properties.index},
-          {"software", properties.software},
+          {"software", (*device)->software()},
           {"total_memory", memory->total},
           {"free_memory", memory->free},
           {"can_reserve", properties.can_reserve},

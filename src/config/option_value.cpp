@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include "device/kinds.h"
+
 namespace blastoff::config {
 
 namespace {
@@ -31,6 +33,19 @@ int memory_exponent(char suffix) {
   return position == std::string_view::npos ? 0 : static_cast<int>(position) + 1;
 }
 
+constexpr std::string_view no_device = "none";
+
+/// "NAME, NAME:N, ... or none".
+std::string describe_devices() {
+  std::string text;
+  for (const device::Kind& kind : device::kinds) {
+    if (!text.empty()) text += ", ";
+    text += kind.name;
+    if (kind.numbered) text.append(", ").append(kind.name).append(":N");
+  }
+  return text.append(" or ").append(no_device);
+}
+
 std::string join_choices(std::string_view words) {
   const std::vector<std::string_view> choices = split_choices(words);
   std::string text;
@@ -42,6 +57,21 @@ std::string join_choices(std::string_view words) {
 }
 
 }  // namespace
+
+std::string device_pattern() {
+  std::string pattern = "^(";
+  for (const device::Kind& kind : device::kinds) {
+    pattern.append(kind.name).append("|");
+    if (kind.numbered) pattern.append(kind.name).append(":[0-9]{1,4}|");
+  }
+  return pattern.append(no_device).append(")$");
+}
+
+std::string device_form() {
+  std::string text;
+  for (const device::Kind& kind : device::kinds) text.append(kind.name).append(kind.numbered ? "[:N]|" : "|");
+  return text.append(no_device);
+}
 
 std::vector<std::string_view> split_choices(std::string_view words) {
   std::vector<std::string_view> choices;
@@ -61,7 +91,7 @@ std::string describe_accepted(const Accepted& accepted) {
       return "an integer from " + std::to_string(accepted.minimum) + " to " + std::to_string(accepted.maximum);
     case Accepted::Kind::memory: return "a size in bytes, or with suffix K, M, G or T";
     case Accepted::Kind::memory_or_percent: return "a size in bytes, or with suffix K, M, G or T, or 1% to 100%";
-    case Accepted::Kind::device: return "cuda, cuda:N, simulated or none";
+    case Accepted::Kind::device: return describe_devices();
     case Accepted::Kind::placement: return "auto, huge-pages, at-malloc, at-malloc=SIZE or none";
     case Accepted::Kind::text: return std::string(accepted.values);
   }
@@ -97,11 +127,11 @@ std::optional<MemorySize> parse_memory(const Accepted& accepted, std::string_vie
 }
 
 bool parse_device(std::string_view text) {
-  if (text == "cuda" || text == "simulated" || text == "none") return true;
-  constexpr std::string_view prefix = "cuda:";
-  if (!text.starts_with(prefix)) return false;
-  text.remove_prefix(prefix.size());
-  return text.size() <= 4 && parse_digits(text).has_value();
+  if (text == no_device) return true;
+  const auto named = device::find_kind(text);
+  if (!named) return false;
+  if (text == named->kind->name) return true;
+  return named->number.size() <= 4 && parse_digits(named->number).has_value();
 }
 
 std::string format_memory(const MemorySize& size) {

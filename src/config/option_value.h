@@ -13,7 +13,10 @@
 namespace blastoff::config {
 
 /// Device names, as an ECMAScript regular expression for the launcher; parse_device() is its equal.
-inline constexpr const char* device_pattern = "^(cuda|cuda:[0-9]{1,4}|simulated|none)$";
+std::string device_pattern();
+
+/// ... as its help writes them: "NAME[:N]|...|none".
+std::string device_form();
 
 /// Where memory is placed, as the launcher takes it; allocator/settings.cpp is its equal.
 inline constexpr const char* placement_pattern = "^(auto|huge-pages|at-malloc(=0*[1-9][0-9]{0,14}[KMGTkmgt]?)?|none)$";

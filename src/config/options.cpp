@@ -6,6 +6,7 @@
 #include "config/option_value.h"
 #include "config/options.def"
 #include "config/settings.h"
+#include "device/kinds.h"
 
 namespace blastoff::config {
 
@@ -63,7 +64,10 @@ nlohmann::ordered_json to_json(const Option& option) {
   }
   if (accepted.kind == Accepted::Kind::memory) json["percent"] = false;
   if (accepted.kind == Accepted::Kind::memory_or_percent) json["percent"] = true;
-  if (accepted.kind == Accepted::Kind::device) json["pattern"] = device_pattern;
+  if (accepted.kind == Accepted::Kind::device) {
+    json["pattern"] = device_pattern();
+    json["form"] = device_form();
+  }
   if (accepted.kind == Accepted::Kind::placement) json["pattern"] = placement_pattern;
   if (!accepted.bare_value.empty()) json["bare"] = accepted.bare_value;
   return json;

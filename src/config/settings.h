@@ -30,7 +30,7 @@ struct Settings {
   PolicyName policy{};
   MechanismName mechanism{};
   std::int64_t device_node = -1;  ///< -1: the driver knows
-  std::string device;             ///< "cuda", "cuda:N", "simulated", "none"
+  std::string device;             ///< a kind of device/kinds.def, with a number or without, or "none"
   InterceptName intercept{};
   std::int64_t min_size = 0;
   MemorySize device_memory{};

@@ -28,10 +28,10 @@ enum class HostAccess : std::uint8_t {
 const char* to_string(HostAccess access);
 
 struct Properties {
-  std::string kind;                     ///< "cuda", "simulated"
+  std::string kind;                     ///< its name in device/kinds.def
   std::string name;                     ///< "NVIDIA H100 80GB HBM3"
   int index = 0;                        ///< ordinal among the devices of its kind
-  std::string software;                 ///< driver and library versions, one line
+  std::string software;                 ///< the driver's version, one line; see Device::software()
   std::size_t total_memory = 0;         ///< bytes
   bool can_reserve = false;             ///< reserve/back/unback work (virtual memory management)
   std::size_t backing_granularity = 0;  ///< bytes; spans of back() are multiples of it
@@ -111,6 +111,9 @@ class Device {
 
   virtual const Properties& properties() const = 0;
   virtual Result<MemoryInfo> memory_info() = 0;
+
+  /// Versions of the driver and of the libraries in use so far, one line.
+  virtual std::string software() { return properties().software; }
 
   virtual Result<std::unique_ptr<Queue>> create_queue() = 0;
   virtual Result<std::unique_ptr<Event>> create_event() = 0;

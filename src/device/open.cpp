@@ -3,9 +3,20 @@
 #include <fmt/format.h>
 
 #include "device/cuda/cuda_device.h"
+#include "device/kinds.h"
 #include "device/simulated/simulated_device.h"
 
 namespace blastoff::device {
+namespace {
+
+/// In the order of `kinds`.
+constexpr Result<std::unique_ptr<Device>> (*open_functions[])(const Choice&) = {
+#define BLASTOFF_OPEN(name, numbered, variable, address_space, help) &name::open,
+    BLASTOFF_DEVICE_KINDS(BLASTOFF_OPEN)
+#undef BLASTOFF_OPEN
+};
+
+}  // namespace
 
 const char* to_string(HostAccess access) {
   switch (access) {
@@ -18,10 +29,13 @@ const char* to_string(HostAccess access) {
 }
 
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
-  if (choice.name == "simulated") return simulated::open(choice);
-  if (choice.name == "cuda" || choice.name.rfind("cuda:", 0) == 0) return cuda::open(choice);
-  return tl::unexpected(Error{ErrorKind::unavailable,
-                              fmt::format("no device \"{}\": accepted are cuda, cuda:N and simulated", choice.name)});
+  const auto named = find_kind(choice.name);
+  if (named) return open_functions[named->kind - kinds](choice);
+  std::string accepted;
+  for (const Kind& kind : kinds)
+    accepted += fmt::format("{}{}{}", accepted.empty() ? "" : ", ", kind.name, kind.numbered ? "[:N]" : "");
+  return tl::unexpected(
+      Error{ErrorKind::unavailable, fmt::format("no device \"{}\": accepted are {}", choice.name, accepted)});
 }
 
 }  // namespace blastoff::device

@@ -5,12 +5,13 @@
 #include <string>
 
 #include "device/device.h"
+#include "device/kinds.h"
 
 namespace blastoff::device {
 
-/// What to open. Accepted names: "cuda" (the local MPI rank's GPU), "cuda:N", "simulated".
+/// What to open. Accepted names: those of device/kinds.def.
 struct Choice {
-  std::string name = "cuda";
+  std::string name{default_kind.name};
   std::string cuda_path;  ///< extra directory searched for libcublas first (BLASTOFF_CUDA_PATH), may be empty
   int local_rank = -1;    ///< rank among the processes of this node, -1 if unknown: rank modulo GPUs is taken
   int memory_node = -1;   ///< NUMA node that its memory is said to be, instead of what the driver says; -1: ask

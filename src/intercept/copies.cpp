@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "../include/blastoff.h"
-#include "intercept/entry_points.h"
+#include "intercept/front_ends.h"
 #include "intercept/loaded_objects.h"
 
 namespace blastoff::intercept {
 namespace {
 
 bool is_this_copy(const LoadedObject& object) {
-  return object.contains(&entry_point_table);
+  return object.contains(front_ends().data());
 }
 
 /// All copies, in load order: they go by the same DT_SONAME, wherever they lie and whatever their files are called.
@@ -32,7 +32,7 @@ using NextDefinition = decltype(&blastoff_next_definition);
 
 /// What the copy that holds an address answers; nullptr where none holds it.
 NextDefinition next_definition_of_copy(const void* address) {
-  if (same_object(address, &entry_point_table)) return nullptr;
+  if (same_object(address, front_ends().data())) return nullptr;
   void* const function = ObjectHandle::of(address).find("blastoff_next_definition");
   return function != nullptr && same_object(function, address) ? reinterpret_cast<NextDefinition>(function) : nullptr;
 }

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "abi/entry_point.h"
 #include "intercept/original.h"
+#include "intercept/routine_table.h"
 #include "operation/front_end.h"
 
 namespace blastoff::intercept {
@@ -18,7 +18,7 @@ struct RawArguments {
 
 /// An intercepted call on its way.
 struct Visit {
-  const abi::EntryPoint& entry;
+  const EntryPoint& entry;
   const Original& original;  ///< what would have run
   const RawArguments& raw;
   const operation::FrontEnd& front_end;

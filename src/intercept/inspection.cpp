@@ -8,7 +8,7 @@
 #include <set>
 #include <string_view>
 
-#include "intercept/entry_points.h"
+#include "intercept/front_ends.h"
 #include "intercept/patch/architecture.h"
 #include "intercept/patch/entry_stub.h"
 #include "intercept/patch/jump_target.h"
@@ -62,7 +62,8 @@ const char* library_name(const ObjectFile& object, const char* path) {
 
 std::set<std::string_view> our_names() {
   std::set<std::string_view> names;
-  for (const abi::EntryPoint& entry : entry_points()) names.insert(entry.symbol);
+  for (const RoutineTable* table : front_ends())
+    for (const EntryPoint& entry : table->entry_points) names.insert(entry.symbol);
   return names;
 }
 

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "intercept/copies.h"
-#include "intercept/entry_points.h"
+#include "intercept/front_ends.h"
 #include "intercept/loading/library_observer.h"
 #include "intercept/patch/architecture.h"
 #include "intercept/patch/patched_function.h"
@@ -36,7 +36,7 @@ Installation& installation() {
 
 /// The BLAS names that we export ourselves are nothing to patch.
 bool is_ours(const LoadedObject& object) {
-  return object.contains(&entry_point_table);
+  return object.contains(front_ends().data());
 }
 
 bool unseen(const LoadedObject& object) {

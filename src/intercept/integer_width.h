@@ -1,7 +1,7 @@
 // Which integers a library takes under names that do not say it.
 #pragma once
 
-#include "abi/entry_point.h"
+#include "abi/convention.h"
 
 namespace blastoff::intercept {
 

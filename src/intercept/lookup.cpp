@@ -4,7 +4,7 @@
 #include <string>
 
 #include "intercept/copies.h"
-#include "intercept/entry_points.h"
+#include "intercept/front_ends.h"
 #include "intercept/integer_width.h"
 #include "intercept/loaded_objects.h"
 
@@ -12,7 +12,7 @@ namespace blastoff::intercept {
 namespace {
 
 bool is_ours(const void* function) {
-  return same_object(function, &entry_point_table);
+  return same_object(function, front_ends().data());
 }
 
 void* unless_ours(void* function) {
@@ -48,18 +48,18 @@ void* find_definition(const char* symbol, const void* caller) {
   return find_beyond_the_callers_reach(symbol, caller);
 }
 
-bool is_blas_routine(const abi::EntryPoint& entry, void* function) {
-  using blas::Kind;
+bool is_own_routine(const EntryPoint& entry, void* function) {
+  const RoutineTable& table = *entry.routine.table;
   const ObjectHandle object = ObjectHandle::of(function);
   const auto defines = [&](const std::string& name) {
     void* const found = object.find(name.c_str());
     return found != nullptr && same_object(found, function) ? found : nullptr;
   };
-  const std::string name = row(entry.routine).name;
-  if (void* const decorated = defines(name + "_")) return decorated == function;
-  const std::string siblings[] = {"gemm", "symm", "syrk", "syr2k", "trmm", "trsm"};
-  return std::all_of(std::begin(siblings), std::end(siblings),
-                     [&](const std::string& sibling) { return defines(name.front() + sibling) != nullptr; });
+  if (void* const decorated = defines(std::string(entry.routine.name()) + "_")) return decorated == function;
+  for (std::uint16_t other = 0; other < table.names.size(); ++other)
+    if (table.accompanies(entry.routine.number, other) && defines(std::string(table.names[other])) == nullptr)
+      return false;
+  return true;
 }
 
 abi::IntegerWidth integer_width(const void* function) {

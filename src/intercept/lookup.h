@@ -1,7 +1,7 @@
 // The slow way to an original: asking the dynamic linker.
 #pragma once
 
-#include "abi/entry_point.h"
+#include "intercept/routine_table.h"
 
 namespace blastoff::intercept {
 
@@ -9,9 +9,9 @@ namespace blastoff::intercept {
 /// loaded object has one.
 void* find_definition(const char* symbol, const void* caller);
 
-/// Whether a function of an undecorated name is a BLAS routine: its object has it under the Fortran name too, or is a
-/// library of undecorated BLAS names throughout.
-bool is_blas_routine(const abi::EntryPoint& entry, void* function);
+/// Whether a function of an undecorated name is the front end's routine: its object has it under the Fortran name too,
+/// or has all the routines that accompany it under undecorated names.
+bool is_own_routine(const EntryPoint& entry, void* function);
 
 /// The integers of the library that defines `function` under an unsuffixed name.
 abi::IntegerWidth integer_width(const void* function);

@@ -9,7 +9,6 @@
 #include <mutex>
 #include <new>
 
-#include "intercept/entry_points.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 #include "intercept/patch/patched_function.h"
@@ -24,7 +23,7 @@ namespace {
 /// What was found for one caller and entry. Published once, by storing the caller last; never changed after that.
 struct Slot {
   std::atomic<const void*> caller{nullptr};
-  const abi::EntryPoint* entry = nullptr;
+  const EntryPoint* entry = nullptr;
   void* function = nullptr;
   abi::Convention convention{};
   bool handed_on = false;
@@ -37,15 +36,18 @@ constexpr std::size_t probes = 16;
 constinit std::array<Slot, slot_count> slots{};
 constinit std::mutex publishing;
 
-/// For each entry without any definition: load_count() when that was found, plus one.
-constinit std::array<std::atomic<std::uint64_t>, entry_point_count> absent{};
+/// For an entry without any definition: load_count() when that was found, plus one.
+std::atomic<std::uint64_t>& absent_since(const EntryPoint& entry) {
+  const RoutineTable& table = *entry.routine.table;
+  return table.absent[static_cast<std::size_t>(&entry - table.entry_points.data())];
+}
 
-std::size_t hash(const abi::EntryPoint& entry, const void* caller) {
+std::size_t hash(const EntryPoint& entry, const void* caller) {
   const auto key = reinterpret_cast<std::uintptr_t>(caller) ^ (reinterpret_cast<std::uintptr_t>(&entry) << 20);
   return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15U) >> 40) % slot_count;
 }
 
-void publish(const abi::EntryPoint& entry, const void* caller, const Original& original) {
+void publish(const EntryPoint& entry, const void* caller, const Original& original) {
   // A child of fork may find the lock taken for ever: then it looks up anew each time.
   const std::unique_lock lock(publishing, std::try_to_lock);
   if (!lock) return;
@@ -65,16 +67,15 @@ void publish(const abi::EntryPoint& entry, const void* caller, const Original& o
   }
 }
 
-/// Of gemm it is gemm itself, so the search ends there.
-void* companion_of(const abi::EntryPoint& entry, const void* caller) {
-  const blas::Routine routine = abi::companion_of(entry.routine);
-  const abi::EntryPoint* const beside = routine == entry.routine ? nullptr : sibling(entry, routine);
+void* find_companion(const EntryPoint& entry, const void* caller) {
+  const Routine routine = companion_of(entry.routine);
+  const EntryPoint* const beside = routine == entry.routine ? nullptr : sibling(entry, routine);
   if (beside == nullptr) return nullptr;
   const Original found = original_for(*beside, caller);
   return found.intercepted ? found.function : nullptr;
 }
 
-Original look_up(const abi::EntryPoint& entry, const void* caller) {
+Original look_up(const EntryPoint& entry, const void* caller) {
   Original original;
   original.convention = entry.convention;
   original.function = find_definition(entry.symbol, caller);
@@ -86,22 +87,22 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
   }
   const bool suffixed = entry.convention.integers == abi::IntegerWidth::ilp64;
   if (!suffixed) original.convention.integers = integer_width(original.function);
-  if (entry.undecorated) original.intercepted = is_blas_routine(entry, original.function);
+  if (entry.undecorated) original.intercepted = is_own_routine(entry, original.function);
   // Hooked once: what this name handles need not pass through the patch again.
   const PatchedFunction* const patched = original.intercepted ? find_patched(original.function) : nullptr;
   if (patched != nullptr) original.function = patched->original.function;
-  original.companion = companion_of(entry, caller);
+  original.companion = find_companion(entry, caller);
   return original;
 }
 
-[[gnu::noinline]] Original ask_linker(const abi::EntryPoint& entry, const void* caller) {
+[[gnu::noinline]] Original ask_linker(const EntryPoint& entry, const void* caller) {
   const platform::ErrnoGuard errno_stays;
   const platform::ForkGuard guard;
-  auto& absent_since = absent[static_cast<std::size_t>(&entry - entry_point_table)];
+  auto& absent = absent_since(entry);
   const std::uint64_t loads = load_count() + 1;
   Original original;
   original.convention = entry.convention;
-  if (absent_since.load(std::memory_order_relaxed) != loads) {
+  if (absent.load(std::memory_order_relaxed) != loads) {
     try {
       original = look_up(entry, caller);
     } catch (const std::bad_alloc&) {
@@ -112,13 +113,13 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
     if (original.function != nullptr) {
       publish(entry, caller, original);
     } else {
-      absent_since.store(loads, std::memory_order_relaxed);
+      absent.store(loads, std::memory_order_relaxed);
     }
   }
   return original;
 }
 
-[[gnu::noinline, gnu::cold]] Original look_up_and_publish(const abi::EntryPoint& entry, const void* caller) {
+[[gnu::noinline, gnu::cold]] Original look_up_and_publish(const EntryPoint& entry, const void* caller) {
   Original original;
   platform::undisturbed([&] { original = ask_linker(entry, caller); });
   return original;
@@ -126,7 +127,7 @@ Original look_up(const abi::EntryPoint& entry, const void* caller) {
 
 }  // namespace
 
-Original original_for(const abi::EntryPoint& entry, const void* caller) {
+Original original_for(const EntryPoint& entry, const void* caller) {
   std::size_t index = hash(entry, caller);
   for (std::size_t probe = 0; probe < probes; ++probe, index = (index + 1) % slot_count) {
     const Slot& slot = slots[index];
@@ -137,11 +138,6 @@ Original original_for(const abi::EntryPoint& entry, const void* caller) {
     if (holder == nullptr) break;
   }
   return look_up_and_publish(entry, caller);
-}
-
-abi::OriginalRoutine original_routine(const abi::EntryPoint& entry, const Original& original) {
-  const abi::Style style = entry.convention.style;
-  return {entry.routine, {original.function, style}, {original.companion, style}};
 }
 
 }  // namespace blastoff::intercept

@@ -1,8 +1,7 @@
 // Finding the function that a call would have reached without us.
 #pragma once
 
-#include "abi/entry_point.h"
-#include "abi/original_routine.h"
+#include "intercept/routine_table.h"
 
 namespace blastoff::intercept {
 
@@ -12,20 +11,13 @@ struct Original {
   abi::Convention convention{};  ///< the entry point's, with the integer width that the library really uses
   bool intercepted = true;       ///< false: the call is handed on as it came, since an undecorated name is defined by
                                  ///< something that is no BLAS, or only patched functions are to be intercepted
-  void* companion = nullptr;     ///< abi::companion_of() the routine, of the same library; nullptr: none
+  void* companion = nullptr;     ///< companion_of() the routine, of the same library; nullptr: none
 };
 
 /// The original for `entry` as called from `caller` (a return address): the definition that the calling object would
 /// have bound. Order: next in the global search order; the caller's own dependencies; any loaded object that defines it
 /// and whose dependents include the caller; any loaded object. Looked up once per caller and entry, then a few loads.
 /// The object that defines it stays loaded. Where there is none, a later call finds one that has been loaded meanwhile.
-Original original_for(const abi::EntryPoint& entry, const void* caller);
-
-/// The entry point of routine `routine` with the same style, prefix and suffix: dgemm_ for dsyrk_. nullptr if there is
-/// none.
-const abi::EntryPoint* sibling(const abi::EntryPoint& entry, blas::Routine routine);
-
-/// The original and its companion as an OriginalRoutine.
-abi::OriginalRoutine original_routine(const abi::EntryPoint& entry, const Original& original);
+Original original_for(const EntryPoint& entry, const void* caller);
 
 }  // namespace blastoff::intercept

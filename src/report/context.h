@@ -46,7 +46,7 @@ struct Context {
   int rank = -1;               ///< -1: no MPI
   double elapsed_seconds = 0;  ///< since the library was loaded
   bool device_used = false;
-  std::string device_kind;  ///< "cuda", "simulated", "none"
+  std::string device_kind;  ///< a name of device/kinds.def, or "none"
   std::string device_name;  ///< "" if it was never opened
   std::string device_software;
   std::string device_state;                ///< "not started", "working", or why it is unusable

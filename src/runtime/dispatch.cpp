@@ -18,7 +18,7 @@ namespace blastoff::runtime {
 
 namespace {
 
-using abi::EntryPoint;
+using intercept::EntryPoint;
 using intercept::Parsed;
 using intercept::Visit;
 using operation::Comparison;

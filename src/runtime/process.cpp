@@ -12,9 +12,9 @@
 #include <algorithm>
 
 #include "../include/blastoff_allocator.h"
-#include "blas/level3.h"
 #include "device/driver_sharing.h"
 #include "intercept/copies.h"
+#include "intercept/front_ends.h"
 #include "intercept/installation.h"
 #include "intercept/loading/library_observer.h"
 #include "platform/fork_guard.h"
@@ -83,7 +83,7 @@ void note_library(const intercept::ObservedLibrary& library) {
     return;
   }
   tracking::system_calls::find_next();
-  operation::add_front_end(blas::level3());
+  for (const intercept::RoutineTable* table : intercept::front_ends()) operation::add_front_end(table->front_end());
   intercept::observe_libraries(note_library);
   if (!intercept::hears_of_opening()) device::assume_shared_driver();
   intercept::install(mode_named(config::read_intercept_mode()));

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "device/kinds.h"
 #include "device/open.h"
 #include "platform/log.h"
 #include "platform/memory_limits.h"
@@ -26,11 +27,10 @@ using device::Status;
 // More threads than this gain nothing on the memory of any node that was measured.
 constexpr int most_copy_threads = 12;
 
-// With less address space left than this we stay out of the program's way. CUDA maps 12.5 GiB before it does anything,
-// and what a device takes the program would miss.
+// With less address space left than this we stay out of the program's way.
 std::size_t least_address_space(const std::string& device) {
-  constexpr std::size_t gibibyte = std::size_t{1} << 30;
-  return device == "simulated" ? 2 * gibibyte : 32 * gibibyte;
+  const auto named = device::find_kind(device);
+  return named ? named->kind->least_address_space : 0;
 }
 
 // Of address space that is limited all copying threads may take one part of as many, and staging as much.
@@ -242,7 +242,7 @@ void Session::describe(report::Context& context) {
   context.device_used = true;
   context.device_kind = properties.kind;
   context.device_name = properties.name;
-  context.device_software = properties.software;
+  context.device_software = device_->software();
   context.device_state = working() ? "working" : lost_reason_;
   context.device_memory = properties.total_memory;
   context.device_memory_budget = budget_;

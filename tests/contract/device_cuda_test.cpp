@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "device/cuda/libraries.h"
+#include "device/cuda/driver.h"
 #include "device_fixture.h"
 #include "reference_blas.h"
 #include "test_call.h"

@@ -1,5 +1,7 @@
 """A device that is missing, small or broken: the call completes on the CPU, one line says why, and it is counted."""
 
+import shutil
+
 import offload
 import pytest
 
@@ -21,6 +23,23 @@ def test_no_gpu(unharmed, policy, name):
     outcome = unharmed("products", policy=policy, device=name, env=offload.environment(CUDA_VISIBLE_DEVICES=""))
     assert_one_line(outcome)
     assert outcome.total("offloaded") == 0
+    assert outcome.refused() == {offload.NO_DEVICE: outcome.total("calls")}
+
+
+def test_no_library_of_the_gpus(device, unharmed, tmp_path):
+    """A driver without cuBLAS: the device is opened with the driver alone, and is of no use without any library."""
+    fake = offload.BUILD / "tests" / "fake_cuda" / "libcuda.so.1"
+    if device != "simulated" or not fake.exists():
+        pytest.skip("needs the fake driver")
+    shutil.copy(fake, tmp_path)
+    env = offload.environment(HOME=str(tmp_path), PATH="/usr/bin:/bin", FAKE_GPU_CUDA="12000")
+    env["LD_LIBRARY_PATH"] = f"{tmp_path}:{env['LD_LIBRARY_PATH']}"
+    outcome = unharmed("products", device="cuda", verify="off", env=env)
+    if "cublasCreate" in outcome.stderr:
+        pytest.skip("this machine has a cuBLAS of CUDA 12, which does not know the fake driver")
+    assert_one_line(outcome)
+    assert "cuBLAS not found: no libcublas.so.12 in the library search path" in outcome.lines[0]
+    assert "; all calls run on the CPU" in outcome.lines[0]
     assert outcome.refused() == {offload.NO_DEVICE: outcome.total("calls")}
 
 

@@ -6,6 +6,9 @@ from typing import Any
 from blastoff.doctor.finding import Finding, State
 from blastoff.doctor.memory import COHERENT, MEMORY
 
+SIMULATED = "simulated"
+"""The one kind of device that is not a GPU."""
+
 
 def library_finding(probed: dict[str, Any]) -> Finding:
     return Finding("library", State.GOOD, f"version {probed['blastoff']}, {probed['library']}")
@@ -23,7 +26,7 @@ def device_finding(probed: dict[str, Any]) -> Finding:
         )
     memory = f"{device['free_memory'] / 1e9:.1f} of {device['total_memory'] / 1e9:.1f} GB free"
     text = f"{device['name']}, {memory}; {device['software']}"
-    if device["kind"] != "cuda":
+    if device["kind"] == SIMULATED:
         return Finding("device", State.WARNING, text, "This device is not a GPU: it computes with the program's own BLAS.")
     if not device["can_reserve"]:
         return Finding(
@@ -86,7 +89,7 @@ PROBED: list[Callable[[dict[str, Any]], Finding]] = [
 def offloads_with_first_use(probed: dict[str, Any]) -> bool:
     """Whether calls go to a GPU and matrices stay there."""
     device = probed["device"]
-    return device["works"] and device["kind"] == "cuda" and (in_place(probed) or mirrors(probed))
+    return device["works"] and device["kind"] != SIMULATED and (in_place(probed) or mirrors(probed))
 
 
 def in_place(probed: dict[str, Any]) -> bool:
@@ -104,7 +107,7 @@ def verdict(probed: dict[str, Any]) -> str:
     device = probed["device"]
     if not device["works"]:
         return "All calls run on the CPU; Blastoff only counts and times them."
-    where = "the GPU" if device["kind"] == "cuda" else f"the {device['kind']} device"
+    where = f"the {SIMULATED} device" if device["kind"] == SIMULATED else "the GPU"
     if in_place(probed):
         return f"Calls can be offloaded to {where}, which uses the program's own memory (first-use)."
     if mirrors(probed):

@@ -1,4 +1,4 @@
-// The part of NVIDIA's driver API and of cuBLAS that is used here, declared so that building needs no CUDA toolkit.
+// The part of NVIDIA's driver API that is used here, declared so that building needs no CUDA toolkit.
 //
 // Names are NVIDIA's own with their ABI version; values and layouts are those of CUDA 12 and 13, which do not differ in
 // them. tests/unit/device/cuda_api_test.cpp holds every line against the real headers where these exist.
@@ -147,76 +147,5 @@ struct CUmemAccessDesc {
 // Null in older drivers (before CUDA 12.2).
 #define BLASTOFF_OPTIONAL_DRIVER_SYMBOLS(X) \
   X(cuMemPrefetchAsync_v2, CUresult(CUdeviceptr, std::size_t, CUmemLocation, unsigned, CUstream))
-
-using cublasStatus = int;
-using cublasHandle = struct CublasHandle*;
-
-constexpr cublasStatus blas_success = 0;
-constexpr cublasStatus blas_alloc_failed = 3;
-constexpr cublasStatus blas_arch_mismatch = 8;
-constexpr cublasStatus blas_not_supported = 15;
-
-constexpr int fill_lower = 0;
-constexpr int fill_upper = 1;
-constexpr int diagonal_non_unit = 0;
-constexpr int diagonal_unit = 1;
-constexpr int side_left = 0;
-constexpr int side_right = 1;
-constexpr int operation_none = 0;
-constexpr int operation_transpose = 1;
-constexpr int operation_conjugate = 2;
-constexpr int pointer_mode_host = 0;
-constexpr int atomics_not_allowed = 0;
-constexpr int math_default = 0;
-constexpr int math_disallow_reduced_precision_reduction = 16;
-constexpr int property_major = 0;
-constexpr int property_minor = 1;
-constexpr int property_patch = 2;
-
-#define BLASTOFF_CUBLAS_SYMBOLS(X)                                         \
-  X(cublasCreate_v2, cublasStatus(cublasHandle*))                          \
-  X(cublasDestroy_v2, cublasStatus(cublasHandle))                          \
-  X(cublasGetProperty, cublasStatus(int, int*))                            \
-  X(cublasGetStatusName, const char*(cublasStatus))                        \
-  X(cublasSetStream_v2, cublasStatus(cublasHandle, CUstream))              \
-  X(cublasSetWorkspace_v2, cublasStatus(cublasHandle, void*, std::size_t)) \
-  X(cublasSetMathMode, cublasStatus(cublasHandle, int))                    \
-  X(cublasSetPointerMode_v2, cublasStatus(cublasHandle, int))              \
-  X(cublasSetAtomicsMode, cublasStatus(cublasHandle, int))
-
-// The routines' signatures, the element type left open: coefficients and matrices are passed by address.
-using Size = std::int64_t;
-using Gemm = cublasStatus(cublasHandle, int transpose_a, int transpose_b, Size m, Size n, Size k, const void* alpha,
-                          const void* a, Size lda, const void* b, Size ldb, const void* beta, void* c, Size ldc);
-using Symm = cublasStatus(cublasHandle, int side, int fill, Size m, Size n, const void* alpha, const void* a, Size lda,
-                          const void* b, Size ldb, const void* beta, void* c, Size ldc);
-using Syrk = cublasStatus(cublasHandle, int fill, int transpose, Size n, Size k, const void* alpha, const void* a,
-                          Size lda, const void* beta, void* c, Size ldc);
-using Syr2k = cublasStatus(cublasHandle, int fill, int transpose, Size n, Size k, const void* alpha, const void* a,
-                           Size lda, const void* b, Size ldb, const void* beta, void* c, Size ldc);
-using Trmm = cublasStatus(cublasHandle, int side, int fill, int transpose, int diagonal, Size m, Size n,
-                          const void* alpha, const void* a, Size lda, const void* b, Size ldb, void* c, Size ldc);
-using Trsm = cublasStatus(cublasHandle, int side, int fill, int transpose, int diagonal, Size m, Size n,
-                          const void* alpha, const void* a, Size lda, void* b, Size ldb);
-
-// X(symbol, member of Cublas, scalar, signature)
-#define BLASTOFF_CUBLAS_ROUTINES_OF(X, letter, scalar) \
-  X(cublas##letter##gemm_v2_64, gemm, scalar, Gemm)    \
-  X(cublas##letter##symm_v2_64, symm, scalar, Symm)    \
-  X(cublas##letter##syrk_v2_64, syrk, scalar, Syrk)    \
-  X(cublas##letter##syr2k_v2_64, syr2k, scalar, Syr2k) \
-  X(cublas##letter##trmm_v2_64, trmm, scalar, Trmm)    \
-  X(cublas##letter##trsm_v2_64, trsm, scalar, Trsm)
-#define BLASTOFF_CUBLAS_HERMITIAN_ROUTINES_OF(X, letter, scalar) \
-  X(cublas##letter##hemm_v2_64, hemm, scalar, Symm)              \
-  X(cublas##letter##herk_v2_64, herk, scalar, Syrk)              \
-  X(cublas##letter##her2k_v2_64, her2k, scalar, Syr2k)
-#define BLASTOFF_CUBLAS_ROUTINES(X)              \
-  BLASTOFF_CUBLAS_ROUTINES_OF(X, S, s)           \
-  BLASTOFF_CUBLAS_ROUTINES_OF(X, D, d)           \
-  BLASTOFF_CUBLAS_ROUTINES_OF(X, C, c)           \
-  BLASTOFF_CUBLAS_ROUTINES_OF(X, Z, z)           \
-  BLASTOFF_CUBLAS_HERMITIAN_ROUTINES_OF(X, C, c) \
-  BLASTOFF_CUBLAS_HERMITIAN_ROUTINES_OF(X, Z, z)
 
 }  // namespace blastoff::device::cuda::api

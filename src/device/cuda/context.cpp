@@ -48,11 +48,10 @@ std::string describe(const api::Driver& driver, api::CUresult result) {
   return fmt::format("{} ({})", name, text);
 }
 
-Result<std::shared_ptr<Context>> Context::retain(const api::Driver& driver, const api::Cublas& cublas,
-                                                 api::CUdevice device) {
+Result<std::shared_ptr<Context>> Context::retain(const api::Driver& driver, api::CUdevice device) {
   api::CUcontext handle = nullptr;
   const auto result = driver.cuDevicePrimaryCtxRetain(&handle, device);
-  if (result == api::success) return std::shared_ptr<Context>(new Context(driver, cublas, device, handle));
+  if (result == api::success) return std::shared_ptr<Context>(new Context(driver, device, handle));
   const auto kind = result == api::error_out_of_memory ? ErrorKind::out_of_memory : ErrorKind::unavailable;
   return tl::unexpected(Error{kind, fmt::format("no context on GPU {}: {}", device, describe(driver, result))});
 }
@@ -71,15 +70,6 @@ Error Context::fail(api::CUresult result, std::string_view operation) {
   auto message = fmt::format("{}: {}", operation, describe(driver_, result));
   if (result == api::error_out_of_memory) return {ErrorKind::out_of_memory, std::move(message)};
   if (result == api::error_not_supported) return {ErrorKind::unsupported, std::move(message)};
-  return lose(std::move(message));
-}
-
-Error Context::fail_blas(api::cublasStatus status, std::string_view operation) {
-  auto message = fmt::format("{}: {}", operation, cublas_.cublasGetStatusName(status));
-  if (status == api::blas_alloc_failed) return {ErrorKind::out_of_memory, std::move(message)};
-  if (status == api::blas_not_supported || status == api::blas_arch_mismatch) {
-    return {ErrorKind::unsupported, std::move(message)};
-  }
   return lose(std::move(message));
 }
 

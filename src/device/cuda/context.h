@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "device/cuda/libraries.h"
+#include "device/cuda/driver.h"
 #include "device/error.h"
 
 namespace blastoff::device::cuda {
@@ -16,14 +16,12 @@ namespace blastoff::device::cuda {
 class Context {
  public:
   /// Takes hold of the primary context of `device`.
-  static Result<std::shared_ptr<Context>> retain(const api::Driver& driver, const api::Cublas& cublas,
-                                                 api::CUdevice device);
+  static Result<std::shared_ptr<Context>> retain(const api::Driver& driver, api::CUdevice device);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
   const api::Driver& driver() const { return driver_; }
-  const api::Cublas& cublas() const { return cublas_; }
   api::CUdevice device() const { return device_; }
 
   /// Runs `work`, which returns a Status, with this context current, and leaves the thread's own current again. Fails
@@ -49,24 +47,17 @@ class Context {
   /// has ruined the context loses the device, any other means unsupported.
   Status check_attempt(api::CUresult result, std::string_view operation);
 
-  /// Likewise for cuBLAS.
-  Status check_blas(api::cublasStatus status, std::string_view operation) {
-    if (status == api::blas_success) [[likely]]
-      return {};
-    return tl::unexpected(fail_blas(status, operation));
-  }
+  /// For an error of a library that leaves the device in doubt: marks it as lost.
+  Error lose(std::string message);
 
  private:
-  Context(const api::Driver& driver, const api::Cublas& cublas, api::CUdevice device, api::CUcontext handle)
-      : driver_(driver), cublas_(cublas), device_(device), handle_(handle) {}
+  Context(const api::Driver& driver, api::CUdevice device, api::CUcontext handle)
+      : driver_(driver), device_(device), handle_(handle) {}
 
   Error fail(api::CUresult result, std::string_view operation);
-  Error fail_blas(api::cublasStatus status, std::string_view operation);
-  Error lose(std::string message);
   Error lost_error();
 
   const api::Driver driver_;
-  const api::Cublas cublas_;
   const api::CUdevice device_;
   const api::CUcontext handle_;
   std::atomic<bool> lost_{false};

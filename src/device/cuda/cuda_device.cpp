@@ -16,10 +16,15 @@ namespace {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(std::shared_ptr<Context> context, std::shared_ptr<const TriangleKernel> kernel, Gpu gpu)
-      : context_(std::move(context)), kernel_(std::move(kernel)), gpu_(std::move(gpu)) {}
+  CudaDevice(std::shared_ptr<Context> context, std::shared_ptr<const TriangleKernel> kernel,
+             std::shared_ptr<ExecutorLibraries> libraries, Gpu gpu)
+      : context_(std::move(context)),
+        kernel_(std::move(kernel)),
+        libraries_(std::move(libraries)),
+        gpu_(std::move(gpu)) {}
 
   const Properties& properties() const override { return gpu_.properties; }
+  std::string software() override { return gpu_.properties.software + libraries_->versions(); }
 
   Result<MemoryInfo> memory_info() override {
     MemoryInfo info;
@@ -27,7 +32,7 @@ class CudaDevice final : public Device {
   }
 
   Result<std::unique_ptr<Queue>> create_queue() override {
-    return CudaQueue::create(context_, kernel_, gpu_.capabilities);
+    return CudaQueue::create(context_, kernel_, libraries_, gpu_.capabilities);
   }
   Result<std::unique_ptr<Event>> create_event() override { return CudaEvent::create(context_); }
 
@@ -160,6 +165,7 @@ class CudaDevice final : public Device {
 
   std::shared_ptr<Context> context_;
   std::shared_ptr<const TriangleKernel> kernel_;
+  std::shared_ptr<ExecutorLibraries> libraries_;
   Gpu gpu_;
   std::mutex pins_mutex_;
   std::map<std::uintptr_t, std::size_t> pins_;
@@ -176,14 +182,15 @@ Result<std::unique_ptr<Device>> open(const Choice& choice) {
   if (!ordinal) return tl::unexpected(ordinal.error());
   int driver_version = 0;
   driver->cuDriverGetVersion(&driver_version);
-  auto cublas = load_cublas(choice.cuda_path, driver_version);
-  if (!cublas) return tl::unexpected(cublas.error());
+  auto libraries =
+      std::make_shared<ExecutorLibraries>(executor_kinds(), LibrarySearch{choice.cuda_path, driver_version});
+  if (auto any = libraries->require_any(); !any) return tl::unexpected(any.error());
   api::CUdevice device = 0;
   if (const auto result = driver->cuDeviceGet(&device, *ordinal); result != api::success) {
     return tl::unexpected(
         Error{ErrorKind::unavailable, fmt::format("GPU {} cannot be used: {}", *ordinal, describe(*driver, result))});
   }
-  auto context = Context::retain(*driver, *cublas, device);
+  auto context = Context::retain(*driver, device);
   if (!context) return tl::unexpected(context.error());
   std::shared_ptr<const TriangleKernel> kernel;
   Gpu gpu;
@@ -194,7 +201,7 @@ Result<std::unique_ptr<Device>> open(const Choice& choice) {
     return {};
   });
   if (!ready) return tl::unexpected(Error{ErrorKind::unavailable, ready.error().message});
-  return std::make_unique<CudaDevice>(std::move(*context), std::move(kernel), std::move(gpu));
+  return std::make_unique<CudaDevice>(std::move(*context), std::move(kernel), std::move(libraries), std::move(gpu));
 }
 
 }  // namespace blastoff::device::cuda

@@ -41,8 +41,10 @@ Status CudaEvent::synchronize() {
 
 Result<std::unique_ptr<Queue>> CudaQueue::create(std::shared_ptr<Context> context,
                                                  std::shared_ptr<const TriangleKernel> kernel,
+                                                 std::shared_ptr<ExecutorLibraries> libraries,
                                                  const Capabilities& capabilities) {
-  std::unique_ptr<CudaQueue> queue(new CudaQueue(std::move(context), std::move(kernel), capabilities));
+  std::unique_ptr<CudaQueue> queue(
+      new CudaQueue(std::move(context), std::move(kernel), std::move(libraries), capabilities));
   auto& owner = *queue->context_;
   // Non-blocking: the program's own work on its default stream must not hold ours up.
   auto created = owner.run([&] {
@@ -150,19 +152,18 @@ Status CudaQueue::execute(const operation::Operation& operation, const operation
 }
 
 Result<Executor*> CudaQueue::executor_for(const operation::Operation& operation) {
-  const auto kinds = executor_kinds();
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    if (!kinds[i].runs(operation)) continue;
-    executors_.resize(kinds.size());
-    if (executors_[i] == nullptr) {
-      auto created = kinds[i].create({context_, kernel_, stream_, capabilities_.workspace_bytes});
-      if (!created) return tl::unexpected(created.error());
-      executors_[i] = std::move(*created);
-    }
-    return executors_[i].get();
+  const auto kind = libraries_->kind_for(operation);
+  if (!kind) return tl::unexpected(kind.error());
+  executors_.resize(libraries_->count());
+  std::unique_ptr<Executor>& executor = executors_[*kind];
+  if (executor == nullptr) {
+    const auto library = libraries_->library(*kind);
+    if (!library) return tl::unexpected(library.error());
+    auto created = (*library)->create({context_, kernel_, stream_, capabilities_.workspace_bytes});
+    if (!created) return tl::unexpected(created.error());
+    executor = std::move(*created);
   }
-  return tl::unexpected(
-      Error{ErrorKind::unsupported, fmt::format("no library of the GPU's computes {}", operation.name())});
+  return executor.get();
 }
 
 Status CudaQueue::prefetch(const void* address, std::size_t bytes) {

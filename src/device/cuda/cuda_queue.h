@@ -38,6 +38,7 @@ class CudaQueue final : public Queue {
   /// `kernel` may be null: then there are no triangle copies and no gemmt.
   static Result<std::unique_ptr<Queue>> create(std::shared_ptr<Context> context,
                                                std::shared_ptr<const TriangleKernel> kernel,
+                                               std::shared_ptr<ExecutorLibraries> libraries,
                                                const Capabilities& capabilities);
   ~CudaQueue() override;
 
@@ -52,14 +53,18 @@ class CudaQueue final : public Queue {
 
  private:
   CudaQueue(std::shared_ptr<Context> context, std::shared_ptr<const TriangleKernel> kernel,
-            const Capabilities& capabilities)
-      : context_(std::move(context)), kernel_(std::move(kernel)), capabilities_(capabilities) {}
+            std::shared_ptr<ExecutorLibraries> libraries, const Capabilities& capabilities)
+      : context_(std::move(context)),
+        kernel_(std::move(kernel)),
+        libraries_(std::move(libraries)),
+        capabilities_(capabilities) {}
 
   Status copy_rectangle(api::CUDA_MEMCPY2D& copy, const Block& block);
   Result<Executor*> executor_for(const operation::Operation& operation);
 
   std::shared_ptr<Context> context_;
   std::shared_ptr<const TriangleKernel> kernel_;
+  std::shared_ptr<ExecutorLibraries> libraries_;
   const Capabilities capabilities_;
   api::CUstream stream_ = nullptr;
   std::vector<std::unique_ptr<Executor>>

@@ -1,8 +1,12 @@
-// Operations run by NVIDIA's libraries: one executor for each library and stream.
+// Operations run by NVIDIA's libraries: each library is opened at its first use and may be absent.
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "device/cuda/context.h"
 #include "device/cuda/triangle_kernel.h"
@@ -10,7 +14,7 @@
 
 namespace blastoff::device::cuda {
 
-/// The context is current in all calls.
+/// A library's operations on one stream. The context is current in all calls.
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -27,13 +31,59 @@ struct ExecutorStream {
   std::size_t workspace_bytes = 0;
 };
 
-/// A library and the operations that it runs.
+/// A library that has been opened. Thread-safe; outlives its executors.
+class ExecutorLibrary {
+ public:
+  virtual ~ExecutorLibrary() = default;
+  virtual std::string version() const = 0;  ///< "cuBLAS 13.0.2"
+  virtual Result<std::unique_ptr<Executor>> create(const ExecutorStream& stream) const = 0;
+};
+
+/// Where libraries are looked for.
+struct LibrarySearch {
+  std::string cuda_path;   ///< an extra directory that comes first, may be empty
+  int driver_version = 0;  ///< as cuDriverGetVersion says it
+};
+
+/// A library that is perhaps there, and the operations that it runs.
 struct ExecutorKind {
   bool (*runs)(const operation::Operation& operation);
-  Result<std::unique_ptr<Executor>> (*create)(const ExecutorStream& stream);
+  /// The error is one line: what is missing, where it was looked for, what to do.
+  Result<std::unique_ptr<ExecutorLibrary>> (*open)(const LibrarySearch& search);
 };
 
 /// All libraries. The first that runs an operation is taken.
 std::span<const ExecutorKind> executor_kinds();
+
+/// The libraries of one device. Thread-safe.
+class ExecutorLibraries {
+ public:
+  ExecutorLibraries(std::span<const ExecutorKind> kinds, LibrarySearch search)
+      : kinds_(kinds), search_(std::move(search)), opened_(kinds.size()) {}
+
+  /// A device for which no library is there is of no use: opens the first that is. The error is that of the first kind.
+  Status require_any();
+
+  /// Which of the kinds runs an operation: the index for library(). The error is ErrorKind::unsupported.
+  Result<std::size_t> kind_for(const operation::Operation& operation) const;
+
+  /// Opened at the first use; if it is absent, now and later: ErrorKind::unsupported.
+  Result<const ExecutorLibrary*> library(std::size_t kind);
+
+  std::size_t count() const { return kinds_.size(); }
+
+  /// ", cuBLAS 13.0.2": the versions of those that have been opened.
+  std::string versions();
+
+ private:
+  using Opened = Result<std::unique_ptr<ExecutorLibrary>>;
+
+  const Opened& open(std::size_t kind);  ///< under the mutex
+
+  const std::span<const ExecutorKind> kinds_;
+  const LibrarySearch search_;
+  std::mutex mutex_;
+  std::vector<std::optional<Opened>> opened_;
+};
 
 }  // namespace blastoff::device::cuda

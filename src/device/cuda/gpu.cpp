@@ -73,18 +73,12 @@ std::string module_version() {
   return std::getline(file, version) ? version : "";
 }
 
-std::string describe_software(const Context& context) {
+/// The libraries' versions come behind it: CudaDevice::software().
+std::string describe_driver(const Context& context) {
   int cuda = 0;
-  int major = 0;
-  int minor = 0;
-  int patch = 0;
   context.driver().cuDriverGetVersion(&cuda);
-  context.cublas().cublasGetProperty(api::property_major, &major);
-  context.cublas().cublasGetProperty(api::property_minor, &minor);
-  context.cublas().cublasGetProperty(api::property_patch, &patch);
   const auto module = module_version();
-  return fmt::format("driver {}{}CUDA {}.{}, cuBLAS {}.{}.{}", module, module.empty() ? "" : ", ", cuda / 1000,
-                     cuda % 1000 / 10, major, minor, patch);
+  return fmt::format("driver {}{}CUDA {}.{}", module, module.empty() ? "" : ", ", cuda / 1000, cuda % 1000 / 10);
 }
 
 /// Device addresses cost nothing but page tables to come; what the driver grants depends on the machine.
@@ -166,7 +160,7 @@ Gpu inspect(Context& context, const Choice& choice, int ordinal) {
   properties.kind = "cuda";
   properties.name = name_of(driver, device);
   properties.index = ordinal;
-  properties.software = describe_software(context);
+  properties.software = describe_driver(context);
   driver.cuDeviceTotalMem_v2(&properties.total_memory, device);
   properties.can_pin = attribute(driver, device, api::attribute_host_register_supported) != 0;
   properties.host_access = inspect_host_access(driver, device);

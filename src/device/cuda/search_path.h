@@ -1,4 +1,4 @@
-// Where cuBLAS may lie on this machine.
+// Where NVIDIA's libraries may lie on this machine.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace blastoff::device::cuda {
 
-/// Directories that may hold libcublas beneath a CUDA installation (or which are such a directory themselves).
+/// Directories that may hold libraries beneath a CUDA installation (or which are such a directory themselves).
 std::vector<std::string> library_directories(const std::string& root);
 
 /// Existing directories, best first: CUDA_HOME and CUDA_PATH, CONDA_PREFIX, /usr/local/cuda*, NVIDIA's wheels in the

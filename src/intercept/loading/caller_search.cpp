@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "intercept/entry_points.h"
+#include "intercept/front_ends.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/patch/architecture.h"
 #include "intercept/symbols/object_file.h"
@@ -40,7 +40,7 @@ struct Searched {
 };
 
 Searched searched_first(const void* caller) {
-  Searched first{search_path(ObjectHandle::of(caller)), search_path(ObjectHandle::of(&entry_point_table))};
+  Searched first{search_path(ObjectHandle::of(caller)), search_path(ObjectHandle::of(front_ends().data()))};
   while (!first.for_caller.empty() && !first.for_us.empty() && first.for_caller.back() == first.for_us.back()) {
     first.for_caller.pop_back();
     first.for_us.pop_back();

@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "intercept/entry_points.h"
+#include "intercept/front_ends.h"
 #include "intercept/installation.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/loading/caller_search.h"
@@ -22,7 +22,7 @@ using namespace blastoff::intercept;
 /// Before it is opened, and whoever opens it. Of what is open already there is nothing to tell.
 void observe(const char* file, int mode, const void* caller) {
   const blastoff::platform::ErrnoGuard errno_stays;
-  if ((mode & RTLD_NOLOAD) == 0 && !same_object(caller, &entry_point_table)) tell_of_opening(file, caller);
+  if ((mode & RTLD_NOLOAD) == 0 && !same_object(caller, front_ends().data())) tell_of_opening(file, caller);
 }
 
 template <class Function>
@@ -35,7 +35,7 @@ Function next(const char* name) {
 /// real function is jumped to, and sees who called.
 bool leave_alone(const char* file, int mode, const void* caller) {
   return file == nullptr || *file == '\0' || (mode & RTLD_NOLOAD) != 0 || installed_mode() == Mode::preload ||
-         same_object(caller, &entry_point_table);
+         same_object(caller, front_ends().data());
 }
 
 std::optional<std::string> search(const void* caller, const char* file, long space) {

@@ -2,16 +2,10 @@
 
 #include <cstddef>
 
-#include "intercept/define_hook.h"
 #include "intercept/patch/patched_function.h"
 
-// A hook has the parameters of the function that it stands for, and no other: which function was called comes beside
-// them, in a register of the entry stub's, and waits here until the hook has begun. (Nothing else runs in between on
-// this thread.)
 extern "C" {
-[[gnu::visibility("hidden"), gnu::used,
-  gnu::tls_model("initial-exec")]] constinit thread_local const blastoff::intercept::PatchedFunction* blastoff_called =
-    nullptr;
+[[gnu::used]] constinit thread_local const blastoff::intercept::PatchedFunction* blastoff_called = nullptr;
 [[gnu::visibility("hidden")]] void blastoff_hooks_entrance();
 }
 
@@ -64,37 +58,8 @@ blastoff_hooks_entrance:
 #endif
 
 namespace blastoff::intercept::patch {
-namespace {
-
-template <abi::Style style, blas::Routine routine>
-struct FunctionCalled {
-  template <class... Values>
-  [[gnu::always_inline]] void operator()(Values... values) const {
-    const PatchedFunction& function = *blastoff_called;
-    enter_routine<style, routine>(function.entry, function.original, values...);
-  }
-};
-
-#define BLASTOFF_FUNCTION_CALLED(name, style) (FunctionCalled<abi::Style::style, blas::Routine::name>{})
-#define BLASTOFF_DEFINE_HOOKS(name, kind, scalar)                                                      \
-  BLASTOFF_DEFINE_HOOK(, fortran_##name, name, fortran, kind, BLASTOFF_FUNCTION_CALLED(name, fortran)) \
-  BLASTOFF_DEFINE_HOOK(, cblas_##name, name, cblas, kind, BLASTOFF_FUNCTION_CALLED(name, cblas))
-BLASTOFF_ROUTINES(BLASTOFF_DEFINE_HOOKS)
-
-using Hook = void (*)();
-#define BLASTOFF_FORTRAN_HOOK(name, kind, scalar) reinterpret_cast<Hook>(&fortran_##name),
-#define BLASTOFF_CBLAS_HOOK(name, kind, scalar) reinterpret_cast<Hook>(&cblas_##name),
-const Hook fortran_hooks[] = {BLASTOFF_ROUTINES(BLASTOFF_FORTRAN_HOOK)};
-const Hook cblas_hooks[] = {BLASTOFF_ROUTINES(BLASTOFF_CBLAS_HOOK)};
-
-}  // namespace
-
 const void* hooks_entrance() {
   return reinterpret_cast<const void*>(&blastoff_hooks_entrance);
-}
-
-void (*find_hook(abi::Style style, blas::Routine routine))() {
-  return (style == abi::Style::fortran ? fortran_hooks : cblas_hooks)[static_cast<std::size_t>(routine)];
 }
 
 }  // namespace blastoff::intercept::patch

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "abi/entry_point.h"
 #include "intercept/original.h"
+#include "intercept/routine_table.h"
 
 namespace blastoff::intercept {
 
@@ -17,7 +17,7 @@ struct PatchedFunction {
   std::string symbol;        ///< what entry.symbol, prefix and suffix point to
   std::string prefix;
   std::string suffix;
-  abi::EntryPoint entry{};
+  EntryPoint entry{};
   Original original;  ///< the trampoline, and the object's companion
   const void* address = nullptr;
 };

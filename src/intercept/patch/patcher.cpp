@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 
-#include "abi/original_routine.h"
 #include "intercept/patch/architecture.h"
 #include "intercept/patch/entry_stub.h"
 #include "intercept/patch/hooks.h"
@@ -115,7 +114,7 @@ class Transaction {
                                             const BlasFunctions& found) const {
     const BlasFunction& blas = *candidate.blas;
     auto function = std::make_unique<PatchedFunction>();
-    function->hook = patch::find_hook(blas.convention.style, blas.routine);
+    function->hook = blas.routine.table->hook(blas.convention.style, blas.routine.number);
     function->symbol = blas.names.front();
     function->prefix = blas.prefix;
     function->suffix = blas.suffix;
@@ -130,7 +129,8 @@ class Transaction {
   }
 
   void* companion_of(const BlasFunction& blas, const BlasFunctions& found) const {
-    const BlasFunction* const companion = sibling(found, blas, abi::companion_of(blas.routine));
+    const Routine beside = intercept::companion_of(blas.routine);
+    const BlasFunction* const companion = beside == blas.routine ? nullptr : sibling(found, blas, beside);
     const bool callable = companion != nullptr && !companion->indirect;
     return callable ? reinterpret_cast<void*>(object_.bias + companion->address) : nullptr;
   }

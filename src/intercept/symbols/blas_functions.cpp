@@ -15,9 +15,10 @@ using Names = std::span<const SpelledFunction>;
 
 /// One piece of code has one calling convention and does one thing.
 bool agree(const SpelledFunction& left, const SpelledFunction& right) {
-  const blas::RoutineRow& one = row(left.name.routine);
-  const blas::RoutineRow& other = row(right.name.routine);
-  return one.kind == other.kind && one.scalar == other.scalar && left.spelling.style == right.spelling.style;
+  const Routine& one = left.name.routine;
+  const Routine& other = right.name.routine;
+  return one.table == other.table && one.table->meaning(one.number) == one.table->meaning(other.number) &&
+         left.spelling.style == right.spelling.style;
 }
 
 /// The name to report first: exported, in small letters, decorated, short.
@@ -107,7 +108,7 @@ BlasFunctions find_blas_functions(const ObjectFile& object, const char* path) {
   return found;
 }
 
-const BlasFunction* sibling(const BlasFunctions& found, const BlasFunction& function, blas::Routine routine) {
+const BlasFunction* sibling(const BlasFunctions& found, const BlasFunction& function, const Routine& routine) {
   for (const BlasFunction& other : found.functions)
     if (other.routine == routine && other.prefix == function.prefix && other.suffix == function.suffix &&
         other.convention.style == function.convention.style)

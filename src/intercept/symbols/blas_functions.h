@@ -1,21 +1,21 @@
-// Which functions of an object are level-3 BLAS routines, told by their names and by the company they keep.
+// Which functions of an object are routines of the front ends, told by their names and by the company they keep.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "abi/entry_point.h"
+#include "intercept/routine_table.h"
 #include "intercept/symbols/object_file.h"
 
 namespace blastoff::intercept {
 
-/// A BLAS routine in an object.
+/// A front end's routine in an object.
 struct BlasFunction {
   std::vector<std::string> names;  ///< all names of this address, the one to report first
   std::string prefix;              ///< of the first: siblings are spelled prefix + routine + suffix in the same style
   std::string suffix;
-  blas::Routine routine{};
+  Routine routine;
   abi::Convention convention{};
   std::uint64_t address = 0;  ///< as linked
   std::uint64_t size = 0;     ///< see FunctionSymbol
@@ -39,6 +39,6 @@ struct BlasFunctions {
 BlasFunctions find_blas_functions(const ObjectFile& object, const char* path);
 
 /// Another routine of the same object in the same spelling: its dtrsm_ for its dgemm_; nullptr if it has none.
-const BlasFunction* sibling(const BlasFunctions& found, const BlasFunction& function, blas::Routine routine);
+const BlasFunction* sibling(const BlasFunctions& found, const BlasFunction& function, const Routine& routine);
 
 }  // namespace blastoff::intercept

@@ -1,38 +1,12 @@
 #include "intercept/symbols/blas_name.h"
 
 #include <cstddef>
-#include <iterator>
 
-#include "intercept/spellings.def"
-#include "intercept/symbols/level3_names.h"
+#include "intercept/front_ends.h"
+#include "intercept/symbols/name_search.h"
 
 namespace blastoff::intercept {
 namespace {
-
-struct Spelling {
-  std::string_view prefix;
-  std::string_view suffix;
-  KnownSpelling known;
-};
-
-enum class Decoration { ambiguous, suffixed, undecorated };
-
-constexpr Spelling spelling(std::string_view prefix, std::string_view suffix, abi::Style style, Decoration decoration) {
-  return {prefix, suffix, {style, decoration == Decoration::suffixed, decoration == Decoration::undecorated}};
-}
-
-constexpr Spelling spellings[] = {
-#define BLASTOFF_ROW(prefix, name, suffix, style, integers, decoration, kind, scalar) \
-  spelling(#prefix, #suffix, abi::Style::style, Decoration::decoration),
-    BLASTOFF_SPELLINGS(BLASTOFF_ROW, dgemm, gemm, d)
-#undef BLASTOFF_ROW
-};
-
-constexpr std::string_view routine_names[] = {
-#define BLASTOFF_NAME(name, kind, scalar) #name,
-    BLASTOFF_ROUTINES(BLASTOFF_NAME)
-#undef BLASTOFF_NAME
-};
 
 bool is_capital(char letter) {
   return letter >= 'A' && letter <= 'Z';
@@ -41,19 +15,20 @@ bool is_capital(char letter) {
 bool starts_with_routine(std::string_view name, std::string_view routine, bool capitals) {
   if (name.size() < routine.size() || (name.front() | 0x20) != routine.front()) return false;
   for (std::size_t i = 0; i < routine.size(); ++i) {
-    const bool digit = routine[i] < 'a';
-    if (name[i] != (capitals && !digit ? routine[i] - 'a' + 'A' : routine[i])) return false;
+    const bool letter = routine[i] >= 'a';
+    if (name[i] != (capitals && letter ? routine[i] - 'a' + 'A' : routine[i])) return false;
   }
   return true;
 }
 
 /// The longest routine that `name` starts with: dgemmtr, not dgemm.
-std::optional<std::size_t> routine_at_start(std::string_view name, bool capitals) {
-  std::optional<std::size_t> longest;
-  for (std::size_t i = 0; i < std::size(routine_names); ++i)
-    if (starts_with_routine(name, routine_names[i], capitals) &&
-        (!longest || routine_names[i].size() > routine_names[*longest].size()))
-      longest = i;
+std::optional<Routine> routine_at_start(std::string_view name, bool capitals) {
+  std::optional<Routine> longest;
+  for (const RoutineTable* table : front_ends())
+    for (std::uint16_t number = 0; number < table->names.size(); ++number)
+      if (starts_with_routine(name, table->names[number], capitals) &&
+          (!longest || table->names[number].size() > longest->name().size()))
+        longest = Routine{table, number};
   return longest;
 }
 
@@ -62,22 +37,22 @@ std::optional<std::size_t> routine_at_start(std::string_view name, bool capitals
 std::optional<BlasName> parse_blas_name(std::string_view name) {
   if (name.find('.') != std::string_view::npos) return std::nullopt;
   std::optional<BlasName> last;
-  for (std::size_t place = find_level3_name(name, 0); place != std::string_view::npos;
-       place = find_level3_name(name, place + 1)) {
+  for (std::size_t place = find_routine_name(name, 0); place != std::string_view::npos;
+       place = find_routine_name(name, place + 1)) {
     const bool capitals = is_capital(name[place]);
-    const std::optional<std::size_t> routine = routine_at_start(name.substr(place), capitals);
+    const std::optional<Routine> routine = routine_at_start(name.substr(place), capitals);
     if (!routine) continue;
-    last = BlasName{name.substr(0, place), static_cast<blas::Routine>(*routine),
-                    name.substr(place + routine_names[*routine].size()), capitals};
+    last = BlasName{name.substr(0, place), *routine, name.substr(place + routine->name().size()), capitals};
   }
   return last;
 }
 
 std::optional<KnownSpelling> known_spelling(const BlasName& name) {
-  for (const Spelling& spelling : spellings) {
+  for (const Spelling& spelling : name.routine.table->spellings) {
     if (spelling.prefix != name.prefix || spelling.suffix != name.suffix) continue;
     if (name.capitals && !spelling.prefix.empty()) continue;
-    return spelling.known;
+    return KnownSpelling{spelling.style, spelling.decoration == Decoration::suffixed,
+                         spelling.decoration == Decoration::undecorated};
   }
   return std::nullopt;
 }

@@ -1,24 +1,23 @@
-// The parts of a BLAS routine's name.
+// The parts of a routine's name.
 #pragma once
 
 #include <optional>
 #include <string_view>
 
-#include "abi/entry_point.h"
+#include "intercept/routine_table.h"
 
 namespace blastoff::intercept {
 
 /// prefix + routine + suffix. The routine is in small letters or in capitals throughout.
 struct BlasName {
   std::string_view prefix;
-  blas::Routine routine{};
+  Routine routine;
   std::string_view suffix;
   bool capitals = false;
 };
 
-/// The last routine of the table that stands in `name`; nullopt if none does, and for the compiler's clones of a
-/// function
-/// ("dgemm_.constprop.0"), which have a calling convention of their own.
+/// The last routine of any front end that stands in `name`; nullopt if none does, and for the compiler's clones of a
+/// function ("dgemm_.constprop.0"), which have a calling convention of their own.
 std::optional<BlasName> parse_blas_name(std::string_view name);
 
 /// How names with a prefix and a suffix are called, where that is known whatever the object.

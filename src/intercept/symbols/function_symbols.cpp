@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "intercept/symbols/level3_names.h"
+#include "intercept/symbols/name_search.h"
 
 namespace blastoff::intercept {
 namespace {
@@ -30,15 +30,15 @@ bool is_code_place(const Elf64_Sym& symbol, std::string_view strings) {
          symbol.st_shndx < SHN_LORESERVE && symbol.st_name != 0 && !string_at(strings, symbol.st_name).starts_with('$');
 }
 
-std::vector<TableString> level3_strings(std::string_view strings) {
+std::vector<TableString> routine_strings(std::string_view strings) {
   std::vector<TableString> found;
-  for (auto next = next_level3_string(strings, 0); next; next = next_level3_string(strings, next->end))
+  for (auto next = next_routine_string(strings, 0); next; next = next_routine_string(strings, next->end))
     found.push_back(*next);
   return found;
 }
 
 void add_functions(const ElfSymbols& symbols, SymbolTable table, std::vector<FunctionSymbol>& functions) {
-  const std::vector<TableString> named = level3_strings(symbols.strings);
+  const std::vector<TableString> named = routine_strings(symbols.strings);
   if (named.empty()) return;
   for (std::size_t index = 0; index < symbols.count(); ++index) {
     const Elf64_Sym symbol = symbols[index];
@@ -92,7 +92,7 @@ class NextPlaces {
 
 }  // namespace
 
-std::vector<FunctionSymbol> level3_functions(const SymbolTables& tables) {
+std::vector<FunctionSymbol> routine_functions(const SymbolTables& tables) {
   std::vector<FunctionSymbol> functions;
   for (std::size_t table = 0; table < tables.size(); ++table)
     add_functions(tables[table], static_cast<SymbolTable>(table), functions);
@@ -122,13 +122,13 @@ std::vector<FunctionExtent> function_extents(const ElfImage& image, const Symbol
   return extents;
 }
 
-std::vector<std::string_view> level3_imports(const ElfSymbols& symbols) {
+std::vector<std::string_view> routine_imports(const ElfSymbols& symbols) {
   std::vector<std::string_view> imports;
   for (std::size_t index = 0; index < symbols.count(); ++index) {
     const Elf64_Sym symbol = symbols[index];
     if (symbol.st_shndx != SHN_UNDEF) continue;
     const std::string_view name = string_at(symbols.strings, symbol.st_name);
-    if (find_level3_name(name, 0) != std::string_view::npos) imports.push_back(name);
+    if (find_routine_name(name, 0) != std::string_view::npos) imports.push_back(name);
   }
   std::sort(imports.begin(), imports.end());
   return imports;

@@ -13,13 +13,13 @@ namespace blastoff::intercept {
 using SymbolTables = std::array<ElfSymbols, 3>;
 
 /// See ObjectFile::blas_candidates().
-std::vector<FunctionSymbol> level3_functions(const SymbolTables& tables);
+std::vector<FunctionSymbol> routine_functions(const SymbolTables& tables);
 
 /// See ObjectFile::extents().
 std::vector<FunctionExtent> function_extents(const ElfImage& image, const SymbolTables& tables,
                                              std::span<const FunctionSymbol> functions);
 
 /// See ObjectFile::blas_imports(). Sorted.
-std::vector<std::string_view> level3_imports(const ElfSymbols& symbols);
+std::vector<std::string_view> routine_imports(const ElfSymbols& symbols);
 
 }  // namespace blastoff::intercept

@@ -13,7 +13,7 @@
 #include "intercept/symbols/compressed_symbols.h"
 #include "intercept/symbols/elf_image.h"
 #include "intercept/symbols/function_symbols.h"
-#include "intercept/symbols/level3_names.h"
+#include "intercept/symbols/name_search.h"
 #include "platform/descriptor.h"
 
 namespace blastoff::intercept {
@@ -130,7 +130,7 @@ std::vector<std::string_view> ObjectFile::names_with(std::string_view text) cons
 }
 
 bool ObjectFile::may_define_blas() const {
-  const auto names_routine = [](std::string_view strings) { return next_level3_string(strings, 0).has_value(); };
+  const auto names_routine = [](std::string_view strings) { return next_routine_string(strings, 0).has_value(); };
   if (names_routine(state_->image.dynamic_symbols().strings) || names_routine(state_->image.static_symbols().strings))
     return true;
   if (state_->compressed.empty()) return false;
@@ -140,7 +140,7 @@ bool ObjectFile::may_define_blas() const {
 }
 
 std::vector<FunctionSymbol> ObjectFile::blas_candidates() const {
-  return may_define_blas() ? level3_functions(state_->tables()) : std::vector<FunctionSymbol>{};
+  return may_define_blas() ? routine_functions(state_->tables()) : std::vector<FunctionSymbol>{};
 }
 
 std::vector<FunctionExtent> ObjectFile::extents(std::span<const FunctionSymbol> functions) const {
@@ -148,7 +148,7 @@ std::vector<FunctionExtent> ObjectFile::extents(std::span<const FunctionSymbol> 
 }
 
 std::vector<std::string_view> ObjectFile::blas_imports() const {
-  return level3_imports(state_->image.dynamic_symbols());
+  return routine_imports(state_->image.dynamic_symbols());
 }
 
 std::span<const std::byte> ObjectFile::bytes(std::uint64_t address, std::uint64_t size) const {

@@ -52,15 +52,16 @@ class ObjectFile {
   std::vector<std::string_view> needed() const;  ///< DT_NEEDED
   bool stripped() const;                         ///< neither .symtab nor .gnu_debugdata
 
-  /// Whether any symbol table may name a level-3 routine, read off the string tables at some GB/s. Compressed symbols
+  /// Whether any symbol table may name a routine of any front end, read off the string tables at some GB/s. Compressed
+  /// symbols
   /// (.gnu_debugdata) are looked into only where that may pay: in programs, and in objects that mention BLAS or LAPACK.
   bool may_define_blas() const;
 
-  /// Functions that the object defines and whose names contain a level-3 routine's (in lower or upper case), of all
+  /// Functions that the object defines and whose names contain a routine's (in lower or upper case), of all
   /// tables, one table after the other.
   std::vector<FunctionSymbol> blas_candidates() const;
 
-  /// Names of level-3 routines that others are to define, in whatever spelling.
+  /// Names of routines that others are to define, in whatever spelling.
   std::vector<std::string_view> blas_imports() const;
 
   /// One for each function.

@@ -5,8 +5,6 @@
 namespace blastoff::intercept {
 namespace {
 
-constexpr std::string_view cblas = "cblas_";
-
 /// So many routines in both styles are a library, not somebody's wrapper.
 constexpr std::size_t many = 6;
 
@@ -15,9 +13,15 @@ bool is_fortran(const Renaming& renaming, const BlasName& name) {
          name.suffix.substr(1) == renaming.suffix;
 }
 
+/// The builder's prefix, of a name of the C interface; nullopt: it is none.
+std::optional<std::string_view> prefix_of_c_name(const BlasName& name) {
+  const std::string_view own = name.routine.table->c_prefix;
+  if (name.capitals || !name.prefix.ends_with(own)) return std::nullopt;
+  return name.prefix.substr(0, name.prefix.size() - own.size());
+}
+
 bool is_cblas(const Renaming& renaming, const BlasName& name) {
-  return !name.capitals && name.prefix.ends_with(cblas) && name.suffix == renaming.suffix &&
-         name.prefix.substr(0, name.prefix.size() - cblas.size()) == renaming.prefix;
+  return name.suffix == renaming.suffix && prefix_of_c_name(name) == renaming.prefix;
 }
 
 void add(std::vector<Renaming>& renamings, std::string_view prefix, std::string_view suffix) {
@@ -47,8 +51,7 @@ std::vector<Renaming> proven_renamings(const ObjectFile& object, const std::vect
     }
   std::vector<Renaming> possible;
   for (const BlasName& name : names)
-    if (!name.capitals && name.prefix.ends_with(cblas))
-      add(possible, name.prefix.substr(0, name.prefix.size() - cblas.size()), name.suffix);
+    if (const auto prefix = prefix_of_c_name(name)) add(possible, *prefix, name.suffix);
   for (const Renaming& renaming : possible)
     if (has_both_styles(renaming, names)) add(proven, renaming.prefix, renaming.suffix);
   return proven;

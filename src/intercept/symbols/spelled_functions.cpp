@@ -19,15 +19,17 @@ bool is_plain(const BlasName& name, std::string_view suffix, bool capitals) {
 }
 
 template <class Functions>
-bool have(const Functions& functions, blas::Routine routine, std::string_view suffix, bool capitals) {
+bool have(const Functions& functions, const Routine& routine, std::string_view suffix, bool capitals) {
   return std::any_of(functions.begin(), functions.end(), [&](const auto& function) {
     return function.name.routine == routine && is_plain(function.name, suffix, capitals);
   });
 }
 
-/// The Fortran functions behind dgemm_: of BLIS (and AOCL), and of NVPL.
+/// A Fortran function behind dgemm_.
 bool is_vendors_inner_name(const BlasName& name, const std::vector<Candidate>& company) {
-  return (is_plain(name, "_blis_impl", false) || is_plain(name, "_internal_", false)) &&
+  const auto suffixes = name.routine.table->inner_suffixes;
+  return std::any_of(suffixes.begin(), suffixes.end(),
+                     [&](std::string_view suffix) { return is_plain(name, suffix, false); }) &&
          have(company, name.routine, "_", false);
 }
 
@@ -55,7 +57,7 @@ void spell_by_company(const ObjectFile& object, std::vector<Candidate>& candidat
 
 /// A name as a BLAS library might have it, were it not for its prefix.
 bool has_unproven_prefix(const BlasName& name) {
-  if (name.capitals || !name.prefix.ends_with('_') || name.prefix.ends_with("cblas_")) return false;
+  if (name.capitals || !name.prefix.ends_with('_') || name.prefix.ends_with(name.routine.table->c_prefix)) return false;
   const auto plain = known_spelling({"", name.routine, name.suffix, false});
   return plain && !plain->undecorated;
 }
@@ -95,13 +97,10 @@ SpelledFunctions spelled_functions(const ObjectFile& object) {
 
 const char* undecorated_rule(const BlasName& name, const std::vector<SpelledFunction>& company) {
   if (have(company, name.routine, "_", false)) return "another function than the object's decorated one";
-  const blas::Scalar scalar = row(name.routine).scalar;
-  for (const blas::RoutineRow& other : blas::routines()) {
-    const auto routine = static_cast<blas::Routine>(&other - blas::routine_table);
-    const bool in_standard = other.kind != blas::Kind::gemmt && routine_of(other.kind, other.scalar) == routine;
-    if (other.scalar == scalar && in_standard && !have(company, routine, "", name.capitals))
-      return "undecorated, in an object without all of level 3";
-  }
+  const RoutineTable& table = *name.routine.table;
+  for (std::uint16_t other = 0; other < table.names.size(); ++other)
+    if (table.accompanies(name.routine.number, other) && !have(company, {&table, other}, "", name.capitals))
+      return table.without_company;
   return nullptr;
 }
 

@@ -1,4 +1,4 @@
-// The functions of an object that are spelled as a BLAS library spells its level-3 routines.
+// The functions of an object that are spelled as a BLAS library spells its routines.
 #pragma once
 
 #include <optional>

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 
 #include "blas/call.h"
-#include "device/cuda/api.h"
+#include "device/cuda/cublas/api.h"
 #include "fake_cuda/gpu.h"
 #include "reference_blas.h"
 

@@ -3,6 +3,8 @@
 // Every check is made by the compiler; what the program adds is to say whether there was anything to check against.
 #include "device/cuda/api.h"
 
+#include "device/cuda/cublas/api.h"
+
 #include <gtest/gtest.h>
 
 #if __has_include(<cuda.h>) && __has_include(<cublas_v2.h>)

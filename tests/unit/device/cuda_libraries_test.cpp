@@ -1,5 +1,5 @@
 // Finding NVIDIA's libraries, and saying what to do where they are not.
-#include "device/cuda/libraries.h"
+#include "device/cuda/cublas/library.h"
 
 #include <algorithm>
 #include <cstdlib>

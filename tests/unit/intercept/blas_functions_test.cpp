@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "intercept/level3/entry_points.h"
 #include "intercept/symbols/blas_name.h"
 #include "symbol_fixtures.h"
 
@@ -30,9 +31,9 @@ BlasFunctions found_in(const std::string& path) {
 
 /// Routines of one spelling.
 std::size_t count(const BlasFunctions& found, std::string_view prefix, std::string_view suffix) {
-  std::set<blas::Routine> routines;
+  std::set<std::uint16_t> routines;
   for (const BlasFunction& function : found.functions)
-    if (function.prefix == prefix && function.suffix == suffix) routines.insert(function.routine);
+    if (function.prefix == prefix && function.suffix == suffix) routines.insert(function.routine.number);
   return routines.size();
 }
 
@@ -40,17 +41,18 @@ TEST(BlasName, IsTakenApart) {
   const auto plain = parse_blas_name("dgemm_");
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->prefix, "");
-  EXPECT_EQ(plain->routine, blas::Routine::dgemm);
+  EXPECT_EQ(plain->routine, level3_routine(blas::Routine::dgemm));
   EXPECT_EQ(plain->suffix, "_");
   const auto scipy = parse_blas_name("scipy_cblas_cher2k64_");
   ASSERT_TRUE(scipy);
   EXPECT_EQ(scipy->prefix, "scipy_cblas_");
-  EXPECT_EQ(scipy->routine, blas::Routine::cher2k);
+  EXPECT_EQ(scipy->routine, level3_routine(blas::Routine::cher2k));
   EXPECT_EQ(scipy->suffix, "64_");
-  EXPECT_EQ(parse_blas_name("dgemmtr_")->routine, blas::Routine::dgemmtr);
-  EXPECT_EQ(parse_blas_name("zgemm3m_")->routine, blas::Routine::zgemm3m);
+  EXPECT_EQ(parse_blas_name("dgemmtr_")->routine, level3_routine(blas::Routine::dgemmtr));
+  EXPECT_EQ(parse_blas_name("zgemm3m_")->routine, level3_routine(blas::Routine::zgemm3m));
   EXPECT_TRUE(parse_blas_name("ZGEMM3M_64")->capitals);
-  EXPECT_EQ(parse_blas_name("dgemm3m_")->routine, blas::Routine::dgemm) << "complex only: 3m is a suffix here";
+  EXPECT_EQ(parse_blas_name("dgemm3m_")->routine, level3_routine(blas::Routine::dgemm))
+      << "complex only: 3m is a suffix here";
   for (const char* const name : {"", "gemm", "Dgemm_", "dGEMM", "dhemm_", "dgemm_.constprop.0", "dgemm_.part.0"})
     EXPECT_FALSE(parse_blas_name(name)) << name;
 }
@@ -87,7 +89,7 @@ TEST(BlasFunctions, WithSeveralNamesAreOne) {
   ASSERT_EQ(found.functions.size(), table_size);
   EXPECT_TRUE(found.left_alone.empty());
   for (const BlasFunction& function : found.functions) {
-    const std::string name = row(function.routine).name;
+    const std::string name = std::string(function.routine.name());
     EXPECT_THAT(function.names, testing::UnorderedElementsAre(name, name + "_", name + "_64_"));
     EXPECT_EQ(function.names.front(), name + "_");
     EXPECT_EQ(function.suffix, "_");
@@ -146,12 +148,12 @@ TEST(BlasFunctions, ThatOnlyHandOnAreLeftAlone) {
 TEST(BlasFunctions, KnowTheirSiblings) {
   const BlasFunctions found = found_in(symbol_fixture("libsymbols_both_styles.so"));
   for (const BlasFunction& function : found.functions) {
-    const BlasFunction* const other = sibling(found, function, blas::Routine::dtrsm);
+    const BlasFunction* const other = sibling(found, function, level3_routine(blas::Routine::dtrsm));
     ASSERT_NE(other, nullptr);
-    EXPECT_EQ(other->routine, blas::Routine::dtrsm);
+    EXPECT_EQ(other->routine, level3_routine(blas::Routine::dtrsm));
     EXPECT_EQ(other->convention.style, function.convention.style);
   }
-  EXPECT_EQ(sibling({}, found.functions.front(), blas::Routine::dgemm), nullptr);
+  EXPECT_EQ(sibling({}, found.functions.front(), level3_routine(blas::Routine::dgemm)), nullptr);
 }
 
 struct RealLibrary {
@@ -168,9 +170,10 @@ std::size_t standard_routines(const BlasFunctions& found, void* library, const s
   const auto* const map = static_cast<const link_map*>(library);
   std::size_t right = 0;
   for (const BlasFunction& function : found.functions) {
-    const blas::RoutineRow& routine = row(function.routine);
+    const blas::Routine number = level3_routine(function.routine);
+    const blas::RoutineRow& routine = row(number);
     if (function.prefix != prefix || function.suffix != suffix || routine.kind == blas::Kind::gemmt ||
-        routine_of(routine.kind, routine.scalar) != function.routine)
+        routine_of(routine.kind, routine.scalar) != number)
       continue;
     for (const std::string& name : function.names)
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(dlsym(library, name.c_str())), map->l_addr + function.address) << name;

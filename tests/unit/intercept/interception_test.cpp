@@ -7,7 +7,7 @@
 
 #include "abi/reentry.h"
 #include "fixtures.h"
-#include "intercept/entry_points.h"
+#include "intercept/level3/entry_points.h"
 #include "intercept/original.h"
 #include "recording_dispatch.h"
 
@@ -141,8 +141,9 @@ TEST_F(Interception, FindsALibraryThatIsLoadedLater) {
 
 TEST_F(Interception, KeepsTheLibraryOfAnOriginalLoaded) {
   void* const library = open("fixture_blas_kept");
-  const abi::EntryPoint* const entry = intercept::sibling(
-      intercept::entry_point_table[static_cast<std::size_t>(intercept::EntryIndex::dgemm64_)], blas::Routine::cgemm);
+  const intercept::EntryPoint* const entry =
+      intercept::sibling(intercept::entry_point_table[static_cast<std::size_t>(intercept::EntryIndex::dgemm64_)],
+                         intercept::level3_routine(blas::Routine::cgemm));
   const void* const caller = &dispatched;
   void* const function = intercept::original_for(*entry, caller).function;
   EXPECT_EQ(function, dlsym(library, "cgemm64_"));
@@ -176,7 +177,7 @@ TEST_F(Interception, TakesAnUndecoratedNameOfABlas) {
 }
 
 TEST_F(Interception, LeavesNoErrorForTheProgramsDlerror) {
-  const abi::EntryPoint& entry =
+  const intercept::EntryPoint& entry =
       intercept::entry_point_table[static_cast<std::size_t>(intercept::EntryIndex::scipy_zher2k_64)];
   EXPECT_EQ(intercept::original_for(entry, &dispatched).function, nullptr);
   EXPECT_EQ(dlerror(), nullptr);

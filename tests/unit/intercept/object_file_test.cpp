@@ -17,7 +17,7 @@
 #include "intercept/symbols/compressed_symbols.h"
 #include "intercept/symbols/elf_image.h"
 #include "intercept/symbols/function_symbols.h"
-#include "intercept/symbols/level3_names.h"
+#include "intercept/symbols/name_search.h"
 #include "symbol_fixtures.h"
 
 namespace blastoff::intercept {
@@ -180,7 +180,7 @@ void ask_everything(const std::vector<char>& bytes) {
   const auto image = ElfImage::of(std::as_bytes(std::span(bytes)));
   if (!image) return;
   const SymbolTables tables = {image->dynamic_symbols(), image->static_symbols(), ElfSymbols{}};
-  const std::vector<FunctionSymbol> functions = level3_functions(tables);
+  const std::vector<FunctionSymbol> functions = routine_functions(tables);
   function_extents(*image, tables, functions);
   decompress_symbols(image->section(".gnu_debugdata"));
 }
@@ -217,31 +217,31 @@ TEST(ObjectFile, SurvivesCorruption) {
   }
 }
 
-TEST(Level3Names, AreFoundAtEveryPlaceOfATable) {
+TEST(RoutineNames, AreFoundAtEveryPlaceOfATable) {
   for (const char* const name : {"dgemm", "SSYMM", "chemm", "ztrmm", "dtrsm", "csyrk", "ZHERK", "ssyr2k", "cher2k"})
     for (std::size_t place = 0; place < 70; ++place)
       for (std::size_t behind : {0, 1, 5, 40}) {
         const std::string table = std::string(place, 'e') + name + std::string(behind, 'm');
-        ASSERT_EQ(find_level3_name(table, 0), place) << table;
+        ASSERT_EQ(find_routine_name(table, 0), place) << table;
       }
 }
 
-TEST(Level3Names, AreNotFoundWhereThereAreNone) {
+TEST(RoutineNames, AreNotFoundWhereThereAreNone) {
   const std::string none = "gemm\0xgemm\0dgemv\0dsyr2\0dher2\0dhemn\0strsv\0summa"s;
   for (std::size_t shift = 0; shift < 20; ++shift)
-    EXPECT_EQ(find_level3_name(std::string(shift, '\0') + none, 0), std::string::npos);
-  EXPECT_EQ(find_level3_name("", 0), std::string::npos);
+    EXPECT_EQ(find_routine_name(std::string(shift, '\0') + none, 0), std::string::npos);
+  EXPECT_EQ(find_routine_name("", 0), std::string::npos);
 }
 
-TEST(Level3Names, StringsAreWholeAndNotOfCxx) {
+TEST(RoutineNames, StringsAreWholeAndNotOfCxx) {
   const std::string table = "\0_ZN4blas5dgemmEv\0cblas_dgemm\0x\0dgemm_\0cut off dgemm"s;
-  const auto first = next_level3_string(table, 0);
+  const auto first = next_routine_string(table, 0);
   ASSERT_TRUE(first);
   EXPECT_EQ(table.substr(first->begin, first->end - first->begin), "cblas_dgemm");
-  const auto second = next_level3_string(table, first->end);
+  const auto second = next_routine_string(table, first->end);
   ASSERT_TRUE(second);
   EXPECT_EQ(table.substr(second->begin, second->end - second->begin), "dgemm_");
-  EXPECT_FALSE(next_level3_string(table, second->end));
+  EXPECT_FALSE(next_routine_string(table, second->end));
 }
 
 }  // namespace

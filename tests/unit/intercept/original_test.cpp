@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "intercept/entry_points.h"
 #include "intercept/integer_width.h"
+#include "intercept/level3/enter.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 #include "system_blas.h"
@@ -20,14 +20,14 @@
 namespace blastoff::intercept {
 namespace {
 
-const abi::EntryPoint& entry(EntryIndex index) {
+const EntryPoint& entry(EntryIndex index) {
   return entry_point_table[static_cast<std::size_t>(index)];
 }
 
 TEST(EntryPoints, AreSpelledByPrefixNameAndSuffix) {
   std::set<std::string> symbols;
-  for (const abi::EntryPoint& each : entry_points()) {
-    EXPECT_EQ(each.symbol, std::string(each.prefix) + row(each.routine).name + each.suffix);
+  for (const EntryPoint& each : entry_points()) {
+    EXPECT_EQ(each.symbol, std::string(each.prefix) + std::string(each.routine.name()) + each.suffix);
     EXPECT_TRUE(symbols.insert(each.symbol).second) << each.symbol;
     const bool named_wide = std::string(each.suffix).find("64") != std::string::npos;
     EXPECT_EQ(each.convention.integers == abi::IntegerWidth::ilp64, named_wide) << each.symbol;
@@ -39,9 +39,10 @@ TEST(EntryPoints, AreSpelledByPrefixNameAndSuffix) {
 }
 
 TEST(EntryPoints, HaveSiblingsOfTheSameSpelling) {
-  EXPECT_STREQ(sibling(entry(EntryIndex::dsyrk_), blas::Routine::dgemm)->symbol, "dgemm_");
-  EXPECT_STREQ(sibling(entry(EntryIndex::scipy_cblas_zherk64_), blas::Routine::zgemm)->symbol, "scipy_cblas_zgemm64_");
-  EXPECT_EQ(sibling(abi::EntryPoint{}, blas::Routine::dgemm), nullptr);
+  EXPECT_STREQ(sibling(entry(EntryIndex::dsyrk_), level3_routine(blas::Routine::dgemm))->symbol, "dgemm_");
+  EXPECT_STREQ(sibling(entry(EntryIndex::scipy_cblas_zherk64_), level3_routine(blas::Routine::zgemm))->symbol,
+               "scipy_cblas_zgemm64_");
+  EXPECT_EQ(sibling(EntryPoint{}, level3_routine(blas::Routine::dgemm)), nullptr);
 }
 
 TEST(IntegerWidth, IsReadFromTheLibrarysName) {
@@ -136,7 +137,7 @@ TEST(OriginalFor, IsNothingWhereNoLibraryHasIt) {
 
 TEST(OriginalRoutine, HasTheSameLibrarysCompanion) {
   ASSERT_NE(test::system_blas(), nullptr);
-  const abi::EntryPoint& syrk = entry(EntryIndex::dsyrk_);
+  const EntryPoint& syrk = entry(EntryIndex::dsyrk_);
   const abi::OriginalRoutine host = original_routine(syrk, original_for(syrk, call_site(2)));
   blas::Call call;
   call.routine = blas::Routine::dsyrk;

@@ -8,7 +8,7 @@ namespace blastoff::test {
 
 struct Dispatched {
   int calls = 0;
-  const abi::EntryPoint* entry = nullptr;
+  const intercept::EntryPoint* entry = nullptr;
   bool understood = false;
   blas::Call call;
   void* original = nullptr;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "blas/level3.h"
+#include "device/cuda/cublas/library.h"
 #include "device/cuda/cublas/operations.h"
 #include "device/cuda/cublas/triangular_product.h"
 
@@ -49,16 +50,32 @@ class CublasExecutor final : public Executor {
   std::size_t scratch_bytes_ = 0;
 };
 
+class CublasLibrary final : public ExecutorLibrary {
+ public:
+  explicit CublasLibrary(const api::Cublas& cublas) : cublas_(cublas) {}
+
+  std::string version() const override { return version_text(cublas_); }
+
+  Result<std::unique_ptr<Executor>> create(const ExecutorStream& stream) const override {
+    auto handle = BlasHandle::create(cublas_, stream.context, stream.stream, stream.workspace_bytes);
+    if (!handle) return tl::unexpected(handle.error());
+    return std::make_unique<CublasExecutor>(stream, std::move(*handle));
+  }
+
+ private:
+  const api::Cublas cublas_;
+};
+
 }  // namespace
 
 bool runs_by_cublas(const operation::Operation& operation) {
   return blas::is_level3(operation);
 }
 
-Result<std::unique_ptr<Executor>> create_cublas_executor(const ExecutorStream& stream) {
-  auto handle = BlasHandle::create(stream.context, stream.stream, stream.workspace_bytes);
-  if (!handle) return tl::unexpected(handle.error());
-  return std::make_unique<CublasExecutor>(stream, std::move(*handle));
+Result<std::unique_ptr<ExecutorLibrary>> open_cublas(const LibrarySearch& search) {
+  auto cublas = load_cublas(search.cuda_path, search.driver_version);
+  if (!cublas) return tl::unexpected(cublas.error());
+  return std::make_unique<CublasLibrary>(*cublas);
 }
 
 }  // namespace blastoff::device::cuda

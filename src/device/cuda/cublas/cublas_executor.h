@@ -6,8 +6,8 @@
 namespace blastoff::device::cuda {
 
 bool runs_by_cublas(const operation::Operation& operation);
-Result<std::unique_ptr<Executor>> create_cublas_executor(const ExecutorStream& stream);
+Result<std::unique_ptr<ExecutorLibrary>> open_cublas(const LibrarySearch& search);
 
-inline constexpr ExecutorKind cublas_kind{runs_by_cublas, create_cublas_executor};
+inline constexpr ExecutorKind cublas_kind{runs_by_cublas, open_cublas};
 
 }  // namespace blastoff::device::cuda

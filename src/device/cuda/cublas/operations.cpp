@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace blastoff::device::cuda {
 namespace {
 
@@ -90,46 +92,52 @@ api::cublasStatus queue_operation(const api::Cublas& blas, api::cublasHandle han
 
 }  // namespace
 
-Result<std::unique_ptr<BlasHandle>> BlasHandle::create(std::shared_ptr<Context> context, api::CUstream stream,
-                                                       std::size_t workspace_bytes) {
-  std::unique_ptr<BlasHandle> handle(new BlasHandle(std::move(context)));
+Result<std::unique_ptr<BlasHandle>> BlasHandle::create(const api::Cublas& cublas, std::shared_ptr<Context> context,
+                                                       api::CUstream stream, std::size_t workspace_bytes) {
+  std::unique_ptr<BlasHandle> handle(new BlasHandle(cublas, std::move(context)));
   if (auto ok = handle->configure(stream, workspace_bytes); !ok) return tl::unexpected(ok.error());
   return handle;
 }
 
 Status BlasHandle::configure(api::CUstream stream, std::size_t workspace_bytes) {
-  const auto& blas = context_->cublas();
-  if (auto ok = context_->check_blas(blas.cublasCreate_v2(&handle_), "cublasCreate"); !ok) return ok;
-  if (auto ok = context_->check_blas(blas.cublasSetStream_v2(handle_, stream), "cublasSetStream"); !ok) return ok;
+  const auto& blas = cublas_;
+  if (auto ok = check(blas.cublasCreate_v2(&handle_), "cublasCreate"); !ok) return ok;
+  if (auto ok = check(blas.cublasSetStream_v2(handle_, stream), "cublasSetStream"); !ok) return ok;
   if (auto ok = context_->check(context_->driver().cuMemAlloc_v2(&workspace_, workspace_bytes), "cuBLAS workspace");
       !ok) {
     return ok;
   }
   // After the stream: setting that one brings the default workspace back.
   const auto workspace = reinterpret_cast<void*>(static_cast<std::uintptr_t>(workspace_));
-  if (auto ok =
-          context_->check_blas(blas.cublasSetWorkspace_v2(handle_, workspace, workspace_bytes), "cublasSetWorkspace");
-      !ok) {
+  if (auto ok = check(blas.cublasSetWorkspace_v2(handle_, workspace, workspace_bytes), "cublasSetWorkspace"); !ok) {
     return ok;
   }
   // Full precision, reproducible sums: no TF32, no emulation.
   const int math = api::math_default | api::math_disallow_reduced_precision_reduction;
-  if (auto ok = context_->check_blas(blas.cublasSetMathMode(handle_, math), "cublasSetMathMode"); !ok) return ok;
-  if (auto ok =
-          context_->check_blas(blas.cublasSetPointerMode_v2(handle_, api::pointer_mode_host), "cublasSetPointerMode");
-      !ok) {
+  if (auto ok = check(blas.cublasSetMathMode(handle_, math), "cublasSetMathMode"); !ok) return ok;
+  if (auto ok = check(blas.cublasSetPointerMode_v2(handle_, api::pointer_mode_host), "cublasSetPointerMode"); !ok) {
     return ok;
   }
-  return context_->check_blas(blas.cublasSetAtomicsMode(handle_, api::atomics_not_allowed), "cublasSetAtomicsMode");
+  return check(blas.cublasSetAtomicsMode(handle_, api::atomics_not_allowed), "cublasSetAtomicsMode");
 }
 
 BlasHandle::~BlasHandle() {
-  if (handle_ != nullptr) context_->cublas().cublasDestroy_v2(handle_);
+  if (handle_ != nullptr) cublas_.cublasDestroy_v2(handle_);
   if (workspace_ != 0) context_->driver().cuMemFree_v2(workspace_);
 }
 
+Status BlasHandle::check(api::cublasStatus status, std::string_view operation) const {
+  if (status == api::blas_success) [[likely]]
+    return {};
+  auto message = fmt::format("{}: {}", operation, cublas_.cublasGetStatusName(status));
+  if (status == api::blas_alloc_failed) return tl::unexpected(Error{ErrorKind::out_of_memory, std::move(message)});
+  if (status == api::blas_not_supported || status == api::blas_arch_mismatch)
+    return tl::unexpected(Error{ErrorKind::unsupported, std::move(message)});
+  return tl::unexpected(context_->lose(std::move(message)));
+}
+
 Status BlasHandle::run(const blas::Call& call) const {
-  return context_->check_blas(queue_operation(context_->cublas(), handle_, call), blas::row(call.routine).name);
+  return check(queue_operation(cublas_, handle_, call), blas::row(call.routine).name);
 }
 
 }  // namespace blastoff::device::cuda

@@ -3,6 +3,7 @@
 
 #include "blas/call.h"
 #include "device/cuda/context.h"
+#include "device/cuda/cublas/library.h"
 #include "device/cuda/triangle_kernel.h"
 
 namespace blastoff::device::cuda {
@@ -11,8 +12,9 @@ namespace blastoff::device::cuda {
 /// Functions are to be called with the context current.
 class BlasHandle {
  public:
-  static Result<std::unique_ptr<BlasHandle>> create(std::shared_ptr<Context> context, api::CUstream stream,
-                                                    std::size_t workspace_bytes);
+  /// `cublas` must outlive it.
+  static Result<std::unique_ptr<BlasHandle>> create(const api::Cublas& cublas, std::shared_ptr<Context> context,
+                                                    api::CUstream stream, std::size_t workspace_bytes);
   ~BlasHandle();
   BlasHandle(const BlasHandle&) = delete;
   BlasHandle& operator=(const BlasHandle&) = delete;
@@ -21,9 +23,14 @@ class BlasHandle {
   Status run(const blas::Call& call) const;
 
  private:
-  explicit BlasHandle(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  BlasHandle(const api::Cublas& cublas, std::shared_ptr<Context> context)
+      : cublas_(cublas), context_(std::move(context)) {}
   Status configure(api::CUstream stream, std::size_t workspace_bytes);
 
+  /// What a status means: an error that is neither want of memory nor of support loses the device.
+  Status check(api::cublasStatus status, std::string_view operation) const;
+
+  const api::Cublas& cublas_;
   std::shared_ptr<Context> context_;
   api::cublasHandle handle_ = nullptr;
   api::CUdeviceptr workspace_ = 0;

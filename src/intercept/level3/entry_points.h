@@ -1,12 +1,25 @@
-// All exported names, one EntryPoint each.
+// Level-3 BLAS as this module sees it: all exported names, one EntryPoint each.
 #pragma once
 
 #include <span>
 
-#include "abi/entry_point.h"
+#include "blas/routine.h"
+#include "intercept/routine_table.h"
 #include "intercept/spellings.def"
 
 namespace blastoff::intercept {
+
+extern const RoutineTable level3_routines;
+
+/// A level-3 routine among those of all front ends.
+constexpr Routine level3_routine(blas::Routine routine) {
+  return {&level3_routines, static_cast<std::uint16_t>(routine)};
+}
+
+/// Of a routine of level3_routines.
+constexpr blas::Routine level3_routine(const Routine& routine) {
+  return static_cast<blas::Routine>(routine.number);
+}
 
 /// Indices into entry_points(): all spellings of the first routine, of the second, ...
 enum class EntryIndex : int {
@@ -19,12 +32,11 @@ enum class EntryIndex : int {
 };
 
 inline constexpr int entry_point_count = static_cast<int>(EntryIndex::count);
-inline constexpr int spelling_count = entry_point_count / static_cast<int>(blas::routine_count);
 
 /// The table, in the order of EntryIndex.
-extern const abi::EntryPoint entry_point_table[entry_point_count];
+extern const EntryPoint entry_point_table[entry_point_count];
 
-inline std::span<const abi::EntryPoint> entry_points() {
+inline std::span<const EntryPoint> entry_points() {
   return entry_point_table;
 }
 

@@ -1,8 +1,8 @@
 // BLASTOFF_DEFINE_NAME defines one exported name.
 #pragma once
 
-#include "intercept/define_hook.h"
-#include "intercept/entry_points.h"
+#include "intercept/level3/define_hook.h"
+#include "intercept/level3/entry_points.h"
 
 namespace blastoff::intercept {
 
@@ -13,7 +13,7 @@ struct NameCalled {
 
   template <class... Values>
   [[gnu::always_inline]] void operator()(Values... values) const {
-    const abi::EntryPoint& entry = entry_point_table[static_cast<std::size_t>(index)];
+    const EntryPoint& entry = entry_point_table[static_cast<std::size_t>(index)];
     enter_routine<style, routine>(entry, original_for(entry, caller), values...);
   }
 };

@@ -8,23 +8,19 @@
 #include <type_traits>
 
 #include "abi/arguments.h"
+#include "abi/original_routine.h"
 #include "abi/parse.h"
 #include "abi/reentry.h"
 #include "blas/level3.h"
 #include "intercept/dispatch.h"
+#include "intercept/level3/entry_points.h"
 #include "intercept/original.h"
+#include "intercept/passed_on.h"
 
 namespace blastoff::intercept {
 
-/// The program's arguments, to be passed on as they came.
-template <class... Values>
-struct PassedOn {
-  std::tuple<Values...> values;
-
-  static void invoke(const void* self, void* original) {
-    std::apply(reinterpret_cast<void (*)(Values...)>(original), static_cast<const PassedOn*>(self)->values);
-  }
-};
+/// The original and its companion as an OriginalRoutine.
+abi::OriginalRoutine original_routine(const EntryPoint& entry, const Original& original);
 
 /// Visit::host of level-3 calls.
 std::unique_ptr<operation::Host> level3_host(const Visit& visit);
@@ -38,19 +34,20 @@ bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& p
 
 /// Shared by all hooks of routines that have their arguments in common.
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Arguments>
-[[gnu::noinline]] void enter(const abi::EntryPoint& entry, const Original& original, const Arguments& arguments) {
+[[gnu::noinline]] void enter(const EntryPoint& entry, const Original& original, const Arguments& arguments) {
   const RawArguments raw{&Arguments::invoke, &arguments};
   // What the BLAS beneath us calls is its own business.
   if (original.function != nullptr && (abi::inside_original() || !original.intercepted)) {
     raw(original.function);
     return;
   }
-  const Visit visit{entry, original, raw, blas::level3(), static_cast<std::size_t>(entry.routine), level3_host};
+  const Visit visit{entry, original, raw, blas::level3(), entry.routine.number, level3_host};
+  const blas::Routine routine = level3_routine(entry.routine);
   alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
   auto* const place = reinterpret_cast<blas::Call*>(memory);
   const bool understood = original.convention.integers == abi::IntegerWidth::ilp64
-                              ? parse<style, kind, scalar, std::int64_t>(place, entry.routine, arguments)
-                              : parse<style, kind, scalar, std::int32_t>(place, entry.routine, arguments);
+                              ? parse<style, kind, scalar, std::int64_t>(place, routine, arguments)
+                              : parse<style, kind, scalar, std::int32_t>(place, routine, arguments);
   if (!understood) return dispatch(visit, nullptr);
   const blas::Call& call = *std::launder(place);
   const Parsed parsed{
@@ -61,8 +58,7 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
 }
 
 template <abi::Style style, blas::Routine routine, class... Values>
-[[gnu::always_inline]] inline void enter_routine(const abi::EntryPoint& entry, const Original& original,
-                                                 Values... values) {
+[[gnu::always_inline]] inline void enter_routine(const EntryPoint& entry, const Original& original, Values... values) {
   constexpr blas::Kind kind = row(routine).kind;
   constexpr blas::Scalar scalar = row(routine).scalar;
   static_assert(std::is_same_v<std::tuple<Values...>, abi::ParameterTuple<style, kind, scalar>>);

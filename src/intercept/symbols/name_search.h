@@ -1,4 +1,4 @@
-// Finding the names of level-3 routines among all names of a string table.
+// Finding the names of the front ends' routines among all names of a string table.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace blastoff::intercept {
 
-/// The next level-3 routine's name (its type letter) at `from` or behind it, in whatever case; npos if there is none.
-std::size_t find_level3_name(std::string_view strings, std::size_t from);
+/// The next routine's name at `from` or behind it, in whatever case; npos if there is none.
+std::size_t find_routine_name(std::string_view strings, std::size_t from);
 
 /// A string of a string table.
 struct TableString {
@@ -18,6 +18,6 @@ struct TableString {
 
 /// The next string, all of it behind `from`, that has such a name in it; C++ names are passed over. One pass at some
 /// GB/s.
-std::optional<TableString> next_level3_string(std::string_view strings, std::size_t from);
+std::optional<TableString> next_routine_string(std::string_view strings, std::size_t from);
 
 }  // namespace blastoff::intercept

@@ -1,0 +1,37 @@
+// cuBLAS, loaded while the program runs.
+#pragma once
+
+#include <array>
+#include <string>
+#include <type_traits>
+
+#include "device/cuda/cublas/api.h"
+#include "device/error.h"
+
+namespace blastoff::device::cuda {
+
+namespace api {
+
+/// cuBLAS's entry points, all set; routines are indexed by blas::Scalar (hemm, herk, her2k: c and z alone).
+struct Cublas {
+#define BLASTOFF_MEMBER(symbol, ...) std::add_pointer_t<__VA_ARGS__> symbol = nullptr;
+  BLASTOFF_CUBLAS_SYMBOLS(BLASTOFF_MEMBER)
+#undef BLASTOFF_MEMBER
+  std::array<Gemm*, 4> gemm{};
+  std::array<Symm*, 4> symm{}, hemm{};
+  std::array<Syrk*, 4> syrk{}, herk{};
+  std::array<Syr2k*, 4> syr2k{}, her2k{};
+  std::array<Trmm*, 4> trmm{};
+  std::array<Trsm*, 4> trsm{};
+};
+
+}  // namespace api
+
+/// The libcublas that fits a driver of this version (as cuDriverGetVersion says it: 12040 for CUDA 12.4); see
+/// open_library(). Stays loaded for good.
+Result<api::Cublas> load_cublas(const std::string& cuda_path, int driver_version);
+
+/// "cuBLAS 13.0.2".
+std::string version_text(const api::Cublas& cublas);
+
+}  // namespace blastoff::device::cuda

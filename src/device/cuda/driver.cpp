@@ -1,0 +1,55 @@
+#include "device/cuda/driver.h"
+
+#include <string>
+#include <utility>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "device/cuda/library_file.h"
+
+namespace blastoff::device::cuda {
+namespace {
+
+Error unavailable(std::string message) {
+  return {ErrorKind::unavailable, std::move(message)};
+}
+
+/// Where the driver is put beside the loader's search path: by container runtimes, in Windows' Linux, in NixOS.
+constexpr const char* driver_files[] = {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
+                                        "/usr/lib/wsl/lib/libcuda.so.1", "/run/opengl-driver/lib/libcuda.so.1"};
+
+void* open_driver(std::string& message) {
+  for (const char* file : driver_files) {
+    if (void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL)) return library;
+    const auto failure = loader_message();
+    // A driver that is there and does not load tells more than the absence of the others.
+    if (message.empty() || exists(file)) message = failure;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<api::Driver> load_driver() {
+  std::string message;
+  void* library = open_driver(message);
+  if (library == nullptr) {
+    return tl::unexpected(
+        unavailable(fmt::format("no NVIDIA driver here ({}); in a container, start it with GPU access", message)));
+  }
+  api::Driver driver;
+  const char* missing = nullptr;
+#define BLASTOFF_RESOLVE(symbol, ...) resolve(library, #symbol, driver.symbol, missing);
+  BLASTOFF_DRIVER_SYMBOLS(BLASTOFF_RESOLVE)
+#undef BLASTOFF_RESOLVE
+  const char* too_new = nullptr;
+#define BLASTOFF_RESOLVE(symbol, ...) resolve(library, #symbol, driver.symbol, too_new);
+  BLASTOFF_OPTIONAL_DRIVER_SYMBOLS(BLASTOFF_RESOLVE)
+#undef BLASTOFF_RESOLVE
+  if (missing == nullptr) return driver;
+  return tl::unexpected(
+      unavailable(fmt::format("the NVIDIA driver is too old: libcuda.so.1 lacks {}; 525 or newer is needed", missing)));
+}
+
+}  // namespace blastoff::device::cuda

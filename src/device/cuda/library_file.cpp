@@ -1,0 +1,100 @@
+#include "device/cuda/library_file.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "device/cuda/search_path.h"
+
+namespace blastoff::device::cuda {
+namespace {
+
+std::string file_name(const char* library, int version) {
+  return fmt::format("{}.so.{}", library, version);
+}
+
+class Search {
+ public:
+  explicit Search(const LibraryFile& file) : file_(file) {}
+
+  /// What the loader said about files that exist.
+  const std::vector<std::string>& failures() const { return failures_; }
+
+  void* open_by_name(int extra_flags) {
+    for (const int version : file_.versions)
+      if (void* library = dlopen(file_name(file_.name, version).c_str(), RTLD_NOW | RTLD_LOCAL | extra_flags))
+        return library;
+    return nullptr;
+  }
+
+  void* open_in_any(const std::vector<std::string>& directories) {
+    for (const auto& directory : directories)
+      if (void* library = open_in(directory)) return library;
+    return nullptr;
+  }
+
+ private:
+  /// What it needs first: it is found by its name then, whatever the library's own run path says.
+  void* open_in(const std::string& directory) {
+    for (const int version : file_.versions) {
+      const auto path = directory + "/" + file_name(file_.name, version);
+      if (!exists(path)) continue;
+      if (*file_.needs != '\0')
+        dlopen((directory + "/" + file_name(file_.needs, version)).c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+      failures_.push_back(loader_message());
+    }
+    return nullptr;
+  }
+
+  const LibraryFile& file_;
+  std::vector<std::string> failures_;
+};
+
+std::string not_found(const LibraryFile& file, const std::string& cuda_path,
+                      const std::vector<std::string>& directories) {
+  std::vector<std::string> names;
+  for (const int version : file.versions) names.push_back(file_name(file.name, version));
+  return fmt::format(
+      "{} not found: no {} in {}the library search path{}{}; install the CUDA toolkit or `pip install {}`, or name its "
+      "directory with BLASTOFF_CUDA_PATH",
+      file.title, fmt::join(names, " or "), cuda_path.empty() ? "" : cuda_path + ", ", directories.empty() ? "" : ", ",
+      fmt::join(directories, ", "), file.package);
+}
+
+}  // namespace
+
+Result<void*> open_library(const LibraryFile& file, const std::string& cuda_path) {
+  Search search(file);
+  void* library = search.open_in_any(library_directories(cuda_path));
+  if (library == nullptr) library = search.open_by_name(RTLD_NOLOAD);
+  if (library == nullptr) library = search.open_by_name(0);
+  if (library != nullptr) return library;
+  const std::vector<std::string> directories = default_directories();
+  library = search.open_in_any(directories);
+  if (library != nullptr) return library;
+  std::string message = search.failures().empty()
+                            ? not_found(file, cuda_path, directories)
+                            : fmt::format("{} cannot be loaded: {}", file.title, fmt::join(search.failures(), "; "));
+  return tl::unexpected(Error{ErrorKind::unavailable, std::move(message)});
+}
+
+std::string loader_message() {
+  const char* message = dlerror();
+  return message == nullptr ? "unknown error" : message;
+}
+
+bool exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+std::string path_of(void* symbol, const char* otherwise) {
+  Dl_info info{};
+  return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : otherwise;
+}
+
+}  // namespace blastoff::device::cuda

@@ -1,0 +1,43 @@
+// The kinds of devices as values (kinds.def). For modules that name devices and open none, too: nothing here allocates.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "device/kinds.def"
+
+namespace blastoff::device {
+
+struct Kind {
+  std::string_view name;
+  bool numbered;                    ///< "NAME:N" is accepted
+  const char* visible;              ///< environment variable that names the visible ones, "" if there is none
+  std::size_t least_address_space;  ///< bytes without which it is not opened
+};
+
+inline constexpr Kind kinds[] = {
+#define BLASTOFF_KIND(name, numbered, variable, address_space, help) \
+  {#name, numbered, variable, std::size_t{address_space} << 30},
+    BLASTOFF_DEVICE_KINDS(BLASTOFF_KIND)
+#undef BLASTOFF_KIND
+};
+
+inline constexpr const Kind& default_kind = kinds[0];
+
+/// A device's name taken apart: "NAME" or "NAME:N".
+struct NamedKind {
+  const Kind* kind;
+  std::string_view number;  ///< what follows the colon; "" without one
+};
+
+/// nullopt where no kind is named so.
+constexpr std::optional<NamedKind> find_kind(std::string_view name) {
+  const std::size_t colon = name.find(':');
+  for (const Kind& kind : kinds)
+    if (kind.name == name.substr(0, colon) && (colon == std::string_view::npos || kind.numbered))
+      return NamedKind{&kind, colon == std::string_view::npos ? std::string_view{} : name.substr(colon + 1)};
+  return std::nullopt;
+}
+
+}  // namespace blastoff::device

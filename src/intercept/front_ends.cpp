@@ -1,0 +1,16 @@
+#include "intercept/front_ends.h"
+
+#include "intercept/level3/entry_points.h"
+
+namespace blastoff::intercept {
+namespace {
+
+constexpr std::array tables = {&level3_routines};
+
+}  // namespace
+
+std::span<const RoutineTable* const> front_ends() {
+  return tables;
+}
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,28 @@
+// All front ends: a new one adds its names and its table here, and nothing elsewhere in this module.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "intercept/level3/names.h"
+#include "intercept/routine_table.h"
+
+namespace blastoff::intercept {
+
+template <std::size_t... sizes>
+constexpr auto joined(const std::array<std::string_view, sizes>&... lists) {
+  std::array<std::string_view, (sizes + ...)> all{};
+  std::size_t count = 0;
+  const auto append = [&](const auto& list) {
+    for (const std::string_view name : list) all[count++] = name;
+  };
+  (append(lists), ...);
+  return all;
+}
+
+/// The names of all routines, for the search through symbol tables, which is compiled for them.
+inline constexpr auto routine_names = joined(level3_names);
+
+std::span<const RoutineTable* const> front_ends();
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,89 @@
+#include "intercept/level3/entry_points.h"
+
+#include <array>
+
+#include "abi/original_routine.h"
+#include "blas/level3.h"
+#include "intercept/level3/hooks.h"
+#include "intercept/level3/names.h"
+
+namespace blastoff::intercept {
+
+using abi::IntegerWidth;
+using abi::Style;
+
+constinit const EntryPoint entry_point_table[entry_point_count] = {
+#define BLASTOFF_NAME_TEXT(name) #name
+#define BLASTOFF_IS_UNDECORATED_ambiguous false
+#define BLASTOFF_IS_UNDECORATED_suffixed false
+#define BLASTOFF_IS_UNDECORATED_undecorated true
+#define BLASTOFF_ENTRY(prefix, name, suffix, style, integers, decoration, kind, scalar) \
+  {BLASTOFF_NAME_TEXT(prefix##name##suffix),                                            \
+   #prefix,                                                                             \
+   #suffix,                                                                             \
+   level3_routine(blas::Routine::name),                                                 \
+   {Style::style, IntegerWidth::integers},                                              \
+   BLASTOFF_IS_UNDECORATED_##decoration},
+#define BLASTOFF_ENTRIES(name, kind, scalar) BLASTOFF_SPELLINGS(BLASTOFF_ENTRY, name, kind, scalar)
+    BLASTOFF_ROUTINES(BLASTOFF_ENTRIES)
+#undef BLASTOFF_ENTRIES
+#undef BLASTOFF_ENTRY
+};
+
+namespace {
+
+constexpr Spelling spellings[] = {
+#define BLASTOFF_ROW(prefix, name, suffix, style, integers, decoration, kind, scalar) \
+  {#prefix, #suffix, Style::style, Decoration::decoration},
+    BLASTOFF_SPELLINGS(BLASTOFF_ROW, dgemm, gemm, d)
+#undef BLASTOFF_ROW
+};
+
+/// Of BLIS (and AOCL), and of NVPL.
+constexpr std::string_view inner_suffixes[] = {"_blis_impl", "_internal_"};
+
+constinit std::array<std::atomic<std::uint64_t>, entry_point_count> absent{};
+
+const blas::RoutineRow& row_of(std::uint16_t routine) {
+  return blas::routine_table[routine];
+}
+
+std::uint16_t meaning(std::uint16_t routine) {
+  return static_cast<std::uint16_t>(blas::routine_of(row_of(routine).kind, row_of(routine).scalar));
+}
+
+/// The standard's level 3 of the same element type; not all complex libraries have the Hermitian kinds.
+bool accompanies(std::uint16_t routine, std::uint16_t other) {
+  switch (row_of(other).kind) {
+    case blas::Kind::gemm:
+    case blas::Kind::symm:
+    case blas::Kind::syrk:
+    case blas::Kind::syr2k:
+    case blas::Kind::trmm:
+    case blas::Kind::trsm: return row_of(other).scalar == row_of(routine).scalar && meaning(other) == other;
+    default: return false;
+  }
+}
+
+std::uint16_t companion(std::uint16_t routine) {
+  return static_cast<std::uint16_t>(abi::companion_of(static_cast<blas::Routine>(routine)));
+}
+
+}  // namespace
+
+constinit const RoutineTable level3_routines = {
+    .front_end = &blas::level3,
+    .names = level3_names,
+    .spellings = spellings,
+    .entry_points = entry_point_table,
+    .absent = absent,
+    .c_prefix = "cblas_",
+    .inner_suffixes = inner_suffixes,
+    .meaning = &meaning,
+    .accompanies = &accompanies,
+    .without_company = "undecorated, in an object without all of level 3",
+    .companion = &companion,
+    .hook = &level3_hook,
+};
+
+}  // namespace blastoff::intercept

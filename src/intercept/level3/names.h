@@ -1,0 +1,18 @@
+// The names of level-3 routines.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "blas/routine.h"
+
+namespace blastoff::intercept {
+
+/// By number.
+inline constexpr std::array<std::string_view, blas::routine_count> level3_names = {
+#define BLASTOFF_NAME(name, kind, scalar) #name,
+    BLASTOFF_ROUTINES(BLASTOFF_NAME)
+#undef BLASTOFF_NAME
+};
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,12 @@
+// For programs in which nothing is intercepted: hooks lead to dispatch(), and nobody calls them.
+#include <cstdlib>
+
+#include "intercept/dispatch.h"
+
+namespace blastoff {
+
+void intercept::dispatch(const Visit&, const Parsed*) {
+  std::abort();
+}
+
+}  // namespace blastoff
