@@ -15,6 +15,7 @@
 #include "device/lane_pool.h"
 #include "device/open.h"
 #include "platform/threads.h"
+#include "platform/worker_pool.h"
 #include "residency/first_use_policy.h"
 #include "tracking/page_tracker.h"
 
@@ -161,7 +162,7 @@ int main(int argc, char** argv) {
   auto device = need(device::open(choice));
   auto pool = platform::create_worker_pool(platform::cpu_count() - 1);
   auto staging = need(residency::create_staging(*device, *pool, std::size_t{4} << 20, 32));
-  auto tracker = platform::open_page_tracker();
+  auto tracker = tracking::open_page_tracker();
   if (!tracker) fail(tracker.error());
   residency::FirstUseSettings settings;
   settings.device_memory = need(device->memory_info()).free;

@@ -1,11 +1,11 @@
 # libblastoff-allocator.so: the allocation interposer (docs/placement.md). A library of its own, since a process whose malloc is
 # not asked to place anything is better off without it. Depends on the C library alone.
 
-# What it exports stays out of the room's archive: a test that linked that would get its malloc from there.
+# What it exports stays out of the module's archive: a test that linked that would get its malloc from there.
 get_target_property(allocator_sources blastoff_allocator SOURCES)
 list(FILTER allocator_sources EXCLUDE REGEX "/src/allocator/exports/")
 set_property(TARGET blastoff_allocator PROPERTY SOURCES ${allocator_sources})
-# Of the other rooms' code only this, which does not allocate.
+# Of the other modules' code only this, which does not allocate.
 target_sources(blastoff_allocator PRIVATE ${PROJECT_SOURCE_DIR}/src/platform/log.cpp)
 file(GLOB allocator_exports CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/allocator/exports/*.cpp)
 

@@ -1,10 +1,10 @@
-# libblastoff.so: all rooms behind the exported BLAS names, with the C++ runtime linked in and hidden.
+# libblastoff.so: all modules behind the exported BLAS names, with the C++ runtime linked in and hidden.
 include(GNUInstallDirs)
 
-# Nobody refers to the exported names: whole rooms, not what a linker would pick from archives.
+# Nobody refers to the exported names: whole modules, not what a linker would pick from archives.
 set(blastoff_objects)
-foreach(room operation blas platform tracking config abi intercept device residency decide report runtime api)
-  list(APPEND blastoff_objects $<TARGET_OBJECTS:blastoff_${room}>)
+foreach(module operation blas platform tracking config abi intercept device residency decide report runtime api)
+  list(APPEND blastoff_objects $<TARGET_OBJECTS:blastoff_${module}>)
 endforeach()
 
 # The C library's functions carry the version with which they came to this processor, and ours must too.

@@ -15,7 +15,7 @@ typedef struct blastoff_placement {
   unsigned long long left_blocks, left_bytes;     /* large enough, but the kernel gave no pages: allocated as ever */
   int node;                                       /* that blocks are bound to; -1 if to none */
   const char* unbound;                            /* why to none, NULL if to one or not asked for */
-  const char* aside; /* who allocates in this process, so that all of this is left to it; NULL: the C library */
+  const char* owner; /* who allocates in this process, so that all of this is left to it; NULL: the C library */
 } blastoff_placement;
 
 void blastoff_allocator_counts(blastoff_placement* counts);

@@ -10,9 +10,9 @@
 
 #include "allocator/device_node.h"
 #include "allocator/next.h"
+#include "allocator/notifications.h"
 #include "allocator/pages.h"
-#include "allocator/plan.h"
-#include "allocator/telling.h"
+#include "allocator/placement.h"
 
 namespace blastoff::allocator {
 
@@ -53,10 +53,10 @@ std::size_t natural_alignment(std::size_t bytes) {
 }
 
 /// Before the pages are touched: what is there already stays where it is.
-void prepare(void* begin, std::size_t bytes, const Plan& plan) {
-  if (plan.huge_pages) advise_huge_pages(begin, bytes);
-  if (plan.node < 0) return;
-  if (bind(begin, bytes, plan.node))
+void prepare(void* begin, std::size_t bytes, const Placement& placement) {
+  if (placement.huge_pages) advise_huge_pages(begin, bytes);
+  if (placement.node < 0) return;
+  if (bind(begin, bytes, placement.node))
     bound.add(bytes);
   else
     give_up_binding(errno);
@@ -72,12 +72,12 @@ void* grow_elsewhere(void* block, std::size_t size, std::size_t bytes) {
   if (target == nullptr) return nullptr;
   if (table.insert(target, bytes)) {
     table.remove(block);  // first: its addresses may be another thread's as soon as the pages have left
-    tell(Gone::moved, block, size, target);
+    notify(MemoryEventKind::moved, block, size, target);
     if (remap(block, size, bytes, target)) return target;
     table.insert(block, size);
     table.remove(target);
   }
-  tell(Gone::unmapped, target, bytes);
+  notify(MemoryEventKind::unmapped, target, bytes);
   unmap(target, bytes);
   return nullptr;
 }
@@ -95,8 +95,8 @@ void* grow(void* block, std::size_t size, std::size_t bytes) {
   const std::size_t whole = whole_pages(bytes);
   void* grown = grow_in_place(block, size, whole) ? block : grow_elsewhere(block, size, whole);
   if (grown == nullptr) return move_to_new_block(block, size, bytes);
-  const Plan plan = plan_for(bytes);
-  if (plan.node >= 0 && plan_for(size).node < 0) prepare(grown, whole, plan);
+  const Placement placement = placement_for(bytes);
+  if (placement.node >= 0 && placement_for(size).node < 0) prepare(grown, whole, placement);
   return grown;
 }
 
@@ -108,7 +108,7 @@ void* shrink(void* block, std::size_t size, std::size_t bytes) {
   const std::size_t whole = whole_pages(bytes);
   char* const tail = static_cast<char*>(block) + whole;
   if (size == whole) return block;
-  tell(Gone::unmapped, tail, size - whole);
+  notify(MemoryEventKind::unmapped, tail, size - whole);
   if (unmap(tail, size - whole)) table.insert(block, whole);
   return block;
 }
@@ -117,13 +117,13 @@ void* shrink(void* block, std::size_t size, std::size_t bytes) {
 
 void* place(std::size_t bytes, std::size_t alignment) {
   const KeptErrno errno_stays;
-  const Plan plan = plan_for(bytes);
-  if (!plan.place) return nullptr;
+  const Placement placement = placement_for(bytes);
+  if (!placement.place) return nullptr;
   const std::size_t whole = whole_pages(bytes);
   void* const block =
       whole == 0 ? nullptr : map_aligned(whole, std::max(alignment, natural_alignment(whole)), Access::full);
   if (block != nullptr && table.insert(block, whole)) {
-    prepare(block, whole, plan);
+    prepare(block, whole, placement);
     placed.add(whole);
     return block;
   }
@@ -140,7 +140,7 @@ bool release_placed(void* pointer) {
   const std::size_t bytes = table.remove(pointer);
   if (bytes == 0) return false;
   const KeptErrno errno_stays;
-  tell(Gone::unmapped, pointer, bytes);
+  notify(MemoryEventKind::unmapped, pointer, bytes);
   unmap(pointer, bytes);
   return true;
 }

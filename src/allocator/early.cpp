@@ -5,37 +5,37 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "allocator/begin.h"
+#include "allocator/initialization.h"
 #include "allocator/next.h"
 
 namespace blastoff::allocator::early {
 
 void* malloc(std::size_t bytes) {
-  return begin() ? next.malloc.load()(bytes) : __libc_malloc(bytes);
+  return initialize() ? next.malloc.load()(bytes) : __libc_malloc(bytes);
 }
 
 void free(void* pointer) {
-  begin() ? release.free.load()(pointer) : __libc_free(pointer);
+  initialize() ? release.free.load()(pointer) : __libc_free(pointer);
 }
 
 void* calloc(std::size_t count, std::size_t bytes) {
-  return begin() ? next.calloc.load()(count, bytes) : __libc_calloc(count, bytes);
+  return initialize() ? next.calloc.load()(count, bytes) : __libc_calloc(count, bytes);
 }
 
 void* realloc(void* pointer, std::size_t bytes) {
-  return begin() ? release.realloc.load()(pointer, bytes) : __libc_realloc(pointer, bytes);
+  return initialize() ? release.realloc.load()(pointer, bytes) : __libc_realloc(pointer, bytes);
 }
 
 void* memalign(std::size_t alignment, std::size_t bytes) {
-  return begin() ? next.memalign.load()(alignment, bytes) : __libc_memalign(alignment, bytes);
+  return initialize() ? next.memalign.load()(alignment, bytes) : __libc_memalign(alignment, bytes);
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  return begin() ? next.aligned_alloc.load()(alignment, bytes) : __libc_memalign(alignment, bytes);
+  return initialize() ? next.aligned_alloc.load()(alignment, bytes) : __libc_memalign(alignment, bytes);
 }
 
 int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) {
-  if (begin()) return next.posix_memalign.load()(result, alignment, bytes);
+  if (initialize()) return next.posix_memalign.load()(result, alignment, bytes);
   void* const block = __libc_memalign(alignment, bytes);
   if (block != nullptr) *result = block;
   return block == nullptr ? ENOMEM : 0;
@@ -51,16 +51,16 @@ void* pvalloc(std::size_t bytes) {
 }
 
 std::size_t usable_size(void* pointer) {
-  return begin() ? next.usable_size.load()(pointer) : 0;
+  return initialize() ? next.usable_size.load()(pointer) : 0;
 }
 
 void* mmap(void* address, std::size_t bytes, int protection, int flags, int file, std::int64_t offset) {
-  if (begin()) return next.mmap.load()(address, bytes, protection, flags, file, offset);
+  if (initialize()) return next.mmap.load()(address, bytes, protection, flags, file, offset);
   return reinterpret_cast<void*>(syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
 }
 
 int munmap(void* address, std::size_t bytes) {
-  if (begin()) return next.munmap.load()(address, bytes);
+  if (initialize()) return next.munmap.load()(address, bytes);
   return static_cast<int>(syscall(SYS_munmap, address, bytes));
 }
 
@@ -69,23 +69,23 @@ void* mremap(void* address, std::size_t bytes, std::size_t new_bytes, int flags,
   va_start(arguments, flags);
   void* const target = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
   va_end(arguments);
-  if (begin()) return next.mremap.load()(address, bytes, new_bytes, flags, target);
+  if (initialize()) return next.mremap.load()(address, bytes, new_bytes, flags, target);
   return reinterpret_cast<void*>(syscall(SYS_mremap, address, bytes, new_bytes, flags, target));
 }
 
 int madvise(void* address, std::size_t bytes, int advice) {
-  if (begin()) return next.madvise.load()(address, bytes, advice);
+  if (initialize()) return next.madvise.load()(address, bytes, advice);
   return static_cast<int>(syscall(SYS_madvise, address, bytes, advice));
 }
 
 int brk(void* end) {
-  if (begin()) return next.brk.load()(end);
+  if (initialize()) return next.brk.load()(end);
   errno = ENOMEM;
   return -1;
 }
 
 void* sbrk(std::intptr_t increment) {
-  if (begin()) return next.sbrk.load()(increment);
+  if (initialize()) return next.sbrk.load()(increment);
   errno = ENOMEM;
   return reinterpret_cast<void*>(-1);
 }

@@ -37,7 +37,7 @@ struct Next {
 extern Next next;
 
 /// What free() and realloc() of other people's blocks go to: `next`'s, or those that tell libblastoff first
-/// (telling.h).
+/// (notifications.h).
 struct Release {
   Slot<void(void*)> free;
   Slot<void*(void*, std::size_t)> realloc;

@@ -6,7 +6,7 @@
 
 #include "intercept/inspection.h"
 
-namespace blastoff::runtime {
+namespace blastoff::api {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::string inspection_json(const char* path, const std::optional<InMemory>& mem
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff::api

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace blastoff::runtime {
+namespace blastoff::api {
 
 /// Where a process has the file loaded.
 struct InMemory {
@@ -26,4 +26,4 @@ struct InMemory {
 ///   imports      name, preload
 std::string inspection_json(const char* path, const std::optional<InMemory>& memory);
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff::api

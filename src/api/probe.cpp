@@ -17,7 +17,7 @@
 #include "runtime/session.h"
 #include "tracking/page_tracker.h"
 
-namespace blastoff::runtime {
+namespace blastoff::api {
 
 namespace {
 
@@ -62,10 +62,10 @@ Json failure(Json json, const std::string& error) {
   return json;
 }
 
-Json device_json(const Settings& settings) {
+Json device_json(const config::Settings& settings) {
   const Json requested{{"requested", settings.device}};
   if (settings.device == "none") return failure(requested, "none was asked for");
-  const auto device = open_device(settings);
+  const auto device = runtime::open_device(settings);
   if (!device) return failure(requested, device.error().message);
   const auto memory = (*device)->memory_info();
   if (!memory) return failure(requested, memory.error().message);
@@ -86,7 +86,7 @@ Json device_json(const Settings& settings) {
 }
 
 /// Whether a write to a protected page is noticed: some sandboxes accept the calls and do nothing. "" if it is.
-std::string try_tracking(platform::PageTracker& tracker) {
+std::string try_tracking(tracking::PageTracker& tracker) {
   const std::size_t bytes = 2 * platform::page_size();
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return "no memory to try it on";
@@ -98,11 +98,11 @@ std::string try_tracking(platform::PageTracker& tracker) {
   std::string error;
   if (const auto tracked = tracker.track(span); !tracked) {
     error = tracked.error();
-  } else if (tracker.scan(span, true, before) != platform::PageTracker::Scan::ok) {
+  } else if (tracker.scan(span, true, before) != tracking::PageTracker::Scan::ok) {
     error = "tracked memory cannot be scanned";
   } else {
     static_cast<volatile char*>(memory)[bytes / 2] = 1;
-    const bool scanned = tracker.scan(span, false, written) == platform::PageTracker::Scan::ok;
+    const bool scanned = tracker.scan(span, false, written) == tracking::PageTracker::Scan::ok;
     if (!scanned || written != std::vector{second}) error = "a write to a protected page went unnoticed";
     tracker.untrack(span);
   }
@@ -110,8 +110,8 @@ std::string try_tracking(platform::PageTracker& tracker) {
   return error;
 }
 
-Json tracker_json(const Settings& settings) {
-  const auto tracker = platform::open_page_tracker(tracker_kind(settings.tracker));
+Json tracker_json(const config::Settings& settings) {
+  const auto tracker = tracking::open_page_tracker(runtime::tracker_kind(settings.tracker));
   if (!tracker) return failure({}, tracker.error());
   const std::string error = try_tracking(**tracker);
   return {{"works", error.empty()}, {"error", error}, {"name", (*tracker)->name()}};
@@ -153,7 +153,7 @@ Json patching_json() {
 
 }  // namespace
 
-std::string probe_json(const Settings& settings) {
+std::string probe_json(const config::Settings& settings) {
   Json echo = Json::object();
   for (const auto& [name, value] : describe(settings)) echo[name] = value;
   const Json probe{{"blastoff", BLASTOFF_VERSION},
@@ -166,4 +166,4 @@ std::string probe_json(const Settings& settings) {
   return probe.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff::api

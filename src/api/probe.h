@@ -5,7 +5,7 @@
 
 #include "config/settings.h"
 
-namespace blastoff::runtime {
+namespace blastoff::api {
 
 /// Opens the device that the settings name and the page tracker, tries both, and says what came of it, as JSON:
 ///   blastoff   version
@@ -19,6 +19,6 @@ namespace blastoff::runtime {
 ///   patching   works, error: whether code can be made and written, as patching functions takes
 ///   settings   name -> value in force
 /// May take some tenths of a second. For a process of its own: a device, once open, stays open.
-std::string probe_json(const Settings& settings);
+std::string probe_json(const config::Settings& settings);
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff::api

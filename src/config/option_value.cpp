@@ -4,7 +4,7 @@
 #include <charconv>
 #include <limits>
 
-namespace blastoff::runtime {
+namespace blastoff::config {
 
 namespace {
 
@@ -117,4 +117,4 @@ std::string format_memory(const MemorySize& size) {
   return text;
 }
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff::config

@@ -10,7 +10,7 @@
 #include "config/options.h"
 #include "config/settings.h"
 
-namespace blastoff::runtime {
+namespace blastoff::config {
 
 /// Device names, as an ECMAScript regular expression for the launcher; parse_device() is its equal.
 inline constexpr const char* device_pattern = "^(cuda|cuda:[0-9]{1,4}|simulated|none)$";
@@ -37,4 +37,4 @@ bool parse_device(std::string_view text);
 /// The shortest text that parse_memory() turns into `size`.
 std::string format_memory(const MemorySize& size);
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff::config

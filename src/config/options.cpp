@@ -7,7 +7,7 @@
 #include "config/options.def"
 #include "config/settings.h"
 
-namespace blastoff::runtime {
+namespace blastoff::config {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::string options_json() {
   return list.dump(2);
 }
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff::config

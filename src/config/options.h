@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace blastoff::runtime {
+namespace blastoff::config {
 
 /// The maximum of an integer that has none.
 inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
@@ -73,4 +73,4 @@ struct Option {
 /// All rows of both tables, those of the library first.
 std::span<const Option> options();
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff::config

@@ -14,11 +14,11 @@
 #include "platform/log.h"
 #include "platform/process.h"
 
-namespace blastoff::runtime {
+namespace blastoff::config {
 
 namespace {
 
-/// Identifies the processes of one `blastoff run` (report/report.h); no setting.
+/// Identifies the processes of one `blastoff run` (report/file.h); no setting.
 constexpr std::string_view run_variable = "BLASTOFF_RUN";
 
 /// Parses `text` into a field of Settings; false leaves the field as it was.
@@ -131,4 +131,4 @@ std::vector<std::pair<std::string, std::string>> describe(const Settings& settin
   return echo;
 }
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff::config

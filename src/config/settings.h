@@ -1,4 +1,4 @@
-// Every setting, once: runtime/options.def drives parsing, range checks, `blastoff run --help`, the echo in reports and
+// Every setting, once: config/options.def drives parsing, range checks, `blastoff run --help`, the echo in reports and
 // docs.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace blastoff::runtime {
+namespace blastoff::config {
 
 enum class PolicyName : std::uint8_t { automatic, first_use, coherent, copy };
 enum class MechanismName : std::uint8_t { automatic, mirrors, moves, prefetch };
@@ -25,7 +25,7 @@ struct MemorySize {
   std::uint64_t bytes = 0;
 };
 
-/// The settings in force. Names and defaults: runtime/options.def.
+/// The settings in force. Names and defaults: config/options.def.
 struct Settings {
   PolicyName policy{};
   MechanismName mechanism{};
@@ -61,4 +61,4 @@ std::vector<std::pair<std::string, std::string>> describe(const Settings& settin
 /// and `audience` ("user" or "test").
 std::string options_json();
 
-}  // namespace blastoff::runtime
+}  // namespace blastoff::config

@@ -71,7 +71,7 @@ std::string describe_copies() {
   std::string text = "this process has loaded Blastoff " + std::to_string(found.size()) + " times: ";
   for (const LoadedObject& copy : found) {
     if (&copy != &found.front()) text += ", ";
-    text += copy.path + (&copy == &found.front() ? " acts" : " stands aside");
+    text += copy.path + (&copy == &found.front() ? " is active" : " is inactive");
   }
   return text;
 }

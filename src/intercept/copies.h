@@ -1,4 +1,5 @@
-// Other copies of this library in the process: a site preloads one, a user another. One acts, the others stand aside.
+// Other copies of this library in the process: a site preloads one, a user another. One is active, the others do
+// nothing.
 #pragma once
 
 #include <string>
@@ -19,7 +20,7 @@ bool in_another_copy(const void* address);
 /// dlsym(RTLD_NEXT) past all copies.
 void* next_definition(const char* symbol);
 
-/// Which copy acts and which stand aside, in one line; "" where this one is alone.
+/// Which copy is active and which are not, in one line; "" where this one is alone.
 std::string describe_copies();
 
 }  // namespace blastoff::intercept

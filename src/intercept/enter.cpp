@@ -3,7 +3,7 @@
 namespace blastoff::intercept {
 
 std::unique_ptr<operation::Host> level3_host(const Visit& visit) {
-  return std::make_unique<abi::HostRoutine>(host_routine(visit.entry, visit.original));
+  return std::make_unique<abi::OriginalRoutine>(original_routine(visit.entry, visit.original));
 }
 
 }  // namespace blastoff::intercept

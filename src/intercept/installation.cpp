@@ -81,7 +81,7 @@ void install(Mode mode) {
   patch_new_objects();
 }
 
-void stand_aside() {
+void deactivate() {
   installation().mode = Mode::preload;
   set_only_patched(true);
 }

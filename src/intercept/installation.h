@@ -19,7 +19,7 @@ enum class Mode : std::uint8_t {
 void install(Mode mode);
 
 /// Instead of install(), where another copy of the library acts: nothing is patched, every call is handed on.
-void stand_aside();
+void deactivate();
 
 Mode installed_mode();
 

@@ -140,7 +140,7 @@ Original original_for(const abi::EntryPoint& entry, const void* caller) {
   return look_up_and_publish(entry, caller);
 }
 
-abi::HostRoutine host_routine(const abi::EntryPoint& entry, const Original& original) {
+abi::OriginalRoutine original_routine(const abi::EntryPoint& entry, const Original& original) {
   const abi::Style style = entry.convention.style;
   return {entry.routine, {original.function, style}, {original.companion, style}};
 }

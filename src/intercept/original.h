@@ -2,7 +2,7 @@
 #pragma once
 
 #include "abi/entry_point.h"
-#include "abi/host_routine.h"
+#include "abi/original_routine.h"
 
 namespace blastoff::intercept {
 
@@ -25,7 +25,7 @@ Original original_for(const abi::EntryPoint& entry, const void* caller);
 /// none.
 const abi::EntryPoint* sibling(const abi::EntryPoint& entry, blas::Routine routine);
 
-/// The original and its companion as a HostRoutine.
-abi::HostRoutine host_routine(const abi::EntryPoint& entry, const Original& original);
+/// The original and its companion as an OriginalRoutine.
+abi::OriginalRoutine original_routine(const abi::EntryPoint& entry, const Original& original);
 
 }  // namespace blastoff::intercept

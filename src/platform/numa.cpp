@@ -5,7 +5,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <sstream>
 #include <string_view>
 
@@ -111,29 +110,6 @@ std::string transparent_huge_pages() {
 
 std::size_t huge_page_size() {
   return std::strtoull(first_line(huge_pages_directory + std::string("hpage_pmd_size")).c_str(), nullptr, 10);
-}
-
-const char* describe(LeftBehind reason) {
-  switch (reason) {
-    case LeftBehind::absent: return "not yet written by anybody";
-    case LeftBehind::shared: return "shared with another process";
-    case LeftBehind::busy: return "in use by a device or the kernel";
-    case LeftBehind::no_room: return "the device's memory is full";
-    case LeftBehind::forbidden: return "the device's memory is not allowed to this process";
-  }
-  return "";
-}
-
-Moved& Moved::operator+=(const Moved& other) {
-  there += other.there;
-  moved += other.moved;
-  filled += other.filled;
-  for (std::size_t i = 0; i < left.size(); ++i) left[i] += other.left[i];
-  return *this;
-}
-
-std::uint64_t Moved::left_bytes() const {
-  return std::accumulate(left.begin(), left.end(), std::uint64_t{0});
 }
 
 }  // namespace blastoff::platform

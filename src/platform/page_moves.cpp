@@ -1,4 +1,5 @@
-// move_pages(2) behind platform/numa.h.
+#include "platform/page_moves.h"
+
 #include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <numeric>
 
 #include "platform/numa.h"
 
@@ -189,6 +191,29 @@ void each_batch(std::span<const Span> spans, Visit&& visit) {
 }
 
 }  // namespace
+
+const char* describe(LeftBehind reason) {
+  switch (reason) {
+    case LeftBehind::absent: return "not yet written by anybody";
+    case LeftBehind::shared: return "shared with another process";
+    case LeftBehind::busy: return "in use by a device or the kernel";
+    case LeftBehind::no_room: return "the device's memory is full";
+    case LeftBehind::forbidden: return "the device's memory is not allowed to this process";
+  }
+  return "";
+}
+
+Moved& Moved::operator+=(const Moved& other) {
+  there += other.there;
+  moved += other.moved;
+  filled += other.filled;
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] += other.left[i];
+  return *this;
+}
+
+std::uint64_t Moved::left_bytes() const {
+  return std::accumulate(left.begin(), left.end(), std::uint64_t{0});
+}
 
 Moved move_to_node(std::span<const Span> spans, int node, bool fill) {
   Moved moved;

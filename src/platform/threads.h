@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <string>
 
 namespace blastoff::platform {
@@ -85,20 +84,5 @@ std::size_t stack_left();
 /// Runs `body` on a thread with an ample stack and waits for it (about 20 us); false if the system refuses a thread and
 /// body has not run. For callers with tiny stacks.
 bool run_on_ample_stack(const std::function<void()>& body);
-
-/// Workers for copying. `workers` may be 0: then the caller does everything itself.
-class WorkerPool {
- public:
-  virtual ~WorkerPool() = default;
-  virtual int workers() const = 0;
-
-  /// Calls task(0) ... task(count - 1), each once, on the workers and the calling thread; returns when all have
-  /// returned. Several threads may call it at once. Tasks must not throw and must not call run themselves.
-  virtual void run(std::size_t count, const std::function<void(std::size_t)>& task) = 0;
-
-  /// Queues a task for a worker without waiting (run at once by the caller when there are no workers).
-  virtual void post(std::function<void()> task) = 0;
-};
-std::unique_ptr<WorkerPool> create_worker_pool(int workers);
 
 }  // namespace blastoff::platform

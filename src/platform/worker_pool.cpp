@@ -1,3 +1,5 @@
+#include "platform/worker_pool.h"
+
 #include <algorithm>
 #include <condition_variable>
 #include <deque>

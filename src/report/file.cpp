@@ -1,3 +1,5 @@
+#include "report/file.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -17,7 +19,6 @@
 
 #include "platform/log.h"
 #include "report/output.h"
-#include "report/report.h"
 #include "report/special_file.h"
 
 namespace blastoff::report {

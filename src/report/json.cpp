@@ -1,8 +1,9 @@
+#include "report/json.h"
+
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "operation/front_end.h"
-#include "report/report.h"
 #include "report/summary.h"
 
 namespace blastoff::report {
@@ -74,7 +75,7 @@ Json allocation_json(const std::optional<Allocation>& allocation) {
           {"left_bytes", allocation->left_bytes},
           {"node", allocation->node < 0 ? Json(nullptr) : Json(allocation->node)},
           {"unbound", allocation->unbound},
-          {"aside", allocation->aside}};
+          {"owner", allocation->owner}};
 }
 
 Json named(const std::vector<std::pair<std::string, std::string>>& functions, const char* why) {

@@ -1,24 +1,12 @@
 // What reporting is told: one record per call.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "operation/operation.h"
-#include "report/refusals.def"
+#include "report/refusal.h"
 
 namespace blastoff::report {
-
-/// Why a call stayed on the CPU (report/refusals.def).
-enum class Refusal : std::uint8_t {
-#define BLASTOFF_REFUSAL(name, text) name,
-  BLASTOFF_REFUSALS(BLASTOFF_REFUSAL)
-#undef BLASTOFF_REFUSAL
-};
-#define BLASTOFF_ONE(...) +1
-inline constexpr std::size_t refusal_count = 0 BLASTOFF_REFUSALS(BLASTOFF_ONE);
-#undef BLASTOFF_ONE
-const char* refusal_text(Refusal refusal);
 
 /// One call, as it went.
 struct Record {
@@ -34,7 +22,7 @@ struct Record {
   std::uint64_t bytes_reused = 0;
   double flops = 0;
   bool verified = false;      ///< compared with the CPU
-  double relative_error = 0;  ///< of the comparison, scaled as in runtime/verify.h
+  double relative_error = 0;  ///< of the comparison, scaled as in operation/verification.h
   std::uint64_t stale_pages = 0;
 };
 

@@ -1,4 +1,4 @@
-#include "report/record.h"
+#include "report/refusal.h"
 
 namespace blastoff::report {
 

@@ -1,7 +1,5 @@
 #include "report/summary.h"
 
-#include "report/report.h"
-
 namespace blastoff::report {
 
 RoutineTotals sum_over_routines(const Totals& totals) {

@@ -1,3 +1,5 @@
+#include "report/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "operation/front_end.h"
 #include "report/quantity.h"
-#include "report/report.h"
 #include "report/summary.h"
 
 namespace blastoff::report {

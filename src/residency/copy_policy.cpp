@@ -159,11 +159,11 @@ device::Status CopyLease::find_room() {
 /// All or none.
 device::Status CopyLease::take_buffers() {
   for (std::size_t i = 0; i < call_.operands().size(); ++i) {
-    const copy::Placement& placement = layout_.placements[i];
-    if (placement.same_as != i || placement.buffer_bytes == 0) continue;
-    const std::size_t count = placement.whole ? 1 : layout_.buffers_per_slice;
+    const copy::OperandLayout& operand_layout = layout_.operands[i];
+    if (operand_layout.same_as != i || operand_layout.buffer_bytes == 0) continue;
+    const std::size_t count = operand_layout.whole ? 1 : layout_.buffers_per_slice;
     for (std::size_t k = 0; k < count; ++k) {
-      auto buffer = policy_.buffers().take(placement.buffer_bytes);
+      auto buffer = policy_.buffers().take(operand_layout.buffer_bytes);
       if (!buffer) {
         buffers_ = {};
         return tl::unexpected(buffer.error());
@@ -179,16 +179,16 @@ operation::Operand CopyLease::place(const operation::Operation& panel, std::size
                                     std::size_t operand_index) const {
   operation::Operand operand = panel.operands()[operand_index];
   const std::size_t parent_index = panel.origin(operand_index);
-  const copy::Placement& placement = layout_.placements[parent_index];
+  const copy::OperandLayout& operand_layout = layout_.operands[parent_index];
   device::Address address = 0;
-  if (placement.whole) {
+  if (operand_layout.whole) {
     const operation::Operand& parent = call_.operands()[parent_index];
     const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(operand.address) -
                                                  static_cast<const std::byte*>(parent.address));
     const std::size_t stride = std::max<std::size_t>(parent.stride_bytes(), 1);
-    const auto device_stride = static_cast<std::size_t>(placement.leading_dimension) * operand.element_size;
-    address = buffers_[placement.same_as][0].address() + offset / stride * device_stride + offset % stride;
-    operand.leading_dimension = placement.leading_dimension;
+    const auto device_stride = static_cast<std::size_t>(operand_layout.leading_dimension) * operand.element_size;
+    address = buffers_[operand_layout.same_as][0].address() + offset / stride * device_stride + offset % stride;
+    operand.leading_dimension = operand_layout.leading_dimension;
   } else {
     address = buffers_[parent_index][panel_index % layout_.buffers_per_slice].address();
     operand.leading_dimension = copy::device_leading_dimension(operand);
@@ -203,9 +203,9 @@ device::Address address_of(const operation::Operand& placed) {
 
 void CopyLease::append_whole_operands(std::vector<Transfer>& transfers) const {
   for (std::size_t i = 0; i < call_.operands().size(); ++i) {
-    const copy::Placement& placement = layout_.placements[i];
-    if (placement.same_as != i || !placement.whole) continue;
-    copy::append_upload(call_.operands()[i], buffers_[i][0].address(), placement.leading_dimension, transfers);
+    const copy::OperandLayout& operand_layout = layout_.operands[i];
+    if (operand_layout.same_as != i || !operand_layout.whole) continue;
+    copy::append_upload(call_.operands()[i], buffers_[i][0].address(), operand_layout.leading_dimension, transfers);
   }
 }
 
@@ -231,7 +231,7 @@ device::Result<operation::Operation> CopyLease::acquire(std::size_t index) {
   for (std::size_t i = 0; i < panel.operands().size(); ++i) {
     placed_.operands()[i] = place(panel, index, i);
     const operation::Operand& operand = panel.operands()[i];
-    if (layout_.placements[panel.origin(i)].whole || !operation::reads(operand.intent)) continue;
+    if (layout_.operands[panel.origin(i)].whole || !operation::reads(operand.intent)) continue;
     const operation::Operand& placed = placed_.operands()[i];
     copy::append_upload(operand, address_of(placed), placed.leading_dimension, transfers);
   }

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "platform/threads.h"
+#include "platform/worker_pool.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
 

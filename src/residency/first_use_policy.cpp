@@ -33,7 +33,7 @@ struct Tools {
 
 class FirstUsePolicy final : public Policy {
  public:
-  FirstUsePolicy(device::Device& device, Staging& staging, platform::PageTracker& tracker,
+  FirstUsePolicy(device::Device& device, Staging& staging, tracking::PageTracker& tracker,
                  const FirstUseSettings& settings)
       : device_(device),
         staging_(staging),
@@ -77,7 +77,7 @@ class FirstUsePolicy final : public Policy {
  private:
   device::Device& device_;
   Staging& staging_;
-  platform::PageTracker& tracker_;
+  tracking::PageTracker& tracker_;
   FirstUseSettings settings_;
   mirror::Coherence coherence_;
   std::atomic<bool> tidying_{false};
@@ -307,7 +307,7 @@ HostState FirstUseLease::host_state(std::size_t index) {
 }  // namespace
 
 std::unique_ptr<Policy> create_first_use_policy(device::Device& device, Staging& staging,
-                                                platform::PageTracker& tracker, const FirstUseSettings& settings) {
+                                                tracking::PageTracker& tracker, const FirstUseSettings& settings) {
   return std::make_unique<FirstUsePolicy>(device, staging, tracker, settings);
 }
 

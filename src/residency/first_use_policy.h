@@ -30,6 +30,6 @@ struct FirstUseSettings {
 /// Operands that cannot be tracked or do not fit make begin() fail with unsupported or out_of_memory: take the copy
 /// policy.
 std::unique_ptr<Policy> create_first_use_policy(device::Device& device, Staging& staging,
-                                                platform::PageTracker& tracker, const FirstUseSettings& settings);
+                                                tracking::PageTracker& tracker, const FirstUseSettings& settings);
 
 }  // namespace blastoff::residency

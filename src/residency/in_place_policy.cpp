@@ -13,14 +13,14 @@ using device::Status;
 
 class InPlacePolicy final : public Policy {
  public:
-  InPlacePolicy(platform::WorkerPool& pool, platform::MemoryEvents* events, const InPlaceSettings& settings)
+  InPlacePolicy(platform::WorkerPool& pool, tracking::MemoryEvents* events, const InPlaceSettings& settings)
       : before_(settings.before), moved_(pool, events, settings.node) {}
 
   const char* name() const override { return before_ == Before::nothing ? "coherent" : "first-use"; }
   bool keeps_operands() const override { return true; }
   std::optional<operation::Estimate> estimate(const operation::Operation& operation) override;
   Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override;
-  std::optional<Placement> placement() override {
+  std::optional<Migration> migration() override {
     if (before_ != Before::move) return std::nullopt;
     return moved_.totals();
   }
@@ -117,7 +117,7 @@ Result<std::unique_ptr<Lease>> InPlacePolicy::begin(const operation::Operation& 
 
 }  // namespace
 
-std::unique_ptr<Policy> create_in_place_policy(platform::WorkerPool& pool, platform::MemoryEvents* events,
+std::unique_ptr<Policy> create_in_place_policy(platform::WorkerPool& pool, tracking::MemoryEvents* events,
                                                const InPlaceSettings& settings) {
   return std::make_unique<InPlacePolicy>(pool, events, settings);
 }

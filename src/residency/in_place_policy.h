@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "platform/threads.h"
+#include "platform/worker_pool.h"
 #include "residency/policy.h"
 #include "tracking/memory_events.h"
 
@@ -24,7 +24,7 @@ struct InPlaceSettings {
 
 /// For devices with a HostAccess. `events` tells which moved memory went away; without it (null) memory that has been
 /// moved is asked about again every so often. A device that is lost while it computes leaves a result that is torn.
-std::unique_ptr<Policy> create_in_place_policy(platform::WorkerPool& pool, platform::MemoryEvents* events,
+std::unique_ptr<Policy> create_in_place_policy(platform::WorkerPool& pool, tracking::MemoryEvents* events,
                                                const InPlaceSettings& settings);
 
 }  // namespace blastoff::residency

@@ -59,7 +59,7 @@ class Lease {
 };
 
 /// What became of the pages of operands that are used where they are, in bytes, each page counted once.
-struct Placement {
+struct Migration {
   int node = -1;  ///< NUMA node to which they are moved
   std::uint64_t moved = 0;
   std::uint64_t there = 0;  ///< were there already
@@ -83,7 +83,7 @@ class Policy : public operation::Estimator {
   virtual device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) = 0;
 
   /// What has been moved so far, by a policy that moves operands themselves.
-  virtual std::optional<Placement> placement() { return std::nullopt; }
+  virtual std::optional<Migration> migration() { return std::nullopt; }
 
   /// Ends the page-locking of the program's memory, without waiting for calls in flight: the program begins to use the
   /// device's driver itself.

@@ -6,7 +6,7 @@
 
 #include "device/device.h"
 #include "operation/operand.h"
-#include "platform/threads.h"
+#include "platform/worker_pool.h"
 
 namespace blastoff::residency {
 

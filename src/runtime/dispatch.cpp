@@ -77,8 +77,8 @@ void report_violation(const Operation& operation, const Comparison& comparison, 
 // The operation on the device; false: it is still to be done, record.refusal says why.
 bool try_device(const Visit& visit, const Operation& operation, Session& session, report::Record& record) {
   const auto host = visit.host(visit);
-  const VerifyMode mode = Process::instance().settings().verify;
-  if (mode == VerifyMode::off) {
+  const config::VerifyMode mode = Process::instance().settings().verify;
+  if (mode == config::VerifyMode::off) {
     record.refusal = offload(session, operation, *host, record);
     return record.refusal == Refusal::none;
   }
@@ -90,7 +90,7 @@ bool try_device(const Visit& visit, const Operation& operation, Session& session
   record.relative_error = comparison.relative_error;
   const bool violated = comparison.relative_error > comparison.bound || record.stale_pages > 0;
   if (violated) report_violation(operation, comparison, record.stale_pages);
-  if (violated && mode == VerifyMode::abort) {
+  if (violated && mode == config::VerifyMode::abort) {
     report::add(record, &operation);
     Process::instance().end();
     _exit(software_error);

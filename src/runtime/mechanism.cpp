@@ -20,18 +20,19 @@ MechanismChoice by_moving(const device::Properties& device, bool node_allowed) {
   return {Mechanism::moves, ""};
 }
 
-MechanismChoice choose_for_first_use(const Settings& settings, const device::Properties& device, bool node_allowed) {
+MechanismChoice choose_for_first_use(const config::Settings& settings, const device::Properties& device,
+                                     bool node_allowed) {
   const HostAccess access = device.host_access;
   switch (settings.mechanism) {
-    case MechanismName::automatic:
+    case config::MechanismName::automatic:
       if (access == HostAccess::coherent) return by_moving(device, node_allowed);
       if (access == HostAccess::unified) return {Mechanism::in_place, "there is one memory: nothing has to move"};
       return {Mechanism::mirrors, ""};
-    case MechanismName::mirrors: return {Mechanism::mirrors, ""};
-    case MechanismName::moves:
+    case config::MechanismName::mirrors: return {Mechanism::mirrors, ""};
+    case config::MechanismName::moves:
       if (access == HostAccess::coherent) return by_moving(device, node_allowed);
       return {Mechanism::mirrors, "the device's memory is no NUMA node of a coherent machine: pages cannot move there"};
-    case MechanismName::prefetch:
+    case config::MechanismName::prefetch:
       if (access == HostAccess::coherent || access == HostAccess::pageable) return {Mechanism::prefetch, ""};
       return {Mechanism::mirrors, "the device does not migrate the program's own memory (no HMM)"};
   }
@@ -51,9 +52,10 @@ const char* to_string(Mechanism mechanism) {
   return "";
 }
 
-MechanismChoice choose_mechanism(const Settings& settings, const device::Properties& device, bool node_allowed) {
-  if (settings.policy == PolicyName::copy) return {Mechanism::copies, ""};
-  if (settings.policy != PolicyName::coherent) return choose_for_first_use(settings, device, node_allowed);
+MechanismChoice choose_mechanism(const config::Settings& settings, const device::Properties& device,
+                                 bool node_allowed) {
+  if (settings.policy == config::PolicyName::copy) return {Mechanism::copies, ""};
+  if (settings.policy != config::PolicyName::coherent) return choose_for_first_use(settings, device, node_allowed);
   if (device.host_access != HostAccess::none) return {Mechanism::in_place, ""};
   MechanismChoice choice = choose_for_first_use(settings, device, node_allowed);
   choice.reason = "the device cannot read the program's own memory (neither a coherent link nor HMM)";

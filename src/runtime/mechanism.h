@@ -25,6 +25,6 @@ struct MechanismChoice {
 };
 
 /// `node_allowed`: whether this process may have memory on the device's NUMA node.
-MechanismChoice choose_mechanism(const Settings& settings, const device::Properties& device, bool node_allowed);
+MechanismChoice choose_mechanism(const config::Settings& settings, const device::Properties& device, bool node_allowed);
 
 }  // namespace blastoff::runtime

@@ -21,8 +21,11 @@
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/threads.h"
+#include "report/context.h"
+#include "report/file.h"
+#include "report/json.h"
 #include "report/recorder.h"
-#include "report/report.h"
+#include "report/text.h"
 #include "tracking/system_calls/next.h"
 
 namespace blastoff::runtime {
@@ -54,11 +57,11 @@ void become_forked_child() {
   report::reset();
 }
 
-intercept::Mode mode_named(InterceptName name) {
+intercept::Mode mode_named(config::InterceptName name) {
   switch (name) {
-    case InterceptName::automatic: break;
-    case InterceptName::patch: return intercept::Mode::patch;
-    case InterceptName::preload: return intercept::Mode::preload;
+    case config::InterceptName::automatic: break;
+    case config::InterceptName::patch: return intercept::Mode::patch;
+    case config::InterceptName::preload: return intercept::Mode::preload;
   }
   return intercept::Mode::automatic;
 }
@@ -76,14 +79,14 @@ void note_library(const intercept::ObservedLibrary& library) {
   platform::remember_cpu_set();
   platform::remember_stderr();
   if (!intercept::this_copy_acts()) {
-    intercept::stand_aside();
+    intercept::deactivate();
     return;
   }
-  platform::system_calls::find_next();
+  tracking::system_calls::find_next();
   operation::add_front_end(blas::level3());
   intercept::observe_libraries(note_library);
   if (!intercept::hears_of_opening()) device::assume_shared_driver();
-  intercept::install(mode_named(read_intercept_mode()));
+  intercept::install(mode_named(config::read_intercept_mode()));
 }
 
 [[gnu::destructor]] void unload() {
@@ -142,7 +145,7 @@ std::optional<report::Allocation> describe_allocation() {
       .left_bytes = placement.left_bytes,
       .node = placement.node,
       .unbound = text(placement.unbound),
-      .aside = text(placement.aside),
+      .owner = text(placement.owner),
   };
 }
 
@@ -168,11 +171,11 @@ Process& Process::create() {
   return *the_process.load(std::memory_order_acquire);
 }
 
-Process::Process() : settings_(read_settings()), decider_(decide::by_size_and_depth(settings_.min_size)) {
-  report::log_calls(settings_.log == LogMode::calls);
+Process::Process() : settings_(config::read_settings()), decider_(decide::by_size_and_depth(settings_.min_size)) {
+  report::log_calls(settings_.log == config::LogMode::calls);
   the_process = this;
   // A line for every call means that none takes the short way.
-  if (settings_.log != LogMode::calls) floor_volume = decider_->floor_volume();
+  if (settings_.log != config::LogMode::calls) floor_volume = decider_->floor_volume();
 }
 
 bool Process::in_forked_child() {
@@ -281,7 +284,7 @@ report::Context Process::describe() {
   context.elapsed_seconds = std::chrono::duration<double>(Clock::now() - loaded_at).count();
   context.device_kind = settings_.device;
   context.device_state = failure_.empty() ? "not started" : failure_;
-  context.settings = runtime::describe(settings_);
+  context.settings = config::describe(settings_);
   context.policy_requested = value_of("policy", context.settings);
   context.policy = context.policy_requested;
   context.interception.mode = value_of("intercept", context.settings);
@@ -298,11 +301,12 @@ void Process::end() {
   const report::Totals totals = report::totals();
   const std::uint64_t calls = total_calls(totals);
   const report::Context context = describe();
-  const bool wanted = settings_.summary == SummaryMode::always ||
-                      (settings_.summary == SummaryMode::automatic && (context.device_used || !failure_.empty()));
+  const bool wanted =
+      settings_.summary == config::SummaryMode::always ||
+      (settings_.summary == config::SummaryMode::automatic && (context.device_used || !failure_.empty()));
   if (calls > 0 && !settings_.report.empty())
     report::write_report(settings_.report, report::to_json(totals, context), context);
-  if (wanted && (calls > 0 || settings_.summary == SummaryMode::always)) {
+  if (wanted && (calls > 0 || settings_.summary == config::SummaryMode::always)) {
     const std::string text = report::to_text(totals, context);
     platform::write_to_stderr(text.data(), text.size());
   }

@@ -21,7 +21,7 @@ class Process final : public operation::Estimator {
   /// The one of this process if there is one yet.
   static Process* existing();
 
-  const Settings& settings() const { return settings_; }
+  const config::Settings& settings() const { return settings_; }
   decide::Decider& decider() { return *decider_; }
 
   /// What an operation would find on the device; nothing while there is none.
@@ -57,7 +57,7 @@ class Process final : public operation::Estimator {
   report::Context describe();
 
   const platform::ProcessMark mark_;
-  const Settings settings_;
+  const config::Settings settings_;
   const std::unique_ptr<decide::Decider> decider_;
   std::mutex mutex_;
   std::atomic<Session*> session_{nullptr};

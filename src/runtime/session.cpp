@@ -9,6 +9,7 @@
 #include "platform/memory_limits.h"
 #include "platform/numa.h"
 #include "platform/process.h"
+#include "platform/threads.h"
 #include "residency/copy_policy.h"
 #include "residency/first_use_policy.h"
 #include "residency/in_place_policy.h"
@@ -35,7 +36,7 @@ std::size_t least_address_space(const std::string& device) {
 // Of address space that is limited all copying threads may take one part of as many, and staging as much.
 constexpr std::size_t share_of_address_space = 16;
 
-int copy_workers(const Settings& settings, std::size_t address_space) {
+int copy_workers(const config::Settings& settings, std::size_t address_space) {
   // A stack, and what malloc reserves for a thread.
   constexpr std::size_t thread_bytes = std::size_t{72} << 20;
   const int threads = settings.copy_threads > 0 ? static_cast<int>(settings.copy_threads)
@@ -50,7 +51,7 @@ std::size_t most_lanes() {
   return static_cast<std::size_t>(std::max(4, 2 * platform::cpu_count()));
 }
 
-std::size_t resolve(const MemorySize& size, std::size_t of) {
+std::size_t resolve(const config::MemorySize& size, std::size_t of) {
   return size.percent > 0 ? static_cast<std::size_t>(static_cast<double>(of) * size.percent / 100) : size.bytes;
 }
 
@@ -68,40 +69,40 @@ StagingSize staging_size(int workers, std::size_t device_memory, std::size_t add
 }
 
 /// What the reason for another policy speaks of: "coherent", "first-use", "first-use by moves".
-std::string describe_request(const Settings& settings) {
-  if (settings.policy == PolicyName::coherent) return "coherent";
+std::string describe_request(const config::Settings& settings) {
+  if (settings.policy == config::PolicyName::coherent) return "coherent";
   switch (settings.mechanism) {
-    case MechanismName::moves: return "first-use by moves";
-    case MechanismName::prefetch: return "first-use by prefetch";
-    case MechanismName::automatic:
-    case MechanismName::mirrors: break;
+    case config::MechanismName::moves: return "first-use by moves";
+    case config::MechanismName::prefetch: return "first-use by prefetch";
+    case config::MechanismName::automatic:
+    case config::MechanismName::mirrors: break;
   }
   return "first-use";
 }
 
-device::HostAccess simulated_access(SimulatedForm form) {
+device::HostAccess simulated_access(config::SimulatedForm form) {
   switch (form) {
-    case SimulatedForm::separate: return device::HostAccess::none;
-    case SimulatedForm::coherent: return device::HostAccess::coherent;
-    case SimulatedForm::unified: return device::HostAccess::unified;
-    case SimulatedForm::pageable: return device::HostAccess::pageable;
+    case config::SimulatedForm::separate: return device::HostAccess::none;
+    case config::SimulatedForm::coherent: return device::HostAccess::coherent;
+    case config::SimulatedForm::unified: return device::HostAccess::unified;
+    case config::SimulatedForm::pageable: return device::HostAccess::pageable;
   }
   return device::HostAccess::none;
 }
 
 }  // namespace
 
-platform::TrackerKind tracker_kind(TrackerName name) {
+tracking::TrackerKind tracker_kind(config::TrackerName name) {
   switch (name) {
-    case TrackerName::uffd: return platform::TrackerKind::uffd;
-    case TrackerName::soft_dirty: return platform::TrackerKind::soft_dirty;
-    case TrackerName::automatic:
-    case TrackerName::none: break;
+    case config::TrackerName::uffd: return tracking::TrackerKind::uffd;
+    case config::TrackerName::soft_dirty: return tracking::TrackerKind::soft_dirty;
+    case config::TrackerName::automatic:
+    case config::TrackerName::none: break;
   }
-  return platform::TrackerKind::best;
+  return tracking::TrackerKind::best;
 }
 
-Result<std::unique_ptr<device::Device>> open_device(const Settings& settings) {
+Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings) {
   device::Choice choice;
   choice.name = settings.device;
   choice.cuda_path = settings.cuda_path;
@@ -113,7 +114,7 @@ Result<std::unique_ptr<device::Device>> open_device(const Settings& settings) {
   return device::open(choice);
 }
 
-Result<std::unique_ptr<Session>> Session::start(const Settings& settings) {
+Result<std::unique_ptr<Session>> Session::start(const config::Settings& settings) {
   const std::size_t least = least_address_space(settings.device);
   if (const std::size_t left = platform::address_space_left(); left < least)
     return tl::unexpected(
@@ -131,7 +132,7 @@ Result<std::unique_ptr<Session>> Session::start(const Settings& settings) {
   return session;
 }
 
-Status Session::open_residency(const Settings& settings) {
+Status Session::open_residency(const config::Settings& settings) {
   auto memory = device_->memory_info();
   if (!memory) return tl::unexpected(memory.error());
   budget_ = std::min(resolve(settings.device_memory, memory->free), memory->free);
@@ -153,7 +154,7 @@ Status Session::open_residency(const Settings& settings) {
   return {};
 }
 
-void Session::choose_policy(const Settings& settings) {
+void Session::choose_policy(const config::Settings& settings) {
   const int node = device_->properties().memory_node;
   const auto found = node < 0 ? std::nullopt : platform::numa_node(node);
   MechanismChoice choice = choose_mechanism(settings, device_->properties(), found && found->allowed);
@@ -174,17 +175,18 @@ void Session::choose_policy(const Settings& settings) {
                      policy_reason_.c_str());
 }
 
-tl::expected<void, std::string> Session::open_mirrors(const Settings& settings) {
-  if (settings.tracker == TrackerName::none) return tl::unexpected(std::string("page tracking is switched off"));
+tl::expected<void, std::string> Session::open_mirrors(const config::Settings& settings) {
+  if (settings.tracker == config::TrackerName::none)
+    return tl::unexpected(std::string("page tracking is switched off"));
   if (!device_->properties().can_reserve)
     return tl::unexpected(std::string("the device has no virtual memory management"));
-  auto tracker = platform::open_page_tracker(tracker_kind(settings.tracker));
+  auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
   if (!tracker) return tl::unexpected(tracker.error());
   tracker_ = std::move(*tracker);
   residency::FirstUseSettings first_use;
   first_use.device_memory = budget_;
   first_use.pin_limit = platform::usable_memory() / 2;
-  first_use.verify = settings.verify != VerifyMode::off;
+  first_use.verify = settings.verify != config::VerifyMode::off;
   preferred_ = residency::create_first_use_policy(*device_, *staging_, *tracker_, first_use);
   return {};
 }
@@ -196,7 +198,7 @@ void Session::open_in_place(int node) {
   if (mechanism_ == Mechanism::moves) {
     in_place.before = residency::Before::move;
     // Without events, what has been moved is asked about again now and then: slower, and no less right.
-    if (auto events = platform::open_memory_events()) events_ = std::move(*events);
+    if (auto events = tracking::open_memory_events()) events_ = std::move(*events);
   }
   preferred_ = residency::create_in_place_policy(*pool_, events_.get(), in_place);
 }
@@ -250,12 +252,12 @@ void Session::describe(report::Context& context) {
   context.mechanism = to_string(mechanism_);
   context.tracker = tracker_ ? tracker_->name() : events_ ? events_->name() : "none";
   context.memory_node = properties.memory_node;
-  if (const auto placement = order_.front()->placement()) {
+  if (const auto migration = order_.front()->migration()) {
     context.pages_moved = true;
-    context.placed_bytes = placement->moved + placement->there;
-    context.moved_bytes = placement->moved;
-    context.left_bytes = placement->left_because;
-    context.moving_seconds = placement->seconds;
+    context.placed_bytes = migration->moved + migration->there;
+    context.moved_bytes = migration->moved;
+    context.left_bytes = migration->left_because;
+    context.moving_seconds = migration->seconds;
   }
   context.copied_operands = copied_;
 }

@@ -11,8 +11,8 @@
 #include "config/settings.h"
 #include "device/device.h"
 #include "device/lane_pool.h"
-#include "platform/threads.h"
-#include "report/report.h"
+#include "platform/worker_pool.h"
+#include "report/context.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
 #include "runtime/mechanism.h"
@@ -21,16 +21,16 @@
 namespace blastoff::runtime {
 
 /// The device that the settings name.
-device::Result<std::unique_ptr<device::Device>> open_device(const Settings& settings);
+device::Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings);
 
 /// The tracker that the setting names.
-platform::TrackerKind tracker_kind(TrackerName name);
+tracking::TrackerKind tracker_kind(config::TrackerName name);
 
 /// Never destroyed: device calls during process exit are not safe, and the system takes everything back.
 class Session {
  public:
   /// Opens device, staging, tracker and policies as the settings say. The error is one line.
-  static device::Result<std::unique_ptr<Session>> start(const Settings& settings);
+  static device::Result<std::unique_ptr<Session>> start(const config::Settings& settings);
 
   device::LanePool& lanes() { return *lanes_; }
 
@@ -60,16 +60,16 @@ class Session {
 
  private:
   Session() = default;
-  device::Status open_residency(const Settings& settings);
-  void choose_policy(const Settings& settings);
-  tl::expected<void, std::string> open_mirrors(const Settings& settings);
+  device::Status open_residency(const config::Settings& settings);
+  void choose_policy(const config::Settings& settings);
+  tl::expected<void, std::string> open_mirrors(const config::Settings& settings);
   void open_in_place(int node);
 
   std::unique_ptr<device::Device> device_;
   std::unique_ptr<platform::WorkerPool> pool_;
   std::unique_ptr<residency::Staging> staging_;
-  std::unique_ptr<platform::PageTracker> tracker_;
-  std::unique_ptr<platform::MemoryEvents> events_;  ///< of moved memory
+  std::unique_ptr<tracking::PageTracker> tracker_;
+  std::unique_ptr<tracking::MemoryEvents> events_;  ///< of moved memory
   Mechanism mechanism_ = Mechanism::copies;
   std::unique_ptr<residency::Policy> preferred_;  ///< null where every call is copied
   std::unique_ptr<residency::Policy> copy_;

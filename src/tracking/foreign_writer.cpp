@@ -17,7 +17,7 @@
 #include "platform/descriptor.h"
 #include "platform/fork_guard.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 namespace {
 
 /// A library through which someone else may write our memory without pinning it in VmPin, and the device that it needs.
@@ -52,7 +52,7 @@ int look_for_suspects(dl_phdr_info* info, std::size_t, void* out) {
 SuspectSet loaded_suspects() {
   // The two are one word: the count in the upper part, the set in the lower.
   static std::atomic<std::uint64_t> cache{0};
-  const ForkGuard guard;
+  const platform::ForkGuard guard;
   std::uint64_t changes = 0;
   dl_iterate_phdr(count_changes, &changes);
   const std::uint64_t cached = cache.load(std::memory_order_relaxed);
@@ -76,7 +76,7 @@ std::optional<std::string> writer_by_library() {
 }  // namespace
 
 std::size_t pinned_kilobytes() {
-  const Descriptor status(open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+  const platform::Descriptor status(open("/proc/self/status", O_RDONLY | O_CLOEXEC));
   char text[4096];
   const ssize_t bytes = read(status.get(), text, sizeof text - 1);
   if (bytes <= 0) return 0;
@@ -96,4 +96,4 @@ std::optional<std::string> foreign_writer(std::size_t own_pins) {
   return answer;
 }
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -3,7 +3,7 @@
 #include "tracking/interposed/memory_events.h"
 #include "tracking/uffd/memory_events.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 tl::expected<void, std::string> kernel_tells_of_memory() {
   return UffdMemoryEvents::allowed();
@@ -19,4 +19,4 @@ tl::expected<std::unique_ptr<MemoryEvents>, std::string> open_memory_events() {
   return tl::unexpected(of_kernel.error() + "; " + interposed.error());
 }
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

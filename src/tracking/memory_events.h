@@ -10,7 +10,9 @@
 
 #include "platform/span.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
+
+using platform::Span;
 
 /// Something happened to watched memory other than a write.
 struct MemoryEvent {
@@ -59,4 +61,4 @@ tl::expected<void, std::string> kernel_tells_of_memory();
 /// why there are neither.
 tl::expected<std::unique_ptr<MemoryEvents>, std::string> open_memory_events();
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -3,7 +3,7 @@
 #include "tracking/soft_dirty/page_tracker.h"
 #include "tracking/uffd/page_tracker.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 tl::expected<std::unique_ptr<PageTracker>, std::string> open_page_tracker(TrackerKind kind) {
   if (kind == TrackerKind::uffd) return UffdPageTracker::open();
@@ -15,4 +15,4 @@ tl::expected<std::unique_ptr<PageTracker>, std::string> open_page_tracker(Tracke
   return tl::unexpected(uffd.error() + "; " + soft_dirty.error());
 }
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

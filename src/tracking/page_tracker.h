@@ -11,7 +11,7 @@
 #include "platform/span.h"
 #include "tracking/memory_events.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 /// Thread-safe; not for children of fork, whose memory is not tracked. All spans are whole pages. A page of a tracked
 /// span is *protected* or *written*: tracking begins with all pages written; protecting makes later writes (CPU and
@@ -67,4 +67,4 @@ enum class TrackerKind : std::uint8_t {
 /// one line that says what the kernel or container lacks.
 tl::expected<std::unique_ptr<PageTracker>, std::string> open_page_tracker(TrackerKind kind = TrackerKind::best);
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -52,7 +52,7 @@ class CudaTest : public DeviceTest {
   }
 
   api::Driver driver_;
-  reference::HostRoutine host_;
+  reference::ReferenceRoutine host_;
 };
 INSTANTIATE_TEST_SUITE_P(, CudaTest, testing::Values("cuda"),
                          [](const auto& instance) { return std::string(instance.param); });
@@ -143,7 +143,7 @@ TEST_P(CudaTest, AGpuThatIsNotThereIsRefusedWithThoseThatAre) {
   if (!opened) std::_Exit(1);
   auto& device = **opened;
   auto queue = *device.create_queue();
-  const reference::HostRoutine host;
+  const reference::ReferenceRoutine host;
   const TestCall test(blas::Routine::dgemm, {}, 64, 64, 64, 1, 0);
   blas::Call call = test.call();
   for (auto& operand : call.operands()) operand.address = reinterpret_cast<void*>(std::uintptr_t{1} << 20);

@@ -31,7 +31,7 @@ std::vector<std::string> failures_of_one_round(device::Device& device, ErrorKind
     failed.emplace_back(name);
     EXPECT_EQ(result.error().kind, kind) << result.error().message;
   };
-  const reference::HostRoutine host;
+  const reference::ReferenceRoutine host;
   auto address = device.allocate(4096);
   note("allocate", address);
   auto reserved = device.reserve(std::size_t{4} << 20);
@@ -204,7 +204,7 @@ TEST(SimulatedMemory, AnOperandOutsideItLosesTheDevice) {
   const auto device = open_simulated("");
   const auto queue = *device->create_queue();
   const TestCall test(blas::Routine::dgemm, {}, 4, 4, 4, 1, 0);
-  const reference::HostRoutine host;
+  const reference::ReferenceRoutine host;
   EXPECT_EQ(queue->execute(test.call(), host).error().kind, ErrorKind::lost)
       << "host addresses are not device addresses";
 }

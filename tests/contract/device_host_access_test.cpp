@@ -42,7 +42,7 @@ TEST_P(HostAccessTest, TheNodeCanBeNamed) {
 
 TEST_P(HostAccessTest, OperationsTakeTheProgramsOwnAddresses) {
   if (access_ == HostAccess::none) GTEST_SKIP() << "this GPU reaches its own memory alone";
-  const reference::HostRoutine host;
+  const reference::ReferenceRoutine host;
   const auto stream = queue();
   for (const auto routine : {blas::Routine::dgemm, blas::Routine::ztrsm, blas::Routine::dgemmt}) {
     support::Case test(support::options_of(routine, 33, 33, 20, 1), 3, support::Edge::last_element);

@@ -61,7 +61,7 @@ class DeviceOperationsTest : public DeviceTest {
     EXPECT_LE(test.difference(expected, actual), rounding) << describe(test.call());
   }
 
-  reference::HostRoutine host_;
+  reference::ReferenceRoutine host_;
   std::unique_ptr<device::Queue> queue_;
 };
 BLASTOFF_EVERY_DEVICE(DeviceOperationsTest);

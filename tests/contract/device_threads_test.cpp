@@ -19,7 +19,7 @@ BLASTOFF_EVERY_DEVICE(DeviceThreadsTest);
 
 /// One product through a lane's three queues, as a policy runs it. "" if the result is right.
 std::string run_product(device::Device& device, device::Lane& lane, std::uint64_t seed) {
-  const reference::HostRoutine host;
+  const reference::ReferenceRoutine host;
   const TestCall test(blas::Routine::dgemm, {}, 40, 30, 20, 1, 0.5, seed);
   blas::Call on_device = test.call();
   std::vector<device::Address> addresses;

@@ -93,7 +93,7 @@ class ResidencyBytes : public testing::TestWithParam<Flavour> {
 
   bool is_written(Span pages) {
     std::vector<Span> written;
-    return rig_->tracker().scan(pages, false, written) != platform::PageTracker::Scan::ok || !written.empty();
+    return rig_->tracker().scan(pages, false, written) != tracking::PageTracker::Scan::ok || !written.empty();
   }
   /// Writes as a device does that got the addresses before their pages were last protected.
   void write_unseen(double* to, double value) {
@@ -277,7 +277,7 @@ TEST_P(ResidencyBytes, NothingUnseenIsOverlooked) {
 INSTANTIATE_TEST_SUITE_P(, ResidencyBytes,
                          testing::Values(Flavour{"first-use", "simulated"}, Flavour{"first-use", "delayed"},
                                          Flavour{"first-use", "pinning"},
-                                         Flavour{"first-use", "simulated", platform::TrackerKind::soft_dirty}),
+                                         Flavour{"first-use", "simulated", tracking::TrackerKind::soft_dirty}),
                          [](const auto& info) {
                            return info.param.device + (info.param.soft_dirty() ? "_soft_dirty" : "");
                          });

@@ -214,7 +214,7 @@ TEST_P(ResidencyMemory, NoDeviceWritesWhatTheProgramMayNot) {
   {
     auto lease = rig_->policy().begin(call, lane_);
     ASSERT_TRUE(lease) << lease.error().message;
-    static const reference::HostRoutine host;
+    static const reference::ReferenceRoutine host;
     auto panel = (*lease)->acquire(0);
     ASSERT_TRUE(panel);
     ASSERT_TRUE(lane_.compute->execute(*panel, host));
@@ -297,8 +297,8 @@ std::string name_of(const testing::TestParamInfo<Flavour>& info) {
   return info.param.device + (info.param.soft_dirty() ? "_soft_dirty" : "");
 }
 const auto flavours = testing::Values(Flavour{"first-use", "simulated"}, Flavour{"first-use", "pinning"},
-                                      Flavour{"first-use", "simulated", platform::TrackerKind::soft_dirty},
-                                      Flavour{"first-use", "pinning", platform::TrackerKind::soft_dirty});
+                                      Flavour{"first-use", "simulated", tracking::TrackerKind::soft_dirty},
+                                      Flavour{"first-use", "pinning", tracking::TrackerKind::soft_dirty});
 INSTANTIATE_TEST_SUITE_P(, ResidencyMemory, flavours, name_of);
 INSTANTIATE_TEST_SUITE_P(, RegisteredMemory, testing::Values(Flavour{"first-use", "simulated"}), name_of);
 

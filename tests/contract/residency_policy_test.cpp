@@ -362,7 +362,7 @@ TEST_P(ResidencyPolicy, NeitherLosesNorOverlooksANeighboursWrites) {
 
 TEST_P(ResidencyPolicy, GivesEverythingBackWhenALeaseIsDropped) {
   START();
-  static const reference::HostRoutine host;
+  static const reference::ReferenceRoutine host;
   for (int stage = 0; stage < 4; ++stage) {
     Case test(options_of(Routine::dgemm, 90, 80, 70, 1), 4, Edge::last_element);
     for (int round = 0; round < 3; ++round) {
@@ -520,9 +520,9 @@ INSTANTIATE_TEST_SUITE_P(
     , ResidencyPolicy,
     testing::Values(Flavour{"copy", "simulated"}, Flavour{"first-use", "simulated"}, Flavour{"copy", "delayed"},
                     Flavour{"first-use", "delayed"}, Flavour{"first-use", "pinning"}, Flavour{"copy", "cuda"},
-                    Flavour{"first-use", "cuda"}, Flavour{"first-use", "simulated", platform::TrackerKind::soft_dirty},
-                    Flavour{"first-use", "delayed", platform::TrackerKind::soft_dirty},
-                    Flavour{"first-use", "pinning", platform::TrackerKind::soft_dirty}, Flavour{"moves", "simulated"},
+                    Flavour{"first-use", "cuda"}, Flavour{"first-use", "simulated", tracking::TrackerKind::soft_dirty},
+                    Flavour{"first-use", "delayed", tracking::TrackerKind::soft_dirty},
+                    Flavour{"first-use", "pinning", tracking::TrackerKind::soft_dirty}, Flavour{"moves", "simulated"},
                     Flavour{"moves", "delayed"}, Flavour{"coherent", "simulated"}, Flavour{"coherent", "delayed"},
                     Flavour{"coherent", "cuda"}),
     name_of);

@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(, ResidencyResults,
                          testing::Values(Flavour{"copy", "simulated"}, Flavour{"copy", "delayed"},
                                          Flavour{"first-use", "simulated"}, Flavour{"first-use", "delayed"},
                                          Flavour{"first-use", "pinning"},
-                                         Flavour{"first-use", "simulated", platform::TrackerKind::soft_dirty},
+                                         Flavour{"first-use", "simulated", tracking::TrackerKind::soft_dirty},
                                          Flavour{"moves", "simulated"}, Flavour{"coherent", "simulated"}),
                          name_of);
 

@@ -11,11 +11,11 @@
 
 #include "platform/span.h"
 
-namespace blastoff::platform::test {
+namespace blastoff::test {
 
 class Memory {
  public:
-  explicit Memory(std::size_t pages, int flags = 0) : bytes_(pages * page_size()) {
+  explicit Memory(std::size_t pages, int flags = 0) : bytes_(pages * platform::page_size()) {
     address_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
     if (address_ == MAP_FAILED) throw std::runtime_error("mmap");
   }
@@ -23,14 +23,14 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  char* page(std::size_t index) const { return static_cast<char*>(address_) + index * page_size(); }
-  Span span() const { return pages(0, bytes_ / page_size()); }
-  Span pages(std::size_t first, std::size_t count) const {
+  char* page(std::size_t index) const { return static_cast<char*>(address_) + index * platform::page_size(); }
+  platform::Span span() const { return pages(0, bytes_ / platform::page_size()); }
+  platform::Span pages(std::size_t first, std::size_t count) const {
     const auto begin = reinterpret_cast<std::uintptr_t>(page(first));
-    return {begin, begin + count * page_size()};
+    return {begin, begin + count * platform::page_size()};
   }
   void touch() const {
-    for (std::size_t i = 0; i < bytes_; i += page_size()) static_cast<volatile char*>(address_)[i] = 1;
+    for (std::size_t i = 0; i < bytes_; i += platform::page_size()) static_cast<volatile char*>(address_)[i] = 1;
   }
 
  private:
@@ -44,4 +44,4 @@ inline void let_threads_settle() {
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
 
-}  // namespace blastoff::platform::test
+}  // namespace blastoff::test

@@ -197,7 +197,7 @@ inline void compute(const blas::Call& call) {
 }
 
 /// The reference in the place of the program's BLAS.
-class HostRoutine final : public blas::HostRoutine {
+class ReferenceRoutine final : public blas::HostRoutine {
  public:
   bool can_compute(const blas::Call&) const override { return true; }
   void compute(const blas::Call& call) const override { reference::compute(call); }

@@ -13,7 +13,7 @@
 #include "delayed_device.h"
 #include "device/open.h"
 #include "pinning_device.h"
-#include "platform/threads.h"
+#include "platform/worker_pool.h"
 #include "reference_blas.h"
 #include "registering_device.h"
 #include "residency/copy_policy.h"
@@ -29,9 +29,9 @@ namespace blastoff::support {
 struct Flavour {
   std::string policy;  ///< "copy", "first-use" (by mirrors), "moves" (first-use by moving pages), "coherent"
   std::string device;  ///< "simulated", "delayed" (works late), "pinning" (works late, and can pin), "cuda"
-  platform::TrackerKind tracker = platform::TrackerKind::uffd;  ///< of first-use
+  tracking::TrackerKind tracker = tracking::TrackerKind::uffd;  ///< of first-use
 
-  bool soft_dirty() const { return tracker == platform::TrackerKind::soft_dirty; }
+  bool soft_dirty() const { return tracker == tracking::TrackerKind::soft_dirty; }
   /// The device works on the program's own memory, and is of the coherent form where it is simulated.
   bool in_place() const { return policy == "moves" || policy == "coherent"; }
 };
@@ -101,7 +101,7 @@ class Rig {
         reason = "this device does not reach the program's memory";
         return nullptr;
       }
-      if (auto events = platform::open_memory_events()) rig->events_ = std::move(*events);
+      if (auto events = tracking::open_memory_events()) rig->events_ = std::move(*events);
       residency::InPlaceSettings settings;
       settings.node = rig->device_->properties().memory_node;
       settings.before = flavour.policy == "moves" ? residency::Before::move : residency::Before::nothing;
@@ -112,7 +112,7 @@ class Rig {
       rig->policy_ = residency::create_copy_policy(*rig->device_, *rig->staging_, *rig->pool_, options.budget);
       return rig;
     }
-    auto tracker = platform::open_page_tracker(flavour.tracker);
+    auto tracker = tracking::open_page_tracker(flavour.tracker);
     if (!tracker) {
       reason = tracker.error();
       return nullptr;
@@ -131,7 +131,7 @@ class Rig {
   device::Device& device() { return *device_; }
   residency::Policy& policy() { return *policy_; }
   /// Of first-use.
-  platform::PageTracker& tracker() { return *tracker_; }
+  tracking::PageTracker& tracker() { return *tracker_; }
   std::size_t free_memory() {
     auto info = device_->memory_info();
     return info ? info->free : 0;
@@ -160,8 +160,8 @@ class Rig {
   std::unique_ptr<device::Device> device_;
   std::size_t free_at_start_ = 0;
   std::unique_ptr<platform::WorkerPool> pool_;
-  std::unique_ptr<platform::PageTracker> tracker_;
-  std::unique_ptr<platform::MemoryEvents> events_;
+  std::unique_ptr<tracking::PageTracker> tracker_;
+  std::unique_ptr<tracking::MemoryEvents> events_;
   std::unique_ptr<residency::Staging> staging_;
   std::unique_ptr<residency::Policy> policy_;
 };
@@ -204,7 +204,7 @@ inline Outcome run_operation(residency::Policy& policy, device::Lane& lane, cons
 }
 
 inline Outcome run_call(residency::Policy& policy, device::Lane& lane, const blas::Call& call) {
-  static const reference::HostRoutine host;
+  static const reference::ReferenceRoutine host;
   return run_operation(policy, lane, call, host);
 }
 

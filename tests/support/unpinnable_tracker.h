@@ -8,9 +8,9 @@
 
 namespace blastoff::support {
 
-class UnpinnableTracker final : public platform::PageTracker {
+class UnpinnableTracker final : public tracking::PageTracker {
  public:
-  explicit UnpinnableTracker(std::unique_ptr<platform::PageTracker> inner) : inner_(std::move(inner)) {}
+  explicit UnpinnableTracker(std::unique_ptr<tracking::PageTracker> inner) : inner_(std::move(inner)) {}
 
   const char* name() const override { return inner_->name(); }
   tl::expected<void, std::string> track(platform::Span span) override { return inner_->track(span); }
@@ -20,12 +20,12 @@ class UnpinnableTracker final : public platform::PageTracker {
   }
   void unprotect(platform::Span span) override { inner_->unprotect(span); }
   bool allows_pinning() const override { return false; }
-  bool drain(std::vector<platform::MemoryEvent>& events) override { return inner_->drain(events); }
+  bool drain(std::vector<tracking::MemoryEvent>& events) override { return inner_->drain(events); }
   bool wait_for_events() override { return inner_->wait_for_events(); }
   void stop_waiting() override { inner_->stop_waiting(); }
 
  private:
-  std::unique_ptr<platform::PageTracker> inner_;
+  std::unique_ptr<tracking::PageTracker> inner_;
 };
 
 }  // namespace blastoff::support

@@ -11,7 +11,7 @@
 
 #include "allocator/blocks.h"
 #include "allocator/next.h"
-#include "allocator/plan.h"
+#include "allocator/placement.h"
 
 namespace {
 

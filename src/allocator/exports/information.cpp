@@ -1,7 +1,7 @@
 // What the library tells of itself (include/blastoff_allocator.h).
 #include "../../../include/blastoff_allocator.h"
 #include "allocator/blocks.h"
-#include "allocator/plan.h"
+#include "allocator/placement.h"
 
 #pragma GCC visibility push(default)
 
@@ -15,7 +15,7 @@ void blastoff_allocator_counts(blastoff_placement* counts) {
   *counts = {};
   blastoff::allocator::read_counts(*counts);
   counts->node = blastoff::allocator::bound_node();
-  counts->aside = blastoff::allocator::why_aside();
+  counts->owner = blastoff::allocator::malloc_owner();
   counts->unbound = blastoff::allocator::why_unbound();
 }
 }

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "allocator/next.h"
-#include "allocator/telling.h"
+#include "allocator/notifications.h"
 
 using namespace blastoff::allocator;
 
@@ -20,7 +20,7 @@ using namespace blastoff::allocator;
 BLASTOFF_EXPORT(allocator_mmap, mmap)
 void* allocator_mmap(void* address, std::size_t bytes, int protection, int flags, int file, std::int64_t offset) {
   if ((flags & MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE) != MAP_FIXED_NOREPLACE)
-    tell(Gone::unmapped, address, bytes);
+    notify(MemoryEventKind::unmapped, address, bytes);
   return next.mmap.load(std::memory_order_relaxed)(address, bytes, protection, flags, file, offset);
 }
 
@@ -31,7 +31,7 @@ void* allocator_mmap64(void* address, std::size_t bytes, int protection, int fla
 
 BLASTOFF_EXPORT(allocator_munmap, munmap)
 int allocator_munmap(void* address, std::size_t bytes) {
-  tell(Gone::unmapped, address, bytes);
+  notify(MemoryEventKind::unmapped, address, bytes);
   return next.munmap.load(std::memory_order_relaxed)(address, bytes);
 }
 
@@ -43,15 +43,16 @@ void* allocator_mremap(void* address, std::size_t bytes, std::size_t new_bytes, 
   va_end(arguments);
   const bool finds_its_place = target == nullptr && new_bytes >= bytes && (flags & MREMAP_MAYMOVE) != 0;
   if (target != nullptr) {
-    tell(Gone::unmapped, target, new_bytes);
-    tell(Gone::moved, address, bytes, target);
+    notify(MemoryEventKind::unmapped, target, new_bytes);
+    notify(MemoryEventKind::moved, address, bytes, target);
   } else if (new_bytes < bytes) {
-    tell(Gone::unmapped, static_cast<char*>(address) + new_bytes, bytes - new_bytes);
+    notify(MemoryEventKind::unmapped, static_cast<char*>(address) + new_bytes, bytes - new_bytes);
   } else if (finds_its_place) {
-    tell(Gone::unmapped, address, bytes);
+    notify(MemoryEventKind::unmapped, address, bytes);
   }
   void* const result = next.mremap.load(std::memory_order_relaxed)(address, bytes, new_bytes, flags, target);
-  if (finds_its_place && result != address && result != MAP_FAILED) tell(Gone::unmapped, result, new_bytes);
+  if (finds_its_place && result != address && result != MAP_FAILED)
+    notify(MemoryEventKind::unmapped, result, new_bytes);
   return result;
 }
 
@@ -59,7 +60,8 @@ BLASTOFF_EXPORT(allocator_madvise, madvise)
 int allocator_madvise(void* address, std::size_t bytes, int advice) {
   const int result = next.madvise.load(std::memory_order_relaxed)(address, bytes, advice);
   // Even where it failed: part of the range may have been dropped.
-  if (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE) tell(Gone::dropped, address, bytes);
+  if (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE)
+    notify(MemoryEventKind::dropped, address, bytes);
   return result;
 }
 
@@ -67,13 +69,13 @@ BLASTOFF_EXPORT(allocator_sbrk, sbrk)
 void* allocator_sbrk(std::intptr_t increment) {
   const auto change = next.sbrk.load(std::memory_order_relaxed);
   if (increment < 0)
-    tell(Gone::unmapped, static_cast<char*>(change(0)) + increment, static_cast<std::size_t>(-increment));
+    notify(MemoryEventKind::unmapped, static_cast<char*>(change(0)) + increment, static_cast<std::size_t>(-increment));
   return change(increment);
 }
 
 BLASTOFF_EXPORT(allocator_brk, brk)
 int allocator_brk(void* end) {
   char* const before = static_cast<char*>(next.sbrk.load(std::memory_order_relaxed)(0));
-  if (end < before) tell(Gone::unmapped, end, static_cast<std::size_t>(before - static_cast<char*>(end)));
+  if (end < before) notify(MemoryEventKind::unmapped, end, static_cast<std::size_t>(before - static_cast<char*>(end)));
   return next.brk.load(std::memory_order_relaxed)(end);
 }

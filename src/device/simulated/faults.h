@@ -1,4 +1,4 @@
-// Failures on demand, so that every error path of the rooms above can be walked without a broken GPU.
+// Failures on demand, so that every error path of the modules above can be walked without a broken GPU.
 #pragma once
 
 #include <atomic>

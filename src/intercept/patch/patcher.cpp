@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "abi/host_routine.h"
+#include "abi/original_routine.h"
 #include "intercept/patch/architecture.h"
 #include "intercept/patch/entry_stub.h"
 #include "intercept/patch/hooks.h"

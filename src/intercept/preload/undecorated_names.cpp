@@ -4,7 +4,7 @@
 // BLAS routine of that name here or to the foreign function: that one finds its registers and the stack as the caller
 // left them, and returns to the caller whatever it returns. Words on the stack are not even copied: they may be the
 // caller's own variables, which other threads are writing.
-#include "intercept/patch/pass_on.h"
+#include "intercept/patch/forwarding_thunk.h"
 #include "intercept/preload/define_name.h"
 
 namespace blastoff::intercept {
@@ -24,7 +24,7 @@ const void* choose(EntryIndex index, const void* caller, Function* blas_routine)
   extern "C" [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##name(const void* caller) { \
     return choose(EntryIndex::prefix##name##suffix, caller, &blas_##name);                                         \
   }                                                                                                                \
-  BLASTOFF_PASS_ON(prefix##name##suffix, blastoff_meaning_of_##name);
+  BLASTOFF_FORWARDING_THUNK(prefix##name##suffix, blastoff_meaning_of_##name);
 #define BLASTOFF_DEFINE_NAMES(name, kind, scalar) \
   BLASTOFF_UNDECORATED_SPELLINGS(BLASTOFF_DEFINE_UNDECORATED, name, kind, scalar)
 

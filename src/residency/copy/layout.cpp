@@ -49,21 +49,21 @@ Layout lay_out(const operation::Operation& call, std::size_t panel_bytes) {
   layout.buffers_per_slice = std::min(layout.panels.size(), panels_in_progress);
   const auto operands = call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    Placement& placement = layout.placements[i];
-    placement.same_as = i;
-    placement.whole = needed_whole(call, layout.panels, i);
-    placement.leading_dimension = device_leading_dimension(operands[i]);
-    if (i > 0 && layout.placements[0].whole && same_matrix(operands[0], operands[i])) {
-      placement = layout.placements[0];
-    } else if (placement.whole) {
-      placement.buffer_bytes = device_bytes(operands[i], placement.leading_dimension);
+    OperandLayout& operand_layout = layout.operands[i];
+    operand_layout.same_as = i;
+    operand_layout.whole = needed_whole(call, layout.panels, i);
+    operand_layout.leading_dimension = device_leading_dimension(operands[i]);
+    if (i > 0 && layout.operands[0].whole && same_matrix(operands[0], operands[i])) {
+      operand_layout = layout.operands[0];
+    } else if (operand_layout.whole) {
+      operand_layout.buffer_bytes = device_bytes(operands[i], operand_layout.leading_dimension);
     } else {
       for (const operation::Operation& panel : layout.panels) {
         for (std::size_t k = 0; k < panel.operands().size(); ++k) {
           if (panel.origin(k) != i) continue;
           const operation::Operand& slice = panel.operands()[k];
-          placement.buffer_bytes =
-              std::max(placement.buffer_bytes, device_bytes(slice, device_leading_dimension(slice)));
+          operand_layout.buffer_bytes =
+              std::max(operand_layout.buffer_bytes, device_bytes(slice, device_leading_dimension(slice)));
         }
       }
     }
@@ -74,8 +74,9 @@ Layout lay_out(const operation::Operation& call, std::size_t panel_bytes) {
 std::size_t Layout::device_bytes(const operation::Operation& call) const {
   std::size_t sum = 0;
   for (std::size_t i = 0; i < call.operands().size(); ++i) {
-    const Placement& placement = placements[i];
-    if (placement.same_as == i) sum += placement.buffer_bytes * (placement.whole ? 1 : buffers_per_slice);
+    const OperandLayout& operand_layout = operands[i];
+    if (operand_layout.same_as == i)
+      sum += operand_layout.buffer_bytes * (operand_layout.whole ? 1 : buffers_per_slice);
   }
   return sum;
 }

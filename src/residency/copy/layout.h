@@ -16,7 +16,7 @@ namespace blastoff::residency::copy {
 inline constexpr std::size_t panels_in_progress = 3;
 
 /// How one operand of the call lives on the device.
-struct Placement {
+struct OperandLayout {
   bool whole = false;       ///< uploaded once, before the first panel; else each panel has a slice of its own
   std::size_t same_as = 0;  ///< index of the operand whose copy serves; its own index unless they are the same matrix
   std::int64_t leading_dimension = 1;  ///< of the whole copy
@@ -25,7 +25,7 @@ struct Placement {
 
 struct Layout {
   std::vector<operation::Operation> panels;
-  std::array<Placement, operation::Operation::most_operands> placements;
+  std::array<OperandLayout, operation::Operation::most_operands> operands;
   std::size_t buffers_per_slice = 1;
 
   /// Bytes of device memory that all of it takes.

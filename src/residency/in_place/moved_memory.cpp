@@ -63,9 +63,9 @@ void MovedMemory::apply_events() {
   if (!events_) return;
   event_buffer_.clear();
   const bool complete = events_->drain(event_buffer_);
-  for (const platform::MemoryEvent& event : event_buffer_) {
+  for (const tracking::MemoryEvent& event : event_buffer_) {
     forget(event.span);
-    if (event.kind != platform::MemoryEvent::Kind::dropped) watched_.remove(event.span);
+    if (event.kind != tracking::MemoryEvent::Kind::dropped) watched_.remove(event.span);
   }
   if (complete) return;
   forget({0, UINTPTR_MAX});
@@ -168,17 +168,17 @@ void MovedMemory::complain(const Moved& moved) {
   }
 }
 
-Placement MovedMemory::totals() {
+Migration MovedMemory::totals() {
   const std::lock_guard lock(mutex_);
-  Placement placement;
-  placement.node = node_;
-  placement.moved = totals_.moved + totals_.filled;
-  placement.there = totals_.there;
-  placement.left = totals_.left_bytes();
+  Migration migration;
+  migration.node = node_;
+  migration.moved = totals_.moved + totals_.filled;
+  migration.there = totals_.there;
+  migration.left = totals_.left_bytes();
   for (std::size_t i = 0; i < totals_.left.size(); ++i)
-    if (totals_.left[i] > 0) placement.left_because.emplace_back(describe(static_cast<LeftBehind>(i)), totals_.left[i]);
-  placement.seconds = seconds_;
-  return placement;
+    if (totals_.left[i] > 0) migration.left_because.emplace_back(describe(static_cast<LeftBehind>(i)), totals_.left[i]);
+  migration.seconds = seconds_;
+  return migration;
 }
 
 }  // namespace blastoff::residency::in_place

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "operation/operand.h"
-#include "platform/numa.h"
-#include "platform/threads.h"
+#include "platform/page_moves.h"
+#include "platform/worker_pool.h"
 #include "residency/interval_set.h"
 #include "residency/policy.h"
 #include "tracking/memory_events.h"
@@ -27,7 +27,7 @@ struct Use {
 class MovedMemory {
  public:
   /// `events` may be null.
-  MovedMemory(platform::WorkerPool& pool, platform::MemoryEvents* events, int node)
+  MovedMemory(platform::WorkerPool& pool, tracking::MemoryEvents* events, int node)
       : pool_(pool), events_(events), node_(node) {}
 
   /// Sees to it that the pages on which the operand lies have been moved, as far as they can be.
@@ -36,7 +36,7 @@ class MovedMemory {
   /// Whether they have been; nothing where another thread holds the lock.
   std::optional<bool> already(const operation::Operand& operand);
 
-  Placement totals();
+  Migration totals();
 
  private:
   /// A matrix with gaps between its columns that are not its own, as it was asked for.
@@ -60,7 +60,7 @@ class MovedMemory {
   void complain(const platform::Moved& moved);
 
   platform::WorkerPool& pool_;
-  platform::MemoryEvents* const events_;
+  tracking::MemoryEvents* const events_;
   const int node_;
 
   std::mutex mutex_;
@@ -74,7 +74,7 @@ class MovedMemory {
   platform::Moved totals_;
   double seconds_ = 0;
   bool complained_ = false;
-  std::vector<platform::MemoryEvent> event_buffer_;
+  std::vector<tracking::MemoryEvent> event_buffer_;
 };
 
 }  // namespace blastoff::residency::in_place

@@ -94,24 +94,24 @@ bool dense_enough_to_pin(const operation::Operand& operand) {
 
 }  // namespace
 
-Coherence::Coherence(device::Device& device, platform::PageTracker& tracker, std::size_t budget, std::size_t pin_limit)
-    : device_(device), watched_(tracker), shadow_(device, budget), pins_(device, pin_limit) {}
+Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t budget, std::size_t pin_limit)
+    : device_(device), watched_(tracker), mirrors_(device, budget), pins_(device, pin_limit) {}
 
 device::Address Coherence::device_address(const void* host) {
   const std::lock_guard lock(mutex_);
-  return shadow_.device_address(reinterpret_cast<std::uintptr_t>(host));
+  return mirrors_.device_address(reinterpret_cast<std::uintptr_t>(host));
 }
 
 void Coherence::apply_events() {
   events_.clear();
   if (!watched_.drain(events_)) {
-    shadow_.invalidate(everything);
+    mirrors_.invalidate(everything);
     pins_.forget({0, UINTPTR_MAX});
     rewrites_.forget({0, UINTPTR_MAX});
     return;
   }
-  for (const platform::MemoryEvent& event : events_) {
-    shadow_.invalidate(event.span);
+  for (const tracking::MemoryEvent& event : events_) {
+    mirrors_.invalidate(event.span);
     pins_.forget(event.span);
     rewrites_.forget(event.span);
   }
@@ -204,7 +204,7 @@ const operation::Operand* Coherence::look_unlocked(const Hold& hold, Runs& writt
 void Coherence::lose(const operation::Operand& operand) {
   each_region(operand, [&](Span region) {
     watched_.forget(region);
-    shadow_.invalidate(region);
+    mirrors_.invalidate(region);
     pins_.forget(region);
     rewrites_.forget(region);
   });
@@ -224,7 +224,7 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
     if (!written_.empty()) unasked_ = true;
     std::size_t lost = 0;
     for (const Span run : written_) {
-      shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+      mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
         lost += chunk.current.count(first, last);
         chunk.current.clear(first, last);
       });
@@ -244,17 +244,17 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
 void Coherence::stop_tracking(const operation::Operand& operand) {
   each_region(operand, [&](Span region) {
     watched_.unprotect(region);
-    shadow_.invalidate(region);
+    mirrors_.invalidate(region);
   });
 }
 
 void Coherence::survey_run(Survey& survey, Span run, bool read, Currency& currency) {
-  const bool backed = shadow_.each_backing(run, [&](Backing& backing) {
+  const bool backed = mirrors_.each_backing(run, [&](Backing& backing) {
     if (survey.backings.empty() || survey.backings.back() != &backing) survey.backings.push_back(&backing);
   });
   if (!backed) survey.needs_memory = true;
   const std::size_t page = platform::page_size();
-  shadow_.each_part(run, [&](Chunk& chunk, Span pages) {
+  mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
     const PageNumbers numbers = page_numbers(pages);
     if (chunk.loading.any(numbers.first, numbers.last)) survey.conflict = true;
     if (!read || !chunk.writers || currency.known(chunk, pages)) return;
@@ -270,7 +270,7 @@ Coherence::Survey Coherence::survey(const Hold& hold) {
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].empty()) continue;
-    if (!shadow_.placed(platform::outward_to_pages(bounds(operands[i])))) result.needs_memory = true;
+    if (!mirrors_.placed(platform::outward_to_pages(bounds(operands[i])))) result.needs_memory = true;
     const bool read = operation::reads(operands[i].intent);
     Currency currency(operands[i], hold.tracked[i]);
     each_covered_run(operands[i], [&](Span run) { survey_run(result, run, read, currency); });
@@ -292,10 +292,10 @@ device::Status Coherence::back(Hold& hold, const Survey& found) {
   std::vector<Span> runs;
   for (const operation::Operand& operand : operands) {
     if (operand.empty()) continue;
-    if (auto placed = shadow_.place(platform::outward_to_pages(bounds(operand)), aligned); !placed) return placed;
+    if (auto placed = mirrors_.place(platform::outward_to_pages(bounds(operand)), aligned); !placed) return placed;
     each_covered_run(operand, [&](Span run) { runs.push_back(run); });
   }
-  auto backed = shadow_.back(runs, aligned);
+  auto backed = mirrors_.back(runs, aligned);
   if (!backed) return tl::unexpected(backed.error());
   hold.backings = std::move(*backed);
   return {};
@@ -311,7 +311,7 @@ void Coherence::claim_uploads(Hold& hold) {
     std::uint64_t bytes = 0;
     examined_.begin();
     each_covered_run(operand, [&](Span run) {
-      shadow_.each_part(run, [&](Chunk& chunk, Span pages) { bytes += claim_part(hold, chunk, pages, currency); });
+      mirrors_.each_part(run, [&](Chunk& chunk, Span pages) { bytes += claim_part(hold, chunk, pages, currency); });
     });
     examined_.end(operand);
     hold.bytes_reused += operand.payload_bytes() > bytes ? operand.payload_bytes() - bytes : 0;
@@ -328,7 +328,7 @@ std::uint64_t Coherence::claim_part(Hold& hold, Chunk& chunk, Span pages, Curren
   for (std::uintptr_t at = pages.begin; at < pages.end; at += page) {
     const Span one{at, at + page};
     if (currency.on_page(chunk, one)) continue;
-    if (currency.tracked()) make_current(shadow_, chunk, one, currency.operand());
+    if (currency.tracked()) make_current(mirrors_, chunk, one, currency.operand());
     const std::size_t number = page_numbers(one).first;
     if (chunk.loading.test(number)) continue;
     chunk.loading.set(number, number + 1);
@@ -345,8 +345,8 @@ void Coherence::count_writer(const operation::Operation& call, int change) {
   for (const operation::Operand& operand : call.operands()) {
     if (!scribbles(operand.intent)) continue;
     each_covered_run(operand, [&](Span run) {
-      shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
-        std::uint16_t* writers = shadow_.writers(chunk);
+      mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+        std::uint16_t* writers = mirrors_.writers(chunk);
         for (std::size_t page = first; page < last; ++page)
           writers[page] = static_cast<std::uint16_t>(writers[page] + change);
       });
@@ -361,7 +361,7 @@ void Coherence::take_pins(Hold& hold) {
     if (result.empty() || !dense_enough_to_pin(result)) return;
     bool created = false;
     hold.pins[i] = pins_.hold(bounds(result), created);
-    if (created) shadow_.invalidate(hold.pins[i]->span);
+    if (created) mirrors_.invalidate(hold.pins[i]->span);
   });
 }
 
@@ -397,8 +397,8 @@ void Coherence::release_pins_of(Hold& hold) {
 // What such a writer wrote before it was found, or until it went, nobody has told us.
 std::optional<std::string> Coherence::foreign_writer() {
   unasked_ = false;
-  auto writer = platform::foreign_writer(pins_.counted_kilobytes());
-  if (writer || foreign_) shadow_.invalidate(everything);
+  auto writer = tracking::foreign_writer(pins_.counted_kilobytes());
+  if (writer || foreign_) mirrors_.invalidate(everything);
   if (writer && !foreign_)
     platform::log_line("%s: matrices are copied to the device for every call, as long as that lasts", writer->c_str());
   foreign_ = writer.has_value();
@@ -468,7 +468,7 @@ double Coherence::current_share(const operation::Operand& operand) const {
   std::size_t current = 0;
   each_sample(operand, [&](Span pages) {
     looked_at += pages.bytes();
-    shadow_.each_part(pages, [&](Chunk& chunk, Span part) {
+    mirrors_.each_part(pages, [&](Chunk& chunk, Span part) {
       const PageNumbers numbers = page_numbers(part);
       PageBitmap whole = chunk.current;
       whole.clear(chunk.partial);
@@ -503,7 +503,7 @@ void Coherence::loaded(Hold& hold, bool arrived) {
   {
     const std::lock_guard lock(mutex_);
     for (const Span run : hold.uploads) {
-      shadow_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+      mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
         chunk.loading.clear(first, last);
         if (!arrived) chunk.current.clear(first, last);
       });
@@ -537,14 +537,14 @@ void Coherence::find_result_pages(Hold& hold) {
     if (return_of(hold, i) != Return::direct) return;
     std::size_t at = found.size();
     each_covered_run(result, [&](Span run) {
-      shadow_.each_part(run, [&](Chunk& chunk, Span pages) {
+      mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
         if (found.size() == at || found.back().chunk != &chunk)
           found.push_back({i, &chunk, pages.begin - pages.begin % chunk_bytes});
         found.back().shared.set(page_numbers(pages).first, page_numbers(pages).last);
       });
     });
     each_filled_run(result, [&](Span run) {
-      shadow_.each_part(run, [&](Chunk& chunk, Span pages) {
+      mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
         while (found[at].chunk != &chunk) ++at;
         found[at].filled.set(page_numbers(pages).first, page_numbers(pages).last);
         found[at].shared.clear(page_numbers(pages).first, page_numbers(pages).last);
@@ -562,7 +562,7 @@ void Coherence::settle(const Hold& hold, bool home) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!scribbles(operands[i].intent)) continue;
     if (home && hold.tracked[i] && return_of(hold, i) == Return::direct) continue;
-    each_covered_run(operands[i], [&](Span run) { shadow_.invalidate(run); });
+    each_covered_run(operands[i], [&](Span run) { mirrors_.invalidate(run); });
   }
   hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
     if (!kept(i)) return;
@@ -579,7 +579,7 @@ void Coherence::settle_staged(const operation::Operand& result) {
     written_.clear();
     if (!watched_.scan(run, true, written_)) return;
     unasked_ = true;
-    shadow_.each_part(run, make_wholly_current);
+    mirrors_.each_part(run, make_wholly_current);
   });
 }
 
@@ -598,7 +598,7 @@ void Coherence::settle_direct(const Hold& hold, std::size_t operand) {
     examined_.add(chunk);
     pages.shared.each([&](std::size_t number) {
       const std::uintptr_t begin = pages.begin + number * size;
-      if (touches(result, {begin, begin + size})) make_current(shadow_, chunk, {begin, begin + size}, result);
+      if (touches(result, {begin, begin + size})) make_current(mirrors_, chunk, {begin, begin + size}, result);
     });
   }
   examined_.end(result);
@@ -620,7 +620,7 @@ void Coherence::end(Hold& hold, bool home) {
     settle(hold, home);
     count_writer(hold.call, -1);
     release_pins_of(hold);
-    shadow_.unhold(hold.backings);
+    mirrors_.unhold(hold.backings);
     for (const operation::Operand& operand : hold.call.operands())
       if (operand.intent != operation::Intent::scratch) rewrites_.used(operand);
     hold.backings.clear();

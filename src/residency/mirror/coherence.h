@@ -21,9 +21,9 @@
 #include "operation/estimate.h"
 #include "operation/operation.h"
 #include "residency/mirror/currency.h"
+#include "residency/mirror/mirror_memory.h"
 #include "residency/mirror/pins.h"
 #include "residency/mirror/rewrites.h"
-#include "residency/mirror/shadow_memory.h"
 #include "residency/watch/watched_memory.h"
 #include "tracking/page_tracker.h"
 
@@ -66,7 +66,7 @@ inline Return return_of(const Hold& hold, std::size_t operand) {
 /// Every hold ends by finish() or abandon(); what else there is to do meanwhile only saves time. Thread-safe.
 class Coherence {
  public:
-  Coherence(device::Device& device, platform::PageTracker& tracker, std::size_t budget, std::size_t pin_limit);
+  Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t budget, std::size_t pin_limit);
 
   /// Waits for conflicting calls, protects what is to be tracked, and takes hold. unsupported: memory that cannot be
   /// mirrored (the message says why); out_of_memory: does not fit the budget.
@@ -149,7 +149,7 @@ class Coherence {
   std::mutex mutex_;
   std::condition_variable changed_;  // a hold ended or an upload arrived
   watch::WatchedMemory watched_;
-  ShadowMemory shadow_;
+  MirrorMemory mirrors_;
   Pins pins_;
   Rewrites rewrites_;
   // Registering memory for such a writer writes its pages. So the question need be asked only after a scan that reports
@@ -158,7 +158,7 @@ class Coherence {
   bool foreign_ = false;  // there was a foreign writer when last asked
   // Scratch, under the lock. Not thread-local: calls may come from exit handlers, after a thread's own data are gone.
   std::vector<platform::Span> written_;
-  std::vector<platform::MemoryEvent> events_;
+  std::vector<tracking::MemoryEvent> events_;
   Examined examined_;
 };
 

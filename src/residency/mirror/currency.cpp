@@ -15,14 +15,14 @@ bool Currency::on_page(const Chunk& chunk, Span page) const {
   return current;
 }
 
-void make_current(ShadowMemory& shadow, Chunk& chunk, Span page, const operation::Operand& operand) {
+void make_current(MirrorMemory& mirrors, Chunk& chunk, Span page, const operation::Operand& operand) {
   const std::size_t number = page_numbers(page).first;
   const bool anew = !chunk.current.test(number);
   if (!anew && !chunk.partial.test(number)) return;
   bool filled = false;
   each_span_within(operand, page, [&](Span span) { filled = span == page; });
   if (filled) return make_wholly_current(chunk, page);
-  UsedBytes& used = shadow.used(chunk);
+  UsedBytes& used = mirrors.used(chunk);
   if (anew) {
     used.clear(page);
     used.forget_all_but(operand);

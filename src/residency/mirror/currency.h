@@ -6,7 +6,7 @@
 
 #include "operation/operand.h"
 #include "platform/span.h"
-#include "residency/mirror/shadow_memory.h"
+#include "residency/mirror/mirror_memory.h"
 
 namespace blastoff::residency::mirror {
 
@@ -48,7 +48,7 @@ class Currency {
 };
 
 /// The operand's bytes on one page of the chunk are current from now on, and what was current of the page before.
-void make_current(ShadowMemory& shadow, Chunk& chunk, platform::Span page, const operation::Operand& operand);
+void make_current(MirrorMemory& mirrors, Chunk& chunk, platform::Span page, const operation::Operand& operand);
 
 /// All bytes of `pages` are current from now on.
 void make_wholly_current(Chunk& chunk, platform::Span pages);

@@ -62,11 +62,11 @@ Pins::Pin* Pins::create(Span span) {
     pin = next;
   }
   if (pinned_ + span.bytes() > limit_) return nullptr;
-  const std::size_t before = platform::pinned_kilobytes();
+  const std::size_t before = tracking::pinned_kilobytes();
   if (!device_.pin(reinterpret_cast<void*>(span.begin), span.bytes())) return nullptr;
   pinned_ += span.bytes();
   Pin& pin = pins_.emplace_front();
-  pin.counted = own_growth(before, platform::pinned_kilobytes(), span);
+  pin.counted = own_growth(before, tracking::pinned_kilobytes(), span);
   counted_ += pin.counted;
   pin.span = span;
   pin.holds = 1;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "platform/threads.h"
+#include "platform/worker_pool.h"
 #include "residency/staging/plan.h"
 #include "residency/staging/slots.h"
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "platform/threads.h"
+#include "platform/worker_pool.h"
 #include "residency/staging/plan.h"
 #include "residency/staging/slots.h"
 

@@ -14,14 +14,14 @@ tl::expected<void, std::string> WatchedMemory::watch(Span span) {
   return {};
 }
 
-bool WatchedMemory::drain(std::vector<platform::MemoryEvent>& events) {
+bool WatchedMemory::drain(std::vector<tracking::MemoryEvent>& events) {
   const std::size_t first = events.size();
   if (!tracker_.drain(events)) {
     watched_.clear();
     return false;
   }
   for (std::size_t i = first; i < events.size(); ++i)
-    if (events[i].kind != platform::MemoryEvent::Kind::dropped) watched_.remove(events[i].span);
+    if (events[i].kind != tracking::MemoryEvent::Kind::dropped) watched_.remove(events[i].span);
   return true;
 }
 

@@ -15,7 +15,7 @@ namespace blastoff::residency::watch {
 /// Not thread-safe, except where said.
 class WatchedMemory {
  public:
-  explicit WatchedMemory(platform::PageTracker& tracker) : tracker_(tracker) {}
+  explicit WatchedMemory(tracking::PageTracker& tracker) : tracker_(tracker) {}
 
   /// Makes sure that writes to the span are seen. The error says why they cannot be ("shared memory", ...).
   tl::expected<void, std::string> watch(platform::Span span);
@@ -23,7 +23,7 @@ class WatchedMemory {
   /// Appends the pages of a watched span written since they were last protected; `protect` protects them. False: the
   /// memory is not the one that was watched; call forget() and watch() again. Thread-safe without `protect`.
   bool scan(platform::Span span, bool protect, std::vector<platform::Span>& written) {
-    return tracker_.scan(span, protect, written) == platform::PageTracker::Scan::ok;
+    return tracker_.scan(span, protect, written) == tracking::PageTracker::Scan::ok;
   }
 
   /// Makes pages about to be overwritten by us cheap to write.
@@ -36,10 +36,10 @@ class WatchedMemory {
 
   /// Appends what happened to watched memory by now and forgets the memory that is gone. False: anything may have
   /// happened; everything is forgotten.
-  bool drain(std::vector<platform::MemoryEvent>& events);
+  bool drain(std::vector<tracking::MemoryEvent>& events);
 
  private:
-  platform::PageTracker& tracker_;
+  tracking::PageTracker& tracker_;
   IntervalSet watched_;
 };
 

@@ -10,7 +10,7 @@
 
 #include "tracking/interposed/ring.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 /// One listener's end. Never destroyed, since a producer may be anywhere in it: the next listener takes it over.
 struct InterposedMemoryEvents::Channel {
@@ -87,10 +87,11 @@ void tell_everyone(const MemoryEvent& event) {
 void note_interposed_event(const MemoryEvent& event) {
   if (listeners.load(std::memory_order_relaxed) == 0 || event.span.empty()) return;
   const int error = errno;
-  tell_everyone({event.kind, outward_to_pages(event.span), event.moved_to});
+  tell_everyone({event.kind, platform::outward_to_pages(event.span), event.moved_to});
   // Where it went, other memory may have been watched that the C library unmapped without a word.
   const Span target = {event.moved_to, event.moved_to + event.span.bytes()};
-  if (event.kind == MemoryEvent::Kind::moved) tell_everyone({MemoryEvent::Kind::unmapped, outward_to_pages(target)});
+  if (event.kind == MemoryEvent::Kind::moved)
+    tell_everyone({MemoryEvent::Kind::unmapped, platform::outward_to_pages(target)});
   errno = error;
 }
 
@@ -136,4 +137,4 @@ void InterposedMemoryEvents::stop_waiting() {
   channel_.announce();
 }
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -7,7 +7,7 @@
 
 #include "tracking/memory_events.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 /// What the allocator library calls (blastoff_memory_event in include/blastoff.h). From any thread, inside malloc and
 /// signal handlers: takes no lock, allocates nothing, leaves errno alone; one load where nobody listens.
@@ -37,4 +37,4 @@ class InterposedMemoryEvents final : public MemoryEvents {
   Channel& channel_;
 };
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

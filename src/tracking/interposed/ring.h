@@ -12,7 +12,7 @@
 
 #include "tracking/memory_events.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 /// Any number of producers, one consumer at a time. A slot's turn says whose it is: its position, the producer's that
 /// claims this position; one more, the consumer's.
@@ -92,4 +92,4 @@ class InterposedRing {
   std::array<Slot, capacity> slots_;
 };
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

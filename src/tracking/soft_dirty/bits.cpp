@@ -8,14 +8,14 @@
 #include <cerrno>
 #include <cstring>
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 namespace {
 
 /// One page between two that nobody may touch: the kernel joins other mappings to its neighbours, and all pages of a
 /// mapping that a new one was joined to read as soft-dirty.
 void* map_canary() {
-  const std::size_t page = page_size();
+  const std::size_t page = platform::page_size();
   void* pages = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return nullptr;
   char* canary = static_cast<char*>(pages) + page;
@@ -28,7 +28,7 @@ SoftDirtyBits::SoftDirtyBits(Pagemap pagemap, void* canary)
     : pagemap_(std::move(pagemap)), canary_(static_cast<volatile char*>(canary)) {}
 
 SoftDirtyBits::~SoftDirtyBits() {
-  munmap(const_cast<char*>(canary_) - page_size(), 3 * page_size());
+  munmap(const_cast<char*>(canary_) - platform::page_size(), 3 * platform::page_size());
 }
 
 tl::expected<std::unique_ptr<SoftDirtyBits>, std::string> SoftDirtyBits::open() {
@@ -45,7 +45,7 @@ tl::expected<std::unique_ptr<SoftDirtyBits>, std::string> SoftDirtyBits::open() 
 tl::expected<void, std::string> SoftDirtyBits::try_out() {
   mark();
   const bool set_by_writing = undisturbed();
-  if (const Descriptor clearing = prepare_clear(); !clearing || !clear(clearing))
+  if (const platform::Descriptor clearing = prepare_clear(); !clearing || !clear(clearing))
     return tl::unexpected(std::string("/proc/self/clear_refs: ") + std::strerror(errno));
   const bool cleared = !undisturbed();
   mark();
@@ -53,18 +53,18 @@ tl::expected<void, std::string> SoftDirtyBits::try_out() {
   return tl::unexpected(std::string("this kernel has no soft-dirty bits (CONFIG_MEM_SOFT_DIRTY)"));
 }
 
-Descriptor SoftDirtyBits::prepare_clear() {
-  return Descriptor(::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
+platform::Descriptor SoftDirtyBits::prepare_clear() {
+  return platform::Descriptor(::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
 }
 
-bool SoftDirtyBits::clear(const Descriptor& prepared) {
+bool SoftDirtyBits::clear(const platform::Descriptor& prepared) {
   return write(prepared.get(), "4", 1) == 1;
 }
 
 bool SoftDirtyBits::undisturbed() const {
   const auto begin = reinterpret_cast<std::uintptr_t>(canary_);
   PagemapEntry entry;
-  return read({begin, begin + page_size()}, &entry) && entry.soft_dirty();
+  return read({begin, begin + platform::page_size()}, &entry) && entry.soft_dirty();
 }
 
 void SoftDirtyBits::mark() {
@@ -85,4 +85,4 @@ SoftDirtyBits::Faults SoftDirtyBits::faults() {
   }
 }
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

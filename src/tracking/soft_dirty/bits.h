@@ -8,7 +8,7 @@
 
 #include "tracking/soft_dirty/pagemap.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 /// The kernel sets a page's bit at its first write after a clear, and clears the bits of all pages of the process at
 /// once. Not thread-safe. Nothing here allocates, apart from open().
@@ -25,8 +25,8 @@ class SoftDirtyBits {
 
   /// Clears all bits of the process and write-protects its pages. False: it was not done. The file for it is opened
   /// anew each time: were the program to close a descriptor of ours, its next file might get the number, and the text.
-  static Descriptor prepare_clear();
-  static bool clear(const Descriptor& prepared);
+  static platform::Descriptor prepare_clear();
+  static bool clear(const platform::Descriptor& prepared);
 
   /// Whether nobody else (CRIU, another library) has cleared the bits since mark() was last called: a page of our own
   /// that was written then is found written still.
@@ -52,4 +52,4 @@ class SoftDirtyBits {
   volatile char* canary_;
 };
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -10,14 +10,14 @@
 #include "platform/process.h"
 #include "platform/threads.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 namespace {
 
 /// Before Linux 5.19 the first write after a clear may give the program a copy of a page that a device goes on writing
 /// to under its old address.
 bool locked_pages_stay_in_place() {
   int major = 0, minor = 0;
-  std::sscanf(kernel_release().c_str(), "%d.%d", &major, &minor);
+  std::sscanf(platform::kernel_release().c_str(), "%d.%d", &major, &minor);
   return std::pair(major, minor) >= std::pair(5, 19);
 }
 
@@ -61,7 +61,7 @@ tl::expected<void, std::string> SoftDirtyPageTracker::track(Span span) {
   if (span.empty()) return {};
   const std::lock_guard lock(mutex_);
   hear();  // of what was at these addresses before, lest it be taken for the end of what is there now
-  if (!fully_mapped(span)) return tl::unexpected(std::string("memory that is not mapped"));
+  if (!platform::fully_mapped(span)) return tl::unexpected(std::string("memory that is not mapped"));
   if (auto watched = events_->watch(span); !watched) return watched;
   // Same-page merging forgets the bit of what it merges. Nothing happens where nobody asked for merging.
   madvise(reinterpret_cast<void*>(span.begin), span.bytes(), MADV_UNMERGEABLE);
@@ -83,7 +83,8 @@ void SoftDirtyPageTracker::unprotect(Span span) {
 // Between two clears bits only come, so the pages that have one may be remembered at any time.
 void SoftDirtyPageTracker::look(SoftDirtyPages::Chunk& chunk, std::uintptr_t address, std::size_t first,
                                 std::size_t last, Look& found) {
-  if (!bits_->read({address + first * page_size(), address + last * page_size()}, entries_.data())) {
+  if (!bits_->read({address + first * platform::page_size(), address + last * platform::page_size()},
+                   entries_.data())) {
     found.answered = false;
     return;
   }
@@ -139,7 +140,7 @@ void SoftDirtyPageTracker::warm_up() {
 // nothing and protects nothing. What our own code faults in during one look it finds in place during the next; after
 // the clear it faults anew, which proves nothing and harms nothing: this thread runs no program code here.
 bool SoftDirtyPageTracker::clear_once() {
-  const Descriptor clearing = SoftDirtyBits::prepare_clear();
+  const platform::Descriptor clearing = SoftDirtyBits::prepare_clear();
   if (!clearing) return false;
   constexpr int most_looks = 4;
   SoftDirtyBits::Faults before;
@@ -161,14 +162,14 @@ bool SoftDirtyPageTracker::clear_once() {
 // to write from entries of pages under way). The second look finds it, still under way or not; the second clear
 // protects it unless it moves yet again.
 bool SoftDirtyPageTracker::clear() {
-  const SignalsBlocked no_handlers;  // which are program code
+  const platform::SignalsBlocked no_handlers;  // which are program code
   return clear_once() && clear_once();
 }
 
 PageTracker::Scan SoftDirtyPageTracker::scan(Span span, bool protect, std::vector<Span>& written) {
   if (span.empty()) return Scan::ok;
   const std::lock_guard lock(mutex_);
-  if (!pages_.tracked(span) || !fully_mapped(span)) return Scan::not_tracked;
+  if (!pages_.tracked(span) || !platform::fully_mapped(span)) return Scan::not_tracked;
   const Look found = look(span);
   if (!found.answered || !found.anonymous) return Scan::not_tracked;
   notice_foreign_clear();
@@ -201,4 +202,4 @@ bool SoftDirtyPageTracker::drain(std::vector<MemoryEvent>& events) {
   return !std::exchange(events_lost_, false);
 }
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

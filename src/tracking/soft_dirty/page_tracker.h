@@ -13,7 +13,7 @@
 #include "tracking/soft_dirty/bits.h"
 #include "tracking/soft_dirty/pages.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 /// May report pages that were not written: whole huge pages, all of a mapping that was made or grew, pages locked for a
 /// device, everything after a clear during which other threads took page faults.
@@ -60,4 +60,4 @@ class SoftDirtyPageTracker final : public PageTracker {
   std::array<PagemapEntry, SoftDirtyPages::chunk_pages> entries_;
 };
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -13,7 +13,9 @@
 #include "platform/descriptor.h"
 #include "platform/span.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
+
+using platform::Span;
 
 struct PagemapEntry {
   static constexpr std::uint64_t soft_dirty_bit = std::uint64_t{1} << 55;
@@ -45,8 +47,8 @@ class PagemapFile {
   int reopen();
 
   std::mutex mutex_;
-  std::vector<std::unique_ptr<GuardedDescriptor>> files_;  ///< the last one and those that were lost
-  std::atomic<const GuardedDescriptor*> file_{nullptr};    ///< the last one
+  std::vector<std::unique_ptr<platform::GuardedDescriptor>> files_;  ///< the last one and those that were lost
+  std::atomic<const platform::GuardedDescriptor*> file_{nullptr};    ///< the last one
 };
 
 class Pagemap {
@@ -63,4 +65,4 @@ class Pagemap {
   std::unique_ptr<PagemapFile> file_;
 };
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

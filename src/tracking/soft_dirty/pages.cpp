@@ -1,6 +1,6 @@
 #include "tracking/soft_dirty/pages.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 void SoftDirtyPages::track(Span span) {
   for (auto at = start_of_chunk(span.begin); at < span.end; at += chunk_bytes()) chunks_[at];
@@ -26,8 +26,8 @@ bool SoftDirtyPages::tracked(Span span) const {
   std::uintptr_t next = span.begin;
   auto& self = const_cast<SoftDirtyPages&>(*this);
   self.each_chunk(span, [&](const Chunk& chunk, std::uintptr_t address, std::size_t first, std::size_t last) {
-    if (address + first * page_size() != next || !chunk.tracked.all(first, last)) return false;
-    next = address + last * page_size();
+    if (address + first * platform::page_size() != next || !chunk.tracked.all(first, last)) return false;
+    next = address + last * platform::page_size();
     return true;
   });
   return next >= span.end;
@@ -49,11 +49,11 @@ void SoftDirtyPages::append_pending(Span span, std::vector<Span>& runs) const {
   auto& self = const_cast<SoftDirtyPages&>(*this);
   self.each_chunk(span, [&](const Chunk& chunk, std::uintptr_t address, std::size_t first, std::size_t last) {
     chunk.pending.each(first, last, [&](std::size_t page) {
-      const std::uintptr_t begin = address + page * page_size();
+      const std::uintptr_t begin = address + page * platform::page_size();
       if (runs.size() > before && runs.back().end == begin)
-        runs.back().end += page_size();
+        runs.back().end += platform::page_size();
       else
-        runs.push_back({begin, begin + page_size()});
+        runs.push_back({begin, begin + platform::page_size()});
     });
     return true;
   });
@@ -66,4 +66,4 @@ void SoftDirtyPages::settle(Span span) {
   });
 }
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

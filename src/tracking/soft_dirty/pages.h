@@ -11,7 +11,9 @@
 
 #include "platform/span.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
+
+using platform::Span;
 
 /// Not thread-safe.
 class SoftDirtyPages {
@@ -100,8 +102,8 @@ class SoftDirtyPages {
   bool each_chunk(Span span, Use use) {
     for (auto at = chunks_.lower_bound(start_of_chunk(span.begin)); at != chunks_.end() && at->first < span.end; ++at) {
       const Span pages = part(at->first, span);
-      const std::size_t first = (pages.begin - at->first) / page_size();
-      if (!use(at->second, at->first, first, first + pages.bytes() / page_size())) return false;
+      const std::size_t first = (pages.begin - at->first) / platform::page_size();
+      if (!use(at->second, at->first, first, first + pages.bytes() / platform::page_size())) return false;
     }
     return true;
   }
@@ -111,7 +113,7 @@ class SoftDirtyPages {
   }
 
  private:
-  static std::size_t chunk_bytes() { return chunk_pages * page_size(); }
+  static std::size_t chunk_bytes() { return chunk_pages * platform::page_size(); }
   static std::uintptr_t start_of_chunk(std::uintptr_t address) { return address / chunk_bytes() * chunk_bytes(); }
   static Span part(std::uintptr_t chunk, Span span) {
     return {std::max(chunk, span.begin), std::min(chunk + chunk_bytes(), span.end)};
@@ -120,4 +122,4 @@ class SoftDirtyPages {
   std::map<std::uintptr_t, Chunk> chunks_;  // by address
 };
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -22,14 +22,14 @@
 namespace {
 
 using namespace blastoff;
-using platform::system_calls::next;
+using tracking::system_calls::next;
 
 /// Between the end of our watch and the program's registration a call may have begun to watch anew.
 [[gnu::noinline]] int register_surrendered(int descriptor, unsigned long request, void* argument) {
   constexpr int most_tries = 4;
   const uffdio_range& range = static_cast<const uffdio_register*>(argument)->range;
   for (int i = 0; i < most_tries && errno == EBUSY; ++i) {
-    if (!platform::surrender_memory({range.start, range.start + range.len})) errno = EBUSY;
+    if (!tracking::surrender_memory({range.start, range.start + range.len})) errno = EBUSY;
     if (const int result = next.ioctl(descriptor, request, argument); result == 0) return 0;
   }
   return -1;
@@ -41,7 +41,7 @@ BLASTOFF_EXPORT(program_mremap, mremap)
 void* program_mremap(void* address, std::size_t bytes, std::size_t new_bytes, int flags, void* target) {
   const int saved_errno = errno;
   void* const result = next.mremap(address, bytes, new_bytes, flags, target);
-  if (result != MAP_FAILED || errno != EFAULT || !platform::memory_is_watched()) return result;
+  if (result != MAP_FAILED || errno != EFAULT || !tracking::memory_is_watched()) return result;
   void* const moved = platform::remap_pieces(next.mremap, address, bytes, new_bytes, flags, target);
   if (moved != MAP_FAILED) errno = saved_errno;
   return moved;
@@ -53,7 +53,7 @@ int program_ioctl(int descriptor, unsigned long request, void* argument) {
     return next.ioctl(descriptor, request, argument);
   const int saved_errno = errno;
   const int result = next.ioctl(descriptor, request, argument);
-  if (result == 0 || errno != EBUSY || !platform::memory_is_watched()) return result;
+  if (result == 0 || errno != EBUSY || !tracking::memory_is_watched()) return result;
   const int retried = register_surrendered(descriptor, request, argument);
   if (retried == 0) errno = saved_errno;
   return retried;

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace blastoff::platform::system_calls {
+namespace blastoff::tracking::system_calls {
 namespace {
 
 void* bare_mremap(void* address, std::size_t bytes, std::size_t new_bytes, int flags, void* target) {
@@ -32,4 +32,4 @@ void find_next() {
   look_up(next.ioctl, "ioctl");
 }
 
-}  // namespace blastoff::platform::system_calls
+}  // namespace blastoff::tracking::system_calls

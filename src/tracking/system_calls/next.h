@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace blastoff::platform::system_calls {
+namespace blastoff::tracking::system_calls {
 
 /// What a call of the program would reach without us: the C library's, or another library's that stands before it. The
 /// bare system calls until find_next() was called.
@@ -16,4 +16,4 @@ extern Next next;
 /// Called once when the library is loaded.
 void find_next();
 
-}  // namespace blastoff::platform::system_calls
+}  // namespace blastoff::tracking::system_calls

@@ -16,7 +16,7 @@
 #include "platform/mapping_extents.h"
 #include "platform/threads.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 namespace {
 
 /// Not ioctl(): that name is one that we stand before.
@@ -43,7 +43,7 @@ void put_message(EventRing& ring, const uffd_msg& message) {
 
 /// A page between two that nobody may touch, lest the kernel join it to memory of the program's.
 std::uintptr_t map_bell() {
-  const std::size_t page = page_size();
+  const std::size_t page = platform::page_size();
   void* pages = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return 0;
   char* bell = static_cast<char*>(pages) + page;
@@ -52,36 +52,36 @@ std::uintptr_t map_bell() {
 }
 
 void unmap_bell(std::uintptr_t bell) {
-  munmap(reinterpret_cast<void*>(bell - page_size()), 3 * page_size());
+  munmap(reinterpret_cast<void*>(bell - platform::page_size()), 3 * platform::page_size());
 }
 
 int register_bell(int uffd, std::uintptr_t bell) {
   uffdio_register request{};
-  request.range = {bell, page_size()};
+  request.range = {bell, platform::page_size()};
   request.mode = UFFDIO_REGISTER_MODE_WP;
   return control_by_number(uffd, UFFDIO_REGISTER, &request);
 }
 
 /// Before Linux 5.12 all descriptors without a file look the same.
-bool has_an_identity_of_its_own(const FileIdentity& identity) {
-  const Descriptor other(eventfd(0, EFD_CLOEXEC));
-  return other && file_identity(other.get()) != identity;
+bool has_an_identity_of_its_own(const platform::FileIdentity& identity) {
+  const platform::Descriptor other(eventfd(0, EFD_CLOEXEC));
+  return other && platform::file_identity(other.get()) != identity;
 }
 
 }  // namespace
 
-EventReader::EventReader(std::shared_ptr<Shared> shared, Descriptor uffd)
+EventReader::EventReader(std::shared_ptr<Shared> shared, platform::Descriptor uffd)
     : shared_(std::move(shared)), uffd_(std::move(uffd)), process_(getpid()) {}
 
-std::unique_ptr<EventReader> EventReader::start(Descriptor uffd) {
+std::unique_ptr<EventReader> EventReader::start(platform::Descriptor uffd) {
   auto shared = std::make_shared<Shared>();
   shared->uffd = uffd.get();
-  shared->identity = file_identity(uffd.get());
+  shared->identity = platform::file_identity(uffd.get());
   shared->bell = map_bell();
   if (shared->bell == 0) return nullptr;
   if (register_bell(uffd.get(), shared->bell) != 0 ||
-      !start_thread("blastoff-watch", [shared] { read_events(*shared); })) {
-    { const Descriptor closed = std::move(uffd); }
+      !platform::start_thread("blastoff-watch", [shared] { read_events(*shared); })) {
+    { const platform::Descriptor closed = std::move(uffd); }
     unmap_bell(shared->bell);
     return nullptr;
   }
@@ -89,7 +89,7 @@ std::unique_ptr<EventReader> EventReader::start(Descriptor uffd) {
   std::unique_ptr<EventReader> reader(new EventReader(std::move(shared), std::move(uffd)));
   reader->recognisable_ = has_an_identity_of_its_own(reader->uffd_.identity());
   // A number that we could not tell from the program's own is better off closed.
-  if (!reader->recognisable_ && reader->shared_->own_table) reader->uffd_ = GuardedDescriptor();
+  if (!reader->recognisable_ && reader->shared_->own_table) reader->uffd_ = platform::GuardedDescriptor();
   return reader;
 }
 
@@ -99,7 +99,7 @@ EventReader::~EventReader() {
   Request stop;
   ring_for(stop);
   shared_->state.wait(State::reading);
-  uffd_ = GuardedDescriptor();
+  uffd_ = platform::GuardedDescriptor();
   unmap_bell(shared_->bell);
 }
 
@@ -134,17 +134,17 @@ int EventReader::ring_for(Request& request) {
 void EventReader::ring_bell() const {
   const int saved_errno = errno;
   void* const bell = reinterpret_cast<void*>(shared_->bell);
-  while (syscall(SYS_madvise, bell, page_size(), MADV_DONTNEED) != 0) munlock(bell, page_size());
+  while (syscall(SYS_madvise, bell, platform::page_size(), MADV_DONTNEED) != 0) munlock(bell, platform::page_size());
   errno = saved_errno;
 }
 
 void EventReader::read_events(Shared& shared) {
-  shared.own_table = leave_shared_descriptors(shared.uffd);
+  shared.own_table = platform::leave_shared_descriptors(shared.uffd);
   shared.state.store(State::reading);
   shared.state.notify_all();
   pollfd source = {shared.uffd, POLLIN, 0};
   // The program may have closed the number, and have a file of its own there: never touched, not even read.
-  const auto ours = [&] { return file_identity(shared.uffd) == shared.identity; };
+  const auto ours = [&] { return platform::file_identity(shared.uffd) == shared.identity; };
   bool go_on = ours();
   while (go_on) {
     if (poll(&source, 1, -1) < 0) continue;
@@ -195,7 +195,7 @@ bool EventReader::answer(Shared& shared) {
 
 // The descriptor's end would do the same, but a child of fork may hold a copy. Whoever is waiting is then let go.
 void EventReader::unregister_all(const Shared& shared) {
-  each_mapping_extent([&](Span span) {
+  platform::each_mapping_extent([&](Span span) {
     uffdio_range range = {span.begin, span.bytes()};
     control_by_number(shared.uffd, UFFDIO_UNREGISTER, &range);
   });
@@ -219,4 +219,4 @@ void EventReader::stop_waiting() {
   shared_->arrivals.notify_all();
 }
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

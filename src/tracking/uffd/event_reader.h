@@ -10,7 +10,7 @@
 #include "platform/span.h"
 #include "tracking/uffd/event_ring.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 /// Owns the userfaultfd, the thread and the ring. Programs' munmap and madvise calls on registered memory wait for this
 /// thread, maybe inside malloc with its locks held: it takes no lock and never allocates. Where the system allows it
@@ -19,7 +19,7 @@ namespace blastoff::platform {
 class EventReader {
  public:
   /// Reads `uffd` until it is destroyed; nullptr if no thread can be started.
-  static std::unique_ptr<EventReader> start(Descriptor uffd);
+  static std::unique_ptr<EventReader> start(platform::Descriptor uffd);
   ~EventReader();
   EventReader(const EventReader&) = delete;
   EventReader& operator=(const EventReader&) = delete;
@@ -50,7 +50,7 @@ class EventReader {
   /// Outlives whoever of owner and thread goes first.
   struct Shared {
     int uffd = -1;
-    FileIdentity identity;
+    platform::FileIdentity identity;
     bool own_table = false;  ///< the thread's number cannot become anyone else's
     std::uintptr_t bell = 0;
     EventRing ring;
@@ -61,7 +61,7 @@ class EventReader {
     std::atomic<std::uint32_t> answers{0};   ///< counts up with every request done, and at the end
   };
 
-  EventReader(std::shared_ptr<Shared> shared, Descriptor uffd);
+  EventReader(std::shared_ptr<Shared> shared, platform::Descriptor uffd);
   static void read_events(Shared& shared);
   static bool take_messages(Shared& shared);
   static bool answer(Shared& shared);
@@ -70,10 +70,10 @@ class EventReader {
   void ring_bell() const;
 
   std::shared_ptr<Shared> shared_;
-  GuardedDescriptor uffd_;
+  platform::GuardedDescriptor uffd_;
   bool recognisable_ = false;  ///< the identity is this userfaultfd's alone
   int process_;
   std::mutex request_mutex_;  ///< among those who ring; the reader knows nothing of it
 };
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 bool EventRing::settle() const {
   const std::uint64_t begun = reads_begun_.load(std::memory_order_seq_cst);
@@ -20,4 +20,4 @@ bool EventRing::settle() const {
   return true;
 }
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -8,7 +8,7 @@
 
 #include "tracking/memory_events.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 /// Single producer (the event reader), one consumer at a time. The producer never waits, locks or allocates.
 ///
@@ -72,4 +72,4 @@ class EventRing {
   std::array<MemoryEvent, capacity> events_;
 };
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

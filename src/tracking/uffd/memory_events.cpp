@@ -17,7 +17,7 @@
 #include "platform/mappings.h"
 #include "platform/process.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 namespace {
 
 constexpr std::uint64_t event_features =
@@ -27,46 +27,47 @@ std::string cause(const char* what) {
   return std::string(what) + ": " + std::strerror(errno);
 }
 
-Descriptor new_userfaultfd(int flags) {
-  Descriptor uffd(static_cast<int>(syscall(SYS_userfaultfd, flags)));
+platform::Descriptor new_userfaultfd(int flags) {
+  platform::Descriptor uffd(static_cast<int>(syscall(SYS_userfaultfd, flags)));
   // Linux before 5.11 has no user mode, and may let everybody have the other.
   if (!uffd && errno == EINVAL)
-    uffd = Descriptor(static_cast<int>(syscall(SYS_userfaultfd, flags & ~kernel::uffd_user_mode_only)));
+    uffd = platform::Descriptor(
+        static_cast<int>(syscall(SYS_userfaultfd, flags & ~platform::kernel::uffd_user_mode_only)));
   return uffd;
 }
 
-tl::expected<Descriptor, std::string> open_userfaultfd(const UffdMemoryEvents::Features& features) {
-  const int flags = O_CLOEXEC | O_NONBLOCK | kernel::uffd_user_mode_only;
-  Descriptor uffd = new_userfaultfd(flags);
+tl::expected<platform::Descriptor, std::string> open_userfaultfd(const UffdMemoryEvents::Features& features) {
+  const int flags = O_CLOEXEC | O_NONBLOCK | platform::kernel::uffd_user_mode_only;
+  platform::Descriptor uffd = new_userfaultfd(flags);
   if (!uffd) {
     const std::string reason = cause("userfaultfd");
     // A container that forbids the system call may still offer the device file.
-    const Descriptor device(open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));
-    if (device) uffd = Descriptor(ioctl(device.get(), kernel::uffd_ioc_new, flags));
+    const platform::Descriptor device(open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));
+    if (device) uffd = platform::Descriptor(ioctl(device.get(), platform::kernel::uffd_ioc_new, flags));
     if (!uffd) return tl::unexpected(reason + " (forbidden by this container or missing in this kernel)");
   }
   uffdio_api api{};
   api.api = UFFD_API;
   api.features = event_features | features.bits;
   if (ioctl(uffd.get(), UFFDIO_API, &api) != 0)
-    return tl::unexpected("Linux " + kernel_release() + " has no " + features.lack);
-  return out_of_the_way(std::move(uffd));
+    return tl::unexpected("Linux " + platform::kernel_release() + " has no " + features.lack);
+  return platform::out_of_the_way(std::move(uffd));
 }
 
 /// Not every machine's kernel can register memory without trapping its pages.
 tl::expected<void, std::string> try_out(int uffd) {
-  void* memory = mmap(nullptr, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, platform::page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return tl::unexpected(cause("mmap"));
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   uffdio_register request{};
-  request.range = {begin, page_size()};
+  request.range = {begin, platform::page_size()};
   request.mode = UFFDIO_REGISTER_MODE_WP;
   const bool works = syscall(SYS_ioctl, uffd, UFFDIO_REGISTER, &request) == 0;
   const std::string error = works ? "" : cause("UFFDIO_REGISTER");
   if (works) ioctl(uffd, UFFDIO_UNREGISTER, &request.range);  // or munmap would wait for somebody to read its event
-  munmap(memory, page_size());
+  munmap(memory, platform::page_size());
   if (works) return {};
-  return tl::unexpected(error + " (Linux " + kernel_release() +
+  return tl::unexpected(error + " (Linux " + platform::kernel_release() +
                         " cannot write-protect by userfaultfd: on arm64 6.10 or newer is needed)");
 }
 
@@ -86,7 +87,7 @@ struct Readers {
 /// What moved may have grown on the way, and must not be split when its watch ends.
 Span whole_mapping(std::uintptr_t begin, std::size_t moved_bytes) {
   const Span moved = {begin, begin + moved_bytes};
-  const auto mapping = Mappings().covering(begin);
+  const auto mapping = platform::Mappings().covering(begin);
   return mapping ? Span{begin, std::max(mapping->span.end, moved.end)} : moved;
 }
 
@@ -156,10 +157,10 @@ void UffdMemoryEvents::unwatch(Span span) {
   if (span.empty() || unregister_span(span)) return;
   // All or nothing for the kernel: something else is mapped within the span by now. Take the pieces that are still
   // ours.
-  Mappings mappings;
+  platform::Mappings mappings;
   for (std::uintptr_t at = span.begin; at < span.end;) {
     const auto mapping = mappings.covering(at);
-    const std::uintptr_t end = mapping ? std::min(mapping->span.end, span.end) : at + page_size();
+    const std::uintptr_t end = mapping ? std::min(mapping->span.end, span.end) : at + platform::page_size();
     if (mapping) unregister_span({at, end});
     at = end;
   }
@@ -178,4 +179,4 @@ bool UffdMemoryEvents::drain(std::vector<MemoryEvent>& events) {
   return settled && complete;
 }
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

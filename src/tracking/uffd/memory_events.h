@@ -10,7 +10,7 @@
 #include "tracking/memory_events.h"
 #include "tracking/uffd/event_reader.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 /// Ends the watch of whoever watches this span, as if the memory had been unmapped: the program wants it for a
 /// userfaultfd of its own. False: nobody does.
@@ -55,4 +55,4 @@ class UffdMemoryEvents final : public MemoryEvents {
   std::mutex drain_mutex_;  ///< among drainers; the event reader knows nothing of it
 };
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -14,11 +14,11 @@
 #include "platform/mappings.h"
 #include "platform/process.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 namespace {
 
 constexpr UffdMemoryEvents::Features asynchronous_protection = {
-    kernel::uffd_feature_wp_async | kernel::uffd_feature_wp_unpopulated,
+    platform::kernel::uffd_feature_wp_async | platform::kernel::uffd_feature_wp_unpopulated,
     "asynchronous write tracking (6.7 or newer is needed)"};
 
 std::string cause(const char* what) {
@@ -50,10 +50,10 @@ tl::expected<std::unique_ptr<PageTracker>, std::string> UffdPageTracker::open() 
 }
 
 tl::expected<void, std::string> UffdPageTracker::try_out() {
-  void* memory = mmap(nullptr, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, platform::page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return tl::unexpected(cause("mmap"));
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const Span page = {begin, begin + page_size()};
+  const Span page = {begin, begin + platform::page_size()};
   auto* word = static_cast<volatile int*>(memory);
   *word = 1;
 
@@ -67,11 +67,12 @@ tl::expected<void, std::string> UffdPageTracker::try_out() {
     const bool protected_first = pages_written(true) == 1 && pages_written(false) == 0;
     *word = 2;
     if (!protected_first || pages_written(false) != 1) {
-      result = tl::unexpected("the kernel's write tracking (PAGEMAP_SCAN) does not work on " + kernel_release());
+      result =
+          tl::unexpected("the kernel's write tracking (PAGEMAP_SCAN) does not work on " + platform::kernel_release());
     }
   }
   untrack(page);
-  munmap(memory, page_size());
+  munmap(memory, platform::page_size());
   return result;
 }
 
@@ -79,22 +80,22 @@ PageTracker::Scan UffdPageTracker::scan(Span span, bool protect, std::vector<Spa
   if (span.empty()) return Scan::ok;
   // The kernel passes over addresses where nothing is mapped. What is unmapped later than this check was unmapped while
   // we looked, and its event says so.
-  if (!fully_mapped(span)) return Scan::not_tracked;
+  if (!platform::fully_mapped(span)) return Scan::not_tracked;
 
   const int pagemap = pagemap_->get();
   const std::size_t before = written.size();
-  std::array<kernel::PageRegion, 512> regions;
-  kernel::PagemapScan request{};
+  std::array<platform::kernel::PageRegion, 512> regions;
+  platform::kernel::PagemapScan request{};
   request.size = sizeof request;
-  request.flags = kernel::scan_fail_unless_tracked | (protect ? kernel::scan_protect_matching : 0);
+  request.flags = platform::kernel::scan_fail_unless_tracked | (protect ? platform::kernel::scan_protect_matching : 0);
   request.vec = reinterpret_cast<std::uintptr_t>(regions.data());
   request.vec_len = regions.size();
-  request.category_mask = kernel::page_is_written;
-  request.return_mask = kernel::page_is_written;
+  request.category_mask = platform::kernel::page_is_written;
+  request.return_mask = platform::kernel::page_is_written;
   request.end = span.end;
   for (std::uintptr_t at = span.begin; at < span.end; at = request.walk_end) {
     request.start = at;
-    const int found = ioctl(pagemap, kernel::pagemap_scan, &request);
+    const int found = ioctl(pagemap, platform::kernel::pagemap_scan, &request);
     if (found < 0 && errno == EINTR) {
       request.walk_end = at;
       continue;
@@ -117,4 +118,4 @@ void UffdPageTracker::unprotect(Span span) {
   while (events_->control(UFFDIO_WRITEPROTECT, &request) == EAGAIN) sched_yield();
 }
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -10,7 +10,7 @@
 #include "tracking/soft_dirty/pagemap.h"
 #include "tracking/uffd/memory_events.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 /// Not for children of fork: both descriptors go on speaking of the parent's memory there, and the child's is not
 /// tracked.
@@ -36,4 +36,4 @@ class UffdPageTracker final : public PageTracker {
   std::unique_ptr<PagemapFile> pagemap_;
 };
 
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -23,8 +23,10 @@
 #include <vector>
 
 #include "platform/numa.h"
+#include "platform/page_moves.h"
 #include "platform/process.h"
 #include "platform/threads.h"
+#include "platform/worker_pool.h"
 #include "residency/in_place/moved_memory.h"
 #include "tracking/memory_events.h"
 
@@ -110,7 +112,7 @@ operation::Operand matrix_in(platform::Span span, double share_of_rows = 1) {
 
 struct Machine {
   platform::WorkerPool& pool;
-  platform::MemoryEvents* events;
+  tracking::MemoryEvents* events;
   int node;
 };
 
@@ -216,7 +218,7 @@ int main(int argc, char** argv) {
   const auto found = platform::numa_node(node);
   if (!found) die("no such node");
   const auto pool = platform::create_worker_pool(platform::cpu_count() - 1);
-  auto events = platform::open_memory_events();
+  auto events = tracking::open_memory_events();
   if (!events) std::printf("no events: %s\n", events.error().c_str());
   const Machine machine{*pool, events ? events->get() : nullptr, node};
 

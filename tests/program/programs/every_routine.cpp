@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "abi/host_routine.h"
+#include "abi/original_routine.h"
 #include "blas/routine.h"
 #include "reference_blas.h"
 #include "test_call.h"
@@ -19,7 +19,7 @@ namespace {
 using namespace blastoff;
 
 /// The calls made; exits at the first wrong one.
-int check(blas::Routine routine, const abi::HostRoutine& function, const char* symbol) {
+int check(blas::Routine routine, const abi::OriginalRoutine& function, const char* symbol) {
   int calls = 0;
   for (const test::Options& options : test::all_options(routine)) {
     const test::TestCall tested(routine, options, 13, 13, 5, {0.75, -0.5}, {-0.5, 0.25});
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     // Whether the library has it is for its handle to say: names may be defined by others too.
     void* address = dlsym(library, symbol.c_str());
     if (address != nullptr && !by_handle) address = dlsym(RTLD_DEFAULT, symbol.c_str());
-    const abi::HostRoutine function(routine, {address, style}, {});
+    const abi::OriginalRoutine function(routine, {address, style}, {});
     if (address == nullptr)
       std::printf("%s absent\n", symbol.c_str());
     else

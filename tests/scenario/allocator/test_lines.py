@@ -19,9 +19,9 @@ def has_device_node() -> bool:
 
 @pytest.mark.skipif(has_device_node(), reason="this machine has a node of memory without CPUs")
 class TestOnAnOrdinaryMachine:
-    def test_at_malloc_stands_aside(self):
+    def test_at_malloc_is_off(self):
         outcome = interposed(WHERE, AT_MALLOC)
-        assert outcome.lines == ["placing memory at malloc stands aside: no NUMA node has memory and no CPUs, as a coherent device's would"]
+        assert outcome.lines == ["placing memory at malloc is off: no NUMA node has memory and no CPUs, as a coherent device's would"]
         assert "aligned 16, default" in outcome.stdout
 
     def test_it_still_aligns(self):
@@ -36,7 +36,7 @@ class TestOnAnOrdinaryMachine:
 
 def test_a_node_that_does_not_exist():
     outcome = interposed(WHERE, AT_MALLOC | {"BLASTOFF_DEVICE_NODE": "5"})
-    assert outcome.lines == ["placing memory at malloc stands aside: the NUMA node that BLASTOFF_DEVICE_NODE names has no memory"]
+    assert outcome.lines == ["placing memory at malloc is off: the NUMA node that BLASTOFF_DEVICE_NODE names has no memory"]
     assert "aligned 16, default" in outcome.stdout
 
 
@@ -71,7 +71,7 @@ def test_refused_by_a_sandbox(workshop):
     outcome = interposed([refusing(workshop, "mbind", "get_mempolicy"), *WHERE], AT_MALLOC | {"BLASTOFF_DEVICE_NODE": "0"})
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines == [
-        "placing memory at malloc stands aside: the kernel refuses to bind memory to the device's NUMA node (Operation not permitted); "
+        "placing memory at malloc is off: the kernel refuses to bind memory to the device's NUMA node (Operation not permitted); "
         "large allocations are aligned only"
     ]
     assert "malloc: aligned 65536" in outcome.stdout

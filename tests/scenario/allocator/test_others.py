@@ -11,8 +11,8 @@ RIGHT = "2 threads, 300 steps: right\n"
 OTHERS = ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"]
 
 
-def stands_aside(outcome: offload.Outcome, owner: str, request: str = "placing") -> bool:
-    return outcome.lines == [f"{request} memory at malloc stands aside: {owner} allocates in this process"]
+def is_off(outcome: offload.Outcome, owner: str, request: str = "placing") -> bool:
+    return outcome.lines == [f"{request} memory at malloc is off: {owner} allocates in this process"]
 
 
 def there(name: str) -> str:
@@ -29,12 +29,12 @@ def test_another_allocator_preloaded(name, first):
     outcome = interposed(HEAP, AT_MALLOC, before=other if first else [], after=[] if first else other)
     assert (outcome.status, outcome.stdout) == (0, RIGHT), outcome.stderr
     assert "placed 0 bound 0" in outcome.stderr
-    assert stands_aside(outcome, name.removesuffix(".4") + ".4" if "tcmalloc" in name else name), outcome.stderr
+    assert is_off(outcome, name.removesuffix(".4") + ".4" if "tcmalloc" in name else name), outcome.stderr
 
 
 def test_the_line_names_what_was_asked_for():
     outcome = interposed(HEAP, ALIGN, after=[there("libjemalloc.so.2")])
-    assert stands_aside(outcome, "libjemalloc.so.2", "aligning"), outcome.stderr
+    assert is_off(outcome, "libjemalloc.so.2", "aligning"), outcome.stderr
 
 
 def test_nothing_asked_for_nothing_said():
@@ -49,7 +49,7 @@ def test_another_allocator_that_the_program_is_linked_with(workshop):
     plain = offload.plain([program, 200_000])
     outcome = interposed([program, 200_000], AT_MALLOC)
     assert (outcome.status, outcome.stdout) == (plain.status, plain.stdout), outcome.stderr
-    assert stands_aside(outcome, "libjemalloc.so.2"), outcome.stderr
+    assert is_off(outcome, "libjemalloc.so.2"), outcome.stderr
 
 
 OWN_MALLOC = """
@@ -90,7 +90,7 @@ def compiled(workshop, name: str, text: str, *flags: str):
 def test_a_program_with_an_allocator_of_its_own(workshop):
     outcome = interposed([compiled(workshop, "own", OWN_MALLOC)], AT_MALLOC)
     assert (outcome.status, outcome.stdout) == (0, "own: 1\n")
-    assert stands_aside(outcome, "own"), outcome.stderr
+    assert is_off(outcome, "own"), outcome.stderr
 
 
 PLAIN = """
@@ -135,10 +135,10 @@ def test_valgrind(workshop):
     env = offload.environment(LD_PRELOAD=str(ALLOCATOR), **AT_MALLOC)
     outcome = offload.run(["valgrind", "-q", "--error-exitcode=9", "--leak-check=full", program], env=env)
     assert outcome.status == 0, outcome.stderr
-    assert stands_aside(outcome, "valgrind"), outcome.stderr
+    assert is_off(outcome, "valgrind"), outcome.stderr
 
 
-@pytest.mark.parametrize("told", [False, True], ids=["alone", "telling"])
+@pytest.mark.parametrize("told", [False, True], ids=["alone", "notified"])
 def test_caches_of_registered_memory_hear_what_is_unmapped(settings, told):
     """UCX patches the C library's munmap and its like: whatever goes away still goes through those."""
     plain = offload.plain([PROGRAMS / "cache"])

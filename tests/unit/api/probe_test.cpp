@@ -8,11 +8,11 @@
 #include "../include/blastoff.h"
 #include "tracking/page_tracker.h"
 
-namespace blastoff::runtime {
+namespace blastoff::api {
 namespace {
 
 nlohmann::json probe(const char* device) {
-  Settings settings = read_settings();
+  config::Settings settings = config::read_settings();
   settings.device = device;
   return nlohmann::json::parse(probe_json(settings));
 }
@@ -36,7 +36,7 @@ TEST(Probe, SaysWhyADeviceDoesNotOpen) {
 
 TEST(Probe, TrackingWorksWhereATrackerOpens) {
   const nlohmann::json tracker = probe("none").at("tracker");
-  EXPECT_EQ(tracker.at("works"), platform::open_page_tracker().has_value());
+  EXPECT_EQ(tracker.at("works"), tracking::open_page_tracker().has_value());
   EXPECT_EQ(tracker.at("works"), tracker.at("error") == "");
 }
 
@@ -49,8 +49,8 @@ TEST(Probe, CodeCanBeMadeAndWrittenHere) {
 TEST(Exports, AreTextThatStays) {
   EXPECT_STREQ(blastoff_version(), BLASTOFF_VERSION);
   EXPECT_EQ(blastoff_options_json(), blastoff_options_json());
-  EXPECT_EQ(nlohmann::json::parse(blastoff_options_json()), nlohmann::json::parse(options_json()));
+  EXPECT_EQ(nlohmann::json::parse(blastoff_options_json()), nlohmann::json::parse(config::options_json()));
 }
 
 }  // namespace
-}  // namespace blastoff::runtime
+}  // namespace blastoff::api

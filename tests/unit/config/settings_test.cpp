@@ -11,7 +11,7 @@
 #include "config/option_value.h"
 #include "config/options.h"
 
-namespace blastoff::runtime {
+namespace blastoff::config {
 namespace {
 
 using testing::HasSubstr;
@@ -191,4 +191,4 @@ TEST(OptionTable, JsonHasEveryOption) {
 }
 
 }  // namespace
-}  // namespace blastoff::runtime
+}  // namespace blastoff::config

@@ -134,10 +134,10 @@ TEST(OriginalFor, IsNothingWhereNoLibraryHasIt) {
   EXPECT_TRUE(none.intercepted);
 }
 
-TEST(HostRoutine, HasTheSameLibrarysCompanion) {
+TEST(OriginalRoutine, HasTheSameLibrarysCompanion) {
   ASSERT_NE(test::system_blas(), nullptr);
   const abi::EntryPoint& syrk = entry(EntryIndex::dsyrk_);
-  const abi::HostRoutine host = host_routine(syrk, original_for(syrk, call_site(2)));
+  const abi::OriginalRoutine host = original_routine(syrk, original_for(syrk, call_site(2)));
   blas::Call call;
   call.routine = blas::Routine::dsyrk;
   EXPECT_TRUE(host.can_compute(call));

@@ -82,7 +82,7 @@ TEST(MemoryMap, ExtentIsTheMappingAndAdjacentOnesOfTheSameKind) {
 
 TEST(MemoryMap, TrackingDoesNotSplitAnExtent) {
   const Island island(8);
-  auto tracker = open_page_tracker();
+  auto tracker = tracking::open_page_tracker();
   if (!tracker) GTEST_SKIP() << tracker.error();
   ASSERT_TRUE((*tracker)->track(island.pages(2, 3)));
   EXPECT_EQ(find_mapping(island.pages(3, 1)).extent, island.span());
@@ -257,39 +257,39 @@ class PinnedPage {
 };
 
 TEST(ForeignWriter, NobodyWhereNothingIsPinned) {
-  EXPECT_EQ(foreign_writer(0), std::nullopt);
+  EXPECT_EQ(tracking::foreign_writer(0), std::nullopt);
   const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < 1000; ++i) foreign_writer(0);
+  for (int i = 0; i < 1000; ++i) tracking::foreign_writer(0);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::printf("foreign_writer: %.3f us\n", seconds * 1e3);
 }
 
 TEST(ForeignWriter, PinnedMemoryWithoutAnyLibrary) {
-  const std::size_t before = pinned_kilobytes();
+  const std::size_t before = tracking::pinned_kilobytes();
   {
     const PinnedPage page;
     if (!page.pinned()) GTEST_SKIP() << "no io_uring here to pin a page with";
-    const auto writer = foreign_writer(before);
+    const auto writer = tracking::foreign_writer(before);
     ASSERT_TRUE(writer);
     EXPECT_NE(writer->find("VmPin"), std::string::npos);
-    EXPECT_EQ(pinned_kilobytes(), before + page_size() / 1024);
+    EXPECT_EQ(tracking::pinned_kilobytes(), before + page_size() / 1024);
   }
-  EXPECT_EQ(foreign_writer(before), std::nullopt);
+  EXPECT_EQ(tracking::foreign_writer(before), std::nullopt);
 }
 
 TEST(ForeignWriter, PinsOfOurOwnDoNotCount) {
   const PinnedPage page;
   if (!page.pinned()) GTEST_SKIP() << "no io_uring here to pin a page with";
-  EXPECT_EQ(foreign_writer(pinned_kilobytes()), std::nullopt);
+  EXPECT_EQ(tracking::foreign_writer(tracking::pinned_kilobytes()), std::nullopt);
 }
 
 TEST(ForeignWriter, ALibraryWithoutItsDevice) {
   const LoadedAs library("libxpmem");
   ASSERT_TRUE(library.loaded());
   if (access("/dev/xpmem", F_OK) != 0)
-    EXPECT_EQ(foreign_writer(pinned_kilobytes()), std::nullopt);
+    EXPECT_EQ(tracking::foreign_writer(tracking::pinned_kilobytes()), std::nullopt);
   else
-    EXPECT_TRUE(foreign_writer(pinned_kilobytes()));
+    EXPECT_TRUE(tracking::foreign_writer(tracking::pinned_kilobytes()));
 }
 
 TEST(MemoryMap, SaysWhetherAllOfItMayBeWritten) {

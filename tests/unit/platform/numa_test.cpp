@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "mapped_memory.h"
+#include "platform/page_moves.h"
 
 namespace blastoff::platform {
 namespace {

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "platform/worker_pool.h"
+
 namespace blastoff::platform {
 namespace {
 

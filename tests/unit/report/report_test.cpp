@@ -1,4 +1,4 @@
-#include "report/report.h"
+#include "report/context.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -24,8 +24,12 @@
 
 #include "level3_front_end.h"
 #include "report/call_log.h"
+#include "report/file.h"
+#include "report/json.h"
 #include "report/quantity.h"
 #include "report/special_file.h"
+#include "report/summary.h"
+#include "report/text.h"
 #include "report/thread_counters.h"
 
 namespace blastoff::report {

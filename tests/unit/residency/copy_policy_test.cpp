@@ -45,9 +45,9 @@ TEST(CopyLayout, LargeCallsAreCutWithTheSharedOperandWhole) {
   const blas::Call call = gemm(4000, 4000, 4000);
   const copy::Layout layout = copy::lay_out(call, copy::suitable_panel_bytes(call, 64 * mebibyte));
   EXPECT_GT(layout.panels.size(), 4u);
-  EXPECT_TRUE(layout.placements[0].whole);
-  EXPECT_FALSE(layout.placements[1].whole);
-  EXPECT_FALSE(layout.placements[2].whole);
+  EXPECT_TRUE(layout.operands[0].whole);
+  EXPECT_FALSE(layout.operands[1].whole);
+  EXPECT_FALSE(layout.operands[2].whole);
   EXPECT_LT(layout.device_bytes(call), 2 * std::size_t{4000} * 4000 * 8);
 }
 

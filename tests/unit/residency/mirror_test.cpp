@@ -1,4 +1,4 @@
-// The data structures under the mirrors: bitmaps, intervals, footprints, shadow memory, rewrites, pins.
+// The data structures under the mirrors: bitmaps, intervals, footprints, mirror memory, rewrites, pins.
 #include <cstring>
 #include <vector>
 
@@ -8,9 +8,9 @@
 #include "platform/span.h"
 #include "residency/footprint.h"
 #include "residency/interval_set.h"
+#include "residency/mirror/mirror_memory.h"
 #include "residency/mirror/page_bitmap.h"
 #include "residency/mirror/rewrites.h"
-#include "residency/mirror/shadow_memory.h"
 
 namespace blastoff::residency::mirror {
 namespace {
@@ -157,9 +157,9 @@ TEST(UsedBytes, RemembersTheLatestAndForgetsWhatOthersLack) {
   EXPECT_FALSE(used->remembers(block(5)));
 }
 
-class ShadowMemoryTest : public testing::Test {
+class MirrorMemoryTest : public testing::Test {
  protected:
-  ShadowMemoryTest() {
+  MirrorMemoryTest() {
     device::Choice choice;
     choice.name = "simulated";
     choice.simulated_memory = 64 * chunk_bytes;
@@ -168,75 +168,75 @@ class ShadowMemoryTest : public testing::Test {
   // Addresses of the program's that no memory is needed behind.
   static constexpr std::uintptr_t host = std::uintptr_t{1} << 40;
 
-  static bool backed(const ShadowMemory& shadow, Span span) {
-    return shadow.each_backing(span, [](Backing&) {});
+  static bool backed(const MirrorMemory& mirrors, Span span) {
+    return mirrors.each_backing(span, [](Backing&) {});
   }
 
   std::unique_ptr<device::Device> device_;
 };
 
-TEST_F(ShadowMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
-  ShadowMemory shadow(*device_, 4 * chunk_bytes);
+TEST_F(MirrorMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
+  MirrorMemory mirrors(*device_, 4 * chunk_bytes);
   const std::uintptr_t matrix = host + 16;
-  auto held = shadow.back({{host, host + chunk_bytes}}, matrix);  // its last page reaches into the next granule
+  auto held = mirrors.back({{host, host + chunk_bytes}}, matrix);  // its last page reaches into the next granule
   ASSERT_TRUE(held) << held.error().message;
-  EXPECT_EQ(shadow.device_address(matrix) % 256, 0U);
-  EXPECT_TRUE(backed(shadow, {host, host + chunk_bytes}));
-  auto* last_byte = reinterpret_cast<char*>(shadow.device_address(host + chunk_bytes - 1));
+  EXPECT_EQ(mirrors.device_address(matrix) % 256, 0U);
+  EXPECT_TRUE(backed(mirrors, {host, host + chunk_bytes}));
+  auto* last_byte = reinterpret_cast<char*>(mirrors.device_address(host + chunk_bytes - 1));
   *last_byte = 1;  // faults where nothing is behind it
-  shadow.unhold(*held);
+  mirrors.unhold(*held);
 }
 
-TEST_F(ShadowMemoryTest, DistancesAreKept) {
-  ShadowMemory shadow(*device_, 32 * chunk_bytes);
-  auto first = shadow.back({{host, host + 4096}}, host);
-  auto second = shadow.back({{host + 5 * chunk_bytes, host + 6 * chunk_bytes}}, host);
+TEST_F(MirrorMemoryTest, DistancesAreKept) {
+  MirrorMemory mirrors(*device_, 32 * chunk_bytes);
+  auto first = mirrors.back({{host, host + 4096}}, host);
+  auto second = mirrors.back({{host + 5 * chunk_bytes, host + 6 * chunk_bytes}}, host);
   ASSERT_TRUE(first && second);
-  EXPECT_EQ(shadow.device_address(host + 5 * chunk_bytes) - shadow.device_address(host), 5 * chunk_bytes);
-  shadow.unhold(*first);
-  shadow.unhold(*second);
+  EXPECT_EQ(mirrors.device_address(host + 5 * chunk_bytes) - mirrors.device_address(host), 5 * chunk_bytes);
+  mirrors.unhold(*first);
+  mirrors.unhold(*second);
 }
 
-TEST_F(ShadowMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
-  ShadowMemory shadow(*device_, 2 * chunk_bytes);
+TEST_F(MirrorMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
+  MirrorMemory mirrors(*device_, 2 * chunk_bytes);
   const Span a{host, host + chunk_bytes};
   const Span b{host + 10 * chunk_bytes, host + 11 * chunk_bytes};
   const Span c{host + 20 * chunk_bytes, host + 21 * chunk_bytes};
   const auto use = [&](Span span) {
-    auto held = shadow.back({span}, host);
+    auto held = mirrors.back({span}, host);
     ASSERT_TRUE(held) << held.error().message;
-    shadow.find(span.begin)->current.set(0, 512);
-    shadow.unhold(*held);
+    mirrors.find(span.begin)->current.set(0, 512);
+    mirrors.unhold(*held);
   };
   use(a);
   use(b);
   use(a);
   use(c);  // evicts b
-  EXPECT_TRUE(backed(shadow, a));
-  EXPECT_FALSE(backed(shadow, b));
-  EXPECT_FALSE(shadow.find(b.begin)->current.any(0, 512));
-  EXPECT_TRUE(backed(shadow, c));
-  EXPECT_TRUE(shadow.find(c.begin)->current.all(0, 512));
+  EXPECT_TRUE(backed(mirrors, a));
+  EXPECT_FALSE(backed(mirrors, b));
+  EXPECT_FALSE(mirrors.find(b.begin)->current.any(0, 512));
+  EXPECT_TRUE(backed(mirrors, c));
+  EXPECT_TRUE(mirrors.find(c.begin)->current.all(0, 512));
 }
 
-TEST_F(ShadowMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
-  ShadowMemory shadow(*device_, 2 * chunk_bytes);
-  auto held = shadow.back({{host, host + 2 * chunk_bytes}}, host);
+TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
+  MirrorMemory mirrors(*device_, 2 * chunk_bytes);
+  auto held = mirrors.back({{host, host + 2 * chunk_bytes}}, host);
   ASSERT_TRUE(held);
-  auto refused = shadow.back({{host + 4 * chunk_bytes, host + 5 * chunk_bytes}}, host);
+  auto refused = mirrors.back({{host + 4 * chunk_bytes, host + 5 * chunk_bytes}}, host);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, device::ErrorKind::out_of_memory);
-  shadow.unhold(*held);
-  auto now = shadow.back({{host + 4 * chunk_bytes, host + 5 * chunk_bytes}}, host);
+  mirrors.unhold(*held);
+  auto now = mirrors.back({{host + 4 * chunk_bytes, host + 5 * chunk_bytes}}, host);
   EXPECT_TRUE(now);
-  if (now) shadow.unhold(*now);
+  if (now) mirrors.unhold(*now);
 }
 
-TEST_F(ShadowMemoryTest, OverlappingRunsAreBackedOnce) {
-  ShadowMemory shadow(*device_, 3 * chunk_bytes);
-  auto held = shadow.back({{host, host + 2 * chunk_bytes}, {host + chunk_bytes, host + 3 * chunk_bytes}}, host);
+TEST_F(MirrorMemoryTest, OverlappingRunsAreBackedOnce) {
+  MirrorMemory mirrors(*device_, 3 * chunk_bytes);
+  auto held = mirrors.back({{host, host + 2 * chunk_bytes}, {host + chunk_bytes, host + 3 * chunk_bytes}}, host);
   ASSERT_TRUE(held) << held.error().message;
-  shadow.unhold(*held);
+  mirrors.unhold(*held);
 }
 
 TEST(Rewrites, AMatrixWrittenAnewIsCopiedUntilItStaysAsItIs) {

@@ -9,17 +9,19 @@
 #include <cstring>
 #include <thread>
 
+#include "platform/numa.h"
 #include "platform/span.h"
+#include "platform/worker_pool.h"
 
 namespace blastoff::residency::in_place {
 namespace {
 
-using platform::MemoryEvent;
 using platform::page_size;
 using platform::Span;
+using tracking::MemoryEvent;
 
 /// Tells what the test tells it to tell.
-class Told final : public platform::MemoryEvents {
+class Told final : public tracking::MemoryEvents {
  public:
   const char* name() const override { return "told"; }
   tl::expected<void, std::string> watch(Span) override {
@@ -154,10 +156,10 @@ TEST_F(MovedMemoryTest, SaysWhatIsLeftAndWhy) {
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
   EXPECT_NE(said.find("NUMA node 900"), std::string::npos) << said;
-  const Placement placement = nowhere.totals();
-  EXPECT_EQ(placement.left, 2U * 512 * 256 * 8);
-  ASSERT_EQ(placement.left_because.size(), 1U);
-  EXPECT_EQ(placement.there + placement.moved, 0U);
+  const Migration migration = nowhere.totals();
+  EXPECT_EQ(migration.left, 2U * 512 * 256 * 8);
+  ASSERT_EQ(migration.left_because.size(), 1U);
+  EXPECT_EQ(migration.there + migration.moved, 0U);
 }
 
 }  // namespace

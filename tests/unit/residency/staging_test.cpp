@@ -10,6 +10,7 @@
 
 #include "delayed_device.h"
 #include "device/open.h"
+#include "platform/worker_pool.h"
 
 namespace blastoff::residency {
 namespace {

@@ -9,9 +9,9 @@ using device::HostAccess;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-MechanismChoice choose(PolicyName policy, MechanismName mechanism, HostAccess access, int node = 1,
+MechanismChoice choose(config::PolicyName policy, config::MechanismName mechanism, HostAccess access, int node = 1,
                        bool allowed = true) {
-  Settings settings;
+  config::Settings settings;
   settings.policy = policy;
   settings.mechanism = mechanism;
   device::Properties device;
@@ -23,8 +23,8 @@ MechanismChoice choose(PolicyName policy, MechanismName mechanism, HostAccess ac
 constexpr auto accesses = {HostAccess::none, HostAccess::pageable, HostAccess::coherent, HostAccess::unified};
 
 TEST(Mechanism, AutomaticTakesWhatTheMachineIsBestAt) {
-  for (const PolicyName policy : {PolicyName::automatic, PolicyName::first_use}) {
-    const auto automatic = [&](HostAccess access) { return choose(policy, MechanismName::automatic, access); };
+  for (const config::PolicyName policy : {config::PolicyName::automatic, config::PolicyName::first_use}) {
+    const auto automatic = [&](HostAccess access) { return choose(policy, config::MechanismName::automatic, access); };
     EXPECT_EQ(automatic(HostAccess::none).mechanism, Mechanism::mirrors);
     EXPECT_EQ(automatic(HostAccess::pageable).mechanism, Mechanism::mirrors) << "HMM only when asked for";
     EXPECT_EQ(automatic(HostAccess::coherent).mechanism, Mechanism::moves);
@@ -37,12 +37,12 @@ TEST(Mechanism, AutomaticTakesWhatTheMachineIsBestAt) {
 
 TEST(Mechanism, CopyIsCopyEverywhere) {
   for (const HostAccess access : accesses)
-    EXPECT_EQ(choose(PolicyName::copy, MechanismName::moves, access).mechanism, Mechanism::copies);
+    EXPECT_EQ(choose(config::PolicyName::copy, config::MechanismName::moves, access).mechanism, Mechanism::copies);
 }
 
 TEST(Mechanism, CoherentNeedsADeviceThatReadsTheProgramsMemory) {
   for (const HostAccess access : accesses) {
-    const MechanismChoice choice = choose(PolicyName::coherent, MechanismName::automatic, access);
+    const MechanismChoice choice = choose(config::PolicyName::coherent, config::MechanismName::automatic, access);
     if (access == HostAccess::none) {
       EXPECT_EQ(choice.mechanism, Mechanism::mirrors);
       EXPECT_THAT(choice.reason, HasSubstr("cannot read the program's own memory"));
@@ -54,27 +54,29 @@ TEST(Mechanism, CoherentNeedsADeviceThatReadsTheProgramsMemory) {
 }
 
 TEST(Mechanism, WhatIsAskedForIsTakenWhereItCanBe) {
-  const auto first_use = [](MechanismName name, HostAccess access) {
-    return choose(PolicyName::first_use, name, access);
+  const auto first_use = [](config::MechanismName name, HostAccess access) {
+    return choose(config::PolicyName::first_use, name, access);
   };
   for (const HostAccess access : accesses)
-    EXPECT_EQ(first_use(MechanismName::mirrors, access).mechanism, Mechanism::mirrors);
-  EXPECT_EQ(first_use(MechanismName::moves, HostAccess::coherent).mechanism, Mechanism::moves);
-  EXPECT_EQ(first_use(MechanismName::prefetch, HostAccess::coherent).mechanism, Mechanism::prefetch);
-  EXPECT_EQ(first_use(MechanismName::prefetch, HostAccess::pageable).mechanism, Mechanism::prefetch);
+    EXPECT_EQ(first_use(config::MechanismName::mirrors, access).mechanism, Mechanism::mirrors);
+  EXPECT_EQ(first_use(config::MechanismName::moves, HostAccess::coherent).mechanism, Mechanism::moves);
+  EXPECT_EQ(first_use(config::MechanismName::prefetch, HostAccess::coherent).mechanism, Mechanism::prefetch);
+  EXPECT_EQ(first_use(config::MechanismName::prefetch, HostAccess::pageable).mechanism, Mechanism::prefetch);
   for (const HostAccess access : {HostAccess::none, HostAccess::pageable, HostAccess::unified}) {
-    const MechanismChoice choice = first_use(MechanismName::moves, access);
+    const MechanismChoice choice = first_use(config::MechanismName::moves, access);
     EXPECT_EQ(choice.mechanism, Mechanism::mirrors);
     EXPECT_THAT(choice.reason, HasSubstr("no NUMA node"));
   }
-  EXPECT_THAT(first_use(MechanismName::prefetch, HostAccess::none).reason, HasSubstr("no HMM"));
+  EXPECT_THAT(first_use(config::MechanismName::prefetch, HostAccess::none).reason, HasSubstr("no HMM"));
 }
 
 TEST(Mechanism, WithoutTheDevicesNodeMatricesAreUsedWhereTheyAre) {
-  const auto unknown = choose(PolicyName::automatic, MechanismName::automatic, HostAccess::coherent, -1);
+  const auto unknown =
+      choose(config::PolicyName::automatic, config::MechanismName::automatic, HostAccess::coherent, -1);
   EXPECT_EQ(unknown.mechanism, Mechanism::in_place);
   EXPECT_THAT(unknown.reason, HasSubstr("--device-node"));
-  const auto forbidden = choose(PolicyName::automatic, MechanismName::automatic, HostAccess::coherent, 1, false);
+  const auto forbidden =
+      choose(config::PolicyName::automatic, config::MechanismName::automatic, HostAccess::coherent, 1, false);
   EXPECT_EQ(forbidden.mechanism, Mechanism::in_place);
   EXPECT_THAT(forbidden.reason, HasSubstr("NUMA node 1"));
   EXPECT_THAT(forbidden.reason, HasSubstr("cpuset"));

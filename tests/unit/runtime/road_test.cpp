@@ -73,11 +73,13 @@ class Road : public testing::Test {
     intercept::Original original;
     original.function = &originals_;
     const intercept::RawArguments raw{[](const void*, void* count) { ++*static_cast<int*>(count); }, nullptr};
-    const intercept::Visit visit{
-        entry, original,
-        raw,   blas::level3(),
-        0,     [](const intercept::Visit&) {
-                                   return std::unique_ptr<operation::Host>(new reference::HostRoutine); }};
+    const intercept::Visit visit{entry,
+                                 original,
+                                 raw,
+                                 blas::level3(),
+                                 0,
+                                 [](const intercept::Visit&) {
+                                   return std::unique_ptr<operation::Host>(new reference::ReferenceRoutine); }};
     const intercept::Parsed parsed{
         valid, trivial, blas::volume(product), blas::flops(product), &product, [](const void* made) {
           return blas::operation_of(*static_cast<const blas::Call*>(made));

@@ -24,7 +24,7 @@ extern "C" [[gnu::visibility("default")]] const char* blastoff_allocator_version
   return "of the tests";
 }
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 namespace {
 
 using test::Memory;
@@ -104,7 +104,7 @@ TEST_P(MemoryEventsTest, WatchedMemoryWorksAsEver) {
   ASSERT_TRUE(events_->watch(memory.span()));
   memory.touch();
   EXPECT_EQ(memory.page(63)[0], 1);
-  mprotect(memory.page(0), page_size(), PROT_READ);
+  mprotect(memory.page(0), platform::page_size(), PROT_READ);
   EXPECT_EQ(memory.page(0)[0], 1);
   EXPECT_EQ(memory.page(9)[5], 0);
   EXPECT_THAT(drain(), IsEmpty());
@@ -171,7 +171,8 @@ TEST_P(MemoryEventsTest, NothingThatHappenedIsMissedByManyThreads) {
         const std::lock_guard lock(mutex);
         std::vector<MemoryEvent> events;
         if (!events_->drain(events)) ++missed;
-        for (const MemoryEvent& event : events) ++seen[(event.span.begin - memory.span().begin) / page_size()];
+        for (const MemoryEvent& event : events)
+          ++seen[(event.span.begin - memory.span().begin) / platform::page_size()];
         if (seen[static_cast<std::size_t>(number)] != round) ++missed;
       }
     });
@@ -201,7 +202,7 @@ void expect_it_to_go_on(UffdMemoryEvents& events) {
   const Memory memory(8);
   memory.touch();
   EXPECT_TRUE(events.watch(memory.span()));
-  madvise(memory.page(1), page_size(), MADV_DONTNEED);
+  madvise(memory.page(1), platform::page_size(), MADV_DONTNEED);
   std::vector<MemoryEvent> told;
   EXPECT_TRUE(events.drain(told));
   ASSERT_EQ(told.size(), 1u);
@@ -284,7 +285,7 @@ TEST(UffdMemoryEvents, EndsWhileAChildHoldsACopy) {
     _exit(0);
   }
   opened->reset();
-  madvise(memory.page(0), page_size(), MADV_DONTNEED);  // would wait for a reader
+  madvise(memory.page(0), platform::page_size(), MADV_DONTNEED);  // would wait for a reader
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
 }
@@ -318,7 +319,7 @@ TEST(UffdMemoryEvents, LosesEverythingWithoutATableOfItsOwn) {
     ASSERT_EQ(pipe(ends), 0);
     ASSERT_EQ(write(ends[1], "mine", 4), 4);
     for (const int number : userfaultfds()) dup2(ends[0], number);
-    madvise(memory.page(0), page_size(), MADV_DONTNEED);  // wakes the reader
+    madvise(memory.page(0), platform::page_size(), MADV_DONTNEED);  // wakes the reader
     std::vector<MemoryEvent> events;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while ((*opened)->drain(events) && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
@@ -335,7 +336,7 @@ TEST(InterposedMemoryEvents, RoundsOutwardAndKeepsErrno) {
   const Memory memory(4);
   ASSERT_TRUE((*events)->watch(memory.span()));
   errno = 77;
-  note_interposed_event({Kind::unmapped, {memory.span().begin + 100, memory.span().begin + page_size() + 1}});
+  note_interposed_event({Kind::unmapped, {memory.span().begin + 100, memory.span().begin + platform::page_size() + 1}});
   EXPECT_EQ(errno, 77);
   note_interposed_event({Kind::unmapped, {}});
   std::vector<MemoryEvent> heard;
@@ -348,8 +349,8 @@ TEST(InterposedMemoryEvents, MemoryThatMovesOverWatchedMemoryEndsIt) {
   auto events = InterposedMemoryEvents::open();
   ASSERT_TRUE(events);
   const std::size_t far_away = std::size_t{16} << 20;
-  const Memory memory(2 * far_away / page_size());
-  const Span watched = memory.pages(far_away / page_size(), 2);
+  const Memory memory(2 * far_away / platform::page_size());
+  const Span watched = memory.pages(far_away / platform::page_size(), 2);
   ASSERT_TRUE((*events)->watch(watched));
   note_interposed_event({Kind::moved, memory.pages(0, 2), watched.begin});  // the old place was nobody's business
   std::vector<MemoryEvent> heard;
@@ -442,4 +443,4 @@ TEST(MemoryEvents, TheKernelsWhereItTells) {
 }
 
 }  // namespace
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -16,7 +16,7 @@
 
 #include "mapped_memory.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 
 void PrintTo(const Span& span, std::ostream* out) {
   *out << std::hex << span.begin << "-" << span.end << std::dec;
@@ -86,7 +86,7 @@ TEST_P(PageTrackerTest, AppendsToWhatIsThere) {
   const Memory memory(2);
   memory.touch();
   ASSERT_TRUE(tracker_->track(memory.span()));
-  std::vector<Span> runs = {{memory.span().begin - page_size(), memory.span().begin}};
+  std::vector<Span> runs = {{memory.span().begin - platform::page_size(), memory.span().begin}};
   ASSERT_EQ(tracker_->scan(memory.span(), true, runs), PageTracker::Scan::ok);
   EXPECT_EQ(runs.size(), 2u);  // what was there is not joined to
 }
@@ -108,7 +108,7 @@ TEST_P(PageTrackerTest, JoinsRunsAcrossQuestions) {
   memory.touch();
   // Neighbours in different mappings come back as different regions.
   ASSERT_TRUE(tracker_->track(memory.pages(0, 1000)));
-  ASSERT_EQ(mprotect(memory.page(500), page_size(), PROT_READ), 0);
+  ASSERT_EQ(mprotect(memory.page(500), platform::page_size(), PROT_READ), 0);
   EXPECT_THAT(written(memory.pages(0, 1000), true), ElementsAre(memory.pages(0, 1000)));
 }
 
@@ -179,8 +179,8 @@ TEST_P(PageTrackerTest, UntrackAroundForeignMappings) {
   memory.touch();
   begin(memory.span());
   const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-  ASSERT_NE(mmap(memory.page(2), page_size(), PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0), MAP_FAILED);
-  ASSERT_EQ(munmap(memory.page(5), page_size()), 0);
+  ASSERT_NE(mmap(memory.page(2), platform::page_size(), PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0), MAP_FAILED);
+  ASSERT_EQ(munmap(memory.page(5), platform::page_size()), 0);
   close(file);
   tracker_->untrack(memory.span());
   EXPECT_FALSE(tracked(memory.pages(0, 2)));
@@ -190,7 +190,7 @@ TEST_P(PageTrackerTest, UntrackAroundForeignMappings) {
 
 TEST_P(PageTrackerTest, CannotTrackNothing) {
   const Memory memory(4);
-  ASSERT_EQ(munmap(memory.page(1), 2 * page_size()), 0);
+  ASSERT_EQ(munmap(memory.page(1), 2 * platform::page_size()), 0);
   const auto result = tracker_->track(memory.pages(1, 2));
   ASSERT_FALSE(result);
   EXPECT_NE(result.error(), "");
@@ -224,8 +224,8 @@ TEST_P(PageTrackerTest, MprotectKeepsWhatIsKnown) {
   memory.touch();
   begin(memory.span());
   *memory.page(3) = 1;
-  ASSERT_EQ(mprotect(memory.page(0), 8 * page_size(), PROT_NONE), 0);
-  ASSERT_EQ(mprotect(memory.page(0), 8 * page_size(), PROT_READ | PROT_WRITE), 0);
+  ASSERT_EQ(mprotect(memory.page(0), 8 * platform::page_size(), PROT_NONE), 0);
+  ASSERT_EQ(mprotect(memory.page(0), 8 * platform::page_size(), PROT_READ | PROT_WRITE), 0);
   EXPECT_THAT(written(memory.span()), ElementsAre(memory.pages(3, 1)));
   *memory.page(6) = 1;
   EXPECT_THAT(written(memory.span()), ElementsAre(memory.pages(3, 1), memory.pages(6, 1)));
@@ -236,7 +236,7 @@ TEST_P(PageTrackerTest, UnmappingIsAnEventAndEndsTracking) {
   memory.touch();
   begin(memory.span());
   EXPECT_THAT(drain(), IsEmpty());
-  ASSERT_EQ(munmap(memory.page(2), 2 * page_size()), 0);
+  ASSERT_EQ(munmap(memory.page(2), 2 * platform::page_size()), 0);
   const auto events = drain();
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].kind, MemoryEvent::Kind::unmapped);
@@ -251,7 +251,8 @@ TEST_P(PageTrackerTest, MappingOverIsAnEventAndEndsTracking) {
   const Memory memory(8);
   memory.touch();
   begin(memory.span());
-  ASSERT_NE(mmap(memory.page(1), page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+  ASSERT_NE(mmap(memory.page(1), platform::page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                 -1, 0),
             MAP_FAILED);
   const auto events = drain();
   ASSERT_EQ(events.size(), 1u);
@@ -266,7 +267,8 @@ TEST_P(PageTrackerTest, MovingIsAnEventAndTheNewPlaceIsNotTracked) {
   memory.touch();
   begin(memory.span());
   Memory target(16);
-  void* moved = mremap(memory.page(0), 4 * page_size(), 8 * page_size(), MREMAP_MAYMOVE | MREMAP_FIXED, target.page(2));
+  void* moved = mremap(memory.page(0), 4 * platform::page_size(), 8 * platform::page_size(),
+                       MREMAP_MAYMOVE | MREMAP_FIXED, target.page(2));
   ASSERT_EQ(moved, target.page(2));
   const auto events = drain();
   const auto event = std::find_if(events.begin(), events.end(),
@@ -284,7 +286,7 @@ TEST_P(PageTrackerTest, DroppingIsAnEvent) {
     memory.touch();
     begin(memory.span());
     drain();
-    ASSERT_EQ(madvise(memory.page(1), 3 * page_size(), advice), 0);
+    ASSERT_EQ(madvise(memory.page(1), 3 * platform::page_size(), advice), 0);
     const auto events = drain();
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].kind, MemoryEvent::Kind::dropped);
@@ -297,12 +299,12 @@ TEST_P(PageTrackerTest, DroppingIsAnEvent) {
 }
 
 TEST_P(PageTrackerTest, AShrinkingHeapIsAnEvent) {
-  const std::size_t bytes = 64 * page_size();
+  const std::size_t bytes = 64 * platform::page_size();
   auto* heap = static_cast<char*>(sbrk(static_cast<std::intptr_t>(bytes)));
   ASSERT_NE(heap, reinterpret_cast<char*>(-1));
   std::memset(heap, 1, bytes);
   const auto begin_address = reinterpret_cast<std::uintptr_t>(heap);
-  const Span span = inward_to_pages({begin_address, begin_address + bytes});
+  const Span span = platform::inward_to_pages({begin_address, begin_address + bytes});
   ASSERT_TRUE(tracker_->track(span));
   if (sbrk(0) != heap + bytes) GTEST_SKIP() << "someone else grew the heap";
   sbrk(-static_cast<std::intptr_t>(bytes));
@@ -320,7 +322,7 @@ TEST_P(PageTrackerTest, AfterForkBothGoOn) {
   const pid_t child = fork();
   if (child == 0) {
     *memory.page(4) = 1;
-    munmap(memory.page(6), page_size());  // would hang if it waited for the parent's reader
+    munmap(memory.page(6), platform::page_size());  // would hang if it waited for the parent's reader
     _exit(*memory.page(1) == 1 ? 0 : 1);
   }
   int status = -1;
@@ -358,7 +360,7 @@ TEST_P(PageTrackerTest, WaitsForEvents) {
       answers = static_cast<int>(events.size());
     }
   });
-  munmap(memory.page(0), page_size());
+  munmap(memory.page(0), platform::page_size());
   while (answers == 0) std::this_thread::yield();
   tracker_->stop_waiting();
   housekeeper.join();
@@ -369,11 +371,11 @@ TEST_P(PageTrackerTest, SaysWhenEventsWereLost) {
   const Memory memory(2);
   memory.touch();
   begin(memory.span());
-  for (int i = 0; i < 6000; ++i) ASSERT_EQ(madvise(memory.page(0), page_size(), MADV_DONTNEED), 0);
+  for (int i = 0; i < 6000; ++i) ASSERT_EQ(madvise(memory.page(0), platform::page_size(), MADV_DONTNEED), 0);
   std::vector<MemoryEvent> events;
   EXPECT_FALSE(tracker_->drain(events));
   EXPECT_THAT(drain(), IsEmpty());  // and goes on
-  madvise(memory.page(0), page_size(), MADV_DONTNEED);
+  madvise(memory.page(0), platform::page_size(), MADV_DONTNEED);
   EXPECT_EQ(drain().size(), 1u);
 }
 
@@ -383,25 +385,26 @@ TEST_P(PageTrackerTest, NoUnmappingIsEverMissed) {
   constexpr int thread_count = 4;
   // Events go to whichever thread drains: each notes its own unmapping as everybody's.
   const auto base = reinterpret_cast<std::uintptr_t>(
-      mmap(nullptr, thread_count * page_size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      mmap(nullptr, thread_count * platform::page_size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   std::mutex mutex;
   std::array<int, thread_count> seen{};
   std::atomic<int> missed{0};
   const auto cycle = [&](int number) {
-    const std::uintptr_t address = base + static_cast<std::size_t>(number) * page_size();
-    const Span page = {address, address + page_size()};
+    const std::uintptr_t address = base + static_cast<std::size_t>(number) * platform::page_size();
+    const Span page = {address, address + platform::page_size()};
     for (int round = 1; round <= rounds; ++round) {
       auto* memory =
-          static_cast<volatile char*>(mmap(reinterpret_cast<void*>(address), page_size(), PROT_READ | PROT_WRITE,
-                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+          static_cast<volatile char*>(mmap(reinterpret_cast<void*>(address), platform::page_size(),
+                                           PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
       *memory = 1;
       if (!tracker_->track(page)) ++missed;
       // Mapped over while tracked: an unmapping.
-      mmap(reinterpret_cast<void*>(address), page_size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+      mmap(reinterpret_cast<void*>(address), platform::page_size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+           -1, 0);
       const std::lock_guard lock(mutex);
       std::vector<MemoryEvent> events;
       if (!tracker_->drain(events)) ++missed;
-      for (const MemoryEvent& event : events) ++seen[(event.span.begin - base) / page_size()];
+      for (const MemoryEvent& event : events) ++seen[(event.span.begin - base) / platform::page_size()];
       if (seen[static_cast<std::size_t>(number)] != round) ++missed;
     }
   };
@@ -409,7 +412,7 @@ TEST_P(PageTrackerTest, NoUnmappingIsEverMissed) {
   for (int i = 0; i < thread_count; ++i) threads.emplace_back(cycle, i);
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(missed, 0);
-  munmap(reinterpret_cast<void*>(base), thread_count * page_size());
+  munmap(reinterpret_cast<void*>(base), thread_count * platform::page_size());
 }
 
 /// Protect first, look second: what a concurrent writer stores is either there when its page is looked at, or the page
@@ -434,8 +437,8 @@ TEST_P(PageTrackerTest, NoConcurrentWriteIsEverMissed) {
   std::array<std::uint64_t, pages> mirror{};
   const auto update = [&] {
     for (const Span run : written(memory.span(), true)) {
-      for (auto at = run.begin; at < run.end; at += page_size()) {
-        const std::size_t page = (at - memory.span().begin) / page_size();
+      for (auto at = run.begin; at < run.end; at += platform::page_size()) {
+        const std::size_t page = (at - memory.span().begin) / platform::page_size();
         mirror[page] = word(page);
       }
     }
@@ -452,8 +455,8 @@ TEST_P(PageTrackerTest, NoConcurrentWriteIsEverMissed) {
 
 TEST_P(PageTrackerTest, WritesToHugePagesAreSeen) {
   constexpr std::size_t huge = std::size_t{2} << 20;
-  const Memory memory(4 * huge / page_size());
-  const std::size_t first = (huge - memory.span().begin % huge) / page_size();
+  const Memory memory(4 * huge / platform::page_size());
+  const std::size_t first = (huge - memory.span().begin % huge) / platform::page_size();
   ASSERT_EQ(madvise(memory.page(0), memory.span().bytes(), MADV_HUGEPAGE), 0);
   memory.touch();
   begin(memory.span());
@@ -480,7 +483,7 @@ TEST_P(PageTrackerTest, PrintsItsCost) {
   const char* asked_for = std::getenv("BLASTOFF_TEST_TRACKED_MIB");
   const std::size_t mebibytes = asked_for == nullptr ? 256 : std::strtoul(asked_for, nullptr, 10);
   for (const bool huge : {false, true}) {
-    const Memory memory((mebibytes << 20) / page_size());
+    const Memory memory((mebibytes << 20) / platform::page_size());
     madvise(memory.page(0), memory.span().bytes(), huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     memory.touch();
     begin(memory.span());
@@ -501,4 +504,4 @@ INSTANTIATE_TEST_SUITE_P(, PageTrackerTest, ::testing::Values(TrackerKind::uffd,
                          [](const auto& info) { return info.param == TrackerKind::uffd ? "uffd" : "soft_dirty"; });
 
 }  // namespace
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

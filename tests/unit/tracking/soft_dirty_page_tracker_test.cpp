@@ -18,7 +18,7 @@
 #include "tracking/page_tracker.h"
 #include "without_userfaultfd.h"
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 namespace {
 
 using test::Memory;
@@ -116,9 +116,9 @@ TEST_F(SoftDirtyTest, NoWriteBesideAClearIsEverMissed) {
     const Span span = regions[region].span();
     ++scans;
     for (const Span run : scan(*tracker_, span, true)) {
-      reported += run.bytes() / page_size();
-      for (auto at = run.begin; at < run.end; at += page_size()) {
-        const std::size_t page = (at - span.begin) / page_size();
+      reported += run.bytes() / platform::page_size();
+      for (auto at = run.begin; at < run.end; at += platform::page_size()) {
+        const std::size_t page = (at - span.begin) / platform::page_size();
         mirror[region][page] = word(region, page);
       }
     }
@@ -148,7 +148,8 @@ TEST_F(SoftDirtyTest, NothingIsClearedWhereNothingWasWritten) {
   for (int i = 0; i < 3; ++i) EXPECT_THAT(scan(*tracker_, tracked.span(), true), IsEmpty());
   const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   std::uint64_t entry = 0;
-  ASSERT_EQ(pread(pagemap, &entry, sizeof entry, static_cast<off_t>(bystander.span().begin / page_size() * 8)), 8);
+  ASSERT_EQ(
+      pread(pagemap, &entry, sizeof entry, static_cast<off_t>(bystander.span().begin / platform::page_size() * 8)), 8);
   close(pagemap);
   EXPECT_TRUE((entry >> 55 & 1) != 0);
 }
@@ -171,7 +172,7 @@ TEST_F(SoftDirtyTest, ForeignMappingsAreNotTracked) {
   memory.touch();
   begin(memory.span());
   const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-  ASSERT_NE(mmap(memory.page(1), page_size(), PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0), MAP_FAILED);
+  ASSERT_NE(mmap(memory.page(1), platform::page_size(), PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0), MAP_FAILED);
   close(file);
   EXPECT_EQ(static_cast<volatile char*>(memory.page(1))[0], 0x7f);
   std::vector<Span> runs;
@@ -195,10 +196,10 @@ TEST_F(SoftDirtyTest, WorksOnInterposedEventsWhereUserfaultfdIsForbidden) {
     EXPECT_THAT(scan(tracker, memory.span(), true), ElementsAre(memory.pages(3, 1)));
 
     // Dropped or replaced without a word: zeros that were only read do not pass for what was there.
-    madvise(memory.page(1), page_size(), MADV_DONTNEED);
+    madvise(memory.page(1), platform::page_size(), MADV_DONTNEED);
     EXPECT_EQ(static_cast<volatile char*>(memory.page(1))[0], 0);
     EXPECT_THAT(scan(tracker, memory.span()), ElementsAre(memory.pages(1, 1)));
-    mmap(memory.page(5), page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    mmap(memory.page(5), platform::page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     // The new mapping may be one with its neighbours, which then are as new to the kernel.
     const auto runs = scan(tracker, memory.span());
     EXPECT_TRUE(std::any_of(runs.begin(), runs.end(), [&](Span run) { return run.contains(memory.pages(5, 1)); }));
@@ -225,4 +226,4 @@ TEST(PageTrackers, TheBestOfNoneSaysWhyOfEach) {
 }
 
 }  // namespace
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace blastoff::platform {
+namespace blastoff::tracking {
 namespace {
 
 using ::testing::ElementsAre;
@@ -11,7 +11,7 @@ using ::testing::IsEmpty;
 
 /// Pages by number.
 Span pages(std::size_t first, std::size_t count) {
-  return {first * page_size(), (first + count) * page_size()};
+  return {first * platform::page_size(), (first + count) * platform::page_size()};
 }
 
 std::vector<Span> pending(const SoftDirtyPages& set, Span span) {
@@ -87,4 +87,4 @@ TEST(SoftDirtyPages, BitsInRanges) {
 }
 
 }  // namespace
-}  // namespace blastoff::platform
+}  // namespace blastoff::tracking

@@ -16,7 +16,7 @@
 
 #include "platform/kernel_interface.h"
 
-namespace blastoff::platform::test {
+namespace blastoff::test {
 
 /// The system call, and the one ioctl of /dev/userfaultfd that does the same. False where the kernel has no filters.
 inline bool forbid_userfaultfd() {
@@ -26,7 +26,7 @@ inline bool forbid_userfaultfd() {
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 3, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 3),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(kernel::uffd_ioc_new), 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(platform::kernel::uffd_ioc_new), 0, 1),
       BPF_STMT(BPF_RET | BPF_K, denied),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
@@ -72,4 +72,4 @@ void without(long system_call, Body body) {
   in_a_child_that_forbids([system_call] { return forbid(system_call); }, body);
 }
 
-}  // namespace blastoff::platform::test
+}  // namespace blastoff::test

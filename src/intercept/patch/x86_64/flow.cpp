@@ -5,8 +5,8 @@
 
 #include "intercept/patch/disassembler.h"
 #include "intercept/patch/x86_64/boundary.h"
+#include "intercept/patch/x86_64/branch_scan.h"
 #include "intercept/patch/x86_64/instruction.h"
-#include "intercept/patch/x86_64/suspects.h"
 
 namespace blastoff::intercept::patch::x86_64 {
 namespace {
@@ -107,7 +107,7 @@ bool certainly_calls(std::span<const std::byte> code) {
 std::optional<Obstacle> check_flow(const FunctionCode& function, std::size_t begin, std::size_t end) {
   const Range moved{begin, end};
   Reader reader(function, moved);
-  if (const std::size_t last = last_way_into(moved, function.bytes)) {
+  if (const std::size_t last = last_branch_into(moved, function.bytes)) {
     if (const auto obstacle = reader.read_to(last)) return obstacle;
   }
   if (certainly_calls(function.bytes)) return {};

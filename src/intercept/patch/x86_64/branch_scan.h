@@ -21,7 +21,7 @@ struct Range {
 
 /// Behind this offset no instruction begins by which control may come to an offset within `range`: no direct branch to
 /// there, no jump through a table.
-std::size_t last_way_into(Range range, std::span<const std::byte> code);
+std::size_t last_branch_into(Range range, std::span<const std::byte> code);
 
 /// Where, at `from` or behind, the next call of something else probably begins; code.size(): nowhere.
 std::size_t next_call(std::span<const std::byte> code, std::size_t from);

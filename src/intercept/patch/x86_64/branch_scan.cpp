@@ -1,4 +1,4 @@
-#include "intercept/patch/x86_64/suspects.h"
+#include "intercept/patch/x86_64/branch_scan.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -46,7 +46,7 @@ bool is_computed_jump(Code code, std::size_t end) {
 
 }  // namespace
 
-std::size_t last_way_into(Range range, Code code) {
+std::size_t last_branch_into(Range range, Code code) {
   if (range.empty()) return 0;
   std::size_t last = 0;
   for (std::size_t end = 2; end <= code.size(); ++end) {

@@ -63,6 +63,6 @@ def test_placed_blocks():
     assert outcome.stdout == "nothing yet:\n" + PLACED_HEAP
 
 
-def test_threads_and_children_while_telling(settings):
+def test_threads_and_children_while_notifying(settings):
     outcome = interposed([PROGRAMS / "heap", 4, 500, 20_000, 400_000], settings, before=[listener(0)])
     assert (outcome.status, outcome.stdout) == (0, "4 threads, 500 steps: right\n"), outcome.stderr

@@ -1,4 +1,4 @@
-#include "allocator/plan.h"
+#include "allocator/placement.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ constexpr std::size_t large_enough_to_speak = std::size_t{1} << 20;
 
 // Written when the library is loaded, only read afterwards.
 constinit Settings settings;
-constinit const char* aside = nullptr;  // who allocates in this process, if not the C library behind us
+constinit const char* owner = nullptr;  // who allocates in this process, if not the C library behind us
 
 enum class Decision : unsigned char { pending, made };
 constinit std::atomic<Decision> decision{Decision::pending};
@@ -75,54 +75,54 @@ void speak() {
   if (settings.bad_variable != nullptr)
     platform::log_line("%s=%.200s is not accepted: it takes %s; going on without", settings.bad_variable,
                        settings.bad_value, settings.accepted);
-  if (aside != nullptr) {
-    platform::log_line("%s stands aside: %s allocates in this process", request(), aside);
+  if (owner != nullptr) {
+    platform::log_line("%s is off: %s allocates in this process", request(), owner);
     return;
   }
   const char* const refusal = unbound.load(std::memory_order_relaxed);
   if (refusal == nullptr || settings.only_where_it_pays) return;
   const bool aligned = large_from.load(std::memory_order_relaxed) != never;
-  platform::log_line("placing memory at malloc stands aside: %s%s", refusal,
+  platform::log_line("placing memory at malloc is off: %s%s", refusal,
                      aligned ? "; large allocations are aligned only" : "");
 }
 
 /// Threads that get here at once decide the same.
 void decide() {
   const NoCancellation guard;
-  large_from.store(aside == nullptr ? decide_on_node() : never, std::memory_order_relaxed);
+  large_from.store(owner == nullptr ? decide_on_node() : never, std::memory_order_relaxed);
   decision.store(Decision::made, std::memory_order_release);
   if (!spoken.exchange(true)) speak();
 }
 
 }  // namespace
 
-Plan plan_for(std::size_t bytes) {
+Placement placement_for(std::size_t bytes) {
   if (decision.load(std::memory_order_acquire) == Decision::pending) decide();
   const bool place = bytes >= large_from.load(std::memory_order_relaxed);
   const bool bound = place && bytes >= bind_from.load(std::memory_order_relaxed);
   return {place, bound ? node.load(std::memory_order_relaxed) : -1, settings.huge_pages};
 }
 
-void make_plan() {
+void prepare_placement() {
   settings = read_settings([](const char* variable) -> const char* { return secure_getenv(variable); });
   if (!asked_for() && settings.bad_variable == nullptr) return;
   platform::remember_stderr();
-  if (asked_for()) aside = other_owner();
+  if (asked_for()) owner = other_owner();
   const std::size_t speak_from = settings.bad_variable == nullptr ? never : large_enough_to_speak;
   large_from.store(std::min(speak_from, settings.smallest()), std::memory_order_relaxed);
-  if (aside != nullptr && (under_valgrind() || !comes_first())) decide();
+  if (owner != nullptr && (under_valgrind() || !comes_first())) decide();
 }
 
 void give_up_binding(int error) {
   node.store(-1, std::memory_order_relaxed);
   if (unbound.exchange("the kernel refuses to bind memory to the device's NUMA node") != nullptr) return;
   const NoCancellation guard;
-  platform::log_line("placing memory at malloc stands aside: %s (%s); large allocations are aligned only",
-                     why_unbound(), strerror(error));
+  platform::log_line("placing memory at malloc is off: %s (%s); large allocations are aligned only", why_unbound(),
+                     strerror(error));
 }
 
-const char* why_aside() {
-  return aside;
+const char* malloc_owner() {
+  return owner;
 }
 
 const char* why_unbound() {

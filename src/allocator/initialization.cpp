@@ -1,14 +1,14 @@
-#include "allocator/begin.h"
+#include "allocator/initialization.h"
 
 #include "allocator/next.h"
-#include "allocator/plan.h"
-#include "allocator/telling.h"
+#include "allocator/notifications.h"
+#include "allocator/placement.h"
 
 namespace blastoff::allocator {
 
-bool begin() {
+bool initialize() {
   if (!find_next()) return false;
-  tell_of_released_blocks();
+  notify_of_released_blocks();
   return true;
 }
 
@@ -16,8 +16,8 @@ namespace {
 
 /// Mostly others have called before: the dynamic linker, and constructors of what this library does not depend on.
 [[gnu::constructor]] void when_loaded() {
-  begin();
-  make_plan();
+  initialize();
+  prepare_placement();
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
-// What the functions of BLASTOFF_PASS_ON share. Beside the arguments: the number of vector registers in use (rax) that
-// a function of variable arguments looks at, a nested function's frame (r10), the place of a returned structure (x8).
+// What the functions of BLASTOFF_FORWARDING_THUNK share. Beside the arguments: the number of vector registers in use
+// (rax) that a function of variable arguments looks at, a nested function's frame (r10), the place of a returned
+// structure (x8).
 #if defined(__x86_64__)
 asm(R"(
     .pushsection .text
     .balign 16
-    .hidden blastoff_pass_on
-    .globl blastoff_pass_on
-    .type blastoff_pass_on, @function
-blastoff_pass_on:
+    .hidden blastoff_forward
+    .globl blastoff_forward
+    .type blastoff_forward, @function
+blastoff_forward:
     .cfi_startproc
     pushq %rbp
     .cfi_def_cfa_offset 16
@@ -55,17 +56,17 @@ blastoff_pass_on:
     .cfi_restore %rbp
     jmp *%r11
     .cfi_endproc
-    .size blastoff_pass_on, . - blastoff_pass_on
+    .size blastoff_forward, . - blastoff_forward
     .popsection
 )");
 #elif defined(__aarch64__)
 asm(R"(
     .pushsection .text
     .balign 16
-    .hidden blastoff_pass_on
-    .globl blastoff_pass_on
-    .type blastoff_pass_on, @function
-blastoff_pass_on:
+    .hidden blastoff_forward
+    .globl blastoff_forward
+    .type blastoff_forward, @function
+blastoff_forward:
     .cfi_startproc
     stp x29, x30, [sp, #-224]!
     .cfi_def_cfa_offset 224
@@ -99,7 +100,7 @@ blastoff_pass_on:
     .cfi_def_cfa_offset 0
     br x17
     .cfi_endproc
-    .size blastoff_pass_on, . - blastoff_pass_on
+    .size blastoff_forward, . - blastoff_forward
     .popsection
 )");
 #endif

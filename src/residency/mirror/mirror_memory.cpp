@@ -1,4 +1,4 @@
-#include "residency/mirror/shadow_memory.h"
+#include "residency/mirror/mirror_memory.h"
 
 #include <algorithm>
 
@@ -23,39 +23,39 @@ constexpr std::size_t device_alignment = 256;
 
 }  // namespace
 
-ShadowMemory::~ShadowMemory() {
+MirrorMemory::~MirrorMemory() {
   while (!backings_.empty()) evict(backings_.begin());
   for (const auto& window : windows_) device_.release(window->device, window->host.bytes() + chunk_bytes);
 }
 
-std::uint16_t* ShadowMemory::writers(Chunk& chunk) {
+std::uint16_t* MirrorMemory::writers(Chunk& chunk) {
   if (!chunk.writers) chunk.writers = writers_.emplace_back(new std::uint16_t[max_pages_per_chunk]()).get();
   return chunk.writers;
 }
 
-UsedBytes& ShadowMemory::used(Chunk& chunk) {
+UsedBytes& MirrorMemory::used(Chunk& chunk) {
   if (!chunk.used) chunk.used = used_.emplace_back(new UsedBytes()).get();
   return *chunk.used;
 }
 
-Window* ShadowMemory::window_of(std::uintptr_t host) const {
+Window* MirrorMemory::window_of(std::uintptr_t host) const {
   for (const auto& window : windows_)
     if (window->host.begin <= host && host < window->host.end) return window.get();
   return nullptr;
 }
 
-Chunk* ShadowMemory::find(std::uintptr_t host) const {
+Chunk* MirrorMemory::find(std::uintptr_t host) const {
   const Window* window = window_of(host);
   return window ? &window->chunk_of(host) : nullptr;
 }
 
-device::Address ShadowMemory::device_address(std::uintptr_t host) const {
+device::Address MirrorMemory::device_address(std::uintptr_t host) const {
   const Window* window = window_of(host);
   return window->device + window->shift + (host - window->host.begin);
 }
 
 // A window is centred on the first address seen in it, so that what grows up or down from there falls into it too.
-device::Result<Window*> ShadowMemory::window_for(Span span, std::uintptr_t aligned) {
+device::Result<Window*> MirrorMemory::window_for(Span span, std::uintptr_t aligned) {
   if (Window* window = window_of(span.begin)) {
     if (window->host.contains(span)) return window;
     return tl::unexpected(Error{ErrorKind::unsupported, "the matrix crosses the edge of a mirror window"});
@@ -89,13 +89,13 @@ device::Result<Window*> ShadowMemory::window_for(Span span, std::uintptr_t align
   return windows_.back().get();
 }
 
-device::Status ShadowMemory::place(Span span, std::uintptr_t aligned) {
+device::Status MirrorMemory::place(Span span, std::uintptr_t aligned) {
   auto window = window_for(span, aligned);
   if (!window) return tl::unexpected(window.error());
   return {};
 }
 
-void ShadowMemory::evict(std::list<Backing>::iterator backing) {
+void MirrorMemory::evict(std::list<Backing>::iterator backing) {
   const std::size_t first = (backing->device - backing->window->device) / chunk_bytes;
   std::fill_n(backing->window->backings.get() + first, backing->bytes / chunk_bytes, nullptr);
   invalidate(platform::outward_to_pages(backing->host));
@@ -104,7 +104,7 @@ void ShadowMemory::evict(std::list<Backing>::iterator backing) {
   backings_.erase(backing);
 }
 
-device::Status ShadowMemory::make_room(std::size_t bytes) {
+device::Status MirrorMemory::make_room(std::size_t bytes) {
   auto candidate = backings_.begin();
   while (backed_ + bytes > budget_ && candidate != backings_.end()) {
     const auto next = std::next(candidate);
@@ -118,7 +118,7 @@ device::Status ShadowMemory::make_room(std::size_t bytes) {
   return {};
 }
 
-device::Status ShadowMemory::back_granules(Window& window, std::size_t first, std::size_t last) {
+device::Status MirrorMemory::back_granules(Window& window, std::size_t first, std::size_t last) {
   const std::size_t bytes = (last - first) * chunk_bytes;
   if (auto room = make_room(bytes); !room) return room;
   const device::Address device = window.device + first * chunk_bytes;
@@ -143,7 +143,7 @@ device::Status ShadowMemory::back_granules(Window& window, std::size_t first, st
   return {};
 }
 
-device::Result<std::vector<Backing*>> ShadowMemory::back(const std::vector<Span>& runs, std::uintptr_t aligned) {
+device::Result<std::vector<Backing*>> MirrorMemory::back(const std::vector<Span>& runs, std::uintptr_t aligned) {
   std::vector<Backing*> held;
   const auto hold = [&](Backing& backing) {
     if (!held.empty() && held.back() == &backing) return;
@@ -177,7 +177,7 @@ device::Result<std::vector<Backing*>> ShadowMemory::back(const std::vector<Span>
   return held;
 }
 
-void ShadowMemory::unhold(const std::vector<Backing*>& backings) {
+void MirrorMemory::unhold(const std::vector<Backing*>& backings) {
   for (Backing* backing : backings) {
     --backing->holds;
     backings_.splice(backings_.end(), backings_, backing->place);

@@ -1,4 +1,4 @@
-#include "abi/host_routine.h"
+#include "abi/original_routine.h"
 
 #include <gtest/gtest.h>
 
@@ -12,14 +12,14 @@ namespace blastoff {
 namespace {
 
 using abi::HostFunction;
-using abi::HostRoutine;
+using abi::OriginalRoutine;
 using abi::Style;
 using blas::Routine;
 
 class OnTheSystemsBlas : public testing::TestWithParam<Routine> {
  protected:
   void expect_as_the_reference(HostFunction function) {
-    const HostRoutine host(GetParam(), function, {});
+    const OriginalRoutine host(GetParam(), function, {});
     for (const test::Options& options : test::all_options(GetParam())) {
       for (const blas::Coefficient beta : {blas::Coefficient(0), blas::Coefficient(1.3, 0.2)}) {
         const test::TestCall made(GetParam(), options, 4, 3, 5, {0.6, -0.8}, beta);
@@ -59,24 +59,24 @@ std::vector<Routine> standard_routines() {
 
 INSTANTIATE_TEST_SUITE_P(Every, OnTheSystemsBlas, testing::ValuesIn(standard_routines()), test::routine_name);
 
-TEST(HostRoutine, ComputesItsRoutineAndItsCompanion) {
+TEST(OriginalRoutine, ComputesItsRoutineAndItsCompanion) {
   int function = 0;
-  const auto can = [&](const HostRoutine& host, Routine routine) {
+  const auto can = [&](const OriginalRoutine& host, Routine routine) {
     blas::Call call;
     call.routine = routine;
     return host.can_compute(call);
   };
-  const HostRoutine both(Routine::dsyrk, {&function, Style::fortran}, {&function, Style::fortran});
+  const OriginalRoutine both(Routine::dsyrk, {&function, Style::fortran}, {&function, Style::fortran});
   EXPECT_TRUE(can(both, Routine::dsyrk));
   EXPECT_TRUE(can(both, Routine::dgemm));
   EXPECT_FALSE(can(both, Routine::zgemm));
   EXPECT_FALSE(can(both, Routine::dtrsm));
-  const HostRoutine alone(Routine::dsyrk, {&function, Style::fortran}, {});
+  const OriginalRoutine alone(Routine::dsyrk, {&function, Style::fortran}, {});
   EXPECT_TRUE(can(alone, Routine::dsyrk));
   EXPECT_FALSE(can(alone, Routine::dgemm));
-  const HostRoutine none(Routine::zgemm3m, {}, {&function, Style::fortran});
+  const OriginalRoutine none(Routine::zgemm3m, {}, {&function, Style::fortran});
   EXPECT_FALSE(can(none, Routine::zgemm));
-  const HostRoutine solve(Routine::ztrsm, {&function, Style::fortran}, {&function, Style::fortran});
+  const OriginalRoutine solve(Routine::ztrsm, {&function, Style::fortran}, {&function, Style::fortran});
   EXPECT_TRUE(can(solve, Routine::ztrmm));
 }
 
@@ -89,9 +89,9 @@ void record_dsyrk(const char*, const char*, const void*, const void*, const void
   length_seen = last_length;
 }
 
-TEST(HostRoutine, IsGuardedAgainstInterceptionAndHandsOverCharacterLengths) {
+TEST(OriginalRoutine, IsGuardedAgainstInterceptionAndHandsOverCharacterLengths) {
   const test::TestCall made(Routine::dsyrk, {}, 3, 3, 3, 1, 1);
-  const HostRoutine host(Routine::dsyrk, {reinterpret_cast<void*>(&record_dsyrk), Style::fortran}, {});
+  const OriginalRoutine host(Routine::dsyrk, {reinterpret_cast<void*>(&record_dsyrk), Style::fortran}, {});
   host.compute(made.call());
   EXPECT_TRUE(was_inside);
   EXPECT_EQ(length_seen, 1U);

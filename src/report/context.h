@@ -1,12 +1,11 @@
-// The end of a run: a summary on stderr and a JSON file.
+// What a report says about the run besides its totals.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "report/recorder.h"
 
 namespace blastoff::report {
 
@@ -34,7 +33,7 @@ struct Allocation {
   std::uint64_t left_blocks = 0, left_bytes = 0;
   int node = -1;
   std::string unbound;
-  std::string aside;
+  std::string owner;
 };
 
 /// What the report says about the run besides its totals.
@@ -71,26 +70,5 @@ struct Context {
       copied_operands;                                        ///< why calls under first-use were copied: reason, calls
   std::vector<std::pair<std::string, std::string>> settings;  ///< every option: name, value in force
 };
-
-/// The JSON text (schema: share/report.schema.json).
-std::string to_json(const Totals& totals, const Context& context);
-
-/// The summary as lines of text.
-std::string to_text(const Totals& totals, const Context& context);
-
-/// Expands %p (process id), %r (rank, "0" without MPI), %h (host), %% in a report path. In an MPI job a path without %p
-/// or %r gets ".<rank>" before its extension.
-std::string expand_path(const std::string& pattern, const Context& context);
-
-/// Expands the pattern and writes the file; one line on stderr and false where that fails. Never blocks for long, and
-/// follows nothing that another user has put there (report/special_file.h).
-///
-/// The file is written whole under a name that nobody knows and then gets its own. Where another process of this run
-/// (BLASTOFF_RUN, which the launcher sets, names it) has taken that, also at the same moment, ".<pid>" comes before the
-/// extension. Any other file of that name is replaced.
-bool write_report(const std::string& pattern, const std::string& text, const Context& context);
-
-/// Times that an uploaded byte was used on the device, on average; 0 without uploads.
-double operand_reuse(std::uint64_t bytes_to_device, std::uint64_t bytes_reused);
 
 }  // namespace blastoff::report

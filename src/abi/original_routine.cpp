@@ -1,4 +1,4 @@
-#include "abi/host_routine.h"
+#include "abi/original_routine.h"
 
 #include "abi/arguments.h"
 #include "abi/reentry.h"
@@ -129,7 +129,7 @@ void invoke(void* function, const Call& call) {
 
 }  // namespace
 
-HostFunction HostRoutine::function_for(const Call& call) const {
+HostFunction OriginalRoutine::function_for(const Call& call) const {
   const auto computes = [&](blas::Routine routine) {
     return call.kind() == row(routine).kind && call.scalar() == row(routine).scalar;
   };
@@ -137,7 +137,7 @@ HostFunction HostRoutine::function_for(const Call& call) const {
   return computes(companion_of(routine_)) ? companion_ : HostFunction{};
 }
 
-void HostRoutine::compute(const Call& call) const {
+void OriginalRoutine::compute(const Call& call) const {
   const HostFunction function = function_for(call);
   const Reentry reentry;
   if (function.style == Style::fortran) {

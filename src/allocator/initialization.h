@@ -5,6 +5,6 @@ namespace blastoff::allocator {
 
 /// Finds the functions behind ours and, once there is an environment, reads the settings. False in a call made
 /// meanwhile by what this itself calls; the caller serves it from the C library.
-bool begin();
+bool initialize();
 
 }  // namespace blastoff::allocator

@@ -1,4 +1,4 @@
-// The device's shadow of host memory: every mirrored host page has one device address for good, so that all matrices,
+// The device's mirror of host memory: every mirrored host page has one device address for good, so that all matrices,
 // and all parts of one matrix, meet in the same mirror. Device memory comes and goes behind those addresses, within a
 // budget.
 #pragma once
@@ -69,13 +69,13 @@ struct Window {
 };
 
 /// Not thread-safe: one lock of the owner's guards it.
-class ShadowMemory {
+class MirrorMemory {
  public:
   /// `budget`: bytes of device memory.
-  ShadowMemory(device::Device& device, std::size_t budget) : device_(device), budget_(budget) {}
-  ShadowMemory(const ShadowMemory&) = delete;
-  ShadowMemory& operator=(const ShadowMemory&) = delete;
-  ~ShadowMemory();
+  MirrorMemory(device::Device& device, std::size_t budget) : device_(device), budget_(budget) {}
+  MirrorMemory(const MirrorMemory&) = delete;
+  MirrorMemory& operator=(const MirrorMemory&) = delete;
+  ~MirrorMemory();
 
   /// The device address of a host address in a window that back() has seen.
   device::Address device_address(std::uintptr_t host) const;

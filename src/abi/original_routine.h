@@ -1,4 +1,4 @@
-// The program's BLAS as a HostRoutine: any Call back into an original's calling convention.
+// The program's BLAS as an OriginalRoutine: any Call back into an original's calling convention.
 #pragma once
 
 #include "abi/entry_point.h"
@@ -20,10 +20,10 @@ constexpr blas::Routine companion_of(blas::Routine routine) {
   return blas::routine_of(of.kind == blas::Kind::trsm ? blas::Kind::trmm : blas::Kind::gemm, of.scalar);
 }
 
-class HostRoutine final : public blas::HostRoutine {
+class OriginalRoutine final : public blas::HostRoutine {
  public:
   /// `function` computes `routine`, `companion` the same library's companion_of(routine).
-  HostRoutine(blas::Routine routine, HostFunction function, HostFunction companion)
+  OriginalRoutine(blas::Routine routine, HostFunction function, HostFunction companion)
       : routine_(routine), function_(function), companion_(companion) {}
 
   bool can_compute(const blas::Call& call) const override { return function_for(call).address != nullptr; }

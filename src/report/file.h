@@ -1,0 +1,22 @@
+// The file that the report is written to.
+#pragma once
+
+#include <string>
+
+#include "report/context.h"
+
+namespace blastoff::report {
+
+/// Expands %p (process id), %r (rank, "0" without MPI), %h (host), %% in a report path. In an MPI job a path without %p
+/// or %r gets ".<rank>" before its extension.
+std::string expand_path(const std::string& pattern, const Context& context);
+
+/// Expands the pattern and writes the file; one line on stderr and false where that fails. Never blocks for long, and
+/// follows nothing that another user has put there (report/special_file.h).
+///
+/// The file is written whole under a name that nobody knows and then gets its own. Where another process of this run
+/// (BLASTOFF_RUN, which the launcher sets, names it) has taken that, also at the same moment, ".<pid>" comes before the
+/// extension. Any other file of that name is replaced.
+bool write_report(const std::string& pattern, const std::string& text, const Context& context);
+
+}  // namespace blastoff::report
