@@ -25,15 +25,15 @@ class SizeAndDepthDecider final : public Decider {
 
   double floor_volume() const override { return floor_volume_; }
 
-  Verdict judge(const operation::Operation& operation) override {
+  Verdict judge(const operation::Operation& operation, operation::Estimator&) override {
     if (operation.work.volume < floor_volume_) return Verdict::too_small;
     if (operation.work.depth < min_depth_) return Verdict::too_shallow;
     return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
   }
 
-  void learn(const operation::Operation& operation, std::uint64_t bytes_to_device,
-             std::uint64_t bytes_reused) override {
-    if (needs_reuse(operation)) reuse_.learn(bytes_to_device, bytes_reused);
+  void observe(const operation::Operation& operation, const Observation& observation) override {
+    if (observation.operands_kept && needs_reuse(operation))
+      reuse_.learn(observation.bytes_to_device, observation.bytes_reused);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "operation/estimate.h"
 #include "operation/operation.h"
 
 namespace blastoff::decide {
@@ -15,6 +16,16 @@ enum class Verdict : std::uint8_t {
   not_reused,   ///< pays only on resident operands, and such calls have found none
 };
 
+/// A call that is over.
+struct Observation {
+  bool on_device = false;
+  bool operands_kept = false;  ///< on the device, for later calls
+  double seconds = 0;          ///< wall time of the computation, copies included; no attempt that came to nothing
+  std::uint64_t bytes_to_device = 0;
+  std::uint64_t bytes_from_device = 0;
+  std::uint64_t bytes_reused = 0;  ///< found on the device
+};
+
 /// Decides for calls that could run on either. Thread-safe.
 class Decider {
  public:
@@ -24,12 +35,12 @@ class Decider {
   /// else.
   virtual double floor_volume() const = 0;
 
-  virtual Verdict judge(const operation::Operation& operation) = 0;
+  /// `residency` is asked only where the verdict depends on the answer.
+  virtual Verdict judge(const operation::Operation& operation, operation::Estimator& residency) = 0;
 
-  /// A call was offloaded under a policy that keeps operands on the device: the bytes that it brought there, and those
-  /// that it found there.
-  virtual void learn(const operation::Operation& operation, std::uint64_t bytes_to_device,
-                     std::uint64_t bytes_reused) = 0;
+  /// How a call went that was not too small to be judged, wherever it ran. A signal handler may interrupt this for good
+  /// where it ran on the CPU: then no lock is to be taken.
+  virtual void observe(const operation::Operation& operation, const Observation& observation) = 0;
 };
 
 /// By the call: its average size is at least `min_size` (the cube root of Work::volume), and its depth at least a

@@ -51,6 +51,12 @@ struct Operand {
   /// Bytes of the elements themselves, rows x columns, whatever the triangle.
   std::size_t payload_bytes() const { return column_bytes() * static_cast<std::size_t>(columns); }
 
+  /// Bytes of the elements that the operation refers to.
+  std::size_t part_bytes() const {
+    const auto order = static_cast<std::size_t>(columns);
+    return part == Part::full ? payload_bytes() : order * (order + 1) / 2 * element_size;
+  }
+
   /// True where the columns follow each other without a gap.
   bool contiguous() const { return rows == leading_dimension || columns <= 1; }
 };

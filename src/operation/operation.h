@@ -81,13 +81,25 @@ class Operation {
   std::span<const Operand> operands() const { return {operands_.data(), operand_count_}; }
   std::size_t origin(std::size_t index) const { return origins_[index]; }
 
-  /// The last operand that is written. Every operation writes one.
-  Operand& result() { return operands_[result_index()]; }
-  const Operand& result() const { return operands_[result_index()]; }
-  std::size_t result_index() const {
-    std::size_t index = operand_count_ - 1;
-    while (index > 0 && !writes(operands_[index].intent)) --index;
-    return index;
+  /// Calls visit(index, operand) for every operand that is written: a result. There may be several.
+  template <class Visit>
+  void each_result(Visit&& visit) const {
+    for (std::size_t i = 0; i < operand_count_; ++i)
+      if (writes(operands_[i].intent)) visit(i, operands_[i]);
+  }
+
+  /// Bytes of the results' rows and columns, whatever their triangles.
+  std::size_t result_bytes() const {
+    std::size_t bytes = 0;
+    each_result([&](std::size_t, const Operand& result) { bytes += result.payload_bytes(); });
+    return bytes;
+  }
+
+  /// Whether it reads what it writes: then it cannot be made again once a part of that has been written.
+  bool updates() const {
+    bool updated = false;
+    each_result([&](std::size_t, const Operand& result) { updated = updated || reads(result.intent); });
+    return updated;
   }
 
   void add(const HostOutput& output) { outputs_[output_count_++] = output; }
@@ -125,7 +137,7 @@ class Operation {
 };
 
 /// Cuts an operation into pieces over host addresses whose results are disjoint, cover the result exactly, and do not
-/// depend on each other, each of about `piece_bytes` of result. Never empty.
+/// depend on each other, each of about `piece_bytes` of all results together. Never empty.
 std::vector<Operation> pieces(const Operation& operation, std::size_t piece_bytes);
 
 }  // namespace blastoff::operation

@@ -39,6 +39,12 @@ class CopyPolicy : public Policy {
 
   const char* name() const override { return "copy"; }
   bool keeps_operands() const override { return false; }
+  std::optional<operation::Estimate> estimate(const operation::Operation& operation) override {
+    operation::Estimate result;
+    for (const operation::Operand& operand : operation.operands())
+      if (operation::reads(operand.intent)) result.missing += operand.part_bytes();
+    return result;
+  }
   device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override;
 
   Staging& staging() { return staging_; }
@@ -235,14 +241,18 @@ device::Status CopyLease::release(std::size_t index) {
   device::Event& computed_event = *events(index).computed;
   if (auto recorded = lane_.compute->record(computed_event); !recorded) return recorded;
   if (auto ordered = lane_.download->wait(computed_event); !ordered) return ordered;
-  const operation::Operand& host = layout_.panels[index].result();
-  if (host.payload_bytes() > policy_.staging().whole_download_bytes()) {
-    // Staging may write the first parts of it while the rest is on its way.
+  const operation::Operation& panel = layout_.panels[index];
+  if (panel.result_bytes() > policy_.staging().whole_download_bytes()) {
+    // Staging may write the first parts of them while the rest is on its way.
     if (auto done = computed(index); !done) return done;
   }
-  const Transfer transfer =
-      copy::result_transfer(host, address_of(placed_.result()), placed_.result().leading_dimension);
-  auto download = policy_.staging().download({&transfer, 1}, *lane_.download);
+  std::array<Transfer, operation::Operation::most_operands> transfers;
+  std::size_t count = 0;
+  panel.each_result([&](std::size_t i, const operation::Operand& host) {
+    const operation::Operand& placed = placed_.operands()[i];
+    transfers[count++] = copy::result_transfer(host, address_of(placed), placed.leading_dimension);
+  });
+  auto download = policy_.staging().download({transfers.data(), count}, *lane_.download);
   if (!download) return tl::unexpected(download.error());
   states_[index].download = std::move(*download);
   return {};
@@ -262,7 +272,8 @@ device::Status CopyLease::bring_home(std::size_t index) {
   auto finished = state.download->finish();
   if (finished) {
     state.host = HostState::complete;
-    traffic_.bytes_from_device += copy::exact_bytes(layout_.panels[index].result());
+    layout_.panels[index].each_result(
+        [&](std::size_t, const operation::Operand& host) { traffic_.bytes_from_device += host.part_bytes(); });
     state.download.reset();
   }
   return finished;

@@ -1,7 +1,9 @@
 #include "residency/first_use_policy.h"
 
+#include <array>
 #include <atomic>
 #include <mutex>
+#include <span>
 
 #include "platform/stopwatch.h"
 #include "residency/footprint.h"
@@ -52,6 +54,9 @@ class FirstUsePolicy final : public Policy {
 
   const char* name() const override { return "first-use"; }
   bool keeps_operands() const override { return true; }
+  std::optional<operation::Estimate> estimate(const operation::Operation& call) override {
+    return coherence_.estimate(call);
+  }
   Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override;
 
   device::Device& device() { return device_; }
@@ -97,9 +102,9 @@ Result<std::unique_ptr<Tools>> FirstUsePolicy::take_tools() {
 std::size_t panel_bytes(const operation::Operation& call, const PanelSizes& sizes) {
   constexpr std::size_t most_panels = 8;
   const bool solve = call.cutting == operation::Cutting::wide_strips;
-  const bool triangular = call.result().part != operation::Part::full;
+  const bool triangular = call.cutting == operation::Cutting::one_triangle;
   const std::size_t smallest = solve ? sizes.solve : triangular ? sizes.triangular : sizes.general;
-  return std::max({smallest, call.result().payload_bytes() / most_panels, std::size_t{1}});
+  return std::max({smallest, call.result_bytes() / most_panels, std::size_t{1}});
 }
 
 class FirstUseLease final : public Lease {
@@ -127,7 +132,9 @@ class FirstUseLease final : public Lease {
 
  private:
   Status upload();
-  Status choose_return();
+  Status open_return_paths();
+  struct Parcels;
+  Parcels parcels(std::size_t index) const;
   Status uploads_arrived();
   void abandon();
 
@@ -137,9 +144,22 @@ class FirstUseLease final : public Lease {
   std::unique_ptr<Tools> tools_;
   std::vector<operation::Operation> panels_;
   std::vector<operation::Operation> device_panels_;
-  std::unique_ptr<mirror::ReturnPath> return_;
+  std::array<mirror::Return, operation::Operation::most_operands> ways_{};  ///< home, of results
+  std::unique_ptr<mirror::ReturnPath> direct_;                              ///< where results take it
+  std::unique_ptr<mirror::ReturnPath> staged_;                              ///< likewise
   Traffic traffic_;
   bool finished_ = false;
+};
+
+/// What of a panel goes home on which path.
+struct FirstUseLease::Parcels {
+  struct List {
+    std::array<mirror::Returned, operation::Operation::most_operands> results;
+    std::size_t count = 0;
+    std::span<const mirror::Returned> span() const { return {results.data(), count}; }
+  };
+  List direct;
+  List staged;
 };
 
 Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation& call, device::Lane& lane) {
@@ -165,7 +185,7 @@ Status FirstUseLease::prepare() {
   }
   if (auto recorded = lane_.upload->record(*tools_->uploaded); !recorded) return recorded;
   if (auto ordered = lane_.compute->wait(*tools_->uploaded); !ordered) return ordered;
-  return choose_return();
+  return open_return_paths();
 }
 
 Status FirstUseLease::upload() {
@@ -183,18 +203,24 @@ Status FirstUseLease::upload() {
   return uploaded;
 }
 
-Status FirstUseLease::choose_return() {
-  const bool may_tear = operation::reads(hold_.call.result().intent);
-  if (hold_.pin && may_tear && !tools_->log) {
+Status FirstUseLease::open_return_paths() {
+  if (panels_.size() > mirror::CommitLog::most_panels) policy_.coherence().return_staged(hold_);
+  bool direct = false;
+  bool staged = false;
+  hold_.call.each_result([&](std::size_t i, const operation::Operand&) {
+    ways_[i] = mirror::return_of(hold_, i);
+    (ways_[i] == mirror::Return::direct ? direct : staged) = true;
+  });
+  const bool may_tear = hold_.call.updates();
+  if (direct && may_tear && !tools_->log) {
     auto log = mirror::CommitLog::create(policy_.device(), *lane_.download);
     if (!log) return tl::unexpected(log.error());
     tools_->log = std::move(*log);
   }
-  if (hold_.pin && panels_.size() <= mirror::CommitLog::most_panels)
-    return_ =
+  if (direct)
+    direct_ =
         mirror::direct_return(lane_, *tools_->computed, *tools_->diagonal_home, may_tear ? tools_->log.get() : nullptr);
-  else
-    return_ = mirror::staged_return(lane_, *tools_->computed, policy_.staging());
+  if (staged) staged_ = mirror::staged_return(lane_, *tools_->computed, policy_.staging());
   return {};
 }
 
@@ -218,23 +244,35 @@ Status FirstUseLease::uploads_arrived() {
 
 Status FirstUseLease::release(std::size_t index) {
   if (auto arrived = uploads_arrived(); !arrived) return arrived;
-  if (index == 0 && return_->kind() == mirror::Return::staged) policy_.coherence().before_staged_return(hold_);
-  return return_->send(index, panels_[index].result(), device_panels_[index].result());
+  const Parcels sent = parcels(index);
+  if (index == 0 && staged_) policy_.coherence().expect_staged_return(hold_);
+  if (sent.direct.count > 0)
+    if (auto queued = direct_->send(index, sent.direct.span()); !queued) return queued;
+  return sent.staged.count > 0 ? staged_->send(index, sent.staged.span()) : Status{};
+}
+
+FirstUseLease::Parcels FirstUseLease::parcels(std::size_t index) const {
+  Parcels result;
+  const operation::Operation& panel = panels_[index];
+  panel.each_result([&](std::size_t i, const operation::Operand& host) {
+    Parcels::List& list = ways_[panel.origin(i)] == mirror::Return::direct ? result.direct : result.staged;
+    list.results[list.count++] = {&host, &device_panels_[index].operands()[i]};
+  });
+  return result;
 }
 
 Status FirstUseLease::finish() {
-  if (return_->kind() == mirror::Return::direct) policy_.coherence().prepare_finish(hold_);
+  if (direct_) policy_.coherence().prepare_finish(hold_);
   if (auto computed = lane_.compute->synchronize(); !computed) return computed;
   const platform::Stopwatch stopwatch;
-  if (auto home = return_->wait(); !home) return home;
+  for (mirror::ReturnPath* path : {staged_.get(), direct_.get()})
+    if (path)
+      if (auto home = path->wait(); !home) return home;
   traffic_.transfer_seconds += stopwatch.seconds();
-  for (const operation::Operation& panel : panels_) {
-    const operation::Operand& result = panel.result();
-    const auto order = static_cast<std::uint64_t>(result.columns);
-    traffic_.bytes_from_device +=
-        result.part == operation::Part::full ? result.payload_bytes() : order * (order + 1) / 2 * result.element_size;
-  }
-  policy_.coherence().finish(hold_, return_->kind());
+  for (const operation::Operation& panel : panels_)
+    panel.each_result(
+        [&](std::size_t, const operation::Operand& result) { traffic_.bytes_from_device += result.part_bytes(); });
+  policy_.coherence().finish(hold_);
   finished_ = true;
   return {};
 }
@@ -244,14 +282,22 @@ void FirstUseLease::abandon() {
   bool sound = true;
   for (device::Queue* queue : {lane_.upload.get(), lane_.compute.get(), lane_.download.get()})
     sound = queue->synchronize().has_value() && sound;
-  if (return_ && sound) (void)return_->wait();  // otherwise it may be the result of what failed
-  policy_.coherence().finish(hold_, mirror::Return::failed);
+  for (mirror::ReturnPath* path : {staged_.get(), direct_.get()})
+    if (path && sound) sound = path->wait().has_value();  // otherwise it may be the result of what failed
+  policy_.coherence().abandon(hold_);
   finished_ = true;
 }
 
+// One result at home beside another that is not can neither be vouched for nor made again.
 HostState FirstUseLease::host_state(std::size_t index) {
   if (!finished_) abandon();
-  return return_ ? return_->state(index) : HostState::untouched;
+  if (index >= device_panels_.size()) return HostState::untouched;
+  const Parcels sent = parcels(index);
+  const auto state_on = [&](const Parcels::List& list, const std::unique_ptr<mirror::ReturnPath>& path,
+                            HostState otherwise) { return list.count > 0 ? path->state(index) : otherwise; };
+  const HostState direct = state_on(sent.direct, direct_, HostState::complete);
+  const HostState staged = state_on(sent.staged, staged_, direct);
+  return sent.direct.count == 0 || direct == staged ? staged : HostState::torn;
 }
 
 }  // namespace

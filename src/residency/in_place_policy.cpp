@@ -18,6 +18,7 @@ class InPlacePolicy final : public Policy {
 
   const char* name() const override { return before_ == Before::nothing ? "coherent" : "first-use"; }
   bool keeps_operands() const override { return true; }
+  std::optional<operation::Estimate> estimate(const operation::Operation& operation) override;
   Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override;
   std::optional<Migration> migration() override {
     if (before_ != Before::move) return std::nullopt;
@@ -93,6 +94,18 @@ Status InPlacePolicy::prepare(const operation::Operand& operand, device::Lane& l
   if (operation::reads(operand.intent) && operand.payload_bytes() > moved)
     traffic.bytes_reused += operand.payload_bytes() - moved;
   return {};
+}
+
+/// What does not move is where it is used.
+std::optional<operation::Estimate> InPlacePolicy::estimate(const operation::Operation& operation) {
+  operation::Estimate result;
+  for (const operation::Operand& operand : operation.operands()) {
+    if (operand.empty() || !operation::reads(operand.intent)) continue;
+    const auto there = before_ == Before::move ? moved_.already(operand) : before_ == Before::nothing;
+    if (!there) return std::nullopt;
+    (*there ? result.resident : result.missing) += operand.part_bytes();
+  }
+  return result;
 }
 
 Result<std::unique_ptr<Lease>> InPlacePolicy::begin(const operation::Operation& call, device::Lane& lane) {

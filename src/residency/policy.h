@@ -1,6 +1,7 @@
 // Residency: where on the device are a call's operands, and are they current?
 //
-// One call goes: begin (take hold of the operands), then for each panel acquire -> execute -> release, then finish.
+// Whether it is worth it can be asked before (estimate). One call goes: begin (take hold of the operands), then for
+// each panel acquire -> execute -> release, then finish.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "operation/estimate.h"
 #include "operation/operation.h"
 
 namespace blastoff::residency {
@@ -66,7 +68,7 @@ struct Migration {
   double seconds = 0;  ///< spent moving
 };
 
-class Policy {
+class Policy : public operation::Estimator {
  public:
   virtual ~Policy() = default;
 

@@ -120,6 +120,15 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
   report::add(record, operation);
 }
 
+decide::Observation observation_of(const report::Record& record, double seconds) {
+  return {.on_device = true,
+          .operands_kept = record.operands_kept,
+          .seconds = seconds,
+          .bytes_to_device = record.bytes_to_device,
+          .bytes_from_device = record.bytes_from_device,
+          .bytes_reused = record.bytes_reused};
+}
+
 // Makes the call on the device, unless there is none or it refuses: record.refusal says why. A handler that runs in the
 // middle of this would meet what the call holds, and one that never comes back would leave it held for ever.
 [[gnu::noinline]] bool run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
@@ -133,7 +142,7 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
     const CallersEnvironment environment;
     const auto run = [&] { done = try_device(visit, operation, *session, record); };
     if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
-    if (done && record.operands_kept) process.decider().learn(operation, record.bytes_to_device, record.bytes_reused);
+    if (done) process.decider().observe(operation, observation_of(record, stopwatch.seconds()));
     process.leave_session();
   }
   if (done) count(visit, &operation, record, stopwatch);
@@ -150,14 +159,17 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   else if (parsed->trivial)
     record.refusal = Refusal::trivial;
   else
-    record.refusal = refusal_of(Process::instance().decider().judge(operation));
+    record.refusal = refusal_of(Process::instance().decider().judge(operation, Process::instance()));
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
   platform::Stopwatch stopwatch;
   bool done = false;
   if (record.refusal == Refusal::none)
     platform::undisturbed([&] { done = run_undisturbed(visit, operation, record, stopwatch); });
   if (done) return;
+  const bool judged = parsed && parsed->valid && !parsed->trivial;
+  const platform::Stopwatch original;
   run_original(visit);
+  if (judged) Process::instance().decider().observe(operation, {.seconds = original.seconds()});
   const Operation* const counted = parsed ? &operation : nullptr;
   if (report::logs_calls()) {
     // A line is put together in memory, which a handler may need too.

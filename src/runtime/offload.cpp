@@ -44,8 +44,7 @@ bool complete_on_host(Lease& lease, const operation::Operation& operation, const
   std::vector<HostState> states;
   for (std::size_t i = 0; i < lease.panels().size(); ++i) states.push_back(lease.host_state(i));
   if (std::all_of(states.begin(), states.end(), [](HostState s) { return s == HostState::untouched; })) return false;
-  const bool read = operation::reads(operation.result().intent);
-  if (!read) return false;  // whatever was written, the whole call can be made again
+  if (!operation.updates()) return false;  // whatever was written, the whole call can be made again
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (states[i] == HostState::complete) continue;
     if (states[i] == HostState::torn || !host.can_compute(lease.panels()[i])) end_torn(operation, error);

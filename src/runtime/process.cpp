@@ -222,6 +222,16 @@ Refusal Process::refusal() const {
   return session && !session->working() ? Refusal::device_lost : Refusal::none;
 }
 
+// A handler that never comes back may not leave a lock taken.
+std::optional<operation::Estimate> Process::estimate(const operation::Operation& operation) {
+  std::optional<operation::Estimate> result;
+  platform::undisturbed([&] {
+    Session* const session = session_;
+    if (session && refusal() == Refusal::none) result = session->policies().front()->estimate(operation);
+  });
+  return result;
+}
+
 Session* Process::enter_session(Refusal& why) {
   why = in_forked_child() ? Refusal::forked : refusal();
   if (why == Refusal::none && !tried_) start_session();

@@ -2,16 +2,18 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "config/settings.h"
 #include "decide/decider.h"
+#include "operation/estimate.h"
 #include "platform/process_mark.h"
 #include "report/record.h"
 #include "runtime/session.h"
 
 namespace blastoff::runtime {
 
-class Process {
+class Process final : public operation::Estimator {
  public:
   /// The one of this process. Reads the settings at the first call; never destroyed.
   static Process& instance();
@@ -21,6 +23,9 @@ class Process {
 
   const config::Settings& settings() const { return settings_; }
   decide::Decider& decider() { return *decider_; }
+
+  /// What an operation would find on the device; nothing while there is none.
+  std::optional<operation::Estimate> estimate(const operation::Operation& operation) override;
 
   /// Why no call may use the device now, as far as can be told at no cost.
   report::Refusal refusal() const;

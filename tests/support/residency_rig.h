@@ -175,10 +175,10 @@ struct Outcome {
   residency::Traffic traffic;
 };
 
-inline Outcome run_call(residency::Policy& policy, device::Lane& lane, const blas::Call& call) {
-  static const reference::ReferenceRoutine host;
+inline Outcome run_operation(residency::Policy& policy, device::Lane& lane, const operation::Operation& operation,
+                             const operation::Host& host) {
   Outcome outcome;
-  auto begun = policy.begin(call, lane);
+  auto begun = policy.begin(operation, lane);
   if (!begun) {
     outcome.error = begun.error();
     return outcome;
@@ -201,6 +201,11 @@ inline Outcome run_call(residency::Policy& policy, device::Lane& lane, const bla
   }
   outcome.traffic = lease.traffic();
   return outcome;
+}
+
+inline Outcome run_call(residency::Policy& policy, device::Lane& lane, const blas::Call& call) {
+  static const reference::ReferenceRoutine host;
+  return run_operation(policy, lane, call, host);
 }
 
 }  // namespace blastoff::support

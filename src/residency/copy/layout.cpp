@@ -9,8 +9,8 @@ constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 bool same_matrix(const operation::Operand& a, const operation::Operand& b) {
   return a.address == b.address && a.rows == b.rows && a.columns == b.columns &&
-         a.leading_dimension == b.leading_dimension && a.part == b.part && !operation::writes(a.intent) &&
-         !operation::writes(b.intent);
+         a.leading_dimension == b.leading_dimension && a.part == b.part && a.intent == operation::Intent::read &&
+         b.intent == operation::Intent::read;
 }
 
 bool same_shape(const operation::Operand& a, const operation::Operand& b) {
@@ -21,7 +21,7 @@ bool same_shape(const operation::Operand& a, const operation::Operand& b) {
 bool needed_whole(const operation::Operation& call, const std::vector<operation::Operation>& panels,
                   std::size_t index) {
   const operation::Operand& operand = call.operands()[index];
-  if (operation::writes(operand.intent)) return false;
+  if (operand.intent != operation::Intent::read) return false;
   if (panels.size() == 1 || call.cutting == operation::Cutting::one_triangle) return true;
   return same_shape(panels.front().operands()[index], operand);
 }
@@ -43,12 +43,6 @@ std::size_t device_bytes(const operation::Operand& operand, std::int64_t leading
   return copy.span_bytes();
 }
 
-std::size_t exact_bytes(const operation::Operand& operand) {
-  if (operand.part == operation::Part::full) return operand.payload_bytes();
-  const auto order = static_cast<std::size_t>(operand.columns);
-  return order * (order + 1) / 2 * operand.element_size;
-}
-
 Layout lay_out(const operation::Operation& call, std::size_t panel_bytes) {
   Layout layout;
   layout.panels = operation::pieces(call, panel_bytes);
@@ -65,10 +59,12 @@ Layout lay_out(const operation::Operation& call, std::size_t panel_bytes) {
       operand_layout.buffer_bytes = device_bytes(operands[i], operand_layout.leading_dimension);
     } else {
       for (const operation::Operation& panel : layout.panels) {
-        const auto index = i + 1 == operands.size() ? panel.operands().size() - 1 : i;
-        const operation::Operand& slice = panel.operands()[index];
-        operand_layout.buffer_bytes =
-            std::max(operand_layout.buffer_bytes, device_bytes(slice, device_leading_dimension(slice)));
+        for (std::size_t k = 0; k < panel.operands().size(); ++k) {
+          if (panel.origin(k) != i) continue;
+          const operation::Operand& slice = panel.operands()[k];
+          operand_layout.buffer_bytes =
+              std::max(operand_layout.buffer_bytes, device_bytes(slice, device_leading_dimension(slice)));
+        }
       }
     }
   }
@@ -88,17 +84,19 @@ std::size_t Layout::device_bytes(const operation::Operation& call) const {
 std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t most_result) {
   constexpr std::size_t not_worth_cutting = 16 * mebibyte;
   constexpr std::size_t per_panel = 24 * mebibyte;
-  const std::size_t result = call.result().payload_bytes();
-  std::size_t moved = 0;
+  const std::size_t result = call.result_bytes();
+  std::size_t home = 0;
+  call.each_result([&](std::size_t, const operation::Operand& operand) { home += operand.part_bytes(); });
+  std::size_t moved = home;
   for (const operation::Operand& operand : call.operands()) {
-    moved += exact_bytes(operand) * (operand.intent == operation::Intent::update ? 2 : 1);
+    if (operation::reads(operand.intent)) moved += operand.part_bytes();
   }
   if (moved < not_worth_cutting && result <= most_result) return std::max<std::size_t>(result, 1) * 2;
   // Solves and triangular products lose efficiency on narrow panels.
   const bool triangular_operand = call.cutting == operation::Cutting::wide_strips;
   const std::size_t most = triangular_operand ? 8 : 32;
   const std::size_t count = std::clamp<std::size_t>(moved / per_panel, 2, most);
-  return std::max<std::size_t>(std::min(exact_bytes(call.result()) / count, most_result), 1);
+  return std::max<std::size_t>(std::min(home / count, most_result), 1);
 }
 
 void append_upload(const operation::Operand& operand, device::Address address, std::int64_t leading_dimension,

@@ -35,7 +35,7 @@ struct Layout {
 /// Panels of about `panel_bytes` of result.
 Layout lay_out(const operation::Operation& call, std::size_t panel_bytes);
 
-/// Bytes of result per panel, at most `most_result`, at which copies and arithmetic overlap well; all of the result for
+/// Bytes of all results per panel, at most `most_result`, at which copies and arithmetic overlap well; all of them for
 /// calls too small to cut.
 std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t most_result);
 
@@ -50,10 +50,7 @@ std::size_t device_bytes(const operation::Operand& operand, std::int64_t leading
 void append_upload(const operation::Operand& operand, device::Address address, std::int64_t leading_dimension,
                    std::vector<Transfer>& transfers);
 
-/// The transfer that brings exactly the elements of the result home.
+/// The transfer that brings exactly the elements of one result home.
 Transfer result_transfer(const operation::Operand& host, device::Address address, std::int64_t leading_dimension);
-
-/// Bytes of the elements that the routine refers to.
-std::size_t exact_bytes(const operation::Operand& operand);
 
 }  // namespace blastoff::residency::copy

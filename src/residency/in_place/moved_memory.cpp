@@ -87,6 +87,13 @@ bool MovedMemory::dealt_with(const operation::Operand& operand) {
   return done_.contains(pages) || strided_.contains({pages, operand.stride_bytes(), operand.column_bytes()});
 }
 
+std::optional<bool> MovedMemory::already(const operation::Operand& operand) {
+  const Span pages = pages_of(operand);
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return std::nullopt;
+  return done_.contains(pages) || strided_.contains({pages, operand.stride_bytes(), operand.column_bytes()});
+}
+
 Use MovedMemory::use(const operation::Operand& operand) {
   const Span pages = pages_of(operand);
   std::unique_lock lock(mutex_);

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -31,6 +32,9 @@ class MovedMemory {
 
   /// Sees to it that the pages on which the operand lies have been moved, as far as they can be.
   Use use(const operation::Operand& operand);
+
+  /// Whether they have been; nothing where another thread holds the lock.
+  std::optional<bool> already(const operation::Operand& operand);
 
   Migration totals();
 

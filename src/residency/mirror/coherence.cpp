@@ -60,7 +60,31 @@ bool few_filled_runs(const operation::Operand& operand) {
 constexpr std::size_t small_on_stack = chunk_bytes / 16;
 
 bool not_worth_a_chunk(const operation::Operand& operand) {
-  return !operand.empty() && operand.span_bytes() <= small_on_stack && platform::on_own_stack(bounds(operand));
+  return !operand.empty() && operand.intent != operation::Intent::scratch && operand.span_bytes() <= small_on_stack &&
+         platform::on_own_stack(bounds(operand));
+}
+
+// Whether the device writes the operand, be it that nobody wants what it writes.
+bool scribbles(operation::Intent intent) {
+  return operation::writes(intent) || intent == operation::Intent::scratch;
+}
+
+// Calls visit(pages) for some of the runs of pages that hold the operand, spread over all of it: pieces of a chunk, or
+// columns where pages lie between them.
+template <class Visit>
+void each_sample(const operation::Operand& operand, Visit&& visit) {
+  constexpr std::size_t most_samples = 64;
+  const Span whole = bounds(operand);
+  const bool by_columns =
+      operand.columns > 1 && operand.stride_bytes() - operand.column_bytes() >= platform::page_size();
+  const std::size_t step = by_columns ? operand.stride_bytes() : chunk_bytes;
+  const std::size_t length = by_columns ? operand.column_bytes() : chunk_bytes;
+  const std::size_t pieces = by_columns ? static_cast<std::size_t>(operand.columns) : (whole.bytes() - 1) / step + 1;
+  const std::size_t samples = std::min(pieces, most_samples);
+  for (std::size_t i = 0; i < samples; ++i) {
+    const std::uintptr_t begin = whole.begin + i * pieces / samples * step;
+    visit(platform::outward_to_pages({begin, std::min(begin + length, whole.end)}));
+  }
 }
 
 // A result whose box is mostly someone else's memory is not worth pinning as a whole.
@@ -106,9 +130,10 @@ void Coherence::release_pins() {
   }
 }
 
+// Of scratch only the addresses are used, by the device, and nothing there is believed later.
 device::Status Coherence::check_memory(const operation::Operation& call) {
   for (const operation::Operand& operand : call.operands()) {
-    if (operand.empty()) continue;
+    if (operand.empty() || operand.intent == operation::Intent::scratch) continue;
     tl::expected<void, std::string> watched;
     each_region(operand, [&](Span region) {
       if (watched) watched = watched_.watch(region);
@@ -316,33 +341,37 @@ std::uint64_t Coherence::claim_part(Hold& hold, Chunk& chunk, Span pages, Curren
   return bytes;
 }
 
-void Coherence::count_writer(const operation::Operand& result, int change) {
-  each_covered_run(result, [&](Span run) {
-    mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
-      std::uint16_t* writers = mirrors_.writers(chunk);
-      for (std::size_t page = first; page < last; ++page)
-        writers[page] = static_cast<std::uint16_t>(writers[page] + change);
+void Coherence::count_writer(const operation::Operation& call, int change) {
+  for (const operation::Operand& operand : call.operands()) {
+    if (!scribbles(operand.intent)) continue;
+    each_covered_run(operand, [&](Span run) {
+      mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+        std::uint16_t* writers = mirrors_.writers(chunk);
+        for (std::size_t page = first; page < last; ++page)
+          writers[page] = static_cast<std::uint16_t>(writers[page] + change);
+      });
     });
-  });
+  }
 }
 
 // Before the pages are protected, lest pinning them be taken for the program's writing at their next use.
-void Coherence::take_pin(Hold& hold) {
-  const operation::Operand& result = hold.call.result();
-  if (result.empty() || !dense_enough_to_pin(result) || !watched_.allows_pinning()) return;
-  bool created = false;
-  hold.pin = pins_.hold(bounds(result), created);
-  if (created) mirrors_.invalidate(hold.pin->span);
+void Coherence::take_pins(Hold& hold) {
+  if (!watched_.allows_pinning()) return;
+  hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
+    if (result.empty() || !dense_enough_to_pin(result)) return;
+    bool created = false;
+    hold.pins[i] = pins_.hold(bounds(result), created);
+    if (created) mirrors_.invalidate(hold.pins[i]->span);
+  });
 }
 
 // The device writes to pinned memory whatever has become of the addresses since. Where the program may not write now,
 // it gets from the CPU's copy what it would get without us. Where other memory lies now, the look at the result said
 // so, or is made here for a result that needs none otherwise.
-bool Coherence::may_return_directly(const Hold& hold) {
-  const operation::Operand& result = hold.call.result();
-  const std::size_t index = hold.call.result_index();
-  if (hold.pin->gone) return false;
-  if (!hold.tracked[index]) {
+bool Coherence::may_return_directly(const Hold& hold, std::size_t operand) {
+  const operation::Operand& result = hold.call.operands()[operand];
+  if (hold.pins[operand]->gone) return false;
+  if (!hold.tracked[operand]) {
     written_.clear();
     bool intact = true;
     each_region(result, [&](Span region) { intact = intact && watched_.scan(region, false, written_); });
@@ -352,9 +381,17 @@ bool Coherence::may_return_directly(const Hold& hold) {
   return platform::writable(bounds(result), result.payload_bytes() >= worth_reading_mappings).value_or(false);
 }
 
-void Coherence::release_pin(Hold& hold) {
-  if (hold.pin) pins_.unhold(hold.pin);
-  hold.pin = nullptr;
+void Coherence::drop_pins_not_to_be_used(Hold& hold) {
+  for (std::size_t i = 0; i < hold.call.operands().size(); ++i)
+    if (hold.pins[i] && !may_return_directly(hold, i)) release_pin(hold, i);
+}
+
+void Coherence::release_pin(Hold& hold, std::size_t operand) {
+  if (Pins::Pin* const pin = std::exchange(hold.pins[operand], nullptr)) pins_.unhold(pin);
+}
+
+void Coherence::release_pins_of(Hold& hold) {
+  for (std::size_t i = 0; i < hold.pins.size(); ++i) release_pin(hold, i);
 }
 
 // What such a writer wrote before it was found, or until it went, nobody has told us.
@@ -385,22 +422,26 @@ device::Result<Hold> Coherence::hold(const operation::Operation& call) {
     if (const auto writer = foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
   apply_events();
   auto held = hold_pages(hold, lock);
-  if (!held || (hold.pin && !may_return_directly(hold))) release_pin(hold);
-  if (!held) return tl::unexpected(held.error());
+  if (!held) {
+    release_pins_of(hold);
+    return tl::unexpected(held.error());
+  }
+  drop_pins_not_to_be_used(hold);
   return hold;
 }
 
 device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock) {
   const operation::Operation& call = hold.call;
   const auto operands = call.operands();
-  for (std::size_t i = 0; i < operands.size(); ++i) hold.tracked[i] = rewrites_.worth_tracking(operands[i]);
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    hold.tracked[i] = operands[i].intent != operation::Intent::scratch && rewrites_.worth_tracking(operands[i]);
 
   constexpr int most_replacements = 8;
-  bool pin_asked_for = false;
+  bool pins_asked_for = false;
   Runs written;
   for (int replaced = 0;;) {
     if (auto usable = check_memory(call); !usable) return tl::unexpected(usable.error());
-    if (!std::exchange(pin_asked_for, true)) take_pin(hold);
+    if (!std::exchange(pins_asked_for, true)) take_pins(hold);
     const auto intact = look(hold, lock, written) ? protect(hold, written) : false;
     if (!intact) return tl::unexpected(intact.error());
     if (!*intact) {
@@ -416,9 +457,45 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
     }
     if (auto backed = back(hold, found); !backed) return backed;
     claim_uploads(hold);
-    count_writer(call.result(), +1);
+    count_writer(call, +1);
     return {};
   }
+}
+
+double Coherence::current_share(const operation::Operand& operand) const {
+  Currency currency(operand, true);
+  std::size_t looked_at = 0;
+  std::size_t current = 0;
+  each_sample(operand, [&](Span pages) {
+    looked_at += pages.bytes();
+    mirrors_.each_part(pages, [&](Chunk& chunk, Span part) {
+      const PageNumbers numbers = page_numbers(part);
+      PageBitmap whole = chunk.current;
+      whole.clear(chunk.partial);
+      current +=
+          currency.known(chunk, part) ? part.bytes() : whole.count(numbers.first, numbers.last) * platform::page_size();
+    });
+  });
+  return static_cast<double>(current) / static_cast<double>(looked_at);
+}
+
+std::optional<operation::Estimate> Coherence::estimate(const operation::Operation& call) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return std::nullopt;
+  operation::Estimate result;
+  for (const operation::Operand& operand : call.operands()) {
+    if (operand.empty() || !operation::reads(operand.intent)) continue;
+    const std::uint64_t bytes = operand.part_bytes();
+    if (rewrites_.copied(operand)) {
+      result.dirty += bytes;
+      continue;
+    }
+    const auto resident =
+        static_cast<std::uint64_t>(foreign_ ? 0 : static_cast<double>(bytes) * current_share(operand));
+    result.resident += resident;
+    result.missing += bytes - resident;
+  }
+  return result;
 }
 
 void Coherence::loaded(Hold& hold, bool arrived) {
@@ -436,21 +513,67 @@ void Coherence::loaded(Hold& hold, bool arrived) {
   changed_.notify_all();
 }
 
-void Coherence::before_staged_return(const Hold& hold) {
-  const operation::Operand& result = hold.call.result();
-  if (few_filled_runs(result)) each_filled_run(result, [&](Span run) { watched_.unprotect(run); });
+void Coherence::return_staged(Hold& hold) {
+  const std::lock_guard lock(mutex_);
+  release_pins_of(hold);
 }
 
-// Pages that the result fills hold the same on both sides now. Of the others the neighbours' bytes decide: they stay
-// what they were, unless the CPU wrote them while it brought the result home.
-void Coherence::settle_result(const Hold& hold, Return how) {
-  const operation::Operand& result = hold.call.result();
-  const bool tracked = hold.tracked[hold.call.result_index()];
-  const auto invalidate = [&](Span run) { mirrors_.invalidate(run); };
+void Coherence::expect_staged_return(const Hold& hold) {
+  hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
+    if (return_of(hold, i) == Return::staged && few_filled_runs(result))
+      each_filled_run(result, [&](Span run) { watched_.unprotect(run); });
+  });
+}
+
+void Coherence::prepare_finish(Hold& hold) {
+  const std::lock_guard lock(mutex_);
+  find_result_pages(hold);
+}
+
+void Coherence::find_result_pages(Hold& hold) {
+  if (hold.result_pages) return;
+  auto& found = hold.result_pages.emplace();
+  hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
+    if (return_of(hold, i) != Return::direct) return;
+    std::size_t at = found.size();
+    each_touched_run(result, [&](Span run) {
+      mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
+        if (found.size() == at || found.back().chunk != &chunk)
+          found.push_back({i, &chunk, pages.begin - pages.begin % chunk_bytes});
+        found.back().shared.set(page_numbers(pages).first, page_numbers(pages).last);
+      });
+    });
+    each_filled_run(result, [&](Span run) {
+      mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
+        while (found[at].chunk != &chunk) ++at;
+        found[at].filled.set(page_numbers(pages).first, page_numbers(pages).last);
+        found[at].shared.clear(page_numbers(pages).first, page_numbers(pages).last);
+      });
+    });
+  });
+}
+
+// Pages that a result fills hold the same on both sides now. Of the others the neighbours' bytes decide: they stay what
+// they were, unless the CPU wrote them while it brought the result home.
+void Coherence::settle(const Hold& hold, bool home) {
+  const auto operands = hold.call.operands();
+  const auto kept = [&](std::size_t i) { return home && hold.tracked[i] && !foreign_; };
   // What we wrote ourselves must not look at the next use as if the program kept rewriting it.
-  if (how != Return::direct || !tracked) each_covered_run(result, invalidate);
-  if (how == Return::failed || !tracked || foreign_) return;
-  if (how == Return::direct) return settle_direct(hold);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!scribbles(operands[i].intent)) continue;
+    if (home && hold.tracked[i] && return_of(hold, i) == Return::direct) continue;
+    each_covered_run(operands[i], [&](Span run) { mirrors_.invalidate(run); });
+  }
+  hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
+    if (!kept(i)) return;
+    if (return_of(hold, i) == Return::direct)
+      settle_direct(hold, i);
+    else
+      settle_staged(result);
+  });
+}
+
+void Coherence::settle_staged(const operation::Operand& result) {
   if (!few_filled_runs(result)) return;
   each_filled_run(result, [&](Span run) {
     written_.clear();
@@ -461,12 +584,13 @@ void Coherence::settle_result(const Hold& hold, Return how) {
 }
 
 // On a page that it shares the result's own bytes hold the same on both sides, too.
-void Coherence::settle_direct(const Hold& hold) {
-  const operation::Operand& result = hold.call.result();
+void Coherence::settle_direct(const Hold& hold, std::size_t operand) {
+  const operation::Operand& result = hold.call.operands()[operand];
   const std::size_t size = platform::page_size();
   Currency currency(result, true);
   examined_.begin();
-  for (const ResultPages& pages : hold.result_pages) {
+  for (const ResultPages& pages : *hold.result_pages) {
+    if (pages.operand != operand) continue;
     Chunk& chunk = *pages.chunk;
     chunk.current.set(pages.filled);
     chunk.partial.clear(pages.filled);
@@ -480,37 +604,25 @@ void Coherence::settle_direct(const Hold& hold) {
   examined_.end(result);
 }
 
-void Coherence::prepare_finish(Hold& hold) {
-  const std::lock_guard lock(mutex_);
-  auto& found = hold.result_pages;
-  found.clear();
-  const operation::Operand& result = hold.call.result();
-  each_touched_run(result, [&](Span run) {
-    mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
-      if (found.empty() || found.back().chunk != &chunk)
-        found.push_back({&chunk, pages.begin - pages.begin % chunk_bytes});
-      found.back().shared.set(page_numbers(pages).first, page_numbers(pages).last);
-    });
-  });
-  std::size_t at = 0;
-  each_filled_run(result, [&](Span run) {
-    mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
-      while (found[at].chunk != &chunk) ++at;
-      found[at].filled.set(page_numbers(pages).first, page_numbers(pages).last);
-      found[at].shared.clear(page_numbers(pages).first, page_numbers(pages).last);
-    });
-  });
+void Coherence::finish(Hold& hold) {
+  end(hold, true);
 }
 
-void Coherence::finish(Hold& hold, Return how) {
-  loaded(hold, how != Return::failed);
+void Coherence::abandon(Hold& hold) {
+  end(hold, false);
+}
+
+void Coherence::end(Hold& hold, bool home) {
+  loaded(hold, home);
   {
     const std::lock_guard lock(mutex_);
-    settle_result(hold, how);
-    count_writer(hold.call.result(), -1);
-    release_pin(hold);
+    if (home) find_result_pages(hold);
+    settle(hold, home);
+    count_writer(hold.call, -1);
+    release_pins_of(hold);
     mirrors_.unhold(hold.backings);
-    for (const operation::Operand& operand : hold.call.operands()) rewrites_.used(operand);
+    for (const operation::Operand& operand : hold.call.operands())
+      if (operand.intent != operation::Intent::scratch) rewrites_.used(operand);
     hold.backings.clear();
   }
   changed_.notify_all();

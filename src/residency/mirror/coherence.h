@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "operation/estimate.h"
 #include "operation/operation.h"
 #include "residency/mirror/currency.h"
 #include "residency/mirror/mirror_memory.h"
@@ -30,6 +31,7 @@ namespace blastoff::residency::mirror {
 
 /// Pages of one chunk on which a result lies.
 struct ResultPages {
+  std::size_t operand = 0;  ///< index of the result
   Chunk* chunk = nullptr;
   std::uintptr_t begin = 0;  ///< host address of the chunk
   PageBitmap filled = {};    ///< by the result, to the last byte
@@ -40,24 +42,28 @@ struct ResultPages {
 struct Hold {
   operation::Operation call;
   std::array<bool, operation::Operation::most_operands>
-      tracked{};                        ///< per operand; false: uploaded at every use, since the CPU keeps rewriting it
+      tracked{};  ///< per operand; false: not believed at the next use, since the CPU keeps rewriting it or it is
+                  ///< scratch
   std::vector<Backing*> backings;       ///< device memory that cannot be evicted meanwhile
   std::vector<platform::Span> uploads;  ///< page runs that this call has to upload
   std::uint64_t bytes_reused =
       0;  ///< of the operands that are read: current on the device without an upload by this call
-  std::vector<ResultPages> result_pages;  ///< once prepare_finish() has found out
-  Pins::Pin* pin = nullptr;               ///< around the result: it can be written straight to host memory
-  bool loading = false;                   ///< uploads are under way
+  std::array<Pins::Pin*, operation::Operation::most_operands>
+      pins{};                                            ///< around results that return_of() sends home directly
+  std::optional<std::vector<ResultPages>> result_pages;  ///< of these, once looked for
+  bool loading = false;                                  ///< uploads are under way
 };
 
-/// How the result came home.
+/// How a result comes home.
 enum class Return : std::uint8_t {
-  direct,  ///< by the device, into pinned pages: the tracking did not notice
+  direct,  ///< by the device, into pinned pages: the tracking does not notice
   staged,  ///< by the CPU: the pages count as written
-  failed,  ///< not, or not completely
 };
+inline Return return_of(const Hold& hold, std::size_t operand) {
+  return hold.pins[operand] ? Return::direct : Return::staged;
+}
 
-/// Thread-safe.
+/// Every hold ends by finish() or abandon(); what else there is to do meanwhile only saves time. Thread-safe.
 class Coherence {
  public:
   Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t budget, std::size_t pin_limit);
@@ -66,6 +72,10 @@ class Coherence {
   /// mirrored (the message says why); out_of_memory: does not fit the budget.
   device::Result<Hold> hold(const operation::Operation& call);
 
+  /// What is known of the operands without asking the kernel; of large ones a sample is looked at. Nothing where
+  /// another thread holds the lock.
+  std::optional<operation::Estimate> estimate(const operation::Operation& call);
+
   /// Between hold() and loaded(), best while the device is at work: whether somebody writes memory without the page
   /// table. If so nothing is current from here on, and hold() refuses until the writer has gone.
   void look_for_foreign_writers();
@@ -73,15 +83,20 @@ class Coherence {
   /// The uploads of the hold have arrived (or, with `arrived` false, will never).
   void loaded(Hold& hold, bool arrived);
 
-  /// Host pages of the result are about to be written by the CPU (Return::staged).
-  void before_staged_return(const Hold& hold);
+  /// From here on all results of the hold go home by Return::staged.
+  void return_staged(Hold& hold);
 
-  /// Takes from finish(), where nothing computes any more, what can be done while the device is at work. Before every
-  /// finish() with Return::direct.
+  /// Results are about to go home: saves the CPU a fault for each page that it writes.
+  void expect_staged_return(const Hold& hold);
+
+  /// Takes from finish(), where nothing computes any more, what can be done while the device is at work.
   void prepare_finish(Hold& hold);
 
-  /// The call is over; others may go on.
-  void finish(Hold& hold, Return how);
+  /// The call is over, and every result is at home, as return_of() says; others may go on.
+  void finish(Hold& hold);
+
+  /// The call is over, and not every result came home: nothing of them is believed.
+  void abandon(Hold& hold);
 
   device::Address device_address(const void* host);
 
@@ -100,14 +115,17 @@ class Coherence {
     std::vector<Backing*> backings;
   };
 
+  double current_share(const operation::Operand& operand) const;
   std::optional<std::string> foreign_writer();
   void apply_events();
   device::Status hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock);
   bool registered_by_program(platform::Span span);
   bool any_registered(const std::vector<platform::Span>& written);
-  void take_pin(Hold& hold);
-  bool may_return_directly(const Hold& hold);
-  void release_pin(Hold& hold);
+  void take_pins(Hold& hold);
+  bool may_return_directly(const Hold& hold, std::size_t operand);
+  void drop_pins_not_to_be_used(Hold& hold);
+  void release_pin(Hold& hold, std::size_t operand);
+  void release_pins_of(Hold& hold);
   device::Status check_memory(const operation::Operation& call);
   using Runs = std::array<std::vector<platform::Span>, operation::Operation::most_operands>;  // per operand
   bool look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs& written);
@@ -120,9 +138,12 @@ class Coherence {
   device::Status back(Hold& hold, const Survey& found);
   void claim_uploads(Hold& hold);
   std::uint64_t claim_part(Hold& hold, Chunk& chunk, platform::Span pages, Currency& currency);
-  void count_writer(const operation::Operand& result, int change);
-  void settle_result(const Hold& hold, Return how);
-  void settle_direct(const Hold& hold);
+  void count_writer(const operation::Operation& call, int change);
+  void find_result_pages(Hold& hold);
+  void settle_staged(const operation::Operand& result);
+  void settle_direct(const Hold& hold, std::size_t operand);
+  void settle(const Hold& hold, bool home);
+  void end(Hold& hold, bool home);
 
   device::Device& device_;
   std::mutex mutex_;

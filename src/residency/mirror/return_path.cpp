@@ -1,7 +1,10 @@
 #include "residency/mirror/return_path.h"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
+#include "operation/operation.h"
 #include "residency/footprint.h"
 
 namespace blastoff::residency::mirror {
@@ -54,40 +57,57 @@ class DirectReturn final : public ReturnPath {
     if (log_) log_->clear();
   }
 
-  Status send(std::size_t panel, const Operand& host, const Operand& device) override {
-    return host.part == operation::Part::full ? send_rectangle(panel, host, device)
-                                              : send_triangle(panel, host, device);
+  Status send(std::size_t panel, std::span<const Returned> results) override {
+    const bool triangles = std::any_of(results.begin(), results.end(), is_triangle);
+    return triangles ? send_with_triangles(panel, results) : send_rectangles(panel, results);
   }
 
   Status wait() override {
     return lane_.download->synchronize().and_then([&] { return lane_.upload->synchronize(); });
   }
   HostState state(std::size_t panel) override { return log_ ? log_->state(panel) : HostState::untouched; }
-  Return kind() const override { return Return::direct; }
 
  private:
-  Status send_rectangle(std::size_t panel, const Operand& host, const Operand& device) {
+  static bool is_triangle(const Returned& result) { return result.host->part != operation::Part::full; }
+
+  Status send_rectangles(std::size_t panel, std::span<const Returned> results) {
     device::Queue& queue = *lane_.download;
     return after_compute(lane_, computed_)
         .and_then([&] { return log_ ? log_->begin(queue, panel) : Status{}; })
-        .and_then([&] { return copy_home(queue, host, device); })
+        .and_then([&] { return copy_all(queue, results); })
         .and_then([&] { return log_ ? log_->end(queue, panel) : Status{}; });
+  }
+
+  static Status copy_all(device::Queue& queue, std::span<const Returned> results) {
+    for (const Returned& result : results)
+      if (auto copied = copy_home(queue, *result.host, *result.device); !copied) return copied;
+    return {};
   }
 
   // The copy engine brings rectangles home at link speed, the triangle kernel about half as fast: it gets only the
   // blocks on the diagonal, while the copy engine is at work on the rest. It runs in the queue of the uploads, which
   // all are over by now, so that it holds up neither the copies nor the next panel's arithmetic.
-  Status send_triangle(std::size_t panel, const Operand& host, const Operand& device) {
+  Status send_with_triangles(std::size_t panel, std::span<const Returned> results) {
     device::Queue& copies = *lane_.download;
     device::Queue& kernels = *lane_.upload;
     return (log_ ? log_->begin(*lane_.compute, panel) : Status{})
         .and_then([&] { return after_compute(lane_, computed_); })
         .and_then([&] { return kernels.wait(computed_); })
-        .and_then([&] { return send_diagonal(kernels, host, device); })
-        .and_then([&] { return send_beside_diagonal(copies, host, device); })
+        .and_then([&] { return copy_parts(kernels, copies, results); })
         .and_then([&] { return kernels.record(diagonal_home_); })
         .and_then([&] { return copies.wait(diagonal_home_); })
         .and_then([&] { return log_ ? log_->end(copies, panel) : Status{}; });
+  }
+
+  static Status copy_parts(device::Queue& kernels, device::Queue& copies, std::span<const Returned> results) {
+    for (const Returned& result : results) {
+      auto copied = is_triangle(result) ? send_diagonal(kernels, *result.host, *result.device).and_then([&] {
+        return send_beside_diagonal(copies, *result.host, *result.device);
+      })
+                                        : copy_home(copies, *result.host, *result.device);
+      if (!copied) return copied;
+    }
+    return {};
   }
 
   static std::int64_t block_order(const Operand& triangle) { return std::max<std::int64_t>(256, triangle.columns / 8); }
@@ -124,15 +144,13 @@ class StagedReturn final : public ReturnPath {
   StagedReturn(device::Lane& lane, device::Event& computed, Staging& staging)
       : lane_(lane), computed_(computed), staging_(staging) {}
 
-  Status send(std::size_t panel, const Operand& host, const Operand& device) override {
+  Status send(std::size_t panel, std::span<const Returned> results) override {
     if (auto ready = after_compute(lane_, computed_); !ready) return ready;
     // One panel on its way at a time: its slots are needed for the next, and the device computes meanwhile.
     if (auto earlier = wait(); !earlier) return earlier;
-    Transfer transfer{host.address, address_of(device), block_of(host, device), host.part, host.element_size};
-    if (host.part != operation::Part::full)
-      transfer.block = {host.column_bytes(), static_cast<std::size_t>(host.columns), host.stride_bytes(),
-                        device.stride_bytes()};
-    auto download = staging_.download({&transfer, 1}, *lane_.download);
+    std::array<Transfer, operation::Operation::most_operands> transfers;
+    std::transform(results.begin(), results.end(), transfers.begin(), transfer_of);
+    auto download = staging_.download({transfers.data(), results.size()}, *lane_.download);
     if (!download) return tl::unexpected(download.error());
     downloads_.resize(panel + 1);
     downloads_[panel].under_way = std::move(*download);
@@ -161,9 +179,18 @@ class StagedReturn final : public ReturnPath {
     }
     return downloads_[panel].state;
   }
-  Return kind() const override { return Return::staged; }
 
  private:
+  static Transfer transfer_of(const Returned& result) {
+    const Operand& host = *result.host;
+    const Operand& device = *result.device;
+    Transfer transfer{host.address, address_of(device), block_of(host, device), host.part, host.element_size};
+    if (host.part != operation::Part::full)
+      transfer.block = {host.column_bytes(), static_cast<std::size_t>(host.columns), host.stride_bytes(),
+                        device.stride_bytes()};
+    return transfer;
+  }
+
   struct Panel {
     std::unique_ptr<Staging::Download> under_way;
     HostState state = HostState::untouched;

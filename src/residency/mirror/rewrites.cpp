@@ -43,6 +43,11 @@ bool Rewrites::worth_tracking(const operation::Operand& operand) {
   return true;
 }
 
+bool Rewrites::copied(const operation::Operand& operand) const {
+  const auto found = matrices_.find(bounds(operand).begin);
+  return found != matrices_.end() && found->second.copied;
+}
+
 void Rewrites::used(const operation::Operand& operand) {
   const auto found = matrices_.find(bounds(operand).begin);
   if (found != matrices_.end() && found->second.copied) found->second.fingerprint = fingerprint(operand);

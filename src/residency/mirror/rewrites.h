@@ -18,6 +18,9 @@ class Rewrites {
   /// is tried again, ever more rarely.
   bool worth_tracking(const operation::Operand& operand);
 
+  /// Whether the operand is copied at every use at present.
+  bool copied(const operation::Operand& operand) const;
+
   /// A call that used the operand is over: remembers its elements if it is one that is copied.
   void used(const operation::Operand& operand);
 

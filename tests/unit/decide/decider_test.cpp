@@ -22,8 +22,21 @@ blas::Call call_of(blas::Routine routine, std::int64_t m, std::int64_t n, std::i
   return call;
 }
 
+/// The rule by size and depth needs no answer.
+class NotAsked final : public operation::Estimator {
+ public:
+  std::optional<operation::Estimate> estimate(const operation::Operation&) override {
+    ADD_FAILURE() << "residency was asked";
+    return std::nullopt;
+  }
+} not_asked;
+
 Verdict judge(std::int64_t min_size, const blas::Call& call) {
-  return by_size_and_depth(min_size)->judge(call);
+  return by_size_and_depth(min_size)->judge(call, not_asked);
+}
+
+Observation kept(std::uint64_t brought, std::uint64_t found) {
+  return {.on_device = true, .operands_kept = true, .bytes_to_device = brought, .bytes_reused = found};
 }
 
 TEST(Decider, TakesCallsFromTheAverageSizeOn) {
@@ -55,9 +68,9 @@ int offloaded_of(int calls, std::uint64_t brought, std::uint64_t found, const bl
   const auto decider = by_size_and_depth(250);
   int offloaded = 0;
   for (int i = 0; i < calls; ++i) {
-    if (decider->judge(call) != Verdict::device) continue;
+    if (decider->judge(call, not_asked) != Verdict::device) continue;
     ++offloaded;
-    decider->learn(call, brought, found);
+    decider->observe(call, kept(brought, found));
   }
   return offloaded;
 }
@@ -75,11 +88,19 @@ TEST(Decider, PausesNarrowProductsThatBringTheirMatricesAnew) {
 TEST(Decider, TriesNarrowProductsAgain) {
   const auto decider = by_size_and_depth(250);
   const blas::Call call = call_of(blas::Routine::dgemm, 32, 2400, 93536);
-  for (int i = 0; i < 8; ++i) decider->learn(call, 1 << 30, 0);
-  for (int i = 0; i < 64; ++i) EXPECT_EQ(decider->judge(call), Verdict::not_reused);
-  EXPECT_EQ(decider->judge(call), Verdict::device);
-  for (int i = 0; i < 2; ++i) decider->learn(call, 0, 1 << 30);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(decider->judge(call), Verdict::device);
+  for (int i = 0; i < 8; ++i) decider->observe(call, kept(1 << 30, 0));
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(decider->judge(call, not_asked), Verdict::not_reused);
+  EXPECT_EQ(decider->judge(call, not_asked), Verdict::device);
+  for (int i = 0; i < 2; ++i) decider->observe(call, kept(0, 1 << 30));
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(decider->judge(call, not_asked), Verdict::device);
+}
+
+TEST(Decider, LearnsNothingAboutReuseFromCallsThatKeepNothing) {
+  const auto decider = by_size_and_depth(250);
+  const blas::Call call = call_of(blas::Routine::dgemm, 32, 2400, 93536);
+  for (int i = 0; i < 8; ++i) decider->observe(call, {.seconds = 1});
+  for (int i = 0; i < 8; ++i) decider->observe(call, {.on_device = true, .seconds = 1, .bytes_to_device = 1 << 30});
+  EXPECT_EQ(decider->judge(call, not_asked), Verdict::device);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST(CopyLayout, LargeCallsAreCutWithTheSharedOperandWhole) {
 TEST(CopyLayout, LargeResultsAreCutForTheSlots) {
   const blas::Call call = gemm(2000, 600, 8);
   const copy::Layout layout = copy::lay_out(call, copy::suitable_panel_bytes(call, mebibyte));
-  for (const operation::Operation& panel : layout.panels) EXPECT_LT(panel.result().payload_bytes(), 2 * mebibyte);
+  for (const operation::Operation& panel : layout.panels) EXPECT_LT(panel.result_bytes(), 2 * mebibyte);
 }
 
 TEST(CopyLayout, ColumnsAreAlignedUnlessSmallOrDense) {
@@ -193,7 +193,7 @@ TEST_F(CopyPolicyTest, TellsTheStateOfEveryPanelAfterAFault) {
             continue;
           }
           for (std::size_t i = 0; i < outcome.states.size(); ++i) {
-            const operation::Operand& panel = outcome.panels[i].result();
+            const operation::Operand panel = blas::call_of(outcome.panels[i]).result();
             const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(panel.address) - computed.data());
             ASSERT_NE(outcome.states[i], HostState::torn);
             const auto& wanted = outcome.states[i] == HostState::complete ? expected : before;

@@ -1,0 +1,137 @@
+// The road of a call as the decision sees it: asked before, told afterwards, wherever the call ran.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "blas/shape.h"
+#include "intercept/dispatch.h"
+#include "reference_blas.h"
+#include "runtime/process.h"
+
+namespace blastoff {
+
+namespace {
+
+struct Told {
+  operation::Operation operation;
+  decide::Observation observation;
+};
+
+/// Sends calls where the test says.
+class RecordingDecider final : public decide::Decider {
+ public:
+  double floor_volume() const override { return 1000; }
+  decide::Verdict judge(const operation::Operation& operation, operation::Estimator& residency) override {
+    estimate = residency.estimate(operation);
+    return verdict;
+  }
+  void observe(const operation::Operation& operation, const decide::Observation& observation) override {
+    told.push_back({operation, observation});
+  }
+
+  decide::Verdict verdict = decide::Verdict::device;
+  std::optional<operation::Estimate> estimate;
+  std::vector<Told> told;
+};
+
+RecordingDecider* the_decider = nullptr;
+
+}  // namespace
+
+// In the place of the rule, which this program does not link.
+std::unique_ptr<decide::Decider> decide::by_size_and_depth(std::int64_t) {
+  auto decider = std::make_unique<RecordingDecider>();
+  the_decider = decider.get();
+  return decider;
+}
+
+namespace {
+
+class Road : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    setenv("BLASTOFF_DEVICE", "simulated", 1);
+    setenv("BLASTOFF_POLICY", "copy", 1);
+    setenv("BLASTOFF_SUMMARY", "never", 1);
+    runtime::Process::instance();
+  }
+  void SetUp() override { the_decider->told.clear(); }
+
+  /// C = A B of order n, and what the CPU's routine does instead of computing: count.
+  static void call(std::int64_t n, bool valid = true, bool trivial = false) {
+    std::vector<double> a(static_cast<std::size_t>(n * n), 1), b(a), c(a);
+    blas::Call product;
+    product.routine = blas::Routine::dgemm;
+    product.m = product.n = product.k = n;
+    product.alpha = 1;
+    void* const addresses[3] = {a.data(), b.data(), c.data()};
+    const std::int64_t leading[3] = {n, n, n};
+    blas::shape_operands(product, addresses, leading);
+    const abi::EntryPoint entry{"dgemm_", "", "_", blas::Routine::dgemm, {abi::Style::fortran, abi::IntegerWidth::lp64},
+                                false};
+    intercept::Original original;
+    original.function = &originals_;
+    const intercept::RawArguments raw{[](const void*, void* count) { ++*static_cast<int*>(count); }, nullptr};
+    const intercept::Visit visit{entry,
+                                 original,
+                                 raw,
+                                 blas::level3(),
+                                 0,
+                                 [](const intercept::Visit&) {
+                                   return std::unique_ptr<operation::Host>(new reference::ReferenceRoutine); }};
+    const intercept::Parsed parsed{
+        valid, trivial, blas::volume(product), blas::flops(product), &product, [](const void* made) {
+          return blas::operation_of(*static_cast<const blas::Call*>(made));
+        }};
+    originals_ = 0;
+    intercept::dispatch(visit, &parsed);
+    EXPECT_EQ(c.front(), originals_ == 0 ? static_cast<double>(n) : 1);
+  }
+
+  static inline int originals_ = 0;
+};
+
+TEST_F(Road, TheDecisionHearsOfCallsOnTheDevice) {
+  the_decider->verdict = decide::Verdict::device;
+  call(50);
+  EXPECT_EQ(originals_, 0);
+  ASSERT_EQ(the_decider->told.size(), 1u);
+  const auto& [operation, observation] = the_decider->told.front();
+  EXPECT_EQ(operation.work.flops, 2.0 * 50 * 50 * 50);
+  EXPECT_TRUE(observation.on_device);
+  EXPECT_FALSE(observation.operands_kept);
+  EXPECT_GT(observation.seconds, 0);
+  EXPECT_EQ(observation.bytes_to_device, 2u * 50 * 50 * 8);
+  EXPECT_EQ(observation.bytes_from_device, 50u * 50 * 8);
+}
+
+TEST_F(Road, TheDecisionHearsOfCallsOnTheCpu) {
+  the_decider->verdict = decide::Verdict::too_shallow;
+  call(50);
+  EXPECT_EQ(originals_, 1);
+  ASSERT_EQ(the_decider->told.size(), 1u);
+  const auto& [operation, observation] = the_decider->told.front();
+  EXPECT_STREQ(operation.name(), "dgemm");
+  EXPECT_FALSE(observation.on_device);
+  EXPECT_GT(observation.seconds, 0);
+  EXPECT_EQ(observation.bytes_to_device, 0u);
+}
+
+TEST_F(Road, SmallInvalidAndTrivialCallsAreNoneOfItsBusiness) {
+  call(5);
+  call(50, false);
+  call(50, true, true);
+  EXPECT_TRUE(the_decider->told.empty());
+}
+
+TEST_F(Road, ResidencyAnswersOnceThereIsADevice) {
+  the_decider->verdict = decide::Verdict::device;
+  call(50);
+  call(50);
+  ASSERT_TRUE(the_decider->estimate);
+  EXPECT_EQ(the_decider->estimate->missing, 2u * 50 * 50 * 8);
+}
+
+}  // namespace
+}  // namespace blastoff
