@@ -1,5 +1,7 @@
 #include "device/open.h"
 
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "device/cuda/cuda_device.h"
@@ -32,8 +34,11 @@ Result<std::unique_ptr<Device>> open(const Choice& choice) {
   const auto named = find_kind(choice.name);
   if (named) return open_functions[named->kind - kinds](choice);
   std::string accepted;
-  for (const Kind& kind : kinds)
-    accepted += fmt::format("{}{}{}", accepted.empty() ? "" : ", ", kind.name, kind.numbered ? "[:N]" : "");
+  for (const Kind& kind : kinds) {
+    if (!accepted.empty()) accepted += &kind == std::end(kinds) - 1 ? " and " : ", ";
+    accepted += kind.name;
+    if (kind.numbered) accepted += fmt::format(", {}:N", kind.name);
+  }
   return tl::unexpected(
       Error{ErrorKind::unavailable, fmt::format("no device \"{}\": accepted are {}", choice.name, accepted)});
 }
