@@ -10,13 +10,30 @@ from typing import Any
 from blastoff import library
 from blastoff.errors import CommandError
 
-MEMORY = re.compile(r"([0-9]{1,40})([KMGT]?)", re.ASCII | re.IGNORECASE)
-PERCENT = re.compile(r"([0-9]{1,3})%", re.ASCII)
+SIZE = re.compile(r"([0-9]+)([KMGT]?)", re.ASCII | re.IGNORECASE)
+PERCENT = re.compile(r"([0-9]+)%", re.ASCII)
+LARGEST_INTEGER = 2**63 - 1
 LARGEST_SIZE = 2**64 - 1
+MOST_DIGITS = 20
+"""Of the largest size: Python refuses to read numbers of thousands."""
 PATHS = ("report", "cuda-path")
 """Options that name files."""
-METAVARS = {"place": "auto|huge-pages|at-malloc[=SIZE]|none"}
-"""Of options whose values are neither choices nor of one simple kind."""
+
+
+def decimal(digits: str) -> int:
+    """A number without a sign; one of very many digits is larger than all that anything accepts."""
+    significant = digits.lstrip("0")
+    return int(significant or "0") if len(significant) <= MOST_DIGITS else 10**MOST_DIGITS
+
+
+def is_size(value: str) -> bool:
+    size = SIZE.fullmatch(value)
+    return size is not None and 0 < decimal(size[1]) << 10 * " KMGT".index(size[2].upper() or " ") <= LARGEST_SIZE
+
+
+def is_percent(value: str) -> bool:
+    share = PERCENT.fullmatch(value)
+    return share is not None and 1 <= decimal(share[1]) <= 100
 
 
 @dataclass(frozen=True)
@@ -35,8 +52,6 @@ class Option:
     minimum: int = 0
     maximum: int | None = None
     percent: bool = False
-    pattern: str | None = None
-    form: str | None = None
     bare: str | None = None
 
     @classmethod
@@ -63,35 +78,35 @@ class Option:
         """What stands for the value in the help."""
         if self.choices:
             return "|".join(self.choices)
-        if self.form:
-            return self.form
-        if self.name in METAVARS:
-            return METAVARS[self.name]
         return {"integer": "N", "memory": "SIZE"}.get(self.kind, "PATH" if self.is_path else "TEXT")
 
     def accepts(self, value: str) -> bool:
-        """Whether the library will take the value: the equal of src/config/option_value.cpp."""
+        """Whether the library will take the value, by what the table says (src/config/accepted.h)."""
         match self.kind:
             case "choice":
-                return value in self.choices
+                return any(self._accepts_by(choice, value) for choice in self.choices)
             case "integer":
                 return self._accepts_integer(value)
             case "memory":
-                return self._accepts_memory(value)
+                return is_size(value) or (self.percent and is_percent(value))
             case _:
-                return self.pattern is None or re.fullmatch(self.pattern, value) is not None
+                return True
+
+    def _accepts_by(self, choice: str, value: str) -> bool:
+        """By one choice: a word, or one that ends with the placeholder of a number."""
+        for placeholder, accepts in (("N", self._accepts_integer), ("SIZE", is_size)):
+            if choice.endswith(placeholder):
+                prefix = choice.removesuffix(placeholder)
+                return value.startswith(prefix) and accepts(value.removeprefix(prefix))
+        return value == choice
 
     def _accepts_integer(self, value: str) -> bool:
-        if not re.fullmatch("-?[0-9]{1,40}", value, re.ASCII):
+        sign = "-?" if self.minimum < 0 else ""
+        if not re.fullmatch(sign + "[0-9]+", value, re.ASCII):
             return False
-        largest = 2**63 - 1 if self.maximum is None else self.maximum
-        return self.minimum <= int(value) <= largest
-
-    def _accepts_memory(self, value: str) -> bool:
-        if share := PERCENT.fullmatch(value):
-            return self.percent and 1 <= int(share[1]) <= 100
-        size = MEMORY.fullmatch(value)
-        return size is not None and 0 < int(size[1]) << 10 * " KMGT".index(size[2].upper() or " ") <= LARGEST_SIZE
+        size = decimal(value.lstrip("-"))
+        largest = LARGEST_INTEGER if self.maximum is None else self.maximum
+        return self.minimum <= (-size if value.startswith("-") else size) <= largest
 
 
 def read_table(path: Path) -> list[Option]:

@@ -73,8 +73,8 @@ std::size_t decide_on_node() {
 
 void speak() {
   if (settings.bad_variable != nullptr)
-    platform::log_line("%s=%.200s is not accepted: it takes %s; going on without", settings.bad_variable,
-                       settings.bad_value, settings.accepted);
+    platform::log_line("invalid value %s=%.200s; accepted: %s; ignored", settings.bad_variable, settings.bad_value,
+                       settings.accepted);
   if (owner != nullptr) {
     platform::log_line("%s is off: %s allocates in this process", request(), owner);
     return;

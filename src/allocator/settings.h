@@ -17,13 +17,10 @@ struct Settings {
   unsigned device = 0;                 ///< device_index()
   const char* bad_variable = nullptr;  ///< one whose value is not accepted, and counts as not set
   const char* bad_value = nullptr;
-  const char* accepted = nullptr;  ///< what it takes
+  char accepted[96] = "";  ///< what it takes, in words
 
   std::size_t smallest() const { return bind_from < align_from ? bind_from : align_from; }
 };
-
-/// "64M": a size above 0 with a suffix K, M, G or T or none. One beyond 64 bits is `never`. 0 if it is none.
-std::size_t parse_size(const char* text);
 
 /// From the environment; `get` is getenv.
 Settings read_settings(const char* (*get)(const char*));

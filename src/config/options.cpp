@@ -31,8 +31,6 @@ const char* kind_name(Accepted::Kind kind) {
     case Accepted::Kind::integer: return "integer";
     case Accepted::Kind::memory:
     case Accepted::Kind::memory_or_percent: return "memory";
-    case Accepted::Kind::device:
-    case Accepted::Kind::placement:
     case Accepted::Kind::text: return "text";
   }
   return "";
@@ -58,17 +56,13 @@ nlohmann::ordered_json to_json(const Option& option) {
                               {"audience", option.audience == Audience::user ? "user" : "test"},
                               {"scope", scope_name(option.scope)}};
   if (accepted.kind == Accepted::Kind::choice) json["choices"] = split_choices(accepted.values);
-  if (accepted.kind == Accepted::Kind::integer) {
+  const bool numbered = accepted.kind == Accepted::Kind::choice && accepted.maximum > 0;
+  if (accepted.kind == Accepted::Kind::integer || numbered) {
     json["minimum"] = accepted.minimum;
     if (accepted.maximum != unlimited) json["maximum"] = accepted.maximum;
   }
   if (accepted.kind == Accepted::Kind::memory) json["percent"] = false;
   if (accepted.kind == Accepted::Kind::memory_or_percent) json["percent"] = true;
-  if (accepted.kind == Accepted::Kind::device) {
-    json["pattern"] = device_pattern();
-    json["form"] = device_form();
-  }
-  if (accepted.kind == Accepted::Kind::placement) json["pattern"] = placement_pattern;
   if (!accepted.bare_value.empty()) json["bare"] = accepted.bare_value;
   return json;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -24,23 +25,18 @@ constexpr std::string_view run_variable = "BLASTOFF_RUN";
 /// Parses `text` into a field of Settings; false leaves the field as it was.
 template <class Field>
 bool assign(Field& field, const Accepted& accepted, std::string_view text) {
+  const std::optional<Value> value = parse_value(accepted, text);
+  if (!value) return false;
   if constexpr (std::is_enum_v<Field>) {
-    const auto index = parse_choice(accepted, text);
-    if (index) field = static_cast<Field>(*index);
-    return index.has_value();
+    field = static_cast<Field>(value->choice);
   } else if constexpr (std::is_same_v<Field, std::int64_t>) {
-    const auto value = parse_integer(accepted, text);
-    field = value.value_or(field);
-    return value.has_value();
+    field = value->integer;
   } else if constexpr (std::is_same_v<Field, MemorySize>) {
-    const auto value = parse_memory(accepted, text);
-    field = value.value_or(field);
-    return value.has_value();
+    field = {static_cast<double>(value->percent), value->bytes};
   } else {
-    const bool valid = accepted.kind != Accepted::Kind::device || parse_device(text);
-    if (valid) field = text;
-    return valid;
+    field = text;
   }
+  return true;
 }
 
 template <class Field>
@@ -62,8 +58,9 @@ void read(Field& field, const Option& option) {
   assign(field, option.accepted, option.initial);
   const char* text = secure_getenv(option.environment);
   if (text == nullptr || *text == '\0' || assign(field, option.accepted, std::string_view(text))) return;
-  platform::log_line("%s=%.200s is not accepted: it takes %s; going on with %s", option.environment, text,
-                     describe_accepted(option.accepted).c_str(), option.initial);
+  const bool has_default = *option.initial != '\0';
+  platform::log_line("invalid value %s=%.200s; accepted: %s%s%s", option.environment, text,
+                     describe_accepted(option.accepted).c_str(), has_default ? "; using " : "", option.initial);
 }
 
 /// Edits that turn one word into the other (Levenshtein).
@@ -99,7 +96,7 @@ void report_unknown_variables() {
     const std::string_view text = *entry;
     const std::string variable(text.substr(0, std::min(text.find('='), std::size_t{80})));
     if (!variable.starts_with("BLASTOFF_") || known(variable)) continue;
-    platform::log_line("%s is no setting of Blastoff; did you mean %s?", variable.c_str(), nearest_known(variable));
+    platform::log_line("unknown setting %s (did you mean %s?)", variable.c_str(), nearest_known(variable));
   }
 }
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import offload
 import pytest
 from blastoff.errors import CommandError
-from blastoff.report import reading
+from blastoff.report import job, reading
 from blastoff.report.job import Job
 
 
@@ -40,13 +40,23 @@ def test_the_table_shows_the_sums(blastoff, report, write):
 def test_a_job_is_the_sum_of_its_processes(report, write):
     other = ranked(report, 1)
     other["routines"] = [*report["routines"], {"name": "zgemm", **report["totals"]}]
-    job = job_of(write, other, ranked(report, 0))
-    assert [process.report["process"]["rank"] for process in job.processes] == [0, 1]
-    assert job.totals.calls == 60
-    assert job.totals.operand_reuse == 10
-    assert job.routines["dgemm"].bytes_to_device == 2000
-    assert job.routines["zgemm"].calls == 30
-    assert job.refusals() == {"average size below the threshold": 20}
+    merged = job_of(write, other, ranked(report, 0))
+    assert [process.report["process"]["rank"] for process in merged.processes] == [0, 1]
+    assert merged.totals.calls == 60
+    assert merged.totals.operand_reuse == 10
+    assert merged.routines["dgemm"].bytes_to_device == 2000
+    assert merged.routines["zgemm"].calls == 30
+    assert merged.refusals() == {"average size below the threshold": 20}
+
+
+def test_every_counter_of_the_schema_is_added_up(report, write):
+    counted = {name: 3 + place for place, name in enumerate(job.counters())}
+    assert set(report["totals"]) - set(counted) == {"operand_reuse"}
+    parts = [ranked(report, rank) | {"totals": report["totals"] | counted} for rank in (0, 1)]
+    totals = job_of(write, *parts).totals
+    assert {name: getattr(totals, name) for name in counted} == {name: 2 * value for name, value in counted.items()}
+    with pytest.raises(AttributeError, match="no counter no_such"):
+        _ = totals.no_such
 
 
 def test_a_job_is_shown_by_process(blastoff, report, write):

@@ -11,6 +11,8 @@ import offload
 import pytest
 from blastoff import glibc
 from blastoff.doctor.probe import PROBE
+from blastoff.errors import CommandError
+from blastoff.options import Option, check
 from command_rig import clean_environment
 
 PRINT_ENVIRONMENT = ["/usr/bin/env"]
@@ -78,17 +80,47 @@ VALUES += ["18446744073709551616", "9223372036854775807", "9223372036854775808",
 VALUES += ["none", "+1", "-1", "-2", "-0", "--1", "-", "1023", "1024", " 1", "1 ", "\u0663", "1\n", "copy\n", "cuda\n"]
 
 
+VALUES += ["at-malloc", "at-malloc=", "at-malloc=3M", "at-malloc=0", "at-malloc=16777216T", "huge-pages", "simulated", "1" * 5000, "0" * 50 + "1"]
+
+
+def invalid_values(done: subprocess.CompletedProcess) -> set[str]:
+    """What the libraries say of values; a value may have lines of its own."""
+    assert done.returncode == 0, done.stderr
+    return {said.removesuffix("\n") for said in done.stderr.split("blastoff: ")[1:] if said.startswith("invalid value")}
+
+
+def refused_here(checked: list[Option], value: str) -> set[str]:
+    """What the command says to each of these options with that value; the library cuts long values."""
+    said = set()
+    for option in checked:
+        try:
+            check(option, value, option.environment)
+        except CommandError as error:
+            said.add(str(error).replace(value, value[:200]))
+    return said
+
+
 @pytest.mark.parametrize("value", VALUES)
-def test_launcher_and_library_accept_the_same(table, value):
-    """Two parsers, one in Python and one in C++: a value that passes here must draw no line from the library, and conversely."""
-    checked = [option for option in table if option.scope == "library" and (option.kind != "text" or option.pattern)]
+def test_command_and_library_say_the_same(table, value):
+    """One description, read in Python and in C++: a value that passes here must draw no line from the library, and conversely."""
+    checked = [option for option in table if option.scope == "library"]
     environment = clean_environment() | {option.environment: value for option in checked}
     done = subprocess.run(
         [sys.executable, "-c", PROBE, str(offload.ROOT / "python"), str(offload.LIBRARY)], env=environment, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
-    refused = {option.environment for option in checked if f"{option.environment}=" in done.stderr}
-    assert refused == {option.environment for option in checked if not option.accepts(value)}
+    with_default = {f"{option.environment}=" for option in checked if option.default}
+    said = invalid_values(done)
+    assert {line.rsplit("; using ", 1)[0] for line in said} == refused_here(checked, value)
+    assert all("; using " in line for line in said if any(name in line for name in with_default))
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("name", ["place", "align"])
+def test_command_and_allocator_say_the_same(table, name, value):
+    option = next(option for option in table if option.name == name)
+    environment = clean_environment() | {option.environment: value, "LD_PRELOAD": str(offload.BUILD / "libblastoff-allocator.so")}
+    done = subprocess.run([sys.executable, "-c", "b'x' * (2 << 20)"], env=environment, capture_output=True, text=True)
+    assert invalid_values(done) == {f"{line}; ignored" for line in refused_here([option], value)}
 
 
 def test_help_lists_every_option(blastoff, table):

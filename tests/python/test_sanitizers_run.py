@@ -51,3 +51,12 @@ def test_a_case_that_hangs_fails_and_the_others_run(sanitizers, tmp_path, monkey
     monkeypatch.setattr(sanitizers, "run", lambda command, env, timeout: run(command, env | {"LD_PRELOAD": ""}, 0.5))
     outcomes = list(sanitizers.coherence(sanitizers.ASAN, tmp_path))
     assert [right for _, right in outcomes] == [False, True, False, True]
+
+
+def test_the_arguments_choose_sanitizers_and_programs(sanitizers, capsys):
+    asan, tsan = sanitizers.SANITIZERS
+    assert sanitizers.targets_of(asan, []) == asan.short and sanitizers.targets_of(tsan, []) == tsan.short
+    assert sanitizers.targets_of(asan, ["tsan"]) == () and sanitizers.targets_of(asan, ["asan", "all"]) == asan.targets
+    assert sanitizers.targets_of(asan, ["asan", "unit_tracking", "unit_config"]) == ("unit_tracking", "unit_config")
+    assert sanitizers.main(["asan", "unit_tracker"]) == 2
+    assert "unknown argument unit_tracker" in capsys.readouterr().err

@@ -1,32 +1,35 @@
 """The reports of a job, and their sums."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
+from blastoff.report import schema
 
-@dataclass
+
+@cache
+def counters() -> tuple[str, ...]:
+    """Names of the sums that a report holds and that are added up here; what Sums computes from them is none."""
+    return tuple(name for name in schema.sums() if not hasattr(Sums, name))
+
+
 class Sums:
-    """Sums over calls, as under `totals` in a report. Seconds of wall time, bytes of matrix data."""
+    """Sums over calls, as under `totals` in a report: an attribute for each counter of the schema, in its unit."""
 
-    calls: int = 0
-    offloaded: int = 0
-    bytes_to_device: int = 0
-    bytes_from_device: int = 0
-    bytes_reused: int = 0
-    device_seconds: float = 0
-    cpu_seconds: float = 0
-    transfer_seconds: float = 0
-    flops: float = 0
-    offloaded_flops: float = 0
+    def __init__(self, part: Mapping[str, float] | None = None) -> None:
+        """Of this part of a report; zeros without one."""
+        self._counters = {name: part[name] if part else 0 for name in counters()}
 
-    @classmethod
-    def of(cls, part: dict[str, Any]) -> "Sums":
-        return cls(**{name: part[name] for name in cls.__dataclass_fields__})
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_counters"][name]
+        except KeyError:
+            raise AttributeError(f"reports have no counter {name}") from None
 
     def __add__(self, other: "Sums") -> "Sums":
-        return Sums(**{name: getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__})
+        return Sums({name: getattr(self, name) + getattr(other, name) for name in counters()})
 
     @property
     def seconds(self) -> float:
@@ -59,7 +62,7 @@ class Process:
 
     @property
     def totals(self) -> Sums:
-        return Sums.of(self.report["totals"])
+        return Sums(self.report["totals"])
 
 
 @dataclass
@@ -74,7 +77,7 @@ class Job:
         routines: dict[str, Sums] = {}
         for process in self.processes:
             for routine in process.report["routines"]:
-                routines[routine["name"]] = routines.get(routine["name"], Sums()) + Sums.of(routine)
+                routines[routine["name"]] = routines.get(routine["name"], Sums()) + Sums(routine)
         self.routines = dict(sorted(routines.items(), key=lambda item: -item[1].seconds))
         self.totals = sum((process.totals for process in self.processes), Sums())
 

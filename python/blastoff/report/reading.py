@@ -7,18 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from blastoff.errors import CommandError
-from blastoff.library import PACKAGE
 from blastoff.report.job import Job, Process
-
-SCHEMAS = (PACKAGE / "report.schema.json", PACKAGE.parent.parent / "share" / "report.schema.json")
+from blastoff.report.schema import report_schema
 
 
 @cache
 def _validator() -> Any:
     import jsonschema
 
-    schema = next(path for path in SCHEMAS if path.is_file())
-    return jsonschema.Draft202012Validator(json.loads(schema.read_text()))
+    return jsonschema.Draft202012Validator(report_schema())
 
 
 def read_report(path: str) -> Process:

@@ -99,6 +99,8 @@ EventReader::~EventReader() {
   stop_waiting();
   Request stop;
   ring_for(stop);
+  // The reader has then ended every watch. Before that none of this memory may be unmapped: whatever of it had come to
+  // be watched would wait for a reader for ever, also behind a child's copy of the descriptor.
   shared_->state.wait(State::reading);
   uffd_ = platform::GuardedDescriptor();
   unmap_bell(shared_->bell);

@@ -50,7 +50,7 @@ def test_a_node_that_does_not_exist():
 )
 def test_a_bad_value_is_one_line_and_counts_as_not_set(variable, value, accepted):
     outcome = interposed(WHERE, {variable: value})
-    assert outcome.lines == [f"{variable}={value} is not accepted: it takes {accepted}; going on without"]
+    assert outcome.lines == [f"invalid value {variable}={value}; accepted: {accepted}; ignored"]
     assert "aligned 16, default" in outcome.stdout
 
 

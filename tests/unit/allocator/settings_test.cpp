@@ -81,16 +81,15 @@ TEST_F(AllocatorSettingsTest, ABadValueLeavesTheOtherSetting) {
 }
 
 TEST_F(AllocatorSettingsTest, Sizes) {
-  EXPECT_EQ(parse_size("1"), 1U);
-  EXPECT_EQ(parse_size("007"), 7U);
-  EXPECT_EQ(parse_size("2k"), 2048U);
-  EXPECT_EQ(parse_size("2G"), 2048 * mebi);
-  EXPECT_EQ(parse_size("1T"), mebi * mebi);
-  EXPECT_EQ(parse_size("16777216T"), never) << "2^64";
-  EXPECT_EQ(parse_size("99999999999999999999999"), never);
-  EXPECT_EQ(parse_size(""), 0U);
-  EXPECT_EQ(parse_size("K"), 0U);
-  EXPECT_EQ(parse_size("0K"), 0U);
+  for (const auto& [text, bytes] : std::map<std::string, std::size_t>{{"1", 1},
+                                                                      {"007", 7},
+                                                                      {"2k", 2048},
+                                                                      {"2G", 2048 * mebi},
+                                                                      {"1T", mebi * mebi},
+                                                                      {"18446744073709551615", never}})
+    EXPECT_EQ(with("BLASTOFF_ALIGN", text).align_from, bytes) << text;
+  for (const char* bad : {"16777216T", "99999999999999999999999", "K", "0K"})
+    EXPECT_STREQ(with("BLASTOFF_ALIGN", bad).bad_variable, "BLASTOFF_ALIGN") << bad;
 }
 
 TEST_F(AllocatorSettingsTest, ChosenNode) {

@@ -68,6 +68,7 @@ TEST_F(SettingsTest, EveryChoiceIsTakenAndEchoed) {
   for (const Option& option : options()) {
     if (option.accepted.kind != Accepted::Kind::choice || option.scope != Scope::library) continue;
     for (const std::string_view word : split_choices(option.accepted.values)) {
+      if (word.ends_with(":N")) continue;
       const Settings settings = read_with(option.environment, std::string(word).c_str());
       EXPECT_THAT(printed, IsEmpty());
       EXPECT_THAT(describe(settings), testing::Contains(testing::Pair(option.name, std::string(word))));
@@ -99,8 +100,7 @@ TEST_F(SettingsTest, EnumeratorsMatchTheirWords) {
 TEST_F(SettingsTest, BadValueIsReportedWithWhatIsAcceptedAndTheDefaultStays) {
   EXPECT_EQ(read_with("BLASTOFF_POLICY", "fast").policy, PolicyName::automatic);
   EXPECT_EQ(printed,
-            "blastoff: BLASTOFF_POLICY=fast is not accepted: it takes auto, first-use, coherent or copy; going on with "
-            "auto\n");
+            "blastoff: invalid value BLASTOFF_POLICY=fast; accepted: auto, first-use, coherent or copy; using auto\n");
   EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "1e3").min_size, 250);
   EXPECT_THAT(printed, HasSubstr("an integer, 0 or more"));
   for (const char* bad : {"-1", "+5", " 5", "5 ", "0x10", "99999999999999999999", "many"}) {
@@ -133,9 +133,9 @@ TEST_F(SettingsTest, MemorySizes) {
 
 TEST_F(SettingsTest, MemoryIsEchoedAsItWouldBeWritten) {
   for (const char* text : {"80%", "1G", "1536M", "65537", "3K", "2T"}) {
-    const auto size = parse_memory(accepted::memory_or_percent(), text);
+    const auto size = parse_value(accepted::memory_or_percent(), text);
     ASSERT_TRUE(size.has_value()) << text;
-    EXPECT_EQ(format_memory(*size), text);
+    EXPECT_EQ(format_memory({static_cast<double>(size->percent), size->bytes}), text);
   }
 }
 
@@ -152,7 +152,7 @@ TEST_F(SettingsTest, Devices) {
 
 TEST_F(SettingsTest, UnknownVariableNamesTheNearestKnown) {
   read_with("BLASTOFF_POLCY", "copy");
-  EXPECT_EQ(printed, "blastoff: BLASTOFF_POLCY is no setting of Blastoff; did you mean BLASTOFF_POLICY?\n");
+  EXPECT_EQ(printed, "blastoff: unknown setting BLASTOFF_POLCY (did you mean BLASTOFF_POLICY?)\n");
 }
 
 TEST_F(SettingsTest, VariablesOfTheLauncherAreKnown) {

@@ -228,6 +228,7 @@ TEST(Quantity, ThreeSignificantDigits) {
 TEST(CallLine, ShowsArgumentsDecisionAndTraffic) {
   blas::Call call;
   call.routine = blas::Routine::dgemm;
+  call.operand_count = 3;
   call.transpose_a = blas::Transpose::transpose;
   call.m = 32;
   call.n = 2400;
@@ -249,6 +250,7 @@ TEST(CallLine, ShowsArgumentsDecisionAndTraffic) {
 TEST(CallLine, ArgumentsFollowTheRoutine) {
   blas::Call call;
   call.routine = blas::Routine::ztrsm;
+  call.operand_count = 2;
   call.side = blas::Side::right;
   call.uplo = blas::Uplo::lower;
   call.transpose_a = blas::Transpose::conjugate;

@@ -10,13 +10,16 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "mapped_memory.h"
+#include "platform/mapping_extents.h"
 #include "tracking/interposed/memory_events.h"
 #include "tracking/interposed/ring.h"
+#include "tracking/uffd/event_ring.h"
 #include "tracking/uffd/memory_events.h"
 #include "without_userfaultfd.h"
 
@@ -288,6 +291,34 @@ TEST(UffdMemoryEvents, EndsWhileAChildHoldsACopy) {
   madvise(memory.page(0), platform::page_size(), MADV_DONTNEED);  // would wait for a reader
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
+}
+
+/// What the source itself has mapped, its ring and the bell among it, may come to be watched with the program's memory.
+/// All watches must have ended before any of it is unmapped.
+TEST(UffdMemoryEvents, EndsWhileItsOwnMemoryIsWatched) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    std::set<std::uintptr_t> before;
+    platform::each_mapping_extent([&](Span span) { before.insert(span.begin); });
+    auto opened = UffdMemoryEvents::open({});
+    if (!opened) _exit(77);
+    std::vector<Span> mapped;
+    mapped.reserve(64);
+    platform::each_mapping_extent([&](Span span) {
+      if (!before.contains(span.begin) && mapped.size() < mapped.capacity()) mapped.push_back(span);
+    });
+    int watched = 0;
+    for (const Span span : mapped)
+      if (span.bytes() >= sizeof(EventRing) && (*opened)->watch(span)) ++watched;
+    const int copy = dup(userfaultfds().back());  // as a child of fork has one: closing ours does not end the watches
+    opened->reset();
+    _exit(watched > 0 && copy >= 0 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "userfaultfd is not allowed here";
+  EXPECT_EQ(status, 0);
 }
 
 TEST(UffdMemoryEvents, AChildOfForkIsRefusedAtOnce) {

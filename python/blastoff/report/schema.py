@@ -1,0 +1,19 @@
+"""The published schema of reports."""
+
+import json
+from functools import cache
+from typing import Any
+
+from blastoff.library import PACKAGE
+
+SCHEMAS = (PACKAGE / "report.schema.json", PACKAGE.parent.parent / "share" / "report.schema.json")
+
+
+@cache
+def report_schema() -> dict[str, Any]:
+    return json.loads(next(path for path in SCHEMAS if path.is_file()).read_text())
+
+
+def sums() -> tuple[str, ...]:
+    """What a report says of all calls together and of each routine: src/report/counters.def, and what follows from them."""
+    return tuple(report_schema()["$defs"]["sums"]["required"])

@@ -1,0 +1,189 @@
+// What an option accepts, as data, and reading a value by it: the one description for the library, the allocator
+// library and, as JSON, the command. Nothing here allocates.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace blastoff::config {
+
+/// The maximum of an integer that has none.
+inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+
+/// What an option accepts. A choice is a word, or what comes before a number and the number's placeholder: "cuda:N" (an
+/// integer within the limits), "at-malloc=SIZE".
+struct Accepted {
+  enum class Kind : std::uint8_t { choice, integer, memory, memory_or_percent, text };
+  Kind kind;
+  std::string_view values;      ///< choice: the choices, separated by |; text: what to write there
+  std::int64_t minimum = 0;     ///< integer and N
+  std::int64_t maximum = 0;     ///< integer and N
+  std::string_view bare_value;  ///< what the option without a value means on the command line, "" if it needs one
+
+  constexpr Accepted bare(std::string_view value) const {
+    Accepted copy = *this;
+    copy.bare_value = value;
+    return copy;
+  }
+};
+
+namespace accepted {
+constexpr Accepted choice(std::string_view words, std::int64_t low = 0, std::int64_t high = 0) {
+  return {Accepted::Kind::choice, words, low, high, {}};
+}
+constexpr Accepted integer(std::int64_t low, std::int64_t high) {
+  return {Accepted::Kind::integer, {}, low, high, {}};
+}
+constexpr Accepted memory() {
+  return {Accepted::Kind::memory, {}, 0, 0, {}};
+}
+constexpr Accepted memory_or_percent() {
+  return {Accepted::Kind::memory_or_percent, {}, 0, 0, {}};
+}
+constexpr Accepted text(std::string_view hint) {
+  return {Accepted::Kind::text, hint, 0, 0, {}};
+}
+}  // namespace accepted
+
+/// A value that is accepted. What the option does not take is 0.
+struct Value {
+  std::size_t choice = 0;  ///< its position
+  std::int64_t integer = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t percent = 0;
+};
+
+/// Calls body(position, choice) for each until it returns false.
+template <class Body>
+constexpr void each_choice(std::string_view words, Body&& body) {
+  for (std::size_t position = 0;; ++position) {
+    const std::size_t bar = words.find('|');
+    if (!body(position, words.substr(0, bar)) || bar == std::string_view::npos) return;
+    words.remove_prefix(bar + 1);
+  }
+}
+
+namespace accepted {
+
+inline constexpr std::string_view integer_placeholder = "N";
+inline constexpr std::string_view size_placeholder = "SIZE";
+inline constexpr std::string_view memory_suffixes = "KMGT";
+
+/// All of `text` as a decimal number. std::from_chars: strtol and friends follow the program's locale.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stopped != end) return std::nullopt;
+  return value;
+}
+
+inline std::optional<Value> parse_integer(const Accepted& accepted, std::string_view text) {
+  const auto value = parse_number<std::int64_t>(text);
+  const bool sign_fits = accepted.minimum < 0 || !text.starts_with('-');  // -0
+  if (!value || !sign_fits || *value < accepted.minimum || *value > accepted.maximum) return std::nullopt;
+  return Value{.integer = *value};
+}
+
+/// Power of 1024 that the suffix stands for; 0 where there is none.
+inline int memory_exponent(char suffix) {
+  const char upper = suffix >= 'a' && suffix <= 'z' ? static_cast<char>(suffix - 'a' + 'A') : suffix;
+  const std::size_t position = memory_suffixes.find(upper);
+  return position == std::string_view::npos ? 0 : static_cast<int>(position) + 1;
+}
+
+/// "4G", "512M", "65536": above 0 and below 2^64.
+inline std::optional<Value> parse_size(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  const int exponent = memory_exponent(text.back());
+  if (exponent > 0) text.remove_suffix(1);
+  const auto value = parse_number<std::uint64_t>(text);
+  if (!value || *value == 0 || *value > std::numeric_limits<std::uint64_t>::max() >> (10 * exponent))
+    return std::nullopt;
+  return Value{.bytes = *value << (10 * exponent)};
+}
+
+inline std::optional<Value> parse_percent(std::string_view text) {
+  if (!text.ends_with('%')) return std::nullopt;
+  text.remove_suffix(1);
+  const auto value = parse_number<std::uint64_t>(text);
+  if (!value || *value < 1 || *value > 100) return std::nullopt;
+  return Value{.percent = *value};
+}
+
+/// By one choice: "cuda", "cuda:N".
+inline std::optional<Value> parse_by(const Accepted& accepted, std::string_view choice, std::string_view text) {
+  for (const std::string_view placeholder : {integer_placeholder, size_placeholder}) {
+    if (!choice.ends_with(placeholder)) continue;
+    const std::string_view prefix = choice.substr(0, choice.size() - placeholder.size());
+    if (!text.starts_with(prefix)) return std::nullopt;
+    text.remove_prefix(prefix.size());
+    return placeholder == size_placeholder ? parse_size(text) : parse_integer(accepted, text);
+  }
+  return text == choice ? std::optional(Value{}) : std::nullopt;
+}
+
+inline std::optional<Value> parse_choice(const Accepted& accepted, std::string_view text) {
+  std::optional<Value> found;
+  each_choice(accepted.values, [&](std::size_t position, std::string_view choice) {
+    found = parse_by(accepted, choice, text);
+    if (found) found->choice = position;
+    return !found;
+  });
+  return found;
+}
+
+}  // namespace accepted
+
+/// nullopt: the option does not take this value. An empty one is a value like others.
+inline std::optional<Value> parse_value(const Accepted& accepted, std::string_view text) {
+  switch (accepted.kind) {
+    case Accepted::Kind::choice: return accepted::parse_choice(accepted, text);
+    case Accepted::Kind::integer: return accepted::parse_integer(accepted, text);
+    case Accepted::Kind::memory: return accepted::parse_size(text);
+    case Accepted::Kind::memory_or_percent:
+      return text.ends_with('%') ? accepted::parse_percent(text) : accepted::parse_size(text);
+    case Accepted::Kind::text: return Value{};
+  }
+  return std::nullopt;
+}
+
+/// What is accepted, in words, piece by piece: "first-use or copy", "an integer from 0 to 256".
+template <class Append>
+void describe_accepted(const Accepted& accepted, Append&& append) {
+  const auto append_number = [&](std::int64_t number) {
+    char digits[24];
+    append(std::string_view(digits, std::to_chars(digits, digits + sizeof digits, number).ptr));
+  };
+  switch (accepted.kind) {
+    case Accepted::Kind::choice: {
+      const std::size_t last = accepted.values.rfind('|');
+      each_choice(accepted.values, [&](std::size_t position, std::string_view choice) {
+        const bool is_last = last != std::string_view::npos && choice.data() > accepted.values.data() + last;
+        if (position > 0) append(std::string_view(is_last ? " or " : ", "));
+        append(choice);
+        return true;
+      });
+      return;
+    }
+    case Accepted::Kind::integer: {
+      const bool bounded = accepted.maximum != unlimited;
+      append(std::string_view(bounded ? "an integer from " : "an integer, "));
+      append_number(accepted.minimum);
+      append(std::string_view(bounded ? " to " : " or more"));
+      if (bounded) append_number(accepted.maximum);
+      return;
+    }
+    case Accepted::Kind::memory: return append(std::string_view("a size in bytes, or with suffix K, M, G or T"));
+    case Accepted::Kind::memory_or_percent:
+      return append(std::string_view("a size in bytes, or with suffix K, M, G or T, or 1% to 100%"));
+    case Accepted::Kind::text: return append(accepted.values);
+  }
+}
+
+}  // namespace blastoff::config
