@@ -1,5 +1,5 @@
-/* What libblastoff-allocator.so offers besides the functions that it interposes (docs/placement.md). Programs need none
- * of it. */
+/* The functions of libblastoff-allocator.so other than those that it interposes (docs/placement.md). Programs do not
+ * need them. */
 #ifndef BLASTOFF_ALLOCATOR_H
 #define BLASTOFF_ALLOCATOR_H
 
@@ -7,15 +7,15 @@
 extern "C" {
 #endif
 
-/* What libblastoff-allocator.so has done in this process (docs/placement.md). Present where that is loaded: to be
- * looked up with dlsym(), or as a weak symbol. */
+/* The blocks that libblastoff-allocator.so has placed in this process (docs/placement.md). Present if it is loaded:
+ * look it up with dlsym(), or as a weak symbol. */
 typedef struct blastoff_placement {
   unsigned long long placed_blocks, placed_bytes; /* allocated so far on pages of their own, aligned */
   unsigned long long bound_blocks, bound_bytes;   /* of these, bound to the device's node */
-  unsigned long long left_blocks, left_bytes;     /* large enough, but the kernel gave no pages: allocated as ever */
-  int node;                                       /* that blocks are bound to; -1 if to none */
-  const char* unbound;                            /* why to none, NULL if to one or not asked for */
-  const char* owner; /* who allocates in this process, so that all of this is left to it; NULL: the C library */
+  unsigned long long left_blocks, left_bytes;     /* large enough, but the kernel gave no pages: allocated as usual */
+  int node;                                       /* to which blocks are bound; -1: none */
+  const char* unbound;                            /* why not bound; NULL if bound or not requested */
+  const char* owner; /* the other allocator of this process, which serves all blocks; NULL: the C library's */
 } blastoff_placement;
 
 void blastoff_allocator_counts(blastoff_placement* counts);

@@ -6,15 +6,15 @@
 
 namespace blastoff::abi {
 
-/// A function to call, in its convention. Integers are handed over in 64 bits, which suits both widths: the low half of
-/// a little-endian variable, or a whole argument slot.
+/// A function to call, and its convention. Integers are passed in 64 bits, which suits both widths: the callee reads
+/// the low half of a little-endian variable, or a whole argument slot.
 struct HostFunction {
   void* address = nullptr;  ///< nullptr: there is none
   Style style = Style::fortran;
 };
 
-/// The routine that the panels and the verification of another need beside it: gemm for the rectangles of a triangular
-/// result, trmm to check a trsm.
+/// The second routine that panels or verification need: gemm for the rectangles of a triangular result, trmm to check a
+/// trsm.
 constexpr blas::Routine companion_of(blas::Routine routine) {
   const blas::RoutineRow& of = row(routine);
   return blas::routine_of(of.kind == blas::Kind::trsm ? blas::Kind::trmm : blas::Kind::gemm, of.scalar);

@@ -1,5 +1,5 @@
-// From raw arguments to a Call. Every intercepted call runs through here: arguments are read once, the Call written
-// once.
+// From raw arguments to a Call. Every intercepted call runs through here, so the arguments are read once and the Call
+// is written once.
 #pragma once
 
 #include <cstring>
@@ -140,7 +140,7 @@ constexpr blas::Side flipped(blas::Side side) {
   return side == blas::Side::left ? blas::Side::right : blas::Side::left;
 }
 
-/// A row-major matrix is its transpose in column-major order: states the call for the transposed matrices.
+/// A row-major matrix is the transpose of a column-major one: restates the call for the transposed matrices.
 template <blas::Kind kind>
 [[gnu::always_inline]] inline void transpose_all(Fields& fields) {
   if constexpr (kind != blas::Kind::gemm) fields.uplo = flipped(fields.uplo);
@@ -160,7 +160,8 @@ template <blas::Kind kind>
   if constexpr (kind == blas::Kind::her2k) fields.alpha = std::conj(fields.alpha);
 }
 
-/// Whether the routine has that transpose at all; to be known before transpose_all makes a legal one of it.
+/// Whether the routine accepts that transpose. Checked before transpose_all, which could turn an illegal one into a
+/// legal one.
 template <blas::Kind kind, blas::Scalar scalar>
 constexpr bool transpose_exists(blas::Transpose transpose) {
   if (kind == blas::Kind::herk || kind == blas::Kind::her2k) return transpose != blas::Transpose::transpose;
@@ -195,9 +196,9 @@ template <Style style, blas::Kind kind, blas::Scalar scalar, class Integer, Argu
 
 }  // namespace detail
 
-/// Makes a Call in the memory at `call`, which is not read. False where an option cannot be understood or a transpose
-/// is none of the routine's: only the original knows what to say about it. `Integer` is what the program passes,
-/// std::int32_t or std::int64_t.
+/// Writes a Call to the memory at `call`, which is not read. False if an option is unknown or the routine does not
+/// accept the transpose: the original then reports the error. `Integer` is what the program passes, std::int32_t or
+/// std::int64_t.
 template <Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
 [[gnu::always_inline]] inline bool parse(blas::Call* call, blas::Routine routine, Values... values) {
   return detail::parse<style, kind, scalar, Integer>(call, routine, Arguments<style, kind>{}, values...);

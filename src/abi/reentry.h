@@ -1,12 +1,12 @@
-// Whether this thread is inside an original, whose calls to BLAS names are its own business.
+// Whether this thread is inside an original. Calls that an original makes to BLAS names are not intercepted.
 #pragma once
 
 namespace blastoff::abi {
 namespace detail {
 
 /// The frame that runs the outermost active original of this thread. A program may leave an original by longjmp, by an
-/// exception or by cancellation: the stack grows down, so whoever that frame has called lies below it, and anybody else
-/// has outlived it.
+/// exception or by cancellation. The stack grows down: a caller below that frame was called by the original, and a
+/// caller above it shows that the original has been left.
 [[gnu::tls_model("initial-exec")]] inline constinit thread_local const char* outermost_original = nullptr;
 
 [[gnu::always_inline]] inline const char* this_frame() {
@@ -15,7 +15,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// True where our caller is an original, directly or not. Forgets an original that was left by longjmp.
+/// True if the caller is an original, directly or not. Forgets an original that was left by longjmp.
 [[gnu::always_inline]] inline bool inside_original() {
   if (detail::outermost_original == nullptr) [[likely]] {
     return false;
@@ -25,7 +25,7 @@ namespace detail {
   return false;
 }
 
-/// Runs an original. No destructor: whoever unwinds the stack finds nothing of ours to clean up.
+/// Runs an original. It has no destructor, so a stack unwinder finds nothing to clean up here.
 template <class Run>
 [[gnu::always_inline]] inline void run_as_original(const Run& run) {
   const bool outermost = !inside_original();

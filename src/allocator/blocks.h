@@ -8,14 +8,14 @@
 
 namespace blastoff::allocator {
 
-/// A block of at least `bytes` zeros at a multiple of `alignment` (a power of two); nullptr where it is not to be
-/// placed, or cannot be: then it is for the allocator behind ours.
+/// A block of at least `bytes` zeros at a multiple of `alignment` (a power of two). nullptr if it is not to be placed,
+/// or cannot be: then the allocator behind ours serves the call.
 void* place(std::size_t bytes, std::size_t alignment = 1);
 
-/// Bytes of a placed block that the program may use; 0 if it is none.
+/// Bytes of a placed block that the program may use; 0 if it is not one.
 std::size_t placed_size(const void* pointer);
 
-/// Frees a placed block; false if it is none. Keeps errno.
+/// Frees a placed block; false if it is not one. Keeps errno.
 bool release_placed(void* pointer);
 
 /// realloc() of a placed block of `size` bytes.

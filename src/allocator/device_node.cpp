@@ -80,10 +80,10 @@ Nodes read_nodes() {
 DeviceNode find_device_node(const Nodes& nodes, int chosen, unsigned index) {
   const NodeSet candidates = nodes.with_memory.without(nodes.with_cpus);
   const int count = candidates.count();
-  if (chosen < 0 && count == 0) return {-1, "no NUMA node has memory and no CPUs, as a coherent device's would"};
+  if (chosen < 0 && count == 0) return {-1, "no NUMA node has memory but no CPUs, as on a coherent machine"};
   const int node = chosen >= 0 ? chosen : candidates.at(static_cast<int>(index % static_cast<unsigned>(count)));
   if (!nodes.with_memory.has(node)) return {-1, "the NUMA node that BLASTOFF_DEVICE_NODE names has no memory"};
-  if (!nodes.allowed.has(node)) return {node, "the device's NUMA node is not this process's to use (cpuset)"};
+  if (!nodes.allowed.has(node)) return {node, "this process may not use the device's NUMA node (cpuset)"};
   return {node, nullptr};
 }
 

@@ -11,7 +11,7 @@ class NodeSet {
  public:
   static constexpr int capacity = 1024;
 
-  /// "0-1,8"; what cannot be read is left out.
+  /// Parses "0-1,8"; ignores what cannot be parsed.
   static NodeSet parse(std::string_view list);
 
   void add(int node) { words_[node / bits] |= 1UL << node % bits; }
@@ -35,16 +35,16 @@ struct Nodes {
 };
 Nodes read_nodes();
 
-/// The node to bind to. With a refusal there is none (-1), or this process may not use it.
+/// The node to bind to. With a refusal, there is no node (-1) or this process may not use it.
 struct DeviceNode {
   int node = -1;
   const char* refusal = nullptr;
 };
 
-/// `chosen`: the user's, or -1; `index`: the device among those of the machine.
+/// `chosen`: the user's choice, or -1. `index`: the number of the device on this machine.
 DeviceNode find_device_node(const Nodes& nodes, int chosen, unsigned index);
 
-/// Prefers the node for pages that the range gets from now on; a full node is no error. False leaves errno.
+/// Prefers the node for future pages of the range; a full node is not an error. On false, errno tells why.
 bool bind(void* begin, std::size_t bytes, int node);
 
 }  // namespace blastoff::allocator

@@ -1,4 +1,4 @@
-// Calls that come before the functions behind ours are known. Each finds them and begins anew.
+// Calls that arrive before the functions behind ours are known. Each looks them up and starts again.
 #pragma once
 
 #include <cstddef>

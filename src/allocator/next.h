@@ -9,11 +9,11 @@
 
 namespace blastoff::allocator {
 
-/// A function that is looked up once. Threads that look it up at the same time find the same.
+/// A function that is looked up once. Threads that look it up at the same time find the same function.
 template <class Function>
 using Slot = std::atomic<Function*>;
 
-/// Looked up with dlsym(RTLD_NEXT), each by itself: what the program would be bound to without us.
+/// Each is looked up with dlsym(RTLD_NEXT): the function to which the program would be bound without this library.
 struct Next {
   Slot<void*(std::size_t)> malloc;
   Slot<void(void*)> free;
@@ -36,8 +36,8 @@ struct Next {
 
 extern Next next;
 
-/// What free() and realloc() of other people's blocks go to: `next`'s, or those that tell libblastoff first
-/// (notifications.h).
+/// Where free() and realloc() of other allocators' blocks go: to `next`'s functions, or to those that also notify
+/// libblastoff (notifications.h).
 struct Release {
   Slot<void(void*)> free;
   Slot<void*(void*, std::size_t)> realloc;
@@ -45,14 +45,15 @@ struct Release {
 
 extern Release release;
 
-/// Fills in `next`. Called at the first call of any of our functions, which may come before any constructor. False in a
-/// call made by the search itself; the caller serves it from the C library.
+/// Fills in `next`. Called at the first call of any function of this library, which may come before any constructor.
+/// False in a call that the search itself makes; the caller then uses the C library.
 bool find_next();
 
-/// The object (its file name) that allocates in this process if that is not the C library through us, else nullptr.
+/// The object (its file name) that allocates memory in this process, if it is not the C library behind this library;
+/// else nullptr.
 const char* other_allocator();
 
-/// Whether the program's calls of malloc come to ours at all.
+/// Whether the program's calls of malloc reach this library at all.
 bool comes_first();
 
 }  // namespace blastoff::allocator

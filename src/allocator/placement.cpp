@@ -76,14 +76,14 @@ void speak() {
     platform::log_line("invalid value %s=%.200s; accepted: %s; ignored", settings.bad_variable, settings.bad_value,
                        settings.accepted);
   if (owner != nullptr) {
-    platform::log_line("%s is off: %s allocates in this process", request(), owner);
+    platform::log_line("%s has no effect: %s allocates in this process", request(), owner);
     return;
   }
   const char* const refusal = unbound.load(std::memory_order_relaxed);
   if (refusal == nullptr || settings.only_where_it_pays) return;
   const bool aligned = large_from.load(std::memory_order_relaxed) != never;
-  platform::log_line("placing memory at malloc is off: %s%s", refusal,
-                     aligned ? "; large allocations are aligned only" : "");
+  platform::log_line("placing memory at malloc has no effect: %s%s", refusal,
+                     aligned ? "; large allocations are only aligned" : "");
 }
 
 /// Threads that get here at once decide the same.
@@ -115,10 +115,10 @@ void prepare_placement() {
 
 void give_up_binding(int error) {
   node.store(-1, std::memory_order_relaxed);
-  if (unbound.exchange("the kernel refuses to bind memory to the device's NUMA node") != nullptr) return;
+  if (unbound.exchange("the kernel does not allow memory to be bound to the device's NUMA node") != nullptr) return;
   const NoCancellation guard;
-  platform::log_line("placing memory at malloc is off: %s (%s); large allocations are aligned only", why_unbound(),
-                     strerror(error));
+  platform::log_line("placing memory at malloc has no effect: %s (%s); large allocations are only aligned",
+                     why_unbound(), strerror(error));
 }
 
 const char* malloc_owner() {

@@ -1,4 +1,4 @@
-// What is done with an allocation of a certain size, and why not more.
+// How an allocation of a given size is treated, and why.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace blastoff::allocator {
 
-/// Allocations of this size and more take the slow way. Looked at by every allocation.
+/// Allocations of this size and more take the slow path. Read at every allocation.
 extern std::atomic<std::size_t> large_from;
 
 struct Placement {
@@ -17,19 +17,20 @@ struct Placement {
   bool huge_pages = false;
 };
 
-/// For an allocation of `large_from` and more. The first one decides for the process, and says what stands in the way.
+/// For an allocation of `large_from` bytes and more. The first one decides for the process, and prints what prevents
+/// placement.
 Placement placement_for(std::size_t bytes);
 
-/// Reads the settings and finds out who allocates in this process, so that an allocation later, on whatever thread,
-/// need not take the dynamic linker's lock. Called once, when the library is loaded: what is allocated before is not
-/// placed. Says at once, not at the first large allocation, what will keep those from coming here.
+/// Reads the settings and finds out which library allocates in this process, so that no later allocation needs the
+/// dynamic linker's lock. Called once, when the library is loaded; earlier allocations are not placed. If large
+/// allocations will not reach this library, it says so now, because it cannot later.
 void prepare_placement();
 
-/// Binding failed: says so once. Blocks are only aligned from here on.
+/// Binding failed: prints that once. Blocks are only aligned from now on.
 void give_up_binding(int error);
 
-/// For reports: why this library does nothing (nullptr: it does what it was asked to), why it does not bind, and to
-/// which node it does (-1: none).
+/// For reports: why this library does nothing (nullptr: it works), why it does not bind, and the node to which it binds
+/// (-1: none).
 const char* malloc_owner();
 const char* why_unbound();
 int bound_node();

@@ -1,4 +1,4 @@
-// BLASTOFF_PLACE, BLASTOFF_ALIGN and what says which device is this process's, read without allocating.
+// BLASTOFF_PLACE, BLASTOFF_ALIGN and the variables that select this process's device, read without allocating.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@ inline constexpr std::size_t never = SIZE_MAX;
 struct Settings {
   std::size_t bind_from = never;    ///< blocks of this size and more are bound to the device's node
   std::size_t align_from = never;   ///< ... are page-aligned
-  bool only_where_it_pays = false;  ///< auto: no word where there is no such node
+  bool only_where_it_pays = false;  ///< auto: prints nothing if there is no such node
   bool huge_pages = true;
-  int chosen_node = -1;                ///< BLASTOFF_DEVICE_NODE, -1 where it names none
+  int chosen_node = -1;                ///< BLASTOFF_DEVICE_NODE; -1 if it is not set
   unsigned device = 0;                 ///< device_index()
-  const char* bad_variable = nullptr;  ///< one whose value is not accepted, and counts as not set
+  const char* bad_variable = nullptr;  ///< a variable with an invalid value; it counts as not set
   const char* bad_value = nullptr;
   char accepted[96] = "";  ///< what it takes, in words
 

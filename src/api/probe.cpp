@@ -64,7 +64,7 @@ Json failure(Json json, const std::string& error) {
 
 Json device_json(const config::Settings& settings) {
   const Json requested{{"requested", settings.device}};
-  if (settings.device == "none") return failure(requested, "none was asked for");
+  if (settings.device == "none") return failure(requested, "offloading is switched off");
   const auto device = runtime::open_device(settings);
   if (!device) return failure(requested, device.error().message);
   const auto memory = (*device)->memory_info();
@@ -89,7 +89,7 @@ Json device_json(const config::Settings& settings) {
 std::string try_tracking(tracking::PageTracker& tracker) {
   const std::size_t bytes = 2 * platform::page_size();
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return "no memory to try it on";
+  if (memory == MAP_FAILED) return "no memory for the trial";
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   const platform::Span span{begin, begin + bytes};
   const platform::Span second{begin + bytes / 2, span.end};
@@ -123,24 +123,27 @@ void note_made_code() {
   made_code_ran = true;
 }
 
-/// Whether the system lets us make code near our own and run it. "" if it does.
+/// Whether the system allows new code near our own to be created and run. "" if it does.
 std::string try_making_code(platform::Span near) {
   namespace patch = intercept::patch;
   const auto target = reinterpret_cast<std::uintptr_t>(&note_made_code);
   const std::vector<std::byte> code = patch::entry_stub(patch::native, 0, target);
   const auto place = platform::reserve_near(near, code.size(), patch::native_short_reach);
-  if (!place) return "no memory is free near the program's code";
-  if (!platform::map_code(*place, code)) return "the system forbids to make code";
+  if (!place) return "no free memory near the program's code";
+  if (!platform::map_code(*place, code)) return "the system does not allow new code";
   reinterpret_cast<void (*)()>(place->begin)();
   platform::release(*place);
-  return made_code_ran ? "" : "code that was made does not run";
+  return made_code_ran ? "" : "new code does not run";
 }
 
-/// Whether the system lets us write code that is mapped from a file: writes what stands there. "" if it does.
+/// Whether the system allows code that is mapped from a file to be written: writes the bytes that are there already. ""
+/// if it does.
 std::string try_writing_code(platform::Span code) {
   std::vector<std::byte> bytes(code.bytes());
   std::memcpy(bytes.data(), reinterpret_cast<const void*>(code.begin), bytes.size());
-  return platform::CodeWriter(code).write(code.begin, bytes) ? "" : "the system forbids to write a program's code";
+  return platform::CodeWriter(code).write(code.begin, bytes)
+             ? ""
+             : "the system does not allow a program's code to be changed";
 }
 
 Json patching_json() {

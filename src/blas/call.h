@@ -60,8 +60,8 @@ void shape_operands(Call& call, std::span<void* const> addresses, std::span<cons
 /// reports it.
 bool valid(const Call& call);
 
-/// True where no product is formed (an empty result, alpha == 0, k == 0): at most C is scaled, which a device never
-/// pays for.
+/// True if no product is formed (an empty result, alpha == 0, k == 0). At most C is scaled, for which a device never
+/// pays.
 bool trivial(const Call& call);
 
 /// Floating-point operations, by LAPACK Working Note 41 (complex: 6 per multiplication, 2 per addition).
@@ -71,7 +71,7 @@ double flops(const Call& call);
 /// order of A counts twice; for rank-k updates and gemmt n counts twice.
 double average_size(const Call& call);
 
-/// Product under that cube root, without the root: what a fast threshold test compares.
+/// The product under that cube root. The threshold test compares it, because a cube root takes time.
 inline double volume(const Call& call) {
   return static_cast<double>(call.m) * static_cast<double>(call.n) * static_cast<double>(call.k);
 }

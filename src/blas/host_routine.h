@@ -9,8 +9,8 @@ namespace blastoff::blas {
 /// operation::Host for level-3 calls: implemented by abi/.
 class HostRoutine : public operation::Host {
  public:
-  /// Whether compute() may be called for calls of this kind and scalar type (no original, no arithmetic; a panel of a
-  /// triangular result may need gemm beside the routine that was intercepted).
+  /// Whether compute() may be called for calls of this kind and scalar type. False without an original or its
+  /// arithmetic: a panel of a triangular result may need gemm beside the intercepted routine.
   virtual bool can_compute(const Call& call) const = 0;
   virtual void compute(const Call& call) const = 0;
 

@@ -10,7 +10,7 @@
 namespace blastoff::blas {
 namespace {
 
-/// The payload: all of a Call but its operands.
+/// The payload: a Call without its operands.
 struct Level3 {
   Routine routine;
   Side side;
@@ -32,7 +32,8 @@ operation::Cutting cutting(Kind kind) {
   return is_triangular_solve_or_product(kind) ? Cutting::wide_strips : Cutting::strips;
 }
 
-/// The operand of `call` of which operand `index` of one of its panels is a part: a panel of syrk is a gemm.
+/// The index of the operand of `call` of which operand `index` of one of its panels is a part. (A panel of syrk is a
+/// gemm.)
 std::size_t parent_of(const Call& call, const Call& panel, std::size_t index) {
   const auto last = static_cast<std::size_t>(call.operand_count) - 1;
   return index + 1 == static_cast<std::size_t>(panel.operand_count) ? last : std::min(index, last - 1);

@@ -8,10 +8,10 @@ namespace blastoff::blas {
 
 operation::FrontEnd& level3();
 
-/// What call_of() gives back: the same call, or a piece of it.
+/// The operation of a call. call_of() returns the call again, or a piece of it.
 operation::Operation operation_of(const Call& call);
 bool is_level3(const operation::Operation& operation);
-/// Of a level-3 operation alone; the operands are the operation's.
+/// Only for level-3 operations. The operands are those of the operation.
 Call call_of(const operation::Operation& operation);
 
 /// The number of a routine among those of all front ends.

@@ -98,7 +98,7 @@ Call rectangle(const Call& call, Range rows, Range columns) {
   return part;
 }
 
-/// Wide strips begin at multiples of 16 elements, which devices like.
+/// Wide strips begin at multiples of 16 elements, on which devices are faster.
 std::int64_t aligned(std::int64_t width) {
   return width < 64 ? width : (width + 15) / 16 * 16;
 }
@@ -135,7 +135,7 @@ std::vector<Call> strips(const Call& call, double elements) {
   const std::int64_t count = by_rows ? call.m : call.n;
   const auto fitting =
       static_cast<std::int64_t>(std::clamp(elements / static_cast<double>(length), 1.0, static_cast<double>(count)));
-  // Strips of about equal size, not a sliver at the end.
+  // Strips of about equal size, without a narrow one at the end.
   const std::int64_t pieces = (count - 1) / fitting + 1;
   const std::int64_t width = aligned((count - 1) / pieces + 1);
   std::vector<Call> result;

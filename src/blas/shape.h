@@ -37,8 +37,8 @@ template <Kind kind, class Fields>
   if constexpr (has_side(kind)) fields.k = fields.side == Side::left ? fields.m : fields.n;
 }
 
-/// The operands of one kind; the arrays have operand_count(kind) elements. Each operand is written where it is
-/// returned: a copy of one just written stalls the processor for longer than all the rest takes.
+/// The operands of one kind; the arrays have operand_count(kind) elements. Each operand is constructed in place:
+/// copying one that was just written stalls the processor for longer than all the rest takes.
 template <Kind kind, class Fields>
 [[gnu::always_inline]] inline std::array<Operand, 3> operands_of(const Fields& fields, std::size_t element_size,
                                                                  void* const* addresses,

@@ -208,7 +208,8 @@ Comparison CallVerification::compare_products(const Call& product, const std::ve
           std::abs(product.alpha) * scale(static_cast<std::size_t>(i), static_cast<std::size_t>(j)) +
           (solve ? std::abs(wanted) : 0) +
           (updates ? std::abs(call_.beta * element(call_.scalar(), before_.data() + at)) : 0);
-      // Where the CPU overflows or meets a NaN there is nothing to compare, as long as the device does not hide it.
+      // If the CPU's result is infinite or not a number there is nothing to compare, provided that the device's result
+      // is so too.
       if (!std::isfinite(bound_scale) || (!std::isfinite(std::abs(wanted)) && !std::isfinite(std::abs(got)))) continue;
       const double difference = std::abs(got - wanted);
       double error = 0;

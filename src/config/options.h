@@ -10,7 +10,7 @@ namespace blastoff::config {
 
 enum class Audience : std::uint8_t { user, test };
 
-/// Who acts on an option.
+/// Which part acts on an option.
 enum class Scope : std::uint8_t {
   library,      ///< the library in the program
   launcher,     ///< `blastoff run`, before the program starts

@@ -1,5 +1,5 @@
-// Every setting, once: config/options.def drives parsing, range checks, `blastoff run --help`, the echo in reports and
-// docs.
+// Every setting. config/options.def drives parsing, range checks, `blastoff run --help`, the list in reports and the
+// documentation.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ enum class SimulatedForm : std::uint8_t { separate, coherent, unified, pageable 
 
 /// A size of device memory: bytes, or a share of what is free when the device starts.
 struct MemorySize {
-  double percent = 0;  ///< of free memory; 0: `bytes` counts
+  double percent = 0;  ///< of free memory; 0: `bytes` applies
   std::uint64_t bytes = 0;
 };
 
@@ -50,7 +50,7 @@ struct Settings {
 /// An unknown BLASTOFF_ variable is reported too (with the nearest known name).
 Settings read_settings();
 
-/// The one setting that counts when the library is loaded, in silence: read_settings() reports a bad value.
+/// The one setting that is needed when the library is loaded. Prints nothing: read_settings() reports a bad value.
 InterceptName read_intercept_mode();
 
 /// Every option: name as in the report ("min-size"), value as text.

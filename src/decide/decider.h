@@ -13,7 +13,7 @@ enum class Verdict : std::uint8_t {
   device,
   too_small,    ///< in average size
   too_shallow,  ///< in depth
-  not_reused,   ///< pays only on resident operands, and such calls have found none
+  not_reused,   ///< pays only with resident operands, and recent such calls had none
 };
 
 /// A call that is over.
@@ -31,8 +31,7 @@ class Decider {
  public:
   virtual ~Decider() = default;
 
-  /// Calls of a smaller Work::volume stay on the CPU whatever else is known: one comparison, made before anything
-  /// else.
+  /// Calls with a smaller Work::volume always stay on the CPU. This is one comparison, made before anything else.
   virtual double floor_volume() const = 0;
 
   /// `residency` is asked only where the verdict depends on the answer.
@@ -43,11 +42,11 @@ class Decider {
   virtual void observe(const operation::Operation& operation, const Observation& observation) = 0;
 };
 
-/// By the call: its average size is at least `min_size` (the cube root of Work::volume), and its depth at least a
-/// quarter of that (Work::depth): a large result that takes little work is computed on the spot before it could come
-/// home. Measured by bench/minsize.py. By experience: a call that does little work for an element of some operand pays
-/// only if that operand stays on the device. Such calls are made as long as they find more there than they bring; else
-/// they pause, and are tried again ever more rarely.
+/// Two rules. By size: the average size (the cube root of Work::volume) must be at least `min_size`, and the depth
+/// (Work::depth) at least a quarter of that. A large result of little work is computed faster by the CPU than it could
+/// be copied back. Measured by bench/minsize.py. By experience: a call that does little work per element of some
+/// operand pays only if that operand stays on the device. Such calls are offloaded while they reuse more bytes than
+/// they upload. Otherwise they pause, and are tried again at growing intervals.
 std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size);
 
 }  // namespace blastoff::decide

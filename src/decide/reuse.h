@@ -1,4 +1,4 @@
-// Whether operands that are brought to the device are used there again.
+// Whether operands that are uploaded to the device are reused there.
 #pragma once
 
 #include <atomic>
@@ -7,14 +7,14 @@
 
 namespace blastoff::decide {
 
-/// Lets calls through in trials of a few. While a trial finds more on the device than it brings there, the next
-/// follows; after one that does not there is a pause, twice as long each time. Thread-safe.
+/// Admits calls in trials of a few calls. If a trial reuses more bytes than it uploads, the next one follows at once.
+/// Otherwise there is a pause, which doubles after each failed trial. Thread-safe.
 class Reuse {
  public:
   /// Whether the next call may be tried; counts it if not.
   bool may_try();
 
-  /// What a call that was tried brought and found, in bytes.
+  /// The bytes that a call of a trial uploaded and reused.
   void learn(std::uint64_t brought, std::uint64_t found);
 
  private:

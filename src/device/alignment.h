@@ -6,9 +6,8 @@
 
 namespace blastoff::device {
 
-/// unsupported where an operand does not start at a multiple of its element size: a GPU reads whole elements, and one
-/// across its natural boundary would cost the context. (Fortran lays complex numbers at multiples of 8 in a common
-/// block.)
+/// unsupported if an operand does not start at a multiple of its element size. A GPU reads whole elements, and a
+/// misaligned one would destroy the context. (Fortran places complex numbers at multiples of 8 in a common block.)
 Status check_alignment(const operation::Operation& operation);
 
 }  // namespace blastoff::device

@@ -20,10 +20,10 @@ using Address = std::uint64_t;
 
 /// How the device reaches the program's own memory.
 enum class HostAccess : std::uint8_t {
-  none,      ///< by copies alone
-  pageable,  ///< by page faults, at which pages migrate (HMM)
+  none,      ///< only by copies
+  pageable,  ///< by page faults, on which pages migrate (HMM)
   coherent,  ///< through the CPU's page tables: pages are used wherever they are (Grace-Hopper)
-  unified,   ///< as the CPU does: there is one memory (MI300A)
+  unified,   ///< like the CPU: both share one memory (MI300A)
 };
 const char* to_string(HostAccess access);
 
@@ -37,7 +37,7 @@ struct Properties {
   std::size_t backing_granularity = 0;  ///< bytes; spans of back() are multiples of it
   std::size_t largest_reservation = 0;  ///< bytes that one reserve() may ask for
   HostAccess host_access = HostAccess::none;
-  int memory_node = -1;  ///< NUMA node that the device's memory is; -1: it is none
+  int memory_node = -1;  ///< NUMA node of the device's memory; -1: it is not one
   bool can_pin = false;  ///< pin/unpin work, and copies into pinned memory bypass the CPU's page table
 };
 
@@ -47,7 +47,7 @@ struct MemoryInfo {
   std::size_t total = 0;
 };
 
-/// A rectangle of `columns` runs of `column_bytes` bytes, `pitch` bytes from one run's start to the next.
+/// A rectangle: `columns` runs of `column_bytes` bytes each; consecutive runs start `pitch` bytes apart.
 struct Block {
   std::size_t column_bytes = 0;
   std::size_t columns = 1;
@@ -55,18 +55,19 @@ struct Block {
   std::size_t device_pitch = 0;
 };
 
-/// One triangle, with the diagonal, of a square matrix, as far as it lies in the square blocks along the diagonal:
-/// those of order `block_order`, beginning with the first element, the last cut off by the matrix's end.
+/// One triangle of a square matrix, with its diagonal, restricted to the square blocks along the diagonal. These have
+/// order `block_order` and begin with the first element; the last is cut off by the end of the matrix.
 struct Triangle {
   std::int64_t order = 0;        ///< of the matrix
-  std::int64_t block_order = 0;  ///< at least 1; `order` or more: all of the triangle
+  std::int64_t block_order = 0;  ///< at least 1; `order` or more: the whole triangle
   std::size_t element_size = 0;  ///< bytes
   operation::Part part = operation::Part::upper;
   std::size_t host_pitch = 0;  ///< bytes from one column's start to the next
   std::size_t device_pitch = 0;
 };
 
-/// A point in a queue that other queues can wait for and the host can ask about. Reusable after it was waited for.
+/// A point in a queue. Other queues can wait for it, and the host can ask whether it was reached. Reusable after it was
+/// waited for.
 class Event {
  public:
   virtual ~Event() = default;
@@ -74,14 +75,14 @@ class Event {
   virtual Status synchronize() = 0;
 };
 
-/// Copies and operations that run in order. Every function may return before the device has done the work (and the
-/// simulated device may do it at once); errors of the work itself surface at the latest in synchronize().
+/// Copies and operations that run in order. Every function may return before the device has done the work; the
+/// simulated device may do it at once. Errors of the work itself are returned by synchronize() at the latest.
 class Queue {
  public:
   virtual ~Queue() = default;
 
-  /// Host memory must stay valid until the copy has run. From and to staging or pinned memory the copy is asynchronous
-  /// and runs at link speed; other host memory works too, slowly.
+  /// Host memory must stay valid until the copy has run. Copies between the device and staging or pinned memory are
+  /// asynchronous and run at link speed. Other host memory also works, but slowly.
   virtual Status copy_to_device(Address destination, const void* source, const Block& block) = 0;
   virtual Status copy_to_host(void* destination, Address source, const Block& block) = 0;
 
@@ -89,13 +90,13 @@ class Queue {
   /// matrix. ErrorKind::unsupported without can_pin.
   virtual Status copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) = 0;
 
-  /// Runs the operation; operand addresses are device addresses (Operand::address holds the Address) or, with a
-  /// HostAccess, those of the program; multiples of the element size (otherwise unsupported). `host` is the program's
-  /// own library for devices that compute with it; it must outlive the work.
+  /// Runs the operation. Operand addresses are device addresses (Operand::address holds the Address) or, with a
+  /// HostAccess, the program's own. They must be multiples of the element size (otherwise unsupported). `host` is the
+  /// program's own library, for devices that compute with it; it must outlive the work.
   virtual Status execute(const operation::Operation& operation, const operation::Host& host) = 0;
 
-  /// Asks for [address, address + bytes) of the program's memory to migrate to the device, where HostAccess is pageable
-  /// or coherent (otherwise unsupported). A hint: the memory can be used either way.
+  /// Asks that [address, address + bytes) of the program's memory migrate to the device, if HostAccess is pageable or
+  /// coherent (otherwise unsupported). Only a hint: the memory can be used either way.
   virtual Status prefetch(const void* address, std::size_t bytes) = 0;
 
   virtual Status record(Event& event) = 0;
@@ -125,25 +126,25 @@ class Device {
   /// A range of device addresses without memory behind it, aligned to the backing granularity.
   virtual Result<Address> reserve(std::size_t bytes) = 0;
   virtual void release(Address address, std::size_t bytes) = 0;
-  /// Puts memory behind [address, address + bytes) of a reservation: multiples of the granularity, nothing backed
-  /// before. Contents are undefined (simulated: NaN).
+  /// Puts memory behind [address, address + bytes) of a reservation. Both are multiples of the granularity, and nothing
+  /// in the range may have memory yet. Contents are undefined (simulated: NaN).
   virtual Status back(Address address, std::size_t bytes) = 0;
-  /// Takes away exactly what one back() gave. No work using it may be in flight.
+  /// Removes exactly what one back() added. No work that uses it may be in flight.
   virtual void unback(Address address, std::size_t bytes) = 0;
 
-  /// Page-locked host memory of our own for staging. Freed with free_staging.
+  /// Page-locked host memory that Blastoff allocates for staging. Freed with free_staging.
   virtual Result<void*> allocate_staging(std::size_t bytes) = 0;
   virtual void free_staging(void* address, std::size_t bytes) = 0;
 
-  /// Whether pin() is to be used now: it works here, and the program does not use the device's driver itself
+  /// Whether pin() may be used now: it works on this device, and the program does not use the device's driver itself
   /// (device/driver_sharing.h).
   virtual bool may_pin() { return properties().can_pin; }
   /// Page-locks existing host memory [address, address + bytes), page-aligned, not overlapping an earlier pin.
   virtual Status pin(void* address, std::size_t bytes) = 0;
-  /// Ends exactly what one pin() began, also when the memory has been unmapped since. No copy may be in flight.
+  /// Undoes exactly one pin(), also if the memory has been unmapped since. No copy may be in flight.
   virtual void unpin(void* address, std::size_t bytes) = 0;
-  /// True where the program itself made this host memory known to the device (cudaHostRegister, cudaMallocHost, managed
-  /// memory): the device may then write it behind the page table's back.
+  /// True if the program itself registered this host memory with the device (cudaHostRegister, cudaMallocHost, managed
+  /// memory). The device may then write it without a trace in the page table.
   virtual bool registered_by_program(const void* address) = 0;
 };
 

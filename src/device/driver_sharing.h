@@ -1,10 +1,10 @@
-// Whether the program uses the driver of a device itself.
+// Whether the program itself uses the driver of a device.
 //
-// Memory of the program that we page-lock for results is page-locked for the program's own use of that driver, too: its
-// copies into such memory are direct then and leave no trace in the page tables (measured: cuMemcpyDtoH and PyTorch's
-// Tensor.copy_ into a result left a mirror stale), page-locking it again is refused to the program, and a library that
-// asks whether memory is page-locked gets another answer. So nothing is page-locked from the moment on at which the
-// program shows that it uses the driver.
+// Memory that Blastoff page-locks for results is also page-locked for the program's own use of that driver. The
+// program's copies into it are then direct and leave no trace in the page tables (measured: cuMemcpyDtoH and PyTorch's
+// Tensor.copy_ into a result left a mirror stale). The program cannot page-lock it again, and a library that asks
+// whether it is page-locked gets a different answer. So nothing is page-locked once the program is known to use the
+// driver.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace blastoff::device {
 /// A library that is in the process, or is about to be loaded.
 struct LibraryInProcess {
   std::string_view name;                     ///< DT_SONAME or file name, without a folder
-  std::string_view requested_by = {};        ///< the object that opens it by dlopen, likewise; "": nobody known
+  std::string_view requested_by = {};        ///< the object that opens it by dlopen, likewise; "": unknown
   std::span<const std::string> needed = {};  ///< its DT_NEEDED entries, where they are known
 };
 
@@ -32,10 +32,10 @@ enum class DriverUse : std::uint8_t {
 /// the driver of a device.
 bool note_library(const LibraryInProcess& library);
 
-/// For a process whose libraries nobody tells of: the program may use any driver at any time.
+/// For a process in which library loads cannot be observed: the program may use any driver at any time.
 void assume_shared_driver();
 
-/// Whether some library noted so far showed that.
+/// Whether a library recorded so far showed that.
 bool program_uses_driver();
 
 /// Whether anybody but us has the driver of a device: without that, none of the program's memory is known to it.

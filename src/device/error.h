@@ -11,7 +11,7 @@ namespace blastoff::device {
 enum class ErrorKind : std::uint8_t {
   unavailable,    ///< no GPU, driver or cuBLAS, or a version that cannot be used
   out_of_memory,  ///< the device, or the host for pinned memory, has no room; the device still works
-  unsupported,    ///< this device cannot do that (no virtual memory management, cannot pin, ...)
+  unsupported,    ///< not supported by this device (virtual memory management, pinning, ...)
   lost,           ///< the device or its context is unusable from now on
 };
 

@@ -1,4 +1,4 @@
-// Lanes for calling threads: each call gets three queues of its own and gives them back.
+// Lanes for calling threads: each call borrows three queues.
 #pragma once
 
 #include <condition_variable>
@@ -13,14 +13,14 @@
 namespace blastoff::device {
 
 /// Thread-safe. Creates as many lanes as calls run at once, up to `most`, and keeps them; further calls wait for one. A
-/// thread gets the lane that it had last where that is free: its cuBLAS handle and workspace are warm. Must outlive its
-/// leases, and be outlived by the device.
+/// thread gets the lane that it used last, if that is free, because its cuBLAS handle and workspace are warm. Must
+/// outlive its leases; the device must outlive it.
 class LanePool {
  public:
   LanePool(Device& device, std::size_t most) : device_(device), most_(most) {}
 
-  /// A lane for the time of one call, given back on destruction. Its queues must be idle by then, or hold work whose
-  /// order with the next call's does not matter.
+  /// A lane for the duration of one call, given back on destruction. Its queues must be idle by then, or hold only work
+  /// whose order relative to the next call's work does not matter.
   class Lease {
    public:
     Lease(LanePool& pool, std::unique_ptr<Lane> lane) : pool_(&pool), lane_(std::move(lane)) {}

@@ -17,7 +17,7 @@ bool is_this_copy(const LoadedObject& object) {
   return object.contains(front_ends().data());
 }
 
-/// All copies, in load order: they go by the same DT_SONAME, wherever they lie and whatever their files are called.
+/// All copies, in load order. They have the same DT_SONAME, whatever their paths and file names.
 std::vector<LoadedObject> copies() {
   const std::vector<LoadedObject> objects = loaded_objects();
   std::vector<LoadedObject> found;
@@ -30,7 +30,7 @@ std::vector<LoadedObject> copies() {
 
 using NextDefinition = decltype(&blastoff_next_definition);
 
-/// What the copy that holds an address answers; nullptr where none holds it.
+/// Asks the copy that holds an address; nullptr if no copy holds it.
 NextDefinition next_definition_of_copy(const void* address) {
   if (same_object(address, front_ends().data())) return nullptr;
   void* const function = ObjectHandle::of(address).find("blastoff_next_definition");
@@ -68,7 +68,7 @@ void* next_definition(const char* symbol) {
 std::string describe_copies() {
   const std::vector<LoadedObject> found = copies();
   if (found.size() < 2) return "";
-  std::string text = "this process has loaded Blastoff " + std::to_string(found.size()) + " times: ";
+  std::string text = "Blastoff is loaded " + std::to_string(found.size()) + " times: ";
   for (const LoadedObject& copy : found) {
     if (&copy != &found.front()) text += ", ";
     text += copy.path + (&copy == &found.front() ? " is active" : " is inactive");
@@ -79,7 +79,7 @@ std::string describe_copies() {
 }  // namespace blastoff::intercept
 
 extern "C" [[gnu::visibility("default")]] void* blastoff_next_definition(const char* symbol) {
-  // No tail call: the dynamic linker would take the asking copy for its caller.
+  // No tail call: otherwise the dynamic linker would treat the asking copy as its caller.
   void* const volatile found = dlsym(RTLD_NEXT, symbol);
   return found;
 }

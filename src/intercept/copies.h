@@ -1,4 +1,4 @@
-// Other copies of this library in the process: a site preloads one, a user another. One is active, the others do
+// Other copies of this library in the process, if a site preloads one and a user another. One is active, the others do
 // nothing.
 #pragma once
 
@@ -8,7 +8,7 @@ namespace blastoff::intercept {
 
 struct LoadedObject;
 
-/// Whether it is this copy that acts: the first one loaded, which is the one that the dynamic linker binds names to.
+/// Whether this copy is the active one: the first one loaded, to which the dynamic linker binds names.
 bool this_copy_acts();
 
 /// Whether an object is another copy.
@@ -20,7 +20,7 @@ bool in_another_copy(const void* address);
 /// dlsym(RTLD_NEXT) past all copies.
 void* next_definition(const char* symbol);
 
-/// Which copy is active and which are not, in one line; "" where this one is alone.
+/// Which copy is active and which are not, in one line; "" if there is only this one.
 std::string describe_copies();
 
 }  // namespace blastoff::intercept

@@ -1,4 +1,4 @@
-// Where every intercepted call goes next. Whoever uses this module defines dispatch() (runtime/dispatch.cpp).
+// Where every intercepted call goes next. This module only declares dispatch(); runtime/dispatch.cpp defines it.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct Visit {
   const Original& original;  ///< what would have run
   const RawArguments& raw;
   const operation::FrontEnd& front_end;
-  std::size_t routine;                                     ///< of the front end's
+  std::size_t routine;                                     ///< number within the front end
   std::unique_ptr<operation::Host> (*host)(const Visit&);  ///< the original, for any operation of its kind
 
   operation::RoutineId routine_id() const {
@@ -30,7 +30,8 @@ struct Visit {
   }
 };
 
-/// What the front end found in the arguments, before an operation is made of them: most calls are small and need none.
+/// What the front end found in the arguments. It is computed before an operation is made, because most calls are small
+/// and need none.
 struct Parsed {
   bool valid = false;    ///< the standard allows the arguments
   bool trivial = false;  ///< there is nothing to compute
@@ -42,8 +43,9 @@ struct Parsed {
   operation::Operation make_operation() const { return operation(call); }
 };
 
-/// Called for every intercepted call, on the program's thread. `parsed` is nullptr where the arguments cannot be
-/// understood (an unknown option letter): the original reports that. Returns when the program may see the result.
+/// Called for every intercepted call, on the program's thread. `parsed` is nullptr if the arguments cannot be
+/// understood (an unknown option letter): the original reports that. Returns when the result is in the program's
+/// memory.
 void dispatch(const Visit& visit, const Parsed* parsed);
 
 }  // namespace blastoff::intercept

@@ -23,7 +23,7 @@ using patch::Obstacle;
 /// No change at a function's entry is longer: a landing pad and the longest jump.
 constexpr std::uint64_t entry_bytes = 32;
 
-/// How a library is known: by its file's name, or by a symbol that no other has.
+/// How a library is recognised: by its file's name, or by a symbol that no other library has.
 struct KnownLibrary {
   const char* name;
   const char* in_file_name;
@@ -67,7 +67,7 @@ std::set<std::string_view> our_names() {
   return names;
 }
 
-/// A place for our code that is near all functions, as the patcher would look for it.
+/// A place for our code near all functions, as the patcher would search for it.
 std::uint64_t nearby(const BlasFunctions& found) {
   constexpr std::uint64_t distance = 1 << 20;
   std::uint64_t end = 0;
@@ -91,7 +91,7 @@ void inspect_functions(const ObjectFile& object, const char* path, Inspection& i
   for (BlasFunction& function : found.functions) {
     InspectedFunction& inspected = inspection.functions.emplace_back();
     const auto is_ours = [&](const std::string& name) { return ours.count(name) != 0; };
-    // The names of a program come before those of what is preloaded into it.
+    // The dynamic linker searches a program before the libraries that are preloaded into it.
     inspected.bound_by_our_name = inspection.linkage == Linkage::shared_object && function.exported &&
                                   std::any_of(function.names.begin(), function.names.end(), is_ours);
     if (inspection.native) inspected.obstacle = try_patching(object, function, place);
@@ -159,14 +159,15 @@ const char* explain(Obstacle obstacle) {
   switch (obstacle) {
     case Obstacle::too_short: return "it is shorter than a jump";
     case Obstacle::branch_back: return "it branches back into its first instructions, which would have to move";
-    case Obstacle::jump_table: return "it jumps to addresses that it computes, perhaps among its first instructions";
-    case Obstacle::unknown_instruction: return "it holds an instruction that cannot be decoded, or not be moved";
-    case Obstacle::out_of_reach: return "what its first instructions refer to lies too far from any place for them";
-    case Obstacle::leaf: return "it calls nothing: its callers may count on registers that it leaves alone";
+    case Obstacle::jump_table: return "it jumps to computed addresses, perhaps among its first instructions";
+    case Obstacle::unknown_instruction: return "it contains an instruction that cannot be decoded or cannot be moved";
+    case Obstacle::out_of_reach:
+      return "its first instructions refer to addresses that are too far from every free place";
+    case Obstacle::leaf: return "it calls nothing, so its callers may rely on registers that it does not change";
     case Obstacle::indirect: return "its symbol names a resolver that chooses among several functions (IFUNC)";
     case Obstacle::patched_already: return "another tool has changed its first instructions";
-    case Obstacle::not_writable: return "the system forbids to write its code";
-    case Obstacle::no_memory: return "no memory is free near it";
+    case Obstacle::not_writable: return "the system does not allow its code to be changed";
+    case Obstacle::no_memory: return "no free memory near it";
   }
   return "";
 }

@@ -1,4 +1,4 @@
-// What one ELF file has to do with BLAS, and what patching it would come to, without loading it.
+// The BLAS functions and imports of one ELF file, and a trial of patching them, without loading the file.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ enum class CodeState : std::uint8_t {
   not_looked_at,
   as_in_file,
   patched,  ///< by a libblastoff.so
-  changed,  ///< by somebody else: a debugger, a profiler
+  changed,  ///< by another tool: a debugger, a profiler
 };
 
 struct InspectedFunction {
@@ -53,11 +53,11 @@ struct Inspection {
 /// Looks at a file. The error is one line that names it.
 tl::expected<Inspection, std::string> inspect(const char* path);
 
-/// Compares the functions' first bytes with a process's memory (a descriptor of /proc/PID/mem), where the file's
-/// addresses are moved by `bias`. What cannot be read is not looked at.
+/// Compares the functions' first bytes with a process's memory (a descriptor of /proc/PID/mem), in which the file's
+/// addresses are shifted by `bias`. Skips what cannot be read.
 void compare_with_memory(Inspection& inspection, int memory, std::uint64_t bias);
 
-/// One sentence for people who do not know machine code.
+/// One sentence that needs no knowledge of machine code.
 const char* explain(patch::Obstacle obstacle);
 
 }  // namespace blastoff::intercept

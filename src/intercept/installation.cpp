@@ -34,7 +34,7 @@ Installation& installation() {
   return one;
 }
 
-/// The BLAS names that we export ourselves are nothing to patch.
+/// The BLAS names that Blastoff itself exports are not patched.
 bool is_ours(const LoadedObject& object) {
   return object.contains(front_ends().data());
 }
@@ -52,7 +52,7 @@ void look_at(const LoadedObject& object) {
   if (file && file->machine() == patch::native_machine && file->may_define_blas())
     found = find_blas_functions(*file, object.path.c_str());
   if (!found.functions.empty() && is_another_copy(object)) found = {};
-  // Never under our lock: a thread that holds the dynamic linker's may be waiting for ours.
+  // Never while holding our lock: a thread that holds the dynamic linker's lock may be waiting for it.
   if (!found.functions.empty()) keep_loaded(object);
   Installation& all = installation();
   const std::lock_guard lock(all.mutex);

@@ -1,4 +1,4 @@
-// Which interceptors are at work in this process, and what they reached.
+// Which interceptors are active in this process, and which functions they reached.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class Mode : std::uint8_t {
 /// Once, when the library is loaded: patches what is loaded with it.
 void install(Mode mode);
 
-/// Instead of install(), where another copy of the library acts: nothing is patched, every call is handed on.
+/// Called instead of install() if another copy of the library is active: patches nothing and passes every call on.
 void deactivate();
 
 Mode installed_mode();
@@ -32,7 +32,7 @@ void patch_objects_beside(void* handle);
 /// Every object with BLAS functions so far.
 std::vector<PatchedObject> patched_objects();
 
-/// What looking for functions and patching them has taken so far.
+/// The cost so far of searching for functions and patching them.
 struct Effort {
   std::size_t objects = 0;  ///< looked at, with BLAS functions or without
   double seconds = 0;

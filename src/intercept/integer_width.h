@@ -1,4 +1,4 @@
-// Which integers a library takes under names that do not say it.
+// The integer width of a library whose names do not show it.
 #pragma once
 
 #include "abi/convention.h"

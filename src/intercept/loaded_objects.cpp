@@ -70,7 +70,7 @@ int read_load_count(dl_phdr_info* info, std::size_t, void* result) {
   return 1;
 }
 
-/// A DT_NEEDED entry may be a path; the object it means goes by its DT_SONAME.
+/// A DT_NEEDED entry may be a path; the object that it means is known by its DT_SONAME.
 bool means(std::string_view needed, const LoadedObject& object) {
   return base_name(needed) == object.name || needed == object.path || base_name(needed) == base_name(object.path);
 }
@@ -148,7 +148,7 @@ ObjectHandle ObjectHandle::of(const void* address) {
   const ForkGuard guard;
   Dl_info info;
   void* map = nullptr;
-  // The main program's path is whatever it was called by; the dynamic linker's own record of it has none.
+  // The main program's path is the name with which it was started; the dynamic linker's own record of it is empty.
   if (dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0 || map == nullptr) return ObjectHandle(nullptr);
   return ObjectHandle(static_cast<const link_map*>(map)->l_name);
 }

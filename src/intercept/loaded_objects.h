@@ -1,4 +1,4 @@
-// The ELF objects of this process: who they are, what they need, what they define.
+// The ELF objects of this process: their names, what they need, what they define.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ const char* path_of(const void* address);
 /// Whether both addresses lie in the same object.
 bool same_object(const void* left, const void* right);
 
-/// An object that is held loaded while this lives, to look up its symbols.
+/// Keeps an object loaded while this lives, to look up its symbols.
 class ObjectHandle {
  public:
   /// Of a path as in LoadedObject; empty if no such object is loaded (any more).

@@ -1,12 +1,12 @@
-// The slow way to an original: asking the dynamic linker.
+// The slow path to an original: asking the dynamic linker.
 #pragma once
 
 #include "intercept/routine_table.h"
 
 namespace blastoff::intercept {
 
-/// The definition of `symbol` that is not ours and that an object calling from `caller` would have bound; nullptr if no
-/// loaded object has one.
+/// The definition of `symbol`, other than ours, to which an object that calls from `caller` would be bound; nullptr if
+/// no loaded object defines it.
 void* find_definition(const char* symbol, const void* caller);
 
 /// Whether a function of an undecorated name is the front end's routine: its object has it under the Fortran name too,

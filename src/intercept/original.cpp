@@ -20,7 +20,7 @@
 namespace blastoff::intercept {
 namespace {
 
-/// What was found for one caller and entry. Published once, by storing the caller last; never changed after that.
+/// The result for one caller and entry. Published once, by storing the caller last; never changed after that.
 struct Slot {
   std::atomic<const void*> caller{nullptr};
   const EntryPoint* entry = nullptr;
@@ -30,7 +30,7 @@ struct Slot {
   void* companion = nullptr;
 };
 
-/// Call sites of one program: thousands (LAPACK has two thousand). Pages that nothing hashes to are never touched.
+/// Call sites of one program: thousands (LAPACK has two thousand). Pages to which nothing hashes are never touched.
 constexpr std::size_t slot_count = 16384;
 constexpr std::size_t probes = 16;
 constinit std::array<Slot, slot_count> slots{};
@@ -108,7 +108,7 @@ Original look_up(const EntryPoint& entry, const void* caller) {
     } catch (const std::bad_alloc&) {
       return original;
     }
-    // What the search failed to find on its way is no error of the program's.
+    // A failed step of the search must not appear as an error of the program (dlerror).
     dlerror();
     if (original.function != nullptr) {
       publish(entry, caller, original);

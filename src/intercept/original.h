@@ -1,4 +1,4 @@
-// Finding the function that a call would have reached without us.
+// Finds the function that a call would have reached without Blastoff.
 #pragma once
 
 #include "intercept/routine_table.h"

@@ -1,4 +1,4 @@
-// What a front end knows of the operations that it makes: BLAS, and later LAPACK and FFTW.
+// What a front end provides: names, printing, cutting and verification of its operations. Level-3 BLAS is the first.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,20 @@ namespace blastoff::operation {
 /// One constant object for each front end. Thread-safe.
 class FrontEnd {
  public:
-  /// Routines have the numbers from 0 on here; their names.
+  /// Routines are numbered from 0 within a front end.
   virtual std::size_t routine_count() const = 0;
   virtual const char* routine_name(std::size_t routine) const = 0;
 
   /// See Operation::arguments().
   virtual std::string arguments(const Operation& operation) const = 0;
 
-  /// See pieces(); only for what may be cut.
+  /// See pieces(). Only called if the operation may be cut.
   virtual std::vector<Operation> pieces(const Operation& operation, std::size_t piece_bytes) const = 0;
 
-  /// Made before the operation runs, asked after it. `host` must outlive it.
+  /// Created before the operation runs, compared after it. `host` must outlive it.
   virtual std::unique_ptr<Verification> verification(const Operation& operation, const Host& host) const = 0;
 
-  /// Number of this front end's first routine among those of all.
+  /// The number of this front end's first routine among the routines of all front ends.
   RoutineId first_routine() const { return first_routine_; }
 
  protected:
@@ -40,7 +40,8 @@ class FrontEnd {
   RoutineId first_routine_ = 0;
 };
 
-/// Numbers the front end's routines after those of the ones added before. Once each, when the library is loaded.
+/// Numbers the front end's routines after those of the front ends added before. Called once for each, when the library
+/// is loaded.
 void add_front_end(FrontEnd& front_end);
 
 /// Routines of all front ends together.

@@ -1,17 +1,17 @@
-// The program's own library, able to do an operation on the CPU.
+// The program's own library, which can compute an operation on the CPU.
 #pragma once
 
 #include "operation/operation.h"
 
 namespace blastoff::operation {
 
-/// Used by the simulated device, by verification, and to finish what the device could not.
+/// Used by the simulated device, by verification, and to complete a result that the device could not.
 class Host {
  public:
   virtual ~Host() = default;
 
-  /// Whether compute() may be called for operations of this kind (a piece may need another routine than the one that
-  /// was intercepted).
+  /// Whether compute() may be called for this kind of operation. (A piece may need a routine other than the intercepted
+  /// one.)
   virtual bool can_compute(const Operation& operation) const = 0;
 
   /// Computes on the operands' addresses, which must be readable and writable by the CPU. Not intercepted again.

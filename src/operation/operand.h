@@ -14,7 +14,7 @@ enum class Intent : std::uint8_t {
   read,
   write,    ///< never reads them (beta == 0): they may hold NaN
   update,   ///< reads and writes them
-  scratch,  ///< may leave anything in them: they are neither brought to the device nor home
+  scratch,  ///< work space: neither uploaded nor copied back
 };
 
 constexpr bool reads(Intent intent) {
@@ -42,8 +42,7 @@ struct Operand {
   /// Bytes from one column to the next.
   std::size_t stride_bytes() const { return static_cast<std::size_t>(leading_dimension) * element_size; }
 
-  /// Bytes from the first element to one past the last column's last row: the matrix lies within, nothing beyond it is
-  /// ever read or written.
+  /// Bytes from the first element to one past the last column's last row. Nothing beyond is ever read or written.
   std::size_t span_bytes() const {
     return empty() ? 0 : (static_cast<std::size_t>(columns) - 1) * stride_bytes() + column_bytes();
   }

@@ -1,5 +1,6 @@
-// One piece of work on matrices, whoever asked for it and whoever does it: operands with intents, small results in host
-// memory, how much work it is, and a payload that only its front end and the executors of its kind understand.
+// A computation on matrices, independent of the library that asks for it and of the device that runs it: operands with
+// intents, small results in host memory, the amount of work, and a payload that only its front end and the executors of
+// its kind interpret.
 #pragma once
 
 #include <array>
@@ -20,28 +21,28 @@ class FrontEnd;
 /// A routine among those of all front ends; see operation/front_end.h.
 using RoutineId = std::uint16_t;
 
-/// How an operation may be cut into pieces that do not depend on each other, and what that costs.
+/// How an operation may be cut into independent pieces, and what that costs.
 enum class Cutting : std::uint8_t {
   none,          ///< not at all
   strips,        ///< of the result
   wide_strips,   ///< of the result; narrow ones compute much less efficiently (solves)
-  one_triangle,  ///< blocks of the one triangle that the result is, each of which reads its operands in several places
+  one_triangle,  ///< blocks of a triangular result; each reads several parts of its operands
 };
 
-/// How much work it is, for deciding where it is done.
+/// The amount of work, for the decision between CPU and device.
 struct Work {
   double flops = 0;   ///< floating-point operations
   double volume = 0;  ///< product of the three sides of the operation: (m n k) of a matrix product
   double depth = 0;   ///< multiplications for an element of the result
 };
 
-/// Memory of the host that an executor fills itself, beside the operands: pivots, eigenvalues, info.
+/// Host memory that an executor fills itself, apart from the operands: pivots, eigenvalues, info.
 struct HostOutput {
   void* address = nullptr;
   std::size_t bytes = 0;
 };
 
-/// Matrices are column-major. Copies are cheap. Small enough to be made for every call that is not small.
+/// Matrices are column-major. Copies are cheap: an Operation is made for every call that is not small.
 class Operation {
  public:
   static constexpr std::size_t most_operands = 8;
@@ -70,7 +71,7 @@ class Operation {
   Work work;
   Cutting cutting = Cutting::none;
 
-  /// `origin`: for a piece, the operand of the whole of which this one is a part.
+  /// `origin`: for a piece, the index of the whole operation's operand of which this one is a part.
   void add(const Operand& operand, std::size_t origin) {
     origins_[operand_count_] = static_cast<std::uint8_t>(origin);
     operands_[operand_count_++] = operand;

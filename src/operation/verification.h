@@ -1,20 +1,20 @@
-// --verify: the result of an offloaded operation against what it should be.
+// --verify: compares the result of an offloaded operation with the CPU's.
 #pragma once
 
 #include <cstdint>
 
 namespace blastoff::operation {
 
-/// How far an offloaded result lies from the right one, and how far it may.
+/// The error of an offloaded result, and its bound.
 struct Comparison {
-  bool checked = false;       ///< false: it could not be judged
+  bool checked = false;       ///< false: it could not be checked
   double relative_error = 0;  ///< in the measure of the operation's own error analysis
-  double bound = 0;           ///< what that may be
+  double bound = 0;           ///< largest acceptable relative error
   std::int64_t row = 0;       ///< where it is largest
   std::int64_t column = 0;
 };
 
-/// Made before the operation, asked after it.
+/// Created before the operation runs, compared after it.
 class Verification {
  public:
   virtual ~Verification() = default;

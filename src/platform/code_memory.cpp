@@ -21,15 +21,15 @@ namespace {
 
 /// Nothing is mapped below this by default (vm.mmap_min_addr).
 constexpr std::uintptr_t lowest_address = 0x10000;
-// From here on addresses are the kernel's. What of those below is a program's differs (47 or 48 bits and more):
-// reserving tells.
+// Addresses from here on belong to the kernel. How many of those below belong to a program varies (47 or 48 bits and
+// more); reserving shows it.
 constexpr std::uintptr_t highest_address = std::uintptr_t{1} << 63;
 
 std::size_t in_pages(std::size_t bytes) {
   return (bytes + page_size() - 1) / page_size() * page_size();
 }
 
-/// The place in `gap` that is nearest to `code`; empty if the gap is too small or too far.
+/// The range in `gap` that is nearest to `code`; empty if the gap is too small or too far.
 Span nearest_place(Span gap, Span code, std::size_t bytes, std::uint64_t reach) {
   if (gap.empty() || gap.bytes() < bytes) return {};
   const bool below = gap.end <= code.begin;
@@ -47,7 +47,7 @@ bool reserve(Span place) {
   void* const wanted = reinterpret_cast<void*>(place.begin);
   void* const got = mmap(wanted, place.bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == wanted) return true;
-  // Kernels before 4.17 take the address as a mere wish.
+  // Kernels before 4.17 treat the address only as a hint.
   if (got != MAP_FAILED) munmap(got, place.bytes());
   return false;
 }
@@ -56,19 +56,19 @@ bool write_all(int descriptor, std::span<const std::byte> content, off_t offset)
   return pwrite(descriptor, content.data(), content.size(), offset) == static_cast<ssize_t>(content.size());
 }
 
-/// A file of memory that may be executed: older kernels know no MFD_EXEC, and need none.
+/// A file in memory that may be executed. Older kernels do not know MFD_EXEC, and do not need it.
 Descriptor open_code_file() {
   const int descriptor = memfd_create("blastoff-code", MFD_CLOEXEC | MFD_EXEC);
   return Descriptor(descriptor >= 0 ? descriptor : memfd_create("blastoff-code", MFD_CLOEXEC));
 }
 
-/// A file over the process's limit would not fail but end it, by SIGXFSZ.
+/// A file larger than the process's limit would end the process by SIGXFSZ instead of failing.
 bool file_may_hold(std::size_t bytes) {
   rlimit limit;
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
 }
 
-/// For systems that forbid to make memory executable that was writable.
+/// For systems on which memory that was writable may not become executable.
 bool map_file_of_code(Span place, std::span<const std::byte> content) {
   if (!file_may_hold(place.bytes())) return false;
   const Descriptor file = open_code_file();

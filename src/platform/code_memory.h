@@ -10,19 +10,19 @@
 
 namespace blastoff::platform {
 
-/// A free place of at least `bytes`, in whole pages, of which no byte is farther than `reach` from any byte of `code`,
-/// reserved until map_code() or release(). Keeps away from where the heap grows. nullopt: there is none.
+/// A free range of at least `bytes`, in whole pages. No byte of it is farther than `reach` from any byte of `code`. It
+/// is reserved until map_code() or release(), and keeps away from where the heap grows. nullopt: there is none.
 std::optional<Span> reserve_near(Span code, std::size_t bytes, std::uint64_t reach);
 
 void release(Span reserved);
 
-/// Puts `content`, readable and executable, into a reserved place. The memory is at no time writable and executable.
-/// Where that fails the reservation is gone too.
+/// Copies `content` into a reserved range and makes it readable and executable. The memory is never writable and
+/// executable at once. On failure, the reservation is released.
 bool map_code(Span reserved, std::span<const std::byte> content);
 
-/// Replaces bytes of code that is mapped privately. Its pages are writable while this lives, and executable all the
-/// time: other threads may be running on them. Where the system forbids that (SELinux, PR_SET_MDWE) it writes through
-/// /proc/self/mem instead.
+/// Replaces bytes of privately mapped code. While this lives its pages are writable, and they stay executable
+/// throughout, because other threads may be running on them. If the system forbids that (SELinux, PR_SET_MDWE), it
+/// writes through /proc/self/mem.
 class CodeWriter {
  public:
   explicit CodeWriter(Span code);
@@ -30,7 +30,7 @@ class CodeWriter {
   CodeWriter(const CodeWriter&) = delete;
   CodeWriter& operator=(const CodeWriter&) = delete;
 
-  /// False: the system allows neither way, nothing has changed.
+  /// False: the system allows neither method; nothing has changed.
   bool write(std::uintptr_t address, std::span<const std::byte> content);
 
  private:

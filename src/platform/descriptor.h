@@ -24,7 +24,7 @@ class Descriptor {
   }
 
   int get() const { return number_; }
-  /// Leaves the number to whoever has it now.
+  /// Releases the number without closing it.
   void forget() { number_ = -1; }
   explicit operator bool() const { return number_ >= 0; }
 
@@ -32,7 +32,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-/// A descriptor of ours in the program's table, where the program may close its number or reuse it at any time.
+/// A descriptor of Blastoff's in the program's table, where the program may close or reuse its number at any time.
 class GuardedDescriptor {
  public:
   GuardedDescriptor() = default;
@@ -48,7 +48,7 @@ class GuardedDescriptor {
     if (!intact()) descriptor_.forget();
   }
 
-  /// The number, as long as our file is there; else -1.
+  /// The number, while it still refers to our file; else -1.
   int get() const { return intact() ? descriptor_.get() : -1; }
   const FileIdentity& identity() const { return identity_; }
 
@@ -59,7 +59,7 @@ class GuardedDescriptor {
   FileIdentity identity_;
 };
 
-/// Programs count on small numbers for descriptors of their own; ours goes where nobody looks.
+/// Programs expect small numbers for their own descriptors, so ours gets a high one.
 inline Descriptor out_of_the_way(Descriptor descriptor) {
   constexpr int high = 700;
   const int moved = fcntl(descriptor.get(), F_DUPFD_CLOEXEC, high);

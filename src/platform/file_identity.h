@@ -1,4 +1,4 @@
-// Which file a descriptor's number stands for: the program may close any number, and put a file of its own there.
+// The file that a descriptor number refers to. The program may close any number and reuse it for another file.
 #pragma once
 
 #include <sys/stat.h>

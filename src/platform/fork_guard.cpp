@@ -10,10 +10,10 @@ namespace {
 constinit std::atomic<int> inside{0};
 constinit std::atomic<int> forking{0};
 
-/// How often this thread stands inside: who does already must not wait for a fork that waits for it.
+/// How many guards this thread holds. A thread inside must not wait for a fork that waits for it.
 [[gnu::tls_model("initial-exec")]] constinit thread_local int depth = 0;
 
-/// Some seconds in all.
+/// A few seconds in total.
 constexpr int most_pauses = 20'000;
 
 void pause() {
@@ -21,7 +21,7 @@ void pause() {
   nanosleep(&length, nullptr);
 }
 
-/// Counts this thread in, unless the process forks just now.
+/// Enters, unless the process is forking.
 bool enter() {
   inside.fetch_add(1);
   if (forking.load() == 0) return true;
@@ -46,7 +46,7 @@ ForkGuard::~ForkGuard() {
 
 void before_fork() {
   forking.fetch_add(1);
-  // What the forking thread itself does there is no obstacle.
+  // Guards of the forking thread itself are no obstacle.
   const int own = depth > 0 ? 1 : 0;
   for (int i = 0; i < most_pauses && inside.load() > own; ++i) pause();
 }

@@ -1,11 +1,12 @@
-// No thread holds what a forked child may need while the program forks: the dynamic linker's locks and ours. A child
-// that finds one taken by a thread that it does not have waits for ever, at its first BLAS call.
+// While the program forks, no other thread holds a lock that the child may need: those of the dynamic linker and of
+// Blastoff. A child that inherits such a lock from a thread that it does not have waits for ever at its first BLAS
+// call.
 #pragma once
 
 namespace blastoff::platform {
 
-/// The process does not fork while one lives. Around every call into the dynamic linker, and wherever a lock is taken
-/// that a forked child takes too. May be nested.
+/// The process does not fork while one of these lives. Used around every call into the dynamic linker, and around every
+/// lock that a forked child takes too. May be nested.
 class ForkGuard {
  public:
   ForkGuard();
@@ -14,7 +15,8 @@ class ForkGuard {
   ForkGuard& operator=(const ForkGuard&) = delete;
 };
 
-/// For pthread_atfork. Waits are bounded: who is inside may be waiting for a lock that the forking thread holds.
+/// For pthread_atfork. The waits are bounded, because a thread inside may be waiting for a lock that the forking thread
+/// holds.
 void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();

@@ -5,12 +5,12 @@
 
 namespace blastoff::platform {
 
-/// Looks which standard error stream the process has; called once when the library is loaded. Nothing is ever written
-/// to another: the program may close the stream, and its number become a file of the program's. No descriptor is kept,
-/// which would hold a pipe open.
+/// Records which standard error stream the process has; called once when the library is loaded. Nothing is ever written
+/// to another stream: the program may close this one, and its number may become a file of the program. No descriptor is
+/// kept, because that would keep a pipe open.
 void remember_stderr();
 
-/// Writes the bytes to standard error as far as it takes them. Keeps errno.
+/// Writes the bytes to standard error, as many as it accepts. Keeps errno.
 void write_to_stderr(const char* text, std::size_t bytes);
 
 /// Writes "blastoff: <text>\n" in one write(2). printf-like; longer than 1000 bytes is cut. Keeps errno.

@@ -1,4 +1,5 @@
-// The mappings' extents, read without allocating: for the thread for which malloc may be waiting.
+// The extents of the mappings, read without allocating: for a thread for which another thread inside malloc may be
+// waiting.
 #pragma once
 
 #include <fcntl.h>

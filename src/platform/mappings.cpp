@@ -15,7 +15,7 @@
 namespace blastoff::platform {
 namespace {
 
-/// What makes a mapping what it is, from either source.
+/// The properties of a mapping, from either source.
 struct Traits {
   bool readable = false;
   bool writable = false;
@@ -76,7 +76,7 @@ std::optional<KernelMapping> parse_mapping(std::string_view line) {
   return mapping;
 }
 
-// MS_ASYNC looks at the mappings, one by one, and does nothing else.
+// MS_ASYNC visits the mappings one by one and has no other effect.
 bool fully_mapped(Span span) {
   return msync(reinterpret_cast<void*>(span.begin), span.bytes(), MS_ASYNC) == 0;
 }

@@ -11,7 +11,7 @@
 
 namespace blastoff::platform {
 
-/// One mapping as the kernel sees it. Registering part of it with a page tracker splits it in several.
+/// One mapping as the kernel reports it. Tracking part of a mapping splits it into several.
 struct KernelMapping {
   Span span;
   bool readable = false;
@@ -20,8 +20,8 @@ struct KernelMapping {
   MemoryKind kind = MemoryKind::other;
 };
 
-/// A look at the mappings: by one question per address where the kernel can answer it (Linux 6.11), else from the whole
-/// text of /proc/self/maps, read once. Not for a child of fork to inherit.
+/// A view of the mappings. If the kernel can report single mappings (Linux 6.11), it is asked for each address;
+/// otherwise the whole of /proc/self/maps is read once. A child of fork must not inherit one.
 class Mappings {
  public:
   Mappings();
@@ -29,14 +29,14 @@ class Mappings {
   Mappings(const Mappings&) = delete;
   Mappings& operator=(const Mappings&) = delete;
 
-  /// For tests: reads the text even where the kernel answers questions.
+  /// For tests: reads the text even if the kernel can report single mappings.
   struct FromText {};
   explicit Mappings(FromText);
 
   /// The mapping that covers the address, if any.
   std::optional<KernelMapping> covering(std::uintptr_t address);
 
-  /// Whether the kernel answers them.
+  /// Whether the kernel can report single mappings.
   bool answer_questions();
 
   /// All of them by ascending address, from the text.

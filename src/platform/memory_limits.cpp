@@ -22,7 +22,7 @@ std::string beginning_of(const std::string& path) {
   return bytes > 0 ? std::string(text, static_cast<std::size_t>(bytes)) : std::string();
 }
 
-/// "max", or no such file: unlimited.
+/// "max", or a missing file: unlimited.
 std::size_t number_in(const std::string& path) {
   const std::string text = beginning_of(path);
   std::size_t number = unlimited;

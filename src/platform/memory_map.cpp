@@ -63,7 +63,7 @@ Mapping find_mapping(Span span) {
   if (!uniform) return {worst, span};
 
   const Span extent = {extend_down(mappings, *first), extend_up(mappings, last)};
-  // Something that split the stack's mapping leaves the name to its topmost piece. The guard gap keeps strangers away
+  // If the stack's mapping was split, only its topmost piece keeps the name. The guard gap keeps other mappings away
   // from it.
   const auto above = mappings.covering(extent.end);
   if (worst == MemoryKind::anonymous && above && above->kind == MemoryKind::stack) worst = MemoryKind::stack;

@@ -20,17 +20,18 @@ enum class MemoryKind : std::uint8_t {
 
 const char* describe(MemoryKind kind);
 
-/// The kind of all of `span` (the most suspect where it covers several mappings), and the extent of the adjacent
-/// mappings of that same kind and protection around it. Asks the kernel; some microseconds to a millisecond.
+/// The kind of memory of the whole `span` (the least safe one if it covers several mappings), and the extent of the
+/// adjacent mappings of the same kind and protection around it. Asks the kernel; takes some microseconds to a
+/// millisecond.
 struct Mapping {
   MemoryKind kind = MemoryKind::other;
   Span extent;
 };
 Mapping find_mapping(Span span);
 
-/// Whether the program may write all of `span`: about a microsecond where the kernel answers questions about single
-/// mappings (Linux 6.11). Elsewhere it takes reading them all, tens of microseconds and more: nothing is known then
-/// unless `at_any_price`.
+/// Whether the program may write all of `span`. Takes about a microsecond if the kernel can report single mappings
+/// (Linux 6.11). Otherwise all mappings must be read, which takes tens of microseconds and more: then the answer is
+/// nullopt unless `at_any_price`.
 std::optional<bool> writable(Span span, bool at_any_price);
 
 }  // namespace blastoff::platform

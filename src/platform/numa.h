@@ -1,4 +1,4 @@
-// NUMA nodes: which there are, and what they offer.
+// NUMA nodes: which exist, which memory lies on them, and moving memory between them.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct NumaNode {
 std::vector<NumaNode> numa_nodes();
 std::optional<NumaNode> numa_node(int id);
 
-/// Those with memory and without CPUs: the memories of coherent devices.
+/// The nodes with memory and without CPUs: memories of coherent devices.
 std::vector<int> nodes_without_cpus();
 
 /// Whether the kernel moves pages between nodes on its own (AutoNUMA, /proc/sys/kernel/numa_balancing).

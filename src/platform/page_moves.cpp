@@ -17,10 +17,10 @@ namespace {
 
 constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14
 
-/// What the kernel left undecided: it gives up in the middle of a call where a node is full.
+/// The kernel has not decided on this page: it stops in the middle of a call if a node is full.
 constexpr int unanswered = -EINPROGRESS;
 
-/// Some pages, and what the kernel says of each: its node, or an error.
+/// Some pages, and the kernel's status of each: its node, or an error.
 struct Pages {
   std::vector<void*> addresses;
   std::vector<int> statuses;
@@ -40,7 +40,7 @@ struct Pages {
       result = syscall(SYS_move_pages, 0, addresses.size(), addresses.data(), nodes, statuses.data(), MPOL_MF_MOVE);
     } while (result < 0 && errno == EINTR);
     const int error = errno;
-    // Nobody has written there: the kernel's page of zeros, and in many kernels what has no page at all.
+    // Not yet written: the kernel's page of zeros or, in many kernels, no page at all.
     std::replace(statuses.begin(), statuses.end(), -EFAULT, -ENOENT);
     return result < 0 ? -error : result;
   }
@@ -48,7 +48,7 @@ struct Pages {
   std::vector<int> nodes_;
 };
 
-/// The calling thread's pages come from `node` where it has any, for as long as this lives.
+/// While this lives, the calling thread allocates pages from `node` if it has any.
 class PreferNode {
  public:
   explicit PreferNode(int node) {
@@ -76,7 +76,7 @@ class PreferNode {
   std::array<unsigned long, mask_words> mask_{};
 };
 
-/// Pages for the runs of addresses that have none. The kernel makes them without touching one that is there.
+/// Allocates pages where there are none. The kernel does this without changing existing pages.
 void fill_absent(const Pages& pages, int node) {
   const PreferNode preference(node);
   if (!preference.preferred()) return;
@@ -110,7 +110,7 @@ bool elsewhere(int status, int node) {
   return status >= 0 && status != node;
 }
 
-/// Moves those of `pages` that are elsewhere and brings their statuses up to date.
+/// Moves those of `pages` that are elsewhere, and updates their statuses.
 void move_elsewhere(Pages& pages, int node, Answer& answer) {
   Pages moving;
   std::vector<std::size_t> places;
@@ -130,7 +130,7 @@ void move_elsewhere(Pages& pages, int node, Answer& answer) {
     undecided = undecided || status != node;
     pages.statuses[places[i]] = status;
   }
-  // Where a page could not be moved the kernel's answer says why, or nothing; what counts is where it is.
+  // If a page could not be moved, the kernel's answer gives the reason or nothing. What counts is where the page is.
   if (!undecided) return;
   pages.ask();
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -150,7 +150,7 @@ void count(const std::vector<int>& before, const std::vector<int>& after, int no
   }
 }
 
-/// Less than this is left on a node that is called full: the kernel keeps some for itself.
+/// A node with less than this free counts as full, because the kernel keeps some memory for itself.
 bool nearly_full(int node) {
   const auto found = numa_node(node);
   return found && found->free_bytes < std::max(found->bytes / 32, 4 * huge_page_size());
@@ -160,7 +160,8 @@ void move_batch(Pages& pages, int node, bool fill, Moved& moved) {
   pages.ask();
   const std::vector<int> before = pages.statuses;
   Answer answer;
-  // Twice: the parts of a huge page are busy while the first of them takes it along, others may be for a moment.
+  // Two attempts: parts of a huge page are busy while the first part moves the whole, and other pages may be busy for a
+  // moment.
   for (int attempt = 0; attempt < 2 && !answer.forbidden; ++attempt) move_elsewhere(pages, node, answer);
   const auto& statuses = pages.statuses;
   if (fill && !answer.forbidden && std::find(statuses.begin(), statuses.end(), -ENOENT) != statuses.end()) {
@@ -194,7 +195,7 @@ void each_batch(std::span<const Span> spans, Visit&& visit) {
 
 const char* describe(LeftBehind reason) {
   switch (reason) {
-    case LeftBehind::absent: return "not yet written by anybody";
+    case LeftBehind::absent: return "not yet written";
     case LeftBehind::shared: return "shared with another process";
     case LeftBehind::busy: return "in use by a device or the kernel";
     case LeftBehind::no_room: return "the device's memory is full";

@@ -16,8 +16,8 @@ std::string program_name();
 std::string command_line();
 std::string host_name();
 
-/// Whether the program was started with rights that its caller does not have (set-user-ID, set-group-ID, file
-/// capabilities): then nothing that the caller chooses may count, neither variables nor paths.
+/// Whether the program was started with more rights than its caller has (set-user-ID, set-group-ID, file capabilities).
+/// Then nothing that the caller chooses may be used, neither variables nor paths.
 bool has_elevated_rights();
 
 /// Bytes of main memory of this machine.

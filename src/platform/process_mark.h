@@ -1,4 +1,4 @@
-// Tells a process from the children forked of it, in whatever way: _Fork() and clone() pass by pthread_atfork().
+// Distinguishes a process from its forked children. _Fork() and clone() do not call the handlers of pthread_atfork().
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +9,7 @@ namespace blastoff::platform {
 
 class ProcessMark {
  public:
-  /// Marks the calling process. Never unmarked.
+  /// Marks the calling process, permanently.
   ProcessMark();
   ProcessMark(const ProcessMark&) = delete;
   ProcessMark& operator=(const ProcessMark&) = delete;
@@ -17,15 +17,15 @@ class ProcessMark {
   enum class Bearer {
     marked,  ///< the process that was marked
     child,   ///< a child, with a copy of its memory
-    guest,   ///< a child that runs in its memory (vfork, CLONE_VM): what it changes there is changed for both
+    guest,   ///< a child that shares its memory (vfork, CLONE_VM)
   };
-  /// Who is asking. One system call.
+  /// The caller's relation to the marked process. One system call.
   Bearer bearer() const;
 
  private:
   const pid_t process_;
-  /// On a page that is zero in every child, since a child in another PID namespace may have the same number; nullptr
-  /// where the kernel has no such pages (before Linux 4.14).
+  /// Lies on a page that the kernel clears in every child, because a child in another PID namespace may have the same
+  /// process id. nullptr if the kernel has no such pages (before Linux 4.14).
   std::atomic<int>* mark_;
 };
 

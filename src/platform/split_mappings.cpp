@@ -21,7 +21,7 @@ void* fail(int error) {
   return MAP_FAILED;
 }
 
-/// The span by the mappings that it lies in; empty where these differ in more than that they are watched.
+/// The span, divided by its mappings; empty if these differ in more than being tracked.
 std::vector<Span> pieces_of(Span span) {
   std::vector<Span> pieces;
   Mappings mappings;
@@ -36,7 +36,7 @@ std::vector<Span> pieces_of(Span span) {
   return pieces;
 }
 
-/// Moves the pieces to the target, the last of them grown; on failure those that have moved go back.
+/// Moves the pieces to the target and grows the last one. On failure, pieces that were moved go back.
 void* move(Mremap* mremap, const std::vector<Span>& pieces, std::size_t growth, std::uintptr_t target) {
   constexpr int to_target = MREMAP_MAYMOVE | MREMAP_FIXED;
   const std::uintptr_t begin = pieces.front().begin;

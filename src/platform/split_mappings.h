@@ -1,5 +1,5 @@
-// Memory that lies in several mappings because part of it is watched: the kernel joins no mapping that it watches to
-// one that it does not.
+// Memory that lies in several mappings because part of it is tracked: the kernel does not merge a tracked mapping with
+// an untracked one.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@ namespace blastoff::platform {
 
 using Mremap = void*(void* address, std::size_t bytes, std::size_t new_bytes, int flags, void* target);
 
-/// What mremap(2) refuses (EFAULT) when the old range lies in several mappings, piece by piece: all of it, or nothing.
-/// MAP_FAILED and EFAULT where the range is not private anonymous memory throughout, with the same rights everywhere.
-/// `mremap` is the system call, as the program would reach it.
+/// Does what mremap(2) refuses (EFAULT) if the old range lies in several mappings: moves it piece by piece, all of it
+/// or nothing. MAP_FAILED and EFAULT if the range is not private anonymous memory with the same protection throughout.
+/// `mremap` is the system call that the program would reach.
 void* remap_pieces(Mremap* mremap, void* address, std::size_t bytes, std::size_t new_bytes, int flags, void* target);
 
 }  // namespace blastoff::platform

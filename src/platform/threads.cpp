@@ -23,10 +23,10 @@ void adopt_remembered_set() {
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool started_here = false;
 
-/// Those that the kernel sends to the thread that causes them, and that cannot wait.
+/// Signals that the kernel sends to the thread that causes them, and that cannot wait.
 constexpr std::array synchronous_signals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
-/// Those by which people and batch systems end or stop a process.
+/// Signals with which users and batch systems end or stop a process.
 constexpr std::array ending_signals = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGTSTP};
 
 sigset_t asynchronous_signals() {
@@ -36,7 +36,7 @@ sigset_t asynchronous_signals() {
   return set;
 }
 
-/// Of a new thread, whatever the one that started it has blocked.
+/// The signal mask of a new thread, whatever its creator has blocked.
 void adopt_signals() {
   started_here = true;
   const sigset_t blocked = asynchronous_signals();
@@ -83,7 +83,8 @@ StackRange find_stack() {
   pthread_attr_getstack(&attributes, &low, &size);
   pthread_attr_getguardsize(&attributes, &guard);
   pthread_attr_destroy(&attributes);
-  // An unlimited stack is said to reach down to the next mapping, far below, where stacks of coroutines may lie too.
+  // An unlimited stack is reported to reach down to the next mapping, far below, where stacks of coroutines may lie
+  // too.
   constexpr std::size_t deepest = std::size_t{1} << 30;
   const std::uintptr_t high = reinterpret_cast<std::uintptr_t>(low) + size;
   return {high - std::min(size - guard, deepest), high};
@@ -121,8 +122,8 @@ Disturbances hold_off() {
 }
 
 void let_in(const Disturbances& before) {
-  // Handlers last: one that jumped away would leave cancellation disabled. The state before the type: where a thread is
-  // cancelled by its state, glibc 2.36 forgets to say so to those who join it.
+  // Handlers come last: one that jumped away would leave cancellation disabled. The cancel state comes before the type:
+  // if a thread is cancelled when its state changes, glibc 2.36 does not report that to a thread that joins it.
   pthread_setcancelstate(before.cancel_state, nullptr);
   pthread_setcanceltype(before.cancel_type, nullptr);
   pthread_sigmask(SIG_SETMASK, &before.signals, nullptr);

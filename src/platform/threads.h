@@ -1,4 +1,4 @@
-// Threads of our own inside someone else's process.
+// Blastoff's threads inside the program's process, and signals, cancellation and stacks of the program's threads.
 #pragma once
 
 #include <signal.h>
@@ -16,10 +16,10 @@ void remember_cpu_set();
 /// CPUs in that set.
 int cpu_count();
 
-/// No handler of an asynchronous signal runs on this thread while one of these lives. Threads started meanwhile inherit
-/// that: those of ours, and those of libraries that we call. Synchronous signals (SIGSEGV, SIGBUS, SIGFPE, ...) are
-/// left as they are: the kernel ends a process that blocks them, and the program may have a handler that mends the
-/// fault.
+/// While one of these lives, no handler of an asynchronous signal runs on this thread. Threads started meanwhile
+/// inherit the mask: Blastoff's own, and those of libraries that it calls. Synchronous signals (SIGSEGV, SIGBUS,
+/// SIGFPE, ...) are not blocked: the kernel ends a process that blocks them, and the program may have a handler that
+/// repairs the fault.
 class SignalsBlocked {
  public:
   SignalsBlocked();
@@ -31,8 +31,8 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-/// No cancellation acts on this thread while one of these lives. One that has been asked for meanwhile may act in the
-/// destructor (PTHREAD_CANCEL_ASYNCHRONOUS): no frame above it may be noexcept.
+/// While one of these lives, this thread is not cancelled. A request that arrives meanwhile may act in the destructor
+/// (PTHREAD_CANCEL_ASYNCHRONOUS), so no frame above it may be noexcept.
 class CancellationDisabled {
  public:
   CancellationDisabled();
@@ -44,25 +44,25 @@ class CancellationDisabled {
   int before_ = 0;
 };
 
-/// What hold_off() found and let_in() restores.
+/// What hold_off() returns and let_in() restores.
 struct Disturbances {
   sigset_t signals;
   int cancel_state;
   int cancel_type;
 };
 
-/// Between the two nothing of the program's runs on this thread: for the time in which the thread holds what a handler
-/// might need too, or would leave behind if it never came back. Signals whose default action ends or stops the process
-/// are left alone where the program has no handler for them: a call that takes long can be interrupted. Together about
-/// a microsecond.
+/// Between the two calls, no code of the program runs on this thread. Used while the thread holds locks that a handler
+/// might need, or that would stay locked if the handler never returned. Signals whose default action ends or stops the
+/// process stay unblocked if the program has no handler for them, so a long call can be interrupted. Together about a
+/// microsecond.
 Disturbances hold_off();
 
-/// Handlers and cancellation that waited act here, and may never return: nothing may be held any more. (No destructor
-/// does this. Cancellation unwinds the stack with the program's libgcc_s, and a frame of ours that has something to
-/// clean up would be asked by our own copy, which does not know its registers.)
+/// Handlers and cancellation that waited act here and may never return, so no lock may be held. (A destructor must not
+/// call this. Cancellation unwinds the stack with the program's libgcc_s. A frame of Blastoff with a destructor would
+/// need Blastoff's own copy, which does not know the registers.)
 void let_in(const Disturbances& before);
 
-/// Runs `body` with everything held off.
+/// Runs `body` with signals and cancellation held off.
 template <class Body>
 [[gnu::always_inline]] inline void undisturbed(const Body& body) {
   const Disturbances before = hold_off();
@@ -70,19 +70,19 @@ template <class Body>
   let_in(before);
 }
 
-/// Whether the calling thread was started here.
+/// Whether the calling thread is one of Blastoff's.
 bool is_own_thread();
 
-/// Starts a thread that blocks all asynchronous signals, runs on the remembered CPU set and carries `name` (at most 15
-/// characters). It is detached: it must not touch anything that process exit destroys. False if the system refuses a
+/// Starts a detached thread with the name `name` (at most 15 characters). It blocks all asynchronous signals and runs
+/// on the remembered CPU set. It must not touch anything that process exit destroys. False if the system refuses a
 /// thread.
 bool start_thread(const char* name, std::function<void()> body);
 
 /// Bytes of stack left below the caller.
 std::size_t stack_left();
 
-/// Runs `body` on a thread with an ample stack and waits for it (about 20 us); false if the system refuses a thread and
-/// body has not run. For callers with tiny stacks.
+/// Runs `body` on a thread with a large stack and waits for it (about 20 us). False if the system refuses a thread;
+/// body has not run then. For callers with small stacks.
 bool run_on_ample_stack(const std::function<void()>& body);
 
 }  // namespace blastoff::platform

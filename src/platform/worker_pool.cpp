@@ -10,7 +10,8 @@
 namespace blastoff::platform {
 namespace {
 
-/// One run(): its indices are handed out one by one. Lives on the caller's stack, which waits until nobody uses it.
+/// One run(), whose indices are handed out one by one. Lives on the caller's stack; the caller waits until no worker
+/// uses it.
 struct Batch {
   const std::function<void(std::size_t)>* task;
   std::size_t count;
@@ -28,7 +29,7 @@ struct Shared {
   bool ending = false;
 };
 
-/// Takes and runs one index of `batch`; the lock is held before and after. False: none is left.
+/// Takes and runs one index of `batch`. The lock is held before and after. False: none is left.
 bool run_one(Shared& shared, std::unique_lock<std::mutex>& lock, Batch& batch) {
   if (batch.next == batch.count) return false;
   const std::size_t index = batch.next++;

@@ -12,17 +12,17 @@ namespace blastoff::report {
 /// An object whose BLAS functions were patched, or not.
 struct PatchedObject {
   std::string path;    ///< "" for the program
-  double seconds = 0;  ///< that finding and patching them took
+  double seconds = 0;  ///< time of finding and patching them
   std::vector<std::string> patched;
   std::vector<std::pair<std::string, std::string>> refused;     ///< function, why
-  std::vector<std::pair<std::string, std::string>> left_alone;  ///< function of a BLAS name, by which rule
+  std::vector<std::pair<std::string, std::string>> left_alone;  ///< function with a BLAS name, the rule
 };
 
 /// How calls were intercepted.
 struct Interception {
   std::string mode;              ///< "auto", "patch", "preload"
-  std::size_t objects_seen = 0;  ///< looked at for BLAS functions
-  double seconds = 0;            ///< that this and the patching took
+  std::size_t objects_seen = 0;  ///< searched for BLAS functions
+  double seconds = 0;            ///< time of searching and patching
   std::vector<PatchedObject> objects;
 };
 
@@ -36,7 +36,7 @@ struct Allocation {
   std::string owner;
 };
 
-/// What the report says about the run besides its totals.
+/// What a report contains apart from its totals.
 struct Context {
   std::string program;
   std::string command_line;
@@ -54,10 +54,10 @@ struct Context {
   std::uint64_t device_memory_budget = 0;  ///< bytes
   std::string policy_requested;            ///< "first-use"
   std::string policy;                      ///< in force
-  std::string policy_reason;               ///< why that differs from the one asked for, or ""
-  std::string policy_asked;                ///< the one that the reason speaks of: "first-use by moves"
+  std::string policy_reason;               ///< why it is not the requested one, or ""
+  std::string policy_asked;                ///< the policy to which the reason refers: "first-use by moves"
   std::string mechanism;     ///< of the policy: "mirrors", "moves", "prefetch", "none", "copies", "" without a device
-  std::string tracker;       ///< what tells of writes, or of memory that goes away: "uffd", "none"
+  std::string tracker;       ///< what reports writes, or freed memory: "uffd", "none"
   int memory_node = -1;      ///< the NUMA node that the device's memory is
   bool pages_moved = false;  ///< by the policy, to that node; then:
   std::uint64_t placed_bytes = 0;  ///< of matrices that lie there, once they have been used

@@ -38,8 +38,8 @@ std::string before_extension(const std::string& path, const std::string& word) {
   return std::string(path).insert(extension_position(path), "." + word);
 }
 
-/// The names that a report may get, in order: its path, that with the process id, and with a number where processes of
-/// several hosts share their ids.
+/// The candidate names of a report, in order: its path; the path with the process id; and with a number too, because
+/// processes of several hosts may have the same id.
 std::string candidate(const std::string& path, int pid, int attempt) {
   if (attempt == 0) return path;
   return before_extension(path, attempt == 1 ? std::to_string(pid) : fmt::format("{}-{}", pid, attempt));
@@ -60,7 +60,8 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// What has the name that ours was to get. Only a plain file of this user is opened: it may be an earlier report.
+/// The file that has the name intended for our report. Only a plain file of this user is opened, because it may be an
+/// earlier report.
 class Existing {
  public:
   explicit Existing(const std::string& path)
@@ -69,7 +70,7 @@ class Existing {
   bool there() const { return there_; }
   bool is(const struct stat& other) const { return there_ && same_file(status_, other); }
 
-  /// to_json() puts the run's name near the top.
+  /// to_json() writes the run's name near the top.
   bool is_of_run(const char* run) const {
     std::array<char, 4096> start{};
     const ssize_t length = file_.valid() ? pread(file_.get(), start.data(), start.size(), 0) : 0;
@@ -77,8 +78,8 @@ class Existing {
     return text.find(fmt::format("\"run\": \"{}\"", run)) != std::string_view::npos;
   }
 
-  /// Of processes that end together one may replace it. False: another is at it. Where the file system has no locks,
-  /// two may meet.
+  /// Of several processes that end together, only one may replace it. False: another process is replacing it. On file
+  /// systems without locks, two may do so.
   bool lock() {
     if (!file_.valid()) directory_.emplace(open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return flock(directory_ ? directory_->get() : file_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
@@ -104,7 +105,7 @@ class Existing {
   std::optional<Output> directory_;
 };
 
-/// A new file of a name that nobody could foresee, beside the path: it is there whole before anything gets its name.
+/// A new file with a random name beside the path. It is complete before it gets its final name.
 class NewFile {
  public:
   NewFile(const std::string& path, const std::string& text) {
@@ -128,10 +129,10 @@ class NewFile {
   bool written() const { return written_; }
   const struct stat& status() const { return status_; }
 
-  /// Gives it a name that is free; else errno is EEXIST.
+  /// Names it if the name is free; else errno is EEXIST.
   bool take(const std::string& path) const { return link(name_.c_str(), path.c_str()) == 0; }
 
-  /// Gives it a name, whatever has that now. A link is replaced, not followed.
+  /// Names it, and replaces whatever has that name. A link is replaced, not followed.
   bool replace(const std::string& path) {
     created_ = rename(name_.c_str(), path.c_str()) != 0;
     return !created_;
@@ -154,7 +155,7 @@ class NewFile {
 
 enum class Naming { done, taken, failed };
 
-/// Names the file `path`, unless another process of this run has taken that name. Waits for nobody.
+/// Names the file `path`, unless another process of this run has taken that name. Never waits.
 Naming name(NewFile& file, const std::string& path) {
   const auto done_if = [](bool right) { return right ? Naming::done : Naming::failed; };
   const char* const run = this_run();
@@ -182,8 +183,8 @@ bool write_new_file(const std::string& path, const std::string& text, int pid) {
 }
 
 const char* cause_of(int error, bool special, std::array<char, 128>& text) {
-  if (special && error == ENXIO) return "nobody reads this pipe";
-  if (special && error == ETIMEDOUT) return "its reader has stopped reading";
+  if (special && error == ENXIO) return "the pipe has no reader";
+  if (special && error == ETIMEDOUT) return "the pipe's reader took more than two seconds";
   return strerror_r(error, text.data(), text.size());
 }
 

@@ -11,12 +11,12 @@ namespace blastoff::report {
 /// or %r gets ".<rank>" before its extension.
 std::string expand_path(const std::string& pattern, const Context& context);
 
-/// Expands the pattern and writes the file; one line on stderr and false where that fails. Never blocks for long, and
-/// follows nothing that another user has put there (report/special_file.h).
+/// Expands the pattern and writes the file. On failure, one line on stderr and false. Never blocks for long, and
+/// follows nothing that another user has created (report/special_file.h).
 ///
-/// The file is written whole under a name that nobody knows and then gets its own. Where another process of this run
-/// (BLASTOFF_RUN, which the launcher sets, names it) has taken that, also at the same moment, ".<pid>" comes before the
-/// extension. Any other file of that name is replaced.
+/// The file is written completely under a random name and then linked to its own name. If another process of this run
+/// (identified by BLASTOFF_RUN, which the launcher sets) has taken that name, also at the same moment, ".<pid>" is
+/// inserted before the extension. Any other file of that name is replaced.
 bool write_report(const std::string& pattern, const std::string& text, const Context& context);
 
 }  // namespace blastoff::report

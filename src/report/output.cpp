@@ -26,10 +26,10 @@ bool wait_for_room(int descriptor, Clock::time_point deadline) {
   return ready > 0 || (ready < 0 && errno == EINTR);
 }
 
-/// What a pipe that is ready takes at once, even where its descriptor blocks.
+/// A ready pipe accepts this many bytes at once, even if its descriptor blocks.
 constexpr std::size_t portion = 4096;
 
-/// A socket may block all the same, unless it is told not to.
+/// A socket may still block, unless told not to.
 ssize_t write_some(int descriptor, std::string_view text) {
   const ssize_t sent = send(descriptor, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   return sent < 0 && errno == ENOTSOCK ? write(descriptor, text.data(), text.size()) : sent;

@@ -7,8 +7,8 @@
 
 namespace blastoff::report {
 
-/// A descriptor that closes itself. Where the program has closed its stderr, a new file must not become descriptor 2,
-/// to which other threads may print.
+/// A descriptor that closes itself. It is never descriptor 2: if the program has closed its stderr, other threads may
+/// still print there.
 class Output {
  public:
   explicit Output(int descriptor);
@@ -19,7 +19,7 @@ class Output {
   int get() const { return descriptor_; }
   bool valid() const { return descriptor_ >= 0; }
 
-  /// Writes all of it. A pipe or terminal that takes nothing is waited for, for two seconds in all: then errno is
+  /// Writes all of it. Waits at most two seconds in total for a pipe or terminal that takes nothing; then errno is
   /// ETIMEDOUT.
   bool write(std::string_view text);
 
@@ -30,7 +30,7 @@ class Output {
   int descriptor_;
 };
 
-/// A file size limit or a reader that went away is an error while this lives, no signal that ends the program.
+/// While this lives, a file size limit or a reader that has gone is an error and not a signal that ends the program.
 class NoWriteSignals {
  public:
   NoWriteSignals();

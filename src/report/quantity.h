@@ -1,4 +1,4 @@
-// Quantities as people read them, in a width that does not jump.
+// Quantities as text of nearly constant width.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ std::string format_bytes(std::uint64_t bytes);
 /// "12.3 s", "0.842 ms", "310 ns": three significant digits.
 std::string format_duration(double seconds);
 
-/// "0.000", "0.842", "12.31", "1685": seconds for a column, four significant digits at most, never finer than 1 ms.
+/// "0.000", "0.842", "12.31", "1685": seconds for a column; at most four significant digits, at most three decimals.
 std::string format_seconds(double seconds);
 
 /// "57132", "57.1", "0.31": a rate or ratio, about three significant digits, no exponent below a million.

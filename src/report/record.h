@@ -1,4 +1,4 @@
-// What reporting is told: one record per call.
+// The input of reporting: one record per call.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace blastoff::report {
 
-/// One call, as it went.
+/// One call.
 struct Record {
   operation::RoutineId routine{};
   const char* symbol = "";  ///< the name that the program called
@@ -22,7 +22,7 @@ struct Record {
   std::uint64_t bytes_reused = 0;
   double flops = 0;
   bool verified = false;      ///< compared with the CPU
-  double relative_error = 0;  ///< of the comparison, scaled as in operation/verification.h
+  double relative_error = 0;  ///< of the comparison, scaled as in blas/verification.h
   std::uint64_t stale_pages = 0;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constinit std::atomic<bool> log_switch{false};
 
-/// Two looks at the clock cost some 50 ns: 1 % of a real product of this volume on a fast core (100 GFLOP/s).
+/// Reading the clock twice costs some 50 ns: 1 % of a real product of this volume on a fast core (100 GFLOP/s).
 constexpr double timed_volume = 64.0 * 64.0 * 64.0;
 
 std::uint64_t now_nanoseconds() {

@@ -1,4 +1,4 @@
-// Counts calls while the program runs. Any thread, any time, no locks on the small-call path.
+// Counts calls while the program runs. Callable from any thread at any time; no locks on the path of small calls.
 #pragma once
 
 #include <array>
@@ -29,27 +29,28 @@ struct Totals {
   Verification verification;
 };
 
-/// Adds a record. Logs it too where --log calls asks for it.
+/// Adds a record. Prints it too under --log calls.
 void add(const Record& record, const operation::Operation* operation);
 
-/// The small-call path: a call that stays on the CPU for being below the threshold; `volume` is Work::volume.
-/// begin_small() decides whether this one is timed: of calls under 64^3, where two looks at the clock would show, one
-/// in 64 at random, which then stands for 64. end_small() counts it. Together a few nanoseconds for an untimed call.
+/// The path of small calls, which stay on the CPU because they are below the threshold. `volume` is Work::volume.
+/// begin_small() decides whether the call is timed. Of calls below 64^3, where reading the clock twice would be
+/// noticeable, one in 64 is chosen at random and stands for 64. end_small() counts the call. Together they take a few
+/// nanoseconds for an untimed call.
 struct SmallCall {
-  std::uint32_t weight = 0;  ///< calls that this one's time stands for; 0: it is not timed
+  std::uint32_t weight = 0;  ///< number of calls that this time stands for; 0: not timed
   std::uint64_t start = 0;   ///< nanoseconds
 };
 SmallCall begin_small(double volume);
 void end_small(operation::RoutineId routine, const SmallCall& small, double flops);
 
-/// Sums of all threads up to now.
+/// Sums over all threads up to now.
 Totals totals();
 
-/// Forgets everything counted so far: the child of a fork starts from nothing.
+/// Resets all counters, for the child of a fork.
 void reset();
 
-/// Switches the line per call on or off (--log calls). While it is on, small calls are to be recorded by add() too: the
-/// small-call path logs nothing.
+/// Switches the line per call on or off (--log calls). While it is on, small calls must be recorded by add() too,
+/// because the path of small calls prints nothing.
 void log_calls(bool on);
 bool logs_calls();
 

@@ -1,19 +1,20 @@
-// Choosing at random which of many small calls to time.
+// Chooses at random which of many small calls are timed.
 #pragma once
 
 #include <cstdint>
 
 namespace blastoff::report {
 
-/// One of `mean_spacing` calls on average, the first after a random number of calls. A fixed step would fall in with
-/// the program's own loops and always pick the same one of several calls. The generator is xorshift64 (Marsaglia 2003).
+/// Selects one of `mean_spacing` calls on average, the first after a random number of calls. A fixed spacing could
+/// match the program's own loops and always select the same call of several. The generator is xorshift64 (Marsaglia
+/// 2003).
 class Sampler {
  public:
   static constexpr std::uint32_t mean_spacing = 64;
 
   explicit constexpr Sampler(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15U | 1U), remaining_(draw()) {}
 
-  /// Counts one call; true where it is to be timed.
+  /// Counts one call; true if it is to be timed.
   constexpr bool take() {
     if (--remaining_ > 0) return false;
     remaining_ = draw();

@@ -31,8 +31,8 @@ std::optional<int> named_descriptor(std::string_view path) {
   return std::nullopt;
 }
 
-/// A file goes on where the program has got to. A pipe or terminal is opened anew, so that only our end does not block;
-/// a socket cannot be.
+/// A file is continued at the program's current position. A pipe or terminal is opened again, so that only our
+/// descriptor is non-blocking; a socket cannot be.
 int open_descriptor(int number) {
   struct stat status {};
   if (fstat(number, &status) != 0) return -1;
@@ -45,7 +45,7 @@ bool is_special(const struct stat& status) {
   return S_ISFIFO(status.st_mode) ? trusts(status.st_uid) : !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-/// What the path leads to, unless it is a link that another user has made.
+/// The status of the file to which the path leads, unless another user has made the link.
 bool look_at(const std::string& path, struct stat& status) {
   if (lstat(path.c_str(), &status) != 0) return false;
   return !S_ISLNK(status.st_mode) || (trusts(status.st_uid) && stat(path.c_str(), &status) == 0);
@@ -54,12 +54,12 @@ bool look_at(const std::string& path, struct stat& status) {
 int open_special(const std::string& path) {
   struct stat status {};
   if (!look_at(path, status)) return -1;
-  // Reports are for no disk, whoever owns it.
+  // A report is never written to a disk device, whoever owns it.
   errno = EINVAL;
   return S_ISBLK(status.st_mode) ? -1 : open(path.c_str(), write_only);
 }
 
-/// It may have been exchanged since it was looked at.
+/// The file may have been exchanged since it was checked.
 bool still_special(int descriptor) {
   struct stat status {};
   if (fstat(descriptor, &status) != 0) return false;

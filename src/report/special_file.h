@@ -1,4 +1,4 @@
-// Report paths that are no ordinary files: written as they are, since renaming would replace them by a file.
+// Report paths that are not ordinary files. They are written directly, because renaming would replace them by a file.
 #pragma once
 
 #include <sys/types.h>
@@ -7,16 +7,16 @@
 
 namespace blastoff::report {
 
-/// Whether nobody but this user and root can have put there what has this owner.
+/// Whether a file with this owner can only have been created by this user or by root.
 bool trusts(uid_t owner);
 
-/// Whether a path plainly names a descriptor of this process (/dev/stdout, /dev/fd/3), a device, or a pipe. What
-/// another user has put there, a pipe or a symbolic link, is none: a report takes its place, where the directory's
-/// rights allow that.
+/// Whether a path names a descriptor of this process (/dev/stdout, /dev/fd/3), a device, or a pipe. A pipe or symbolic
+/// link that another user has created does not count: a report replaces it, if the permissions of the directory allow
+/// that.
 bool is_special_file(const std::string& path);
 
-/// Writes to it without ever blocking for long: errno as usual, and ENXIO for a pipe that nobody reads, ETIMEDOUT for
-/// one whose reader does not go on.
+/// Writes to it without blocking for long. errno as usual; ENXIO for a pipe without a reader, ETIMEDOUT for a reader
+/// that takes more than two seconds.
 bool write_special_file(const std::string& path, const std::string& text);
 
 }  // namespace blastoff::report

@@ -8,7 +8,7 @@ namespace blastoff::report {
 /// All routines together.
 RoutineTotals sum_over_routines(const Totals& totals);
 
-/// Times that an uploaded byte was used on the device, on average; 0 without uploads.
+/// How many times an uploaded byte was used on the device, on average; 0 without uploads.
 double operand_reuse(std::uint64_t bytes_to_device, std::uint64_t bytes_reused);
 
 }  // namespace blastoff::report

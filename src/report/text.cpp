@@ -33,7 +33,7 @@ std::string rate(double flops, const RoutineTotals& sums) {
   const bool timed = sums.device_seconds > 0 && sums.offloaded > 0;
   return timed ? format_number(1e-9 * flops / sums.device_seconds) : "-";
 }
-/// In no column of its own.
+/// Not shown in a column.
 std::string none(double, const RoutineTotals&) {
   return "";
 }
@@ -144,13 +144,13 @@ void write_interception(Text out, const Interception& interception) {
   }
   if (patched + refused == 0) return;
   fmt::format_to(out, "  patched   {} BLAS functions in {}", patched, format_duration(interception.seconds));
-  if (refused > 0) fmt::format_to(out, ", {} others could not be (--report names them)", refused);
+  if (refused > 0) fmt::format_to(out, ", {} others could not be patched (--report names them)", refused);
   *out++ = '\n';
 }
 
 void write_reuse(Text out, const RoutineTotals& sums) {
   if (sums.bytes_to_device == 0) return;
-  fmt::format_to(out, "  every byte brought to the device was used {} times there\n",
+  fmt::format_to(out, "  each byte moved to the device was used {} times there\n",
                  format_number(operand_reuse(sums.bytes_to_device, sums.bytes_reused)));
 }
 

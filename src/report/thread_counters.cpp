@@ -13,11 +13,11 @@ namespace {
 
 constinit std::atomic<ThreadCounters*> list_head{nullptr};
 
-/// Where threads count for which no memory was left. Shared, so that simultaneous counts may get lost.
+/// Counters for threads for which no memory was left. They are shared, so simultaneous counts may be lost.
 constinit ThreadCounters last_resort{};
 
-/// Hands the block of a thread that ends to the next new thread. A thread that calls BLAS later still, from another
-/// destructor of its thread-specific data, takes a block anew and this runs again.
+/// Passes the block of a thread that ends to the next new thread. If a later destructor of the thread's data calls
+/// BLAS, the thread takes a block again, and this runs again.
 void give_back(void* block) {
   own_counters = nullptr;
   static_cast<ThreadCounters*>(block)->in_use.store(false, std::memory_order_release);
@@ -26,8 +26,8 @@ void give_back(void* block) {
 constexpr std::int64_t not_made = -2;
 constinit std::atomic<std::int64_t> exit_key{not_made};
 
-/// The key whose destructor runs give_back(); -1 where the system has no keys left: then blocks are not reused. No
-/// lock: a forked child, or a signal handler, may find its making half done.
+/// The key whose destructor runs give_back(); -1 if the system has no keys left: then blocks are not reused. No lock is
+/// used, because a forked child or a signal handler may find it held.
 std::int64_t thread_exit_key() {
   std::int64_t key = exit_key.load(std::memory_order_acquire);
   if (key != not_made) return key;

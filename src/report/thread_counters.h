@@ -1,4 +1,4 @@
-// The counters of one thread: written by that thread alone, read by whoever sums them up.
+// The counters of one thread. Only that thread writes them; any thread may read them.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ class Counter {
 };
 
 #define BLASTOFF_COUNTER(name, type, ...) Counter<type> name;
-/// RoutineTotals, as counters. Calls of the small-call path have some of their own, which stand for their refusals too:
-/// that path touches the first two, or three, and nothing else.
+/// RoutineTotals, as counters. Calls of the small-call path have counters of their own, which also count their
+/// refusals. That path changes the first two or three counters and nothing else.
 struct RoutineCounters {
   Counter<std::uint64_t> small_calls;
   Counter<double> small_flops;
@@ -49,8 +49,8 @@ struct VerificationCounters {
 };
 #undef BLASTOFF_COUNTER
 
-/// Never freed: a thread that ends leaves its counts here, and the next new thread goes on counting in the same block.
-/// So nothing is lost and nothing dangles, in whatever order a thread or the process is taken down.
+/// Never freed. A thread that ends leaves its counts here, and the next new thread continues in the same block. So no
+/// count is lost and no pointer dangles, in whatever order threads and the process end.
 struct ThreadCounters {
   std::array<RoutineCounters, operation::most_routines> routines;  ///< indexed by operation::RoutineId
   std::array<Counter<std::uint64_t>, refusal_count> refusals;
@@ -63,7 +63,7 @@ struct ThreadCounters {
   void clear();
 };
 
-// Initial-exec: one load, no call into the dynamic linker, which could allocate.
+// Initial-exec: one load. Other models may call the dynamic linker, which may allocate.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local ThreadCounters* own_counters;
 
 /// Takes a block for the calling thread.

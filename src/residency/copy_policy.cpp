@@ -16,7 +16,7 @@ struct PanelEvents {
   std::unique_ptr<device::Event> computed;
 };
 
-/// Those of a lease, for panels in turn; kept between calls.
+/// The events of a lease, which its panels use in turn; kept between calls.
 using Events = std::array<PanelEvents, copy::panels_in_progress>;
 
 /// Adds the life time of the object to a sum of seconds.
@@ -73,7 +73,7 @@ class CopyLease : public Lease {
     policy_.give_back(std::move(events_));
   }
 
-  /// Finds room on the device, with smaller and smaller panels.
+  /// Allocates device memory, with smaller and smaller panels.
   device::Status find_room();
 
   const std::vector<operation::Operation>& panels() const override { return layout_.panels; }
@@ -219,7 +219,7 @@ device::Status CopyLease::upload(std::size_t index, const std::vector<Transfer>&
 
 device::Result<operation::Operation> CopyLease::acquire(std::size_t index) {
   if (index >= layout_.buffers_per_slice) {
-    // The panel that had these buffers: at home means that nothing on the device uses them any more.
+    // The previous panel in these buffers: once it has been copied back, nothing on the device uses them any more.
     if (auto home = bring_home(index - layout_.buffers_per_slice); !home) return tl::unexpected(home.error());
   }
   const operation::Operation& panel = layout_.panels[index];
@@ -258,7 +258,7 @@ device::Status CopyLease::release(std::size_t index) {
   return {};
 }
 
-/// Waits for the panel's operation. What failed on one queue may go unnoticed on those that waited for it.
+/// Waits for the panel's operation. An error on one queue may not appear on the queues that waited for it.
 device::Status CopyLease::computed(std::size_t index) {
   if (auto uploaded = events(index).uploaded->synchronize(); !uploaded) return uploaded;
   return events(index).computed->synchronize();
@@ -287,7 +287,8 @@ device::Status CopyLease::finish() {
   return {};
 }
 
-/// Ends what is in flight. After an error nothing more goes home: it may be the result of what failed.
+/// Ends the work in flight. After an error nothing more is copied back, because it may be the result of a failed
+/// operation.
 void CopyLease::abandon() {
   (void)lane_.upload->synchronize();
   (void)lane_.compute->synchronize();

@@ -1,4 +1,5 @@
-// The copy policy: operands in and results out around every call, overlapped with each other and with arithmetic.
+// The copy policy: every call uploads its operands and copies its results back. The copies overlap with each other and
+// with arithmetic.
 #pragma once
 
 #include <memory>

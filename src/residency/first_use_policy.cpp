@@ -233,7 +233,7 @@ Result<operation::Operation> FirstUseLease::acquire(std::size_t index) {
   return panel;
 }
 
-// The panel's arithmetic has been queued, so the host may wait here for uploads without holding the device up.
+// The panel's arithmetic has been queued, so waiting for uploads here does not delay the device.
 Status FirstUseLease::uploads_arrived() {
   policy_.coherence().look_for_foreign_writers();
   if (!hold_.loading) return {};
@@ -277,7 +277,8 @@ Status FirstUseLease::finish() {
   return {};
 }
 
-// Whatever is in flight must end before the pages are anyone else's; after that nothing on the device is believed.
+// All work in flight must end before other calls may use the pages. After that, nothing on the device counts as
+// current.
 void FirstUseLease::abandon() {
   bool sound = true;
   for (device::Queue* queue : {lane_.upload.get(), lane_.compute.get(), lane_.download.get()})

@@ -1,5 +1,5 @@
-// First-use by mirrors: the first time the device uses a matrix its pages get a copy in device memory, which stays, and
-// which the kernel's write tracking keeps honest.
+// First-use by mirrors. When the device first uses a matrix, its pages get a copy in device memory. The copy stays, and
+// the kernel's write tracking shows when it is out of date.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace blastoff::residency {
 
-/// Bytes of a result that are worth a panel of their own: panels go home while the rest is computed, but smaller ones
-/// compute less efficiently, solves most of all. Of a triangular result the triangle's bytes count.
+/// Bytes of a result per panel. A panel is copied back while the next ones are computed, but small panels compute less
+/// efficiently, above all in solves. For a triangular result the triangle's bytes count.
 struct PanelSizes {
   std::size_t general = std::size_t{32} << 20;
   std::size_t triangular = std::size_t{8} << 20;

@@ -50,9 +50,8 @@ inline bool touches(const operation::Operand& operand, platform::Span range) {
   return touched;
 }
 
-/// Columns of a matrix may lie so far apart that there is room between them for more than the matrix's own memory: for
-/// pages that nobody mapped, or for megabytes that it would take time to ask about. From there on they are treated one
-/// by one.
+/// The gap between columns of a matrix may be so wide that it contains unmapped pages, or megabytes of other memory
+/// that would take time to scan. Columns with such gaps are treated one by one.
 inline constexpr std::size_t wide_gap = std::size_t{2} << 20;
 
 inline bool has_wide_gaps(const operation::Operand& operand) {

@@ -63,8 +63,8 @@ class InPlaceLease final : public Lease {
   const Traffic& traffic() const override { return traffic_; }
 
  private:
-  /// A device that refused the call and still works has not begun it. After anything else part of the result may have
-  /// been written.
+  /// If the device refused the call and still works, it has not started it. In any other case part of the result may
+  /// have been written.
   void settle() {
     if (!std::exchange(in_flight_, false)) return;
     const bool works = lane_.compute->synchronize().has_value();

@@ -1,5 +1,5 @@
-// Operands are used where they are: the device gets the program's own addresses, and nothing has to come home. Before
-// its first use a matrix may be moved to the device's memory, as a whole and for good.
+// Operands are used where they are: the device gets the program's own addresses, and no result is copied back. Before
+// its first use a matrix may be moved to the device's memory, completely and permanently.
 #pragma once
 
 #include <memory>
@@ -22,8 +22,8 @@ struct InPlaceSettings {
   int node = -1;  ///< the device's, for Before::move
 };
 
-/// For devices with a HostAccess. `events` tells which moved memory went away; without it (null) memory that has been
-/// moved is asked about again every so often. A device that is lost while it computes leaves a result that is torn.
+/// For devices with a HostAccess. `events` reports which moved memory was freed; without it (null), the kernel is asked
+/// again at intervals whether memory has been moved. If the device is lost while it computes, the result is torn.
 std::unique_ptr<Policy> create_in_place_policy(platform::WorkerPool& pool, tracking::MemoryEvents* events,
                                                const InPlaceSettings& settings);
 

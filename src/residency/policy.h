@@ -1,4 +1,4 @@
-// Residency: where on the device are a call's operands, and are they current?
+// Residency: where are a call's operands on the device, and are they current?
 //
 // Whether it is worth it can be asked before (estimate). One call goes: begin (take hold of the operands), then for
 // each panel acquire -> execute -> release, then finish.
@@ -22,9 +22,9 @@ namespace blastoff::residency {
 struct Traffic {
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
-  std::uint64_t bytes_reused = 0;  ///< needed on the device and already current there
+  std::uint64_t bytes_reused = 0;  ///< already on the device and current
   double transfer_seconds = 0;     ///< wall time in which the call only waited for data, not for arithmetic
-  std::uint64_t stale_pages = 0;   ///< verify only: pages thought current whose content differed from host memory
+  std::uint64_t stale_pages = 0;   ///< verify only: pages that were assumed to be current but differed from host memory
 };
 
 /// Whether a failed call touched host memory.
@@ -34,7 +34,7 @@ enum class HostState : std::uint8_t {
   torn,       ///< part of the result was written when the device was lost
 };
 
-/// One call's hold on its operands. Used by one thread. Destroying it gives everything back, whatever happened.
+/// The operands that one call has acquired. Used by one thread. Its destructor releases everything, whatever happened.
 class Lease {
  public:
   virtual ~Lease() = default;
@@ -42,23 +42,23 @@ class Lease {
   /// The call cut into panels over host addresses (operation::pieces); at least one.
   virtual const std::vector<operation::Operation>& panels() const = 0;
 
-  /// Panel `index` with device addresses and device leading dimensions. Once work queued now on lane.compute runs, what
-  /// the panel reads is on the device and current. Panels are acquired in order, each once.
+  /// Panel `index` with device addresses and device leading dimensions. When work that is queued now on lane.compute
+  /// runs, the operands of the panel are on the device and current. Panels are acquired in order, each once.
   virtual device::Result<operation::Operation> acquire(std::size_t index) = 0;
 
-  /// The panel's operation has been queued on lane.compute: its result goes to host memory from here.
+  /// Called after the panel's operation has been queued on lane.compute. Starts the copy of its result to host memory.
   virtual device::Status release(std::size_t index) = 0;
 
-  /// Waits until all results are in host memory and accounts for the pages they lie on.
+  /// Waits until all results are in host memory, and updates the state of their pages.
   virtual device::Status finish() = 0;
 
-  /// After any error: what became of panel `index` in host memory. No device work of this lease is in flight any more.
+  /// After any error: the state of panel `index` in host memory. No device work of this lease is in flight any more.
   virtual HostState host_state(std::size_t index) = 0;
 
   virtual const Traffic& traffic() const = 0;
 };
 
-/// What became of the pages of operands that are used where they are, in bytes, each page counted once.
+/// The pages of operands that are used where they are, in bytes; each page counts once.
 struct Migration {
   int node = -1;  ///< NUMA node to which they are moved
   std::uint64_t moved = 0;
@@ -78,19 +78,19 @@ class Policy : public operation::Estimator {
   /// Whether operands stay on the device after a call, for later ones.
   virtual bool keeps_operands() const = 0;
 
-  /// Takes hold of the call's operands; uploads may start. The lane is the caller's until the lease is destroyed.
-  /// An out_of_memory error means: this call does not fit, try another policy or the CPU.
+  /// Acquires the call's operands; uploads may start. The caller must not use the lane otherwise until the lease is
+  /// destroyed. An out_of_memory error means that this call does not fit: try another policy or the CPU.
   virtual device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) = 0;
 
-  /// What has been moved so far, by a policy that moves operands themselves.
+  /// What has been moved so far, for a policy that moves the operands themselves.
   virtual std::optional<Migration> migration() { return std::nullopt; }
 
-  /// Ends the page-locking of the program's memory, without waiting for calls in flight: the program begins to use the
+  /// Ends all page locks on the program's memory, without waiting for calls in flight: the program starts to use the
   /// device's driver itself.
   virtual void release_pins() {}
 
-  /// Ends what the policy does on its own between calls, and waits until it has: the process is about to exit, and the
-  /// device may be used no more.
+  /// Stops the policy's own work between calls, and waits until it has stopped: the process is about to exit, and the
+  /// device must not be used any more.
   virtual void stop() {}
 };
 

@@ -10,8 +10,8 @@
 
 namespace blastoff::residency {
 
-/// One rectangle (or, with `part`, one triangle of n columns of `element_size`-byte elements) to move.
-/// Only the block's bytes are ever read or written on either side, never the gaps between its columns.
+/// One rectangle to copy (or, with `part`, one triangle of n columns of `element_size`-byte elements). Only the bytes
+/// of the block are read or written on either side, never the gaps between its columns.
 struct Transfer {
   void* host = nullptr;
   device::Address device = 0;
@@ -25,26 +25,26 @@ class Staging {
  public:
   virtual ~Staging() = default;
 
-  /// Gathers host memory into slots with several threads while earlier slots are on their way. Returns when all host
-  /// memory has been read; work queued later on `queue` finds the data on the device.
+  /// Copies host memory into slots with several threads, while earlier slots are on their way to the device. Returns
+  /// when all host memory has been read. Work that is queued later on `queue` finds the data on the device.
   virtual device::Status upload(std::span<const Transfer> transfers, device::Queue& queue) = 0;
 
-  /// A download under way. Used by the thread that started it.
+  /// A download in progress. Used by the thread that started it.
   class Download {
    public:
     virtual ~Download() = default;  ///< waits, and discards what has not been written yet
     /// Blocks until all is in host memory. Host memory is written only after every byte of it has arrived without
     /// error. May be called again, for the same answer.
     virtual device::Status finish() = 0;
-    /// True once host memory has begun to be written: by finish(), or already by download() where that is larger than
-    /// whole_download_bytes() and comes home in parts.
+    /// True as soon as writing to host memory has started: in finish(), or already in download() if the download is
+    /// larger than whole_download_bytes() and is written in parts.
     virtual bool host_touched() const = 0;
   };
 
-  /// Downloads of that many bytes, triangles counted as squares, have their place in slots all at once.
+  /// Downloads up to that many bytes (triangles counted as squares) fit into the slots all at once.
   virtual std::size_t whole_download_bytes() const = 0;
 
-  /// Starts copying what `queue` has computed by then; `queue` (and others) may go on meanwhile.
+  /// Starts to copy what `queue` has computed up to now; `queue` and others may continue meanwhile.
   virtual device::Result<std::unique_ptr<Download>> download(std::span<const Transfer> transfers,
                                                              device::Queue& queue) = 0;
 };

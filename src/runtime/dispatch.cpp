@@ -48,9 +48,10 @@ class CallersEnvironment {
 };
 
 [[noreturn]] void end_without_original(const EntryPoint& entry) {
-  platform::log_line("%s: no BLAS library that defines it is loaded, and this call has to run on the CPU: ending",
-                     entry.symbol);
-  // As the dynamic loader ends a program whose symbol nobody defines.
+  platform::log_line(
+      "%s: this call has to run on the CPU, but no BLAS library that defines it is loaded; the process ends",
+      entry.symbol);
+  // The status with which the dynamic loader ends a program with an undefined symbol.
   _exit(127);
 }
 
@@ -62,15 +63,15 @@ void run_original(const Visit& visit) {
 void report_violation(const Operation& operation, const Comparison& comparison, std::uint64_t stale_pages) {
   const std::string what = std::string(operation.name()) + " " + operation.arguments();
   if (comparison.relative_error > comparison.bound)
-    platform::log_line("verify: %s: relative error %.3g over the bound %.3g at row %lld, column %lld", what.c_str(),
+    platform::log_line("verify: %s: relative error %.3g exceeds the bound %.3g at row %lld, column %lld", what.c_str(),
                        comparison.relative_error, comparison.bound, static_cast<long long>(comparison.row),
                        static_cast<long long>(comparison.column));
   if (stale_pages > 0)
-    platform::log_line("verify: %s: %llu pages of mirrors differed from host memory", what.c_str(),
+    platform::log_line("verify: %s: %llu mirrored pages differed from host memory", what.c_str(),
                        static_cast<unsigned long long>(stale_pages));
 }
 
-// The operation on the device; false: it is still to be done, record.refusal says why.
+// Runs the operation on the device. False: it was not done; record.refusal says why.
 bool try_device(const Visit& visit, const Operation& operation, Session& session, report::Record& record) {
   const auto host = visit.host(visit);
   const config::VerifyMode mode = Process::instance().settings().verify;
@@ -104,7 +105,7 @@ Refusal refusal_of(decide::Verdict verdict) {
   return Refusal::none;
 }
 
-// Opens the device at the first call worth it.
+// Opens the device at the first call that is large enough.
 Session* session_for_call(report::Record& record) {
   const CallersEnvironment environment;
   return Process::instance().enter_session(record.refusal);
@@ -149,7 +150,7 @@ decide::Observation observation_of(const report::Record& record, double seconds)
   return done;
 }
 
-// Calls that are not trivially small: all of the road.
+// Calls that are not small: the full path.
 void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (!visit.original.function && platform::has_elevated_rights()) end_without_original(visit.entry);
   report::Record record;
@@ -187,7 +188,7 @@ namespace blastoff {
 
 void intercept::dispatch(const Visit& visit, const Parsed* parsed) {
   using namespace runtime;
-  // Minus infinity while the settings have not been read: then no call is known to be small. (Comparing with
+  // Minus infinity until the settings have been read: then no call is known to be small. (A comparison with
   // not-a-number would raise the invalid flag in the program.)
   if (parsed && parsed->volume < floor_volume.load(std::memory_order_relaxed) && visit.original.function &&
       parsed->valid) {

@@ -8,11 +8,11 @@ namespace {
 
 using device::HostAccess;
 
-/// Moving pages, or what is left of it where they cannot be.
+/// Moving pages, or using matrices where they are if pages cannot be moved.
 MechanismChoice by_moving(const device::Properties& device, bool node_allowed) {
   if (device.memory_node < 0)
     return {Mechanism::in_place,
-            "the driver does not say which NUMA node the device's memory is (--device-node N does)"};
+            "the driver does not report the NUMA node of the device's memory (name it with --device-node N)"};
   if (!node_allowed)
     return {Mechanism::in_place,
             fmt::format("NUMA node {}, the device's memory, is not allowed to this process (cpuset) or does not exist",
@@ -26,12 +26,13 @@ MechanismChoice choose_for_first_use(const config::Settings& settings, const dev
   switch (settings.mechanism) {
     case config::MechanismName::automatic:
       if (access == HostAccess::coherent) return by_moving(device, node_allowed);
-      if (access == HostAccess::unified) return {Mechanism::in_place, "there is one memory: nothing has to move"};
+      if (access == HostAccess::unified)
+        return {Mechanism::in_place, "the CPU and the device share one memory, so nothing has to move"};
       return {Mechanism::mirrors, ""};
     case config::MechanismName::mirrors: return {Mechanism::mirrors, ""};
     case config::MechanismName::moves:
       if (access == HostAccess::coherent) return by_moving(device, node_allowed);
-      return {Mechanism::mirrors, "the device's memory is no NUMA node of a coherent machine: pages cannot move there"};
+      return {Mechanism::mirrors, "the device's memory is not a NUMA node, so pages cannot move there"};
     case config::MechanismName::prefetch:
       if (access == HostAccess::coherent || access == HostAccess::pageable) return {Mechanism::prefetch, ""};
       return {Mechanism::mirrors, "the device does not migrate the program's own memory (no HMM)"};

@@ -1,4 +1,4 @@
-// How operands get to the device: out of what was asked for, what the device can do and where its memory is.
+// How operands reach the device, chosen from the settings, the device's abilities and the place of its memory.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 namespace blastoff::runtime {
 
 enum class Mechanism : std::uint8_t {
-  mirrors,   ///< copies in device memory that stay (first-use)
+  mirrors,   ///< copies in device memory, which persist (first-use)
   moves,     ///< the pages themselves move to the device's NUMA node (first-use)
   prefetch,  ///< the driver is asked to migrate them (first-use)
   in_place,  ///< used where they are (coherent)
-  copies,    ///< around every call (copy)
+  copies,    ///< copied around every call (copy)
 };
 
 /// "mirrors", "moves", "prefetch", "none", "copies".
@@ -21,7 +21,7 @@ const char* to_string(Mechanism mechanism);
 
 struct MechanismChoice {
   Mechanism mechanism;
-  std::string reason;  ///< why it is not what was asked for, or ""
+  std::string reason;  ///< why it is not the requested one, or ""
 };
 
 /// `node_allowed`: whether this process may have memory on the device's NUMA node.

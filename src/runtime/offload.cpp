@@ -17,7 +17,7 @@ using report::Refusal;
 using residency::HostState;
 using residency::Lease;
 
-// Status of a run whose result could not be vouched for (sysexits.h: EX_SOFTWARE), as --verify=abort.
+// Status of a process that ends because no correct result is possible (sysexits.h: EX_SOFTWARE), as for --verify=abort.
 constexpr int software_error = 70;
 
 Status run_panels(Lease& lease, device::Lane& lane, const operation::Host& host) {
@@ -32,13 +32,13 @@ Status run_panels(Lease& lease, device::Lane& lane, const operation::Host& host)
 
 [[noreturn]] void end_torn(const operation::Operation& operation, const Error& error) {
   platform::log_line(
-      "%s: %s; its operand was half overwritten and cannot be restored, no right result is possible: ending",
+      "%s: %s; the result was half overwritten while the call still read it, so no correct result is possible; the "
+      "process ends",
       operation.name(), error.message.c_str());
   _exit(software_error);
 }
 
-// Panels are independent of each other: those that did not come home are computed on the CPU, from operands that are
-// whole.
+// Panels are independent of each other. Those that were not copied back are computed on the CPU, from intact operands.
 bool complete_on_host(Lease& lease, const operation::Operation& operation, const operation::Host& host,
                       const Error& error) {
   std::vector<HostState> states;

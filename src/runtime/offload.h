@@ -1,4 +1,4 @@
-// One call on the device, from its operands' way there to its result's way home.
+// One call on the device, from the upload of its operands to the return of its result.
 #pragma once
 
 #include "operation/host.h"
@@ -7,10 +7,10 @@
 
 namespace blastoff::runtime {
 
-/// Runs the operation, filling the record's traffic, times and policy. Refusal::none: the result is in host memory,
-/// every element of it, computed by the device or, after a failure half way, for the rest by `host`. Otherwise host
-/// memory is as it was and the call is still to be made. The one case that is neither ends the process with a message
-/// (see end_torn()): the device was lost while it overwrote an operand that the call also reads.
+/// Runs the operation and fills in the record's traffic, times and policy. Refusal::none: the whole result is in host
+/// memory, computed by the device or, after a failure in the middle, partly by `host`. Otherwise host memory is
+/// unchanged and the call must still be made. In one case neither is possible: the device was lost while it overwrote
+/// an operand that the call also reads. The process then ends with a message (end_torn()).
 report::Refusal offload(Session& session, const operation::Operation& operation, const operation::Host& host,
                         report::Record& record);
 

@@ -40,16 +40,16 @@ std::atomic<bool> forked{false};
 std::atomic<bool> exiting{false};
 std::atomic<Process*> the_process{nullptr};
 
-// Calls of this thread that hold the device. A handler of a synchronous signal may run inside them.
+// Calls of this thread that use the device. A handler of a synchronous signal may run inside them.
 [[gnu::tls_model("initial-exec")]] constinit thread_local int own_calls_in_flight = 0;
 
-/// Whether this is code that the program runs in the middle of a call of its own: what that call holds it will not give
-/// back meanwhile.
+/// Whether the program runs this code inside one of its own calls (in a handler). The call's locks are not released
+/// meanwhile.
 bool inside_a_call() {
   return own_calls_in_flight > 0 || platform::is_own_thread();
 }
 
-// Before the first BLAS call there is nothing that a child could miss.
+// Before the first BLAS call a child has nothing to lose.
 void become_forked_child() {
   platform::after_fork_in_child();
   if (the_process.load() == nullptr || forked.exchange(true)) return;
@@ -74,7 +74,8 @@ void note_library(const intercept::ObservedLibrary& library) {
 [[gnu::constructor]] void load() {
   loaded_at = Clock::now();
   pthread_atfork(platform::before_fork, platform::after_fork_in_parent, become_forked_child);
-  // There nothing is patched or read; the names that we export pass calls on (intercept/original.cpp).
+  // In such a process nothing is patched and no variable is read; the exported names pass calls on
+  // (intercept/original.cpp).
   if (platform::has_elevated_rights()) return;
   platform::remember_cpu_set();
   platform::remember_stderr();
@@ -97,7 +98,7 @@ void note_library(const intercept::ObservedLibrary& library) {
   try {
     process->end();
   } catch (const std::bad_alloc&) {
-    platform::log_line("there is no memory left to write a summary or a report with");
+    platform::log_line("out of memory: the summary and the report are not written");
   }
 }
 
@@ -127,7 +128,7 @@ void describe_interception(report::Context& context) {
   }
 }
 
-/// The allocator library is one of its own, and is there only where it was asked for.
+/// The allocator library is separate, and loaded on request only.
 std::optional<report::Allocation> describe_allocation() {
   const platform::ForkGuard guard;
   const auto counts =
@@ -162,7 +163,7 @@ Process* Process::existing() {
   return the_process.load(std::memory_order_acquire);
 }
 
-// Neither a handler that calls BLAS nor a forked child may find this half done.
+// A handler that calls BLAS, or a forked child, must not find this half done.
 Process& Process::create() {
   platform::undisturbed([] {
     const platform::ForkGuard guard;
@@ -174,7 +175,7 @@ Process& Process::create() {
 Process::Process() : settings_(config::read_settings()), decider_(decide::by_size_and_depth(settings_.min_size)) {
   report::log_calls(settings_.log == config::LogMode::calls);
   the_process = this;
-  // A line for every call means that none takes the short way.
+  // If every call is printed, none takes the short path.
   if (settings_.log != config::LogMode::calls) floor_volume = decider_->floor_volume();
 }
 
@@ -204,8 +205,9 @@ void Process::find_session() {
   auto session = Session::start(settings_);
   if (session) {
     session_ = session->release();
-    // Handlers run in reverse order: this one after those that the program registers from now on, which may still call
-    // us, and before those of the CUDA libraries, during and after which nothing may call them.
+    // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
+    // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
+    // called.
     std::atexit([] { instance().leave_device(); });
   } else {
     failure_ = session.error().message;
@@ -235,7 +237,7 @@ std::optional<operation::Estimate> Process::estimate(const operation::Operation&
 Session* Process::enter_session(Refusal& why) {
   why = in_forked_child() ? Refusal::forked : refusal();
   if (why == Refusal::none && !tried_) start_session();
-  // Counted before the last look: either this call sees that the process is exiting, or leave_device() sees this call.
+  // Counted before the last check: either this call sees that the process is exiting, or leave_device() sees this call.
   calls_in_flight_.fetch_add(1);
   ++own_calls_in_flight;
   if (why == Refusal::none) why = refusal();
@@ -251,14 +253,15 @@ void Process::share_driver() {
 }
 
 void Process::leave_session() {
-  // cuBLAS and the CUDA runtime register their exit handlers during the first call: ours has to run before those too.
+  // cuBLAS and the CUDA runtime register their exit handlers during the first call. This handler has to run before
+  // those too.
   if (!first_call_over_.exchange(true)) std::atexit([] { instance().leave_device(); });
   --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);
 }
 
-// Once, however many handlers ask. A call that is stuck must not keep the process from ending, and one of this thread
-// goes on only when the handler that ends the process here has returned, that is never.
+// Waits once, however many handlers call it. A call that is stuck must not keep the process from ending. A call of this
+// thread would continue only after the handler that ends the process has returned, which it never does.
 void Process::wait_for_calls() {
   if (inside_a_call() || waited_.exchange(true)) return;
   const auto deadline = Clock::now() + std::chrono::seconds(10);

@@ -1,4 +1,4 @@
-// The life of the process as Blastoff sees it: loaded, asked for the first time, forked, ending.
+// The life of the process from Blastoff's point of view: loading, first call, forks, exit.
 #pragma once
 
 #include <atomic>
@@ -30,22 +30,22 @@ class Process final : public operation::Estimator {
   /// Why no call may use the device now, as far as can be told at no cost.
   report::Refusal refusal() const;
 
-  /// The session for one call, started now if it never was; nullptr where there is none, with the reason in `why`.
-  /// Every session given must be given back.
+  /// The session for one call, started now if necessary; nullptr if there is none, with the reason in `why`. Every
+  /// session obtained must be given back.
   Session* enter_session(report::Refusal& why);
   void leave_session();
 
-  /// The program begins to use the device's driver itself. From within dlopen().
+  /// The program starts to use the device's driver itself. Called from within dlopen().
   void share_driver();
 
-  /// Whether this is a child of the process that made the first call, however it was forked. CUDA, the tracker and our
-  /// threads stay behind in the parent: a child has no device, and counts from nothing.
+  /// Whether this is a child of the process that made the first call, however it was forked. A child has no CUDA, no
+  /// tracker and none of Blastoff's threads: it uses no device, and its counters start at zero.
   bool in_forked_child();
 
-  /// No call uses the device from here on: those in flight are waited for, but not for ever. For an exit handler.
+  /// No call uses the device from now on. Waits for calls in flight, but not for ever. For an exit handler.
   void leave_device();
 
-  /// The report and the summary, once, where the process gets to end.
+  /// Writes the report and the summary, once, if the process ends normally.
   void end();
 
  private:

@@ -24,7 +24,7 @@ using device::ErrorKind;
 using device::Result;
 using device::Status;
 
-// More threads than this gain nothing on the memory of any node that was measured.
+// More threads than this were not faster on any node that was measured.
 constexpr int most_copy_threads = 12;
 
 // With less address space left than this we stay out of the program's way.
@@ -33,11 +33,11 @@ std::size_t least_address_space(const std::string& device) {
   return named ? named->kind->least_address_space : 0;
 }
 
-// Of address space that is limited all copying threads may take one part of as many, and staging as much.
+// If address space is limited, all copying threads together may take one part in this many, and staging another.
 constexpr std::size_t share_of_address_space = 16;
 
 int copy_workers(const config::Settings& settings, std::size_t address_space) {
-  // A stack, and what malloc reserves for a thread.
+  // A stack, and the arena that malloc reserves for a thread.
   constexpr std::size_t thread_bytes = std::size_t{72} << 20;
   const int threads = settings.copy_threads > 0 ? static_cast<int>(settings.copy_threads)
                                                 : std::min(platform::cpu_count(), most_copy_threads);
@@ -46,7 +46,8 @@ int copy_workers(const config::Settings& settings, std::size_t address_space) {
       std::min(static_cast<std::size_t>(workers), address_space / share_of_address_space / thread_bytes));
 }
 
-/// Calls that use the device at once: a few for each CPU hide what each waits for, more only hold queues and memory.
+/// Calls that use the device at the same time. A few per CPU hide each other's waiting; more only occupy queues and
+/// memory.
 std::size_t most_lanes() {
   return static_cast<std::size_t>(std::max(4, 2 * platform::cpu_count()));
 }
@@ -60,7 +61,7 @@ struct StagingSize {
   std::size_t slots;
 };
 
-// Enough slots for every copying thread to fill one while others travel; a small device gets small ones.
+// Enough slots for every copying thread to fill one while others are in transfer; a small device gets small ones.
 StagingSize staging_size(int workers, std::size_t device_memory, std::size_t address_space) {
   const auto slots = static_cast<std::size_t>(std::max(8, 3 * (workers + 1)));
   const bool small =
@@ -68,7 +69,7 @@ StagingSize staging_size(int workers, std::size_t device_memory, std::size_t add
   return {small ? std::size_t{1} << 20 : std::size_t{4} << 20, slots};
 }
 
-/// What the reason for another policy speaks of: "coherent", "first-use", "first-use by moves".
+/// The policy to which the reason refers: "coherent", "first-use", "first-use by moves".
 std::string describe_request(const config::Settings& settings) {
   if (settings.policy == config::PolicyName::coherent) return "coherent";
   switch (settings.mechanism) {
@@ -117,11 +118,10 @@ Result<std::unique_ptr<device::Device>> open_device(const config::Settings& sett
 Result<std::unique_ptr<Session>> Session::start(const config::Settings& settings) {
   const std::size_t least = least_address_space(settings.device);
   if (const std::size_t left = platform::address_space_left(); left < least)
-    return tl::unexpected(
-        Error{ErrorKind::unavailable,
-              fmt::format("the process's memory is limited (ulimit -v or -d): {} MiB are left, and the device is not "
-                          "opened with less than {}",
-                          left >> 20, least >> 20)});
+    return tl::unexpected(Error{
+        ErrorKind::unavailable,
+        fmt::format("the process's memory is limited (ulimit -v or -d): {} MiB are left, but the device needs {} MiB",
+                    left >> 20, least >> 20)});
   auto device = open_device(settings);
   if (!device) return tl::unexpected(device.error());
 
@@ -146,7 +146,7 @@ Status Session::open_residency(const config::Settings& settings) {
 
   choose_policy(settings);
   if (preferred_) order_.push_back(preferred_.get());
-  // What mirrors leave free serves the calls that cannot use them.
+  // The memory that mirrors do not use serves the calls that cannot use mirrors.
   const std::size_t for_copies =
       mechanism_ == Mechanism::mirrors ? (memory->free - budget_) / 2 + memory->free / 20 : budget_;
   copy_ = residency::create_copy_policy(*device_, *staging_, for_copies);
@@ -197,7 +197,7 @@ void Session::open_in_place(int node) {
   if (mechanism_ == Mechanism::prefetch) in_place.before = residency::Before::prefetch;
   if (mechanism_ == Mechanism::moves) {
     in_place.before = residency::Before::move;
-    // Without events, what has been moved is asked about again now and then: slower, and no less right.
+    // Without events, the kernel is asked now and then whether memory has been moved: slower, but as correct.
     if (auto events = tracking::open_memory_events()) events_ = std::move(*events);
   }
   preferred_ = residency::create_in_place_policy(*pool_, events_.get(), in_place);
@@ -215,7 +215,7 @@ void Session::lost(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (!working_.exchange(false, std::memory_order_acq_rel)) return;
   lost_reason_ = reason;
-  platform::log_line("%s; calls run on the CPU from here on", reason.c_str());
+  platform::log_line("%s; all later calls run on the CPU", reason.c_str());
 }
 
 void Session::say_once(const std::string& reason) {

@@ -1,5 +1,5 @@
-// The device side of this process: opened at the first call worth it, then shared by all threads until the process
-// ends.
+// The device side of this process: opened at the first call that is large enough, then shared by all threads until the
+// process ends.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ device::Result<std::unique_ptr<device::Device>> open_device(const config::Settin
 /// The tracker that the setting names.
 tracking::TrackerKind tracker_kind(config::TrackerName name);
 
-/// Never destroyed: device calls during process exit are not safe, and the system takes everything back.
+/// Never destroyed: device calls during process exit are not safe, and the system frees everything.
 class Session {
  public:
   /// Opens device, staging, tracker and policies as the settings say. The error is one line.
@@ -40,19 +40,19 @@ class Session {
   /// False once the device is lost: it is not to be used again.
   bool working() const { return working_.load(std::memory_order_acquire); }
 
-  /// The program begins to use the device's driver itself: none of its memory stays page-locked by us.
+  /// The program starts to use the device's driver itself: ends all page locks on its memory.
   void release_pins();
 
-  /// Ends what runs between calls. For process exit, when no call is in flight any more.
+  /// Stops the work between calls. For process exit, when no call is in flight any more.
   void stop();
 
   /// Marks the device as lost; the first caller's reason is logged and kept.
   void lost(const std::string& reason);
 
-  /// Logs a reason why a call went to the CPU, the first time that it comes up.
+  /// Prints why a call went to the CPU, once for each reason.
   void say_once(const std::string& reason);
 
-  /// A call's operands could not be held by the first policy.
+  /// Counts a call whose operands the first policy could not hold.
   void count_copied(const std::string& reason);
 
   /// Fills the device, policy and tracker fields.
@@ -76,7 +76,7 @@ class Session {
   std::vector<residency::Policy*> order_;
   std::unique_ptr<device::LanePool> lanes_;
   std::size_t budget_ = 0;
-  std::string asked_;          ///< what policy_reason_ speaks of
+  std::string asked_;          ///< the policy to which policy_reason_ refers
   std::string policy_reason_;  ///< why it is not the policy in force, or ""
 
   std::atomic<bool> working_{true};

@@ -1,6 +1,8 @@
-"""The pages of the project name files that exist, and one version."""
+"""The pages of the project name files that exist, messages that the sources print, and one version."""
 
+import errno
 import itertools
+import os
 import re
 from pathlib import Path
 
@@ -11,6 +13,17 @@ ROOT = offload.ROOT
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "bench" / "README.md"]
 FOLDERS = ("src", "tests", "tools", "bench", "python", "cmake", "share", "examples", "include", "docs")
 PLACEHOLDER = re.compile(r"[A-Z]{3,}|<")
+
+# Tables whose first column quotes what the library prints: page, heading of that column. In a cell, "..." and "X" stand for what
+# differs from line to line; a cell in italics describes instead of quoting.
+QUOTING_TABLES = [
+    ("troubleshooting.md", "what the summary says"),
+    ("troubleshooting.md", "message"),
+    ("troubleshooting.md", "reason"),
+    ("reading-the-report.md", "reason"),
+    ("placement.md", "line"),
+    ("inspect.md", "reason"),
+]
 
 
 def version() -> str:
@@ -53,6 +66,37 @@ def test_links_lead_somewhere(page):
 def test_files_that_are_named_exist(page):
     missing = [name for name in named_files(page.read_text()) if not any(ROOT.glob(name.rstrip("/")))]
     assert missing == []
+
+
+def quoted(page: Path, heading: str) -> list[str]:
+    """First cells of the page's tables under that heading."""
+    cells = []
+    inside = False
+    for line in page.read_text().splitlines():
+        if not line.startswith("|"):
+            inside = False
+            continue
+        first = line.split("|")[1].strip().strip("`")
+        if inside and not re.fullmatch("-+|[*].*[*]", first):
+            cells.append(first)
+        inside = inside or first == heading
+    return cells
+
+
+def printed() -> str:
+    """The string literals of the sources, adjacent ones joined."""
+    sources = [file.read_text() for ending in ("cpp", "h", "def") for file in sorted((ROOT / "src").rglob(f"*.{ending}"))]
+    literals = re.findall(r'"((?:[^"\\\n]|\\.)*)"', re.sub(r'"\s*\n\s*"', "", "\n".join(sources)))
+    return "\n".join(literals) + "\n" + "\n".join(os.strerror(number) for number in errno.errorcode)
+
+
+@pytest.mark.parametrize(("page", "heading"), QUOTING_TABLES)
+def test_messages_that_are_quoted_exist(page, heading):
+    quotations = quoted(ROOT / "docs" / page, heading)
+    assert quotations
+    text = printed()
+    fragments = [part.strip() for quotation in quotations for part in re.split(r"\.\.\.|\bX\b", quotation) if part.strip()]
+    assert [fragment for fragment in fragments if fragment not in text] == []
 
 
 def test_one_version():

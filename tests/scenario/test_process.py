@@ -165,7 +165,7 @@ def test_two_copies(device, tmp_path, intercept):
         preload = {"LD_PRELOAD": f"{first}:{second}", "BLASTOFF_REPORT": f"{path}.%p.json"}
         outcome = offload.run(command, env=offload.environment(**preload, **settings))
         assert (outcome.status, outcome.stdout) == (0, alone.stdout)
-        assert outcome.lines == [f"this process has loaded Blastoff 2 times: {first} is active, {second} is inactive"]
+        assert outcome.lines == [f"Blastoff is loaded 2 times: {first} is active, {second} is inactive"]
         (report,) = [offload.read_report(found) for found in tmp_path.glob(f"{first.name}.*.json")]
         assert report["totals"]["calls"] == expected["totals"]["calls"]
         assert report["totals"]["offloaded"] == expected["totals"]["offloaded"]

@@ -57,7 +57,7 @@ def test_an_end_waits_for_no_reader(device, tmp_path):
         timeout=20,
     )
     assert outcome.status == 0
-    assert outcome.lines == [f"cannot write the report {pipe}: nobody reads this pipe"]
+    assert outcome.lines == [f"cannot write the report {pipe}: the pipe has no reader"]
 
 
 def run_with_stderr_closed(command, env):

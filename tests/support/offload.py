@@ -39,7 +39,7 @@ INVALID_ARGUMENTS = "invalid arguments"
 DEVICE_NONE = "offloading is switched off (device none)"
 NO_DEVICE = "no usable device"
 DEVICE_LOST = "the device failed"
-FORKED = "child of a fork"
+FORKED = "forked child process"
 EXITING = "the process was ending"
 
 

@@ -1,5 +1,5 @@
-// malloc and its family, as the program calls them. Small allocations and other people's blocks cost a test more than
-// without us.
+// malloc and its family, as the program calls them. Small allocations, and blocks of other allocators, cost one test
+// more than without this library.
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ void* move_into_place(void* block, std::size_t bytes) {
   return target;
 }
 
-/// nullptr leaves odd alignments to the allocator behind ours, as they are its to refuse or to mend.
+/// nullptr leaves odd alignments to the allocator behind ours, which refuses or corrects them.
 void* place_aligned(std::size_t alignment, std::size_t bytes) {
   constexpr std::size_t largest = std::size_t{1} << 40;
   return std::has_single_bit(alignment) && alignment <= largest ? place(bytes, alignment) : nullptr;

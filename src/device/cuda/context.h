@@ -1,4 +1,4 @@
-// The GPU's primary context, shared with whatever CUDA the program itself uses, and what became of it.
+// The GPU's primary context, which the program's own CUDA code shares, and its state.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ class Context {
   const api::Driver& driver() const { return driver_; }
   api::CUdevice device() const { return device_; }
 
-  /// Runs `work`, which returns a Status, with this context current, and leaves the thread's own current again. Fails
-  /// at once when the device has been lost.
+  /// Runs `work`, which returns a Status, with this context current; the thread's own context is current again
+  /// afterwards. Fails at once if the device has been lost.
   template <class Work>
   Status run(Work&& work) {
     if (lost_.load(std::memory_order_relaxed)) return tl::unexpected(lost_error());
@@ -36,15 +36,15 @@ class Context {
     return status;
   }
 
-  /// What a result of the driver means. An error that is neither want of memory nor of support loses the device.
+  /// Translates a result of the driver. Every error except lack of memory or of support loses the device.
   Status check(api::CUresult result, std::string_view operation) {
     if (result == api::success) [[likely]]
       return {};
     return tl::unexpected(fail(result, operation));
   }
 
-  /// Likewise for operations whose arguments come from the program's memory (registering it, say): only an error that
-  /// has ruined the context loses the device, any other means unsupported.
+  /// The same for operations whose arguments come from the program's memory (registering it, for example). Only an
+  /// error that has destroyed the context loses the device; any other means unsupported.
   Status check_attempt(api::CUresult result, std::string_view operation);
 
   /// For an error of a library that leaves the device in doubt: marks it as lost.

@@ -174,7 +174,7 @@ class CudaDevice final : public Device {
 }  // namespace
 
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
-  // The driver starts threads when a context is made, and the program's signals are none of theirs.
+  // The driver starts threads when it creates a context. They must not handle the program's signals.
   const platform::SignalsBlocked blocked;
   auto driver = load_driver();
   if (!driver) return tl::unexpected(driver.error());

@@ -46,7 +46,7 @@ Result<std::unique_ptr<Queue>> CudaQueue::create(std::shared_ptr<Context> contex
   std::unique_ptr<CudaQueue> queue(
       new CudaQueue(std::move(context), std::move(kernel), std::move(libraries), capabilities));
   auto& owner = *queue->context_;
-  // Non-blocking: the program's own work on its default stream must not hold ours up.
+  // Non-blocking: the program's own work on its default stream must not delay ours.
   auto created = owner.run([&] {
     return owner.check(owner.driver().cuStreamCreate(&queue->stream_, api::stream_non_blocking), "cuStreamCreate");
   });
@@ -107,7 +107,8 @@ Status CudaQueue::copy_rectangle(api::CUDA_MEMCPY2D& copy, const Block& block) {
   if (copy.srcPitch <= capabilities_.largest_pitch && copy.dstPitch <= capabilities_.largest_pitch) {
     return context_->check(driver.cuMemcpy2DAsync_v2(&copy, stream_), "2-D copy");
   }
-  // Columns further apart than a 2-D copy can say go one by one: the pitch of a single row counts for nothing.
+  // Columns farther apart than the largest pitch of a 2-D copy are copied one by one. The pitch of a single column does
+  // not matter.
   const std::size_t source_pitch = std::exchange(copy.srcPitch, block.column_bytes);
   const std::size_t destination_pitch = std::exchange(copy.dstPitch, block.column_bytes);
   copy.Height = 1;

@@ -52,7 +52,7 @@ struct ExecutorKind {
   Result<std::unique_ptr<ExecutorLibrary>> (*open)(const LibrarySearch& search);
 };
 
-/// All libraries. The first that runs an operation is taken.
+/// All libraries. The first one that runs an operation is used.
 std::span<const ExecutorKind> executor_kinds();
 
 /// The libraries of one device. Thread-safe.

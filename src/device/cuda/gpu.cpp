@@ -66,7 +66,7 @@ Result<int> count_gpus(const api::Driver& driver) {
   return count;
 }
 
-/// "580.65.06" of the kernel module; the library does not tell.
+/// "580.65.06", the version of the kernel module; the library does not report it.
 std::string module_version() {
   std::ifstream file("/sys/module/nvidia/version");
   std::string version;
@@ -81,7 +81,7 @@ std::string describe_driver(const Context& context) {
   return fmt::format("driver {}{}CUDA {}.{}", module, module.empty() ? "" : ", ", cuda / 1000, cuda % 1000 / 10);
 }
 
-/// Device addresses cost nothing but page tables to come; what the driver grants depends on the machine.
+/// Reserved device addresses only cost future page tables; how many the driver grants depends on the machine.
 std::size_t probe_largest_reservation(const api::Driver& driver, std::size_t granularity) {
   for (std::size_t bytes = most_to_reserve; bytes >= granularity; bytes /= 2) {
     api::CUdeviceptr address = 0;
@@ -110,7 +110,7 @@ HostAccess inspect_host_access(const api::Driver& driver, api::CUdevice device) 
   return attribute(driver, device, api::attribute_integrated) != 0 ? HostAccess::unified : HostAccess::coherent;
 }
 
-/// A driver too old to say so leaves no doubt where there is one such node.
+/// If the driver is too old to report the node and there is only one such node, it is that one.
 int inspect_memory_node(const api::Driver& driver, api::CUdevice device, HostAccess access) {
   if (attribute(driver, device, api::attribute_numa_config) == api::numa_config_node)
     return attribute(driver, device, api::attribute_numa_id);

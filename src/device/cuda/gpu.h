@@ -12,14 +12,14 @@ struct Gpu {
   Capabilities capabilities;
 };
 
-/// Starts the driver and picks the ordinal: the N of "cuda:N", else the local rank modulo the number of GPUs, else 0.
-/// Errors name what exists. GPUs before Volta are refused.
+/// Starts the driver and selects the ordinal: the N of "cuda:N", else the local rank modulo the number of GPUs, else 0.
+/// Errors list the GPUs that exist. GPUs before Volta are refused.
 Result<int> choose_gpu(const api::Driver& driver, const Choice& choice);
 
 /// Asks the driver; the context must be current.
 Gpu inspect(Context& context, const Choice& choice, int ordinal);
 
-/// Of memory on `device`, as virtual memory management wants it described.
+/// Memory on `device`, in the form that virtual memory management requires.
 api::CUmemAllocationProp allocation_properties(api::CUdevice device);
 
 }  // namespace blastoff::device::cuda

@@ -50,7 +50,7 @@ std::string python_in_path() {
   return "";
 }
 
-/// What an executable's path says about where it is installed: /usr for /usr/bin/python3.
+/// The installation prefix that an executable's path implies: /usr for /usr/bin/python3.
 std::string prefix_of(const std::string& executable) {
   return executable.empty() ? "" : fs::path(executable).parent_path().parent_path().string();
 }

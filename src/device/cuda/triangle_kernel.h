@@ -1,5 +1,5 @@
 // Copies one triangle of a matrix, or of the blocks on its diagonal, on the GPU, to device memory or to mapped host
-// memory, and touches nothing else.
+// memory. It writes nothing else.
 #pragma once
 
 #include <cstdint>

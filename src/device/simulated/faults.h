@@ -1,4 +1,4 @@
-// Failures on demand, so that every error path of the modules above can be walked without a broken GPU.
+// Failures on demand, so that every error path of the modules above can be tested without a broken GPU.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,9 @@ enum class Operation : std::uint8_t {
 /// Counts operations, makes one of them fail, and remembers a lost device. Shared by a device and all that it created.
 class Faults {
  public:
-  /// "" for none, or "OPERATION:N", "OPERATION:N:lost", "OPERATION:N:memory": the N-th operation (from 1) fails, with
-  /// the device lost from then on (also what is meant without a third part), or once, for want of memory.
+  /// "" for none, or "OPERATION:N", "OPERATION:N:lost", "OPERATION:N:memory". The N-th operation (from 1) fails. With
+  /// "lost", or without a third part, the device is lost from then on. With "memory" that operation alone fails, with
+  /// out_of_memory.
   Status plan(const std::string& text);
 
   /// To be called at the start of every operation.

@@ -31,7 +31,7 @@ void* map_inaccessible(std::size_t bytes) {
   return mapped == MAP_FAILED ? nullptr : mapped;
 }
 
-/// Gives the memory back to the system and leaves the addresses inaccessible.
+/// Frees the memory and keeps the addresses inaccessible.
 void drop(Address address, std::size_t bytes) {
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   if (mmap(pointer(address), bytes, PROT_NONE, flags, -1, 0) == MAP_FAILED)
@@ -42,7 +42,7 @@ bool make_accessible(Address address, std::size_t bytes) {
   return mprotect(pointer(address), bytes, PROT_READ | PROT_WRITE) == 0;
 }
 
-/// Address space may be limited (ulimit -v, sanitizers): the most that one mapping may have, up to 64 GiB.
+/// The largest mapping, up to 64 GiB; less if address space is limited (ulimit -v, sanitizers).
 std::size_t probe_largest_reservation() {
   const std::size_t most = platform::address_space_left() / 8;  // even for a moment the program may need the rest
   for (std::size_t bytes = std::size_t{64} << 30; bytes >= granularity; bytes /= 2) {
@@ -68,7 +68,7 @@ Address covered_until(const std::map<Address, std::size_t>& map, Address address
 
 }  // namespace
 
-// Not instrumented: the memory is nobody's yet, and there may be much of it.
+// Not instrumented: no other code uses the memory yet, and there may be much of it.
 __attribute__((no_sanitize("thread"))) void fill_fresh(void* address, std::size_t bytes) {
   auto* words = static_cast<std::uint32_t*>(address);
   for (std::size_t i = 0; i < bytes / sizeof(std::uint32_t); ++i) words[i] = fresh_word;

@@ -13,7 +13,7 @@
 
 namespace blastoff::device::simulated {
 
-/// Fresh memory holds this in every 32-bit word: a NaN as float, and twice in a row a signalling NaN as double.
+/// Fresh memory holds this in every 32-bit word. As a float it is a NaN; two in a row are a signalling NaN as double.
 constexpr std::uint32_t fresh_word = 0x7FF4DEAD;
 
 /// Bytes of a reservation's smallest piece.
@@ -38,7 +38,7 @@ class Memory {
   Result<Address> reserve(std::size_t bytes);
   Status back(Address address, std::size_t bytes);
 
-  /// These say whether the range was what they expect; nothing happens otherwise.
+  /// These return whether the range was as expected; otherwise they do nothing.
   bool free(Address address);
   bool unback(Address address, std::size_t bytes);
   bool release(Address address, std::size_t bytes);
@@ -61,7 +61,7 @@ class Memory {
   std::map<Address, Allocation> allocations_;
   std::map<Address, std::size_t> reservations_;
   std::map<Address, std::size_t> backed_;
-  /// Address ranges given up lately, kept inaccessible lest something else is mapped there at once and hides a stale
+  /// Address ranges released recently. They stay inaccessible, so that no new mapping at the same place hides a stale
   /// use.
   std::deque<std::pair<Address, std::size_t>> retired_;
 };

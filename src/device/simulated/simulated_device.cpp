@@ -81,7 +81,7 @@ class SimulatedQueue final : public Queue {
     return {};
   }
 
-  /// There is nowhere for the memory to go: a hint taken.
+  /// There is no other place for the memory, so the hint has no effect.
   Status prefetch(const void*, std::size_t) override {
     if (state_->access == HostAccess::pageable || state_->access == HostAccess::coherent) return {};
     return tl::unexpected(Error{ErrorKind::unsupported, "the simulated device does not migrate memory in this form"});
@@ -92,7 +92,7 @@ class SimulatedQueue final : public Queue {
   Status synchronize() override { return state_->faults.check(Operation::synchronize); }
 
  private:
-  /// An operation touches the elements of a matrix, and may find nothing between its columns.
+  /// An operation accesses only the elements of a matrix; there may be no memory between its columns.
   bool holds(const operation::Operand& operand) const {
     const auto address = static_cast<Address>(reinterpret_cast<std::uintptr_t>(operand.address));
     if (state_->memory.holds(address, operand.span_bytes())) return true;
@@ -103,7 +103,7 @@ class SimulatedQueue final : public Queue {
     return true;
   }
 
-  /// A copy is of one piece, from its first byte to its last: what lies between the columns must be there, too.
+  /// A copy covers everything from its first byte to its last, so the gaps between columns must have memory too.
   Status inside(Address address, const Block& block) {
     if (block.column_bytes == 0 || block.columns == 0) return {};
     const std::size_t bytes = (block.columns - 1) * block.device_pitch + block.column_bytes;
@@ -112,7 +112,7 @@ class SimulatedQueue final : public Queue {
         state_->faults.lose(fmt::format("a copy of {} bytes at {:#x} is outside device memory", bytes, address)));
   }
 
-  /// A device that is lost in the middle of a copy leaves part of it done and part of it not.
+  /// If the device is lost in the middle of a copy, the copy is done in part.
   static void tear(void* destination, const Block& block) {
     const std::uint64_t rubbish = (std::uint64_t{fresh_word} << 32) | fresh_word;
     auto* column = static_cast<unsigned char*>(destination);
@@ -191,7 +191,7 @@ class SimulatedDevice final : public Device {
 
   void free_staging(void* address, std::size_t) override { ::operator delete(address, staging_alignment); }
 
-  // A copy by the CPU goes through the page table: what pinning is for cannot be had here.
+  // A copy by the CPU goes through the page table, so pinning has no effect here.
   Status pin(void*, std::size_t) override {
     return tl::unexpected(Error{ErrorKind::unsupported, "the simulated device pins no memory"});
   }
@@ -199,7 +199,7 @@ class SimulatedDevice final : public Device {
   bool registered_by_program(const void*) override { return false; }
 
  private:
-  /// Giving back what one does not hold is a mistake of the caller that must not pass unseen.
+  /// Returning something that the caller does not hold is an error of the caller and must be reported.
   void misused(const char* operation, Address address) {
     state_->faults.lose(fmt::format("{} at {:#x}, which is no such range", operation, address));
   }

@@ -1,4 +1,4 @@
-// What every hook does, whichever way the call reached it: state the call, hand it to the one road.
+// The common path of all hooks: state the call and pass it to dispatch().
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& p
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Arguments>
 [[gnu::noinline]] void enter(const EntryPoint& entry, const Original& original, const Arguments& arguments) {
   const RawArguments raw{&Arguments::invoke, &arguments};
-  // What the BLAS beneath us calls is its own business.
+  // Calls that the original makes to BLAS names are not intercepted.
   if (original.function != nullptr && (abi::inside_original() || !original.intercepted)) {
     raw(original.function);
     return;

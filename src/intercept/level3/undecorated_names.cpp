@@ -1,4 +1,4 @@
-// dgemm, zherk, ...: Fortran without the underscore, or a function of somebody's own that happens to be called so.
+// dgemm, zherk, ...: Fortran without the underscore, or a program's own function with the same name.
 //
 // Nothing may be read through an argument before it is known which. So the exported name passes the call on, to the
 // BLAS routine of that name here or to the foreign function: that one finds its registers and the stack as the caller

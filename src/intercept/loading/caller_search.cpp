@@ -19,8 +19,7 @@
 namespace blastoff::intercept {
 namespace {
 
-/// The directories that the dynamic linker searches for an object, in order (the cache of default ones is not among
-/// them).
+/// The directories that the dynamic linker searches for an object, in order (without those of its cache).
 std::vector<std::string> search_path(const ObjectHandle& object) {
   std::vector<std::string> directories;
   Dl_serinfo size{};
@@ -33,7 +32,7 @@ std::vector<std::string> search_path(const ObjectHandle& object) {
   return directories;
 }
 
-/// What each of two callers searches before what both search last.
+/// The directories that each of two callers searches before those that both search last.
 struct Searched {
   std::vector<std::string> for_caller;
   std::vector<std::string> for_us;
@@ -57,7 +56,7 @@ bool can_be_loaded(const std::string& path) {
   return file && file->machine() == patch::native_machine && file->linkage() == Linkage::shared_object;
 }
 
-/// The first directory that has something for `file`, be it for certain processors only; nullptr if none has.
+/// The first directory that contains `file`, perhaps only for certain processors; nullptr if none does.
 const std::string* directory_with(const char* file, const std::vector<std::string>& directories) {
   const auto has_something = [&](const std::string& directory) {
     return exists(directory + "/" + file) || exists(directory + "/glibc-hwcaps");
@@ -66,7 +65,7 @@ const std::string* directory_with(const char* file, const std::vector<std::strin
   return found == directories.end() ? nullptr : &*found;
 }
 
-/// Whether an object of the program's namespace goes by that name: it is meant then, wherever it came from.
+/// Whether an object of the program's namespace has that name: then dlopen() means it, wherever it came from.
 bool is_loaded(const char* file) {
   const std::vector<LoadedObject> objects = loaded_objects();
   return std::any_of(objects.begin(), objects.end(),
@@ -81,7 +80,7 @@ std::optional<std::string> search_for(const void* caller, const char* file, long
     const bool certain = can_be_loaded(path) && !exists(*directory + "/glibc-hwcaps");
     return certain ? std::optional(std::move(path)) : std::nullopt;
   }
-  // The program's DT_RPATH counts for us, and not for a caller with a DT_RUNPATH.
+  // The program's DT_RPATH applies to our library, but not to a caller with a DT_RUNPATH.
   return directory_with(file, first.for_us) == nullptr ? std::optional<std::string>(file) : std::nullopt;
 }
 

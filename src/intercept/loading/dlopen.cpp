@@ -1,4 +1,4 @@
-// dlopen() and dlmopen() as the program sees them: what they load is patched before they return.
+// dlopen() and dlmopen() as the program sees them: the libraries that they load are patched before they return.
 #include <dlfcn.h>
 
 #include <cerrno>
@@ -19,7 +19,8 @@ using Dlopen = void* (*)(const char* file, int mode);
 using Dlmopen = void* (*)(Lmid_t space, const char* file, int mode);
 using namespace blastoff::intercept;
 
-/// Before it is opened, and whoever opens it. Of what is open already there is nothing to tell.
+/// Notifies the observer before the library is opened, with the caller. Does nothing for a library that is open
+/// already.
 void observe(const char* file, int mode, const void* caller) {
   const blastoff::platform::ErrnoGuard errno_stays;
   if ((mode & RTLD_NOLOAD) == 0 && !same_object(caller, front_ends().data())) tell_of_opening(file, caller);
@@ -31,8 +32,8 @@ Function next(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-/// Nothing can be loaded that is not loaded already, or nothing is to be patched, or it is ourselves who call: then the
-/// real function is jumped to, and sees who called.
+/// If nothing new can be loaded, nothing is to be patched, or Blastoff itself calls, then the hook jumps to the real
+/// function, which sees the original caller.
 bool leave_alone(const char* file, int mode, const void* caller) {
   return file == nullptr || *file == '\0' || (mode & RTLD_NOLOAD) != 0 || installed_mode() == Mode::preload ||
          same_object(caller, front_ends().data());
@@ -73,11 +74,11 @@ bool hears_of_opening() {
 
 }  // namespace blastoff::intercept
 
-// What we cannot open the real function is left to: jumped to, it sees who called. It may find more, and what it cannot
-// open either it says in its own words.
+// If the hook cannot open the library, it jumps to the real function, which sees the original caller. That one may find
+// more, and otherwise reports the error itself.
 extern "C" {
 
-// The header's dlopen() is noexcept, and clang makes no tail call in a function of that kind.
+// The header's dlopen() is noexcept, and clang makes no tail call in a noexcept function.
 void* blastoff_dlopen(const char* file, int mode) __asm__("dlopen");
 void* blastoff_dlmopen(Lmid_t space, const char* file, int mode) __asm__("dlmopen");
 

@@ -1,4 +1,4 @@
-// Tells an observer of the libraries of this process, and of those that the program is about to open.
+// Notifies an observer of the libraries in this process, and of those that the program is about to open.
 #pragma once
 
 #include <span>
@@ -16,11 +16,11 @@ struct ObservedLibrary {
 };
 using LibraryObserver = void (*)(const ObservedLibrary& library);
 
-/// Once, when the library is loaded. The observer is called from any thread, within dlopen(), before anything that the
-/// opened library does.
+/// Called once, when the library is loaded. The observer is called from any thread, within dlopen(), before any code of
+/// the opened library runs.
 void observe_libraries(LibraryObserver observer);
 
-/// Whether the program's calls of dlopen() come to us: not where this library was itself loaded by one.
+/// Whether the program's calls of dlopen() reach our hook. False if this library was itself loaded by dlopen().
 bool hears_of_opening();
 
 /// `caller` (a return address) is about to open `file`.

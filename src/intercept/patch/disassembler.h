@@ -11,15 +11,16 @@
 
 namespace blastoff::intercept::patch {
 
-/// Walks over code from its first byte. One walk at a time in the process: all share one instruction's memory.
+/// Decodes code from its first byte. One at a time in the process, because all share the memory for one instruction.
 class Disassembly {
  public:
   Disassembly(Architecture architecture, std::span<const std::byte> code, std::uint64_t address);
 
-  /// The next instruction, which the call after it overwrites; nullptr at the end, and at what is no instruction.
+  /// The next instruction; the following call overwrites it. nullptr at the end, and at bytes that are not an
+  /// instruction.
   const cs_insn* next();
 
-  /// Whether all code has been walked over.
+  /// Whether all code has been decoded.
   bool done() const { return left_ == 0; }
 
  private:

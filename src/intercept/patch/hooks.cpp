@@ -29,7 +29,7 @@ blastoff_hooks_entrance:
     .popsection
 )");
 #elif defined(__aarch64__)
-// Of the registers that a function may clobber a linker's veneer uses x16 and x17 alone, and so do we.
+// Of the registers that a function may clobber, a linker's veneer uses only x16 and x17, and so does this.
 asm(R"(
     .pushsection .text
     .balign 16

@@ -5,7 +5,7 @@
 namespace blastoff::intercept {
 namespace {
 
-/// One object's functions. A list that only grows, so that it can be read without a lock.
+/// One object's functions. The list only grows, so it can be read without a lock.
 struct Published {
   std::vector<std::unique_ptr<PatchedFunction>> functions;
   const Published* next = nullptr;

@@ -1,4 +1,4 @@
-// The functions that are patched: what their hooks need, and who they were.
+// The patched functions: what their hooks need, and their names.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct PatchedFunction {
   const void* address = nullptr;
 };
 
-/// Makes patched functions known, from then on.
+/// Registers patched functions.
 void publish(std::vector<std::unique_ptr<PatchedFunction>> functions);
 
 /// The patched function at an address; nullptr if none is there.
 const PatchedFunction* find_patched(const void* address);
 
-/// Whether exported names hand every call on, for the patches to see it (--intercept patch).
+/// Whether exported names pass every call on, so that only patches see it (--intercept patch).
 bool only_patched();
 void set_only_patched(bool value);
 

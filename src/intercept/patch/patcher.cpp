@@ -23,7 +23,7 @@ using platform::Span;
 /// Each function's part of the code page: its entry stub, then its trampoline.
 constexpr std::size_t slot_bytes = patch::longest_entry_stub + patch::longest_trampoline;
 
-/// A function on its way to being patched.
+/// A function that is being patched.
 struct Candidate {
   const BlasFunction* blas;
   std::uintptr_t address;
@@ -81,7 +81,7 @@ class Transaction {
     return near ? near : platform::reserve_near(code_span(), bytes, UINT64_MAX);
   }
 
-  /// The code page's content, and what is to be written into each function. Drops those that cannot be patched.
+  /// Prepares the code page, and the bytes to write into each function. Drops functions that cannot be patched.
   void prepare(Span place, const BlasFunctions& found) {
     code_.resize(candidates_.size() * slot_bytes);
     std::size_t offset = 0;
@@ -139,7 +139,7 @@ class Transaction {
     platform::CodeWriter writer(code_span());
     std::vector<std::unique_ptr<PatchedFunction>> patched;
     for (Candidate& candidate : candidates_) {
-      // It may be called from the moment it is written: the record has to be there before, and for ever.
+      // The function may be called as soon as the jump is written, so its record must exist before, and for ever.
       if (!writer.write(candidate.address + candidate.change.offset, candidate.change.jump)) {
         refuse(*candidate.blas, Obstacle::not_writable);
         continue;

@@ -1,4 +1,5 @@
-// Replacing the first instructions of a function by a jump: bytes to bytes, for either architecture on either.
+// Replaces the first instructions of a function by a jump. It turns bytes into bytes, for either architecture on
+// either.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +32,9 @@ struct FunctionPatch {
 /// The longest trampoline that patch_function() makes.
 inline constexpr std::size_t longest_trampoline = 160;
 
-/// A patch by which `function` jumps to `hook`, its first instructions running at `trampoline` instead. Takes the short
-/// jump where `hook` is near enough for it. The trampoline ends where the function goes on; to call it is to call the
-/// function as it was.
+/// A patch with which `function` jumps to `hook`, and its first instructions run at `trampoline`. Uses the short jump
+/// if `hook` is near enough. The trampoline continues in the function, so a call of the trampoline acts like a call of
+/// the unpatched function.
 tl::expected<FunctionPatch, Obstacle> patch_function(Architecture architecture, const FunctionCode& function,
                                                      std::uint64_t hook, std::uint64_t trampoline);
 

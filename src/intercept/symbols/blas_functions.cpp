@@ -30,7 +30,7 @@ bool comes_first(const SpelledFunction& left, const SpelledFunction& right) {
   return rank(left) < rank(right);
 }
 
-/// Why the function of these names is left alone; nullptr: it is BLAS.
+/// Why the function with these names is left alone; nullptr: it is BLAS.
 const char* rule_against(Names names, const std::vector<SpelledFunction>& company) {
   if (!std::all_of(names.begin(), names.end(), [&](const auto& name) { return agree(name, names.front()); }))
     return "several routines in one";
@@ -56,8 +56,8 @@ BlasFunction function_of(Names names, abi::IntegerWidth library_width) {
   return function;
 }
 
-/// MKL's single library loads the interface layer (libmkl_intel_lp64, _ilp64) at its first call and hands all calls to
-/// it. Only the layer knows the width of its integers; and a call would be met twice.
+/// MKL's single library loads the interface layer (libmkl_intel_lp64, _ilp64) at its first call and passes all calls to
+/// it. Only the layer knows the width of its integers, and each call would be intercepted twice.
 bool hands_on_to_another(const ObjectFile& object) {
   return object.soname().starts_with("libmkl_rt.");
 }
@@ -102,9 +102,9 @@ BlasFunctions find_blas_functions(const ObjectFile& object, const char* path) {
     symbols.push_back(names.front().symbol);
   }
   measure(object, symbols, found.functions);
-  if (hands_on_to_another(object)) leave_all_alone(found, "hands its calls on to MKL's interface layer");
+  if (hands_on_to_another(object)) leave_all_alone(found, "passes its calls on to MKL's interface layer");
   for (const FunctionSymbol& symbol : spelled.unproven)
-    found.left_alone.push_back({std::string(symbol.name), "an unknown prefix: nothing shows that it is BLAS"});
+    found.left_alone.push_back({std::string(symbol.name), "unknown prefix: nothing shows that it is BLAS"});
   return found;
 }
 

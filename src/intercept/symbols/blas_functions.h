@@ -24,7 +24,7 @@ struct BlasFunction {
   bool indirect = false;
 };
 
-/// A function that has a BLAS routine's name and is left alone.
+/// A function that has a BLAS routine's name but is not treated as BLAS.
 struct LeftAlone {
   std::string name;
   std::string rule;  ///< one line: by which rule
@@ -35,7 +35,7 @@ struct BlasFunctions {
   std::vector<LeftAlone> left_alone;
 };
 
-/// `path` counts where a library's name tells its integers' width.
+/// `path` is used if a library's file name shows the width of its integers.
 BlasFunctions find_blas_functions(const ObjectFile& object, const char* path);
 
 /// Another routine of the same object in the same spelling: its dtrsm_ for its dgemm_; nullptr if it has none.

@@ -20,11 +20,11 @@ struct BlasName {
 /// function ("dgemm_.constprop.0"), which have a calling convention of their own.
 std::optional<BlasName> parse_blas_name(std::string_view name);
 
-/// How names with a prefix and a suffix are called, where that is known whatever the object.
+/// The calling convention of names with a prefix and a suffix, where it is known whatever the object.
 struct KnownSpelling {
   abi::Style style;
   bool wide;         ///< 64-bit integers; otherwise the library decides
-  bool undecorated;  ///< might be anybody's
+  bool undecorated;  ///< may be a program's own function
 };
 
 std::optional<KnownSpelling> known_spelling(const BlasName& name);

@@ -1,4 +1,4 @@
-// The bytes of an ELF file, of which nothing is believed: whatever lies outside them reads as absent.
+// The bytes of an ELF file. Nothing in it is trusted: whatever lies outside the file counts as absent.
 #pragma once
 
 #include <elf.h>

@@ -22,8 +22,8 @@ bool is_exported(const Elf64_Sym& symbol) {
   return (binding == STB_GLOBAL || binding == STB_WEAK) && (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
 }
 
-/// A label in hand-written code counts as a place where somebody may jump to; the marks of code and data ($x, $d) on
-/// aarch64 do not.
+/// A label in hand-written code counts as a possible jump target; the marks of code and data ($x, $d) on aarch64 do
+/// not.
 bool is_code_place(const Elf64_Sym& symbol, std::string_view strings) {
   if (is_function(symbol)) return true;
   return ELF64_ST_TYPE(symbol.st_info) == STT_NOTYPE && symbol.st_shndx != SHN_UNDEF &&

@@ -1,4 +1,4 @@
-// Functions out of symbol tables, and how far each of them reaches.
+// Functions from symbol tables, and their sizes.
 #pragma once
 
 #include <array>

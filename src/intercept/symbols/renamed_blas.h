@@ -1,4 +1,4 @@
-// BLAS libraries all of whose names carry a prefix or a suffix of their builder's choice.
+// BLAS libraries whose names all carry a prefix or suffix chosen by their builder.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,12 @@ struct Renaming {
   std::string suffix;
 };
 
-/// The renamings of which an object gives proof: it names OpenBLAS's own functions in the same way (OpenBLAS's build
-/// renames all that it exports), or it has many routines in both calling styles. A prefix over all of BLAS is no proof
-/// by itself: pdgemm_, gsl_blas_dgemm, ATL_dgemm and bli_dgemm take other arguments.
+/// The renamings for which the object gives evidence: it names OpenBLAS's own functions in the same way (OpenBLAS's
+/// build renames everything that it exports), or it has many routines in both calling styles. A common prefix alone is
+/// no evidence: pdgemm_, gsl_blas_dgemm, ATL_dgemm and bli_dgemm take other arguments.
 std::vector<Renaming> proven_renamings(const ObjectFile& object, const std::vector<BlasName>& names);
 
-/// How a name is called that follows one of them.
+/// The calling convention of a name that follows one of them.
 std::optional<KnownSpelling> renamed_spelling(const std::vector<Renaming>& renamings, const BlasName& name);
 
 }  // namespace blastoff::intercept

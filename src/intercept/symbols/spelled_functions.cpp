@@ -41,7 +41,7 @@ std::vector<Candidate> parsed_candidates(const ObjectFile& object) {
   return candidates;
 }
 
-/// Spells the names of vendors and builders, where the object shows that they are such.
+/// Recognises the names of vendors and builders, if the object shows evidence for them.
 void spell_by_company(const ObjectFile& object, std::vector<Candidate>& candidates) {
   std::vector<BlasName> names;
   names.reserve(candidates.size());
@@ -55,7 +55,7 @@ void spell_by_company(const ObjectFile& object, std::vector<Candidate>& candidat
   }
 }
 
-/// A name as a BLAS library might have it, were it not for its prefix.
+/// A name that would be a BLAS library's without its prefix.
 bool has_unproven_prefix(const BlasName& name) {
   if (name.capitals || !name.prefix.ends_with('_') || name.prefix.ends_with(name.routine.table->c_prefix)) return false;
   const auto plain = known_spelling({"", name.routine, name.suffix, false});
@@ -87,7 +87,7 @@ SpelledFunctions spelled_functions(const ObjectFile& object) {
       found.unproven.push_back(candidate.symbol);
   sort_and_drop_repeats(found.functions, [](const SpelledFunction& function) { return function.symbol; });
   sort_and_drop_repeats(found.unproven, [](const FunctionSymbol& symbol) { return symbol; });
-  // Another name of a function that has a proven one needs no proof.
+  // A function that also has a recognised name needs no other evidence.
   std::erase_if(found.unproven, [&](const FunctionSymbol& symbol) {
     return std::any_of(found.functions.begin(), found.functions.end(),
                        [&](const SpelledFunction& function) { return function.symbol.address == symbol.address; });

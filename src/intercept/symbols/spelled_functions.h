@@ -18,12 +18,12 @@ struct SpelledFunction {
 
 struct SpelledFunctions {
   std::vector<SpelledFunction> functions;  ///< each name of an address once, in the order of addresses
-  std::vector<FunctionSymbol> unproven;    ///< BLAS names behind a prefix of which nothing shows that it is a BLAS's
+  std::vector<FunctionSymbol> unproven;    ///< BLAS names with a prefix that nothing shows to be a BLAS library's
 };
 
 SpelledFunctions spelled_functions(const ObjectFile& object);
 
-/// Why a function that goes by no decorated name is not taken for BLAS; nullptr if it is.
+/// Why a function with a plain name is not treated as BLAS; nullptr if it is.
 const char* undecorated_rule(const BlasName& name, const std::vector<SpelledFunction>& company);
 
 }  // namespace blastoff::intercept

@@ -12,7 +12,7 @@ namespace blastoff::residency::copy {
 
 class DeviceBuffers;
 
-/// A piece of device memory, for one lease alone; goes back to the pool with the object. No work may use it any more
+/// A piece of device memory, used by one lease. It returns to the pool when the object is destroyed; no work may use it
 /// then.
 class Buffer {
  public:
@@ -48,7 +48,8 @@ class DeviceBuffers {
   DeviceBuffers(const DeviceBuffers&) = delete;
   DeviceBuffers& operator=(const DeviceBuffers&) = delete;
 
-  /// At least `bytes`. Where budget or device have no room, idle buffers are freed first; then it is out_of_memory.
+  /// A buffer of at least `bytes`. If the budget or the device is full, idle buffers are freed first; if that is not
+  /// enough, out_of_memory.
   device::Result<Buffer> take(std::size_t bytes);
 
  private:

@@ -11,8 +11,8 @@
 
 namespace blastoff::residency::copy {
 
-/// Panels in progress at once: one uploads, one computes, one goes home. Operands that are cut into panels have that
-/// many buffers, used in turn.
+/// Panels in progress at once: one is uploaded, one computed, one copied back. Operands that are cut into panels have
+/// that many buffers, used in turn.
 inline constexpr std::size_t panels_in_progress = 3;
 
 /// How one operand of the call lives on the device.
@@ -39,14 +39,15 @@ Layout lay_out(const operation::Operation& call, std::size_t panel_bytes);
 /// calls too small to cut.
 std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t most_result);
 
-/// Columns start where the device reads them fast; small and suitably aligned matrices stay dense.
+/// Chooses a leading dimension with which the device reads columns fast; small and suitably aligned matrices stay
+/// dense.
 std::int64_t device_leading_dimension(const operation::Operand& operand);
 
 /// Bytes from the first element to the last in device memory.
 std::size_t device_bytes(const operation::Operand& operand, std::int64_t leading_dimension);
 
-/// Appends the transfers that bring `operand` to the device at `address`: a triangle as boxes of columns, which reads
-/// some of what lies between the first and the last of its elements but writes nothing outside the copy.
+/// Appends the transfers that upload `operand` to `address` on the device. A triangle is uploaded as boxes of columns:
+/// this reads some elements outside the triangle, but writes nothing outside the copy.
 void append_upload(const operation::Operand& operand, device::Address address, std::int64_t leading_dimension,
                    std::vector<Transfer>& transfers);
 

@@ -15,11 +15,11 @@ using platform::LeftBehind;
 using platform::Moved;
 using platform::Span;
 
-// Memory of which nobody tells when it goes away is asked about again after so many uses: its addresses may be those of
-// other memory by then, which works, but slowly.
+// If nothing reports that memory was freed, the kernel is asked again after this many uses. By then the addresses may
+// belong to other memory; that still works, but slowly.
 constexpr std::uint64_t uses_before_asking_again = 64;
 
-// What remembers matrices with gaps must not grow without end in a program that never uses one twice.
+// The list of matrices with gaps must not grow for ever in a program that never uses one twice.
 constexpr std::size_t most_strided = 4096;
 
 Span pages_of(const operation::Operand& operand) {
@@ -48,7 +48,7 @@ std::vector<std::vector<Span>> parts_of(const operation::Operand& operand) {
   return parts;
 }
 
-/// Only a result is filled: what is read where nothing was ever written reads as zeros without taking up memory.
+/// Pages are allocated only for a result. Reading memory that was never written gives zeros and takes up no memory.
 bool worth_filling(const operation::Operand& operand) {
   return operation::writes(operand.intent) && operand.part == operation::Part::full;
 }
@@ -120,7 +120,7 @@ Use MovedMemory::use(const operation::Operand& operand) {
   return {moved.moved + moved.filled, seconds};
 }
 
-/// Before the move, so that nothing goes away unheard in between.
+/// Before the move, so that no event is missed in between.
 void MovedMemory::watch(Span span) {
   if (watched_.contains(span)) return;
   if (events_) {
@@ -153,13 +153,13 @@ void MovedMemory::remember(const operation::Operand& operand) {
   strided_.insert({pages_of(operand), operand.stride_bytes(), operand.column_bytes()});
 }
 
-/// The first time that memory stays behind for a reason that somebody can do something about.
+/// Prints a line, once, if memory was left behind for a reason that the user can change.
 void MovedMemory::complain(const Moved& moved) {
   if (complained_) return;
   for (const LeftBehind reason : {LeftBehind::forbidden, LeftBehind::no_room}) {
     if (moved.left[static_cast<std::size_t>(reason)] == 0) continue;
     complained_ = true;
-    platform::log_line("NUMA node %d: %s; the device reads matrices from where they are", node_, describe(reason));
+    platform::log_line("NUMA node %d: %s; such matrices stay where they are", node_, describe(reason));
     return;
   }
 }

@@ -1,4 +1,5 @@
-// Which memory has been moved to the device's NUMA node: asked of the kernel once, remembered until it goes away.
+// Which memory has been moved to the device's NUMA node. The kernel is asked once; the answer is kept until the memory
+// is freed.
 #pragma once
 
 #include <condition_variable>
@@ -17,20 +18,20 @@
 
 namespace blastoff::residency::in_place {
 
-/// What one use of an operand took.
+/// The cost of one use of an operand.
 struct Use {
   std::uint64_t moved = 0;  ///< bytes
   double seconds = 0;       ///< of waiting
 };
 
-/// Thread-safe. A use of memory that has been dealt with makes no system call and takes well under a microsecond.
+/// Thread-safe. A use of memory that has been moved already makes no system call and takes well under a microsecond.
 class MovedMemory {
  public:
   /// `events` may be null.
   MovedMemory(platform::WorkerPool& pool, tracking::MemoryEvents* events, int node)
       : pool_(pool), events_(events), node_(node) {}
 
-  /// Sees to it that the pages on which the operand lies have been moved, as far as they can be.
+  /// Moves the pages of the operand, as far as they can be moved.
   Use use(const operation::Operand& operand);
 
   /// Whether they have been; nothing where another thread holds the lock.

@@ -400,7 +400,7 @@ std::optional<std::string> Coherence::foreign_writer() {
   auto writer = tracking::foreign_writer(pins_.counted_kilobytes());
   if (writer || foreign_) mirrors_.invalidate(everything);
   if (writer && !foreign_)
-    platform::log_line("%s: matrices are copied to the device for every call, as long as that lasts", writer->c_str());
+    platform::log_line("%s; until this ends, matrices are copied at every call", writer->c_str());
   foreign_ = writer.has_value();
   return writer;
 }

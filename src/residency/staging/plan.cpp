@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t alignment = 64;  ///< of pieces within a slot
 
-/// Fills one load after the other, share by share.
+/// Fills one load after another, share by share.
 class Planner {
  public:
   Planner(Plan& plan, std::size_t load_bytes, std::size_t share_bytes)
@@ -138,7 +138,7 @@ Piece triangle_columns(const Transfer& transfer, std::size_t first, std::size_t 
   return piece;
 }
 
-/// Towards the host: boxes of columns, not so wide that much of what they carry is discarded.
+/// Towards the host: boxes of columns, narrow enough that little of their content is discarded.
 void add_boxed_triangle(Planner& planner, const Transfer& transfer, std::size_t share_bytes) {
   const std::size_t n = transfer.block.columns;
   const std::size_t widest = std::max<std::size_t>(64, n / 8);

@@ -61,9 +61,10 @@ struct Plan {
 
 enum class Direction : bool { to_device, to_host };
 
-/// Shares about equal for `threads` threads. Towards the device each is a load of its own, so that the first is soon on
-/// its way; towards the host loads fill their slots. Towards the device triangles become single columns, since nothing
-/// beside them may be written there; towards the host they travel as boxes of neighbouring columns.
+/// Divides the work into about equal shares for `threads` threads. Towards the device each share is a separate load, so
+/// that the first is sent early; towards the host, loads fill their slots. Towards the device, triangles are copied by
+/// single columns, because nothing outside them may be written there. Towards the host they are copied as boxes of
+/// neighbouring columns.
 Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::size_t slot_bytes, std::size_t threads);
 
 /// Host memory to slot and back, exactly the host's bytes.
@@ -77,8 +78,8 @@ struct SlotCopy {
   device::Block block;
 };
 
-/// Calls `function` for each copy that the pieces of a load take, until one fails. Pieces that continue each other on
-/// both sides are one copy. No copy spans a wide gap on the device, where there may be no memory.
+/// Calls `function` for each copy that the pieces of a load need, until one fails. Pieces that are adjacent on both
+/// sides are one copy. No copy spans a wide gap on the device, where there may be no memory.
 template <class Function>
 device::Status for_each_copy(std::span<const Piece> pieces, Function&& function) {
   for (std::size_t i = 0; i < pieces.size();) {

@@ -26,11 +26,11 @@ Slots::~Slots() {
   if (memory_ != nullptr) device_.free_staging(memory_, bytes_ * slots_.size());
 }
 
-/// One slot, or nullptr if that takes waiting for other threads. The lock is held before and after. An event that
-/// reports an error frees its slot too: the copy will not run any more.
+/// One slot, or nullptr if getting one needs waiting for other threads. The lock is held before and after. An event
+/// that reports an error also frees its slot, because the copy will not run any more.
 Slot* Slots::next(std::unique_lock<std::mutex>& lock) {
-  // With that many on their way the oldest is back, or nearly, and still in the CPU's cache, where filling it again is
-  // faster.
+  // With this many slots in transfer, the oldest is free or nearly so. It is still in the CPU's cache, where filling it
+  // again is faster.
   constexpr std::size_t enough_in_flight = 8;
   const bool reuse = in_flight_.size() >= enough_in_flight || free_.empty();
   if (reuse && in_flight_.empty()) return nullptr;
@@ -65,7 +65,7 @@ std::vector<Slot*> Slots::take(std::size_t count) {
   return taken;
 }
 
-/// What this thread holds: others may be waiting for it while this one waits for them.
+/// What this thread holds: other threads may be waiting for it while this one waits for them.
 void Slots::complete_own(std::unique_lock<std::mutex>& lock) {
   const auto self = std::this_thread::get_id();
   for (;;) {

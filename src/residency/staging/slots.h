@@ -20,7 +20,7 @@ struct Slot {
   std::unique_ptr<device::Event> event;
 };
 
-/// Something that holds slots between two calls of its owner, a thread.
+/// Something that holds slots between two calls of its owning thread.
 class Completable {
  public:
   /// Gives the slots back. Waits for the device only, never for a slot.
@@ -30,9 +30,9 @@ class Completable {
   ~Completable() = default;
 };
 
-/// Nobody starves and nobody waits in a circle: whoever has to wait first completes what it holds itself, then stands
-/// in one line of which only the head takes slots. All others are then free, on their way to or from the device, in the
-/// hands of a thread that is copying and waits for no slot, or held by a thread that has not come to wait yet.
+/// No starvation and no deadlock. A thread that has to wait first completes what it holds itself. Then it joins one
+/// line, of which only the head takes slots. All other slots are free, in transfer, held by a thread that is copying
+/// and waits for no slot, or held by a thread that does not wait yet.
 class Slots {
  public:
   static device::Result<std::unique_ptr<Slots>> create(device::Device& device, std::size_t bytes, std::size_t count);
@@ -43,14 +43,14 @@ class Slots {
   std::size_t slot_bytes() const { return bytes_; }
   std::size_t count() const { return slots_.size(); }
 
-  /// Waits until `count` slots (at most all of them) are the caller's, who must hold none.
+  /// Waits until the caller has `count` slots (at most all of them). The caller must hold none.
   std::vector<Slot*> take(std::size_t count);
   Slot* take_one();
 
-  /// One slot if that takes waiting for nothing but the device; else nullptr.
+  /// One slot if the only wait is for the device; else nullptr.
   Slot* try_take();
 
-  /// The slot is free, or is once its event has come.
+  /// Returns the slot. It is free at once, or as soon as its event has completed.
   void give_back(Slot* slot);
   void give_back_after_event(Slot* slot);
 

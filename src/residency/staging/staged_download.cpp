@@ -19,7 +19,7 @@ device::Result<std::unique_ptr<Staging::Download>> StagedDownload::start(Slots& 
   return download;
 }
 
-/// The last slot's event tells of all.
+/// The event of the last slot covers all.
 device::Status StagedDownload::queue_turn(const Turn& turn, device::Queue& queue) {
   for (std::size_t i = turn.first; i < turn.end; ++i) {
     std::byte* memory = turn.slots[i - turn.first]->memory;
@@ -73,7 +73,7 @@ device::Status StagedDownload::bring_home_in_turns(device::Queue& queue, std::si
   return status;
 }
 
-/// The owner needs the slots before it has asked for the result, which waits in ordinary memory then.
+/// The owner needs the slots before it has asked for the result. The result then waits in ordinary memory.
 void StagedDownload::complete() {
   status_ = held_[plan_.loads.size() - 1]->event->synchronize();
   if (status_) {

@@ -14,7 +14,8 @@ namespace blastoff::residency::staging {
 
 class StagedDownload : public Staging::Download, private Completable {
  public:
-  /// Queues the copies. What needs more slots than one download may hold is brought home here, some slots at a time.
+  /// Queues the copies. A download that needs more slots than one download may hold is written to the host here, some
+  /// slots at a time.
   static device::Result<std::unique_ptr<Staging::Download>> start(Slots& slots, platform::WorkerPool& pool, Plan plan,
                                                                   device::Queue& queue);
   ~StagedDownload() override;

@@ -10,18 +10,18 @@
 
 namespace blastoff::residency::staging {
 
-/// Each thread takes a slot, fills it with the next load and queues its copy, under a lock since the queue serves one
-/// thread at a time. Queueing takes microseconds where filling takes hundreds, so the loads enter the queue as they
-/// become ready.
+/// Each thread takes a slot, fills it with the next load, and queues its copy. Queueing is done under a lock, because
+/// the queue serves one thread at a time. It takes microseconds, while filling takes hundreds, so loads enter the queue
+/// when they are ready.
 class Upload {
  public:
   Upload(Slots& slots, const Plan& plan, device::Queue& queue) : slots_(slots), plan_(plan), queue_(queue) {}
 
-  /// With as many of the pool's workers as there is work for.
+  /// Uses as many of the pool's workers as there is work for.
   device::Status run(platform::WorkerPool& pool);
 
  private:
-  /// Workers leave where no slot is to be had at once: those who hold slots may be waiting for a worker.
+  /// Workers stop if no slot is free at once, because the threads that hold slots may be waiting for a worker.
   enum class WithoutSlot : bool { wait, leave };
 
   void work(WithoutSlot without_slot);

@@ -1,4 +1,4 @@
-// Watching memory by whole mappings.
+// Tracks memory by whole mappings.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace blastoff::residency::watch {
 
-/// Begins to watch the mapping around `span` by `watch(Span)`, which returns expected<void, string>, or else the span
-/// alone; what is watched then. Only private anonymous memory can be: the error says what it is instead.
+/// Starts to track the mapping around `span` by `watch(Span)`, which returns expected<void, string>; if that fails, the
+/// span alone. Returns what is tracked then. Only private anonymous memory can be tracked: the error says what it is
+/// instead.
 template <class Watch>
 tl::expected<platform::Span, std::string> watch_mapping(platform::Span span, Watch&& watch) {
   const platform::Mapping mapping = platform::find_mapping(span);

@@ -1,4 +1,4 @@
-// Host memory whose writes we hear of: what may be tracked, what is, and what went away.
+// Host memory whose writes are tracked: what may be tracked, what is tracked, and what was freed.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class WatchedMemory {
  public:
   explicit WatchedMemory(tracking::PageTracker& tracker) : tracker_(tracker) {}
 
-  /// Makes sure that writes to the span are seen. The error says why they cannot be ("shared memory", ...).
+  /// Tracks writes to the span. The error says why that is not possible ("shared memory", ...).
   tl::expected<void, std::string> watch(platform::Span span);
 
   /// Appends the pages of a watched span written since they were last protected; `protect` protects them. False: the
@@ -26,7 +26,7 @@ class WatchedMemory {
     return tracker_.scan(span, protect, written) == tracking::PageTracker::Scan::ok;
   }
 
-  /// Makes pages about to be overwritten by us cheap to write.
+  /// Prepares pages that Blastoff is about to overwrite, so that writing to them costs no page faults.
   void unprotect(platform::Span span) { tracker_.unprotect(span); }
 
   /// See PageTracker.
@@ -34,8 +34,8 @@ class WatchedMemory {
 
   void forget(platform::Span span) { watched_.remove(span); }
 
-  /// Appends what happened to watched memory by now and forgets the memory that is gone. False: anything may have
-  /// happened; everything is forgotten.
+  /// Appends the events of tracked memory up to now, and forgets freed memory. False: events were lost; everything is
+  /// forgotten.
   bool drain(std::vector<tracking::MemoryEvent>& events);
 
  private:

@@ -97,9 +97,9 @@ void note_interposed_event(const MemoryEvent& event) {
 
 tl::expected<std::unique_ptr<InterposedMemoryEvents>, std::string> InterposedMemoryEvents::open() {
   if (dlsym(RTLD_DEFAULT, "blastoff_allocator_version") == nullptr)
-    return tl::unexpected(std::string("the allocator library, which would tell of memory instead, is not loaded"));
+    return tl::unexpected(std::string("the allocator library, which reports it too, is not loaded"));
   Channel* channel = take_channel();
-  if (channel == nullptr) return tl::unexpected(std::string("too many listen to the allocator library"));
+  if (channel == nullptr) return tl::unexpected(std::string("the allocator library has too many listeners"));
   channel->begin();
   listeners.fetch_add(1, std::memory_order_seq_cst);
   return std::unique_ptr<InterposedMemoryEvents>(new InterposedMemoryEvents(*channel));

@@ -53,7 +53,7 @@ tl::expected<std::unique_ptr<PageTracker>, std::string> SoftDirtyPageTracker::op
   if (!bits) return tl::unexpected(bits.error());
   // The bits alone would not do: mremap moves whole page tables without setting any, to where tracked memory was.
   auto events = open_memory_events();
-  if (!events) return tl::unexpected("soft-dirty bits do not tell of memory that goes away, and " + events.error());
+  if (!events) return tl::unexpected("soft-dirty bits do not report freed memory, and " + events.error());
   return std::unique_ptr<PageTracker>(new SoftDirtyPageTracker(std::move(*bits), std::move(*events)));
 }
 

@@ -27,7 +27,7 @@ class UffdMemoryEvents final : public MemoryEvents {
   /// More of userfaultfd than its events, and what a kernel without it lacks, in words.
   struct Features {
     std::uint64_t bits = 0;
-    const char* lack = "events of memory that goes away";
+    const char* lack = "events of freed memory";
   };
   static tl::expected<std::unique_ptr<UffdMemoryEvents>, std::string> open(const Features& features);
 

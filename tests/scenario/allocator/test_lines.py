@@ -21,12 +21,12 @@ def has_device_node() -> bool:
 class TestOnAnOrdinaryMachine:
     def test_at_malloc_is_off(self):
         outcome = interposed(WHERE, AT_MALLOC)
-        assert outcome.lines == ["placing memory at malloc is off: no NUMA node has memory and no CPUs, as a coherent device's would"]
+        assert outcome.lines == ["placing memory at malloc has no effect: no NUMA node has memory but no CPUs, as on a coherent machine"]
         assert "aligned 16, default" in outcome.stdout
 
     def test_it_still_aligns(self):
         outcome = interposed(WHERE, AT_MALLOC | {"BLASTOFF_ALIGN": "1M"})
-        assert len(outcome.lines) == 1 and outcome.lines[0].endswith("; large allocations are aligned only")
+        assert len(outcome.lines) == 1 and outcome.lines[0].endswith("; large allocations are only aligned")
         assert "aligned 65536, default" in outcome.stdout
 
     def test_auto_says_nothing(self):
@@ -36,7 +36,7 @@ class TestOnAnOrdinaryMachine:
 
 def test_a_node_that_does_not_exist():
     outcome = interposed(WHERE, AT_MALLOC | {"BLASTOFF_DEVICE_NODE": "5"})
-    assert outcome.lines == ["placing memory at malloc is off: the NUMA node that BLASTOFF_DEVICE_NODE names has no memory"]
+    assert outcome.lines == ["placing memory at malloc has no effect: the NUMA node that BLASTOFF_DEVICE_NODE names has no memory"]
     assert "aligned 16, default" in outcome.stdout
 
 
@@ -71,8 +71,8 @@ def test_refused_by_a_sandbox(workshop):
     outcome = interposed([refusing(workshop, "mbind", "get_mempolicy"), *WHERE], AT_MALLOC | {"BLASTOFF_DEVICE_NODE": "0"})
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines == [
-        "placing memory at malloc is off: the kernel refuses to bind memory to the device's NUMA node (Operation not permitted); "
-        "large allocations are aligned only"
+        "placing memory at malloc has no effect: the kernel does not allow memory to be bound to the device's NUMA node (Operation not permitted); "
+        "large allocations are only aligned"
     ]
     assert "malloc: aligned 65536" in outcome.stdout
 

@@ -12,7 +12,7 @@ OTHERS = ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"]
 
 
 def is_off(outcome: offload.Outcome, owner: str, request: str = "placing") -> bool:
-    return outcome.lines == [f"{request} memory at malloc is off: {owner} allocates in this process"]
+    return outcome.lines == [f"{request} memory at malloc has no effect: {owner} allocates in this process"]
 
 
 def there(name: str) -> str:

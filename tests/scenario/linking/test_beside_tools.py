@@ -96,8 +96,8 @@ def test_gdb_breakpoint_in_a_patched_function(program):
 @native
 @pytest.mark.parametrize("mode", ["patch", "auto", "preload"])
 def test_gdb_backtrace_from_a_hook(program, mode):
-    outcome = gdb("break blastoff::runtime::dispatch", "run", "bt", "delete", "continue", program=program, mode=mode)
-    assert "blastoff::runtime::dispatch" in outcome.stdout
+    outcome = gdb("break blastoff::intercept::dispatch", "run", "bt", "delete", "continue", program=program, mode=mode)
+    assert "blastoff::intercept::dispatch" in outcome.stdout
     assert "main () at" in outcome.stdout, "the way to the hook can be unwound"
     assert outcome.stdout.count("a product: right") == CALLS
     assert outcome.total("offloaded") == CALLS

@@ -80,5 +80,5 @@ def test_does_nothing_in_a_program_with_more_rights_than_its_caller(program, pla
     assert "elevated: no" in without.stdout and "code: patched" in without.stdout
     assert [path.name for path in (place / "open").iterdir()] == ["run.json"]
     assert (place / "open" / "run.json").stat().st_uid == caller.get("user", os.getuid())
-    for word in ("dgemm", "NO_SUCH_SETTING", "placing memory at malloc is off"):
+    for word in ("dgemm", "NO_SUCH_SETTING", "placing memory at malloc has no effect"):
         assert word in without.stderr

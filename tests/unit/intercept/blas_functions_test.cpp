@@ -133,8 +133,8 @@ TEST(BlasFunctions, AreNotFoundAmongNamesThatRemindOfThem) {
   EXPECT_THAT(names, testing::IsEmpty());
   std::map<std::string, std::string> rules;
   for (const LeftAlone& left : found.left_alone) rules[left.name] = left.rule;
-  EXPECT_EQ(rules["dgemm"], "undecorated, in an object without all of level 3");
-  EXPECT_EQ(rules["my_dgemm_"], "an unknown prefix: nothing shows that it is BLAS");
+  EXPECT_EQ(rules["dgemm"], "no underscore, in an object without all of level 3");
+  EXPECT_EQ(rules["my_dgemm_"], "unknown prefix: nothing shows that it is BLAS");
   EXPECT_EQ(rules.count("dgemm_nn"), 0u) << "that is nobody's BLAS routine";
 }
 

@@ -406,7 +406,7 @@ TEST_F(ReportFile, APipeWithoutReaderIsOneLine) {
   testing::internal::CaptureStderr();
   EXPECT_FALSE(write_report(path, "text", some_context()));
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "blastoff: cannot write the report " + path + ": nobody reads this pipe\n");
+            "blastoff: cannot write the report " + path + ": the pipe has no reader\n");
 }
 
 TEST_F(ReportFile, APipeWhoseReaderStopsIsOneLine) {
@@ -416,7 +416,7 @@ TEST_F(ReportFile, APipeWhoseReaderStopsIsOneLine) {
   testing::internal::CaptureStderr();
   EXPECT_FALSE(write_report(path, std::string(1 << 20, 'x'), some_context()));
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "blastoff: cannot write the report " + path + ": its reader has stopped reading\n");
+            "blastoff: cannot write the report " + path + ": the pipe's reader took more than two seconds\n");
   close(reader);
 }
 

@@ -70,7 +70,7 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
     """What follows the table: reuse, refusals, copied operands, verification."""
     lines = []
     if job.totals.bytes_to_device:
-        lines.append(("reuse", f"every byte brought to the device was used {quantities.number(job.totals.operand_reuse)} times there"))
+        lines.append(("reuse", f"each byte moved to the device was used {quantities.number(job.totals.operand_reuse)} times there"))
     placed, left = job.placed()
     if placed or left:
         lines.append(("placed", f"{quantities.size(placed)} on the device's NUMA node"))

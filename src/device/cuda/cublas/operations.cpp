@@ -107,7 +107,7 @@ Status BlasHandle::configure(api::CUstream stream, std::size_t workspace_bytes) 
       !ok) {
     return ok;
   }
-  // After the stream: setting that one brings the default workspace back.
+  // After the stream is set, because setting it restores the default workspace.
   const auto workspace = reinterpret_cast<void*>(static_cast<std::uintptr_t>(workspace_));
   if (auto ok = check(blas.cublasSetWorkspace_v2(handle_, workspace, workspace_bytes), "cublasSetWorkspace"); !ok) {
     return ok;

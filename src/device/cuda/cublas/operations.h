@@ -8,8 +8,8 @@
 
 namespace blastoff::device::cuda {
 
-/// A cuBLAS handle for one stream, with a workspace of its own, so that no two streams wait for each other's.
-/// Functions are to be called with the context current.
+/// A cuBLAS handle for one stream, with its own workspace, so that streams do not wait for each other. The context must
+/// be current in every function.
 class BlasHandle {
  public:
   /// `cublas` must outlive it.

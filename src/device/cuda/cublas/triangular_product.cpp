@@ -74,7 +74,7 @@ Status run_triangular_product(const Call& call, const BlasHandle& handle, const 
         address_of(c), scratch, c.stride_bytes(), static_cast<std::size_t>(columns) * c.element_size,
         columns,       columns, c.element_size,   part};
     if (call.beta != blas::Coefficient{}) {
-      // The other triangle of the scratch square holds anything; no element of a gemm's C depends on another.
+      // The other triangle of the scratch square holds arbitrary values; no element of a gemm's C depends on another.
       TriangleCopy fetch = copy;
       std::swap(fetch.destination, fetch.source);
       std::swap(fetch.destination_pitch, fetch.source_pitch);

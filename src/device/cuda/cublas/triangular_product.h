@@ -7,14 +7,14 @@
 
 namespace blastoff::device::cuda {
 
-/// Squares of the diagonal have at most this order.
+/// Largest order of a square on the diagonal.
 constexpr std::int64_t largest_diagonal_square = 512;
 
 /// Bytes of device memory that a call needs beside its operands.
 std::size_t triangular_product_scratch(const blas::Call& call);
 
-/// Queues a gemmt as gemms of column panels: what lies off the diagonal goes straight to C; each square on the diagonal
-/// is computed whole in `scratch`, and its triangle copied. The context must be current.
+/// Queues a gemmt as gemms of column panels. Blocks off the diagonal are computed directly in C. Each square on the
+/// diagonal is computed completely in `scratch`, and its triangle is copied to C. The context must be current.
 Status run_triangular_product(const blas::Call& call, const BlasHandle& handle, const TriangleKernel& kernel,
                               api::CUdeviceptr scratch, api::CUstream stream);
 

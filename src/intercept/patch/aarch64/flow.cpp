@@ -11,16 +11,16 @@ namespace {
 constexpr unsigned frame_pointer = 29;
 constexpr unsigned stack_pointer = 31;
 
-/// ldr of a whole general register from a fixed place. On the stack lie computed addresses too, in code that is not
-/// optimised.
+/// ldr of a whole general register from a fixed place. In code that is not optimised, computed addresses are also
+/// stored on the stack.
 bool fetches_pointer(std::uint32_t word) {
   const unsigned base = word >> 5U & 31U;
   const bool load = (word & 0xffc00000U) == 0xf9400000U || (word & 0xffe00c00U) == 0xf8400000U;
   return load && base != frame_pointer && base != stack_pointer;
 }
 
-/// Tells a tail call through a pointer from a jump through a table: the pointer comes from a field or a variable, the
-/// table's entry from an address that is computed.
+/// Distinguishes a tail call through a pointer from a jump through a table: the pointer is read from a field or a
+/// variable, the table's entry from a computed address.
 bool leads_out(std::span<const std::byte> code, std::size_t jump) {
   const unsigned number = word_at(code, jump) >> 5U & 31U;
   for (std::size_t offset = jump; offset >= instruction_size;) {
@@ -41,7 +41,7 @@ std::optional<Obstacle> check_flow(const FunctionCode& function, std::size_t beg
     if (instruction.branches()) {
       const std::uint64_t target = instruction.target - function.address;
       if (target >= begin && target < end) return Obstacle::branch_back;
-      // A function that calls only itself is as much a leaf as one that calls nothing.
+      // A function that calls only itself also counts as a leaf.
       leaves |= instruction.form == Form::call ? target != 0 : target >= size;
     } else if (instruction.form == Form::indirect_call) {
       leaves = true;

@@ -11,8 +11,8 @@
 namespace blastoff::intercept::patch::x86_64 {
 namespace {
 
-/// Tells a tail call through a pointer from a jump through a table: the pointer comes from a field or a variable, the
-/// table's entry from an address that is computed.
+/// Distinguishes a tail call through a pointer from a jump through a table: the pointer is read from a field or a
+/// variable, the table's entry from a computed address.
 class Pointers {
  public:
   void see(const cs_insn& decoded) {
@@ -29,7 +29,7 @@ class Pointers {
   }
 
  private:
-  /// On the stack lie computed addresses too, in code that is not optimised.
+  /// In code that is not optimised, computed addresses are stored on the stack.
   static bool is_fixed_place(const cs_x86_op& operand) {
     return operand.type == X86_OP_MEM && operand.mem.index == X86_REG_INVALID && operand.mem.base != X86_REG_RBP &&
            operand.mem.base != X86_REG_RSP;
@@ -69,7 +69,7 @@ class Reader {
     if (instruction.branches) {
       if (moved_.holds(target)) return Obstacle::branch_back;
       const bool out = target < 0 || target >= static_cast<std::int64_t>(function_.bytes.size());
-      // A function that calls only itself is as much a leaf as one that calls nothing.
+      // A function that calls only itself also counts as a leaf.
       found_way_out_ |= out || (instruction.calls && target != 0);
     } else if (is_indirect_jump(*decoded)) {
       const bool out = pointers_.lead_out(*decoded);

@@ -1,4 +1,4 @@
-// What the rest of a function has to say about moving its first instructions.
+// Whether the rest of a function allows its first instructions to be moved.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// One instruction, rewritten to do at another place what it did at its own.
+// Rewrites one instruction so that it has the same effect at another address.
 #pragma once
 
 #include <optional>
