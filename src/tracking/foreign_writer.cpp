@@ -87,7 +87,7 @@ std::size_t pinned_kilobytes() {
 
 std::optional<std::string> foreign_writer(std::size_t own_pins) {
   const platform::ErrnoGuard errno_stays;
-  if (pinned_kilobytes() > own_pins) return "memory is pinned for somebody else's device or io_uring (VmPin)";
+  if (pinned_kilobytes() > own_pins) return "memory is pinned for another device or for io_uring (VmPin)";
   return writer_by_library();
 }
 

@@ -10,8 +10,9 @@ constexpr std::string_view runtime = "libcudart.so";
 constexpr std::string_view driver = "libcuda.so";
 
 /// How the names of objects begin that are the driver's own parts, ours, or opened by us.
-constexpr std::array<std::string_view, 10> ours = {"libcuda.so",  "libnvidia-", "libblastoff",  "libcublas", "libcusolver",
-                                                   "libcusparse", "libcufft",   "libnvJitLink", "libnvrtc",  "libnvblas"};
+constexpr std::array<std::string_view, 10> ours = {"libcuda.so",  "libnvidia-",  "libblastoff", "libcublas",
+                                                   "libcusolver", "libcusparse", "libcufft",    "libnvJitLink",
+                                                   "libnvrtc",    "libnvblas"};
 
 /// Of those that have the driver and use it on the program's behalf alone.
 constexpr std::array<std::string_view, 8> communication = {"libuct_cuda", "libucm_cuda", "libucs",   "libmpi.",

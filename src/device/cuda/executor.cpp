@@ -25,7 +25,7 @@ Result<std::size_t> ExecutorLibraries::kind_for(const operation::Operation& oper
   for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
     if (kinds_[kind].runs(operation)) return kind;
   return tl::unexpected(
-      Error{ErrorKind::unsupported, fmt::format("no library of the GPU's computes {}", operation.name())});
+      Error{ErrorKind::unsupported, fmt::format("no library of this GPU computes {}", operation.name())});
 }
 
 Result<const ExecutorLibrary*> ExecutorLibraries::library(std::size_t kind) {

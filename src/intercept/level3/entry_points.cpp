@@ -81,7 +81,7 @@ constinit const RoutineTable level3_routines = {
     .inner_suffixes = inner_suffixes,
     .meaning = &meaning,
     .accompanies = &accompanies,
-    .without_company = "undecorated, in an object without all of level 3",
+    .without_company = "no underscore, in an object without all of level 3",
     .companion = &companion,
     .hook = &level3_hook,
 };

@@ -96,7 +96,7 @@ SpelledFunctions spelled_functions(const ObjectFile& object) {
 }
 
 const char* undecorated_rule(const BlasName& name, const std::vector<SpelledFunction>& company) {
-  if (have(company, name.routine, "_", false)) return "another function than the object's decorated one";
+  if (have(company, name.routine, "_", false)) return "not the object's function with an underscore";
   const RoutineTable& table = *name.routine.table;
   for (std::uint16_t other = 0; other < table.names.size(); ++other)
     if (table.accompanies(name.routine.number, other) && !have(company, {&table, other}, "", name.capitals))

@@ -68,18 +68,17 @@ class Road : public testing::Test {
     void* const addresses[3] = {a.data(), b.data(), c.data()};
     const std::int64_t leading[3] = {n, n, n};
     blas::shape_operands(product, addresses, leading);
-    const abi::EntryPoint entry{"dgemm_", "", "_", blas::Routine::dgemm, {abi::Style::fortran, abi::IntegerWidth::lp64},
-                                false};
+    const intercept::EntryPoint entry{"dgemm_", "", "_", {}, {abi::Style::fortran, abi::IntegerWidth::lp64}, false};
     intercept::Original original;
     original.function = &originals_;
     const intercept::RawArguments raw{[](const void*, void* count) { ++*static_cast<int*>(count); }, nullptr};
-    const intercept::Visit visit{entry,
-                                 original,
-                                 raw,
-                                 blas::level3(),
-                                 0,
-                                 [](const intercept::Visit&) {
-                                   return std::unique_ptr<operation::Host>(new reference::ReferenceRoutine); }};
+    const intercept::Visit visit{
+        entry,
+        original,
+        raw,
+        blas::level3(),
+        static_cast<std::size_t>(blas::Routine::dgemm),
+        [](const intercept::Visit&) { return std::unique_ptr<operation::Host>(new reference::ReferenceRoutine); }};
     const intercept::Parsed parsed{
         valid, trivial, blas::volume(product), blas::flops(product), &product, [](const void* made) {
           return blas::operation_of(*static_cast<const blas::Call*>(made));
