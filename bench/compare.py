@@ -73,9 +73,7 @@ def measure(options: argparse.Namespace, programs: pathlib.Path, scratch: pathli
         for policy in (mode for mode in case.modes if mode in modes.BLASTOFF):
             for turn in range(options.rounds):
                 order = ("base", "new") if turn % 2 == 0 else ("new", "base")
-                entries = {
-                    name: recorder.run(case.name, available[name].modes[policy], case.command(str(programs), policy)) for name in order
-                }
+                entries = {name: recorder.run(case.name, available[name].modes[policy], case.command(str(programs), policy)) for name in order}
                 for name, entry in entries.items():
                     if "failure" in entry:
                         raise SystemExit(f"{case.name} {policy} {name}: {entry['failure']} {entry.get('stderr', '')}")

@@ -65,7 +65,7 @@ TEST(Mechanism, WhatIsAskedForIsTakenWhereItCanBe) {
   for (const HostAccess access : {HostAccess::none, HostAccess::pageable, HostAccess::unified}) {
     const MechanismChoice choice = first_use(config::MechanismName::moves, access);
     EXPECT_EQ(choice.mechanism, Mechanism::mirrors);
-    EXPECT_THAT(choice.reason, HasSubstr("no NUMA node"));
+    EXPECT_THAT(choice.reason, HasSubstr("not a NUMA node"));
   }
   EXPECT_THAT(first_use(config::MechanismName::prefetch, HostAccess::none).reason, HasSubstr("no HMM"));
 }
