@@ -5,9 +5,12 @@ import pytest
 
 
 @pytest.mark.parametrize("case", ["closed", "closed-low", "reused", "inherited"])
-def test_the_programs_own_numbers(unharmed, policy, case):
+def test_the_programs_own_numbers(unharmed, policy, device, case):
     """munmap() ends, and what happens to memory is still noticed; nothing of the program's is read."""
     outcome = unharmed("descriptors", case, policy=policy, verify="off", timeout=30)
+    if device.startswith("cuda") and outcome.refused():  # who closes all descriptors closes the driver's: the GPU is lost
+        assert "GPU lost" in outcome.stderr
+        return
     assert outcome.total("offloaded") == outcome.total("calls")
     if outcome.tracks:
         assert outcome.report["policy"]["copied_operands"] == []  # tracking goes on

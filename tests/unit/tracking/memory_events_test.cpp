@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <malloc.h>
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -29,6 +30,9 @@ extern "C" [[gnu::visibility("default")]] const char* blastoff_allocator_version
 
 namespace blastoff::tracking {
 namespace {
+
+/// glibc shall give every ring a mapping of its own, also once an earlier one was freed.
+[[maybe_unused]] const int large_blocks_stay_mapped = mallopt(M_MMAP_THRESHOLD, 128 << 10);
 
 using test::Memory;
 using ::testing::HasSubstr;
