@@ -31,12 +31,15 @@ struct NamedKind {
   std::string_view number;  ///< what follows the colon; "" without one
 };
 
-/// nullopt where no kind is named so.
+/// nullopt where no kind is named so. Without substr(), which may throw: malloc's library has no exceptions.
 constexpr std::optional<NamedKind> find_kind(std::string_view name) {
   const std::size_t colon = name.find(':');
+  const bool numbered = colon != std::string_view::npos;
+  std::string_view number = name;
+  number.remove_prefix(numbered ? colon + 1 : name.size());
+  if (numbered) name.remove_suffix(name.size() - colon);
   for (const Kind& kind : kinds)
-    if (kind.name == name.substr(0, colon) && (colon == std::string_view::npos || kind.numbered))
-      return NamedKind{&kind, colon == std::string_view::npos ? std::string_view{} : name.substr(colon + 1)};
+    if (kind.name == name && (!numbered || kind.numbered)) return NamedKind{&kind, number};
   return std::nullopt;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles random C functions, patches each where it runs, and holds what they compute against what they computed before.
 
-    tests/fuzz/relocator/fuzz.py --harness build/tests/libfuzz_relocator.so --count 500 --seed 7
+    tests/fuzz/relocator/fuzz.py --harness build/tests/fuzz/libfuzz_relocator.so --count 500 --seed 7
 
 Other architectures: --cc aarch64-linux-gnu-gcc --run-with "qemu-aarch64-static -L /usr/aarch64-linux-gnu" and a harness for them.
 """
