@@ -76,7 +76,7 @@ static void first_use(void) {
   }
   verdict("later uses", right);
   verdict("later uses move nothing", counts->moves == moves);
-  verdict("later uses make no system call but for signals", calls == 0);
+  verdict("later uses make no system call for memory", calls == 0);
   if (calls) printf("%lu system calls in 4 uses\n", calls);
   right = 1;
   for (unsigned round = 10; round < 13; ++round) {
