@@ -66,7 +66,7 @@ Json to_json(const intercept::Inspection& inspection) {
           {"stripped", inspection.stripped},
           {"soname", inspection.soname},
           {"needed", inspection.needed},
-          {"library", inspection.library},
+          {"library", inspection.implementation},
           {"functions", functions},
           {"left_alone", left_alone},
           {"imports", imports}};

@@ -104,7 +104,7 @@ void inspect_functions(const ObjectFile& object, const char* path, Inspection& i
     const std::optional<BlasName> parts = parse_blas_name(name);
     if (parts && known_spelling(*parts)) inspection.imports.push_back({std::string(name), ours.count(name) != 0});
   }
-  if (!inspection.functions.empty()) inspection.library = library_name(object, path);
+  if (!inspection.functions.empty()) inspection.implementation = library_name(object, path);
 }
 
 std::vector<std::byte> read_memory(int memory, std::uint64_t address, std::size_t size) {

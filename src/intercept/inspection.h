@@ -44,7 +44,7 @@ struct Inspection {
   bool stripped = false;
   std::string soname;
   std::vector<std::string> needed;
-  std::string library;  ///< which BLAS it is: "OpenBLAS"; "" where it defines none, or none that is known
+  std::string implementation;  ///< which BLAS it is: "OpenBLAS"; "" where it defines none, or none that is known
   std::vector<InspectedFunction> functions;
   std::vector<LeftAlone> left_alone;
   std::vector<Import> imports;

@@ -22,7 +22,7 @@ namespace {
 
 /// A library through which someone else may write our memory without pinning it in VmPin, and the device that it needs.
 struct Suspect {
-  std::string_view library;  ///< how the file name starts
+  std::string_view file_prefix;
   const char* device;
 };
 
@@ -44,7 +44,7 @@ int look_for_suspects(dl_phdr_info* info, std::size_t, void* out) {
   const std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
   const std::string_view file = path.substr(path.rfind('/') + 1);
   for (std::size_t i = 0; i < suspects.size(); ++i) {
-    if (file.starts_with(suspects[i].library)) *static_cast<SuspectSet*>(out) |= SuspectSet{1} << i;
+    if (file.starts_with(suspects[i].file_prefix)) *static_cast<SuspectSet*>(out) |= SuspectSet{1} << i;
   }
   return 0;
 }

@@ -12,8 +12,8 @@ from blastoff.errors import CommandError
 PROBE = """import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from blastoff.library import ask
-print(ask(Path(sys.argv[2]), 'blastoff_probe_json'))"""
+from blastoff import library
+print(library.ask(Path(sys.argv[2]), 'blastoff_probe_json'))"""
 PROBE_SECONDS = 120
 
 

@@ -4,9 +4,9 @@ import json
 from functools import cache
 from typing import Any
 
-from blastoff.library import PACKAGE
+from blastoff import library
 
-SCHEMAS = (PACKAGE / "report.schema.json", PACKAGE.parent.parent / "share" / "report.schema.json")
+SCHEMAS = (library.PACKAGE / "report.schema.json", library.PACKAGE.parent.parent / "share" / "report.schema.json")
 
 
 @cache
