@@ -165,7 +165,6 @@ int main(int argc, char** argv) {
   auto tracker = tracking::open_page_tracker();
   if (!tracker) fail(tracker.error());
   residency::FirstUseSettings settings;
-  settings.device_memory = need(device->memory_info()).free;
   settings.pin_limit = std::size_t{8} << 30;
   auto policy = residency::create_first_use_policy(*device, *staging, **tracker, settings);
   device::LanePool lanes(*device, 1);

@@ -134,13 +134,13 @@ void bare(device::Device& device, device::Lane& lane, const Shape& shape, const 
         device::Address base = 0;
         if (reserved) {
           base = need(device.reserve(bytes));
-          need(device.back(base, bytes));
+          need(device.back(device::MemoryClient::mirrors, base, bytes));
           undo.emplace_back([&device, base, bytes] {
             device.unback(base, bytes);
             device.release(base, bytes);
           });
         } else {
-          base = need(device.allocate(bytes));
+          base = need(device.allocate(device::MemoryClient::copies, bytes));
           undo.emplace_back([&device, base] { device.free(base); });
         }
         fill(lane, base + offset, host[i], elements[i]);
@@ -162,7 +162,8 @@ struct Setup {
 // The arithmetic alone, cut into panels as first-use does, and its first panel, for which the way home has to wait.
 void panels(const Setup& setup, const Shape& shape, const double* a, const std::vector<std::size_t>& elements) {
   const std::size_t bytes_of_a = elements[0] * sizeof(double);
-  const device::Address base = need(setup.device.allocate(bytes_of_a + elements[1] * sizeof(double)));
+  const device::Address base =
+      need(setup.device.allocate(device::MemoryClient::copies, bytes_of_a + elements[1] * sizeof(double)));
   fill(setup.lane, base, a, elements[0]);
   const blas::Call call = make_call(shape, {reinterpret_cast<void*>(base), reinterpret_cast<void*>(base + bytes_of_a)});
   for (const std::size_t mebibytes : {1024, 16, 8, 4}) {
@@ -179,7 +180,7 @@ void ways_home(const Setup& setup, const Shape& shape, double* host, std::size_t
   const std::size_t bytes = elements * sizeof(double), pitch = n * sizeof(double), page = 4096;
   char* pages = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(host) / page * page);
   if (!setup.device.pin(pages, (bytes / page + 2) * page)) return;
-  const device::Address base = need(setup.device.allocate(bytes));
+  const device::Address base = need(setup.device.allocate(device::MemoryClient::copies, bytes));
   device::Queue& queue = *setup.lane.download;
   const auto show = [&](const char* way, std::size_t order, double moved, double time) {
     std::printf("%-22s home, %s %4zu: %7.1f us, %4.1f GB/s\n", shape.name, way, order, time, moved / time / 1e3);
@@ -276,8 +277,8 @@ int main(int argc, char** argv) {
   auto staging = need(residency::create_staging(*device, *pool, std::size_t{4} << 20, 32));
   auto tracker = tracking::open_page_tracker();
   if (!tracker) fail({device::ErrorKind::unsupported, tracker.error()});
+  device->accountant().limit(device::MemoryClient::mirrors, need(device->memory_info()).free / 2);
   residency::FirstUseSettings settings;
-  settings.device_memory = need(device->memory_info()).free / 2;
   settings.pin_limit = std::size_t{8} << 30;
   if (argc > 3) {
     const std::size_t bytes = std::strtoul(argv[3], nullptr, 10) << 20;

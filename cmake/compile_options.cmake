@@ -1,9 +1,12 @@
 # What every target is compiled with.
 find_package(Threads REQUIRED)
 
+# The same warnings in C and C++ and from both compilers: -Wconversion implies -Wsign-conversion, except in C++ with GCC.
+add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+
 add_library(blastoff_options INTERFACE)
 target_include_directories(blastoff_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
-target_compile_options(blastoff_options INTERFACE -Wall -Wextra -fno-strict-aliasing)
+target_compile_options(blastoff_options INTERFACE -fno-strict-aliasing)
 target_compile_definitions(blastoff_options INTERFACE FMT_HEADER_ONLY BLASTOFF_VERSION="${PROJECT_VERSION}")
 target_link_libraries(blastoff_options INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 

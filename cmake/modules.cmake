@@ -9,8 +9,6 @@ function(blastoff_module name)
   add_library(blastoff_${name} STATIC ${sources})
   set_property(GLOBAL APPEND PROPERTY blastoff_modules ${name})
   target_link_libraries(blastoff_${name} PUBLIC blastoff_options)
-  # Clang's -Wconversion warns of signs too.
-  target_compile_options(blastoff_${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wshadow;-Wconversion>")
   foreach(known IN LISTS MODULE_KNOWS)
     if(TARGET blastoff_${known})
       target_link_libraries(blastoff_${name} PUBLIC blastoff_${known})

@@ -1,19 +1,21 @@
 # What the tests of devices need beside the sources.
 
-# The declarations in src/device/cuda/api.h are held against NVIDIA's headers where these are installed.
+# The declarations in src/device/cuda/api.h and its like are held against NVIDIA's headers where these are installed.
 find_path(BLASTOFF_CUDA_HEADERS cublas_v2.h
           HINTS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES include targets/x86_64-linux/include)
 if(TARGET unit_device AND BLASTOFF_CUDA_HEADERS)
   target_include_directories(unit_device SYSTEM PRIVATE ${BLASTOFF_CUDA_HEADERS})
 endif()
 
-# A fake driver and a fake cuBLAS, by which src/device/cuda runs on machines without a GPU: asynchronously, with pinned memory.
+# A fake driver, a fake cuBLAS and a fake cuSOLVER, by which src/device/cuda runs on machines without a GPU: asynchronously, with pinned memory.
 if(TARGET contract_device)
   add_library(fake_cuda_driver SHARED support/fake_cuda/driver.cpp support/fake_cuda/gpu.cpp support/fake_cuda/stream.cpp)
   set_target_properties(fake_cuda_driver PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1)
   add_library(fake_cublas SHARED support/fake_cuda/cublas.cpp)
   set_target_properties(fake_cublas PROPERTIES OUTPUT_NAME cublas SUFFIX .so.13)
-  foreach(library fake_cuda_driver fake_cublas)
+  add_library(fake_cusolver SHARED support/fake_cuda/cusolver.cpp)
+  set_target_properties(fake_cusolver PROPERTIES OUTPUT_NAME cusolver SUFFIX .so.12)
+  foreach(library fake_cuda_driver fake_cublas fake_cusolver)
     target_link_libraries(${library} PRIVATE blastoff_device blastoff_blas)
     target_include_directories(${library} PRIVATE support)
     set_target_properties(${library} PROPERTIES CXX_VISIBILITY_PRESET default NO_SONAME ON

@@ -1,4 +1,4 @@
 """The `blastoff` command: runs BLAS programs on a GPU, says what works here, shows reports.
 
-It knows nothing of the library's insides: they talk through environment variables and JSON.
+It does not depend on the library's internals: the two communicate through environment variables and JSON.
 """

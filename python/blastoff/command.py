@@ -52,7 +52,7 @@ COMMANDS = {"run": run, "inspect": inspect, "doctor": doctor, "report": report}
 
 
 def unknown(name: str) -> CommandError:
-    """What to say about a word that is no command."""
+    """The message about a word that is not a command."""
     kind = "option" if name.startswith("-") else "command"
     return CommandError(f"unknown {kind} {name}{hint(name, [*COMMANDS, '--help', '--version'], 'blastoff --help lists the commands')}")
 
@@ -86,12 +86,12 @@ def dispatch(arguments: Sequence[str]) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the command; returns the exit status."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that knows no box characters shows question marks
+        sys.stdout.reconfigure(errors="replace")  # a terminal without box characters shows question marks
     try:
         return dispatch(sys.argv[1:] if arguments is None else arguments)
     except CommandError as error:
         print(f"blastoff: {error}", file=sys.stderr)
         return error.status
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone: nothing more to say
+        sys.stderr.close()  # the reader has closed the pipe
         return 1

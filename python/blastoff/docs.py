@@ -1,4 +1,4 @@
-"""`python -m blastoff.docs`: docs/settings.md out of the option table, so that the two cannot differ."""
+"""`python -m blastoff.docs`: generates docs/settings.md from the option table, so that the two cannot differ."""
 
 import sys
 from collections.abc import Sequence
@@ -30,12 +30,12 @@ def code(text: str) -> str:
 
 
 def accepted(option: Option) -> str:
-    """What the option takes: choices as code, the rest in words."""
+    """What the option accepts: choices as code, everything else in words."""
     return ", ".join(code(choice) for choice in option.choices) or option.values
 
 
 def entry(option: Option) -> str:
-    """One option."""
+    """The section about one option."""
     spelled = f"`--{option.name} {option.metavar}`" if option.on_command_line else code(option.environment)
     lines = [f"### {spelled}", "", option.help, ""]
     if option.on_command_line:

@@ -23,23 +23,23 @@ class Elf:
     """What the headers of a program or library say."""
 
     native: bool
-    """Of this machine's kind, with 64 bits."""
+    """Built for this machine's architecture, with 64 bits."""
     interpreter: str | None = None
-    """The dynamic linker that it starts with."""
+    """The dynamic linker that it names."""
     first_address: int = 0
-    """Of what is loaded first, as linked."""
+    """Address of the first loadable segment, as linked."""
     first_offset: int = 0
-    """Where that lies in the file."""
+    """Offset of that segment in the file."""
 
 
 def is_elf(path: Path) -> bool:
-    """Whether the file begins like one; PermissionError where it may not be read."""
+    """Whether the file begins like an ELF file; PermissionError if it may not be read."""
     with path.open("rb") as file:
         return file.read(4) == b"\x7fELF"
 
 
 def read(path: Path) -> Elf:
-    """The headers of a file that begins like ELF; CommandError for one that is broken."""
+    """The headers of a file that begins like an ELF file; CommandError if it is broken."""
     with path.open("rb") as file:
         header = file.read(64)
         try:

@@ -1,4 +1,4 @@
-"""How a command of ours ends early: one line on stderr and an exit status."""
+"""How a command ends early: one line on stderr and an exit status."""
 
 USAGE = 2
 """A wrong option, setting or file: nothing was started."""

@@ -22,14 +22,14 @@ def find_program(name: str) -> Path:
 
 
 def check_preloadable(program: Path) -> None:
-    """Raises where the dynamic linker would not preload into this program. Scripts pass: what they start inherits."""
+    """Raises CommandError if the dynamic linker would not preload into this program. Scripts pass, since what they start inherits LD_PRELOAD."""
     reason = why_not_preloadable(program)
     if reason:
         raise CommandError(f"{program}: {reason}")
 
 
 def why_not_preloadable(program: Path) -> str:
-    """Why the dynamic linker would not preload into this program; "" where it would, or where that is unknown."""
+    """Why the dynamic linker would not preload into this program; "" if it would, or if that is unknown."""
     gains = _gains(program)
     if gains:
         return gains
@@ -49,7 +49,7 @@ def why_not_preloadable(program: Path) -> str:
 
 
 def _gains(program: Path) -> str:
-    """The dynamic linker ignores LD_PRELOAD where a program gains privileges by being executed."""
+    """How the program gains privileges when it is executed, so that the dynamic linker ignores LD_PRELOAD; "" if it does not."""
     status = program.stat()
     if os.statvfs(program).f_flag & os.ST_NOSUID:
         return ""
@@ -71,7 +71,7 @@ def _has_capabilities(program: Path) -> bool:
 
 
 def script_interpreter(script: Path) -> list[str]:
-    """The words behind a script's #!; none where it is no script."""
+    """The words after a script's #!; none if it is not a script."""
     with script.open("rb") as file:
         line = file.readline(256)
     if not line.startswith(b"#!"):

@@ -1,4 +1,4 @@
-"""The C library that this process runs on, which is the program's in all but exotic cases."""
+"""The C library that this process runs on, which is almost always the program's, too."""
 
 import os
 
@@ -7,7 +7,7 @@ HUGE_PAGES_SINCE = (2, 35)
 
 
 def version() -> tuple[int, ...]:
-    """Its version; (0,) where unknown."""
+    """The C library's version; (0,) if unknown."""
     try:
         return tuple(int(part) for part in (os.confstr("CS_GNU_LIBC_VERSION") or "").split()[1].split("."))
     except (ValueError, OSError, IndexError):

@@ -29,7 +29,7 @@ def find_library() -> Path:
 def ask(path: Path, function: str, *arguments: ctypes._SimpleCData) -> str:
     """Text that one of the library's C functions returns for C arguments (include/blastoff.h).
 
-    The library is loaded for this process alone: with RTLD_GLOBAL its BLAS names would capture those of others.
+    The library is loaded without RTLD_GLOBAL, since its BLAS names would otherwise take the place of other libraries' names.
     """
     try:
         library = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
@@ -58,5 +58,5 @@ def hears_of_memory(path: Path) -> bool:
 
 
 def version() -> str:
-    """The library's version, which is that of the whole."""
+    """The library's version, which is also the version of Blastoff."""
     return ask(find_library(), "blastoff_version")

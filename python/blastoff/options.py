@@ -15,13 +15,13 @@ PERCENT = re.compile(r"([0-9]+)%", re.ASCII)
 LARGEST_INTEGER = 2**63 - 1
 LARGEST_SIZE = 2**64 - 1
 MOST_DIGITS = 20
-"""Of the largest size: Python refuses to read numbers of thousands."""
+"""Digits of LARGEST_SIZE. Longer numbers are not read, since Python refuses numbers with thousands of digits."""
 PATHS = ("report", "cuda-path")
 """Options that name files."""
 
 
 def decimal(digits: str) -> int:
-    """A number without a sign; one of very many digits is larger than all that anything accepts."""
+    """A number without a sign. With very many digits it becomes a number larger than any option accepts."""
     significant = digits.lstrip("0")
     return int(significant or "0") if len(significant) <= MOST_DIGITS else 10**MOST_DIGITS
 
@@ -75,13 +75,13 @@ class Option:
 
     @property
     def metavar(self) -> str:
-        """What stands for the value in the help."""
+        """The value's placeholder in the help."""
         if self.choices:
             return "|".join(self.choices)
         return {"integer": "N", "memory": "SIZE"}.get(self.kind, "PATH" if self.is_path else "TEXT")
 
     def accepts(self, value: str) -> bool:
-        """Whether the library will take the value, by what the table says (src/config/accepted.h)."""
+        """Whether the library accepts the value, according to the table (src/config/accepted.h)."""
         match self.kind:
             case "choice":
                 return any(self._accepts_by(choice, value) for choice in self.choices)
@@ -93,7 +93,7 @@ class Option:
                 return True
 
     def _accepts_by(self, choice: str, value: str) -> bool:
-        """By one choice: a word, or one that ends with the placeholder of a number."""
+        """Whether one choice accepts the value: a word, or a word that ends with the placeholder of a number."""
         for placeholder, accepts in (("N", self._accepts_integer), ("SIZE", is_size)):
             if choice.endswith(placeholder):
                 prefix = choice.removesuffix(placeholder)
@@ -115,7 +115,7 @@ def read_table(path: Path) -> list[Option]:
 
 
 def check(option: Option, value: str, named: str) -> None:
-    """Raises the one line for a value that is not accepted; `named` is how the user wrote the option."""
+    """Raises CommandError for a value that is not accepted; `named` is how the user wrote the option."""
     if not option.accepts(value):
         raise CommandError(f"invalid value {named}={value}; accepted: {option.values}")
 

@@ -1,4 +1,4 @@
-"""Command lines of the commands: a mistake is reported in one line, as everything else is."""
+"""Parses command lines. A mistake is reported in one line, as all errors are."""
 
 import argparse
 import difflib
@@ -9,7 +9,7 @@ from blastoff.errors import CommandError
 
 
 def hint(word: str, known: Iterable[str], otherwise: str) -> str:
-    """What follows "unknown ...": the known word that resembles it, else where to look."""
+    """The hint after "unknown ...": a known word that resembles it, else where to look."""
     near = difflib.get_close_matches(word, list(known), n=1)
     return f" (did you mean {near[0]}?)" if near else f"; {otherwise}"
 
@@ -25,7 +25,7 @@ class Parser(argparse.ArgumentParser):
         raise CommandError(f"{self.command}: {message}")
 
     def unknown_option(self, word: str) -> CommandError:
-        """What to say about an option that the command does not have."""
+        """The message about an option that the command does not have."""
         name = word.split("=")[0]
         suggestion = hint(name, self._option_string_actions, f"{self.prog} --help lists the options")
         return CommandError(f"{self.command}: unknown option {name}{suggestion}")

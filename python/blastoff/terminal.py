@@ -10,7 +10,7 @@ NEEDED_WIDTH = 118
 
 
 def show(*parts: RenderableType) -> None:
-    """Prints to standard output. Lines are never narrower than the tables need: better wrapped by the terminal than cut."""
+    """Prints to standard output. Lines are as wide as the tables need, so that the terminal wraps long ones and nothing is cut."""
     width = max(shutil.get_terminal_size().columns, NEEDED_WIDTH)
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
@@ -19,7 +19,7 @@ def show(*parts: RenderableType) -> None:
 
 
 def pairs(lines: list[tuple[str, str]]) -> Table:
-    """Labels and texts; a label that repeats is written once."""
+    """A table of labels and texts; a label that repeats is written once."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")

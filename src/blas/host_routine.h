@@ -17,7 +17,10 @@ class HostRoutine : public operation::Host {
   bool can_compute(const operation::Operation& operation) const final {
     return is_level3(operation) && can_compute(call_of(operation));
   }
-  void compute(const operation::Operation& operation) const final { compute(call_of(operation)); }
+  bool compute(const operation::Operation& operation) const final {
+    compute(call_of(operation));
+    return true;
+  }
 };
 
 }  // namespace blastoff::blas

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 namespace blastoff::blas {
@@ -76,7 +77,8 @@ std::vector<char> scaled(std::vector<char> elements, Scalar scalar, Coefficient 
   return elements;
 }
 
-// Euclidean norms of the rows and columns of a matrix as the operation sees it.
+// Euclidean norms of the rows and columns of a matrix as the operation sees it. A zero counts as the least normal
+// number, since below it rounding errors are absolute.
 struct Norms {
   std::vector<double> rows;
   std::vector<double> columns;
@@ -85,8 +87,15 @@ struct Norms {
 enum class Structure { general, symmetric, triangular, unit_triangular };
 
 Norms norms(const Operand& operand, Scalar scalar, Structure structure, bool transposed) {
-  Norms result{std::vector<double>(static_cast<std::size_t>(operand.rows)),
-               std::vector<double>(static_cast<std::size_t>(operand.columns))};
+  const bool single = scalar == Scalar::s || scalar == Scalar::c;
+  const double least = single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
+  // Squares of doubles need a wider exponent.
+  const long double floor = static_cast<long double>(least) * static_cast<long double>(least);
+  struct {
+    std::vector<long double> rows;
+    std::vector<long double> columns;
+  } squares{std::vector<long double>(static_cast<std::size_t>(operand.rows), floor),
+            std::vector<long double>(static_cast<std::size_t>(operand.columns), floor)};
   for (std::int64_t j = 0; j < operand.columns; ++j) {
     for (std::int64_t i = 0; i < operand.rows; ++i) {
       const bool stored = operand.part == Part::full || (operand.part == Part::upper ? i <= j : i >= j);
@@ -94,19 +103,25 @@ Norms norms(const Operand& operand, Scalar scalar, Structure structure, bool tra
       const char* at = static_cast<const char*>(operand.address) +
                        static_cast<std::size_t>(j) * operand.stride_bytes() +
                        static_cast<std::size_t>(i) * operand.element_size;
-      const double square = structure == Structure::unit_triangular && i == j ? 1 : std::norm(element(scalar, at));
+      const bool one = structure == Structure::unit_triangular && i == j;
+      const long double square = one ? 1 : std::norm(std::complex<long double>(element(scalar, at)));
       const auto row = static_cast<std::size_t>(i);
       const auto column = static_cast<std::size_t>(j);
-      result.rows[row] += square;
-      result.columns[column] += square;
+      squares.rows[row] += square;
+      squares.columns[column] += square;
       if (structure == Structure::symmetric && i != j) {
-        result.rows[column] += square;
-        result.columns[row] += square;
+        squares.rows[column] += square;
+        squares.columns[row] += square;
       }
     }
   }
-  for (auto* side : {&result.rows, &result.columns})
-    for (double& value : *side) value = std::sqrt(value);
+  const auto roots = [](const std::vector<long double>& values) {
+    std::vector<double> result(values.size());
+    std::ranges::transform(values, result.begin(),
+                           [](long double value) { return static_cast<double>(std::sqrt(value)); });
+    return result;
+  };
+  Norms result{roots(squares.rows), roots(squares.columns)};
   if (transposed) std::swap(result.rows, result.columns);
   return result;
 }

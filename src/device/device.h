@@ -10,13 +10,12 @@
 #include <memory>
 #include <string>
 
+#include "device/address.h"
 #include "device/error.h"
+#include "device/memory_accountant.h"
 #include "operation/host.h"
 
 namespace blastoff::device {
-
-/// An address in device memory. Arithmetic is in bytes. 0 is never valid.
-using Address = std::uint64_t;
 
 /// How the device reaches the program's own memory.
 enum class HostAccess : std::uint8_t {
@@ -92,7 +91,9 @@ class Queue {
 
   /// Runs the operation. Operand addresses are device addresses (Operand::address holds the Address) or, with a
   /// HostAccess, the program's own. They must be multiples of the element size (otherwise unsupported). `host` is the
-  /// program's own library, for devices that compute with it; it must outlive the work.
+  /// program's own library, for devices that compute with it; it must outlive the work. Of an operation that may fail,
+  /// the result is there and was checked when this returns; ErrorKind::failed: there is none, the operands' device
+  /// memory is undefined, and no host vector has been written.
   virtual Status execute(const operation::Operation& operation, const operation::Host& host) = 0;
 
   /// Asks that [address, address + bytes) of the program's memory migrate to the device, if HostAccess is pageable or
@@ -113,14 +114,23 @@ class Device {
   virtual const Properties& properties() const = 0;
   virtual Result<MemoryInfo> memory_info() = 0;
 
+  /// Whose the device's memory is, and how much each may have: that of allocate() and back(), and the workspaces of
+  /// queues.
+  virtual MemoryAccountant& accountant() = 0;
+
   /// Versions of the driver and of the libraries in use so far, one line.
   virtual std::string software() { return properties().software; }
+
+  /// Called before the operands of an operation are acquired: opens the library that runs it. Afterwards may_pin() may
+  /// be false for good; pins must then have ended before the operation is executed. ErrorKind::unsupported: nothing
+  /// runs it.
+  virtual Status prepare(const operation::Operation&) { return {}; }
 
   virtual Result<std::unique_ptr<Queue>> create_queue() = 0;
   virtual Result<std::unique_ptr<Event>> create_event() = 0;
 
   /// Plain device memory, at least 256-byte aligned, contents undefined (simulated: NaN).
-  virtual Result<Address> allocate(std::size_t bytes) = 0;
+  virtual Result<Address> allocate(MemoryClient client, std::size_t bytes) = 0;
   virtual void free(Address address) = 0;
 
   /// A range of device addresses without memory behind it, aligned to the backing granularity.
@@ -128,7 +138,7 @@ class Device {
   virtual void release(Address address, std::size_t bytes) = 0;
   /// Puts memory behind [address, address + bytes) of a reservation. Both are multiples of the granularity, and nothing
   /// in the range may have memory yet. Contents are undefined (simulated: NaN).
-  virtual Status back(Address address, std::size_t bytes) = 0;
+  virtual Status back(MemoryClient client, Address address, std::size_t bytes) = 0;
   /// Removes exactly what one back() added. No work that uses it may be in flight.
   virtual void unback(Address address, std::size_t bytes) = 0;
 
@@ -136,8 +146,8 @@ class Device {
   virtual Result<void*> allocate_staging(std::size_t bytes) = 0;
   virtual void free_staging(void* address, std::size_t bytes) = 0;
 
-  /// Whether pin() may be used now: it works on this device, and the program does not use the device's driver itself
-  /// (device/driver_sharing.h).
+  /// Whether pin() may be used now: it works on this device, the program does not use the device's driver itself
+  /// (device/driver_sharing.h), and neither does a library for memory that it allocates (prepare()).
   virtual bool may_pin() { return properties().can_pin; }
   /// Page-locks existing host memory [address, address + bytes), page-aligned, not overlapping an earlier pin.
   virtual Status pin(void* address, std::size_t bytes) = 0;

@@ -12,6 +12,7 @@ enum class ErrorKind : std::uint8_t {
   unavailable,    ///< no GPU, driver or cuBLAS, or a version that cannot be used
   out_of_memory,  ///< the device, or the host for pinned memory, has no room; the device still works
   unsupported,    ///< not supported by this device (virtual memory management, pinning, ...)
+  failed,         ///< the operation itself: it has no result, or none that can be trusted (Operation::may_fail)
   lost,           ///< the device or its context is unusable from now on
 };
 

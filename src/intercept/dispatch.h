@@ -24,6 +24,7 @@ struct Visit {
   const operation::FrontEnd& front_end;
   std::size_t routine;                                     ///< number within the front end
   std::unique_ptr<operation::Host> (*host)(const Visit&);  ///< the original, for any operation of its kind
+  bool composed = false;  ///< the original calls other routines, which are intercepted in their turn
 
   operation::RoutineId routine_id() const {
     return static_cast<operation::RoutineId>(front_end.first_routine() + routine);
@@ -39,6 +40,7 @@ struct Parsed {
   double flops = 0;
   const void* call = nullptr;
   operation::Operation (*operation)(const void* call) = nullptr;
+  bool supported = true;  ///< there is an operation for this form of the call
 
   operation::Operation make_operation() const { return operation(call); }
 };

@@ -14,8 +14,9 @@ class Host {
   /// one.)
   virtual bool can_compute(const Operation& operation) const = 0;
 
-  /// Computes on the operands' addresses, which must be readable and writable by the CPU. Not intercepted again.
-  virtual void compute(const Operation& operation) const = 0;
+  /// Computes on the operands' addresses, which must be readable and writable by the CPU. Not intercepted again. False,
+  /// for an operation that may fail: it did, and its results are undefined.
+  virtual bool compute(const Operation& operation) const = 0;
 };
 
 }  // namespace blastoff::operation

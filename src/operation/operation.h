@@ -1,5 +1,5 @@
 // A computation on matrices, independent of the library that asks for it and of the device that runs it: operands with
-// intents, small results in host memory, the amount of work, and a payload that only its front end and the executors of
+// intents, small vectors in host memory, the amount of work, and a payload that only its front end and the executors of
 // its kind interpret.
 #pragma once
 
@@ -36,17 +36,18 @@ struct Work {
   double depth = 0;   ///< multiplications for an element of the result
 };
 
-/// Host memory that an executor fills itself, apart from the operands: pivots, eigenvalues, info.
-struct HostOutput {
+/// Host memory that an executor reads or fills itself, apart from the operands: pivots, eigenvalues, info.
+struct HostVector {
   void* address = nullptr;
   std::size_t bytes = 0;
+  Intent intent = Intent::write;
 };
 
 /// Matrices are column-major. Copies are cheap: an Operation is made for every call that is not small.
 class Operation {
  public:
   static constexpr std::size_t most_operands = 8;
-  static constexpr std::size_t most_outputs = 4;
+  static constexpr std::size_t most_vectors = 8;
   static constexpr std::size_t most_payload_bytes = 96;
 
   Operation() = default;
@@ -70,6 +71,10 @@ class Operation {
 
   Work work;
   Cutting cutting = Cutting::none;
+
+  /// Only its execution shows whether there is a result: a matrix may be singular. Then nothing of host memory may have
+  /// changed.
+  bool may_fail = false;
 
   /// `origin`: for a piece, the index of the whole operation's operand of which this one is a part.
   void add(const Operand& operand, std::size_t origin) {
@@ -103,8 +108,8 @@ class Operation {
     return updated;
   }
 
-  void add(const HostOutput& output) { outputs_[output_count_++] = output; }
-  std::span<const HostOutput> outputs() const { return {outputs_.data(), output_count_}; }
+  void add(const HostVector& vector) { vectors_[vector_count_++] = vector; }
+  std::span<const HostVector> vectors() const { return {vectors_.data(), vector_count_}; }
 
   template <class Payload>
   bool has_payload() const {
@@ -129,10 +134,10 @@ class Operation {
   const FrontEnd* front_end_ = nullptr;
   RoutineId routine_ = 0;
   std::uint8_t operand_count_ = 0;
-  std::uint8_t output_count_ = 0;
+  std::uint8_t vector_count_ = 0;
   std::array<std::uint8_t, most_operands> origins_{};
   std::array<Operand, most_operands> operands_{};
-  std::array<HostOutput, most_outputs> outputs_{};
+  std::array<HostVector, most_vectors> vectors_{};
   const void* payload_type_ = nullptr;
   alignas(std::max_align_t) std::byte payload_[most_payload_bytes] = {};
 };

@@ -36,6 +36,13 @@ struct Allocation {
   std::string owner;
 };
 
+/// Device memory that one of its users holds.
+struct HeldMemory {
+  std::string client;            ///< "mirrors"
+  std::uint64_t bytes = 0;       ///< now
+  std::uint64_t bytes_peak = 0;  ///< at most so far
+};
+
 /// What a report contains apart from its totals.
 struct Context {
   std::string program;
@@ -52,6 +59,7 @@ struct Context {
   std::string device_state;                ///< "not started", "working", or why it is unusable
   std::uint64_t device_memory = 0;         ///< bytes
   std::uint64_t device_memory_budget = 0;  ///< bytes
+  std::vector<HeldMemory> held_memory;     ///< of the device, by client
   std::string policy_requested;            ///< "first-use"
   std::string policy;                      ///< in force
   std::string policy_reason;               ///< why it is not the requested one, or ""

@@ -30,6 +30,13 @@ Json settings_json(const Context& context) {
   return settings;
 }
 
+Json held_memory_json(const Context& context) {
+  Json list = Json::array();
+  for (const HeldMemory& held : context.held_memory)
+    list.push_back({{"client", held.client}, {"bytes", held.bytes}, {"bytes_peak", held.bytes_peak}});
+  return list;
+}
+
 Json device_json(const Context& context) {
   return {{"used", context.device_used},
           {"kind", context.device_kind},
@@ -37,7 +44,8 @@ Json device_json(const Context& context) {
           {"software", context.device_software},
           {"state", context.device_state},
           {"memory", context.device_memory},
-          {"memory_budget", context.device_memory_budget}};
+          {"memory_budget", context.device_memory_budget},
+          {"memory_held", held_memory_json(context)}};
 }
 
 Json policy_json(const Context& context) {

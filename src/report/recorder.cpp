@@ -37,6 +37,7 @@ void add(const Record& record, const operation::Operation* operation) {
   ThreadCounters& counters = thread_counters();
   RoutineCounters& routine = counters.routines[static_cast<std::size_t>(record.routine)];
   const bool offloaded = record.refusal == Refusal::none;
+  counters.recorded_seconds.add(record.seconds);
   routine.calls.add(1);
   routine.flops.add(record.flops);
   routine.transfer_seconds.add(record.transfer_seconds);
@@ -56,18 +57,27 @@ void add(const Record& record, const operation::Operation* operation) {
 }
 
 SmallCall begin_small(double volume) {
-  if (volume >= timed_volume) return {1, now_nanoseconds()};
-  if (!thread_counters().sampler.take()) return {};
-  return {Sampler::mean_spacing, now_nanoseconds()};
+  ThreadCounters& counters = thread_counters();
+  const bool always = volume >= timed_volume;
+  if (!always && !counters.sampler.take()) return {};
+  return {always ? 1 : Sampler::mean_spacing, now_nanoseconds(), counters.recorded_seconds.get()};
 }
 
 void end_small(operation::RoutineId routine, const SmallCall& small, double flops) {
-  RoutineCounters& sums = thread_counters().routines[static_cast<std::size_t>(routine)];
+  ThreadCounters& counters = thread_counters();
+  RoutineCounters& sums = counters.routines[static_cast<std::size_t>(routine)];
   sums.small_calls.add(1);
   sums.small_flops.add(flops);
   if (small.weight == 0) return;
-  const auto elapsed = static_cast<double>(now_nanoseconds() - small.start);
-  sums.small_seconds.add(1e-9 * elapsed * small.weight);
+  const auto elapsed = 1e-9 * static_cast<double>(now_nanoseconds() - small.start);
+  const double inside = counters.recorded_seconds.get() - small.recorded_before;
+  const double seconds = (elapsed - inside) * small.weight;
+  sums.small_seconds.add(seconds);
+  counters.recorded_seconds.add(seconds);
+}
+
+double recorded_seconds() {
+  return thread_counters().recorded_seconds.get();
 }
 
 Totals totals() {

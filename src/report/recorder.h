@@ -34,14 +34,19 @@ void add(const Record& record, const operation::Operation* operation);
 
 /// The path of small calls, which stay on the CPU because they are below the threshold. `volume` is Work::volume.
 /// begin_small() decides whether the call is timed. Of calls below 64^3, where reading the clock twice would be
-/// noticeable, one in 64 is chosen at random and stands for 64. end_small() counts the call. Together they take a few
-/// nanoseconds for an untimed call.
+/// noticeable, one in 64 is chosen at random and stands for 64. end_small() counts the call, without the calls inside
+/// it. Together they take a few nanoseconds for an untimed call.
 struct SmallCall {
-  std::uint32_t weight = 0;  ///< number of calls that this time stands for; 0: not timed
-  std::uint64_t start = 0;   ///< nanoseconds
+  std::uint32_t weight = 0;    ///< number of calls that this time stands for; 0: not timed
+  std::uint64_t start = 0;     ///< nanoseconds
+  double recorded_before = 0;  ///< recorded_seconds()
 };
 SmallCall begin_small(double volume);
 void end_small(operation::RoutineId routine, const SmallCall& small, double flops);
+
+/// The time of all calls that this thread has recorded. What it grows by during a call was spent in other calls inside
+/// that call, and does not count again.
+double recorded_seconds();
 
 /// Sums over all threads up to now.
 Totals totals();

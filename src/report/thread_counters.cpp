@@ -77,7 +77,7 @@ void RoutineCounters::add_to(RoutineTotals& totals) const {
 #undef BLASTOFF_ADD
   totals.calls += small_calls.get();
   totals.flops += small_flops.get();
-  totals.cpu_seconds += small_seconds.get();
+  totals.cpu_seconds += std::max(0.0, small_seconds.get());  // an estimate, which may fall below what it measures
 }
 
 void VerificationCounters::add_to(Verification& totals) const {
@@ -92,6 +92,7 @@ void ThreadCounters::clear() {
   for (RoutineCounters& routine : routines) routine.clear();
   for (auto& refusal : refusals) refusal.clear();
   verification.clear();
+  recorded_seconds.clear();
 }
 
 ThreadCounters& take_thread_counters() {

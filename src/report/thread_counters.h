@@ -57,8 +57,9 @@ struct ThreadCounters {
   VerificationCounters verification;
 
   Sampler sampler{0};
-  std::atomic<bool> in_use{true};  ///< some live thread counts here
-  ThreadCounters* next = nullptr;  ///< constant once the block is in the list
+  Counter<double> recorded_seconds;  ///< of all calls; see recorded_seconds()
+  std::atomic<bool> in_use{true};    ///< some live thread counts here
+  ThreadCounters* next = nullptr;    ///< constant once the block is in the list
 
   void clear();
 };

@@ -34,8 +34,7 @@ class TimeSum {
 
 class CopyPolicy : public Policy {
  public:
-  CopyPolicy(device::Device& device, Staging& staging, std::size_t device_memory)
-      : device_(device), staging_(staging), buffers_(device, device_memory) {}
+  CopyPolicy(device::Device& device, Staging& staging) : device_(device), staging_(staging), buffers_(device) {}
 
   const char* name() const override { return "copy"; }
   bool keeps_operands() const override { return false; }
@@ -307,8 +306,8 @@ HostState CopyLease::host_state(std::size_t index) {
 
 }  // namespace
 
-std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging, std::size_t device_memory) {
-  return std::make_unique<CopyPolicy>(device, staging, device_memory);
+std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging) {
+  return std::make_unique<CopyPolicy>(device, staging);
 }
 
 }  // namespace blastoff::residency

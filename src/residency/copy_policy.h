@@ -9,7 +9,7 @@
 
 namespace blastoff::residency {
 
-/// `device_memory`: bytes of device memory that the policy may hold for operands (buffers are kept between calls).
-std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging, std::size_t device_memory);
+/// Device memory is that of MemoryClient::copies, kept between calls.
+std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging);
 
 }  // namespace blastoff::residency

@@ -35,9 +35,9 @@ class FirstUsePolicy final : public Policy {
         staging_(staging),
         tracker_(tracker),
         settings_(settings),
-        coherence_(device, tracker, settings.device_memory, settings.pin_limit) {
+        coherence_(device, tracker, settings.pin_limit) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
-      while (tracker_.wait_for_events()) coherence_.tidy();
+      while (tracker_.events().wait_for_events()) coherence_.tidy();
       tidying_ = false;
       tidying_.notify_all();
     });
@@ -46,11 +46,11 @@ class FirstUsePolicy final : public Policy {
   ~FirstUsePolicy() override { stop(); }
 
   void stop() override {
-    tracker_.stop_waiting();
+    tracker_.events().stop_waiting();
     tidying_.wait(true);
   }
 
-  void release_pins() override { coherence_.release_pins(); }
+  bool release_pins() override { return coherence_.release_pins(); }
 
   const char* name() const override { return "first-use"; }
   bool keeps_operands() const override { return true; }

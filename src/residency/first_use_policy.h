@@ -21,14 +21,13 @@ struct PanelSizes {
 };
 
 struct FirstUseSettings {
-  std::size_t device_memory = 0;  ///< budget for mirrors, bytes
-  std::size_t pin_limit = 0;      ///< most bytes of host memory to page-lock for results
-  bool verify = false;            ///< compare every page reused with host memory
+  std::size_t pin_limit = 0;  ///< most bytes of host memory to page-lock for results
+  bool verify = false;        ///< compare every page reused with host memory
   PanelSizes panels = {};
 };
 
-/// Operands that cannot be tracked or do not fit make begin() fail with unsupported or out_of_memory: take the copy
-/// policy.
+/// Device memory is that of MemoryClient::mirrors. Operands that cannot be tracked or do not fit make begin() fail with
+/// unsupported or out_of_memory: take the copy policy.
 std::unique_ptr<Policy> create_first_use_policy(device::Device& device, Staging& staging,
                                                 tracking::PageTracker& tracker, const FirstUseSettings& settings);
 

@@ -109,6 +109,10 @@ std::optional<operation::Estimate> InPlacePolicy::estimate(const operation::Oper
 }
 
 Result<std::unique_ptr<Lease>> InPlacePolicy::begin(const operation::Operation& call, device::Lane& lane) {
+  // In place, the result of a failure would have destroyed the operands.
+  if (call.may_fail)
+    return tl::unexpected(
+        device::Error{device::ErrorKind::unsupported, std::string(call.name()) + " is not computed in place"});
   Traffic traffic;
   for (const operation::Operand& operand : call.operands())
     if (auto prepared = prepare(operand, lane, traffic); !prepared) return tl::unexpected(prepared.error());

@@ -85,9 +85,9 @@ class Policy : public operation::Estimator {
   /// What has been moved so far, for a policy that moves the operands themselves.
   virtual std::optional<Migration> migration() { return std::nullopt; }
 
-  /// Ends all page locks on the program's memory, without waiting for calls in flight: the program starts to use the
-  /// device's driver itself.
-  virtual void release_pins() {}
+  /// Ends all page locks on the program's memory; those of calls in flight end with these calls, which it does not wait
+  /// for. True: none is left. To be called when Device::may_pin() has become false.
+  virtual bool release_pins() { return true; }
 
   /// Stops the policy's own work between calls, and waits until it has stopped: the process is about to exit, and the
   /// device must not be used any more.

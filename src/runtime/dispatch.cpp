@@ -57,6 +57,7 @@ class CallersEnvironment {
 
 void run_original(const Visit& visit) {
   if (!visit.original.function) end_without_original(visit.entry);
+  if (visit.composed) return visit.raw(visit.original.function);
   abi::run_as_original([&] { visit.raw(visit.original.function); });
 }
 
@@ -112,9 +113,8 @@ Session* session_for_call(report::Record& record) {
 }
 
 // `operation` is nullptr where the arguments were not understood.
-void count(const Visit& visit, const Operation* operation, report::Record& record,
-           const platform::Stopwatch& stopwatch) {
-  record.seconds = stopwatch.seconds();
+void count(const Visit& visit, const Operation* operation, report::Record& record, double seconds) {
+  record.seconds = seconds;
   record.routine = visit.routine_id();
   record.symbol = visit.entry.symbol;
   if (operation) record.flops = operation->work.flops;
@@ -146,7 +146,7 @@ decide::Observation observation_of(const report::Record& record, double seconds)
     if (done) process.decider().observe(operation, observation_of(record, stopwatch.seconds()));
     process.leave_session();
   }
-  if (done) count(visit, &operation, record, stopwatch);
+  if (done) count(visit, &operation, record, stopwatch.seconds());
   return done;
 }
 
@@ -154,11 +154,14 @@ decide::Observation observation_of(const report::Record& record, double seconds)
 void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (!visit.original.function && platform::has_elevated_rights()) end_without_original(visit.entry);
   report::Record record;
-  const Operation operation = parsed ? parsed->make_operation() : Operation();
+  const bool understood = parsed && parsed->supported;
+  const Operation operation = understood ? parsed->make_operation() : Operation();
   if (!parsed || !parsed->valid)
     record.refusal = Refusal::invalid_arguments;
   else if (parsed->trivial)
     record.refusal = Refusal::trivial;
+  else if (!parsed->supported)
+    record.refusal = Refusal::unsupported;
   else
     record.refusal = refusal_of(Process::instance().decider().judge(operation, Process::instance()));
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
@@ -167,16 +170,19 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (record.refusal == Refusal::none)
     platform::undisturbed([&] { done = run_undisturbed(visit, operation, record, stopwatch); });
   if (done) return;
-  const bool judged = parsed && parsed->valid && !parsed->trivial;
+  const bool judged = understood && parsed->valid && !parsed->trivial;
   const platform::Stopwatch original;
+  const double recorded_before = report::recorded_seconds();
   run_original(visit);
+  const double inside = report::recorded_seconds() - recorded_before;
+  const double seconds = stopwatch.seconds() - inside;
   if (judged) Process::instance().decider().observe(operation, {.seconds = original.seconds()});
-  const Operation* const counted = parsed ? &operation : nullptr;
+  const Operation* const counted = understood ? &operation : nullptr;
   if (report::logs_calls()) {
     // A line is put together in memory, which a handler may need too.
-    platform::undisturbed([&] { count(visit, counted, record, stopwatch); });
+    platform::undisturbed([&] { count(visit, counted, record, seconds); });
   } else {
-    count(visit, counted, record, stopwatch);
+    count(visit, counted, record, seconds);
   }
 }
 

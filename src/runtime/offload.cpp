@@ -59,6 +59,7 @@ Refusal refusal_of(ErrorKind kind) {
     case ErrorKind::out_of_memory: return Refusal::out_of_memory;
     case ErrorKind::unsupported: return Refusal::unsupported;
     case ErrorKind::unavailable: return Refusal::no_device;
+    case ErrorKind::failed: return Refusal::no_result;
     case ErrorKind::lost: return Refusal::device_lost;
   }
   return Refusal::device_lost;
@@ -79,8 +80,9 @@ void note(report::Record& record, const Lease& lease, const residency::Policy& p
 
 Refusal offload(Session& session, const operation::Operation& operation, const operation::Host& host,
                 report::Record& record) {
-  auto lane = session.lanes().acquire();
   Error error;
+  const auto prepared = session.prepare(operation);
+  auto lane = prepared ? session.lanes().acquire() : tl::unexpected(prepared.error());
   if (lane) {
     for (residency::Policy* policy : session.policies()) {
       auto lease = policy->begin(operation, **lane);
@@ -103,7 +105,7 @@ Refusal offload(Session& session, const operation::Operation& operation, const o
   }
   if (error.kind == ErrorKind::lost || error.kind == ErrorKind::unavailable)
     session.lost(error.message);
-  else
+  else if (error.kind != ErrorKind::failed)
     session.say_once(error.message);
   return refusal_of(error.kind);
 }

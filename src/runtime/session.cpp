@@ -1,6 +1,8 @@
 #include "runtime/session.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -149,7 +151,8 @@ Status Session::open_residency(const config::Settings& settings) {
   // The memory that mirrors do not use serves the calls that cannot use mirrors.
   const std::size_t for_copies =
       mechanism_ == Mechanism::mirrors ? (memory->free - budget_) / 2 + memory->free / 20 : budget_;
-  copy_ = residency::create_copy_policy(*device_, *staging_, for_copies);
+  device_->accountant().limit(device::MemoryClient::copies, for_copies);
+  copy_ = residency::create_copy_policy(*device_, *staging_);
   order_.push_back(copy_.get());
   return {};
 }
@@ -183,8 +186,8 @@ tl::expected<void, std::string> Session::open_mirrors(const config::Settings& se
   auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
   if (!tracker) return tl::unexpected(tracker.error());
   tracker_ = std::move(*tracker);
+  device_->accountant().limit(device::MemoryClient::mirrors, budget_);
   residency::FirstUseSettings first_use;
-  first_use.device_memory = budget_;
   first_use.pin_limit = platform::usable_memory() / 2;
   first_use.verify = settings.verify != config::VerifyMode::off;
   preferred_ = residency::create_first_use_policy(*device_, *staging_, *tracker_, first_use);
@@ -207,8 +210,25 @@ void Session::stop() {
   for (residency::Policy* policy : order_) policy->stop();
 }
 
-void Session::release_pins() {
-  for (residency::Policy* policy : order_) policy->release_pins();
+device::Status Session::prepare(const operation::Operation& operation) {
+  if (auto prepared = device_->prepare(operation); !prepared) return prepared;
+  if (pins_ended_.load(std::memory_order_acquire) || device_->may_pin()) return {};
+  constexpr int most_attempts = 20'000;  // a second or more
+  for (int i = 0; i < most_attempts; ++i) {
+    if (release_pins()) {
+      pins_ended_.store(true, std::memory_order_release);
+      return {};
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return tl::unexpected(
+      device::Error{device::ErrorKind::unsupported, "page-locked memory of calls in flight is in the way"});
+}
+
+bool Session::release_pins() {
+  bool ended = true;
+  for (residency::Policy* policy : order_) ended = policy->release_pins() && ended;
+  return ended;
 }
 
 void Session::lost(const std::string& reason) {
@@ -246,6 +266,10 @@ void Session::describe(report::Context& context) {
   context.device_state = working() ? "working" : lost_reason_;
   context.device_memory = properties.total_memory;
   context.device_memory_budget = budget_;
+  for (const device::MemoryClient client : device::memory_clients) {
+    const device::MemoryHeld held = device_->accountant().held(client);
+    context.held_memory.push_back({to_string(client), held.now, held.most});
+  }
   context.policy = order_.front()->name();
   context.policy_asked = asked_;
   context.policy_reason = policy_reason_;

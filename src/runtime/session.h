@@ -40,8 +40,13 @@ class Session {
   /// False once the device is lost: it is not to be used again.
   bool working() const { return working_.load(std::memory_order_acquire); }
 
-  /// The program starts to use the device's driver itself: ends all page locks on its memory.
-  void release_pins();
+  /// To be called before a policy's begin(): see Device::prepare(). Waits for calls in flight whose results are
+  /// page-locked, where no memory may be any more. The error means that the device does not run this operation now.
+  device::Status prepare(const operation::Operation& operation);
+
+  /// The program starts to use the device's driver itself: ends all page locks on its memory. False: some end only with
+  /// calls in flight.
+  bool release_pins();
 
   /// Stops the work between calls. For process exit, when no call is in flight any more.
   void stop();
@@ -80,6 +85,7 @@ class Session {
   std::string policy_reason_;  ///< why it is not the policy in force, or ""
 
   std::atomic<bool> working_{true};
+  std::atomic<bool> pins_ended_{false};  ///< and no new ones are made
   std::mutex mutex_;
   std::string lost_reason_;
   std::vector<std::string> said_;

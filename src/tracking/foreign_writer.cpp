@@ -1,5 +1,5 @@
-// Judged by what the kernel counts as pinned, and where it counts nothing by the libraries that the process has loaded
-// and their devices.
+// The evidence is what the kernel counts as pinned. Drivers that write memory without that count are recognised by
+// their library, if the process has loaded it, and their device file.
 #include "tracking/foreign_writer.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 namespace blastoff::tracking {
 namespace {
 
-/// A library through which someone else may write our memory without pinning it in VmPin, and the device that it needs.
+/// A library through which others may write our memory without pinning it in VmPin, and the device that it needs.
 struct Suspect {
   std::string_view file_prefix;
   const char* device;
@@ -34,7 +34,7 @@ constexpr std::array suspects = {
 
 using SuspectSet = std::uint32_t;  ///< bit i: suspects[i] is loaded
 
-/// The number of libraries ever loaded and unloaded, which changes whenever the answer may.
+/// The number of libraries ever loaded and unloaded. The answer can change only when this number does.
 int count_changes(dl_phdr_info* info, std::size_t, void* out) {
   *static_cast<std::uint64_t*>(out) = info->dlpi_adds + info->dlpi_subs;
   return 1;
@@ -50,7 +50,7 @@ int look_for_suspects(dl_phdr_info* info, std::size_t, void* out) {
 }
 
 SuspectSet loaded_suspects() {
-  // The two are one word: the count in the upper part, the set in the lower.
+  // Both are kept in one word: the count in the upper half, the set in the lower.
   static std::atomic<std::uint64_t> cache{0};
   const platform::ForkGuard guard;
   std::uint64_t changes = 0;

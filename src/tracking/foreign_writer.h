@@ -1,4 +1,4 @@
-// Who else may write this process's memory, past its page table.
+// Whether anyone else may write this process's memory without using its page table.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace blastoff::tracking {
 
-/// A writer that page tracking cannot see, if this process has one now: memory pinned for somebody else than us (VmPin:
-/// a network card, buffers registered with io_uring), memory attached by other processes (XPMEM). The text names it.
-/// Some microseconds. `own_pins`: what of VmPin is ours, in kilobytes; what NVIDIA's driver pins is not counted there.
+/// Describes a writer that page tracking cannot see, if this process has one now: memory pinned for others (VmPin: a
+/// network card, buffers registered with io_uring), or attached by other processes (XPMEM). Takes a few microseconds.
+/// `own_pins`: how much of VmPin is ours, in kilobytes. What NVIDIA's driver pins is not counted in VmPin.
 std::optional<std::string> foreign_writer(std::size_t own_pins);
 
-/// Kilobytes pinned for devices in this process, as VmPin of /proc/self/status says.
+/// Kilobytes pinned for devices in this process: VmPin in /proc/self/status.
 std::size_t pinned_kilobytes();
 
 }  // namespace blastoff::tracking

@@ -12,7 +12,8 @@ tl::expected<void, std::string> kernel_tells_of_memory() {
 tl::expected<std::unique_ptr<MemoryEvents>, std::string> open_memory_events() {
   auto of_kernel = UffdMemoryEvents::open({});
   if (of_kernel) return of_kernel;
-  // Allowed, and yet it failed (no thread, no descriptor left): the allocator library leaves the telling to the kernel.
+  // The kernel allows it, but it failed (no thread or descriptor left). The allocator library reports nothing where the
+  // kernel allows its own events.
   if (kernel_tells_of_memory()) return tl::unexpected(of_kernel.error());
   auto interposed = InterposedMemoryEvents::open();
   if (interposed) return interposed;

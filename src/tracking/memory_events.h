@@ -1,4 +1,4 @@
-// Which memory went away? What the kernel, or else interposed calls, tell of it behind one contract.
+// Which memory went away? One contract for the events of the kernel and those of interposed calls.
 #pragma once
 
 #include <cstdint>
@@ -26,22 +26,10 @@ struct MemoryEvent {
   std::uintptr_t moved_to = 0;  ///< moved: where the span is now (not watched there)
 };
 
-/// Thread-safe; not for children of fork. All spans are whole pages.
-class MemoryEvents {
+/// Where events are taken from. Thread-safe; not for children of fork.
+class EventSource {
  public:
-  virtual ~MemoryEvents() = default;
-
-  /// "userfaultfd", "interposed calls".
-  virtual const char* name() const = 0;
-
-  /// Whether nothing escapes. Interposed calls miss what the C library unmaps for itself (stacks of threads, libraries
-  /// that are closed) and who calls the kernel directly.
-  virtual bool complete() const { return true; }
-
-  /// From here on what happens to the span is told; it must lie in private anonymous memory. Spans may be watched
-  /// again. The error is one line.
-  virtual tl::expected<void, std::string> watch(Span span) = 0;
-  virtual void unwatch(Span span) = 0;
+  virtual ~EventSource() = default;
 
   /// Appends the events of all system calls that have returned by now, in order. False: events were lost, nothing that
   /// was known about any page may be trusted. Takes no lock that the event reader could hold. Well under a microsecond
@@ -51,6 +39,22 @@ class MemoryEvents {
   /// Blocks until events are waiting to be drained (true) or stop_waiting() was called (false).
   virtual bool wait_for_events() = 0;
   virtual void stop_waiting() = 0;
+};
+
+/// Events of the memory that it is asked to watch. All spans are whole pages.
+class MemoryEvents : public EventSource {
+ public:
+  /// "userfaultfd", "interposed calls".
+  virtual const char* name() const = 0;
+
+  /// Whether every event is reported. Interposed calls miss what the C library unmaps for itself (stacks of threads,
+  /// libraries that are closed) and direct system calls.
+  virtual bool complete() const { return true; }
+
+  /// Reports what happens to the span from here on. The span must lie in private anonymous memory, and may be watched
+  /// already. The error is one line.
+  virtual tl::expected<void, std::string> watch(Span span) = 0;
+  virtual void unwatch(Span span) = 0;
 };
 
 /// Whether open_memory_events() would find the kernel's own events; starts no thread. The error is one line.

@@ -44,17 +44,12 @@ class PageTracker {
   /// Makes pages written at once, cheaper than a fault for each: for memory that is about to be overwritten.
   virtual void unprotect(Span span) = 0;
 
-  /// Whether memory of tracked spans may stay page-locked for a device: its end is heard of, whoever brings it about,
-  /// and protecting does not part the locked page from the program's.
+  /// Whether memory of tracked spans may stay page-locked for a device: the end of such memory is reported, whatever
+  /// causes it, and protecting a page never separates the locked page from the program's.
   virtual bool allows_pinning() const = 0;
 
-  /// Appends the events of all system calls that have returned by now, in order. False: events were lost, nothing that
-  /// was known about any page may be trusted. Takes no lock that the event reader could hold.
-  virtual bool drain(std::vector<MemoryEvent>& events) = 0;
-
-  /// Blocks until events are waiting to be drained (true) or stop_waiting() was called (false).
-  virtual bool wait_for_events() = 0;
-  virtual void stop_waiting() = 0;
+  /// What became of tracked memory besides being written.
+  virtual EventSource& events() = 0;
 };
 
 enum class TrackerKind : std::uint8_t {

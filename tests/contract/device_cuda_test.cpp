@@ -43,7 +43,7 @@ class CudaTest : public DeviceTest {
     ASSERT_OK(stream->synchronize());
     ASSERT_OK(device_->memory_info());
     (void)device_->registered_by_program(&call);
-    (void)device_->allocate(std::size_t{1} << 60);
+    (void)device_->allocate(device::MemoryClient::copies, std::size_t{1} << 60);
   }
 
   api::CUcontext current() const {
@@ -57,6 +57,26 @@ class CudaTest : public DeviceTest {
 };
 INSTANTIATE_TEST_SUITE_P(, CudaTest, testing::Values("cuda"),
                          [](const auto& instance) { return std::string(instance.param); });
+
+TEST_P(CudaTest, AQueueTakesItsWorkspaceWithItsFirstOperation) {
+  const auto workspaces = [&] { return device_->accountant().held(device::MemoryClient::workspaces).now; };
+  const std::size_t before = workspaces();
+  {
+    const auto stream = queue();
+    const DeviceMemory memory(*device_, 1 << 20);
+    upload(*stream, memory.address(), pattern(1 << 20, 1));
+    EXPECT_EQ(workspaces(), before) << "copies need none";
+    const TestCall test(blas::Routine::dgemm, {}, 32, 32, 32, 1, 0);
+    blas::Call call = test.call();
+    for (auto& operand : call.operands()) {
+      operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(memory.address()));
+    }
+    ASSERT_OK(stream->execute(call, host_));
+    ASSERT_OK(stream->synchronize());
+    EXPECT_GT(workspaces(), before);
+  }
+  EXPECT_EQ(workspaces(), before);
+}
 
 TEST_P(CudaTest, AThreadWithoutAContextHasNoneAfterwards) {
   ASSERT_EQ(current(), nullptr);
@@ -153,7 +173,7 @@ TEST_P(CudaTest, AGpuThatIsNotThereIsRefusedWithThoseThatAre) {
   (void)queue->execute(call, host);
   const auto found = queue->synchronize();
   if (found || found.error().kind != ErrorKind::lost) std::_Exit(2);
-  const auto allocated = device.allocate(4096);
+  const auto allocated = device.allocate(device::MemoryClient::copies, 4096);
   if (allocated || allocated.error().kind != ErrorKind::lost) std::_Exit(3);
   if (allocated.error().message != found.error().message) std::_Exit(4);
   if (device.create_event() || queue->synchronize()) std::_Exit(5);

@@ -12,6 +12,7 @@ namespace blastoff::test {
 namespace {
 
 using device::ErrorKind;
+using device::MemoryClient;
 
 std::unique_ptr<device::Device> open_simulated(const std::string& fault, std::size_t memory = std::size_t{64} << 20) {
   device::Choice choice;
@@ -32,12 +33,12 @@ std::vector<std::string> failures_of_one_round(device::Device& device, ErrorKind
     EXPECT_EQ(result.error().kind, kind) << result.error().message;
   };
   const reference::ReferenceRoutine host;
-  auto address = device.allocate(4096);
+  auto address = device.allocate(MemoryClient::copies, 4096);
   note("allocate", address);
   auto reserved = device.reserve(std::size_t{4} << 20);
   note("reserve", reserved);
   if (reserved) {
-    const auto backed = device.back(*reserved, std::size_t{2} << 20);
+    const auto backed = device.back(MemoryClient::mirrors, *reserved, std::size_t{2} << 20);
     note("back", backed);
     if (backed) device.unback(*reserved, std::size_t{2} << 20);
     device.release(*reserved, std::size_t{4} << 20);
@@ -118,7 +119,7 @@ TEST(SimulatedFaults, BadTextIsRefusedInOneLineThatSaysWhatIsAccepted) {
 TEST(SimulatedFaults, ACopyOfALostDeviceIsTorn) {
   const auto device = open_simulated("to-host:2");
   const auto queue = *device->create_queue();
-  const auto address = *device->allocate(4096);
+  const auto address = *device->allocate(MemoryClient::copies, 4096);
   upload(*queue, address, Bytes(4096, 1));
   Bytes host(4096, 2);
   ASSERT_OK(queue->copy_to_host(host.data(), address, run_of(1024)));
@@ -142,9 +143,9 @@ TEST(SimulatedMemory, FreshMemoryHoldsNaN) {
       if (!std::isnan(number) || !std::isnan(single)) FAIL() << "at byte " << offset;
     }
   };
-  expect_nan(*device->allocate(10000), 10000);
+  expect_nan(*device->allocate(MemoryClient::copies, 10000), 10000);
   for (int round = 0; round < 2; ++round) {
-    ASSERT_OK(device->back(reserved, std::size_t{2} << 20));
+    ASSERT_OK(device->back(MemoryClient::mirrors, reserved, std::size_t{2} << 20));
     expect_nan(reserved, std::size_t{2} << 20);
     upload(*queue, reserved, Bytes(std::size_t{2} << 20, 0));
     device->unback(reserved, std::size_t{2} << 20);
@@ -154,14 +155,14 @@ TEST(SimulatedMemory, FreshMemoryHoldsNaN) {
 TEST(SimulatedMemory, EndsWhereItWasToldTo) {
   const auto device = open_simulated("", std::size_t{8} << 20);
   EXPECT_EQ(device->memory_info()->total, std::size_t{8} << 20);
-  const auto first = device->allocate(std::size_t{5} << 20);
+  const auto first = device->allocate(MemoryClient::copies, std::size_t{5} << 20);
   ASSERT_OK(first);
   const auto reserved = *device->reserve(std::size_t{64} << 20);
-  EXPECT_EQ(device->back(reserved, std::size_t{4} << 20).error().kind, ErrorKind::out_of_memory);
-  ASSERT_OK(device->back(reserved, std::size_t{2} << 20));
-  EXPECT_EQ(device->allocate(std::size_t{2} << 20).error().kind, ErrorKind::out_of_memory);
+  EXPECT_EQ(device->back(MemoryClient::mirrors, reserved, std::size_t{4} << 20).error().kind, ErrorKind::out_of_memory);
+  ASSERT_OK(device->back(MemoryClient::mirrors, reserved, std::size_t{2} << 20));
+  EXPECT_EQ(device->allocate(MemoryClient::copies, std::size_t{2} << 20).error().kind, ErrorKind::out_of_memory);
   device->free(*first);
-  EXPECT_OK(device->back(reserved + (std::size_t{2} << 20), std::size_t{6} << 20));
+  EXPECT_OK(device->back(MemoryClient::mirrors, reserved + (std::size_t{2} << 20), std::size_t{6} << 20));
   EXPECT_EQ(device->memory_info()->free, 0U);
 }
 
@@ -170,10 +171,10 @@ TEST(SimulatedMemoryDeathTest, WhatWasGivenBackCannotBeTouched) {
   const auto touch = [](device::Address address) {
     *reinterpret_cast<volatile char*>(static_cast<std::uintptr_t>(address)) = 1;
   };
-  const auto allocated = *device->allocate(4096);
+  const auto allocated = *device->allocate(MemoryClient::copies, 4096);
   const auto reserved = *device->reserve(std::size_t{4} << 20);
   EXPECT_DEATH(touch(reserved), "");
-  ASSERT_OK(device->back(reserved, std::size_t{2} << 20));
+  ASSERT_OK(device->back(MemoryClient::mirrors, reserved, std::size_t{2} << 20));
   touch(reserved);
   touch(allocated);
   device->unback(reserved, std::size_t{2} << 20);
@@ -186,9 +187,9 @@ TEST(SimulatedMemory, ACopyOutsideItLosesTheDevice) {
   for (const int which : {0, 1, 2}) {
     const auto device = open_simulated("");
     const auto queue = *device->create_queue();
-    const auto address = *device->allocate(4000);
+    const auto address = *device->allocate(MemoryClient::copies, 4000);
     const auto reserved = *device->reserve(std::size_t{4} << 20);
-    ASSERT_OK(device->back(reserved, std::size_t{2} << 20));
+    ASSERT_OK(device->back(MemoryClient::mirrors, reserved, std::size_t{2} << 20));
     Bytes host(8192);
     device::Status status;
     if (which == 0) status = queue->copy_to_device(address, host.data(), run_of(4001));
@@ -213,12 +214,12 @@ TEST(SimulatedMemory, GivingBackWhatOneDoesNotHoldLosesTheDevice) {
   for (const int which : {0, 1, 2, 3}) {
     const auto device = open_simulated("");
     const auto reserved = *device->reserve(std::size_t{8} << 20);
-    ASSERT_OK(device->back(reserved, std::size_t{4} << 20));
+    ASSERT_OK(device->back(MemoryClient::mirrors, reserved, std::size_t{4} << 20));
     if (which == 0) device->free(reserved);
     if (which == 1) device->unback(reserved, std::size_t{2} << 20);
     if (which == 2) device->release(reserved, std::size_t{4} << 20);
     if (which == 3) device->release(reserved, std::size_t{8} << 20);  // while part of it is backed
-    EXPECT_EQ(device->allocate(8).error().kind, ErrorKind::lost) << which;
+    EXPECT_EQ(device->allocate(MemoryClient::copies, 8).error().kind, ErrorKind::lost) << which;
   }
 }
 
@@ -226,14 +227,15 @@ TEST(SimulatedMemory, BackingWhatIsBackedOrOutsideIsRefused) {
   const auto device = open_simulated("");
   constexpr std::size_t unit = std::size_t{2} << 20;
   const auto reserved = *device->reserve(8 * unit);
-  ASSERT_OK(device->back(reserved + unit, 2 * unit));
+  ASSERT_OK(device->back(MemoryClient::mirrors, reserved + unit, 2 * unit));
   for (const auto& [offset, bytes] :
        {std::pair{unit, unit}, std::pair{2 * unit, unit}, std::pair{std::size_t{0}, 2 * unit},
         std::pair{3 * unit, unit / 2}, std::pair{7 * unit, 2 * unit}}) {
-    EXPECT_EQ(device->back(reserved + offset, bytes).error().kind, ErrorKind::unsupported) << offset << " " << bytes;
+    EXPECT_EQ(device->back(MemoryClient::mirrors, reserved + offset, bytes).error().kind, ErrorKind::unsupported)
+        << offset << " " << bytes;
   }
-  EXPECT_OK(device->back(reserved, unit));
-  EXPECT_OK(device->back(reserved + 3 * unit, unit));
+  EXPECT_OK(device->back(MemoryClient::mirrors, reserved, unit));
+  EXPECT_OK(device->back(MemoryClient::mirrors, reserved + 3 * unit, unit));
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ class DeviceTest : public testing::TestWithParam<const char*> {
 class DeviceMemory {
  public:
   DeviceMemory(device::Device& device, std::size_t bytes) : device_(device) {
-    auto allocated = device.allocate(bytes);
+    auto allocated = device.allocate(device::MemoryClient::copies, bytes);
     EXPECT_OK(allocated);
     address_ = allocated.value_or(0);
   }

@@ -13,6 +13,8 @@ namespace {
 
 using device::Address;
 using device::ErrorKind;
+using device::MemoryAccountant;
+using device::MemoryClient;
 
 class DeviceMemoryTest : public DeviceTest {};
 BLASTOFF_EVERY_DEVICE(DeviceMemoryTest);
@@ -55,7 +57,7 @@ TEST_P(DeviceMemoryTest, FreeingGivesMemoryBack) {
 
 TEST_P(DeviceMemoryTest, TooMuchIsOutOfMemoryAndTheDeviceGoesOn) {
   const auto total = device_->memory_info()->total;
-  const auto refused = device_->allocate(2 * total);
+  const auto refused = device_->allocate(MemoryClient::copies, 2 * total);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::out_of_memory);
   EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
@@ -63,6 +65,35 @@ TEST_P(DeviceMemoryTest, TooMuchIsOutOfMemoryAndTheDeviceGoesOn) {
   const DeviceMemory memory(*device_, 4096);
   upload(*stream, memory.address(), pattern(4096, 1));
   EXPECT_EQ(download(*stream, memory.address(), 4096), pattern(4096, 1));
+}
+
+TEST_P(DeviceMemoryTest, WhatIsAllocatedIsOnTheClientsAccount) {
+  constexpr std::size_t bytes = std::size_t{3} << 20;
+  MemoryAccountant& accountant = device_->accountant();
+  const auto others = accountant.held(MemoryClient::mirrors);
+  const auto before = accountant.held(MemoryClient::copies);
+  {
+    const DeviceMemory memory(*device_, bytes);
+    EXPECT_EQ(accountant.held(MemoryClient::copies).now, before.now + bytes);
+    EXPECT_FALSE(device_->allocate(MemoryClient::copies, 2 * device_->memory_info()->total));
+    EXPECT_EQ(accountant.held(MemoryClient::copies).now, before.now + bytes);
+  }
+  EXPECT_EQ(accountant.held(MemoryClient::copies).now, before.now);
+  EXPECT_GE(accountant.held(MemoryClient::copies).most, before.now + bytes);
+  EXPECT_EQ(accountant.held(MemoryClient::mirrors).now, others.now);
+}
+
+TEST_P(DeviceMemoryTest, BeyondItsBudgetAClientIsOutOfMemory) {
+  constexpr std::size_t bytes = std::size_t{1} << 20;
+  MemoryAccountant& accountant = device_->accountant();
+  accountant.limit(MemoryClient::workspaces, accountant.held(MemoryClient::workspaces).now + bytes);
+  const auto refused = device_->allocate(MemoryClient::workspaces, bytes + 1);
+  const auto fitting = device_->allocate(MemoryClient::workspaces, bytes);
+  accountant.limit(MemoryClient::workspaces, SIZE_MAX);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::out_of_memory);
+  ASSERT_OK(fitting);
+  device_->free(*fitting);
 }
 
 class DeviceReservationTest : public DeviceTest {
@@ -85,11 +116,11 @@ TEST_P(DeviceReservationTest, BacksAnyPartAndTakesItAway) {
   // Out of order, with a hole, the middle last: neighbours keep their contents.
   const Address first = *address;
   const Address third = *address + 2 * granularity_;
-  ASSERT_OK(device_->back(third, 3 * granularity_));
-  ASSERT_OK(device_->back(first, granularity_));
+  ASSERT_OK(device_->back(MemoryClient::mirrors, third, 3 * granularity_));
+  ASSERT_OK(device_->back(MemoryClient::mirrors, first, granularity_));
   upload(*stream, first, pattern(granularity_, 1));
   upload(*stream, third, pattern(3 * granularity_, 3));
-  ASSERT_OK(device_->back(first + granularity_, granularity_));
+  ASSERT_OK(device_->back(MemoryClient::mirrors, first + granularity_, granularity_));
   upload(*stream, first + granularity_, pattern(granularity_, 2));
   EXPECT_EQ(download(*stream, first, granularity_), pattern(granularity_, 1));
   EXPECT_EQ(download(*stream, third, 3 * granularity_), pattern(3 * granularity_, 3));
@@ -104,7 +135,7 @@ TEST_P(DeviceReservationTest, BacksAnyPartAndTakesItAway) {
   const auto half = download(*stream, first, granularity_ / 2);
   EXPECT_TRUE(std::equal(half.begin(), half.end(), pattern(granularity_, 1).begin()));
   EXPECT_EQ(download(*stream, third + granularity_, granularity_).size(), granularity_);
-  ASSERT_OK(device_->back(first + granularity_, granularity_));
+  ASSERT_OK(device_->back(MemoryClient::mirrors, first + granularity_, granularity_));
   upload(*stream, first + granularity_, pattern(granularity_, 5));
   EXPECT_EQ(download(*stream, first + granularity_, granularity_), pattern(granularity_, 5));
 
@@ -120,11 +151,32 @@ TEST_P(DeviceReservationTest, TakingMemoryAwayGivesItBack) {
   const auto address = device_->reserve(bytes);
   ASSERT_OK(address);
   const auto before = device_->memory_info()->free;
-  ASSERT_OK(device_->back(*address, bytes));
+  ASSERT_OK(device_->back(MemoryClient::mirrors, *address, bytes));
   EXPECT_LE(device_->memory_info()->free + bytes, before);
   device_->unback(*address, bytes);
   EXPECT_GE(device_->memory_info()->free + granularity_, before);
   device_->release(*address, bytes);
+}
+
+TEST_P(DeviceReservationTest, WhatIsBackedIsOnTheClientsAccount) {
+  MemoryAccountant& accountant = device_->accountant();
+  const std::size_t before = accountant.held(MemoryClient::mirrors).now;
+  const auto address = device_->reserve(4 * granularity_);
+  ASSERT_OK(address);
+  EXPECT_EQ(accountant.held(MemoryClient::mirrors).now, before) << "a reservation is no memory";
+  ASSERT_OK(device_->back(MemoryClient::mirrors, *address, granularity_));
+  ASSERT_OK(device_->back(MemoryClient::mirrors, *address + granularity_, 3 * granularity_));
+  EXPECT_EQ(accountant.held(MemoryClient::mirrors).now, before + 4 * granularity_);
+  device_->unback(*address, granularity_);
+  EXPECT_EQ(accountant.held(MemoryClient::mirrors).now, before + 3 * granularity_);
+  accountant.limit(MemoryClient::mirrors, before + 3 * granularity_);
+  const auto refused = device_->back(MemoryClient::mirrors, *address, granularity_);
+  accountant.limit(MemoryClient::mirrors, SIZE_MAX);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::out_of_memory);
+  device_->unback(*address + granularity_, 3 * granularity_);
+  EXPECT_EQ(accountant.held(MemoryClient::mirrors).now, before);
+  device_->release(*address, 4 * granularity_);
 }
 
 TEST_P(DeviceReservationTest, ReservesTheLargestThatItPromises) {
@@ -134,7 +186,7 @@ TEST_P(DeviceReservationTest, ReservesTheLargestThatItPromises) {
   ASSERT_OK(address);
   // Its far end can be used like any other part.
   const Address last = *address + bytes - granularity_;
-  ASSERT_OK(device_->back(last, granularity_));
+  ASSERT_OK(device_->back(MemoryClient::mirrors, last, granularity_));
   const auto stream = queue();
   upload(*stream, last, pattern(granularity_, 7));
   EXPECT_EQ(download(*stream, last, granularity_), pattern(granularity_, 7));
@@ -148,11 +200,11 @@ TEST_P(DeviceReservationTest, BackingMoreThanThereIsIsOutOfMemory) {
   if (bytes > device_->properties().largest_reservation) GTEST_SKIP() << "more memory than can be reserved";
   const auto address = device_->reserve(bytes);
   ASSERT_OK(address);
-  const auto refused = device_->back(*address, bytes);
+  const auto refused = device_->back(MemoryClient::mirrors, *address, bytes);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::out_of_memory) << refused.error().message;
   // Nothing was left behind: the same range can be backed in part.
-  ASSERT_OK(device_->back(*address, granularity_));
+  ASSERT_OK(device_->back(MemoryClient::mirrors, *address, granularity_));
   device_->unback(*address, granularity_);
   device_->release(*address, bytes);
 }
@@ -165,8 +217,8 @@ TEST_P(DeviceMemoryTest, CopiesStayWithinWhatIsBacked) {
   const std::size_t granule = device->properties().backing_granularity;
   const auto base = device->reserve(3 * granule);
   ASSERT_OK(base);
-  ASSERT_OK(device->back(*base, granule));
-  ASSERT_OK(device->back(*base + 2 * granule, granule));
+  ASSERT_OK(device->back(MemoryClient::mirrors, *base, granule));
+  ASSERT_OK(device->back(MemoryClient::mirrors, *base + 2 * granule, granule));
   const auto queue = std::move(*device->create_queue());
   Bytes host(2 * 64);
   ASSERT_OK(queue->copy_to_device(*base, host.data(), {64, 1, 64, 64}));

@@ -31,7 +31,7 @@ std::string run_product(device::Device& device, device::Lane& lane, std::uint64_
     if (!status && problem.empty()) problem = status.error().message;
   };
   for (auto& operand : on_device.operands()) {
-    auto address = device.allocate(operand.span_bytes());
+    auto address = device.allocate(device::MemoryClient::copies, operand.span_bytes());
     if (!address) return address.error().message;
     addresses.push_back(*address);
     note(lane.upload->copy_to_device(*address, operand.address, run_of(operand.span_bytes())));
@@ -125,7 +125,7 @@ TEST_P(DeviceThreadsTest, MemoryComesAndGoesUnderManyThreads) {
       }
       for (unsigned round = 0; round < 5; ++round) {
         const auto sent = pattern(granularity, 10 * t + round);
-        if (!device_->back(*base + granularity, granularity)) ++failures;
+        if (!device_->back(device::MemoryClient::mirrors, *base + granularity, granularity)) ++failures;
         upload(*stream, *base + granularity, sent);
         if (download(*stream, *base + granularity, granularity) != sent) ++failures;
         device_->unback(*base + granularity, granularity);

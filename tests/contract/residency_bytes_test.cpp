@@ -278,8 +278,8 @@ INSTANTIATE_TEST_SUITE_P(, ResidencyBytes,
                          testing::Values(Flavour{"first-use", "simulated"}, Flavour{"first-use", "delayed"},
                                          Flavour{"first-use", "pinning"},
                                          Flavour{"first-use", "simulated", tracking::TrackerKind::soft_dirty}),
-                         [](const auto& info) {
-                           return info.param.device + (info.param.soft_dirty() ? "_soft_dirty" : "");
+                         [](const auto& test) {
+                           return test.param.device + (test.param.soft_dirty() ? "_soft_dirty" : "");
                          });
 
 }  // namespace

@@ -239,9 +239,9 @@ std::vector<Loss> losses() {
 }
 
 INSTANTIATE_TEST_SUITE_P(, ResidencyResultsFaults, testing::ValuesIn(losses()),
-                         [](const testing::TestParamInfo<Loss>& info) {
+                         [](const testing::TestParamInfo<Loss>& test) {
                            std::string name =
-                               info.param.flavour.policy + "_" + info.param.flavour.device + "_" + info.param.operation;
+                               test.param.flavour.policy + "_" + test.param.flavour.device + "_" + test.param.operation;
                            for (char& letter : name) {
                              if (letter == '-') letter = '_';
                            }

@@ -34,6 +34,7 @@ REPORT = {
         "state": "working",
         "memory": 85_000_000_000,
         "memory_budget": 68_000_000_000,
+        "memory_held": [{"client": "mirrors", "bytes": 12_000_000_000, "bytes_peak": 14_000_000_000}],
     },
     "policy": {
         "requested": "first-use",

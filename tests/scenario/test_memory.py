@@ -56,3 +56,12 @@ def test_device_memory_smaller_than_the_matrices(unharmed, policy, memory, devic
     unharmed("threads", "own", policy=policy, settings=[f"--device-memory={memory}"])
     if device == "simulated":
         unharmed("products", 160, 4, policy=policy, settings=[f"--simulated-memory={memory}"])
+
+
+def test_the_report_says_what_device_memory_was_for(unharmed, policy):
+    device = unharmed("factorise", 240, 40, policy=policy).report["device"]
+    peaks = {held["client"]: held["bytes_peak"] for held in device["memory_held"]}
+    assert list(peaks) == ["mirrors", "copies", "workspaces"]
+    assert 0 < peaks["copies" if policy == "copy" else "mirrors"] <= device["memory_budget"]
+    if policy == "copy":
+        assert peaks["mirrors"] == 0

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/device.h"
+#include "forwarding_device.h"
 
 namespace blastoff::support {
 
@@ -234,49 +234,40 @@ class DelayedQueue final : public device::Queue {
   std::thread thread_;
 };
 
-class DelayedDevice final : public device::Device {
+class DelayedDevice final : public ForwardingDevice {
  public:
   DelayedDevice(std::unique_ptr<device::Device> inner, unsigned seed, int longest_microseconds)
-      : inner_(std::move(inner)), delays_(std::make_shared<Delays>(seed, longest_microseconds)) {}
+      : ForwardingDevice(std::move(inner)), delays_(std::make_shared<Delays>(seed, longest_microseconds)) {}
 
-  const device::Properties& properties() const override { return inner_->properties(); }
-  device::Result<device::MemoryInfo> memory_info() override { return inner_->memory_info(); }
   device::Result<std::unique_ptr<device::Queue>> create_queue() override {
-    auto inner = inner_->create_queue();
-    if (!inner) return inner;
-    return std::make_unique<DelayedQueue>(std::move(*inner), delays_);
+    auto queue = inner().create_queue();
+    if (!queue) return queue;
+    return std::make_unique<DelayedQueue>(std::move(*queue), delays_);
   }
   device::Result<std::unique_ptr<device::Event>> create_event() override { return std::make_unique<DelayedEvent>(); }
 
-  device::Result<device::Address> allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
   void free(device::Address address) override {
     delays_->in_flight.expect_unused("free", address, 1);
-    inner_->free(address);
+    ForwardingDevice::free(address);
   }
-  device::Result<device::Address> reserve(std::size_t bytes) override { return inner_->reserve(bytes); }
   void release(device::Address address, std::size_t bytes) override {
     delays_->in_flight.expect_unused("release", address, bytes);
-    inner_->release(address, bytes);
+    ForwardingDevice::release(address, bytes);
   }
-  device::Status back(device::Address address, std::size_t bytes) override { return inner_->back(address, bytes); }
   void unback(device::Address address, std::size_t bytes) override {
     delays_->in_flight.expect_unused("unback", address, bytes);
-    inner_->unback(address, bytes);
+    ForwardingDevice::unback(address, bytes);
   }
-  device::Result<void*> allocate_staging(std::size_t bytes) override { return inner_->allocate_staging(bytes); }
   void free_staging(void* address, std::size_t bytes) override {
     delays_->in_flight.expect_unused("free_staging", reinterpret_cast<std::uint64_t>(address), bytes);
-    inner_->free_staging(address, bytes);
+    ForwardingDevice::free_staging(address, bytes);
   }
-  device::Status pin(void* address, std::size_t bytes) override { return inner_->pin(address, bytes); }
   void unpin(void* address, std::size_t bytes) override {
     delays_->in_flight.expect_unused("unpin", reinterpret_cast<std::uint64_t>(address), bytes);
-    inner_->unpin(address, bytes);
+    ForwardingDevice::unpin(address, bytes);
   }
-  bool registered_by_program(const void* address) override { return inner_->registered_by_program(address); }
 
  private:
-  std::unique_ptr<device::Device> inner_;
   std::shared_ptr<Delays> delays_;
 };
 

@@ -18,6 +18,8 @@ SOURCES = offload.ROOT / "tests" / "scenario" / "linking"
 C_COMPILER = shlex.split(os.environ.get("BLASTOFF_TEST_CC", "gcc"))
 FORTRAN_COMPILER = shlex.split(os.environ.get("BLASTOFF_TEST_FC", "gfortran"))
 EMULATOR = shlex.split(os.environ.get("BLASTOFF_TEST_EMULATOR", ""))
+# Those of CMake's targets (cmake/compile_options.cmake) that gfortran does not know.
+C_WARNINGS = ["-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Werror"]
 INCLUDES = [f"-I{SOURCES / 'common'}", f"-I{SOURCES.parent / 'programs'}"]
 
 # How often a program or plugin of tests/scenario/linking calls (common/product.h).
@@ -57,7 +59,7 @@ class Workshop:
         result = self.directory / name
         result.parent.mkdir(exist_ok=True)
         fortran = any(str(source).endswith(".f90") for source in sources)
-        compiler = FORTRAN_COMPILER if fortran else [*C_COMPILER, "-std=gnu11", "-Werror", *INCLUDES]
+        compiler = FORTRAN_COMPILER if fortran else [*C_COMPILER, "-std=gnu11", *C_WARNINGS, *INCLUDES]
         inputs = [str(source if isinstance(source, Path) else SOURCES / source) for source in sources]
         found = {f"-Wl,-rpath,{source.parent}" for source in sources if isinstance(source, Path) and source.suffix == ".so"}
         command = [*compiler, "-O1", "-g", "-Wall", "-Wextra", *inputs, *sorted(found), *flags, "-lm", "-o", str(result)]

@@ -39,6 +39,7 @@ INVALID_ARGUMENTS = "invalid arguments"
 DEVICE_NONE = "offloading is switched off (device none)"
 NO_DEVICE = "no usable device"
 DEVICE_LOST = "the device failed"
+NO_RESULT = "the computation failed, or its result was not finite"
 FORKED = "forked child process"
 EXITING = "the process was ending"
 

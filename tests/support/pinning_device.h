@@ -17,7 +17,7 @@
 #include <mutex>
 #include <utility>
 
-#include "device/device.h"
+#include "forwarding_device.h"
 
 namespace blastoff::support {
 
@@ -179,10 +179,10 @@ class PinningQueue final : public device::Queue {
   std::shared_ptr<Pinned> pinned_;
 };
 
-class PinningDevice final : public device::Device {
+class PinningDevice final : public ForwardingDevice {
  public:
-  explicit PinningDevice(std::unique_ptr<device::Device> inner)
-      : inner_(std::move(inner)), properties_(inner_->properties()) {
+  explicit PinningDevice(std::unique_ptr<device::Device> simulated)
+      : ForwardingDevice(std::move(simulated)), properties_(inner().properties()) {
     properties_.can_pin = true;
   }
 
@@ -195,30 +195,19 @@ class PinningDevice final : public device::Device {
   std::shared_ptr<Pinned> pinned() { return pinned_; }
 
   const device::Properties& properties() const override { return properties_; }
-  device::Result<device::MemoryInfo> memory_info() override { return inner_->memory_info(); }
   device::Result<std::unique_ptr<device::Queue>> create_queue() override {
-    auto inner = inner_->create_queue();
-    if (!inner) return inner;
-    return std::make_unique<PinningQueue>(std::move(*inner), pinned_);
+    auto queue = inner().create_queue();
+    if (!queue) return queue;
+    return std::make_unique<PinningQueue>(std::move(*queue), pinned_);
   }
-  device::Result<std::unique_ptr<device::Event>> create_event() override { return inner_->create_event(); }
-  device::Result<device::Address> allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
-  void free(device::Address address) override { inner_->free(address); }
-  device::Result<device::Address> reserve(std::size_t bytes) override { return inner_->reserve(bytes); }
-  void release(device::Address address, std::size_t bytes) override { inner_->release(address, bytes); }
-  device::Status back(device::Address address, std::size_t bytes) override { return inner_->back(address, bytes); }
-  void unback(device::Address address, std::size_t bytes) override { inner_->unback(address, bytes); }
-  device::Result<void*> allocate_staging(std::size_t bytes) override { return inner_->allocate_staging(bytes); }
-  void free_staging(void* address, std::size_t bytes) override { inner_->free_staging(address, bytes); }
+  bool may_pin() override { return true; }
   device::Status pin(void* address, std::size_t bytes) override {
     if (pinned_->add(address, bytes)) return {};
     return tl::unexpected(device::Error{device::ErrorKind::out_of_memory, "the kernel does not pin that much"});
   }
   void unpin(void* address, std::size_t bytes) override { pinned_->remove(address, bytes); }
-  bool registered_by_program(const void* address) override { return inner_->registered_by_program(address); }
 
  private:
-  std::unique_ptr<device::Device> inner_;
   device::Properties properties_;
   std::shared_ptr<Pinned> pinned_ = std::make_shared<Pinned>();
 };

@@ -108,8 +108,10 @@ class Rig {
       rig->policy_ = residency::create_in_place_policy(*rig->pool_, rig->events_.get(), settings);
       return rig;
     }
+    const auto client = flavour.policy == "copy" ? device::MemoryClient::copies : device::MemoryClient::mirrors;
+    rig->device_->accountant().limit(client, options.budget);
     if (flavour.policy == "copy") {
-      rig->policy_ = residency::create_copy_policy(*rig->device_, *rig->staging_, options.budget);
+      rig->policy_ = residency::create_copy_policy(*rig->device_, *rig->staging_);
       return rig;
     }
     auto tracker = tracking::open_page_tracker(flavour.tracker);
@@ -120,7 +122,6 @@ class Rig {
     rig->tracker_ = std::move(*tracker);
     if (!options.may_pin) rig->tracker_ = std::make_unique<UnpinnableTracker>(std::move(rig->tracker_));
     residency::FirstUseSettings settings;
-    settings.device_memory = options.budget;
     settings.pin_limit = std::size_t{1} << 30;
     settings.verify = options.verify;
     settings.panels = options.panels;

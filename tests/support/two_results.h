@@ -77,7 +77,10 @@ class TwoResultsFrontEnd final : public operation::FrontEnd {
 class TwoResultsHost final : public operation::Host {
  public:
   bool can_compute(const operation::Operation& operation) const override { return operation.has_payload<TwoResults>(); }
-  void compute(const operation::Operation& operation) const override { compute_two_results(operation); }
+  bool compute(const operation::Operation& operation) const override {
+    compute_two_results(operation);
+    return true;
+  }
 };
 
 }  // namespace blastoff::support

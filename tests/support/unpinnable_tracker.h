@@ -20,9 +20,7 @@ class UnpinnableTracker final : public tracking::PageTracker {
   }
   void unprotect(platform::Span span) override { inner_->unprotect(span); }
   bool allows_pinning() const override { return false; }
-  bool drain(std::vector<tracking::MemoryEvent>& events) override { return inner_->drain(events); }
-  bool wait_for_events() override { return inner_->wait_for_events(); }
-  void stop_waiting() override { inner_->stop_waiting(); }
+  tracking::EventSource& events() override { return inner_->events(); }
 
  private:
   std::unique_ptr<tracking::PageTracker> inner_;

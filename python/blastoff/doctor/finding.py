@@ -1,11 +1,11 @@
-"""One thing that doctor has looked at."""
+"""A finding of doctor."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class State(str, Enum):
-    """How a finding is to be taken."""
+    """How good or bad a finding is."""
 
     GOOD = "ok"
     NOTE = "note"
@@ -15,7 +15,7 @@ class State(str, Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at, in words, and what to do about it."""
+    """What was checked, what was found, and what to do about it."""
 
     subject: str
     state: State

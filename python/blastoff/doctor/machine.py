@@ -1,4 +1,4 @@
-"""What doctor reads off the machine itself: huge pages, container limits, CPUs, BLAS libraries."""
+"""What doctor finds out about the machine itself: huge pages, container limits, CPUs, BLAS libraries."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ from blastoff.doctor.finding import Finding, State
 
 
 def read(path: Path) -> str:
-    """A small file of the system; "" where there is none."""
+    """The text of a small system file; "" if there is none."""
     try:
         return path.read_text(errors="replace").strip()
     except OSError:
@@ -46,7 +46,7 @@ def huge_pages(root: Path = Path("/")) -> Finding:
 
 
 def container_kind(root: Path) -> str:
-    """The container that this runs in, as far as it shows; "" if it does not."""
+    """The kind of container that this process runs in; "" if none is recognised."""
     if (root / ".dockerenv").exists():
         return "Docker"
     if (root / "run/.containerenv").exists():
@@ -71,7 +71,7 @@ def container(root: Path = Path("/")) -> Finding:
 
 
 def cpus() -> Finding:
-    """The CPU set, which bounds the copying threads."""
+    """The CPU set, which limits the number of copying threads."""
     usable, present = len(os.sched_getaffinity(0)), os.cpu_count() or 1
     text = f"{usable} of {present} usable"
     if usable == 1 < present:
@@ -82,7 +82,7 @@ def cpus() -> Finding:
 
 
 def system_blas() -> str:
-    """What the name libblas.so.3 leads to for the dynamic linker; "" if to nothing."""
+    """The file that the dynamic linker finds as libblas.so.3; "" if none."""
     for directory in filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":")):
         path = Path(directory, "libblas.so.3")
         if path.exists():
@@ -105,7 +105,7 @@ def wheel_blas() -> list[str]:
 
 
 def blas_libraries() -> Finding:
-    """The BLAS that programs would reach without us, and that does what stays on the CPU."""
+    """The BLAS libraries that programs use without Blastoff; they also compute the calls that stay on the CPU."""
     system = system_blas()
     found = [f"libblas.so.3 is {system}"] if system else []
     found += wheel_blas()
@@ -121,5 +121,5 @@ def blas_libraries() -> Finding:
 
 
 def findings() -> list[Finding]:
-    """Everything that needs no device."""
+    """All findings that need no device."""
     return [kernel(), huge_pages(), container(), cpus(), blas_libraries()]

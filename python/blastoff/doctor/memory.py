@@ -1,4 +1,4 @@
-"""What doctor says of the machine's memory: its nodes, which of them is the device's, its pages, and who moves them."""
+"""What doctor reports about the machine's memory: its nodes, which of them is the device's, page sizes, and automatic migration."""
 
 from collections.abc import Callable
 from typing import Any
@@ -73,7 +73,7 @@ def access(probed: dict[str, Any]) -> Finding:
 
 
 def balancing(probed: dict[str, Any]) -> Finding:
-    """AutoNUMA, which moves pages on its own."""
+    """AutoNUMA, which moves pages automatically."""
     if not probed["memory"]["automatic_numa_balancing"]:
         return Finding("AutoNUMA", State.GOOD, "off: the kernel leaves pages where they are")
     text = "on: the kernel unmaps pages to detect which CPU uses them, and moves them to that CPU's node"

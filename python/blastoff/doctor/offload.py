@@ -98,12 +98,12 @@ def in_place(probed: dict[str, Any]) -> bool:
 
 
 def mirrors(probed: dict[str, Any]) -> bool:
-    """Whether copies on the device can be kept honest."""
+    """Whether copies on the device can be kept equal to host memory."""
     return probed["device"]["can_reserve"] and probed["tracker"]["works"]
 
 
 def verdict(probed: dict[str, Any]) -> str:
-    """The sentence that sums it up."""
+    """The sentence that sums up the findings."""
     device = probed["device"]
     if not device["works"]:
         return "All calls run on the CPU; Blastoff only counts and times them."

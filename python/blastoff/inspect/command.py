@@ -33,7 +33,7 @@ def show(program: str | None, pid: int | None, as_json: bool) -> int:
     try:
         found = inspection.inspect_process(pid) if pid is not None else inspection.inspect_program(program)
     except CommandError as error:
-        raise CommandError(str(error), USAGE) from error  # nothing was to be started: the shell's statuses do not apply
+        raise CommandError(str(error), USAGE) from error  # no program was to be started, so the shell's exit statuses do not apply
     found["verdict"] = inspection.verdict(found)
     if as_json:
         print(json.dumps(found, indent=2))

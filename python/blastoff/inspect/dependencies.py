@@ -10,7 +10,7 @@ from blastoff import elf, executable
 from blastoff.errors import CommandError
 
 NESTED_SCRIPTS = 4
-"""The kernel follows no more either."""
+"""The kernel does not follow more either."""
 
 FOUND = re.compile(r"^\s+(?:.* => )?(/.*|\./.*) \(0x[0-9a-f]+\)$")
 MISSING = re.compile(r"^\s+(.*) => not found$")
@@ -22,7 +22,7 @@ GLIBC_LOADERS = ("ld-linux", "ld-lsb", "ld-2.", "ld.so", "ld64.so")
 
 @dataclass
 class Libraries:
-    """What the loader would load: paths in its order, and names that it does not find."""
+    """What the loader would load: paths in its order, and the names that it does not find."""
 
     paths: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Libraries:
 
 
 def behind_env(words: list[str]) -> str:
-    """The program that `#!/usr/bin/env` starts; "" where it is not to be seen."""
+    """The program that `#!/usr/bin/env` starts; "" if the line does not name it."""
     rest = " ".join(words[1:]).split()
     return next((word for word in rest if not word.startswith("-") and "=" not in word), "")
 
@@ -49,7 +49,7 @@ def resolve_scripts(program: Path) -> tuple[Path, list[Path]]:
 
 
 def list_libraries(file: Path, loader: str) -> Libraries:
-    """Asks the dynamic loader: it runs, the program does not."""
+    """Asks the dynamic loader, which lists the libraries without running the program."""
     if not Path(loader).name.startswith(GLIBC_LOADERS):
         return Libraries(error=f"its dynamic loader {loader} is not glibc's")
     environment = os.environ | {"LD_TRACE_LOADED_OBJECTS": "1"}  # (--list stops at the first library that is missing)

@@ -12,7 +12,7 @@ from blastoff.inspect import dependencies, processes
 from blastoff.inspect.processes import LoadedFile
 
 Document = dict[str, Any]
-"""As share/inspect.schema.json says."""
+"""Follows share/inspect.schema.json."""
 
 OURSELVES = "Blastoff"
 """The name that the library gives itself among BLAS libraries."""
@@ -25,7 +25,7 @@ def look_at_file(path: Path) -> Document:
 
 
 def look_at_loaded(loaded: LoadedFile, memory: int | None) -> Document:
-    """What it finds in the file, and in a process's memory where that may be read."""
+    """What the library finds in the file, and in the process's memory if that may be read."""
     if memory is None:
         return look_at_file(loaded.file)
     arguments = ctypes.c_char_p(os.fsencode(loaded.file)), ctypes.c_int(memory), ctypes.c_ulong(loaded.bias)
@@ -37,7 +37,7 @@ def concerns_blas(found: Document) -> bool:
 
 
 def counts(objects: list[Document]) -> dict[str, int]:
-    """How many functions there are, and how many of them each --intercept reaches."""
+    """The number of functions, and how many of them each value of --intercept reaches."""
     functions = [function for found in objects for function in found["functions"]]
     return {
         "functions": len(functions),
@@ -49,7 +49,7 @@ def counts(objects: list[Document]) -> dict[str, int]:
 
 
 def document(**parts: Any) -> Document:
-    """Every key that there is; what does not apply is null or empty."""
+    """A document with all keys; those that do not apply are null or empty."""
     empty = {"scripts": [], "loader": None, "refused": "", "missing": [], "process": None}
     return {"blastoff": library.version(), **empty, **parts}
 
@@ -95,7 +95,7 @@ def find_file(name: str) -> Path:
 
 
 def own_loader() -> str:
-    """The loader that lists what a library needs: the one that this very Python started with."""
+    """The dynamic loader that lists what a library needs: the one that started this Python."""
     return elf.read(Path("/proc/self/exe")).interpreter or "/lib64/ld-linux-x86-64.so.2"
 
 
@@ -124,7 +124,7 @@ def inspect_process(pid: int) -> Document:
 
 
 def verdict(found: Document) -> str:
-    """The sentence that sums it up."""
+    """The sentence that sums up the document."""
     process, sums = found["process"], found["counts"]
     if found["refused"]:
         return f"Nothing can be intercepted: {found['refused']}."
@@ -145,7 +145,7 @@ def verdict(found: Document) -> str:
 
 
 def no_blas(found: Document) -> str:
-    """What it means that there is none."""
+    """The sentence for a program or process without BLAS."""
     program = found["objects"][0]
     if program["left_alone"]:
         return "No BLAS was found. Functions that merely have the names of BLAS routines are left alone."

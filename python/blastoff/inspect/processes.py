@@ -1,4 +1,4 @@
-"""What a running process has loaded, out of /proc: read, never touched."""
+"""What a running process has loaded, read from /proc without disturbing the process."""
 
 import os
 import re
@@ -18,11 +18,11 @@ class LoadedFile:
     """A program or library in a process's memory."""
 
     path: str
-    """As the process knows it."""
+    """As the process sees it."""
     file: Path
     """Where this process can read it."""
     bias: int
-    """Added to its addresses as linked."""
+    """Difference between its addresses in memory and as linked."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def read_mappings(pid: int) -> list[Mapping]:
 
 
 def program_of(pid: int) -> str:
-    """The path of its executable, as it knows it."""
+    """The path of the process's executable, as the process itself sees it."""
     try:
         return os.readlink(f"/proc/{pid}/exe")
     except PermissionError as error:
@@ -65,12 +65,12 @@ def readable_file(pid: int, path: str, program: str) -> Path:
     if path == program:
         return Path(f"/proc/{pid}/exe")
     inside = Path(f"/proc/{pid}/root{path}")
-    # The kernel tells the paths of another mount namespace from its root, those of a mere chroot from ours.
+    # The kernel gives the paths of another mount namespace relative to its root, those of a mere chroot relative to ours.
     return inside if inside.exists() else Path(path)
 
 
 def instances(mappings: list[Mapping], first_offset: int) -> list[int]:
-    """Where a loaded file begins, once per linker namespace. Mappings without code only read the file."""
+    """Where a loaded file begins, once for each linker namespace. Mappings of data alone do not count: they only read the file."""
     starts: list[int] = []
     begun = None
     for mapping in mappings:
@@ -83,7 +83,7 @@ def instances(mappings: list[Mapping], first_offset: int) -> list[int]:
 
 
 def loaded_files(pid: int) -> tuple[list[LoadedFile], list[str]]:
-    """The program, first, and the libraries of a process; and the paths of those whose files are gone."""
+    """The program, then the libraries of a process, and the paths of those whose files are gone."""
     program = program_of(pid)
     by_path: dict[str, list[Mapping]] = {}
     for mapping in read_mappings(pid):
@@ -108,7 +108,7 @@ def loaded_files(pid: int) -> tuple[list[LoadedFile], list[str]]:
 
 
 def open_memory(pid: int) -> int | None:
-    """A descriptor of the process's memory; None where that is not permitted (it takes more than reading its maps)."""
+    """A descriptor of the process's memory; None if that is not permitted (it takes more than reading its maps)."""
     try:
         return os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -47,7 +47,7 @@ def routines(names: Iterable[str]) -> str:
 
 
 def style_lines(functions: list[Document]) -> Lines:
-    """What there is, by calling style."""
+    """The functions, by calling style."""
     styles = grouped(((function["style"], function["integers"]), function) for function in functions)
     return [
         (STYLES[style], f"{len(group)} functions, {INTEGERS[integers]}: {routines(function['routine'] for function in group)}")
@@ -56,7 +56,7 @@ def style_lines(functions: list[Document]) -> Lines:
 
 
 def reach_lines(found: Document) -> Lines:
-    """Which interceptor reaches how many, and why not the others."""
+    """How many functions each interceptor reaches, and why not the others."""
     functions = found["functions"]
     patch, preload = (sum(function[way] for function in functions) for way in ("patch", "preload"))
     hidden = sum(not function["exported"] for function in functions)
@@ -78,7 +78,7 @@ def reach_lines(found: Document) -> Lines:
 
 
 def auto_plan(functions: list[Document]) -> str:
-    """What --intercept auto, the default, does with each."""
+    """What --intercept auto, the default, does with the functions."""
     by_name = sum(function["preload"] and not function["patch"] for function in functions)
     missed = [function["names"][0] for function in functions if not (function["patch"] or function["preload"])]
     plan = [f"patches {sum(function['patch'] for function in functions)}"]
@@ -90,7 +90,7 @@ def auto_plan(functions: list[Document]) -> str:
 
 
 def state_lines(functions: list[Document]) -> Lines:
-    """What a process's memory holds."""
+    """The state of the functions in a process's memory."""
     states = grouped((function["state"], function["names"][0]) for function in functions if function["state"])
     lines = [("in memory", f"{len(states['patched'])} patched by Blastoff")] if "patched" in states else []
     if "as in file" in states:
@@ -101,7 +101,7 @@ def state_lines(functions: list[Document]) -> Lines:
 
 
 def object_lines(found: Document) -> Lines:
-    """One object."""
+    """The lines about one object."""
     functions = found["functions"]
     lines = style_lines(functions)
     if functions:
@@ -128,7 +128,7 @@ def heading(found: Document) -> str:
 
 
 def facts(found: Document) -> Lines:
-    """What is said before the objects."""
+    """The lines before the objects."""
     lines = [("script", script) for script in found["scripts"]]
     lines += [("missing", f"{name}: not found by the program's dynamic loader") for name in found["missing"]]
     if process := found["process"]:
@@ -142,7 +142,7 @@ def facts(found: Document) -> Lines:
 
 
 def print_document(found: Document) -> None:
-    """All of it; for what has no dynamic loader the one line that matters."""
+    """Prints the whole document; for a program without a dynamic loader, only the one line that matters."""
     if found["refused"] and found["objects"][0]["linkage"] == "static_executable":
         functions = found["counts"]["functions"]
         held = f"; the {functions} BLAS functions in it cannot be intercepted" if functions else ""

@@ -11,7 +11,7 @@ from blastoff.report import schema
 
 @cache
 def counters() -> tuple[str, ...]:
-    """Names of the sums that a report holds and that are added up here; what Sums computes from them is none."""
+    """Names of the sums in a report that are added up here, without those that Sums computes from the others."""
     return tuple(name for name in schema.sums() if not hasattr(Sums, name))
 
 
@@ -19,7 +19,7 @@ class Sums:
     """Sums over calls, as under `totals` in a report: an attribute for each counter of the schema, in its unit."""
 
     def __init__(self, part: Mapping[str, float] | None = None) -> None:
-        """Of this part of a report; zeros without one."""
+        """The sums in this part of a report; zeros if there is none."""
         self._counters = {name: part[name] if part else 0 for name in counters()}
 
     def __getattr__(self, name: str) -> Any:
@@ -33,7 +33,7 @@ class Sums:
 
     @property
     def seconds(self) -> float:
-        """In BLAS altogether."""
+        """Total time in BLAS."""
         return self.cpu_seconds + self.device_seconds
 
     @property
@@ -89,11 +89,11 @@ class Job:
             yield part
 
     def refusals(self) -> dict[str, int]:
-        """Why calls stayed on the CPU: reason to calls, most frequent first."""
+        """Number of calls that stayed on the CPU, by reason, the most frequent first."""
         return self._reasons("refusals")
 
     def copied(self) -> dict[str, int]:
-        """Why calls under first-use were copied: reason to calls, most frequent first."""
+        """Number of calls that were copied under first-use, by reason, the most frequent first."""
         return self._reasons("policy", "copied_operands")
 
     def _reasons(self, *keys: str) -> dict[str, int]:
@@ -104,7 +104,7 @@ class Job:
         return dict(counts.most_common())
 
     def placed(self) -> tuple[int, dict[str, int]]:
-        """Where pages were moved to the device's memory: bytes that lie there, and those that do not by reason."""
+        """Bytes that were placed in the device's memory, and bytes that were not, by reason."""
         placements = [part for part in self._parts("placement") if part is not None]
         left: Counter[str] = Counter()
         for placement in placements:
@@ -121,5 +121,5 @@ class Job:
         }
 
     def distinct(self, describe: Any) -> list[tuple[str, int]]:
-        """What `describe` says of the processes' reports, and of how many of them."""
+        """The different values of `describe` over the processes' reports, and the number of processes with each."""
         return Counter(describe(process.report) for process in self.processes).most_common()

@@ -15,5 +15,5 @@ def report_schema() -> dict[str, Any]:
 
 
 def sums() -> tuple[str, ...]:
-    """What a report says of all calls together and of each routine: src/report/counters.def, and what follows from them."""
+    """The keys of the sums over all calls and over each routine: src/report/counters.def, and values computed from those."""
     return tuple(report_schema()["$defs"]["sums"]["required"])

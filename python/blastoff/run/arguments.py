@@ -10,7 +10,7 @@ from blastoff.parser import Parser
 
 
 def parser(table: Sequence[Option]) -> Parser:
-    """The options of `blastoff run`, out of the option table."""
+    """The options of `blastoff run`, from the option table."""
     result = Parser(
         prog="blastoff run",
         usage="blastoff run [options] [--] PROGRAM [ARGUMENT...]",

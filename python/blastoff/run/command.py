@@ -14,7 +14,7 @@ from blastoff.run.environment import program_environment
 
 
 def preloadable_library() -> Path:
-    """The library's path, refused where LD_PRELOAD, which separates by spaces and colons, would cut it in pieces."""
+    """The library's path. It is refused if it contains a space or a colon, which separate the entries of LD_PRELOAD."""
     path = library.find_library()
     if any(separator in str(path) for separator in " :\t\n"):
         raise CommandError(f"{path}: a path in LD_PRELOAD cannot contain a space or a colon; set BLASTOFF_LIBRARY to another copy")
@@ -23,7 +23,7 @@ def preloadable_library() -> Path:
 
 def become(program: Path, command: Sequence[str], environment: dict[str, str]) -> NoReturn:
     """Replaces this process by the program."""
-    # Python ignores these two for itself, and what is ignored stays so in the program.
+    # Python ignores these two signals, and the program would inherit that.
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(ignored, signal.SIG_DFL)
     try:

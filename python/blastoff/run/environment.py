@@ -22,7 +22,7 @@ def ask_for_huge_pages(environment: MutableMapping[str, str]) -> None:
 
 
 def node_numbers(name: str) -> set[int]:
-    """The NUMA nodes of one of sysfs's lists ("0-1,8")."""
+    """The NUMA nodes in a list of sysfs ("0-1,8")."""
     try:
         ranges = [part.split("-") for part in (NODES / name).read_text().strip().split(",") if part]
     except OSError:
@@ -64,7 +64,7 @@ def preloads(settings: Mapping[str, str], library_path: Path) -> list[str]:
 
 
 def undo_locale_coercion(environment: MutableMapping[str, str]) -> None:
-    """Takes away the LC_CTYPE that Python itself sets in the C locale (PEP 538): the program must not inherit it."""
+    """Removes the LC_CTYPE that Python itself sets in the C locale (PEP 538): the program must not inherit it."""
     try:
         at_start = Path("/proc/self/environ").read_bytes().split(b"\0")
     except OSError:

@@ -47,6 +47,7 @@ constexpr unsigned host_device_map = 2;  // likewise
 
 constexpr int memory_type_host = 1;
 constexpr int memory_type_device = 2;
+constexpr int memory_type_unified = 4;  // whichever the address shows
 constexpr int location_device = 1;
 constexpr int allocation_pinned = 1;
 constexpr int access_read_write = 3;
@@ -130,6 +131,8 @@ struct CUmemAccessDesc {
   X(cuMemcpyHtoDAsync_v2, CUresult(CUdeviceptr, const void*, std::size_t, CUstream))                                   \
   X(cuMemcpyDtoHAsync_v2, CUresult(void*, CUdeviceptr, std::size_t, CUstream))                                         \
   X(cuMemcpy2DAsync_v2, CUresult(const CUDA_MEMCPY2D*, CUstream))                                                      \
+  X(cuMemsetD8Async, CUresult(CUdeviceptr, unsigned char, std::size_t, CUstream))                                      \
+  X(cuMemsetD2D32Async, CUresult(CUdeviceptr, std::size_t, unsigned, std::size_t, std::size_t, CUstream))              \
   X(cuStreamCreate, CUresult(CUstream*, unsigned))                                                                     \
   X(cuStreamDestroy_v2, CUresult(CUstream))                                                                            \
   X(cuStreamSynchronize, CUresult(CUstream))                                                                           \

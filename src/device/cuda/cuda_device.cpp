@@ -8,6 +8,7 @@
 
 #include "device/cuda/cuda_queue.h"
 #include "device/cuda/gpu.h"
+#include "device/cuda/memory.h"
 #include "device/driver_sharing.h"
 #include "platform/threads.h"
 
@@ -19,6 +20,7 @@ class CudaDevice final : public Device {
   CudaDevice(std::shared_ptr<Context> context, std::shared_ptr<const TriangleKernel> kernel,
              std::shared_ptr<ExecutorLibraries> libraries, Gpu gpu)
       : context_(std::move(context)),
+        memory_(std::make_shared<Memory>(context_)),
         kernel_(std::move(kernel)),
         libraries_(std::move(libraries)),
         gpu_(std::move(gpu)) {}
@@ -31,23 +33,22 @@ class CudaDevice final : public Device {
     return attempt(info, [&] { return check(driver().cuMemGetInfo_v2(&info.free, &info.total), "cuMemGetInfo"); });
   }
 
+  MemoryAccountant& accountant() override { return memory_->accountant(); }
+
+  Status prepare(const operation::Operation& operation) override {
+    const auto kind = libraries_->kind_for(operation);
+    if (!kind) return tl::unexpected(kind.error());
+    const auto library = libraries_->library(*kind);
+    return library ? Status{} : tl::unexpected(library.error());
+  }
+
   Result<std::unique_ptr<Queue>> create_queue() override {
-    return CudaQueue::create(context_, kernel_, libraries_, gpu_.capabilities);
+    return CudaQueue::create(context_, memory_, kernel_, libraries_, gpu_.capabilities);
   }
   Result<std::unique_ptr<Event>> create_event() override { return CudaEvent::create(context_); }
 
-  Result<Address> allocate(std::size_t bytes) override {
-    api::CUdeviceptr address = 0;
-    return attempt(address, [&] {
-      return check(driver().cuMemAlloc_v2(&address, bytes == 0 ? 1 : bytes),
-                   fmt::format("cuMemAlloc of {} bytes", bytes));
-    });
-  }
-
-  void free(Address address) override {
-    if (address == 0) return;
-    (void)context_->run([&] { return check(driver().cuMemFree_v2(address), "cuMemFree"); });
-  }
+  Result<Address> allocate(MemoryClient client, std::size_t bytes) override { return memory_->allocate(client, bytes); }
+  void free(Address address) override { memory_->free(address); }
 
   Result<Address> reserve(std::size_t bytes) override {
     api::CUdeviceptr address = 0;
@@ -65,28 +66,10 @@ class CudaDevice final : public Device {
         [&] { return check_attempt(driver().cuMemAddressFree(address, round_up(bytes)), "cuMemAddressFree"); });
   }
 
-  Status back(Address address, std::size_t bytes) override {
-    return context_->run([&]() -> Status {
-      const auto properties = allocation_properties(context_->device());
-      api::CUmemGenericAllocationHandle memory = 0;
-      if (auto ok = check_attempt(driver().cuMemCreate(&memory, bytes, &properties, 0),
-                                  fmt::format("cuMemCreate of {} bytes", bytes));
-          !ok) {
-        return ok;
-      }
-      auto mapped = check_attempt(driver().cuMemMap(address, bytes, 0, memory, 0), "cuMemMap");
-      driver().cuMemRelease(memory);  // the mapping alone keeps the memory from here on
-      if (!mapped) return mapped;
-      const api::CUmemAccessDesc access{properties.location, api::access_read_write};
-      auto accessible = check_attempt(driver().cuMemSetAccess(address, bytes, &access, 1), "cuMemSetAccess");
-      if (!accessible) driver().cuMemUnmap(address, bytes);
-      return accessible;
-    });
+  Status back(MemoryClient client, Address address, std::size_t bytes) override {
+    return memory_->back(client, address, bytes);
   }
-
-  void unback(Address address, std::size_t bytes) override {
-    (void)context_->run([&] { return check_attempt(driver().cuMemUnmap(address, bytes), "cuMemUnmap"); });
-  }
+  void unback(Address address, std::size_t bytes) override { memory_->unback(address, bytes); }
 
   Result<void*> allocate_staging(std::size_t bytes) override {
     void* memory = nullptr;
@@ -102,7 +85,9 @@ class CudaDevice final : public Device {
     (void)context_->run([&] { return check_attempt(driver().cuMemFreeHost(address), "cuMemFreeHost"); });
   }
 
-  bool may_pin() override { return gpu_.properties.can_pin && !program_uses_driver(); }
+  bool may_pin() override {
+    return gpu_.properties.can_pin && !program_uses_driver() && !libraries_->copy_heap_memory();
+  }
 
   Status pin(void* address, std::size_t bytes) override {
     if (!gpu_.properties.can_pin) return tl::unexpected(Error{ErrorKind::unsupported, "this GPU cannot pin memory"});
@@ -164,6 +149,7 @@ class CudaDevice final : public Device {
   }
 
   std::shared_ptr<Context> context_;
+  std::shared_ptr<Memory> memory_;
   std::shared_ptr<const TriangleKernel> kernel_;
   std::shared_ptr<ExecutorLibraries> libraries_;
   Gpu gpu_;

@@ -39,12 +39,12 @@ Status CudaEvent::synchronize() {
       [&] { return context_->check(context_->driver().cuEventSynchronize(handle_), "cuEventSynchronize"); });
 }
 
-Result<std::unique_ptr<Queue>> CudaQueue::create(std::shared_ptr<Context> context,
+Result<std::unique_ptr<Queue>> CudaQueue::create(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory,
                                                  std::shared_ptr<const TriangleKernel> kernel,
                                                  std::shared_ptr<ExecutorLibraries> libraries,
                                                  const Capabilities& capabilities) {
   std::unique_ptr<CudaQueue> queue(
-      new CudaQueue(std::move(context), std::move(kernel), std::move(libraries), capabilities));
+      new CudaQueue(std::move(context), std::move(memory), std::move(kernel), std::move(libraries), capabilities));
   auto& owner = *queue->context_;
   // Non-blocking: the program's own work on its default stream must not delay ours.
   auto created = owner.run([&] {
@@ -160,7 +160,7 @@ Result<Executor*> CudaQueue::executor_for(const operation::Operation& operation)
   if (executor == nullptr) {
     const auto library = libraries_->library(*kind);
     if (!library) return tl::unexpected(library.error());
-    auto created = (*library)->create({context_, kernel_, stream_, capabilities_.workspace_bytes});
+    auto created = (*library)->create({context_, memory_, kernel_, stream_, capabilities_.workspace_bytes});
     if (!created) return tl::unexpected(created.error());
     executor = std::move(*created);
   }

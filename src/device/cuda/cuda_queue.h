@@ -6,6 +6,7 @@
 
 #include "device/cuda/context.h"
 #include "device/cuda/executor.h"
+#include "device/cuda/memory.h"
 #include "device/cuda/triangle_kernel.h"
 #include "device/device.h"
 
@@ -36,7 +37,7 @@ class CudaEvent final : public Event {
 class CudaQueue final : public Queue {
  public:
   /// `kernel` may be null: then there are no triangle copies and no gemmt.
-  static Result<std::unique_ptr<Queue>> create(std::shared_ptr<Context> context,
+  static Result<std::unique_ptr<Queue>> create(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory,
                                                std::shared_ptr<const TriangleKernel> kernel,
                                                std::shared_ptr<ExecutorLibraries> libraries,
                                                const Capabilities& capabilities);
@@ -52,9 +53,11 @@ class CudaQueue final : public Queue {
   Status synchronize() override;
 
  private:
-  CudaQueue(std::shared_ptr<Context> context, std::shared_ptr<const TriangleKernel> kernel,
-            std::shared_ptr<ExecutorLibraries> libraries, const Capabilities& capabilities)
+  CudaQueue(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory,
+            std::shared_ptr<const TriangleKernel> kernel, std::shared_ptr<ExecutorLibraries> libraries,
+            const Capabilities& capabilities)
       : context_(std::move(context)),
+        memory_(std::move(memory)),
         kernel_(std::move(kernel)),
         libraries_(std::move(libraries)),
         capabilities_(capabilities) {}
@@ -63,6 +66,7 @@ class CudaQueue final : public Queue {
   Result<Executor*> executor_for(const operation::Operation& operation);
 
   std::shared_ptr<Context> context_;
+  std::shared_ptr<Memory> memory_;
   std::shared_ptr<const TriangleKernel> kernel_;
   std::shared_ptr<ExecutorLibraries> libraries_;
   const Capabilities capabilities_;

@@ -5,12 +5,13 @@
 #include <fmt/format.h>
 
 #include "device/cuda/cublas/cublas_executor.h"
+#include "device/cuda/cusolver/cusolver_executor.h"
 #include "platform/threads.h"
 
 namespace blastoff::device::cuda {
 
 std::span<const ExecutorKind> executor_kinds() {
-  static constexpr std::array kinds{cublas_kind};
+  static constexpr std::array kinds{cublas_kind, cusolver_kind};
   return kinds;
 }
 
@@ -49,6 +50,7 @@ const ExecutorLibraries::Opened& ExecutorLibraries::open(std::size_t kind) {
     // A library may start threads when it is loaded, and the program's signals are none of theirs.
     const platform::SignalsBlocked blocked;
     opened.emplace(kinds_[kind].open(search_));
+    if (*opened && kinds_[kind].copies_heap_memory) copy_heap_memory_ = true;
   }
   return *opened;
 }

@@ -1,6 +1,7 @@
 // Operations run by NVIDIA's libraries: each library is opened at its first use and may be absent.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "device/cuda/context.h"
+#include "device/cuda/memory.h"
 #include "device/cuda/triangle_kernel.h"
 #include "operation/operation.h"
 
@@ -23,12 +25,14 @@ class Executor {
   virtual Status execute(const operation::Operation& operation) = 0;
 };
 
-/// What an executor works with. `kernel` may be null.
+/// What an executor works with. `kernel` may be null. Where operations need device memory besides operands, that is a
+/// Workspace of `memory`.
 struct ExecutorStream {
   std::shared_ptr<Context> context;
+  std::shared_ptr<Memory> memory;
   std::shared_ptr<const TriangleKernel> kernel;
   api::CUstream stream = nullptr;
-  std::size_t workspace_bytes = 0;
+  std::size_t workspace_bytes = 0;  ///< that suit this GPU's matrix kernels
 };
 
 /// A library that has been opened. Thread-safe; outlives its executors.
@@ -50,6 +54,11 @@ struct ExecutorKind {
   bool (*runs)(const operation::Operation& operation);
   /// The error is one line: what is missing, where it was looked for, what to do.
   Result<std::unique_ptr<ExecutorLibrary>> (*open)(const LibrarySearch& search);
+  /// It copies between the GPU and memory that it allocates by malloc. Such memory may not lie on pages that are
+  /// page-locked for results, as the program's freed matrices are: copies that are expected to wait would no longer
+  /// wait (measured: cuSOLVER overwrote memory that it had freed), and copies of memory that is page-locked in part
+  /// fail.
+  bool copies_heap_memory = false;
 };
 
 /// All libraries. The first one that runs an operation is used.
@@ -70,6 +79,9 @@ class ExecutorLibraries {
   /// Opened at the first use; if it is absent, now and later: ErrorKind::unsupported.
   Result<const ExecutorLibrary*> library(std::size_t kind);
 
+  /// Whether one that copies_heap_memory has been opened.
+  bool copy_heap_memory() const { return copy_heap_memory_.load(std::memory_order_acquire); }
+
   std::size_t count() const { return kinds_.size(); }
 
   /// ", cuBLAS 13.0.2": the versions of those that have been opened.
@@ -84,6 +96,7 @@ class ExecutorLibraries {
   const LibrarySearch search_;
   std::mutex mutex_;
   std::vector<std::optional<Opened>> opened_;
+  std::atomic<bool> copy_heap_memory_{false};
 };
 
 }  // namespace blastoff::device::cuda

@@ -12,8 +12,8 @@
 namespace blastoff::device::cuda {
 namespace {
 
-std::string file_name(const char* library, int version) {
-  return fmt::format("{}.so.{}", library, version);
+std::string file_name(const LibraryFile& file, const LibraryRelease& release) {
+  return fmt::format("{}.so.{}", file.name, release.version);
 }
 
 class Search {
@@ -24,8 +24,8 @@ class Search {
   const std::vector<std::string>& failures() const { return failures_; }
 
   void* open_by_name(int extra_flags) {
-    for (const int version : file_.versions)
-      if (void* library = dlopen(file_name(file_.name, version).c_str(), RTLD_NOW | RTLD_LOCAL | extra_flags))
+    for (const LibraryRelease& release : file_.releases)
+      if (void* library = dlopen(file_name(file_, release).c_str(), RTLD_NOW | RTLD_LOCAL | extra_flags))
         return library;
     return nullptr;
   }
@@ -39,11 +39,10 @@ class Search {
  private:
   /// What it needs first: it is found by its name then, whatever the library's own run path says.
   void* open_in(const std::string& directory) {
-    for (const int version : file_.versions) {
-      const auto path = directory + "/" + file_name(file_.name, version);
+    for (const LibraryRelease& release : file_.releases) {
+      const auto path = directory + "/" + file_name(file_, release);
       if (!exists(path)) continue;
-      if (*file_.needs != '\0')
-        dlopen((directory + "/" + file_name(file_.needs, version)).c_str(), RTLD_NOW | RTLD_LOCAL);
+      for (const char* needed : release.needs) dlopen((directory + "/" + needed).c_str(), RTLD_NOW | RTLD_LOCAL);
       if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
       failures_.push_back(loader_message());
     }
@@ -57,7 +56,7 @@ class Search {
 std::string not_found(const LibraryFile& file, const std::string& cuda_path,
                       const std::vector<std::string>& directories) {
   std::vector<std::string> names;
-  for (const int version : file.versions) names.push_back(file_name(file.name, version));
+  for (const LibraryRelease& release : file.releases) names.push_back(file_name(file, release));
   return fmt::format(
       "{} not found: no {} in {}the library search path{}{}; install the CUDA toolkit or `pip install {}`, or name its "
       "directory with BLASTOFF_CUDA_PATH",

@@ -10,13 +10,17 @@
 
 namespace blastoff::device::cuda {
 
+struct LibraryRelease {
+  int version;                     ///< in the file's name
+  std::vector<const char*> needs;  ///< files of the same directory that it finds by their names, each before its users
+};
+
 /// A library as it is looked for, and as messages name it.
 struct LibraryFile {
-  const char* title;          ///< "cuBLAS"
-  const char* name;           ///< "libcublas"
-  const char* needs;          ///< a library of the same directory that it finds by its name: "libcublasLt"; "" if none
-  std::vector<int> versions;  ///< of the file's name, those to be tried, the best first
-  const char* package;        ///< the wheel that has it
+  const char* title;                     ///< "cuBLAS"
+  const char* name;                      ///< "libcublas"
+  std::vector<LibraryRelease> releases;  ///< those to be tried, the best first
+  const char* package;                   ///< the wheel that has it
 };
 
 /// Opens it, from `cuda_path`, what the program has loaded already, the loader's search path, or the places in

@@ -22,6 +22,7 @@ struct State {
   State(std::size_t total, HostAccess host_access) : memory(total), access(host_access) {}
   Faults faults;
   Memory memory;
+  MemoryAccountant accountant;
   const HostAccess access;
 };
 
@@ -77,8 +78,8 @@ class SimulatedQueue final : public Queue {
             fmt::format("an operand of {} at {} is outside device memory", operation.name(), operand.address)));
       }
     }
-    host.compute(operation);
-    return {};
+    if (host.compute(operation)) return {};
+    return tl::unexpected(Error{ErrorKind::failed, fmt::format("{} has no finite result", operation.name())});
   }
 
   /// There is no other place for the memory, so the hint has no effect.
@@ -143,6 +144,7 @@ class SimulatedDevice final : public Device {
   const Properties& properties() const override { return properties_; }
 
   Result<MemoryInfo> memory_info() override { return MemoryInfo{state_->memory.unused(), state_->memory.total()}; }
+  MemoryAccountant& accountant() override { return state_->accountant; }
 
   Result<std::unique_ptr<Queue>> create_queue() override {
     if (auto ok = state_->faults.check(Operation::queue); !ok) return tl::unexpected(ok.error());
@@ -154,12 +156,15 @@ class SimulatedDevice final : public Device {
     return std::make_unique<SimulatedEvent>(state_);
   }
 
-  Result<Address> allocate(std::size_t bytes) override {
-    if (auto ok = state_->faults.check(Operation::allocate); !ok) return tl::unexpected(ok.error());
-    return state_->memory.allocate(bytes);
+  Result<Address> allocate(MemoryClient client, std::size_t bytes) override {
+    return accountant().charge(client, bytes, [&]() -> Result<Address> {
+      if (auto ok = state_->faults.check(Operation::allocate); !ok) return tl::unexpected(ok.error());
+      return state_->memory.allocate(bytes);
+    });
   }
 
   void free(Address address) override {
+    accountant().discharge(address);
     if (address != 0 && !state_->memory.free(address)) misused("free", address);
   }
 
@@ -172,12 +177,15 @@ class SimulatedDevice final : public Device {
     if (!state_->memory.release(address, bytes)) misused("release", address);
   }
 
-  Status back(Address address, std::size_t bytes) override {
-    if (auto ok = state_->faults.check(Operation::back); !ok) return ok;
-    return state_->memory.back(address, bytes);
+  Status back(MemoryClient client, Address address, std::size_t bytes) override {
+    return accountant().charge(client, address, bytes, [&]() -> Status {
+      if (auto ok = state_->faults.check(Operation::back); !ok) return ok;
+      return state_->memory.back(address, bytes);
+    });
   }
 
   void unback(Address address, std::size_t bytes) override {
+    accountant().discharge(address);
     if (!state_->memory.unback(address, bytes)) misused("unback", address);
   }
 

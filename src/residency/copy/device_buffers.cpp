@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include <fmt/format.h>
-
 namespace blastoff::residency::copy {
 namespace {
 
@@ -35,19 +33,13 @@ device::Result<Buffer> DeviceBuffers::take(std::size_t bytes) {
     idle_.erase(fitting);
     return buffer;
   }
-  if (held_ + rounded > budget_) free_idle();
-  if (held_ + rounded > budget_) {
-    return tl::unexpected(device::Error{
-        device::ErrorKind::out_of_memory,
-        fmt::format("{} more bytes of operands exceed the {} bytes allowed ({} are in use)", rounded, budget_, held_)});
-  }
-  auto address = device_.allocate(rounded);
+  const auto allocate = [&] { return device_.allocate(device::MemoryClient::copies, rounded); };
+  auto address = allocate();
   if (!address && address.error().kind == device::ErrorKind::out_of_memory && !idle_.empty()) {
     free_idle();
-    address = device_.allocate(rounded);
+    address = allocate();
   }
   if (!address) return tl::unexpected(address.error());
-  held_ += rounded;
   return Buffer(*this, *address, rounded);
 }
 
@@ -57,10 +49,7 @@ void DeviceBuffers::give_back(device::Address address, std::size_t bytes) {
 }
 
 void DeviceBuffers::free_idle() {
-  for (const auto& [bytes, address] : idle_) {
-    device_.free(address);
-    held_ -= bytes;
-  }
+  for (const auto& [bytes, address] : idle_) device_.free(address);
   idle_.clear();
 }
 

@@ -40,10 +40,10 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
-/// Thread-safe. Holds at most `budget` bytes, in use or idle.
+/// Thread-safe. Buffers in use and idle ones are within the budget of MemoryClient::copies.
 class DeviceBuffers {
  public:
-  DeviceBuffers(device::Device& device, std::size_t budget) : device_(device), budget_(budget) {}
+  explicit DeviceBuffers(device::Device& device) : device_(device) {}
   ~DeviceBuffers();
   DeviceBuffers(const DeviceBuffers&) = delete;
   DeviceBuffers& operator=(const DeviceBuffers&) = delete;
@@ -58,9 +58,7 @@ class DeviceBuffers {
   void free_idle();
 
   device::Device& device_;
-  const std::size_t budget_;
   std::mutex mutex_;
-  std::size_t held_ = 0;
   std::multimap<std::size_t, device::Address> idle_;  ///< by size
 };
 

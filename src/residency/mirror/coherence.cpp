@@ -19,19 +19,20 @@ using device::Error;
 using device::ErrorKind;
 using platform::Span;
 
-// Operands larger than this are looked at before the lock is taken, since asking the kernel about them takes long.
+// Operands larger than this are examined before the lock is taken, since asking the kernel about them takes long.
 constexpr std::size_t large_look = std::size_t{8} << 20;
 
-// Runs of written pages that are protected one by one; for more, one call about all pages costs less.
+// Up to this many runs of written pages are protected one by one. For more, one call about all pages costs less.
 constexpr std::size_t most_looks = 32;
 
-// Re-protecting a result column by column is worth it for few columns; more are simply uploaded again when next read.
+// Protecting a result column by column pays for few columns. With more columns the result is uploaded again when it is
+// next read.
 constexpr int most_filled_runs = 64;
 
 constexpr Span everything = {0, ~std::uintptr_t{chunk_bytes - 1}};
 
-// Where the kernel answers no questions about single mappings their list takes as long to read as the CPU takes to copy
-// a few megabytes.
+// Where the kernel cannot be asked about single mappings, reading the list of all mappings takes as long as the CPU
+// takes to copy a few megabytes.
 constexpr std::size_t worth_reading_mappings = std::size_t{4} << 20;
 
 std::vector<Span> regions_of(const operation::Operand& operand) {
@@ -40,7 +41,7 @@ std::vector<Span> regions_of(const operation::Operand& operand) {
   return regions;
 }
 
-// From there on a look takes long enough to be worth one without the lock.
+// Whether examining the operand takes long enough to do it without the lock.
 bool takes_long(const operation::Operand& operand) {
   return operand.span_bytes() > large_look && (!has_wide_gaps(operand) || region_bytes(operand) > large_look);
 }
@@ -55,8 +56,8 @@ bool few_filled_runs(const operation::Operand& operand) {
   return runs <= most_filled_runs;
 }
 
-// Device memory comes in chunks. A matrix that is a small part of one, on the stack of a thread that may end soon, is
-// sooner copied than given a chunk of its own.
+// Device memory comes in chunks. A small matrix on the stack of a thread, which may end soon, is cheaper to copy than
+// to give a chunk of its own.
 constexpr std::size_t small_on_stack = chunk_bytes / 16;
 
 bool not_worth_a_chunk(const operation::Operand& operand) {
@@ -64,13 +65,13 @@ bool not_worth_a_chunk(const operation::Operand& operand) {
          platform::on_own_stack(bounds(operand));
 }
 
-// Whether the device writes the operand, be it that nobody wants what it writes.
+// Whether the device writes the operand, even if what it writes is not a result.
 bool scribbles(operation::Intent intent) {
   return operation::writes(intent) || intent == operation::Intent::scratch;
 }
 
-// Calls visit(pages) for some of the runs of pages that hold the operand, spread over all of it: pieces of a chunk, or
-// columns where pages lie between them.
+// Calls visit(pages) for some of the runs of pages that hold the operand, spread over all of it. The runs are chunks
+// or, if whole pages lie between the columns, columns.
 template <class Visit>
 void each_sample(const operation::Operand& operand, Visit&& visit) {
   constexpr std::size_t most_samples = 64;
@@ -87,15 +88,15 @@ void each_sample(const operation::Operand& operand, Visit&& visit) {
   }
 }
 
-// A result whose box is mostly someone else's memory is not worth pinning as a whole.
+// A result is not worth pinning as a whole if most of the memory between its first and last byte belongs to other data.
 bool dense_enough_to_pin(const operation::Operand& operand) {
   return operand.span_bytes() <= 4 * operand.payload_bytes();
 }
 
 }  // namespace
 
-Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t budget, std::size_t pin_limit)
-    : device_(device), watched_(tracker), mirrors_(device, budget), pins_(device, pin_limit) {}
+Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t pin_limit)
+    : device_(device), watched_(tracker), mirrors_(device), pins_(device, pin_limit) {}
 
 device::Address Coherence::device_address(const void* host) {
   const std::lock_guard lock(mutex_);
@@ -122,15 +123,19 @@ void Coherence::tidy() {
   apply_events();
 }
 
-void Coherence::release_pins() {
+bool Coherence::release_pins() {
   constexpr int most_attempts = 2'000;
   for (int i = 0; i < most_attempts; ++i) {
-    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) return pins_.release();
+    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
+      pins_.release();
+      return pins_.empty();
+    }
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
+  return false;
 }
 
-// Of scratch only the addresses are used, by the device, and nothing there is believed later.
+// Scratch memory is used only for its addresses on the device, and its contents are never taken as current.
 device::Status Coherence::check_memory(const operation::Operation& call) {
   for (const operation::Operand& operand : call.operands()) {
     if (operand.empty() || operand.intent == operation::Intent::scratch) continue;
@@ -150,10 +155,10 @@ bool Coherence::registered_by_program(Span span) {
   return !pins_.covers(span) && device_.registered_by_program(reinterpret_cast<const void*>(span.begin));
 }
 
-// The program may make memory known to the device at any time, and the device may write it then without a trace. But
-// doing so writes to its pages as far as the tracking is concerned. So it is enough to ask about the pages that a look
-// finds written: about the ends of every run, and about one page in every so many between them. That overlooks what is
-// smaller and whose surroundings the CPU wrote too.
+// The program may register memory with the device at any time, and the device may then write it unseen. But registering
+// writes to the pages as far as the tracking is concerned. So only the pages that a scan finds written are asked about:
+// both ends of every run, and one page in every `step` bytes between them. This overlooks smaller registrations if the
+// CPU wrote the pages around them, too.
 bool Coherence::any_registered(const std::vector<Span>& written) {
   constexpr std::size_t step = std::size_t{2} << 20;
   return std::any_of(written.begin(), written.end(), [&](Span run) {
@@ -163,9 +168,9 @@ bool Coherence::any_registered(const std::vector<Span>& written) {
   });
 }
 
-// The runs of pages that are to be protected: all of a small operand, of a large one those that a look without the lock
-// finds written. What another thread's scan takes away from under that look it applies before it lets go of the lock
-// that we take next, so nothing is lost between. False: watched memory was replaced.
+// Finds the runs of pages that are to be protected: all of a small operand, and the pages of a large one that a scan
+// without the lock finds written. If another thread's protecting scan takes some of these pages first, that thread
+// applies them before it releases the lock that we take next, so nothing is lost. False: watched memory was replaced.
 bool Coherence::look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs& written) {
   bool large = false;
   const auto operands = hold.call.operands();
@@ -186,7 +191,7 @@ bool Coherence::look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs&
   return replaced == nullptr;
 }
 
-// An operand whose memory was replaced; nullptr: there is none.
+// Returns an operand whose memory was replaced; nullptr if there is none.
 const operation::Operand* Coherence::look_unlocked(const Hold& hold, Runs& written) {
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -199,8 +204,8 @@ const operation::Operand* Coherence::look_unlocked(const Hold& hold, Runs& writt
   return nullptr;
 }
 
-// Nothing is known about the operand's memory any more, and nobody told us that it went: what was pinned of it may lie
-// elsewhere by now.
+// Forgets everything about the operand's memory, which has gone without an event. Its pinned pages may have moved
+// elsewhere.
 void Coherence::lose(const operation::Operand& operand) {
   each_region(operand, [&](Span region) {
     watched_.forget(region);
@@ -210,7 +215,7 @@ void Coherence::lose(const operation::Operand& operand) {
   });
 }
 
-// Protects the pages; those written since the last time are not current any more. False: memory was replaced.
+// Protects the pages. Pages written since they were last protected are no longer current. False: memory was replaced.
 device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -230,7 +235,7 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
       });
     }
     if (any_registered(written_)) {
-      stop_tracking(operands[i]);  // which lets the next look find the pages written, and ask again
+      stop_tracking(operands[i]);  // so that the next scan finds the pages written, and they are asked about again
       return registered();
     }
     if (lost > 0 && rewrites_.rewritten(operands[i], lost, region_bytes(operands[i]) / platform::page_size())) {
@@ -301,7 +306,8 @@ device::Status Coherence::back(Hold& hold, const Survey& found) {
   return {};
 }
 
-// From here on the bytes count as current for everyone, once they have arrived. What is copied at every use does not.
+// From here on the bytes count as current for all calls, as soon as they have arrived. Operands that are copied at
+// every use do not become current.
 void Coherence::claim_uploads(Hold& hold) {
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -319,7 +325,8 @@ void Coherence::claim_uploads(Hold& hold) {
   hold.loading = !hold.uploads.empty();
 }
 
-// Returns the bytes to upload. A page that this call uploads for another operand already brings this one's bytes along.
+// Returns the bytes to upload. If this call already uploads the page for another operand, that upload also brings the
+// bytes of this operand.
 std::uint64_t Coherence::claim_part(Hold& hold, Chunk& chunk, Span pages, Currency& currency) {
   if (currency.known(chunk, pages)) return 0;
   if (currency.tracked()) examined_.add(chunk);
@@ -354,7 +361,8 @@ void Coherence::count_writer(const operation::Operation& call, int change) {
   }
 }
 
-// Before the pages are protected, lest pinning them be taken for the program's writing at their next use.
+// Called before the pages are protected, because otherwise the pinning would look like a write by the program at their
+// next use.
 void Coherence::take_pins(Hold& hold) {
   if (!watched_.allows_pinning()) return;
   hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
@@ -365,9 +373,9 @@ void Coherence::take_pins(Hold& hold) {
   });
 }
 
-// The device writes to pinned memory whatever has become of the addresses since. Where the program may not write now,
-// it gets from the CPU's copy what it would get without us. Where other memory lies now, the look at the result said
-// so, or is made here for a result that needs none otherwise.
+// The device writes to the pinned pages, even if other memory lies at their addresses by now. If the program may not
+// write there now, the CPU must do the copy, so that it fails as it would without Blastoff. If other memory lies there
+// now, examining the result has found that out; for a result that is not tracked this is done here.
 bool Coherence::may_return_directly(const Hold& hold, std::size_t operand) {
   const operation::Operand& result = hold.call.operands()[operand];
   if (hold.pins[operand]->gone) return false;
@@ -394,7 +402,7 @@ void Coherence::release_pins_of(Hold& hold) {
   for (std::size_t i = 0; i < hold.pins.size(); ++i) release_pin(hold, i);
 }
 
-// What such a writer wrote before it was found, or until it went, nobody has told us.
+// Nothing is known about what such a writer wrote before it was found, or until it went.
 std::optional<std::string> Coherence::foreign_writer() {
   unasked_ = false;
   auto writer = tracking::foreign_writer(pins_.counted_kilobytes());
@@ -553,12 +561,12 @@ void Coherence::find_result_pages(Hold& hold) {
   });
 }
 
-// Pages that a result fills hold the same on both sides now. Of the others the neighbours' bytes decide: they stay what
-// they were, unless the CPU wrote them while it brought the result home.
+// Pages that lie wholly within a result are now equal on both sides. The other pages keep their state, because the
+// neighbouring bytes decide it, unless the CPU wrote them when it returned the result.
 void Coherence::settle(const Hold& hold, bool home) {
   const auto operands = hold.call.operands();
   const auto kept = [&](std::size_t i) { return home && hold.tracked[i] && !foreign_; };
-  // What we wrote ourselves must not look at the next use as if the program kept rewriting it.
+  // What we wrote ourselves must not look like the program rewriting the matrix at its next use.
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!scribbles(operands[i].intent)) continue;
     if (home && hold.tracked[i] && return_of(hold, i) == Return::direct) continue;
@@ -583,7 +591,7 @@ void Coherence::settle_staged(const operation::Operand& result) {
   });
 }
 
-// On a page that it shares the result's own bytes hold the same on both sides, too.
+// On shared pages, too, the result's own bytes are now equal on both sides.
 void Coherence::settle_direct(const Hold& hold, std::size_t operand) {
   const operation::Operand& result = hold.call.operands()[operand];
   const std::size_t size = platform::page_size();

@@ -1,11 +1,10 @@
-// The rules that keep mirrors and host memory equal: who may use which page when, what must be uploaded first, and what
-// is current afterwards. No data moves here.
+// The rules that keep mirrors and host memory equal: which call may use which page when, what must be uploaded first,
+// and what is current afterwards. No data moves here.
 //
-// A page may be computed with when its mirror is current, at least for the bytes in question, and no upload of it is
-// under way. It may be uploaded when no
-// call in flight writes a part of it on the device: the upload would undo what that call has computed but not yet
-// brought home. A call takes hold of all its pages at once or waits holding nothing, so calls cannot wait for each
-// other in a circle.
+// A call may compute with a page when its mirror is current, at least for the bytes in question, and no upload of it is
+// under way. A page may be uploaded when no call in flight writes a part of it on the device, because the upload would
+// undo what that call has computed and not yet returned. A call takes hold of all its pages at once, or waits while it
+// holds nothing, so calls cannot wait for each other in a circle.
 #pragma once
 
 #include <array>
@@ -34,81 +33,82 @@ struct ResultPages {
   std::size_t operand = 0;  ///< index of the result
   Chunk* chunk = nullptr;
   std::uintptr_t begin = 0;  ///< host address of the chunk
-  PageBitmap filled = {};    ///< by the result, to the last byte
-  PageBitmap shared = {};    ///< with others
+  PageBitmap filled = {};    ///< pages of which every byte belongs to the result
+  PageBitmap shared = {};    ///< pages that also hold other data
 };
 
 /// One call's hold on the pages of its operands.
 struct Hold {
   operation::Operation call;
   std::array<bool, operation::Operation::most_operands>
-      tracked{};  ///< per operand; false: not believed at the next use, since the CPU keeps rewriting it or it is
+      tracked{};  ///< per operand; false: not current at the next use, since the CPU keeps rewriting it or it is
                   ///< scratch
   std::vector<Backing*> backings;       ///< device memory that cannot be evicted meanwhile
   std::vector<platform::Span> uploads;  ///< page runs that this call has to upload
   std::uint64_t bytes_reused =
-      0;  ///< of the operands that are read: current on the device without an upload by this call
+      0;  ///< bytes of operands that are read, current on the device without an upload by this call
   std::array<Pins::Pin*, operation::Operation::most_operands>
-      pins{};                                            ///< around results that return_of() sends home directly
-  std::optional<std::vector<ResultPages>> result_pages;  ///< of these, once looked for
+      pins{};                                            ///< per operand; of results that return directly (return_of())
+  std::optional<std::vector<ResultPages>> result_pages;  ///< of these results, once find_result_pages() has run
   bool loading = false;                                  ///< uploads are under way
 };
 
-/// How a result comes home.
+/// How a result returns to host memory.
 enum class Return : std::uint8_t {
-  direct,  ///< by the device, into pinned pages: the tracking does not notice
-  staged,  ///< by the CPU: the pages count as written
+  direct,  ///< written by the device into pinned pages; the tracking does not see it
+  staged,  ///< written by the CPU; the pages count as written
 };
 inline Return return_of(const Hold& hold, std::size_t operand) {
   return hold.pins[operand] ? Return::direct : Return::staged;
 }
 
-/// Every hold ends by finish() or abandon(); what else there is to do meanwhile only saves time. Thread-safe.
+/// Every hold ends by finish() or abandon(); the other functions only save time. Thread-safe.
 class Coherence {
  public:
-  Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t budget, std::size_t pin_limit);
+  Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t pin_limit);
 
-  /// Waits for conflicting calls, protects what is to be tracked, and takes hold. unsupported: memory that cannot be
-  /// mirrored (the message says why); out_of_memory: does not fit the budget.
+  /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. unsupported: memory that
+  /// cannot be mirrored (the message says why). out_of_memory: the operands do not fit the budget.
   device::Result<Hold> hold(const operation::Operation& call);
 
-  /// What is known of the operands without asking the kernel; of large ones a sample is looked at. Nothing where
-  /// another thread holds the lock.
+  /// What is known about the operands without asking the kernel. Of large operands only a sample of pages is examined.
+  /// Nothing if another thread holds the lock.
   std::optional<operation::Estimate> estimate(const operation::Operation& call);
 
-  /// Between hold() and loaded(), best while the device is at work: whether somebody writes memory without the page
-  /// table. If so nothing is current from here on, and hold() refuses until the writer has gone.
+  /// Checks for writers that bypass the page table. To be called between hold() and loaded(), best while the device is
+  /// at work. If there is one, nothing is current from here on, and hold() refuses until the writer has gone.
   void look_for_foreign_writers();
 
-  /// The uploads of the hold have arrived (or, with `arrived` false, will never).
+  /// The uploads of the hold have arrived or, with `arrived` false, have failed.
   void loaded(Hold& hold, bool arrived);
 
-  /// From here on all results of the hold go home by Return::staged.
+  /// From here on all results of the hold return by Return::staged.
   void return_staged(Hold& hold);
 
-  /// Results are about to go home: saves the CPU a fault for each page that it writes.
+  /// Results are about to be returned: prepares the pages, so that the CPU does not take a fault for each page that it
+  /// writes.
   void expect_staged_return(const Hold& hold);
 
-  /// Takes from finish(), where nothing computes any more, what can be done while the device is at work.
+  /// Does a part of the work of finish() while the device is still computing.
   void prepare_finish(Hold& hold);
 
-  /// The call is over, and every result is at home, as return_of() says; others may go on.
+  /// The call is over and every result is in host memory, as return_of() says. Other calls may go on.
   void finish(Hold& hold);
 
-  /// The call is over, and not every result came home: nothing of them is believed.
+  /// The call is over, but not every result returned: none of its results is taken as current.
   void abandon(Hold& hold);
 
   device::Address device_address(const void* host);
 
-  /// Ends the page-locking of the program's memory; that of calls in flight ends with them. Called from within
-  /// dlopen(), so it does not wait for long: what it does not get to is left to the next call.
-  void release_pins();
+  /// Ends the page-locking of the program's memory; pins of calls in flight end with these calls. Called from within
+  /// dlopen(), so it waits only briefly for the lock. What it cannot end, the next call ends. True: none is left.
+  bool release_pins();
 
-  /// Applies what happened to watched memory meanwhile: for a program that frees matrices and calls BLAS no more.
+  /// Applies the events of watched memory up to now, for a program that frees matrices and does not call BLAS again.
   void tidy();
 
  private:
-  /// What a look at the pages of a call finds.
+  /// What an examination of the pages of a call finds.
   struct Survey {
     bool conflict = false;
     bool needs_memory = false;
@@ -152,10 +152,10 @@ class Coherence {
   MirrorMemory mirrors_;
   Pins pins_;
   Rewrites rewrites_;
-  // Registering memory for such a writer writes its pages. So the question need be asked only after a scan that reports
-  // written pages, before what they hold is relied on by a later call.
+  // Registering memory for a foreign writer writes to its pages. So the question need be asked only after a scan that
+  // reports written pages, and before a later call relies on what these pages hold.
   std::atomic<bool> unasked_{false};
-  bool foreign_ = false;  // there was a foreign writer when last asked
+  bool foreign_ = false;  // the last check found a foreign writer
   // Scratch, under the lock. Not thread-local: calls may come from exit handlers, after a thread's own data are gone.
   std::vector<platform::Span> written_;
   std::vector<tracking::MemoryEvent> events_;

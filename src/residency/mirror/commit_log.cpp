@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t words = 2 * CommitLog::most_panels + 1;
 constexpr device::Block one_word{sizeof(std::uint32_t)};
 
-// The device writes the words behind the compiler's back.
+// The device writes the words, and the compiler does not know it.
 std::uint32_t load(const std::uint32_t* word) {
   return *const_cast<const volatile std::uint32_t*>(word);
 }
@@ -21,7 +21,7 @@ device::Result<std::unique_ptr<CommitLog>> CommitLog::create(device::Device& dev
   auto staging = device.allocate_staging(words * sizeof(std::uint32_t));
   if (!staging) return tl::unexpected(staging.error());
   log->words_ = static_cast<std::uint32_t*>(*staging);
-  auto mark = device.allocate(sizeof(std::uint32_t));
+  auto mark = device.allocate(device::MemoryClient::workspaces, sizeof(std::uint32_t));
   if (!mark) return tl::unexpected(mark.error());
   log->mark_ = *mark;
   log->words_[words - 1] = 1;

@@ -1,4 +1,4 @@
-// Which direct writes into host memory began and ended, known even after the device is lost.
+// Records which direct writes into host memory began and ended, even if the device is lost.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace blastoff::residency::mirror {
 
-/// The device itself sets a word in host memory before and after it copies a panel home, in queue order. When a later
-/// call of the driver fails, the words tell what happened.
+/// The device sets a word in host memory before and another after it returns a panel, in queue order. When a later
+/// driver call fails, the words tell what happened.
 class CommitLog {
  public:
   static constexpr std::size_t most_panels = 256;

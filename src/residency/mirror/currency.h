@@ -1,5 +1,5 @@
-// Of which bytes does the device hold what host memory holds? A page is current as a whole, or for the bytes that were
-// used alone (UsedBytes), or not at all.
+// For which bytes does the device hold what host memory holds? A page is current as a whole, or only for the bytes that
+// were used (UsedBytes), or not at all.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@
 
 namespace blastoff::residency::mirror {
 
-/// Answers whether bytes of one operand are current; never, where the operand is not `tracked`.
+/// Tells whether bytes of one operand are current. An operand that is not `tracked` never is.
 class Currency {
  public:
   Currency(const operation::Operand& operand, bool tracked) : operand_(operand), tracked_(tracked) {}
 
-  /// Of its bytes on some pages of the chunk, as far as a few operations tell: the pages are current as a whole, or the
-  /// operand was remembered in the chunk or is a part of one that was.
+  /// Whether the operand's bytes on some pages of the chunk are current, as far as a few operations tell: the pages are
+  /// current as a whole, or the chunk remembers the operand or one that contains it.
   bool known(const Chunk& chunk, platform::Span pages) {
     const PageNumbers numbers = page_numbers(pages);
     return tracked_ && chunk.current.all(numbers.first, numbers.last) &&
@@ -26,15 +26,15 @@ class Currency {
     return tracked_ && chunk.current.all(pages) && (!chunk.partial.any(pages) || remembered(chunk));
   }
 
-  /// Of its bytes on one page of the chunk.
+  /// Whether the operand's bytes on one page of the chunk are current.
   bool on_page(const Chunk& chunk, platform::Span page) const;
 
   bool tracked() const { return tracked_; }
   const operation::Operand& operand() const { return operand_; }
 
  private:
-  // Columns on pages of their own ask about the same chunk many times over. What the operand itself brings to the
-  // device in between changes nothing about the answer.
+  // Columns on separate pages ask about the same chunk many times. Uploads for the operand itself do not change the
+  // answer in between.
   bool remembered(const Chunk& chunk) {
     if (chunk_ != &chunk) remembered_ = chunk.used->remembers(operand_);
     chunk_ = &chunk;
@@ -47,14 +47,15 @@ class Currency {
   bool remembered_ = false;
 };
 
-/// The operand's bytes on one page of the chunk are current from now on, and what was current of the page before.
+/// Makes the operand's bytes on one page of the chunk current. Other bytes of the page that were current stay so.
 void make_current(MirrorMemory& mirrors, Chunk& chunk, platform::Span page, const operation::Operand& operand);
 
-/// All bytes of `pages` are current from now on.
+/// Makes all bytes of `pages` current.
 void make_wholly_current(Chunk& chunk, platform::Span pages);
 
-/// Chunks in which one operand's bytes have been looked at one by one; remembers the operand in them at the end, which
-/// spares the next use that look. To be ended when all of the operand's bytes on pages that are current are current.
+/// Collects the chunks in which one operand's bytes were examined one by one. end() makes them remember the operand,
+/// which saves this work at the next use. Call end() when all bytes of the operand that lie on current pages are
+/// current.
 class Examined {
  public:
   void begin() { chunks_.clear(); }

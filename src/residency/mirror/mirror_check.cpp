@@ -10,7 +10,8 @@ namespace blastoff::residency::mirror {
 
 namespace {
 
-// Pages of [begin, begin + bytes) whose bytes differ from `copy`; `last_page` keeps a page from being counted twice.
+// Counts the pages of [begin, begin + bytes) whose bytes differ from `copy`. `last_page` is the last page counted, so
+// that no page is counted twice.
 std::uint64_t differing_pages(std::uintptr_t begin, const char* copy, std::size_t bytes, std::uintptr_t& last_page) {
   std::uint64_t pages = 0;
   const std::size_t page = platform::page_size();

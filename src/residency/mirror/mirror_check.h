@@ -1,4 +1,4 @@
-// --verify: are the mirrors that a call is about to read what host memory holds?
+// --verify: do the mirrors that a call is about to read equal host memory?
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,8 @@
 
 namespace blastoff::residency::mirror {
 
-/// Brings every operand that the call reads back to the host and compares the operand's own bytes (neighbours may be
-/// written by other threads meanwhile). Returns the number of pages that differ; their operands are uploaded anew on
-/// `queue`.
+/// Downloads every operand that the call reads and compares its own bytes (other threads may be writing the
+/// neighbouring ones). Returns the number of pages that differ; their operands are uploaded again on `queue`.
 device::Result<std::uint64_t> repair_stale_pages(const operation::Operation& call, Coherence& coherence,
                                                  Staging& staging, device::Queue& queue);
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "platform/memory_limits.h"
 
 namespace blastoff::residency::mirror {
@@ -100,38 +98,22 @@ void MirrorMemory::evict(std::list<Backing>::iterator backing) {
   std::fill_n(backing->window->backings.get() + first, backing->bytes / chunk_bytes, nullptr);
   invalidate(platform::outward_to_pages(backing->host));
   device_.unback(backing->device, backing->bytes);
-  backed_ -= backing->bytes;
   backings_.erase(backing);
-}
-
-device::Status MirrorMemory::make_room(std::size_t bytes) {
-  auto candidate = backings_.begin();
-  while (backed_ + bytes > budget_ && candidate != backings_.end()) {
-    const auto next = std::next(candidate);
-    if (candidate->holds == 0) evict(candidate);
-    candidate = next;
-  }
-  if (backed_ + bytes > budget_)
-    return tl::unexpected(
-        Error{ErrorKind::out_of_memory, fmt::format("operands need {} MiB beside {} MiB in use, the budget is {} MiB",
-                                                    bytes >> 20, backed_ >> 20, budget_ >> 20)});
-  return {};
 }
 
 device::Status MirrorMemory::back_granules(Window& window, std::size_t first, std::size_t last) {
   const std::size_t bytes = (last - first) * chunk_bytes;
-  if (auto room = make_room(bytes); !room) return room;
   const device::Address device = window.device + first * chunk_bytes;
-  auto backed = device_.back(device, bytes);
-  // The budget is ours, the memory is shared with others: give back what nobody uses and try again.
+  const auto try_backing = [&] { return device_.back(device::MemoryClient::mirrors, device, bytes); };
+  auto backed = try_backing();
+  // The budget may be spent, or the device full with what others have: give back what nobody uses and try again.
   while (!backed && backed.error().kind == ErrorKind::out_of_memory) {
     const auto idle = std::find_if(backings_.begin(), backings_.end(), [](const Backing& b) { return b.holds == 0; });
     if (idle == backings_.end()) return backed;
     evict(idle);
-    backed = device_.back(device, bytes);
+    backed = try_backing();
   }
   if (!backed) return backed;
-  backed_ += bytes;
   Backing& backing = backings_.emplace_back();
   const std::uintptr_t begin = window.host.begin + first * chunk_bytes;
   backing.host = {first == 0 ? begin : begin - window.shift, begin + bytes - window.shift};

@@ -1,6 +1,6 @@
 // The device's mirror of host memory: every mirrored host page has one device address for good, so that all matrices,
-// and all parts of one matrix, meet in the same mirror. Device memory comes and goes behind those addresses, within a
-// budget.
+// and all parts of one matrix, meet in the same mirror. Device memory comes and goes behind those addresses, within the
+// budget of MemoryClient::mirrors.
 #pragma once
 
 #include <algorithm>
@@ -71,8 +71,7 @@ struct Window {
 /// Not thread-safe: one lock of the owner's guards it.
 class MirrorMemory {
  public:
-  /// `budget`: bytes of device memory.
-  MirrorMemory(device::Device& device, std::size_t budget) : device_(device), budget_(budget) {}
+  explicit MirrorMemory(device::Device& device) : device_(device) {}
   MirrorMemory(const MirrorMemory&) = delete;
   MirrorMemory& operator=(const MirrorMemory&) = delete;
   ~MirrorMemory();
@@ -80,8 +79,9 @@ class MirrorMemory {
   /// The device address of a host address in a window that back() has seen.
   device::Address device_address(std::uintptr_t host) const;
 
-  /// Makes sure that all of `span` has its distances on the device, too. unsupported: they cannot be had.
-  /// `aligned`: an address that should be well aligned on the device, where that is still open.
+  /// Makes sure that a window covers all of `span`, so that addresses in it keep their distances on the device.
+  /// unsupported: no window can. `aligned`: an address that should be well aligned on the device, if its window is
+  /// still to be made.
   device::Status place(platform::Span span, std::uintptr_t aligned);
   bool placed(platform::Span span) const {
     const Window* window = window_of(span.begin);
@@ -154,12 +154,9 @@ class MirrorMemory {
   Window* window_of(std::uintptr_t host) const;
   device::Result<Window*> window_for(platform::Span span, std::uintptr_t aligned);
   device::Status back_granules(Window& window, std::size_t first, std::size_t last);
-  device::Status make_room(std::size_t bytes);
   void evict(std::list<Backing>::iterator backing);
 
   device::Device& device_;
-  std::size_t budget_;
-  std::size_t backed_ = 0;
   std::vector<std::unique_ptr<Window>> windows_;
   std::list<Backing> backings_;  // least recently used first
   std::vector<std::unique_ptr<std::uint16_t[]>> writers_;

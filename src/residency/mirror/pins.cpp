@@ -10,8 +10,8 @@ using platform::Span;
 
 namespace {
 
-/// What a pin around `span` has added to VmPin, if anything: huge pages may be counted as wholes. More, or less, is
-/// somebody else's.
+/// What a pin of `span` has added to VmPin, if anything; huge pages may be counted as a whole. A growth outside these
+/// bounds is not ours.
 std::size_t own_growth(std::size_t before, std::size_t after, Span span) {
   constexpr std::uintptr_t huge_page = std::uintptr_t{2} << 20;
   const std::size_t grown = after > before ? after - before : 0;
@@ -45,7 +45,8 @@ Pins::Pin* Pins::hold(Span span, bool& created) {
   return pin;
 }
 
-// Registrations must not overlap: what the new one touches is ended first and covered by it.
+// Registrations must not overlap. Pins that the new one would touch are ended, and the new one covers their memory,
+// too.
 Pins::Pin* Pins::create(Span span) {
   for (auto pin = pins_.begin(); pin != pins_.end();) {
     const auto next = std::next(pin);

@@ -1,5 +1,5 @@
-// Application memory that is page-locked for the device, so that results go straight into it: at link speed and without
-// a trace in the kernel's write tracking.
+// The program's memory that is page-locked for the device. Results are written directly into it, at link speed and
+// unseen by the kernel's write tracking.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace blastoff::residency::mirror {
 
-/// Not thread-safe: one lock of the owner's guards it.
+/// Not thread-safe: a lock of the owner guards it.
 class Pins {
  public:
   struct Pin {
     platform::Span span;
     int holds = 0;            ///< calls in flight that copy into it
-    bool gone = false;        ///< the memory was unmapped or dropped: ends with the last hold
+    bool gone = false;        ///< the memory was unmapped or dropped; the pin ends with its last hold
     std::size_t counted = 0;  ///< kilobytes of VmPin that it accounts for
   };
 
-  /// `limit`: most bytes of host memory to page-lock.
+  /// `limit`: the most bytes of host memory to page-lock.
   Pins(device::Device& device, std::size_t limit) : device_(device), limit_(limit) {}
   Pins(const Pins&) = delete;
   Pins& operator=(const Pins&) = delete;
@@ -29,24 +29,26 @@ class Pins {
     while (!pins_.empty()) end(pins_.begin());
   }
 
-  /// A pin around all of `span`, held until unhold(); nullptr where the memory should be (not yet proved worth it) or
-  /// must be (limit, refused by the driver) written through staging. Pinning costs about as much as two copies, so it
-  /// begins with the second request for the same memory.
-  /// `created`: whether the pin is new, and may cover more than the span. Pinning touches its pages as a write does:
-  /// the tracking reports them as written.
+  /// Returns a pin that covers all of `span`, held until unhold(). Returns nullptr if the result should be written
+  /// through staging, because pinning the memory does not pay yet, or must be, because of the limit or the driver.
+  /// Pinning costs about as much as two copies, so it begins with the second request for the same memory. `created`:
+  /// whether the pin is new; it may then cover more than the span. Pinning touches the pages as a write does, and the
+  /// tracking reports them as written.
   Pin* hold(platform::Span span, bool& created);
   void unhold(Pin* pin);
 
-  /// Ends all pins, those of calls in flight with these calls.
+  /// Ends all pins. Those of calls in flight end with these calls.
   void release();
 
-  /// Whether a pin of ours lies around all of `span`.
+  bool empty() const { return pins_.empty(); }
+
+  /// Whether one of our pins covers all of `span`.
   bool covers(platform::Span span) const;
 
-  /// Kilobytes of the process's VmPin that are pins of ours. NVIDIA's driver pins without being counted there.
+  /// Kilobytes of the process's VmPin that are ours. Memory that NVIDIA's driver pins is not counted in VmPin.
   std::size_t counted_kilobytes() const { return counted_; }
 
-  /// The memory of the span went away or was dropped; pins that touch it end.
+  /// The memory of the span was unmapped, moved or dropped: ends the pins that touch it.
   void forget(platform::Span span);
 
  private:

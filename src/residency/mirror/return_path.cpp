@@ -24,7 +24,7 @@ device::Block block_of(const Operand& host, const Operand& device) {
   return {host.column_bytes(), static_cast<std::size_t>(host.columns), host.stride_bytes(), device.stride_bytes()};
 }
 
-// Where there are wide gaps between the columns, there may be no memory on the device.
+// With wide gaps between the columns there may be no device memory in the gaps, so the columns are copied one by one.
 Status copy_home(device::Queue& queue, const Operand& host, const Operand& device) {
   device::Block block = block_of(host, device);
   if (!has_wide_gaps(device)) return queue.copy_to_host(host.address, address_of(device), block);
@@ -84,9 +84,9 @@ class DirectReturn final : public ReturnPath {
     return {};
   }
 
-  // The copy engine brings rectangles home at link speed, the triangle kernel about half as fast: it gets only the
-  // blocks on the diagonal, while the copy engine is at work on the rest. It runs in the queue of the uploads, which
-  // all are over by now, so that it holds up neither the copies nor the next panel's arithmetic.
+  // The copy engine returns rectangles at link speed; the triangle kernel is about half as fast. So the kernel copies
+  // only the blocks on the diagonal, while the copy engine copies the rest. The kernel runs in the upload queue, whose
+  // uploads are all over by now, so it delays neither the copies nor the arithmetic of the next panel.
   Status send_with_triangles(std::size_t panel, std::span<const Returned> results) {
     device::Queue& copies = *lane_.download;
     device::Queue& kernels = *lane_.upload;
@@ -146,7 +146,7 @@ class StagedReturn final : public ReturnPath {
 
   Status send(std::size_t panel, std::span<const Returned> results) override {
     if (auto ready = after_compute(lane_, computed_); !ready) return ready;
-    // One panel on its way at a time: its slots are needed for the next, and the device computes meanwhile.
+    // Only one panel is returned at a time: the next one needs its slots, and the device computes meanwhile.
     if (auto earlier = wait(); !earlier) return earlier;
     std::array<Transfer, operation::Operation::most_operands> transfers;
     std::transform(results.begin(), results.end(), transfers.begin(), transfer_of);
@@ -172,7 +172,7 @@ class StagedReturn final : public ReturnPath {
 
   HostState state(std::size_t panel) override {
     if (panel >= downloads_.size()) return HostState::untouched;
-    // Dropping a download that nobody finished leaves host memory alone unless it had begun to write it.
+    // Discarding an unfinished download leaves host memory alone, unless writing to it has begun.
     if (auto& under_way = downloads_[panel].under_way) {
       if (under_way->host_touched()) downloads_[panel].state = HostState::torn;
       under_way.reset();

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t most_remembered = 4096;
 
-// FNV-1a over 64 real numbers spread over the operand. Other threads may not write the operand while it is being used,
-// so reading its elements is no race.
+// FNV-1a over 64 real numbers spread over the operand. No race: other threads may not write the operand while a call
+// uses it.
 std::uint64_t fingerprint(const operation::Operand& operand) {
   std::uint64_t hash = 14695981039346656037ULL;
   const std::int64_t samples = 64;
@@ -54,7 +54,7 @@ void Rewrites::used(const operation::Operand& operand) {
 }
 
 bool Rewrites::rewritten(const operation::Operand& operand, std::size_t written, std::size_t pages) {
-  // A few pages cost less to fault than to think about, and a small part written anew is what tracking is for.
+  // A few page faults cost too little to matter, and rewriting a small part is the case for which tracking pays.
   constexpr std::size_t few_pages = 16;
   if (written < few_pages || written * 2 < pages) return false;
   if (matrices_.size() > most_remembered) matrices_.clear();

@@ -1,5 +1,4 @@
-// Which matrices the CPU writes anew before every use: a page fault for each of their pages costs more than copying
-// them.
+// Which matrices the CPU rewrites before every use. For these, a page fault for each page costs more than copying.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +9,22 @@
 
 namespace blastoff::residency::mirror {
 
-/// Decides for speed only; whatever it says, results are right. Not thread-safe.
+/// Its decisions affect only speed, never results. Not thread-safe.
 class Rewrites {
  public:
-  /// Whether the operand is to be tracked (true) or copied at every use. Of an operand that is copied some dozens of
-  /// elements are compared with what they were after its last use: if they stay as they were for some uses, tracking it
-  /// is tried again, ever more rarely.
+  /// Whether the operand is to be tracked (true) or copied at every use. For an operand that is copied, some dozens of
+  /// its elements are compared with their values after its last use. If they stay unchanged for some uses, it is
+  /// tracked again; this takes more unchanged uses after every failure.
   bool worth_tracking(const operation::Operand& operand);
 
-  /// Whether the operand is copied at every use at present.
+  /// Whether the operand is copied at every use now.
   bool copied(const operation::Operand& operand) const;
 
-  /// A call that used the operand is over: remembers its elements if it is one that is copied.
+  /// A call that used the operand is over. Remembers some elements if the operand is copied at every use.
   void used(const operation::Operand& operand);
 
-  /// A tracked operand is used again: `written` of its `pages` pages had been current and were written since. True: it
-  /// is to be copied from now on.
+  /// A tracked operand is used again, and of its `pages` pages `written` were current and have been written since.
+  /// True: copy it from now on.
   bool rewritten(const operation::Operand& operand, std::size_t written, std::size_t pages);
 
   /// The memory of the span is gone or new.
@@ -36,7 +35,7 @@ class Rewrites {
     bool copied = false;
     std::uint64_t fingerprint = 0;
     int unchanged_uses = 0;  ///< in a row
-    int patience = 2;        ///< unchanged uses that are asked for before tracking again; doubles with every failure
+    int patience = 2;        ///< unchanged uses needed before it is tracked again; doubles with every failure
   };
   std::unordered_map<std::uintptr_t, Matrix> matrices_;  // by address of the first element
 };

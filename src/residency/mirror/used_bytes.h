@@ -1,9 +1,9 @@
-// Which bytes of a page are current, where not all of them are.
+// Which bytes of a page are current if not all of them are.
 //
-// A device that was set to write host memory before the page was last protected may still do so later, and leaves no
-// trace then. No correct program lets it write what a call uses, but it may well write the neighbouring bytes of the
-// same page. So a page that was brought to the device for one operand is current for the bytes of that operand alone.
-// The next operand that needs others of its bytes has it brought again.
+// A device that was set up to write host memory before the page was last protected may still do so later, unseen. No
+// correct program lets it write what a call uses, but it may write neighbouring bytes of the same page. So a page that
+// was uploaded for one operand is current for the bytes of that operand alone. If the next operand needs other bytes,
+// the page is uploaded again.
 #pragma once
 
 #include <array>
@@ -16,13 +16,13 @@
 
 namespace blastoff::residency::mirror {
 
-/// Those of one chunk. What it says about a page counts only while the page is current, and only in part.
+/// The used bytes of one chunk. What it says about a page counts only while the page is current, and only in part.
 class UsedBytes {
  public:
   /// Spans are host addresses within the chunk.
   bool all(platform::Span span) const { return words_.all(number(span.begin), number(span.end - 1) + 1); }
   void clear(platform::Span span) { words_.clear(number(span.begin), number(span.end - 1) + 1); }
-  /// Words of which the span holds only a part stay what they are.
+  /// Words that the span covers only in part stay as they are.
   void set(platform::Span span) {
     const std::size_t first = span.begin % chunk_bytes;
     const std::size_t begin = (first + word_bytes - 1) / word_bytes;
@@ -30,10 +30,10 @@ class UsedBytes {
     if (begin < end) words_.set(begin, end);
   }
 
-  /// Whether the operand lies within one that was remembered: then all of its bytes on current pages are used.
+  /// Whether the operand lies within a remembered one. Then all of its bytes on current pages are current.
   bool remembers(const operation::Operand& operand) const;
   void remember(const operation::Operand& operand);
-  /// A page gets current for the operand's bytes alone: forgets the operands that may have others on it.
+  /// A page becomes current for the operand's bytes alone: forgets the operands that may have other bytes on it.
   void forget_all_but(const operation::Operand& operand);
 
  private:
@@ -43,7 +43,7 @@ class UsedBytes {
   static std::size_t number(std::uintptr_t address) { return address % chunk_bytes / word_bytes; }
 
   Bitmap<words> words_;
-  std::array<operation::Operand, 16> remembered_;  ///< the latest first
+  std::array<operation::Operand, 16> remembered_;  ///< latest first
   std::size_t count_ = 0;
 };
 

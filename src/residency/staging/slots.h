@@ -54,7 +54,7 @@ class Slots {
   void give_back(Slot* slot);
   void give_back_after_event(Slot* slot);
 
-  /// `holder` has slots in its keeping that the calling thread may need back before it ends that itself with forget().
+  /// Registers `holder`, which keeps slots that the calling thread may need back before it calls forget().
   void remember(Completable& holder);
   /// False: it was completed meanwhile.
   bool forget(Completable& holder);

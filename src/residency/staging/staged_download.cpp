@@ -19,7 +19,7 @@ device::Result<std::unique_ptr<Staging::Download>> StagedDownload::start(Slots& 
   return download;
 }
 
-/// The event of the last slot covers all.
+/// Records one event for all copies, in the last slot.
 device::Status StagedDownload::queue_turn(const Turn& turn, device::Queue& queue) {
   for (std::size_t i = turn.first; i < turn.end; ++i) {
     std::byte* memory = turn.slots[i - turn.first]->memory;

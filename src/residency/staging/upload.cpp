@@ -40,7 +40,7 @@ void Upload::send(const Load& load, Slot* slot) {
       slots_.give_back_after_event(slot);
       return;
     }
-    // Part of the load may be in transfer.
+    // A part of the load may be in transfer.
     (void)queue_.synchronize();
     if (status_) status_ = std::move(queued);
   }

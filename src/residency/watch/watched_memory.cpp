@@ -16,7 +16,7 @@ tl::expected<void, std::string> WatchedMemory::watch(Span span) {
 
 bool WatchedMemory::drain(std::vector<tracking::MemoryEvent>& events) {
   const std::size_t first = events.size();
-  if (!tracker_.drain(events)) {
+  if (!tracker_.events().drain(events)) {
     watched_.clear();
     return false;
   }

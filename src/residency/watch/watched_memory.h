@@ -1,4 +1,4 @@
-// Host memory whose writes are tracked: what may be tracked, what is tracked, and what was freed.
+// Host memory whose writes are tracked: what can be tracked, what is tracked, and what was freed.
 #pragma once
 
 #include <string>

@@ -13,9 +13,11 @@
 
 namespace blastoff::tracking {
 
-/// One listener's end. Never destroyed, since a producer may be anywhere in it: the next listener takes it over.
+/// What one listener receives into. Never destroyed, since a producer may be using it at any time; the next listener
+/// reuses it.
 struct InterposedMemoryEvents::Channel {
-  /// Addresses by 2 MiB, of which some were watched: most of what a program frees is no matrix.
+  /// Memory is marked as watched in granules of 2 MiB. This filters out most of what a program frees, which is no
+  /// matrix.
   static constexpr std::size_t granule_bits = 21;
   static constexpr std::size_t granules = 1 << 16;
 
@@ -23,9 +25,9 @@ struct InterposedMemoryEvents::Channel {
   std::atomic<bool> open{false};
   InterposedRing ring;
   std::array<std::atomic<bool>, granules> watched{};
-  std::atomic<std::uint32_t> arrivals{0};  ///< counts up when the ring may have got something
+  std::atomic<std::uint32_t> arrivals{0};  ///< incremented when the ring may have received an event
   std::atomic<bool> released{false};       ///< stop_waiting() was called
-  std::mutex drain_mutex;                  ///< among drainers
+  std::mutex drain_mutex;                  ///< one drain at a time
 
   void watch(Span span) {
     for (auto granule = span.begin >> granule_bits; granule <= (span.end - 1) >> granule_bits; ++granule)
@@ -89,7 +91,7 @@ void note_interposed_event(const MemoryEvent& event) {
   if (listeners.load(std::memory_order_relaxed) == 0 || event.span.empty()) return;
   const platform::ErrnoGuard errno_stays;
   tell_everyone({event.kind, platform::outward_to_pages(event.span), event.moved_to});
-  // Where it went, other memory may have been watched that the C library unmapped without a word.
+  // The C library may have unmapped watched memory at the new addresses without reporting it.
   const Span target = {event.moved_to, event.moved_to + event.span.bytes()};
   if (event.kind == MemoryEvent::Kind::moved)
     tell_everyone({MemoryEvent::Kind::unmapped, platform::outward_to_pages(target)});

@@ -1,4 +1,4 @@
-// Memory events as interposed calls tell them: the fallback where the kernel's are forbidden.
+// Memory events reported by interposed calls: the fallback where the kernel's own are forbidden.
 #pragma once
 
 #include <memory>
@@ -9,22 +9,22 @@
 
 namespace blastoff::tracking {
 
-/// What the allocator library calls (blastoff_memory_event in include/blastoff.h). From any thread, inside malloc and
-/// signal handlers: takes no lock, allocates nothing, leaves errno alone; one load where nobody listens.
-/// The span need not be whole pages.
+/// Called by the allocator library (blastoff_memory_event in include/blastoff.h) from any thread, also inside malloc
+/// and signal handlers. Takes no lock, allocates nothing and preserves errno. Costs one load if nobody listens. The
+/// span need not be whole pages.
 void note_interposed_event(const MemoryEvent& event);
 
-/// Hears what happens through the allocator library's interposed calls. A handful may be open at once.
+/// Receives the events of the allocator library's interposed calls. At most four can be open at once.
 class InterposedMemoryEvents final : public MemoryEvents {
  public:
-  /// The error says that the allocator library is not loaded.
+  /// Fails if the allocator library is not loaded or has too many listeners.
   static tl::expected<std::unique_ptr<InterposedMemoryEvents>, std::string> open();
   ~InterposedMemoryEvents() override;
 
   const char* name() const override { return "interposed calls"; }
   bool complete() const override { return false; }
   tl::expected<void, std::string> watch(Span span) override;
-  void unwatch(Span) override {}  // events of memory that nobody watches any more do no harm
+  void unwatch(Span) override {}  // events of memory that is no longer watched do no harm
   bool drain(std::vector<MemoryEvent>& events) override;
   bool wait_for_events() override;
   void stop_waiting() override;

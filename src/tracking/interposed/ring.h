@@ -1,5 +1,5 @@
-// Memory events on their way from interposed calls to whoever drains them: many producers, none of which waits, locks
-// or allocates.
+// The queue of memory events between interposed calls and the thread that drains them. It has many producers, and none
+// of them waits, locks or allocates.
 #pragma once
 
 #include <sched.h>
@@ -14,15 +14,15 @@
 
 namespace blastoff::tracking {
 
-/// Any number of producers, one consumer at a time. A slot's turn says whose it is: its position, the producer's that
-/// claims this position; one more, the consumer's.
+/// Any number of producers, one consumer at a time. A slot's turn says who may use it. If it equals a position, the
+/// producer that claims this position may; if it is one more than the position, the consumer may.
 class InterposedRing {
  public:
   InterposedRing() {
     for (std::uint64_t i = 0; i < capacity; ++i) slots_[i].turn.store(i, std::memory_order_relaxed);
   }
 
-  /// Producer. Without room the event is lost, which the next take() says.
+  /// Producer: adds an event. If there is no room the event is lost, and the next take() returns false.
   void put(const MemoryEvent& event) {
     std::uint64_t position = head_.load(std::memory_order_relaxed);
     for (;;) {
@@ -42,11 +42,11 @@ class InterposedRing {
     }
   }
 
-  /// Something happened that nobody will ever learn.
+  /// Records that an event was lost.
   void lose() { lost_.store(true, std::memory_order_release); }
 
-  /// Consumer: appends what is there. False: events were lost since the last take(), or a producer has claimed a slot
-  /// and not come back for a second.
+  /// Consumer: appends the events in the ring. False: events were lost since the last take(), or a producer has claimed
+  /// a slot and not filled it within a second.
   bool take(std::vector<MemoryEvent>& events) {
     const bool complete = !lost_.exchange(false, std::memory_order_acq_rel);
     const std::uint64_t head = head_.load(std::memory_order_seq_cst);
@@ -61,7 +61,7 @@ class InterposedRing {
     return complete && tail == head;
   }
 
-  /// Whether take() would have something to say. For anyone.
+  /// Whether take() would append events or report a loss. Any thread may ask.
   bool waiting() const {
     return lost_.load(std::memory_order_acquire) ||
            head_.load(std::memory_order_acquire) != tail_.load(std::memory_order_acquire);

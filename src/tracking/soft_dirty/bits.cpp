@@ -12,8 +12,8 @@ namespace blastoff::tracking {
 
 namespace {
 
-/// One page between two that nobody may touch: the kernel joins other mappings to its neighbours, and all pages of a
-/// mapping that a new one was joined to read as soft-dirty.
+/// A page between two inaccessible ones. The kernel merges a new mapping with its neighbours, and all pages of the
+/// merged mapping then read as soft-dirty. The inaccessible pages prevent this.
 void* map_canary() {
   const std::size_t page = platform::page_size();
   void* pages = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -41,7 +41,7 @@ tl::expected<std::unique_ptr<SoftDirtyBits>, std::string> SoftDirtyBits::open() 
   return bits;
 }
 
-// Where they are missing, all bits read as set or all as clear.
+// On a kernel without soft-dirty bits, all of them read as set or all as clear.
 tl::expected<void, std::string> SoftDirtyBits::try_out() {
   mark();
   const bool set_by_writing = undisturbed();
@@ -71,7 +71,8 @@ void SoftDirtyBits::mark() {
   *canary_ = 1;
 }
 
-// Counting may take a fault itself, since it writes memory: between the two counts of the thread there was none.
+// Counting writes memory and may therefore take a page fault itself. If the thread's two counts are equal, there was
+// none between them.
 SoftDirtyBits::Faults SoftDirtyBits::faults() {
   const auto count = [](auto who) {
     rusage usage{};

@@ -1,4 +1,5 @@
-// The soft-dirty bits of this process's pages: the process-wide clear, and what proves that it lost nothing.
+// The soft-dirty bits of this process's pages: clearing them for the whole process, and checking that no write was
+// lost.
 #pragma once
 
 #include <memory>
@@ -11,11 +12,11 @@
 namespace blastoff::tracking {
 
 /// The kernel sets a page's bit at its first write after a clear, and clears the bits of all pages of the process at
-/// once. Not thread-safe. Nothing here allocates, apart from open().
+/// once. Not thread-safe. Only open() allocates.
 class SoftDirtyBits {
  public:
-  /// Tries on a page of our own whether bits are set and cleared: a kernel without them may accept all calls. The error
-  /// is one line.
+  /// Checks on a page of our own that bits are set and cleared, since a kernel without them may accept all calls. The
+  /// error is one line.
   static tl::expected<std::unique_ptr<SoftDirtyBits>, std::string> open();
   ~SoftDirtyBits();
   SoftDirtyBits(const SoftDirtyBits&) = delete;
@@ -23,23 +24,24 @@ class SoftDirtyBits {
 
   bool read(Span pages, PagemapEntry* entries) const { return pagemap_.read(pages, entries); }
 
-  /// Clears all bits of the process and write-protects its pages. False: it was not done. The file for it is opened
-  /// anew each time: were the program to close a descriptor of ours, its next file might get the number, and the text.
+  /// Clears all bits of the process and write-protects its pages. False: nothing was cleared. The file is opened anew
+  /// each time. If we kept a descriptor and the program closed it, the program's next file might get the number, and we
+  /// would write to that file.
   static platform::Descriptor prepare_clear();
   static bool clear(const platform::Descriptor& prepared);
 
-  /// Whether nobody else (CRIU, another library) has cleared the bits since mark() was last called: a page of our own
-  /// that was written then is found written still.
+  /// Whether nobody else (CRIU, another library) has cleared the bits since the last mark(): the page of our own that
+  /// mark() wrote still reads as written.
   bool undisturbed() const;
   /// Takes one page fault after a clear, none otherwise.
   void mark();
 
-  /// Page faults of this process up to now. A fault counts before the instruction (or the copying kernel code) that
-  /// took it writes: equal counts before and after mean that no page that could not be written before was written in
-  /// between. Only other processes' writes (process_vm_writev, ptrace) count elsewhere.
+  /// Page faults of this process up to now. A fault is counted before the instruction (or the kernel's copy) that took
+  /// it writes. So equal counts before and after mean that no page was written in between that could not be written
+  /// before. Writes by other processes (process_vm_writev, ptrace) are not counted here.
   struct Faults {
     std::uint64_t own = 0;     ///< of the calling thread
-    std::uint64_t others = 0;  ///< of the other threads, those that have ended included
+    std::uint64_t others = 0;  ///< of the other threads, including those that have ended
     friend bool operator==(Faults, Faults) = default;
   };
   static Faults faults();

@@ -13,23 +13,24 @@
 namespace blastoff::tracking {
 namespace {
 
-/// Before Linux 5.19 the first write after a clear may give the program a copy of a page that a device goes on writing
-/// to under its old address.
+/// Before Linux 5.19, the first write after a clear may give the program a copy of the page, while a device goes on
+/// writing to the original.
 bool locked_pages_stay_in_place() {
   int major = 0, minor = 0;
   std::sscanf(platform::kernel_release().c_str(), "%d.%d", &major, &minor);
   return std::pair(major, minor) >= std::pair(5, 19);
 }
 
-/// Whether the contents may have changed, as far as this entry tells. A page that is not there was dropped, or never
-/// written, which look the same. Zeros that were dropped and then read look like any clean page, but are not exclusive:
-/// where dropping may go unheard that counts, and pages shared with a child of fork count with them.
+/// Whether the contents may have changed, judged by this entry. A page that is not there was dropped or never written;
+/// the two look the same. Zeros that were dropped and then read look like any clean page, but are not exclusive. So
+/// where drops may go unreported, every page that is not exclusive counts as written, and this includes pages shared
+/// with a child of fork.
 bool may_be_written(PagemapEntry entry, bool hears_of_dropping) {
   const bool there = entry.present() || entry.swapped();
   return entry.soft_dirty() || !there || (!hears_of_dropping && entry.present() && !entry.exclusive());
 }
 
-/// Whether nothing at all is to be noted of these pages: the usual case, at a fraction of the cost.
+/// Whether there is nothing to note about these pages. This is the usual case, and the test costs a fraction of note().
 bool unremarkable(const PagemapEntry* entries, std::size_t count, bool hears_of_dropping) {
   std::uint64_t any = 0, all = ~std::uint64_t{0};
   for (std::size_t i = 0; i < count; ++i) {
@@ -51,7 +52,8 @@ SoftDirtyPageTracker::SoftDirtyPageTracker(std::unique_ptr<SoftDirtyBits> bits, 
 tl::expected<std::unique_ptr<PageTracker>, std::string> SoftDirtyPageTracker::open() {
   auto bits = SoftDirtyBits::open();
   if (!bits) return tl::unexpected(bits.error());
-  // The bits alone would not do: mremap moves whole page tables without setting any, to where tracked memory was.
+  // The bits alone are not enough: mremap moves whole page tables without setting any bit, possibly to addresses of
+  // tracked memory.
   auto events = open_memory_events();
   if (!events) return tl::unexpected("soft-dirty bits do not report freed memory, and " + events.error());
   return std::unique_ptr<PageTracker>(new SoftDirtyPageTracker(std::move(*bits), std::move(*events)));
@@ -60,10 +62,12 @@ tl::expected<std::unique_ptr<PageTracker>, std::string> SoftDirtyPageTracker::op
 tl::expected<void, std::string> SoftDirtyPageTracker::track(Span span) {
   if (span.empty()) return {};
   const std::lock_guard lock(mutex_);
-  hear();  // of what was at these addresses before, lest it be taken for the end of what is there now
+  // Events of earlier memory at these addresses must not be taken for events of the present memory.
+  hear();
   if (!platform::fully_mapped(span)) return tl::unexpected(std::string("memory that is not mapped"));
   if (auto watched = events_->watch(span); !watched) return watched;
-  // Same-page merging forgets the bit of what it merges. Nothing happens where nobody asked for merging.
+  // Same-page merging loses the bits of the pages that it merges. This call has no effect where nobody asked for
+  // merging.
   madvise(reinterpret_cast<void*>(span.begin), span.bytes(), MADV_UNMERGEABLE);
   pages_.track(span);
   return {};
@@ -80,7 +84,7 @@ void SoftDirtyPageTracker::unprotect(Span span) {
   pages_.add_pending(span);
 }
 
-// Between two clears bits only come, so the pages that have one may be remembered at any time.
+// Between two clears, bits are set and never cleared. So pages with a bit may be marked as pending at any time.
 void SoftDirtyPageTracker::look(SoftDirtyPages::Chunk& chunk, std::uintptr_t address, std::size_t first,
                                 std::size_t last, Look& found) {
   if (!bits_->read({address + first * platform::page_size(), address + last * platform::page_size()},
@@ -119,14 +123,14 @@ SoftDirtyPageTracker::Look SoftDirtyPageTracker::look(Span span) {
   return found;
 }
 
-// After the look whose bits are to be believed: a clear that came later took nothing from it.
+// Called after the look whose bits are to be believed: a foreign clear that comes later did not affect that look.
 void SoftDirtyPageTracker::notice_foreign_clear() {
   if (bits_->undisturbed()) return;
   pages_.all_pending();
   bits_->mark();
 }
 
-// Takes the page faults that the looks would take: what is ours was protected by the last clear, too.
+// Takes the page faults that the looks would take, since the last clear protected our own memory, too.
 void SoftDirtyPageTracker::warm_up() {
   [[maybe_unused]] volatile char stack[2048];
   stack[0] = 0;
@@ -135,10 +139,10 @@ void SoftDirtyPageTracker::warm_up() {
   (void)SoftDirtyBits::faults();
 }
 
-// Bits that are set between our look and the clear would be lost for all pages, but setting one takes a page fault,
-// which counts before the write. When others keep faulting while we look we give up before the clear, which loses
-// nothing and protects nothing. What our own code faults in during one look it finds in place during the next; after
-// the clear it faults anew, which proves nothing and harms nothing: this thread runs no program code here.
+// A bit that is set between our look and the clear would be lost, for any page. But setting a bit takes a page fault,
+// which is counted before the write. If others keep faulting while we look, we give up before the clear, which loses
+// nothing and protects nothing. Pages that our own code faults in during one look are present during the next. Our own
+// faults after the clear prove nothing and do no harm, since this thread runs no program code here.
 bool SoftDirtyPageTracker::clear_once() {
   const platform::Descriptor clearing = SoftDirtyBits::prepare_clear();
   if (!clearing) return false;
@@ -158,11 +162,11 @@ bool SoftDirtyPageTracker::clear_once() {
   return true;
 }
 
-// A page that migrates during the clear may be writable without its bit afterwards (the kernel does not take the right
-// to write from entries of pages under way). The second look finds it, still under way or not; the second clear
-// protects it unless it moves yet again.
+// A page that migrates during the clear may afterwards be writable with its bit clear, since the kernel does not
+// write-protect the entries of migrating pages. The second look finds such a page, whether or not it is still
+// migrating. The second clear protects it unless it migrates again.
 bool SoftDirtyPageTracker::clear() {
-  const platform::SignalsBlocked no_handlers;  // which are program code
+  const platform::SignalsBlocked no_handlers;  // a handler is program code
   return clear_once() && clear_once();
 }
 
@@ -173,7 +177,7 @@ PageTracker::Scan SoftDirtyPageTracker::scan(Span span, bool protect, std::vecto
   const Look found = look(span);
   if (!found.answered || !found.anonymous) return Scan::not_tracked;
   notice_foreign_clear();
-  // Pages that are pending while their bit is clear were protected with others.
+  // A page that is pending while its bit is clear has been protected by an earlier clear.
   const bool all_protected = protect && (!found.soft_dirty || clear());
   pages_.append_pending(span, written);
   if (all_protected) pages_.settle(span);

@@ -1,5 +1,5 @@
-// Page tracking by soft-dirty bits, for kernels without userfaultfd's asynchronous write protection. The bits of all
-// pages of the process are cleared at once; what the others' bits said is kept here.
+// Page tracking by soft-dirty bits, for kernels without userfaultfd's asynchronous write protection. A clear clears the
+// bits of all pages of the process, so what the bits of the other tracked pages said is kept here.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@
 
 namespace blastoff::tracking {
 
-/// May report pages that were not written: whole huge pages, all of a mapping that was made or grew, pages locked for a
-/// device, everything after a clear during which other threads took page faults.
-class SoftDirtyPageTracker final : public PageTracker {
+/// May report pages that were not written: whole huge pages, all pages of a new or grown mapping, pages locked for a
+/// device, and everything after a clear during which other threads took page faults.
+class SoftDirtyPageTracker final : public PageTracker, private EventSource {
  public:
   static tl::expected<std::unique_ptr<PageTracker>, std::string> open();
 
@@ -27,15 +27,18 @@ class SoftDirtyPageTracker final : public PageTracker {
   Scan scan(Span span, bool protect, std::vector<Span>& written) override;
   void unprotect(Span span) override;
   bool allows_pinning() const override { return allows_pinning_; }
+  EventSource& events() override { return *this; }
+
+ private:
+  // Events pass through the tracker, which must know of them before anybody else acts on them.
   bool drain(std::vector<MemoryEvent>& events) override;
   bool wait_for_events() override { return events_->wait_for_events(); }
   void stop_waiting() override { events_->stop_waiting(); }
 
- private:
-  /// What the kernel says of some pages, beside what of it became pending.
+  /// What a look at some pages found, apart from the pages that it marked as pending.
   struct Look {
     bool answered = true;
-    bool anonymous = true;    ///< no page of a file or shared memory among them
+    bool anonymous = true;    ///< no page belongs to a file or to shared memory
     bool soft_dirty = false;  ///< a page that a clear would protect
   };
 
@@ -55,7 +58,7 @@ class SoftDirtyPageTracker final : public PageTracker {
   std::unique_ptr<MemoryEvents> events_;
   bool allows_pinning_;
   SoftDirtyPages pages_;
-  std::vector<MemoryEvent> heard_;  ///< of the next drain()
+  std::vector<MemoryEvent> heard_;  ///< for the next drain()
   bool events_lost_ = false;
   std::array<PagemapEntry, SoftDirtyPages::chunk_pages> entries_;
 };

@@ -29,26 +29,27 @@ struct PagemapEntry {
   bool soft_dirty() const { return (word & soft_dirty_bit) != 0; }  ///< or its mapping is newer than the last clear
   /// The page is mapped here alone: neither the zero page nor shared by fork.
   bool exclusive() const { return (word & exclusive_bit) != 0; }
-  bool of_file() const { return (word & of_file_bit) != 0; }  ///< of a file or shared memory
+  bool of_file() const { return (word & of_file_bit) != 0; }  ///< of a file or of shared memory
   bool swapped() const { return (word & swapped_bit) != 0; }  ///< or on its way to another place in memory (migration)
   bool present() const { return (word & present_bit) != 0; }
 };
 
-/// /proc/self/pagemap, opened anew where the program has closed it or put a file of its own on its number. Thread-safe.
+/// /proc/self/pagemap, opened again if the program has closed it or reused its number for a file of its own.
+/// Thread-safe.
 class PagemapFile {
  public:
   /// The error is one line.
   static tl::expected<std::unique_ptr<PagemapFile>, std::string> open();
 
-  /// The number; -1 where the file is gone and cannot be opened again.
+  /// The descriptor; -1 if it was closed and the file cannot be opened again.
   int get();
 
  private:
   int reopen();
 
   std::mutex mutex_;
-  std::vector<std::unique_ptr<platform::GuardedDescriptor>> files_;  ///< the last one and those that were lost
-  std::atomic<const platform::GuardedDescriptor*> file_{nullptr};    ///< the last one
+  std::vector<std::unique_ptr<platform::GuardedDescriptor>> files_;  ///< the latest, and those that the program closed
+  std::atomic<const platform::GuardedDescriptor*> file_{nullptr};    ///< the latest
 };
 
 class Pagemap {
@@ -56,7 +57,7 @@ class Pagemap {
   /// The error is one line.
   static tl::expected<Pagemap, std::string> open();
 
-  /// Fills `entries`, one for each page of the span. No allocation. False where the kernel does not answer.
+  /// Fills `entries`, one for each page of the span. Allocates nothing. False: the file cannot be read.
   bool read(Span pages, PagemapEntry* entries) const;
 
  private:

@@ -1,5 +1,5 @@
 // What the soft-dirty tracker knows about single pages: which are tracked, and which were written since they were last
-// protected though the kernel's bit no longer says so.
+// protected although the kernel's bit has been cleared since.
 #pragma once
 
 #include <algorithm>
@@ -92,12 +92,12 @@ class SoftDirtyPages {
   void all_pending();
   /// Appends the pending pages of a tracked span as ascending runs.
   void append_pending(Span span, std::vector<Span>& runs) const;
-  /// They have been reported and are protected now. Pages that were moving stay pending: a clear does not take the
-  /// right to write from a page under migration.
+  /// The tracked pages of the span have been reported and are protected now. Pages that were moving stay pending, since
+  /// a clear does not write-protect a page that is migrating.
   void settle(Span span);
 
-  /// Calls use(chunk, address of its first page, first, last) for the chunks with tracked pages in the span; until one
-  /// says false.
+  /// Calls use(chunk, address of its first page, first, last) for the chunks with tracked pages in the span, until it
+  /// returns false.
   template <class Use>
   bool each_chunk(Span span, Use use) {
     for (auto at = chunks_.lower_bound(start_of_chunk(span.begin)); at != chunks_.end() && at->first < span.end; ++at) {

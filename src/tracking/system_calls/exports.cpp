@@ -1,10 +1,10 @@
-// mremap() and ioctl() as the program calls them. Watching memory has two effects that a program can see: the kernel
-// joins no mapping that is watched to its neighbour, so that one mremap(2) over both fails; and memory that is watched
-// cannot be registered with a userfaultfd of the program's own.
+// Wrappers of mremap() and ioctl() for the program. Watching memory has two effects that a program could see, and the
+// wrappers hide them. The kernel does not merge a watched mapping with its neighbours, so one mremap(2) over both
+// fails. Watched memory cannot be registered with a userfaultfd of the program's own.
 //
-// The names carry the C library's version and are not the default ones of this library: who looks them up with dlsym(),
-// as MPI libraries do to patch them for their registration caches, gets the C library's. Both functions take their
-// variable argument where a fixed one would be.
+// The exported names carry the C library's version and are not the default versions of this library. So dlsym() finds
+// the C library's functions, which MPI libraries patch for their registration caches. Both wrappers declare the
+// variable argument of the C library's function as a fixed one, which is passed in the same place.
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -24,7 +24,8 @@ namespace {
 using namespace blastoff;
 using tracking::system_calls::next;
 
-/// Between the end of our watch and the program's registration a call may have begun to watch anew.
+/// Repeats the registration, since another call may watch the memory again between the end of our watch and the
+/// program's registration.
 [[gnu::noinline]] int register_surrendered(int descriptor, unsigned long request, void* argument) {
   constexpr int most_tries = 4;
   const uffdio_range& range = static_cast<const uffdio_register*>(argument)->range;

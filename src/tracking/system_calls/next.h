@@ -1,12 +1,12 @@
-// The functions of the C library that we stand before, so that system calls which succeed without us succeed with us.
+// The C library's functions that we wrap, so that system calls which succeed without Blastoff also succeed with it.
 #pragma once
 
 #include <cstddef>
 
 namespace blastoff::tracking::system_calls {
 
-/// What a call of the program would reach without us: the C library's, or another library's that stands before it. The
-/// bare system calls until find_next() was called.
+/// The functions that the program's calls would reach without us: the C library's, or another library's wrappers. They
+/// are the bare system calls until find_next() is called.
 struct Next {
   void* (*mremap)(void* address, std::size_t bytes, std::size_t new_bytes, int flags, void* target);
   int (*ioctl)(int descriptor, unsigned long request, void* argument);

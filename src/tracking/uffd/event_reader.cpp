@@ -20,7 +20,7 @@
 namespace blastoff::tracking {
 namespace {
 
-/// Not ioctl(): that name is one that we stand before.
+/// Not ioctl(), which we wrap ourselves.
 int control_by_number(int uffd, unsigned long request, void* argument) {
   return syscall(SYS_ioctl, uffd, request, argument) == 0 ? 0 : errno;
 }
@@ -42,7 +42,7 @@ void put_message(EventRing& ring, const uffd_msg& message) {
   }
 }
 
-/// A page between two that nobody may touch, lest the kernel join it to memory of the program's.
+/// A page between two inaccessible ones, so that the kernel does not merge it with memory of the program.
 std::uintptr_t map_bell() {
   const std::size_t page = platform::page_size();
   void* pages = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -63,8 +63,8 @@ int register_bell(int uffd, std::uintptr_t bell) {
   return control_by_number(uffd, UFFDIO_REGISTER, &request);
 }
 
-/// Before Linux 5.12 all descriptors without a file look the same.
-bool has_an_identity_of_its_own(const platform::FileIdentity& identity) {
+/// Before Linux 5.12 all descriptors without a file have the same identity.
+bool has_unique_identity(const platform::FileIdentity& identity) {
   const platform::Descriptor other(eventfd(0, EFD_CLOEXEC));
   return other && platform::file_identity(other.get()) != identity;
 }
@@ -88,8 +88,8 @@ std::unique_ptr<EventReader> EventReader::start(platform::Descriptor uffd) {
   }
   shared->state.wait(State::starting);
   std::unique_ptr<EventReader> reader(new EventReader(std::move(shared), std::move(uffd)));
-  reader->recognisable_ = has_an_identity_of_its_own(reader->uffd_.identity());
-  // A number that we could not tell from the program's own is better off closed.
+  reader->recognisable_ = has_unique_identity(reader->uffd_.identity());
+  // If we cannot tell our descriptor from one of the program's, we close it and leave all requests to the reader.
   if (!reader->recognisable_ && reader->shared_->own_table) reader->uffd_ = platform::GuardedDescriptor();
   return reader;
 }
@@ -99,15 +99,15 @@ EventReader::~EventReader() {
   stop_waiting();
   Request stop;
   ring_for(stop);
-  // The reader has then ended every watch. Before that none of this memory may be unmapped: whatever of it had come to
-  // be watched would wait for a reader for ever, also behind a child's copy of the descriptor.
+  // Wait until the reader has ended every watch. Before that none of this memory may be unmapped: unmapping memory that
+  // is still watched would wait for a reader forever, even where only a child of fork holds a copy of the descriptor.
   shared_->state.wait(State::reading);
   uffd_ = platform::GuardedDescriptor();
   unmap_bell(shared_->bell);
 }
 
 int EventReader::control(unsigned long request, void* argument) {
-  if (getpid() != process_) return EBADF;  // a child's number speaks of the parent's memory
+  if (getpid() != process_) return EBADF;  // in a child of fork the descriptor refers to the parent's memory
   if (const int number = recognisable_ ? uffd_.get() : -1; number >= 0)
     return control_by_number(number, request, argument);
   Request asked{request, argument, {}, 0};
@@ -133,7 +133,8 @@ int EventReader::ring_for(Request& request) {
   return request.error;
 }
 
-// Returns when the reader has taken the event. mlockall() locks the page, and what is locked cannot be dropped.
+// Returns when the reader has taken the event. A page that mlockall() has locked cannot be dropped and is unlocked
+// first.
 void EventReader::ring_bell() const {
   const platform::ErrnoGuard errno_stays;
   void* const bell = reinterpret_cast<void*>(shared_->bell);
@@ -145,7 +146,8 @@ void EventReader::read_events(Shared& shared) {
   shared.state.store(State::reading);
   shared.state.notify_all();
   pollfd source = {shared.uffd, POLLIN, 0};
-  // The program may have closed the number, and have a file of its own there: never touched, not even read.
+  // The program may have closed our descriptor and opened a file of its own under the same number. That file must not
+  // be touched, not even read.
   const auto ours = [&] { return platform::file_identity(shared.uffd) == shared.identity; };
   bool go_on = ours();
   while (go_on) {
@@ -195,7 +197,8 @@ bool EventReader::answer(Shared& shared) {
   return true;
 }
 
-// The descriptor's end would do the same, but a child of fork may hold a copy. Whoever is waiting is then let go.
+// Closing the descriptor would do the same, unless a child of fork holds a copy. Reading the remaining events releases
+// the threads that wait for a reader.
 void EventReader::unregister_all(const Shared& shared) {
   platform::each_mapping_extent([&](Span span) {
     uffdio_range range = {span.begin, span.bytes()};

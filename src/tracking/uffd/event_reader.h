@@ -12,10 +12,10 @@
 
 namespace blastoff::tracking {
 
-/// Owns the userfaultfd, the thread and the ring. Programs' munmap and madvise calls on registered memory wait for this
-/// thread, maybe inside malloc with its locks held: it takes no lock and never allocates. Where the system allows it
-/// the thread has a descriptor table of its own, which the program cannot reach. It is woken through the userfaultfd
-/// itself: a page of ours is registered, the *bell*, and dropping it is an event.
+/// Owns the userfaultfd, the thread and the ring. The program's munmap and madvise calls on registered memory wait for
+/// this thread, possibly inside malloc with its locks held. So the thread takes no lock and never allocates. Where the
+/// system allows it, the thread has a descriptor table of its own, which the program cannot reach. It is woken through
+/// the userfaultfd itself: a page of ours, the *bell*, is registered, and dropping it is an event.
 class EventReader {
  public:
   /// Reads `uffd` until it is destroyed; nullptr if no thread can be started.
@@ -26,11 +26,11 @@ class EventReader {
 
   EventRing& ring() { return shared_->ring; }
 
-  /// A request of ioctl_userfaultfd(2), made by the calling thread where its number is ours still, else by the reader.
-  /// Returns 0 or the error's number; EBADF when the reader has ended.
+  /// Makes a request of ioctl_userfaultfd(2): in the calling thread if its descriptor is still ours, else in the
+  /// reader. Returns 0 or the error number; EBADF if the reader has ended.
   int control(unsigned long request, void* argument);
 
-  /// Unregisters the span and tells of it as of unmapped memory.
+  /// Unregisters the span and reports it as unmapped.
   int surrender(Span span);
 
   /// See MemoryEvents.
@@ -39,26 +39,26 @@ class EventReader {
 
  private:
   struct Request {
-    unsigned long code = 0;  ///< 0: the thread is to end
+    unsigned long code = 0;  ///< 0: the thread shall end
     void* argument = nullptr;
-    Span gone;  ///< to tell of as unmapped, when it has worked
+    Span gone;  ///< reported as unmapped if the request succeeds
     int error = 0;
   };
 
   enum class State : std::uint32_t { starting, reading, ended };
 
-  /// Outlives whoever of owner and thread goes first.
+  /// Shared by the owner and the thread. It lives until both have ended.
   struct Shared {
     int uffd = -1;
     platform::FileIdentity identity;
-    bool own_table = false;  ///< the thread's number cannot become anyone else's
+    bool own_table = false;  ///< the thread has its own descriptor table: nobody else can reuse its number
     std::uintptr_t bell = 0;
     EventRing ring;
-    std::atomic<std::uint32_t> arrivals{0};  ///< counts up when the ring may have got something
+    std::atomic<std::uint32_t> arrivals{0};  ///< incremented when the ring may have received an event
     std::atomic<bool> released{false};       ///< stop_waiting() was called
     std::atomic<State> state{State::starting};
-    std::atomic<Request*> request{nullptr};  ///< of whoever rang last
-    std::atomic<std::uint32_t> answers{0};   ///< counts up with every request done, and at the end
+    std::atomic<Request*> request{nullptr};  ///< the latest one
+    std::atomic<std::uint32_t> answers{0};   ///< incremented after each request and when the thread ends
   };
 
   EventReader(std::shared_ptr<Shared> shared, platform::Descriptor uffd);
@@ -71,9 +71,9 @@ class EventReader {
 
   std::shared_ptr<Shared> shared_;
   platform::GuardedDescriptor uffd_;
-  bool recognisable_ = false;  ///< the identity is this userfaultfd's alone
+  bool recognisable_ = false;  ///< no other descriptor has this identity
   int process_;
-  std::mutex request_mutex_;  ///< among those who ring; the reader knows nothing of it
+  std::mutex request_mutex_;  ///< one request at a time; the reader never takes it
 };
 
 }  // namespace blastoff::tracking

@@ -1,4 +1,5 @@
-// The kernel's memory events on their way from the kernel to whoever drains them, without a lock on the reader's side.
+// The queue of the kernel's memory events between the event reader and the thread that drains them. The reader takes no
+// lock.
 #pragma once
 
 #include <array>
@@ -14,14 +15,16 @@ namespace blastoff::tracking {
 ///
 /// The system call that caused an event (munmap ...) returns as soon as the reader's read(2) has taken the event from
 /// the kernel, maybe before the reader has put it here. So the reader announces each read before it makes it, and
-/// settle() waits for the reads announced by then: a system call that has returned was taken by one of them.
+/// settle() waits for all reads announced so far. If a system call has returned, one of these reads has taken its
+/// event.
 class EventRing {
  public:
   /// Producer: around each read(2), whether or not it delivers anything.
   void begin_read() { reads_begun_.fetch_add(1, std::memory_order_seq_cst); }
   void end_read() { reads_done_.fetch_add(1, std::memory_order_release); }
 
-  /// Producer, between begin_read and end_read. Without room the event is lost, which the next take() says.
+  /// Producer, between begin_read and end_read: adds an event. If there is no room the event is lost, and the next
+  /// take() returns false.
   void put(const MemoryEvent& event) {
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
     if (head - tail_.load(std::memory_order_acquire) == capacity) {
@@ -32,19 +35,19 @@ class EventRing {
     head_.store(head + 1, std::memory_order_release);
   }
 
-  /// Producer: something happened that nobody will ever learn.
+  /// Producer: records that an event was lost.
   void lose() { lost_.store(true, std::memory_order_release); }
 
-  /// Producer: nothing will ever be told again, so every take() from here on says that events were lost.
+  /// Producer: no more events will come. Every take() from here on returns false.
   void close() {
     closed_.store(true, std::memory_order_release);
     lose();
   }
 
-  /// Consumer: waits for the reads begun so far, usually none. False: the reader has not come back for a second.
+  /// Consumer: waits for the reads begun so far, usually none. False: a read did not end within a second.
   bool settle() const;
 
-  /// Consumer: appends what is there. False: events were lost since the last take().
+  /// Consumer: appends the events in the ring. False: events were lost since the last take().
   bool take(std::vector<MemoryEvent>& events) {
     const bool complete = !lost_.exchange(false, std::memory_order_acq_rel);
     const std::uint64_t head = head_.load(std::memory_order_acquire);
@@ -54,7 +57,7 @@ class EventRing {
     return complete && !closed_.load(std::memory_order_acquire);
   }
 
-  /// Whether take() would have something to say. For anyone.
+  /// Whether take() would append events or report a loss. Any thread may ask.
   bool waiting() const {
     return lost_.load(std::memory_order_acquire) ||
            head_.load(std::memory_order_acquire) != tail_.load(std::memory_order_acquire);

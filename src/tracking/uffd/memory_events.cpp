@@ -29,7 +29,7 @@ std::string cause(const char* what) {
 
 platform::Descriptor new_userfaultfd(int flags) {
   platform::Descriptor uffd(static_cast<int>(syscall(SYS_userfaultfd, flags)));
-  // Linux before 5.11 has no user mode, and may let everybody have the other.
+  // Linux before 5.11 does not know the user mode, and may allow everyone the unrestricted mode.
   if (!uffd && errno == EINVAL)
     uffd = platform::Descriptor(
         static_cast<int>(syscall(SYS_userfaultfd, flags & ~platform::kernel::uffd_user_mode_only)));
@@ -54,7 +54,7 @@ tl::expected<platform::Descriptor, std::string> open_userfaultfd(const UffdMemor
   return platform::out_of_the_way(std::move(uffd));
 }
 
-/// Not every machine's kernel can register memory without trapping its pages.
+/// Checks that this machine's kernel can register memory for write protection without trapping its pages; not all can.
 tl::expected<void, std::string> try_out(int uffd) {
   void* memory = mmap(nullptr, platform::page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return tl::unexpected(cause("mmap"));
@@ -64,19 +64,19 @@ tl::expected<void, std::string> try_out(int uffd) {
   request.mode = UFFDIO_REGISTER_MODE_WP;
   const bool works = syscall(SYS_ioctl, uffd, UFFDIO_REGISTER, &request) == 0;
   const std::string error = works ? "" : cause("UFFDIO_REGISTER");
-  if (works) ioctl(uffd, UFFDIO_UNREGISTER, &request.range);  // or munmap would wait for somebody to read its event
+  if (works) ioctl(uffd, UFFDIO_UNREGISTER, &request.range);  // otherwise munmap would wait for a reader of its event
   munmap(memory, platform::page_size());
   if (works) return {};
   return tl::unexpected(error + " (Linux " + platform::kernel_release() +
                         " cannot write-protect by userfaultfd: on arm64 6.10 or newer is needed)");
 }
 
-/// Those that exist now.
+/// The readers that exist now.
 struct Readers {
   std::mutex mutex;
   std::vector<EventReader*> all;
-  std::atomic<bool> any{false};  ///< there was one
-  std::atomic<int> process{0};   ///< a child of fork has none of them, and maybe their lock
+  std::atomic<bool> any{false};  ///< a reader has existed
+  std::atomic<int> process{0};   ///< of the readers; a child of fork has none, and its copy of the mutex may be locked
 
   static Readers& instance() {
     static Readers& readers = *new Readers;
@@ -84,7 +84,7 @@ struct Readers {
   }
 };
 
-/// What moved may have grown on the way, and must not be split when its watch ends.
+/// The mapping at the new address. It may have grown while it moved, and ending the watch of a part would split it.
 Span whole_mapping(std::uintptr_t begin, std::size_t moved_bytes) {
   const Span moved = {begin, begin + moved_bytes};
   const auto mapping = platform::Mappings().covering(begin);
@@ -135,7 +135,7 @@ tl::expected<void, std::string> UffdMemoryEvents::allowed() {
   return try_out(uffd->get());
 }
 
-/// Protection stays as it is where the span is registered already.
+/// Does not change the protection of pages that are registered already.
 tl::expected<void, std::string> UffdMemoryEvents::watch(Span span) {
   if (span.empty()) return {};
   uffdio_register request{};
@@ -155,8 +155,8 @@ bool UffdMemoryEvents::unregister_span(Span span) {
 
 void UffdMemoryEvents::unwatch(Span span) {
   if (span.empty() || unregister_span(span)) return;
-  // All or nothing for the kernel: something else is mapped within the span by now. Take the pieces that are still
-  // ours.
+  // The kernel unregisters the whole span or nothing, and something else is mapped within it by now. Unregister the
+  // pieces that are still ours.
   platform::Mappings mappings;
   for (std::uintptr_t at = span.begin; at < span.end;) {
     const auto mapping = mappings.covering(at);
@@ -172,7 +172,7 @@ bool UffdMemoryEvents::drain(std::vector<MemoryEvent>& events) {
   const std::size_t before = events.size();
   const bool complete = reader_->ring().take(events);
   for (std::size_t i = before; i < events.size(); ++i) {
-    // Registration travels with moved memory. Nobody asked for it there.
+    // The registration moves along with the memory, but nobody asked to watch the new addresses.
     const MemoryEvent& event = events[i];
     if (event.kind == MemoryEvent::Kind::moved) unwatch(whole_mapping(event.moved_to, event.span.bytes()));
   }

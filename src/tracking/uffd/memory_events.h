@@ -1,4 +1,4 @@
-// The kernel's own memory events: a userfaultfd that is told of unmapping, moving and dropping, and traps no fault.
+// The kernel's own memory events: a userfaultfd that reports unmapping, moving and dropping, and traps no page faults.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace blastoff::tracking {
 
-/// Ends the watch of whoever watches this span, as if the memory had been unmapped: the program wants it for a
-/// userfaultfd of its own. False: nobody does.
+/// Ends every watch of the span as if the memory had been unmapped, because the program wants to register it with a
+/// userfaultfd of its own. False: nobody watches it.
 bool surrender_memory(Span span);
 
-/// Whether memory may be watched at all by now: one load.
+/// Whether any memory may have been watched so far; costs one load.
 bool memory_is_watched();
 
-/// Watched memory is registered for write protection, since registration needs a mode, but nothing is protected. Linux
-/// 5.7 on x86-64, 6.10 on arm64. Not for children of fork: the descriptor goes on speaking of the parent's memory
-/// there.
+/// Watched memory is registered for write protection, since registration needs a mode, but nothing is protected. Needs
+/// Linux 5.7 on x86-64, 6.10 on arm64. Not for children of fork, where the descriptor still refers to the parent's
+/// memory.
 class UffdMemoryEvents final : public MemoryEvents {
  public:
-  /// More of userfaultfd than its events, and what a kernel without it lacks, in words.
+  /// Features of userfaultfd that are needed besides events, and the words for what a kernel without them lacks.
   struct Features {
     std::uint64_t bits = 0;
     const char* lack = "events of freed memory";
@@ -52,7 +52,7 @@ class UffdMemoryEvents final : public MemoryEvents {
   bool unregister_span(Span span);
 
   std::unique_ptr<EventReader> reader_;
-  std::mutex drain_mutex_;  ///< among drainers; the event reader knows nothing of it
+  std::mutex drain_mutex_;  ///< one drain at a time; the event reader never takes it
 };
 
 }  // namespace blastoff::tracking

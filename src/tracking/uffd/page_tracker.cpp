@@ -25,7 +25,7 @@ std::string cause(const char* what) {
   return std::string(what) + ": " + std::strerror(errno);
 }
 
-/// Appends a run, joined to the last one where they touch.
+/// Appends a run, or extends the last one if they touch. Runs before `first_own` stay as they are.
 void append_run(std::vector<Span>& runs, std::size_t first_own, Span run) {
   if (runs.size() > first_own && runs.back().end == run.begin) {
     runs.back().end = run.end;
@@ -78,8 +78,7 @@ tl::expected<void, std::string> UffdPageTracker::try_out() {
 
 PageTracker::Scan UffdPageTracker::scan(Span span, bool protect, std::vector<Span>& written) {
   if (span.empty()) return Scan::ok;
-  // The kernel passes over addresses where nothing is mapped. What is unmapped later than this check was unmapped while
-  // we looked, and its event says so.
+  // The scan skips addresses where nothing is mapped. If memory is unmapped after this check, its event reports that.
   if (!platform::fully_mapped(span)) return Scan::not_tracked;
 
   const int pagemap = pagemap_->get();
@@ -114,7 +113,7 @@ void UffdPageTracker::unprotect(Span span) {
   uffdio_writeprotect request{};
   request.range = {span.begin, span.bytes()};
   request.mode = 0;
-  // EAGAIN: somebody unmaps memory right now, and the event reader is about to let them go on.
+  // EAGAIN: another thread is unmapping memory and waits for the event reader, which will release it soon.
   while (events_->control(UFFDIO_WRITEPROTECT, &request) == EAGAIN) sched_yield();
 }
 

@@ -1,5 +1,5 @@
-// Page tracking by userfaultfd's asynchronous write protection and PAGEMAP_SCAN (Linux 6.7): the kernel lifts the
-// protection of a page at its first write, with no handler involved, and tells later which pages those were.
+// Page tracking by userfaultfd's asynchronous write protection and PAGEMAP_SCAN (Linux 6.7). The kernel removes a
+// page's protection at its first write, without calling a handler, and reports later which pages those were.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace blastoff::tracking {
 
-/// Not for children of fork: both descriptors go on speaking of the parent's memory there, and the child's is not
+/// Not for children of fork: both descriptors still refer to the parent's memory there, and the child's memory is not
 /// tracked.
 class UffdPageTracker final : public PageTracker {
  public:
@@ -24,15 +24,13 @@ class UffdPageTracker final : public PageTracker {
   Scan scan(Span span, bool protect, std::vector<Span>& written) override;
   void unprotect(Span span) override;
   bool allows_pinning() const override { return true; }
-  bool drain(std::vector<MemoryEvent>& events) override { return events_->drain(events); }
-  bool wait_for_events() override { return events_->wait_for_events(); }
-  void stop_waiting() override { events_->stop_waiting(); }
+  EventSource& events() override { return *events_; }
 
  private:
   UffdPageTracker(std::unique_ptr<UffdMemoryEvents> events, std::unique_ptr<PagemapFile> pagemap);
   tl::expected<void, std::string> try_out();
 
-  std::unique_ptr<UffdMemoryEvents> events_;  ///< what is watched is what is tracked
+  std::unique_ptr<UffdMemoryEvents> events_;  ///< watches exactly the tracked spans
   std::unique_ptr<PagemapFile> pagemap_;
 };
 

@@ -24,6 +24,8 @@ namespace blastoff::device::cuda::api {
 struct ContextHandle {};
 struct ModuleHandle {};
 struct FunctionHandle {
+  void (*run)(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes);
+  std::vector<std::size_t> argument_bytes;
   std::size_t word_bytes;
 };
 }  // namespace blastoff::device::cuda::api
@@ -33,8 +35,6 @@ namespace {
 constexpr std::size_t granularity = blastoff::device::simulated::granularity;
 
 ContextHandle primary_context;
-FunctionHandle triangle_words4{4};
-FunctionHandle triangle_words8{8};
 thread_local std::vector<CUcontext> context_stack;
 
 void* pointer(CUdeviceptr address) {
@@ -73,30 +73,67 @@ bool is_usable(const void* address, std::size_t bytes) {
   return is_device_memory(address, bytes) || !host_access().empty();
 }
 
-/// A copy of one rectangle, queued; at once where the host's side is ordinary memory, as the driver does it.
-CUresult queue_copy(CUstream stream, void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                    std::size_t width, std::size_t height, bool to_device) {
+struct Side {
+  void* address;
+  std::size_t pitch;
+  bool on_device;
+};
+
+/// A copy of one rectangle, queued; at once where a side is ordinary memory, as the driver does it.
+CUresult queue_copy(CUstream stream, Side to, Side from, std::size_t width, std::size_t height) {
   if (const auto error = enter(); error != success) return error;
-  const auto span = [=](std::size_t pitch) { return (height - 1) * pitch + width; };
-  const void* host = to_device ? from : to;
-  const auto registered = Gpu::instance().registered(host, span(to_device ? from_pitch : to_pitch));
-  if (registered == Gpu::Registered::partly) return error_invalid_value;
+  const auto span = [=](const Side& side) { return (height - 1) * side.pitch + width; };
+  bool wait = false;
+  for (const Side& side : {to, from}) {
+    if (side.on_device) continue;
+    const auto registered = Gpu::instance().registered(side.address, span(side));
+    if (registered == Gpu::Registered::partly) return error_invalid_value;
+    wait = wait || registered == Gpu::Registered::none;
+  }
   stream->stream.post([=] {
     if (Gpu::instance().sticky() != success) return;
-    if (!is_device_memory(to_device ? to : from, span(to_device ? to_pitch : from_pitch))) {
+    for (const Side& side : {to, from}) {
+      if (!side.on_device || is_device_memory(side.address, span(side))) continue;
       Gpu::instance().fail(error_illegal_address);
       return;
     }
-    copy_columns(to, to_pitch, from, from_pitch, width, height);
+    copy_columns(to.address, to.pitch, from.address, from.pitch, width, height);
   });
-  if (registered == Gpu::Registered::none) stream->stream.synchronize();
+  if (wait) stream->stream.synchronize();
   return Gpu::instance().sticky();
 }
 
+bool is_mapped(const void* address, std::size_t bytes) {
+  return is_usable(address, bytes) || Gpu::instance().registered(address, bytes) == Gpu::Registered::whole;
+}
+
+/// Sets `count` words of 1 or 4 bytes, `pitch` bytes apart.
+CUresult queue_set(CUstream stream, CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t word_bytes,
+                   std::size_t count) {
+  if (const auto error = enter(); error != success) return error;
+  stream->stream.post([=] {
+    if (!is_device_memory(pointer(to), (count - 1) * pitch + word_bytes)) {
+      Gpu::instance().fail(error_illegal_address);
+      return;
+    }
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(pointer(to + i * pitch), &value, word_bytes);
+  });
+  return success;
+}
+
 /// What device/cuda/triangle_kernel.cpp says in PTX.
-void copy_triangle(const std::vector<std::uint64_t>& arguments, std::size_t columns, std::size_t word_bytes) {
+void copy_triangle(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
   const auto [to, from, to_pitch, from_pitch, words, per_element, block_order, lower] = std::array{
       arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6], arguments[7]};
+  const std::uint64_t columns = words / per_element;
+  // A structured binding is not captured by its name: clang 14 does not accept it.
+  const auto bytes = [columns, column_bytes = words * word_bytes](std::uint64_t pitch) {
+    return (columns - 1) * pitch + column_bytes;
+  };
+  if (!is_mapped(pointer(to), bytes(to_pitch)) || !is_usable(pointer(from), bytes(from_pitch))) {
+    Gpu::instance().fail(error_illegal_address);
+    return;
+  }
   for (std::uint64_t column = 0; column < columns; ++column) {
     const std::uint64_t top = column / block_order * block_order;
     const std::uint64_t begin = (lower != 0 ? column : top) * per_element;
@@ -107,9 +144,61 @@ void copy_triangle(const std::vector<std::uint64_t>& arguments, std::size_t colu
   }
 }
 
-bool is_mapped(const void* address, std::size_t bytes) {
-  return is_usable(address, bytes) || Gpu::instance().registered(address, bytes) == Gpu::Registered::whole;
+/// What device/cuda/magnitude_kernel.cpp says in PTX.
+void find_largest_magnitude(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
+  const auto [address, pitch, reals, columns, per_element, part, result] =
+      std::array{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6]};
+  if (!is_usable(pointer(address), (columns - 1) * pitch + reals * word_bytes) || !is_usable(pointer(result), 8)) {
+    Gpu::instance().fail(error_illegal_address);
+    return;
+  }
+  auto& largest = *static_cast<std::uint64_t*>(pointer(result));
+  for (std::uint64_t column = 0; column < columns; ++column) {
+    const std::uint64_t begin = part == 2 ? column * per_element : 0;
+    const std::uint64_t end = part == 1 ? (column + 1) * per_element : reals;
+    for (std::uint64_t real = begin; real < end; ++real) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, pointer(address + column * pitch + real * word_bytes), word_bytes);
+      largest = std::max(largest, bits & ~(std::uint64_t{1} << (8 * word_bytes - 1)));
+    }
+  }
 }
+
+/// What device/cuda/transpose_kernel.cpp says in PTX.
+void transpose(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
+  const auto [to, from, to_pitch, from_pitch, rows, columns, complex] =
+      std::array{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6]};
+  const std::uint64_t element = (complex + 1) * word_bytes;
+  if (!is_usable(pointer(to), (rows - 1) * to_pitch + columns * element) ||
+      !is_usable(pointer(from), (columns - 1) * from_pitch + rows * element)) {
+    Gpu::instance().fail(error_illegal_address);
+    return;
+  }
+  for (std::uint64_t column = 0; column < columns; ++column) {
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      auto* const target = static_cast<unsigned char*>(pointer(to + row * to_pitch + column * element));
+      std::memcpy(target, pointer(from + column * from_pitch + row * element), element);
+      if (complex != 0) target[element - 1] ^= 0x80;
+    }
+  }
+}
+
+struct Kernel {
+  std::string_view name;
+  FunctionHandle function;
+};
+
+const std::vector<std::size_t> triangle_arguments = {8, 8, 8, 8, 8, 4, 4, 4};
+const std::vector<std::size_t> transpose_arguments = {8, 8, 8, 8, 8, 4, 4};
+const std::vector<std::size_t> magnitude_arguments = {8, 8, 8, 4, 4, 4, 8};
+Kernel kernels[] = {
+    {"copy_triangle_words4", {copy_triangle, triangle_arguments, 4}},
+    {"copy_triangle_words8", {copy_triangle, triangle_arguments, 8}},
+    {"largest_magnitude_reals4", {find_largest_magnitude, magnitude_arguments, 4}},
+    {"largest_magnitude_reals8", {find_largest_magnitude, magnitude_arguments, 8}},
+    {"transpose_reals4", {transpose, transpose_arguments, 4}},
+    {"transpose_reals8", {transpose, transpose_arguments, 8}},
+};
 
 }  // namespace
 
@@ -284,19 +373,29 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t, CUmemLocation l
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
-  return queue_copy(stream, pointer(to), bytes, from, bytes, bytes, 1, true);
+  return queue_copy(stream, {pointer(to), bytes, true}, {const_cast<void*>(from), bytes, false}, bytes, 1);
 }
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  return queue_copy(stream, to, bytes, pointer(from), bytes, bytes, 1, false);
+  return queue_copy(stream, {to, bytes, false}, {pointer(from), bytes, true}, bytes, 1);
 }
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
   constexpr std::size_t largest_pitch = 0x7fffffff;
-  const bool to_device = copy->dstMemoryType == memory_type_device;
   if (copy->srcPitch > largest_pitch || copy->dstPitch > largest_pitch) return error_invalid_value;
   if (copy->srcPitch < copy->WidthInBytes || copy->dstPitch < copy->WidthInBytes) return error_invalid_value;
-  return queue_copy(stream, to_device ? pointer(copy->dstDevice) : copy->dstHost, copy->dstPitch,
-                    to_device ? copy->srcHost : pointer(copy->srcDevice), copy->srcPitch, copy->WidthInBytes,
-                    copy->Height, to_device);
+  const auto side = [](int type, void* host, CUdeviceptr device, std::size_t pitch) {
+    if (type == memory_type_host) return Side{host, pitch, false};
+    return Side{pointer(device), pitch, type == memory_type_device || is_device_memory(pointer(device), 1)};
+  };
+  return queue_copy(stream, side(copy->dstMemoryType, copy->dstHost, copy->dstDevice, copy->dstPitch),
+                    side(copy->srcMemoryType, const_cast<void*>(copy->srcHost), copy->srcDevice, copy->srcPitch),
+                    copy->WidthInBytes, copy->Height);
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream) {
+  return queue_set(stream, to, 1, value, 1, count);
+}
+CUresult cuMemsetD2D32Async(CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width, std::size_t height,
+                            CUstream stream) {
+  return width == 1 ? queue_set(stream, to, pitch, value, 4, height) : error_invalid_value;
 }
 
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
@@ -348,29 +447,19 @@ CUresult cuModuleUnload(CUmodule) {
   return success;
 }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
-  if (std::string_view(name) == "copy_triangle_words4")
-    *function = &triangle_words4;
-  else if (std::string_view(name) == "copy_triangle_words8")
-    *function = &triangle_words8;
-  else
-    return 500;
+  const auto kernel =
+      std::find_if(std::begin(kernels), std::end(kernels), [&](const Kernel& each) { return each.name == name; });
+  if (kernel == std::end(kernels)) return 500;
+  *function = &kernel->function;
   return success;
 }
-CUresult cuLaunchKernel(CUfunction function, unsigned columns, unsigned, unsigned, unsigned, unsigned, unsigned,
-                        unsigned, CUstream stream, void** parameters, void**) {
+CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        CUstream stream, void** parameters, void**) {
   if (const auto error = enter(); error != success) return error;
-  std::vector<std::uint64_t> arguments;
-  for (int i = 0; i < 5; ++i) arguments.push_back(*static_cast<std::uint64_t*>(parameters[i]));
-  for (int i = 5; i < 8; ++i) arguments.push_back(*static_cast<std::uint32_t*>(parameters[i]));
-  stream->stream.post([=] {
-    const auto bytes = [&](std::uint64_t pitch) { return (columns - 1) * pitch + arguments[4] * function->word_bytes; };
-    if (!is_mapped(pointer(arguments[0]), bytes(arguments[2])) ||
-        !is_usable(pointer(arguments[1]), bytes(arguments[3]))) {
-      Gpu::instance().fail(error_illegal_address);
-    } else {
-      copy_triangle(arguments, columns, function->word_bytes);
-    }
-  });
+  std::vector<std::uint64_t> arguments(function->argument_bytes.size(), 0);
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    std::memcpy(&arguments[i], parameters[i], function->argument_bytes[i]);
+  stream->stream.post([=] { function->run(arguments, function->word_bytes); });
   return success;
 }
 

@@ -123,7 +123,7 @@ TEST(Integers, HaveTheWidthOfTheProgram) {
 /// Matrices stored by rows, with the same contents as those of a TestCall, and their arguments for CBLAS.
 template <class T>
 struct RowMajor {
-  explicit RowMajor(const Call& call) : call(call) {
+  explicit RowMajor(const Call& column_major) : call(column_major) {
     for (std::size_t i = 0; i < call.operands().size(); ++i) {
       const operation::Operand& from = call.operands()[i];
       leading_dimensions[i] = from.columns + 2;

@@ -82,7 +82,7 @@ std::vector<blas::Routine> every_routine() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Panels, testing::ValuesIn(every_routine()),
-                         [](const auto& info) { return std::string(row(info.param).name); });
+                         [](const auto& test) { return std::string(row(test.param).name); });
 
 TEST(PanelSizes, AreAboutTheSizeAskedFor) {
   for (const Kind kind : {Kind::gemm, Kind::syrk}) {

@@ -4,16 +4,18 @@
 #include "device/cuda/api.h"
 
 #include "device/cuda/cublas/api.h"
+#include "device/cuda/cusolver/api.h"
 
 #include <gtest/gtest.h>
 
-#if __has_include(<cuda.h>) && __has_include(<cublas_v2.h>)
+#if __has_include(<cuda.h>) && __has_include(<cublas_v2.h>) && __has_include(<cusolverDn.h>)
 
 #include <cstddef>
 #include <type_traits>
 
 #include <cublas_v2.h>
 #include <cuda.h>
+#include <cusolverDn.h>
 
 namespace blastoff::device::cuda::api {
 namespace {
@@ -24,7 +26,7 @@ constexpr bool is_number = std::is_integral_v<T> || std::is_enum_v<T>;
 /// Passed alike: pointers as pointers (api.h leaves the elements' type open), enumerations as integers of their size,
 /// structures as those of their size (whose fields are compared below).
 template <class Own, class Real>
-constexpr bool same_argument = (std::is_pointer_v<Own> && std::is_pointer_v<Real>) ||
+constexpr bool same_argument = std::is_same_v<Own, Real> || (std::is_pointer_v<Own> && std::is_pointer_v<Real>) ||
                                (((is_number<Own> && is_number<Real>) ||
                                  (std::is_class_v<Own> && std::is_class_v<Real>)) &&
                                 sizeof(Own) == sizeof(Real));
@@ -61,10 +63,15 @@ requires(sizeof...(Own) == sizeof...(Real)) struct SameFunction<OwnResult(Own...
 BLASTOFF_DRIVER_SYMBOLS(BLASTOFF_CHECK)
 BLASTOFF_OPTIONAL_DRIVER_SYMBOLS(BLASTOFF_CHECK)
 BLASTOFF_CUBLAS_SYMBOLS(BLASTOFF_CHECK)
+BLASTOFF_CUSOLVER_SYMBOLS(BLASTOFF_CHECK)
+#if CUSOLVER_VERSION >= 11702
+BLASTOFF_OPTIONAL_CUSOLVER_SYMBOLS(BLASTOFF_CHECK)
+#endif
 #undef BLASTOFF_CHECK
 #define BLASTOFF_CHECK(symbol, member, scalar, signature) \
   static_assert(SameFunction<signature, decltype(::symbol)>::value, #symbol);
 BLASTOFF_CUBLAS_ROUTINES(BLASTOFF_CHECK)
+BLASTOFF_CUSOLVER_ROUTINES(BLASTOFF_CHECK)
 #undef BLASTOFF_CHECK
 
 // The comparison itself can tell.
@@ -134,6 +141,7 @@ BLASTOFF_SAME_VALUE(host_device_map, CU_MEMHOSTALLOC_DEVICEMAP)
 BLASTOFF_SAME_VALUE(host_device_map, CU_MEMHOSTREGISTER_DEVICEMAP)
 BLASTOFF_SAME_VALUE(memory_type_host, CU_MEMORYTYPE_HOST)
 BLASTOFF_SAME_VALUE(memory_type_device, CU_MEMORYTYPE_DEVICE)
+BLASTOFF_SAME_VALUE(memory_type_unified, CU_MEMORYTYPE_UNIFIED)
 BLASTOFF_SAME_VALUE(location_device, CU_MEM_LOCATION_TYPE_DEVICE)
 BLASTOFF_SAME_VALUE(allocation_pinned, CU_MEM_ALLOCATION_TYPE_PINNED)
 BLASTOFF_SAME_VALUE(access_read_write, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
@@ -155,6 +163,19 @@ BLASTOFF_SAME_VALUE(pointer_mode_host, CUBLAS_POINTER_MODE_HOST)
 BLASTOFF_SAME_VALUE(atomics_not_allowed, CUBLAS_ATOMICS_NOT_ALLOWED)
 BLASTOFF_SAME_VALUE(math_default, CUBLAS_DEFAULT_MATH)
 BLASTOFF_SAME_VALUE(math_disallow_reduced_precision_reduction, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)
+BLASTOFF_SAME_VALUE(solver_success, CUSOLVER_STATUS_SUCCESS)
+BLASTOFF_SAME_VALUE(solver_alloc_failed, CUSOLVER_STATUS_ALLOC_FAILED)
+BLASTOFF_SAME_VALUE(solver_invalid_value, CUSOLVER_STATUS_INVALID_VALUE)
+BLASTOFF_SAME_VALUE(solver_arch_mismatch, CUSOLVER_STATUS_ARCH_MISMATCH)
+BLASTOFF_SAME_VALUE(solver_type_not_supported, CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED)
+BLASTOFF_SAME_VALUE(solver_not_supported, CUSOLVER_STATUS_NOT_SUPPORTED)
+BLASTOFF_SAME_VALUE(type_real_32, CUDA_R_32F)
+BLASTOFF_SAME_VALUE(type_real_64, CUDA_R_64F)
+BLASTOFF_SAME_VALUE(type_complex_32, CUDA_C_32F)
+BLASTOFF_SAME_VALUE(type_complex_64, CUDA_C_64F)
+BLASTOFF_SAME_VALUE(no_vectors, CUSOLVER_EIG_MODE_NOVECTOR)
+BLASTOFF_SAME_VALUE(with_vectors, CUSOLVER_EIG_MODE_VECTOR)
+BLASTOFF_SAME_VALUE(range_of_indices, CUSOLVER_EIG_RANGE_I)
 BLASTOFF_SAME_VALUE(property_major, MAJOR_VERSION)
 BLASTOFF_SAME_VALUE(property_minor, MINOR_VERSION)
 BLASTOFF_SAME_VALUE(property_patch, PATCH_LEVEL)
@@ -169,7 +190,7 @@ TEST(CudaApi, IsDeclaredAsInNvidiasHeaders) {
 #else
 
 TEST(CudaApi, IsDeclaredAsInNvidiasHeaders) {
-  GTEST_SKIP() << "no cuda.h and cublas_v2.h were found when this was built";
+  GTEST_SKIP() << "no cuda.h, cublas_v2.h and cusolverDn.h were found when this was built";
 }
 
 #endif

@@ -12,7 +12,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "device/cuda/cusolver/cusolver_executor.h"
+#include "device/cuda/magnitude_kernel.h"
 #include "device/cuda/search_path.h"
+#include "device/cuda/transpose_kernel.h"
 #include "device/cuda/triangle_kernel.h"
 
 namespace blastoff::device::cuda {
@@ -113,15 +116,36 @@ TEST_F(CudaLibraries, CublasHasEveryFunctionThatIsUsed) {
   EXPECT_STREQ(loaded->cublasGetStatusName(api::blas_alloc_failed), "CUBLAS_STATUS_ALLOC_FAILED");
 }
 
-TEST_F(CudaLibraries, NvidiasAssemblerTakesTheTriangleKernels) {
+TEST_F(CudaLibraries, AnAbsentSolverLeavesItsOperationsToTheCpuAndSaysWhatToInstall) {
+  const auto empty = make_directory("empty");
+  static constexpr ExecutorKind kinds[] = {cusolver_kind};
+  ExecutorLibraries libraries(kinds, {empty, 12000});
+  const auto loaded = libraries.library(0);
+  if (loaded) GTEST_SKIP() << "this machine has a libcusolver.so.11";
+  EXPECT_EQ(loaded.error().kind, ErrorKind::unsupported) << "the device works";
+  for (const char* part : {"libcusolver.so.11", "BLASTOFF_CUDA_PATH", "pip install nvidia-cusolver-cu12"}) {
+    EXPECT_THAT(loaded.error().message, HasSubstr(part));
+  }
+  EXPECT_THAT(loaded.error().message, Not(HasSubstr("libcusolver.so.12"))) << "a driver for CUDA 12 cannot run it";
+  EXPECT_THAT(loaded.error().message, Not(HasSubstr("\n")));
+}
+
+TEST_F(CudaLibraries, TheSolversWheelIsLookedForToo) {
+  const auto wheel = make_directory(".local/lib/python3.11/site-packages/nvidia/cusolver/lib");
+  EXPECT_THAT(default_directories(), Contains(wheel));
+}
+
+TEST_F(CudaLibraries, NvidiasAssemblerTakesTheKernels) {
   const char* find = "PATH=$PATH:/usr/local/cuda/bin command -v ptxas >/dev/null 2>&1";
   if (std::system(find) != 0) GTEST_SKIP() << "no ptxas here";
   const auto source = root_ / "kernel.ptx";
-  std::ofstream(source) << TriangleKernel::source();
-  for (const char* architecture : {"sm_75", "sm_90"}) {
-    const auto command = "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=" + std::string(architecture) + " " +
-                         source.string() + " -o " + (root_ / "kernel.cubin").string();
-    EXPECT_EQ(std::system(command.c_str()), 0) << architecture;
+  for (const char* text : {TriangleKernel::source(), MagnitudeKernel::source(), TransposeKernel::source()}) {
+    std::ofstream(source) << text;
+    for (const char* architecture : {"sm_75", "sm_90"}) {
+      const auto command = "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=" + std::string(architecture) + " " +
+                           source.string() + " -o " + (root_ / "kernel.cubin").string();
+      EXPECT_EQ(std::system(command.c_str()), 0) << architecture;
+    }
   }
 }
 

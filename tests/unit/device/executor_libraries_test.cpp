@@ -74,6 +74,14 @@ TEST_F(ExecutorLibrariesTest, ThatAreAbsentLeaveTheirOperationsToTheCpuAndTheDev
   EXPECT_TRUE(libraries.library(*libraries.kind_for(operation_of(2))));
 }
 
+TEST_F(ExecutorLibrariesTest, TheDeviceOpensOneToKnowThatItIsOfUse) {
+  const ExecutorKind kinds[] = {present, absent, present};
+  ExecutorLibraries libraries(kinds, {"/nowhere", 13000});
+  EXPECT_TRUE(libraries.require_any());
+  EXPECT_EQ(opened_present, 1);
+  EXPECT_EQ(opened_absent, 0) << "the others wait for their first use";
+}
+
 TEST_F(ExecutorLibrariesTest, WithoutAnyTheDeviceIsOfNoUse) {
   const ExecutorKind kinds[] = {absent};
   ExecutorLibraries libraries(kinds, {"/nowhere", 13000});

@@ -170,6 +170,7 @@ std::size_t standard_routines(const BlasFunctions& found, void* library, const s
   const auto* const map = static_cast<const link_map*>(library);
   std::size_t right = 0;
   for (const BlasFunction& function : found.functions) {
+    if (function.routine.table != &level3_routines) continue;
     const blas::Routine number = level3_routine(function.routine);
     const blas::RoutineRow& routine = row(number);
     if (function.prefix != prefix || function.suffix != suffix || routine.kind == blas::Kind::gemmt ||

@@ -1,4 +1,4 @@
-# What libblastoff.so shows the world: exactly the BLAS names, what loads libraries, two system calls, and the functions of its header, and no need but libc's.
+# What libblastoff.so shows the world: exactly the BLAS and LAPACK names, what loads libraries, two system calls, and the functions of its header, and no need but libc's.
 # Run with -DLIBRARY= -DHEADER= -DNM= -DREADELF= -DSANITIZE=.
 
 set(expected)
@@ -16,6 +16,25 @@ foreach(routine IN LISTS routines)
     endforeach()
     foreach(suffix "" 64_ _64)
       list(APPEND expected ${prefix}cblas_${routine}${suffix})
+    endforeach()
+  endforeach()
+endforeach()
+# LAPACK: Fortran names only.
+set(lapack)
+foreach(operation potrf potrs posv potri getrf getrs gesv getri trtri geqrf gesdd gesvd geev)
+  list(APPEND lapack s${operation} d${operation} c${operation} z${operation})
+endforeach()
+foreach(operation ev evd evr evx gv gvd gvx)
+  list(APPEND lapack ssy${operation} dsy${operation} che${operation} zhe${operation})
+endforeach()
+foreach(operation gqr mqr)
+  list(APPEND lapack sor${operation} dor${operation} cun${operation} zun${operation})
+endforeach()
+foreach(routine IN LISTS lapack)
+  list(APPEND expected ${routine})
+  foreach(prefix "" scipy_)
+    foreach(suffix _ _64_ _64 64_)
+      list(APPEND expected ${prefix}${routine}${suffix})
     endforeach()
   endforeach()
 endforeach()

@@ -77,6 +77,7 @@ Context some_context() {
   context.device_state = "working";
   context.device_memory = 85'000'000'000;
   context.device_memory_budget = 68'000'000'000;
+  context.held_memory = {{"mirrors", 12'000'000'000, 14'000'000'000}};
   context.policy_requested = "first-use";
   context.policy = "first-use";
   context.tracker = "uffd";
@@ -138,6 +139,8 @@ TEST(ReportJson, HasTheKeysOfTheSchema) {
   EXPECT_TRUE(report.at("process").at("rank").is_null());
   EXPECT_EQ(report.at("settings").at("min-size"), "300");
   EXPECT_EQ(report.at("device").at("kind"), "cuda");
+  EXPECT_EQ(report.at("device").at("memory_held"),
+            nlohmann::json::parse(R"([{"client": "mirrors", "bytes": 12000000000, "bytes_peak": 14000000000}])"));
   EXPECT_EQ(report.at("policy").at("in_force"), "first-use");
   const nlohmann::json& totals = report.at("totals");
   EXPECT_EQ(totals.at("calls"), 1241);

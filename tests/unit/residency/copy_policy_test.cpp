@@ -212,7 +212,7 @@ TEST(DeviceBuffers, IdleOnesMakeRoom) {
   choice.name = "simulated";
   choice.simulated_memory = 8 * mebibyte;
   const auto device = *device::open(choice);
-  copy::DeviceBuffers buffers(*device, 100 * mebibyte);
+  copy::DeviceBuffers buffers(*device);
   device::Address first = 0;
   {
     const auto buffer = buffers.take(5 * mebibyte);
@@ -233,7 +233,8 @@ TEST(DeviceBuffers, StayWithinTheBudget) {
   device::Choice choice;
   choice.name = "simulated";
   const auto device = *device::open(choice);
-  copy::DeviceBuffers buffers(*device, 4 * mebibyte);
+  device->accountant().limit(device::MemoryClient::copies, 4 * mebibyte);
+  copy::DeviceBuffers buffers(*device);
   auto one = buffers.take(2 * mebibyte);
   ASSERT_TRUE(one);
   const auto other = buffers.take(3 * mebibyte);

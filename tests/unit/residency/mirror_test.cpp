@@ -172,11 +172,14 @@ class MirrorMemoryTest : public testing::Test {
     return mirrors.each_backing(span, [](Backing&) {});
   }
 
+  void limit_mirrors(std::size_t bytes) { device_->accountant().limit(device::MemoryClient::mirrors, bytes); }
+
   std::unique_ptr<device::Device> device_;
 };
 
 TEST_F(MirrorMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
-  MirrorMemory mirrors(*device_, 4 * chunk_bytes);
+  limit_mirrors(4 * chunk_bytes);
+  MirrorMemory mirrors(*device_);
   const std::uintptr_t matrix = host + 16;
   auto held = mirrors.back({{host, host + chunk_bytes}}, matrix);  // its last page reaches into the next granule
   ASSERT_TRUE(held) << held.error().message;
@@ -188,7 +191,8 @@ TEST_F(MirrorMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
 }
 
 TEST_F(MirrorMemoryTest, DistancesAreKept) {
-  MirrorMemory mirrors(*device_, 32 * chunk_bytes);
+  limit_mirrors(32 * chunk_bytes);
+  MirrorMemory mirrors(*device_);
   auto first = mirrors.back({{host, host + 4096}}, host);
   auto second = mirrors.back({{host + 5 * chunk_bytes, host + 6 * chunk_bytes}}, host);
   ASSERT_TRUE(first && second);
@@ -198,7 +202,8 @@ TEST_F(MirrorMemoryTest, DistancesAreKept) {
 }
 
 TEST_F(MirrorMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
-  MirrorMemory mirrors(*device_, 2 * chunk_bytes);
+  limit_mirrors(2 * chunk_bytes);
+  MirrorMemory mirrors(*device_);
   const Span a{host, host + chunk_bytes};
   const Span b{host + 10 * chunk_bytes, host + 11 * chunk_bytes};
   const Span c{host + 20 * chunk_bytes, host + 21 * chunk_bytes};
@@ -220,7 +225,8 @@ TEST_F(MirrorMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
 }
 
 TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
-  MirrorMemory mirrors(*device_, 2 * chunk_bytes);
+  limit_mirrors(2 * chunk_bytes);
+  MirrorMemory mirrors(*device_);
   auto held = mirrors.back({{host, host + 2 * chunk_bytes}}, host);
   ASSERT_TRUE(held);
   auto refused = mirrors.back({{host + 4 * chunk_bytes, host + 5 * chunk_bytes}}, host);
@@ -233,7 +239,8 @@ TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
 }
 
 TEST_F(MirrorMemoryTest, OverlappingRunsAreBackedOnce) {
-  MirrorMemory mirrors(*device_, 3 * chunk_bytes);
+  limit_mirrors(3 * chunk_bytes);
+  MirrorMemory mirrors(*device_);
   auto held = mirrors.back({{host, host + 2 * chunk_bytes}, {host + chunk_bytes, host + 3 * chunk_bytes}}, host);
   ASSERT_TRUE(held) << held.error().message;
   mirrors.unhold(*held);

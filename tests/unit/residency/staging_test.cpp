@@ -50,7 +50,7 @@ class Matrix {
                 .part = part,
                 .element_size = element_size};
     device_bytes = (column_bytes + device_gap) * columns + 64;
-    address_ = *device.allocate(device_bytes);
+    address_ = *device.allocate(device::MemoryClient::copies, device_bytes);
     transfer.device = address_ + 16;
   }
   ~Matrix() { device_.free(address_); }
@@ -131,7 +131,7 @@ struct Shape {
 
 class StagingTest : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Devices, StagingTest, ::testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "delayed" : "simulated"; });
+                         [](const auto& test) { return test.param ? "delayed" : "simulated"; });
 
 TEST_P(StagingTest, MovesOddBlocksExactly) {
   const std::vector<Shape> shapes = {{1, 1, 0, 0},      {4096, 1, 0, 0},   {100, 70, 0, 0},    {100, 70, 13, 0},

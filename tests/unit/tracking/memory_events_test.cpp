@@ -189,7 +189,7 @@ TEST_P(MemoryEventsTest, NothingThatHappenedIsMissedByManyThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, MemoryEventsTest, ::testing::Values(Source::kernel, Source::interposed),
-                         [](const auto& info) { return info.param == Source::kernel ? "kernel" : "interposed"; });
+                         [](const auto& test) { return test.param == Source::kernel ? "kernel" : "interposed"; });
 
 /// Every userfaultfd that has a number in the program's table.
 std::vector<int> userfaultfds() {

@@ -61,7 +61,7 @@ class PageTrackerTest : public ::testing::TestWithParam<TrackerKind> {
 
   std::vector<MemoryEvent> drain() {
     std::vector<MemoryEvent> events;
-    EXPECT_TRUE(tracker_->drain(events));
+    EXPECT_TRUE(tracker_->events().drain(events));
     return events;
   }
 
@@ -355,14 +355,14 @@ TEST_P(PageTrackerTest, WaitsForEvents) {
   std::atomic<int> answers{0};
   std::thread housekeeper([&] {
     std::vector<MemoryEvent> events;
-    while (tracker_->wait_for_events()) {
-      tracker_->drain(events);
+    while (tracker_->events().wait_for_events()) {
+      tracker_->events().drain(events);
       answers = static_cast<int>(events.size());
     }
   });
   munmap(memory.page(0), platform::page_size());
   while (answers == 0) std::this_thread::yield();
-  tracker_->stop_waiting();
+  tracker_->events().stop_waiting();
   housekeeper.join();
   EXPECT_EQ(answers, 1);
 }
@@ -373,7 +373,7 @@ TEST_P(PageTrackerTest, SaysWhenEventsWereLost) {
   begin(memory.span());
   for (int i = 0; i < 6000; ++i) ASSERT_EQ(madvise(memory.page(0), platform::page_size(), MADV_DONTNEED), 0);
   std::vector<MemoryEvent> events;
-  EXPECT_FALSE(tracker_->drain(events));
+  EXPECT_FALSE(tracker_->events().drain(events));
   EXPECT_THAT(drain(), IsEmpty());  // and goes on
   madvise(memory.page(0), platform::page_size(), MADV_DONTNEED);
   EXPECT_EQ(drain().size(), 1u);
@@ -403,7 +403,7 @@ TEST_P(PageTrackerTest, NoUnmappingIsEverMissed) {
            -1, 0);
       const std::lock_guard lock(mutex);
       std::vector<MemoryEvent> events;
-      if (!tracker_->drain(events)) ++missed;
+      if (!tracker_->events().drain(events)) ++missed;
       for (const MemoryEvent& event : events) ++seen[(event.span.begin - base) / platform::page_size()];
       if (seen[static_cast<std::size_t>(number)] != round) ++missed;
     }
@@ -501,7 +501,7 @@ TEST_P(PageTrackerTest, PrintsItsCost) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, PageTrackerTest, ::testing::Values(TrackerKind::uffd, TrackerKind::soft_dirty),
-                         [](const auto& info) { return info.param == TrackerKind::uffd ? "uffd" : "soft_dirty"; });
+                         [](const auto& test) { return test.param == TrackerKind::uffd ? "uffd" : "soft_dirty"; });
 
 }  // namespace
 }  // namespace blastoff::tracking

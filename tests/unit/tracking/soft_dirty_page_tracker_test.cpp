@@ -206,7 +206,7 @@ TEST_F(SoftDirtyTest, WorksOnInterposedEventsWhereUserfaultfdIsForbidden) {
 
     note_interposed_event({MemoryEvent::Kind::unmapped, memory.pages(6, 1)});
     std::vector<MemoryEvent> events;
-    EXPECT_TRUE(tracker.drain(events));
+    EXPECT_TRUE(tracker.events().drain(events));
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].span, memory.pages(6, 1));
     std::vector<Span> none;

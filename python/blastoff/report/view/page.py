@@ -10,7 +10,7 @@ from blastoff.report.view import plots, words
 
 
 def figures(job: Job) -> list[tuple[str, str, str]]:
-    """Heading, explanation and plot, those that have something to show."""
+    """Heading, explanation and plot of every figure that has data."""
     shown = []
     by_process = {process.label: process.totals for process in job.processes}
     if job.totals.seconds > 0:
@@ -26,7 +26,7 @@ def figures(job: Job) -> list[tuple[str, str, str]]:
 
 
 def headline(job: Job) -> list[tuple[str, str]]:
-    """The few numbers that matter: value and what it is."""
+    """The most important numbers: value and meaning."""
     totals = job.totals
     share = totals.offloaded_flops / totals.flops if totals.flops else 0
     numbers = [
@@ -46,14 +46,14 @@ def rows(sums: dict[str, Sums]) -> list[tuple[str, list[str]]]:
 
 
 def settings(job: Job) -> list[tuple[str, str]]:
-    """Options and the values in force; where processes differ, all of them."""
+    """Options and the values in force; if processes differ, all their values."""
     names = list(dict.fromkeys(name for process in job.processes for name in process.report["settings"]))
     values: dict[str, Any] = {name: job.distinct(lambda report, name=name: report["settings"].get(name, "")) for name in names}
     return [(name, ", ".join(text for text, _ in values[name])) for name in names]
 
 
 def render(job: Job) -> str:
-    """HTML text, without reference to anything outside it."""
+    """The page as HTML text, which refers to nothing outside it."""
     loader = jinja2.PackageLoader("blastoff.report.view")
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     several = len(job.processes) > 1

@@ -1,4 +1,4 @@
-"""The plots of the report page, as SVG to stand inside it."""
+"""The plots of the report page, as inline SVG."""
 
 import io
 import re
@@ -17,7 +17,7 @@ INK, FAINT = "#2b2d42", "#d9dce3"
 INCHES_WIDE = 10.6
 INCHES_A_BAR = 0.36
 LARGEST = 12
-"""Bars in a plot; what comes after is summed up as one."""
+"""The most bars in a plot; further rows are summed up in one more bar."""
 
 matplotlib.rcParams.update(
     {
@@ -37,7 +37,7 @@ Series = tuple[str, str, Sequence[float]]
 
 
 def largest_first(rows: dict[str, Sums], key: Any) -> dict[str, Sums]:
-    """The rows with the largest keys, the rest under one name; rows without any left out."""
+    """The rows with the largest keys, and the sum of the others as one row; rows with key zero are left out."""
     ordered = sorted(((name, sums) for name, sums in rows.items() if key(sums) > 0), key=lambda row: -key(row[1]))
     shown = dict(ordered[:LARGEST])
     rest = ordered[LARGEST:]
@@ -47,7 +47,7 @@ def largest_first(rows: dict[str, Sums], key: Any) -> dict[str, Sums]:
 
 
 def stacked_bars(names: Sequence[str], series: Sequence[Series], text: Any, label: str) -> str:
-    """Horizontal stacked bars, the total written behind each; `text` turns a value into what is written."""
+    """Horizontal stacked bars with the total after each; `text` formats a value."""
     figure = Figure(figsize=(INCHES_WIDE, 0.9 + INCHES_A_BAR * len(names)), layout="constrained")
     axes = figure.add_subplot()
     starts = [0.0] * len(names)
@@ -63,7 +63,7 @@ def stacked_bars(names: Sequence[str], series: Sequence[Series], text: Any, labe
 
 
 def decorate(axes: Any, label: str, text: Any, largest: float) -> None:
-    """Everything that is not a bar, as faint as it can be."""
+    """Draws axes, ticks and grid faintly."""
     axes.invert_yaxis()
     axes.set_xlim(0, largest * 1.12 or 1)
     axes.set_xlabel(label)
@@ -78,7 +78,7 @@ def decorate(axes: Any, label: str, text: Any, largest: float) -> None:
 
 
 def tick(text: str) -> str:
-    """Without the digits that say nothing: "15 s" for "15.0 s"."""
+    """Without trailing zeros: "15 s" for "15.0 s"."""
     return re.sub(r"\.0+(?!\d)", "", text)
 
 
@@ -90,7 +90,7 @@ def svg(figure: Figure) -> str:
 
 
 def time_series(rows: Sequence[Sums]) -> list[Series]:
-    """Where the seconds went."""
+    """Seconds on the CPU and on the device, the latter computing or waiting for data."""
     return [
         ("on the CPU", CPU, [sums.cpu_seconds for sums in rows]),
         ("device, computing", COMPUTING, [max(0.0, sums.device_seconds - sums.transfer_seconds) for sums in rows]),

@@ -1,4 +1,4 @@
-"""A job in words and numbers, for every view of it."""
+"""A job in words and numbers, for all views."""
 
 from blastoff import quantities
 from blastoff.report.job import Job, Sums
@@ -49,7 +49,7 @@ def describe_run(report: dict) -> str:
 
 
 def facts(job: Job) -> list[tuple[str, str]]:
-    """What is said about the run besides its sums: label and text."""
+    """Facts about the run besides its sums: label and text."""
     lines = []
     descriptions = (("program", describe_run), ("device", describe_device), ("policy", describe_policy))
     for label, describe in descriptions:
@@ -67,7 +67,7 @@ def facts(job: Job) -> list[tuple[str, str]]:
 
 
 def conclusions(job: Job) -> list[tuple[str, str]]:
-    """What follows the table: reuse, refusals, copied operands, verification."""
+    """The sentences below the table: reuse, refusals, copied operands, verification."""
     lines = []
     if job.totals.bytes_to_device:
         lines.append(("reuse", f"each byte moved to the device was used {quantities.number(job.totals.operand_reuse)} times there"))

@@ -13,10 +13,7 @@ namespace {
 class CublasExecutor final : public Executor {
  public:
   CublasExecutor(ExecutorStream stream, std::unique_ptr<BlasHandle> handle)
-      : stream_(std::move(stream)), handle_(std::move(handle)) {}
-  ~CublasExecutor() override {
-    if (scratch_ != 0) driver().cuMemFree_v2(scratch_);
-  }
+      : stream_(std::move(stream)), handle_(std::move(handle)), scratch_(stream_.memory) {}
 
   Status execute(const operation::Operation& operation) override {
     const blas::Call call = blas::call_of(operation);
@@ -24,30 +21,18 @@ class CublasExecutor final : public Executor {
   }
 
  private:
-  const api::Driver& driver() const { return stream_.context->driver(); }
-
   Status run_triangular(const blas::Call& call) {
     if (stream_.kernel == nullptr) {
       return tl::unexpected(
           Error{ErrorKind::unsupported, "gemmt needs the triangle copy, which the driver did not compile"});
     }
-    if (auto ok = grow_scratch(triangular_product_scratch(call)); !ok) return ok;
-    return run_triangular_product(call, *handle_, *stream_.kernel, scratch_, stream_.stream);
-  }
-
-  Status grow_scratch(std::size_t bytes) {
-    if (bytes <= scratch_bytes_) return {};
-    if (scratch_ != 0) driver().cuMemFree_v2(std::exchange(scratch_, 0));  // waits for work that uses it
-    scratch_bytes_ = 0;
-    auto allocated = stream_.context->check(driver().cuMemAlloc_v2(&scratch_, bytes), "scratch memory of gemmt");
-    if (allocated) scratch_bytes_ = bytes;
-    return allocated;
+    if (auto ok = scratch_.grow(triangular_product_scratch(call)); !ok) return ok;
+    return run_triangular_product(call, *handle_, *stream_.kernel, scratch_.address(), stream_.stream);
   }
 
   const ExecutorStream stream_;
   const std::unique_ptr<BlasHandle> handle_;
-  api::CUdeviceptr scratch_ = 0;
-  std::size_t scratch_bytes_ = 0;
+  Workspace scratch_;  // of gemmt
 };
 
 class CublasLibrary final : public ExecutorLibrary {
@@ -57,7 +42,7 @@ class CublasLibrary final : public ExecutorLibrary {
   std::string version() const override { return version_text(cublas_); }
 
   Result<std::unique_ptr<Executor>> create(const ExecutorStream& stream) const override {
-    auto handle = BlasHandle::create(cublas_, stream.context, stream.stream, stream.workspace_bytes);
+    auto handle = BlasHandle::create(cublas_, stream);
     if (!handle) return tl::unexpected(handle.error());
     return std::make_unique<CublasExecutor>(stream, std::move(*handle));
   }

@@ -9,11 +9,11 @@ namespace blastoff::device::cuda {
 
 Result<api::Cublas> load_cublas(const std::string& cuda_path, int driver_version) {
   const bool any = driver_version >= 13000;
-  const LibraryFile file{.title = "cuBLAS",
-                         .name = "libcublas",
-                         .needs = "libcublasLt",
-                         .versions = any ? std::vector{13, 12} : std::vector{12},
-                         .package = any ? "nvidia-cublas" : "nvidia-cublas-cu12"};
+  LibraryFile file{.title = "cuBLAS",
+                   .name = "libcublas",
+                   .releases = {{12, {"libcublasLt.so.12"}}},
+                   .package = any ? "nvidia-cublas" : "nvidia-cublas-cu12"};
+  if (any) file.releases.insert(file.releases.begin(), LibraryRelease{13, {"libcublasLt.so.13"}});
   const auto opened = open_library(file, cuda_path);
   if (!opened) return tl::unexpected(opened.error());
   void* const library = *opened;

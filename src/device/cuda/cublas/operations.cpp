@@ -92,10 +92,9 @@ api::cublasStatus queue_operation(const api::Cublas& blas, api::cublasHandle han
 
 }  // namespace
 
-Result<std::unique_ptr<BlasHandle>> BlasHandle::create(const api::Cublas& cublas, std::shared_ptr<Context> context,
-                                                       api::CUstream stream, std::size_t workspace_bytes) {
-  std::unique_ptr<BlasHandle> handle(new BlasHandle(cublas, std::move(context)));
-  if (auto ok = handle->configure(stream, workspace_bytes); !ok) return tl::unexpected(ok.error());
+Result<std::unique_ptr<BlasHandle>> BlasHandle::create(const api::Cublas& cublas, const ExecutorStream& stream) {
+  std::unique_ptr<BlasHandle> handle(new BlasHandle(cublas, stream));
+  if (auto ok = handle->configure(stream.stream, stream.workspace_bytes); !ok) return tl::unexpected(ok.error());
   return handle;
 }
 
@@ -103,12 +102,9 @@ Status BlasHandle::configure(api::CUstream stream, std::size_t workspace_bytes) 
   const auto& blas = cublas_;
   if (auto ok = check(blas.cublasCreate_v2(&handle_), "cublasCreate"); !ok) return ok;
   if (auto ok = check(blas.cublasSetStream_v2(handle_, stream), "cublasSetStream"); !ok) return ok;
-  if (auto ok = context_->check(context_->driver().cuMemAlloc_v2(&workspace_, workspace_bytes), "cuBLAS workspace");
-      !ok) {
-    return ok;
-  }
+  if (auto ok = workspace_.grow(workspace_bytes); !ok) return ok;
   // After the stream is set, because setting it restores the default workspace.
-  const auto workspace = reinterpret_cast<void*>(static_cast<std::uintptr_t>(workspace_));
+  const auto workspace = reinterpret_cast<void*>(static_cast<std::uintptr_t>(workspace_.address()));
   if (auto ok = check(blas.cublasSetWorkspace_v2(handle_, workspace, workspace_bytes), "cublasSetWorkspace"); !ok) {
     return ok;
   }
@@ -123,7 +119,6 @@ Status BlasHandle::configure(api::CUstream stream, std::size_t workspace_bytes) 
 
 BlasHandle::~BlasHandle() {
   if (handle_ != nullptr) cublas_.cublasDestroy_v2(handle_);
-  if (workspace_ != 0) context_->driver().cuMemFree_v2(workspace_);
 }
 
 Status BlasHandle::check(api::cublasStatus status, std::string_view operation) const {

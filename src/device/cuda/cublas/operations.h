@@ -4,7 +4,8 @@
 #include "blas/call.h"
 #include "device/cuda/context.h"
 #include "device/cuda/cublas/library.h"
-#include "device/cuda/triangle_kernel.h"
+#include "device/cuda/executor.h"
+#include "device/cuda/memory.h"
 
 namespace blastoff::device::cuda {
 
@@ -13,8 +14,7 @@ namespace blastoff::device::cuda {
 class BlasHandle {
  public:
   /// `cublas` must outlive it.
-  static Result<std::unique_ptr<BlasHandle>> create(const api::Cublas& cublas, std::shared_ptr<Context> context,
-                                                    api::CUstream stream, std::size_t workspace_bytes);
+  static Result<std::unique_ptr<BlasHandle>> create(const api::Cublas& cublas, const ExecutorStream& stream);
   ~BlasHandle();
   BlasHandle(const BlasHandle&) = delete;
   BlasHandle& operator=(const BlasHandle&) = delete;
@@ -23,8 +23,8 @@ class BlasHandle {
   Status run(const blas::Call& call) const;
 
  private:
-  BlasHandle(const api::Cublas& cublas, std::shared_ptr<Context> context)
-      : cublas_(cublas), context_(std::move(context)) {}
+  BlasHandle(const api::Cublas& cublas, const ExecutorStream& stream)
+      : cublas_(cublas), context_(stream.context), workspace_(stream.memory) {}
   Status configure(api::CUstream stream, std::size_t workspace_bytes);
 
   /// What a status means: an error that is neither want of memory nor of support loses the device.
@@ -33,7 +33,7 @@ class BlasHandle {
   const api::Cublas& cublas_;
   std::shared_ptr<Context> context_;
   api::cublasHandle handle_ = nullptr;
-  api::CUdeviceptr workspace_ = 0;
+  Workspace workspace_;  // outlives the handle
 };
 
 }  // namespace blastoff::device::cuda

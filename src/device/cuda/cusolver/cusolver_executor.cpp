@@ -1,0 +1,179 @@
+#include "device/cuda/cusolver/cusolver_executor.h"
+
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "device/cuda/cusolver/library.h"
+#include "device/cuda/cusolver/solver.h"
+#include "device/cuda/cusolver/task.h"
+
+namespace blastoff::device::cuda {
+namespace {
+
+using lapack::Argument;
+using lapack::Kind;
+using lapack::Problem;
+
+Error failed(const char* message) {
+  return {ErrorKind::failed, message};
+}
+
+Status run_family(const Task& task) {
+  switch (task.problem.kind()) {
+    case Kind::potrf:
+    case Kind::potrs:
+    case Kind::posv:
+    case Kind::getrf:
+    case Kind::getrs:
+    case Kind::gesv:
+    case Kind::getri: return run_factorization(task);
+    case Kind::potri:
+    case Kind::trtri: return run_triangular_inverse(task);
+    case Kind::geqrf:
+    case Kind::orgqr:
+    case Kind::ormqr: return run_orthogonal(task);
+    case Kind::syev:
+    case Kind::syevd:
+    case Kind::syevr:
+    case Kind::syevx: return run_eigenproblem(task);
+    case Kind::sygv:
+    case Kind::sygvd:
+    case Kind::sygvx: return run_generalized_eigenproblem(task);
+    case Kind::gesdd:
+    case Kind::gesvd: return run_singular_values(task);
+    case Kind::geev: return run_general_eigenproblem(task);
+  }
+  return {};
+}
+
+/// Eigenvalues and singular values are found by iterations that square the elements. LAPACK scales a matrix whose
+/// elements do not allow that; cuSOLVER does not, and has been seen to destroy the context. These kinds come last.
+bool squares_elements(Kind kind) {
+  return kind >= Kind::syev;
+}
+
+struct Range {
+  double least;
+  double largest;
+};
+
+/// As in LAPACK's dgesvd, whose range is the narrowest. A matrix of zeros is outside too.
+Range safe_range(bool single) {
+  const double smallest_normal =
+      single ? static_cast<double>(std::numeric_limits<float>::min()) : std::numeric_limits<double>::min();
+  const double epsilon =
+      single ? static_cast<double>(std::numeric_limits<float>::epsilon()) : std::numeric_limits<double>::epsilon();
+  const double least = std::sqrt(smallest_normal) / epsilon;
+  return {least, 1 / least};
+}
+
+/// What the operation reads. Of symmetric matrices only a triangle is input, also where vectors replace all of it.
+std::vector<Operand> input(const Task& task) {
+  std::vector<Operand> matrices;
+  for (const Argument argument : lapack::argument_list(task.problem.routine)) {
+    if (!lapack::is_matrix(argument)) continue;
+    const Operand matrix = task.matrix(argument);
+    if (!operation::reads(matrix.intent) || matrix.empty()) continue;
+    const bool symmetric = task.problem.uplo != 0 && squares_elements(task.problem.kind());
+    matrices.push_back(symmetric ? task.triangle(argument) : matrix);
+  }
+  return matrices;
+}
+
+std::vector<Operand> output(const Task& task) {
+  std::vector<Operand> matrices;
+  task.operation.each_result([&](std::size_t, const Operand& result) { matrices.push_back(result); });
+  return matrices;
+}
+
+Status check_input(const Task& task) {
+  const Range safe = safe_range(task.problem.real_bytes() == sizeof(float));
+  for (const Operand& matrix : input(task)) {
+    const auto largest = task.solver.largest_magnitude({&matrix, 1}, task.problem.scalar());
+    if (!largest) return tl::unexpected(largest.error());
+    if (!std::isfinite(*largest)) return tl::unexpected(failed("the matrix holds NaN or infinity"));
+    if (squares_elements(task.problem.kind()) && (*largest < safe.least || *largest > safe.largest))
+      return tl::unexpected(failed("the matrix needs scaling, which cuSOLVER does not do"));
+  }
+  return {};
+}
+
+Status check_output(const Task& task) {
+  const auto largest = task.solver.largest_magnitude(output(task), task.problem.scalar());
+  if (!largest) return tl::unexpected(largest.error());
+  if (std::isfinite(*largest) && task.results.finite()) return {};
+  return tl::unexpected(failed("cuSOLVER's result holds NaN or infinity"));
+}
+
+class CusolverExecutor final : public Executor {
+ public:
+  explicit CusolverExecutor(std::unique_ptr<Solver> solver) : solver_(std::move(solver)) {}
+
+  Status execute(const operation::Operation& operation) override {
+    const auto problem = operation.payload<Problem>();
+    HostResults results(operation, problem);
+    const Task task{*solver_, operation, problem, results};
+    solver_->workspace().begin();
+    if (auto ok = check_input(task); !ok) return ok;
+    if (auto ok = run_family(task); !ok) return ok;
+    if (auto ok = check_output(task); !ok) return ok;
+    results.commit();
+    return {};
+  }
+
+ private:
+  const std::unique_ptr<Solver> solver_;
+};
+
+class CusolverLibrary final : public ExecutorLibrary {
+ public:
+  explicit CusolverLibrary(const api::Cusolver& cusolver) : cusolver_(cusolver) {}
+
+  std::string version() const override { return version_text(cusolver_); }
+
+  Result<std::unique_ptr<Executor>> create(const ExecutorStream& stream) const override {
+    if (stream.kernel == nullptr) {
+      return tl::unexpected(
+          Error{ErrorKind::unsupported, "LAPACK needs the triangle copy, which the driver did not compile"});
+    }
+    auto kernels = matrix_kernels(stream.context);
+    if (!kernels) return tl::unexpected(kernels.error());
+    auto solver = Solver::create(cusolver_, stream, std::move(*kernels));
+    if (!solver) return tl::unexpected(solver.error());
+    return std::make_unique<CusolverExecutor>(std::move(*solver));
+  }
+
+ private:
+  /// Compiled once for all streams.
+  Result<std::shared_ptr<const MatrixKernels>> matrix_kernels(const std::shared_ptr<Context>& context) const {
+    const std::lock_guard lock(mutex_);
+    if (kernels_ != nullptr) return kernels_;
+    auto magnitude = MagnitudeKernel::load(context);
+    if (!magnitude) return tl::unexpected(magnitude.error());
+    auto transpose = TransposeKernel::load(context);
+    if (!transpose) return tl::unexpected(transpose.error());
+    kernels_ = std::make_shared<const MatrixKernels>(MatrixKernels{std::move(*magnitude), std::move(*transpose)});
+    return kernels_;
+  }
+
+  const api::Cusolver cusolver_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const MatrixKernels> kernels_;
+};
+
+}  // namespace
+
+bool runs_by_cusolver(const operation::Operation& operation) {
+  return lapack::is_lapack(operation);
+}
+
+Result<std::unique_ptr<ExecutorLibrary>> open_cusolver(const LibrarySearch& search) {
+  auto cusolver = load_cusolver(search);
+  if (!cusolver) return tl::unexpected(cusolver.error());
+  return std::make_unique<CusolverLibrary>(*cusolver);
+}
+
+}  // namespace blastoff::device::cuda

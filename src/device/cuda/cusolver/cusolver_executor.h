@@ -1,0 +1,13 @@
+// LAPACK by cuSOLVER.
+#pragma once
+
+#include "device/cuda/executor.h"
+
+namespace blastoff::device::cuda {
+
+bool runs_by_cusolver(const operation::Operation& operation);
+Result<std::unique_ptr<ExecutorLibrary>> open_cusolver(const LibrarySearch& search);
+
+inline constexpr ExecutorKind cusolver_kind{runs_by_cusolver, open_cusolver, true};
+
+}  // namespace blastoff::device::cuda

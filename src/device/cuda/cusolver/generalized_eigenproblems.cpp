@@ -1,0 +1,83 @@
+// Eigenvalues and eigenvectors of a symmetric and a positive definite matrix together, by the 32-bit interface.
+#include <fmt/format.h>
+
+#include "device/cuda/cusolver/task.h"
+
+namespace blastoff::device::cuda {
+namespace {
+
+using lapack::Argument;
+
+int narrow(std::int64_t size) {
+  return static_cast<int>(size);
+}
+
+/// All eigenvalues into `w`; the vectors, if any, into `a`; the Cholesky factor into `b`.
+Status solve_all(const Task& task, const Operand& a, const Operand& b, void* w) {
+  const api::Cusolver& library = task.cusolver();
+  const std::size_t scalar = task.scalar_index();
+  return task.solver.run_in_elements(
+      "sygvd", a.element_size,
+      [&](int* elements) {
+        return library.sygvd_size[scalar](task.handle(), task.problem.itype, task.job(), task.fill(), narrow(a.columns),
+                                          a.address, narrow(a.leading_dimension), b.address,
+                                          narrow(b.leading_dimension), w, elements);
+      },
+      [&](void* work, int elements, int* info) {
+        return library.sygvd[scalar](task.handle(), task.problem.itype, task.job(), task.fill(), narrow(a.columns),
+                                     a.address, narrow(a.leading_dimension), b.address, narrow(b.leading_dimension), w,
+                                     work, elements, info);
+      });
+}
+
+/// Those from il to iu; their vectors become the first columns.
+template <class Real, class SizeRoutine, class Routine>
+Status solve_some(const Task& task, const Operand& a, const Operand& b, void* w, SizeRoutine* size_routine,
+                  Routine* routine) {
+  const lapack::Problem& problem = task.problem;
+  int found = 0;
+  auto solved = task.solver.run_in_elements(
+      "sygvdx", a.element_size,
+      [&](int* elements) {
+        return size_routine(task.handle(), problem.itype, task.job(), api::range_of_indices, task.fill(),
+                            narrow(a.columns), a.address, narrow(a.leading_dimension), b.address,
+                            narrow(b.leading_dimension), Real{0}, Real{0}, narrow(problem.il), narrow(problem.iu),
+                            &found, w, elements);
+      },
+      [&](void* work, int elements, int* info) {
+        return routine(task.handle(), problem.itype, task.job(), api::range_of_indices, task.fill(), narrow(a.columns),
+                       a.address, narrow(a.leading_dimension), b.address, narrow(b.leading_dimension), Real{0}, Real{0},
+                       narrow(problem.il), narrow(problem.iu), &found, w, work, elements, info);
+      });
+  if (!solved || found == problem.eigenvalues()) return solved;
+  return tl::unexpected(Error{ErrorKind::failed, fmt::format("cuSOLVER's sygvdx found {} eigenvalues", found)});
+}
+
+Status solve(const Task& task, const Operand& a, const Operand& b, void* w) {
+  if (task.problem.range != 'i') return solve_all(task, a, b, w);
+  const api::Cusolver& library = task.cusolver();
+  const std::size_t scalar = task.scalar_index();
+  if (task.problem.real_bytes() == sizeof(float))
+    return solve_some<float>(task, a, b, w, library.sygvdx_size_32[scalar], library.sygvdx_32[scalar]);
+  return solve_some<double>(task, a, b, w, library.sygvdx_size_64[scalar], library.sygvdx_64[scalar]);
+}
+
+}  // namespace
+
+Status run_generalized_eigenproblem(const Task& task) {
+  if (auto ok = task.require_32_bits(); !ok) return ok;
+  const auto w = task.vector(static_cast<std::size_t>(task.problem.n) * task.problem.real_bytes());
+  if (!w) return tl::unexpected(w.error());
+  const auto a = symmetric_matrix(task);
+  if (!a) return tl::unexpected(a.error());
+  // The library may use the other triangle of B, which is the program's.
+  const Operand b = task.triangle(Argument::b);
+  const auto factor = task.solver.copy_of(b, Solver::Purpose::second_matrix);
+  if (!factor) return tl::unexpected(factor.error());
+  if (auto ok = solve(task, *a, *factor, *w); !ok) return ok;
+  if (auto ok = task.solver.copy(b, *factor); !ok) return ok;
+  if (auto ok = copy_vectors(task, *a); !ok) return ok;
+  return task.stage(Argument::w, *w);
+}
+
+}  // namespace blastoff::device::cuda

@@ -1,0 +1,116 @@
+#include "device/cuda/cusolver/host_results.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace blastoff::device::cuda {
+namespace {
+
+using lapack::Argument;
+
+/// Writes numbers of one type behind each other.
+template <class Number>
+void write(std::span<std::byte> to, std::size_t index, Number value) {
+  std::memcpy(to.data() + index * sizeof value, &value, sizeof value);
+}
+
+void write_integer(std::span<std::byte> to, std::size_t index, std::int64_t value, std::size_t bytes) {
+  if (bytes == sizeof value) {
+    write(to, index, value);
+  } else {
+    write(to, index, static_cast<std::int32_t>(value));
+  }
+}
+
+template <class Real>
+bool all_finite(std::span<const std::byte> bytes) {
+  for (std::size_t offset = 0; offset < bytes.size(); offset += sizeof(Real)) {
+    Real value;
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
+    if (!std::isfinite(value)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const operation::HostVector& HostResults::vector(Argument argument) const {
+  return operation_.vectors()[lapack::vector_index(problem_.routine, argument)];
+}
+
+std::span<const std::byte> HostResults::given(Argument argument) const {
+  const operation::HostVector& own = vector(argument);
+  return {static_cast<const std::byte*>(own.address), own.bytes};
+}
+
+std::vector<std::int64_t> HostResults::given_integers(Argument argument) const {
+  const std::span<const std::byte> bytes = given(argument);
+  const std::size_t size = problem_.integer_bytes;
+  std::vector<std::int64_t> values(bytes.size() / size);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::int32_t narrow = 0;
+    std::memcpy(size == sizeof narrow ? static_cast<void*>(&narrow) : &values[i], bytes.data() + i * size, size);
+    if (size == sizeof narrow) values[i] = narrow;
+  }
+  return values;
+}
+
+std::span<std::byte> HostResults::stage(Argument argument) {
+  auto& bytes = staged_[static_cast<std::size_t>(argument)];
+  bytes.resize(vector(argument).bytes);
+  return bytes;
+}
+
+void HostResults::stage_integers(Argument argument, std::span<const std::int64_t> values) {
+  const std::span<std::byte> to = stage(argument);
+  for (std::size_t i = 0; i < values.size(); ++i) write_integer(to, i, values[i], problem_.integer_bytes);
+}
+
+bool HostResults::finite() const {
+  const bool single = problem_.real_bytes() == sizeof(float);
+  for (const Argument argument : {Argument::tau, Argument::w, Argument::wi}) {
+    const auto& bytes = staged_[static_cast<std::size_t>(argument)];
+    if (!(single ? all_finite<float>(bytes) : all_finite<double>(bytes))) return false;
+  }
+  return true;
+}
+
+void HostResults::commit() const {
+  for (const Argument argument : lapack::argument_list(problem_.routine)) {
+    if (!lapack::is_vector(argument)) continue;
+    const operation::HostVector& own = vector(argument);
+    if (own.bytes == 0 || !operation::writes(own.intent)) continue;
+    const auto& bytes = staged_[static_cast<std::size_t>(argument)];
+    if (bytes.empty()) {
+      write_rest(argument, {static_cast<std::byte*>(own.address), own.bytes});
+    } else {
+      std::memcpy(own.address, bytes.data(), own.bytes);
+    }
+  }
+}
+
+void HostResults::write_rest(Argument argument, std::span<std::byte> to) const {
+  const auto write_real = [&](std::int64_t value) {
+    if (problem_.real_bytes() == sizeof(float)) {
+      write(to, 0, static_cast<float>(value));
+    } else {
+      write(to, 0, static_cast<double>(value));
+    }
+  };
+  const std::size_t integer = problem_.integer_bytes;
+  std::fill(to.begin(), to.end(), std::byte{0});  // info, ifail, the imaginary part of work
+  switch (argument) {
+    case Argument::found: write_integer(to, 0, problem_.eigenvalues(), integer); break;
+    case Argument::isuppz:
+      // No vector has zeros by its structure.
+      for (std::size_t i = 0; i < to.size() / integer; ++i) write_integer(to, i, i % 2 == 0 ? 1 : problem_.n, integer);
+      break;
+    case Argument::work: write_real(problem_.lwork); break;
+    case Argument::rwork: write_real(problem_.lrwork); break;
+    case Argument::iwork: write_integer(to, 0, problem_.liwork, integer); break;
+    default: break;
+  }
+}
+
+}  // namespace blastoff::device::cuda

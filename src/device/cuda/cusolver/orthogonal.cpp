@@ -1,0 +1,94 @@
+// QR factorization, and its orthogonal factor.
+#include "device/cuda/cusolver/task.h"
+
+namespace blastoff::device::cuda {
+namespace {
+
+using lapack::Argument;
+using lapack::Kind;
+
+int narrow(std::int64_t size) {
+  return static_cast<int>(size);
+}
+
+Status factor(const Task& task) {
+  const api::Cusolver& library = task.cusolver();
+  const Operand a = task.matrix(Argument::a);
+  const auto tau = task.vector(static_cast<std::size_t>(task.problem.least_side()) * a.element_size);
+  if (!tau) return tl::unexpected(tau.error());
+  auto factored = task.solver.run(
+      "geqrf",
+      [&](std::size_t* device, std::size_t* host) {
+        return library.cusolverDnXgeqrf_bufferSize(task.handle(), task.params(), a.rows, a.columns, task.type(),
+                                                   a.address, a.leading_dimension, task.type(), *tau, task.type(),
+                                                   device, host);
+      },
+      [&](const LibrarySpace& space) {
+        return library.cusolverDnXgeqrf(task.handle(), task.params(), a.rows, a.columns, task.type(), a.address,
+                                        a.leading_dimension, task.type(), *tau, task.type(), space.device,
+                                        space.device_bytes, space.host, space.host_bytes, space.info);
+      });
+  return factored ? task.stage(Argument::tau, *tau) : factored;
+}
+
+/// The program's own, in device memory.
+Result<void*> given_tau(const Task& task) {
+  const auto given = task.results.given(Argument::tau);
+  const auto tau = task.vector(given.size());
+  if (!tau) return tau;
+  const auto ok = task.solver.copy_to_device(reinterpret_cast<std::uintptr_t>(*tau), given.data(), given.size());
+  if (!ok) return tl::unexpected(ok.error());
+  return tau;
+}
+
+Status generate(const Task& task, void* tau) {
+  const api::Cusolver& library = task.cusolver();
+  const std::size_t scalar = task.scalar_index();
+  const Operand a = task.matrix(Argument::a);
+  const int m = narrow(a.rows);
+  const int n = narrow(a.columns);
+  const int k = narrow(task.problem.k);
+  const int lda = narrow(a.leading_dimension);
+  return task.solver.run_in_elements(
+      "orgqr", a.element_size,
+      [&](int* elements) { return library.orgqr_size[scalar](task.handle(), m, n, k, a.address, lda, tau, elements); },
+      [&](void* work, int elements, int* info) {
+        return library.orgqr[scalar](task.handle(), m, n, k, a.address, lda, tau, work, elements, info);
+      });
+}
+
+Status multiply(const Task& task, void* tau) {
+  const api::Cusolver& library = task.cusolver();
+  const std::size_t scalar = task.scalar_index();
+  const Operand a = task.matrix(Argument::a);
+  const Operand c = task.matrix(Argument::b);
+  const int side = task.problem.side == 'l' ? api::side_left : api::side_right;
+  const int operation = task.operation_code();
+  const int m = narrow(c.rows);
+  const int n = narrow(c.columns);
+  const int k = narrow(task.problem.k);
+  const int lda = narrow(a.leading_dimension);
+  const int ldc = narrow(c.leading_dimension);
+  return task.solver.run_in_elements(
+      "ormqr", a.element_size,
+      [&](int* elements) {
+        return library.ormqr_size[scalar](task.handle(), side, operation, m, n, k, a.address, lda, tau, c.address, ldc,
+                                          elements);
+      },
+      [&](void* work, int elements, int* info) {
+        return library.ormqr[scalar](task.handle(), side, operation, m, n, k, a.address, lda, tau, c.address, ldc, work,
+                                     elements, info);
+      });
+}
+
+}  // namespace
+
+Status run_orthogonal(const Task& task) {
+  if (task.problem.kind() == Kind::geqrf) return factor(task);
+  if (auto ok = task.require_32_bits(); !ok) return ok;
+  const auto tau = given_tau(task);
+  if (!tau) return tl::unexpected(tau.error());
+  return task.problem.kind() == Kind::orgqr ? generate(task, *tau) : multiply(task, *tau);
+}
+
+}  // namespace blastoff::device::cuda

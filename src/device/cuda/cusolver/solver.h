@@ -1,0 +1,122 @@
+// cuSOLVER's handle for one stream, and what the routines of every family need: work space, copies, checks of results.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "blas/types.h"
+#include "device/cuda/cusolver/library.h"
+#include "device/cuda/cusolver/matrix_kernels.h"
+#include "device/cuda/cusolver/workspace.h"
+#include "device/cuda/executor.h"
+#include "operation/operand.h"
+
+namespace blastoff::device::cuda {
+
+using operation::Operand;
+
+/// A call of the library, in the terms of its 64-bit interface.
+struct LibrarySpace {
+  void* device = nullptr;
+  std::size_t device_bytes = 0;
+  void* host = nullptr;
+  std::size_t host_bytes = 0;
+  int* info = nullptr;  ///< in device memory
+};
+
+/// The context must be current in all functions. Those that return results wait until these are there.
+class Solver {
+ public:
+  using Purpose = SolverWorkspace::Purpose;
+
+  /// `cusolver` must outlive it. The stream must have a triangle kernel.
+  static Result<std::unique_ptr<Solver>> create(const api::Cusolver& cusolver, const ExecutorStream& stream,
+                                                std::shared_ptr<const MatrixKernels> kernels);
+  ~Solver();
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+
+  const api::Cusolver& cusolver() const { return cusolver_; }
+  api::cusolverHandle handle() const { return handle_; }
+  api::cusolverParams params() const { return params_; }
+  SolverWorkspace& workspace() { return workspace_; }
+
+  /// Runs a routine: `size(device_bytes, host_bytes)` asks how much work space it wants, `call(space)` calls it.
+  /// ErrorKind::failed if its info is not 0.
+  template <class Size, class Call>
+  Status run(std::string_view name, Size&& size, Call&& call) {
+    LibrarySpace space;
+    if (auto ok = check(size(&space.device_bytes, &space.host_bytes), name); !ok) return ok;
+    if (auto ok = provide(space); !ok) return ok;
+    if (auto ok = check(call(std::as_const(space)), name); !ok) return ok;
+    return finish(name);
+  }
+
+  /// The same for the 32-bit interface, whose work space is counted in elements: `size(elements)`,
+  /// `call(work, elements, info)`.
+  template <class Size, class Call>
+  Status run_in_elements(std::string_view name, std::size_t element_bytes, Size&& size, Call&& call) {
+    int elements = 0;
+    return run(
+        name,
+        [&](std::size_t* device_bytes, std::size_t*) {
+          const api::cusolverStatus status = size(&elements);
+          *device_bytes = static_cast<std::size_t>(elements) * element_bytes;
+          return status;
+        },
+        [&](const LibrarySpace& space) { return call(space.device, elements, space.info); });
+  }
+
+  /// The same for a routine without work space: `call(info)`.
+  template <class Call>
+  Status run_without_space(std::string_view name, Call&& call) {
+    return run(
+        name, [](std::size_t*, std::size_t*) { return api::solver_success; },
+        [&](const LibrarySpace& space) { return call(space.info); });
+  }
+
+  /// A matrix in the work space, its columns without gaps.
+  Result<Operand> matrix(Purpose purpose, std::int64_t rows, std::int64_t columns, std::size_t element_size);
+  /// A copy of a matrix in the work space, of its part alone: nothing else of it is read.
+  Result<Operand> copy_of(const Operand& matrix, Purpose purpose);
+  /// Where a result is to be computed by a routine that writes between the columns too (seen with gesvdp): the matrix
+  /// itself, if nothing is between its columns, or one in the work space.
+  Result<Operand> without_gaps(const Operand& result, Purpose purpose);
+  /// Copies the part that `from` has, between matrices of the same size.
+  Status copy(const Operand& to, const Operand& from);
+  /// The transpose; of complex matrices the conjugate transpose.
+  Status transpose(const Operand& to, const Operand& from, blas::Scalar scalar);
+  Status set_to_identity(const Operand& matrix, blas::Scalar scalar);
+
+  Status copy_to_host(void* to, api::CUdeviceptr from, std::size_t bytes);
+  Status copy_to_device(api::CUdeviceptr to, const void* from, std::size_t bytes);
+
+  /// The largest magnitude of all the matrices' parts; NaN if any holds one.
+  Result<double> largest_magnitude(std::span<const Operand> matrices, blas::Scalar scalar);
+
+ private:
+  Solver(const api::Cusolver& cusolver, const ExecutorStream& stream, std::shared_ptr<const MatrixKernels> kernels)
+      : cusolver_(cusolver), stream_(stream), kernels_(std::move(kernels)), workspace_(stream.memory) {}
+
+  Status configure();
+  Status provide(LibrarySpace& space);
+  Status finish(std::string_view name);
+  Status copy_rectangle(const Operand& to, const Operand& from);
+  Status synchronize();
+  const api::Driver& driver() const { return stream_.context->driver(); }
+
+  /// What a status means. Of the errors that are neither want of memory nor of support, those that have destroyed the
+  /// context lose the device.
+  Status check(api::cusolverStatus status, std::string_view name);
+
+  const api::Cusolver& cusolver_;
+  const ExecutorStream stream_;
+  const std::shared_ptr<const MatrixKernels> kernels_;
+  SolverWorkspace workspace_;
+  api::cusolverHandle handle_ = nullptr;
+  api::cusolverParams params_ = nullptr;
+};
+
+}  // namespace blastoff::device::cuda

@@ -1,0 +1,54 @@
+// One LAPACK operation on its way through the library, and the families of routines that run it.
+#pragma once
+
+#include "device/cuda/cusolver/host_results.h"
+#include "device/cuda/cusolver/solver.h"
+#include "lapack/problem.h"
+
+namespace blastoff::device::cuda {
+
+struct Task {
+  Solver& solver;
+  const operation::Operation& operation;
+  const lapack::Problem problem;
+  HostResults& results;
+
+  const api::Cusolver& cusolver() const { return solver.cusolver(); }
+  api::cusolverHandle handle() const { return solver.handle(); }
+  api::cusolverParams params() const { return solver.params(); }
+
+  /// A matrix argument as it lies in device memory; its address is null where it is not referred to.
+  Operand matrix(lapack::Argument argument) const;
+  /// The triangle of a symmetric argument that is input, whatever becomes of the rest.
+  Operand triangle(lapack::Argument argument) const;
+
+  int type() const;       ///< of elements
+  int real_type() const;  ///< of their real parts
+  int fill() const { return problem.upper() ? api::fill_upper : api::fill_lower; }
+  int operation_code() const;  ///< of problem.trans
+  int job() const { return problem.wants_vectors() ? api::with_vectors : api::no_vectors; }
+  std::size_t scalar_index() const { return static_cast<std::size_t>(problem.scalar()); }
+
+  /// Whether the sizes and leading dimensions are those of the 32-bit interface.
+  Status require_32_bits() const;
+
+  /// Device memory for a small vector, and its way into the host vector `argument`.
+  Result<void*> vector(std::size_t bytes) const;
+  Status stage(lapack::Argument argument, const void* device, std::size_t offset = 0) const;
+};
+
+/// Each writes the operands on the device and stages the host vectors.
+Status run_factorization(const Task& task);             ///< potrf, getrf, the solves with their factors, getri
+Status run_triangular_inverse(const Task& task);        ///< potri, trtri
+Status run_orthogonal(const Task& task);                ///< geqrf, orgqr, ormqr
+Status run_eigenproblem(const Task& task);              ///< syev and its like
+Status run_generalized_eigenproblem(const Task& task);  ///< sygv and its like
+Status run_singular_values(const Task& task);           ///< gesdd, gesvd
+Status run_general_eigenproblem(const Task& task);      ///< geev
+
+/// A where it is the routine's to destroy, which vectors replace; elsewhere a copy of its triangle.
+Result<Operand> symmetric_matrix(const Task& task);
+/// Copies the first vectors, which replaced the matrix, to Z, if the routine has it.
+Status copy_vectors(const Task& task, const Operand& vectors);
+
+}  // namespace blastoff::device::cuda

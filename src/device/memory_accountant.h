@@ -1,0 +1,91 @@
+// How much device memory each of its users holds, and may hold.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "device/address.h"
+#include "device/error.h"
+
+namespace blastoff::device {
+
+/// Who holds device memory.
+enum class MemoryClient : std::uint8_t {
+  mirrors,     ///< of host memory, kept between calls
+  copies,      ///< of the operands of calls
+  workspaces,  ///< what operations and transfers need besides operands
+};
+/// All of them, in order.
+inline constexpr std::array memory_clients{MemoryClient::mirrors, MemoryClient::copies, MemoryClient::workspaces};
+const char* to_string(MemoryClient client);
+
+/// Bytes as they were asked for.
+struct MemoryHeld {
+  std::size_t now = 0;
+  std::size_t most = 0;  ///< at any time so far
+};
+
+/// The one account of a device's memory. What the driver and the libraries take for themselves is not in it.
+/// Thread-safe.
+class MemoryAccountant {
+ public:
+  /// The client may hold so many bytes from now on. Without a limit it may hold all.
+  void limit(MemoryClient client, std::size_t bytes);
+
+  /// Whether the client may hold `bytes` more. Where other threads allocate for it too, they may come first.
+  bool fits(MemoryClient client, std::size_t bytes) const;
+
+  MemoryHeld held(MemoryClient client) const;
+
+  /// For devices: runs `allocate`, which returns a Result<Address>, on the client's account. Beyond its limit:
+  /// out_of_memory, and `allocate` is not run.
+  template <class Allocate>
+  Result<Address> charge(MemoryClient client, std::size_t bytes, Allocate&& allocate) {
+    if (auto taken = take(client, bytes); !taken) return tl::unexpected(std::move(taken.error()));
+    Result<Address> address = std::forward<Allocate>(allocate)();
+    if (address)
+      enter(*address, {client, bytes});
+    else
+      give_back({client, bytes});
+    return address;
+  }
+
+  /// The same where the address is known: `back` returns a Status.
+  template <class Back>
+  Status charge(MemoryClient client, Address address, std::size_t bytes, Back&& back) {
+    const auto backed = charge(client, bytes, [&] { return std::forward<Back>(back)().map([&] { return address; }); });
+    if (!backed) return tl::unexpected(backed.error());
+    return {};
+  }
+
+  /// Ends the charge for memory at this address, if there is one. Before the memory is freed: from then on the address
+  /// may be another's.
+  void discharge(Address address);
+
+ private:
+  struct Charge {
+    MemoryClient client;
+    std::size_t bytes;
+  };
+  struct Account {
+    MemoryHeld held;
+    std::size_t limit = SIZE_MAX;
+    bool fits(std::size_t bytes) const { return held.now <= limit && bytes <= limit - held.now; }
+  };
+
+  Account& account(MemoryClient client) { return accounts_[static_cast<std::size_t>(client)]; }
+  const Account& account(MemoryClient client) const { return accounts_[static_cast<std::size_t>(client)]; }
+  Status take(MemoryClient client, std::size_t bytes);
+  void enter(Address address, Charge charge);
+  void give_back(Charge charge);
+
+  mutable std::mutex mutex_;
+  std::array<Account, memory_clients.size()> accounts_;
+  std::unordered_map<Address, Charge> charges_;
+};
+
+}  // namespace blastoff::device

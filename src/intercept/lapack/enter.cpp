@@ -1,0 +1,107 @@
+#include "intercept/lapack/enter.h"
+
+#include <utility>
+
+#include "abi/reentry.h"
+#include "intercept/dispatch.h"
+#include "lapack/call.h"
+#include "lapack/host_routine.h"
+
+namespace blastoff::intercept {
+namespace {
+
+/// The original that runs on this thread, and its arguments. Some libraries' functions only call another with the same
+/// arguments: scipy_dpotrf_ calls dpotrf_. The stack grows down: a caller above `frame` shows that the original has
+/// been left by longjmp.
+struct RunningOriginal {
+  const char* frame = nullptr;
+  lapack::Routine routine{};
+  std::size_t fingerprint = 0;
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local RunningOriginal running_original;
+
+[[gnu::always_inline]] inline const char* this_frame() {
+  return static_cast<const char*>(__builtin_frame_address(0));
+}
+
+/// Of the addresses, not of what they point to.
+std::size_t fingerprint(std::span<void* const> arguments) {
+  std::size_t sum = 0;
+  for (void* const argument : arguments) sum = sum * 31 + reinterpret_cast<std::uintptr_t>(argument);
+  return sum;
+}
+
+/// A call of the original with the program's own words, and what it returned.
+struct WordsPassedOn {
+  lapack::Routine routine;
+  void* const* words;
+  lapack::ArgumentList arguments;
+  mutable long returned = 0;
+
+  bool by_running_original() const {
+    const RunningOriginal& running = running_original;
+    return running.frame != nullptr && this_frame() < running.frame && running.routine == routine &&
+           running.fingerprint == fingerprint({words, arguments.size()});
+  }
+
+  static void invoke(const void* self, void* original) {
+    const auto& call = *static_cast<const WordsPassedOn*>(self);
+    const RunningOriginal outer = running_original;
+    running_original = {this_frame(), call.routine, fingerprint({call.words, call.arguments.size()})};
+    call.pass(original);
+    running_original = outer;
+  }
+
+  void pass(void* original) const { pass(original, std::make_index_sequence<lapack::most_words>()); }
+
+  /// A callee reads the words that it knows, and its caller clears them away: there may be more. Those past the end are
+  /// not read from memory.
+  template <std::size_t... positions>
+  void pass(void* original, std::index_sequence<positions...>) const {
+    using Function = long(decltype((void)positions, static_cast<void*>(nullptr))...);
+    returned = reinterpret_cast<Function*>(original)((positions < arguments.words() ? words[positions] : nullptr)...);
+  }
+};
+
+std::unique_ptr<operation::Host> host_of(const Visit& visit) {
+  return std::make_unique<lapack::HostRoutine>(lapack_routine(visit.entry.routine), visit.original.function);
+}
+
+operation::Operation operation_of(const void* call) {
+  return static_cast<const lapack::Call*>(call)->operation();
+}
+
+}  // namespace
+
+long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Routine routine, void* const* words) {
+  const WordsPassedOn passed_on{routine, words, lapack::argument_list(routine)};
+  const RawArguments raw{&WordsPassedOn::invoke, &passed_on};
+  if (original.function != nullptr &&
+      (abi::inside_original() || !original.intercepted || passed_on.by_running_original())) {
+    passed_on.pass(original.function);
+    return passed_on.returned;
+  }
+  const Visit visit{.entry = entry,
+                    .original = original,
+                    .raw = raw,
+                    .front_end = lapack::lapack(),
+                    .routine = entry.routine.number,
+                    .host = &host_of,
+                    .composed = true};
+  const bool wide = original.convention.integers == abi::IntegerWidth::ilp64;
+  const lapack::Call call(routine, {words, passed_on.arguments.size()}, wide ? 8 : 4);
+  Parsed parsed{.valid = call.valid(), .call = &call, .operation = &operation_of};
+  if (parsed.valid) {
+    parsed.trivial = call.trivial();
+    parsed.supported = parsed.trivial || call.supported();
+    if (!parsed.trivial) {
+      const operation::Work work = lapack::work(call.problem());
+      parsed.volume = work.volume;
+      parsed.flops = work.flops;
+    }
+  }
+  dispatch(visit, &parsed);
+  return passed_on.returned;
+}
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,72 @@
+#include "intercept/lapack/entry_points.h"
+
+#include <array>
+
+#include "intercept/lapack/hooks.h"
+#include "intercept/lapack/names.h"
+#include "lapack/problem.h"
+
+namespace blastoff::intercept {
+
+using abi::IntegerWidth;
+using abi::Style;
+
+constinit const EntryPoint lapack_entry_points[] = {
+#define BLASTOFF_NAME_TEXT(name) #name
+#define BLASTOFF_IS_UNDECORATED_ambiguous false
+#define BLASTOFF_IS_UNDECORATED_suffixed false
+#define BLASTOFF_IS_UNDECORATED_undecorated true
+#define BLASTOFF_ENTRY(prefix, name, suffix, style, integers, decoration, kind, scalar) \
+  {BLASTOFF_NAME_TEXT(prefix##name##suffix),                                            \
+   #prefix,                                                                             \
+   #suffix,                                                                             \
+   lapack_routine(lapack::Routine::name),                                               \
+   {Style::style, IntegerWidth::integers},                                              \
+   BLASTOFF_IS_UNDECORATED_##decoration},
+#define BLASTOFF_ENTRIES(name, kind, scalar) BLASTOFF_LAPACK_SPELLINGS(BLASTOFF_ENTRY, name, kind, scalar)
+    BLASTOFF_LAPACK_ROUTINES(BLASTOFF_ENTRIES)
+#undef BLASTOFF_ENTRIES
+#undef BLASTOFF_ENTRY
+};
+
+namespace {
+
+constexpr Spelling spellings[] = {
+#define BLASTOFF_ROW(prefix, name, suffix, style, integers, decoration, kind, scalar) \
+  {#prefix, #suffix, Style::style, Decoration::decoration},
+    BLASTOFF_LAPACK_SPELLINGS(BLASTOFF_ROW, dgetrf, getrf, d)
+#undef BLASTOFF_ROW
+};
+
+constinit std::array<std::atomic<std::uint64_t>, std::size(lapack_entry_points)> absent{};
+
+std::uint16_t itself(std::uint16_t routine) {
+  return routine;
+}
+
+/// The factorizations of the same element type.
+bool accompanies(std::uint16_t routine, std::uint16_t other) {
+  const lapack::RoutineRow& of = lapack::routine_table[other];
+  const bool factorization =
+      of.kind == lapack::Kind::getrf || of.kind == lapack::Kind::potrf || of.kind == lapack::Kind::geqrf;
+  return factorization && of.scalar == lapack::routine_table[routine].scalar;
+}
+
+}  // namespace
+
+constinit const RoutineTable lapack_routines = {
+    .front_end = &lapack::lapack,
+    .names = lapack_names,
+    .spellings = spellings,
+    .entry_points = lapack_entry_points,
+    .absent = absent,
+    .c_prefix = "lapacke_",
+    .inner_suffixes = {},
+    .meaning = &itself,
+    .accompanies = &accompanies,
+    .without_company = "no underscore, in an object without LAPACK's factorizations",
+    .companion = &itself,
+    .hook = &lapack_hook,
+};
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,39 @@
+// LAPACK as this module sees it: all exported names, one EntryPoint each.
+#pragma once
+
+#include "intercept/routine_table.h"
+#include "intercept/spellings.def"
+#include "lapack/routine.h"
+
+namespace blastoff::intercept {
+
+extern const RoutineTable lapack_routines;
+
+/// A LAPACK routine among those of all front ends.
+constexpr Routine lapack_routine(lapack::Routine routine) {
+  return {&lapack_routines, static_cast<std::uint16_t>(routine)};
+}
+
+/// Of a routine of lapack_routines.
+constexpr lapack::Routine lapack_routine(const Routine& routine) {
+  return static_cast<lapack::Routine>(routine.number);
+}
+
+#define BLASTOFF_LAPACK_SPELLINGS(X, name, kind, scalar) \
+  BLASTOFF_FORTRAN_SPELLINGS(X, name, kind, scalar)      \
+  BLASTOFF_UNDECORATED_SPELLINGS(X, name, kind, scalar)
+
+/// Indices into lapack_entry_points: all spellings of the first routine, of the second, ...
+enum class LapackEntryIndex : int {
+#define BLASTOFF_INDEX(prefix, name, suffix, style, integers, decoration, kind, scalar) prefix##name##suffix,
+#define BLASTOFF_INDICES(name, kind, scalar) BLASTOFF_LAPACK_SPELLINGS(BLASTOFF_INDEX, name, kind, scalar)
+  BLASTOFF_LAPACK_ROUTINES(BLASTOFF_INDICES)
+#undef BLASTOFF_INDICES
+#undef BLASTOFF_INDEX
+      count,
+};
+
+/// In the order of LapackEntryIndex.
+extern const EntryPoint lapack_entry_points[static_cast<int>(LapackEntryIndex::count)];
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,29 @@
+#include "intercept/lapack/hooks.h"
+
+#include "intercept/lapack/enter.h"
+#include "intercept/lapack/words.h"
+#include "intercept/patch/hooks.h"
+
+namespace blastoff::intercept {
+namespace {
+
+template <lapack::Routine routine, class... Words>
+[[gnu::always_inline]] inline long function_called(Words... words) {
+  const PatchedFunction& function = *blastoff_called;
+  return enter_lapack_routine<routine>(function.entry, function.original, words...);
+}
+
+#define BLASTOFF_DEFINE_HOOK(name, kind, scalar) \
+  BLASTOFF_DEFINE_WORDS_FUNCTION(, name##_hook, kind, scalar, function_called<lapack::Routine::name>)
+BLASTOFF_LAPACK_ROUTINES(BLASTOFF_DEFINE_HOOK)
+
+#define BLASTOFF_HOOK(name, kind, scalar) reinterpret_cast<Hook>(&name##_hook),
+const Hook hooks[] = {BLASTOFF_LAPACK_ROUTINES(BLASTOFF_HOOK)};
+
+}  // namespace
+
+Hook lapack_hook(abi::Style, std::uint16_t routine) {
+  return hooks[routine];
+}
+
+}  // namespace blastoff::intercept

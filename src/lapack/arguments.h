@@ -1,0 +1,190 @@
+// The argument lists of the LAPACK routines, once: they drive hooks, parsing and calling back.
+//
+// Every argument of a Fortran routine is an address. Behind them follows the length of each character argument.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lapack/routine.h"
+
+namespace blastoff::lapack {
+
+enum class Argument : std::uint8_t {
+  // letters
+  uplo,
+  trans,
+  diag,
+  side,
+  job,        ///< jobz, jobu, jobvl
+  job_right,  ///< jobvt, jobvr
+  range,
+  // integers
+  itype,
+  m,
+  n,
+  k,
+  nrhs,
+  il,
+  iu,
+  lda,
+  ldb,       ///< ldc too
+  ldz,       ///< ldu, ldvl
+  ld_right,  ///< ldvt, ldvr
+  lwork,
+  lrwork,
+  liwork,
+  // reals
+  vl,
+  vu,
+  abstol,
+  // matrices
+  a,
+  b,      ///< c of ormqr too
+  z,      ///< u of a singular value decomposition, vl of geev
+  right,  ///< vt, vr
+  // vectors and scalars of the result; ipiv and tau may be input
+  ipiv,
+  tau,
+  found,  ///< the number m of eigenvalues found
+  w,      ///< s of a singular value decomposition, wr of a real geev
+  wi,
+  isuppz,
+  ifail,
+  info,
+  // work space, whose first element returns its best size
+  work,
+  rwork,
+  iwork,
+};
+inline constexpr std::size_t argument_count = static_cast<std::size_t>(Argument::iwork) + 1;
+
+constexpr bool is_letter(Argument argument) {
+  return argument <= Argument::range;
+}
+constexpr bool is_integer(Argument argument) {
+  return argument >= Argument::itype && argument <= Argument::liwork;
+}
+constexpr bool is_real(Argument argument) {
+  return argument >= Argument::vl && argument <= Argument::abstol;
+}
+constexpr bool is_matrix(Argument argument) {
+  return argument >= Argument::a && argument <= Argument::right;
+}
+constexpr bool is_vector(Argument argument) {
+  return argument >= Argument::ipiv;
+}
+constexpr bool is_work(Argument argument) {
+  return argument >= Argument::work;
+}
+
+/// In the order of the routine's parameters.
+class ArgumentList {
+ public:
+  static constexpr std::size_t longest = 24;
+
+  constexpr void add(Argument argument) { arguments_[count_++] = argument; }
+  constexpr std::size_t size() const { return count_; }
+  constexpr const Argument* begin() const { return arguments_.data(); }
+  constexpr const Argument* end() const { return arguments_.data() + count_; }
+  constexpr bool has(Argument argument) const {
+    for (const Argument each : *this)
+      if (each == argument) return true;
+    return false;
+  }
+  constexpr std::size_t letters() const {
+    std::size_t count = 0;
+    for (const Argument each : *this) count += is_letter(each) ? 1 : 0;
+    return count;
+  }
+  /// Words that a call passes: addresses, then the lengths of the letters.
+  constexpr std::size_t words() const { return count_ + letters(); }
+
+ private:
+  std::array<Argument, longest> arguments_{};
+  std::size_t count_ = 0;
+};
+
+/// The longest list of words: zhegvx has 24 addresses and 3 letters.
+inline constexpr std::size_t most_words = 27;
+
+constexpr ArgumentList argument_list(Kind kind, bool complex) {
+  using enum Argument;
+  ArgumentList list;
+  const auto add = [&](auto... arguments) { (list.add(arguments), ...); };
+  switch (kind) {
+    case Kind::potrf:
+    case Kind::potri: add(uplo, n, a, lda, info); break;
+    case Kind::potrs:
+    case Kind::posv: add(uplo, n, nrhs, a, lda, b, ldb, info); break;
+    case Kind::getrf: add(m, n, a, lda, ipiv, info); break;
+    case Kind::getrs: add(trans, n, nrhs, a, lda, ipiv, b, ldb, info); break;
+    case Kind::gesv: add(n, nrhs, a, lda, ipiv, b, ldb, info); break;
+    case Kind::getri: add(n, a, lda, ipiv, work, lwork, info); break;
+    case Kind::trtri: add(uplo, diag, n, a, lda, info); break;
+    case Kind::geqrf: add(m, n, a, lda, tau, work, lwork, info); break;
+    case Kind::orgqr: add(m, n, k, a, lda, tau, work, lwork, info); break;
+    case Kind::ormqr: add(side, trans, m, n, k, a, lda, tau, b, ldb, work, lwork, info); break;
+    case Kind::syev:
+      add(job, uplo, n, a, lda, w, work, lwork);
+      if (complex) add(rwork);
+      add(info);
+      break;
+    case Kind::syevd:
+      add(job, uplo, n, a, lda, w, work, lwork);
+      if (complex) add(rwork, lrwork);
+      add(iwork, liwork, info);
+      break;
+    case Kind::syevr:
+      add(job, range, uplo, n, a, lda, vl, vu, il, iu, abstol, found, w, z, ldz, isuppz, work, lwork);
+      if (complex) add(rwork, lrwork);
+      add(iwork, liwork, info);
+      break;
+    case Kind::syevx:
+      add(job, range, uplo, n, a, lda, vl, vu, il, iu, abstol, found, w, z, ldz, work, lwork);
+      if (complex) add(rwork);
+      add(iwork, ifail, info);
+      break;
+    case Kind::sygv:
+      add(itype, job, uplo, n, a, lda, b, ldb, w, work, lwork);
+      if (complex) add(rwork);
+      add(info);
+      break;
+    case Kind::sygvd:
+      add(itype, job, uplo, n, a, lda, b, ldb, w, work, lwork);
+      if (complex) add(rwork, lrwork);
+      add(iwork, liwork, info);
+      break;
+    case Kind::sygvx:
+      add(itype, job, range, uplo, n, a, lda, b, ldb, vl, vu, il, iu, abstol, found, w, z, ldz, work, lwork);
+      if (complex) add(rwork);
+      add(iwork, ifail, info);
+      break;
+    case Kind::gesdd:
+      add(job, m, n, a, lda, w, z, ldz, right, ld_right, work, lwork);
+      if (complex) add(rwork);
+      add(iwork, info);
+      break;
+    case Kind::gesvd:
+      add(job, job_right, m, n, a, lda, w, z, ldz, right, ld_right, work, lwork);
+      if (complex) add(rwork);
+      add(info);
+      break;
+    case Kind::geev:
+      add(job, job_right, n, a, lda, w);
+      if (!complex) add(wi);
+      add(z, ldz, right, ld_right, work, lwork);
+      if (complex) add(rwork);
+      add(info);
+      break;
+  }
+  return list;
+}
+
+constexpr ArgumentList argument_list(Routine routine) {
+  return argument_list(row(routine).kind, blas::is_complex(row(routine).scalar));
+}
+
+}  // namespace blastoff::lapack

@@ -1,0 +1,224 @@
+#include "lapack/call.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "operation/front_end.h"
+
+namespace blastoff::lapack {
+namespace {
+
+bool among(char letter, std::string_view accepted) {
+  return accepted.find(letter) != std::string_view::npos;
+}
+
+bool complex(const Problem& problem) {
+  return blas::is_complex(problem.scalar());
+}
+
+/// The least sizes of work space that LAPACK accepts.
+struct WorkSizes {
+  std::int64_t work = 1;
+  std::int64_t rwork = 1;
+  std::int64_t iwork = 1;
+};
+
+WorkSizes divide_and_conquer(const Problem& problem) {
+  const std::int64_t n = problem.n;
+  if (n <= 1) return {};
+  if (complex(problem)) {
+    if (problem.wants_vectors()) return {2 * n + n * n, 1 + 5 * n + 2 * n * n, 3 + 5 * n};
+    return {n + 1, n, 1};
+  }
+  if (problem.wants_vectors()) return {1 + 6 * n + 2 * n * n, 1, 3 + 5 * n};
+  return {2 * n + 1, 1, 1};
+}
+
+/// Of the documentation and the paths of the code the least: programs pass what a query returned.
+std::int64_t least_gesdd_work(const Problem& problem) {
+  const std::int64_t low = problem.least_side();
+  if (complex(problem)) return 3 * low;
+  return problem.job == 'n' ? 8 * low : 3 * low * low + 7 * low;
+}
+
+WorkSizes least_work_sizes(const Problem& problem) {
+  const std::int64_t n = problem.n;
+  const std::int64_t low = problem.least_side();
+  switch (problem.kind()) {
+    case Kind::getri:
+    case Kind::geqrf:
+    case Kind::orgqr: return {n};
+    case Kind::ormqr: return {problem.side == 'l' ? n : problem.m};
+    case Kind::syev:
+    case Kind::sygv: return {complex(problem) ? 2 * n - 1 : 3 * n - 1};
+    case Kind::syevd:
+    case Kind::sygvd: return divide_and_conquer(problem);
+    case Kind::syevr: return complex(problem) ? WorkSizes{2 * n, 24 * n, 10 * n} : WorkSizes{26 * n, 1, 10 * n};
+    case Kind::syevx:
+    case Kind::sygvx: return {complex(problem) ? 2 * n : 8 * n};
+    case Kind::gesdd: return {least_gesdd_work(problem)};
+    case Kind::gesvd: return {complex(problem) ? 3 * low : 5 * low};
+    case Kind::geev: {
+      if (complex(problem)) return {2 * n};
+      return {problem.job == 'v' || problem.job_right == 'v' ? 4 * n : 3 * n};
+    }
+    default: return {};
+  }
+}
+
+}  // namespace
+
+Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_bytes) {
+  const ArgumentList arguments = argument_list(routine);
+  std::size_t position = 0;
+  for (const Argument argument : arguments) words_[static_cast<std::size_t>(argument)] = words[position++];
+  problem_.routine = routine;
+  problem_.integer_bytes = integer_bytes;
+  problem_.uplo = letter(Argument::uplo);
+  problem_.trans = letter(Argument::trans);
+  problem_.diag = letter(Argument::diag);
+  problem_.side = letter(Argument::side);
+  problem_.job = letter(Argument::job);
+  problem_.job_right = problem_.kind() == Kind::gesdd ? problem_.job : letter(Argument::job_right);
+  problem_.range = letter(Argument::range);
+  problem_.n = integer(Argument::n);
+  problem_.m = has(Argument::m) ? integer(Argument::m) : problem_.n;
+  problem_.k = has(Argument::nrhs) ? integer(Argument::nrhs) : integer(Argument::k);
+  if (has(Argument::itype)) {
+    const std::int64_t itype = integer(Argument::itype);
+    problem_.itype = static_cast<std::uint8_t>(itype >= 1 && itype <= 3 ? itype : 0);
+  }
+  if (problem_.range == 'i') {
+    problem_.il = integer(Argument::il);
+    problem_.iu = integer(Argument::iu);
+  }
+  problem_.abstol = real(Argument::abstol);
+  problem_.lwork = integer(Argument::lwork);
+  problem_.lrwork = integer(Argument::lrwork);
+  problem_.liwork = integer(Argument::liwork);
+}
+
+std::int64_t Call::integer(Argument argument) const {
+  if (!has(argument)) return 0;
+  if (problem_.integer_bytes == 8) {
+    std::int64_t value;
+    std::memcpy(&value, address(argument), sizeof value);
+    return value;
+  }
+  std::int32_t value;
+  std::memcpy(&value, address(argument), sizeof value);
+  return value;
+}
+
+char Call::letter(Argument argument) const {
+  return has(argument) ? static_cast<char>(*static_cast<const char*>(address(argument)) | 0x20) : '\0';
+}
+
+double Call::real(Argument argument) const {
+  if (!has(argument)) return 0;
+  if (problem_.real_bytes() == sizeof(double)) {
+    double value;
+    std::memcpy(&value, address(argument), sizeof value);
+    return value;
+  }
+  float value;
+  std::memcpy(&value, address(argument), sizeof value);
+  return static_cast<double>(value);
+}
+
+bool Call::asks_for_work_size() const {
+  return problem_.lwork == -1 || problem_.lrwork == -1 || problem_.liwork == -1;
+}
+
+bool Call::valid() const {
+  return letters_valid() && sizes_valid() && (asks_for_work_size() || work_sizes_valid());
+}
+
+bool Call::letters_valid() const {
+  const Problem& p = problem_;
+  if (has(Argument::uplo) && !among(p.uplo, "ul")) return false;
+  if (has(Argument::diag) && !among(p.diag, "nu")) return false;
+  if (has(Argument::side) && !among(p.side, "lr")) return false;
+  if (has(Argument::range) && !among(p.range, "avi")) return false;
+  if (has(Argument::itype) && p.itype == 0) return false;
+  if (p.kind() == Kind::ormqr) return among(p.trans, complex(p) ? "nc" : "nt");
+  if (has(Argument::trans) && !among(p.trans, "ntc")) return false;
+  if (p.kind() == Kind::gesdd) return among(p.job, "asno");
+  if (p.kind() == Kind::gesvd)
+    return among(p.job, "asno") && among(p.job_right, "asno") && !(p.job == 'o' && p.job_right == 'o');
+  if (has(Argument::job) && !among(p.job, "nv")) return false;
+  return !has(Argument::job_right) || among(p.job_right, "nv");
+}
+
+bool Call::sizes_valid() const {
+  const Problem& p = problem_;
+  if (p.m < 0 || p.n < 0 || p.k < 0) return false;
+  if (p.kind() == Kind::orgqr && (p.n > p.m || p.k > p.n)) return false;
+  if (p.kind() == Kind::ormqr && p.k > (p.side == 'l' ? p.m : p.n)) return false;
+  if (p.range == 'i' && p.n > 0 && (p.il < 1 || p.il > p.n || p.iu < p.il || p.iu > p.n)) return false;
+  const auto long_enough = [&](Argument matrix, Argument leading_dimension) {
+    return !has(matrix) || integer(leading_dimension) >= std::max<std::int64_t>(1, matrix_shape(p, matrix).rows);
+  };
+  return long_enough(Argument::a, Argument::lda) && long_enough(Argument::b, Argument::ldb) &&
+         long_enough(Argument::z, Argument::ldz) && long_enough(Argument::right, Argument::ld_right);
+}
+
+bool Call::work_sizes_valid() const {
+  const WorkSizes least = least_work_sizes(problem_);
+  return (!has(Argument::lwork) || problem_.lwork >= std::max<std::int64_t>(1, least.work)) &&
+         (!has(Argument::lrwork) || problem_.lrwork >= std::max<std::int64_t>(1, least.rwork)) &&
+         (!has(Argument::liwork) || problem_.liwork >= std::max<std::int64_t>(1, least.iwork));
+}
+
+bool Call::trivial() const {
+  const Problem& p = problem_;
+  return asks_for_work_size() || p.m == 0 || p.n == 0 || ((has(Argument::nrhs) || has(Argument::k)) && p.k == 0);
+}
+
+bool Call::supported() const {
+  const Problem& p = problem_;
+  switch (p.kind()) {
+    case Kind::syevr:
+    case Kind::syevx:
+    case Kind::sygvx: return p.range != 'v';  // how many columns z has is known only afterwards
+    case Kind::gesdd:
+    case Kind::gesvd: return p.job == p.job_right && p.job != 'o';
+    case Kind::geev: return p.job == 'n';
+    default: return true;
+  }
+}
+
+operation::Operation Call::operation() const {
+  const auto id =
+      static_cast<operation::RoutineId>(lapack().first_routine() + static_cast<std::size_t>(problem_.routine));
+  operation::Operation result(lapack(), id, problem_);
+  result.work = work(problem_);
+  result.may_fail = true;
+  const ArgumentList arguments = argument_list(problem_.routine);
+  const auto add_matrix = [&](Argument matrix, Argument leading_dimension) {
+    if (!arguments.has(matrix)) return;
+    const MatrixShape shape = matrix_shape(problem_, matrix);
+    result.add({.address = address(matrix),
+                .rows = shape.rows,
+                .columns = shape.columns,
+                .leading_dimension = std::max<std::int64_t>(1, integer(leading_dimension)),
+                .element_size = problem_.element_bytes(),
+                .part = shape.part,
+                .intent = shape.intent});
+  };
+  add_matrix(Argument::a, Argument::lda);
+  add_matrix(Argument::b, Argument::ldb);
+  add_matrix(Argument::z, Argument::ldz);
+  add_matrix(Argument::right, Argument::ld_right);
+  for (const Argument argument : arguments) {
+    if (!is_vector(argument)) continue;
+    const VectorShape shape = vector_shape(problem_, argument);
+    result.add(operation::HostVector{.address = address(argument),
+                                     .bytes = shape.element_bytes * static_cast<std::size_t>(shape.count),
+                                     .intent = shape.intent});
+  }
+  return result;
+}
+
+}  // namespace blastoff::lapack

@@ -1,0 +1,44 @@
+// A call of a LAPACK routine: its arguments by name.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "lapack/problem.h"
+
+namespace blastoff::lapack {
+
+class Call {
+ public:
+  /// `words` are the routine's arguments in order, at least argument_list(routine).size() of them. The integers behind
+  /// them have `integer_bytes` bytes, 4 or 8.
+  Call(Routine routine, std::span<void* const> words, std::uint8_t integer_bytes);
+
+  const Problem& problem() const { return problem_; }
+
+  /// LAPACK accepts the arguments, workspace sizes included.
+  bool valid() const;
+  /// There is nothing to compute: an empty matrix, or only the best size of the work space is asked for.
+  bool trivial() const;
+  /// It is computed on a device in the form that is asked for.
+  bool supported() const;
+
+  /// Only for a call that is valid, supported and not trivial.
+  operation::Operation operation() const;
+
+ private:
+  void* address(Argument argument) const { return words_[static_cast<std::size_t>(argument)]; }
+  bool has(Argument argument) const { return address(argument) != nullptr; }
+  std::int64_t integer(Argument argument) const;
+  char letter(Argument argument) const;
+  double real(Argument argument) const;
+  bool asks_for_work_size() const;
+  bool letters_valid() const;
+  bool sizes_valid() const;
+  bool work_sizes_valid() const;
+
+  Problem problem_;
+  std::array<void*, argument_count> words_{};  ///< nullptr: the routine has no such argument, or it was given none
+};
+
+}  // namespace blastoff::lapack

@@ -1,0 +1,198 @@
+// Factorizations, solutions, inverses, and what is made of Householder's reflectors.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lapack/check/factors.h"
+#include "lapack/check/families.h"
+
+namespace blastoff::lapack::check {
+namespace {
+
+using operation::Operation;
+
+/// What the operand a stands for where it holds factors, or a triangle.
+std::unique_ptr<Factored> factored(const Check& check) {
+  const auto scalar = check.problem().scalar();
+  switch (check.kind()) {
+    case Kind::potrf:
+    case Kind::potrs:
+    case Kind::posv:
+    case Kind::potri: return std::make_unique<Cholesky>(check.triangle(Argument::a), check.problem().upper());
+    case Kind::geqrf:
+      return std::make_unique<QrFactored>(check.operand(Argument::a), scalar, check.numbers(Argument::tau));
+    case Kind::trtri: {
+      const bool unit = check.problem().diag == 'u';
+      return std::make_unique<Unfactored>(
+          check.triangle(Argument::a, unit ? Structure::unit_diagonal : Structure::stored));
+    }
+    default: return std::make_unique<PivotedLu>(check.operand(Argument::a), scalar, check.integers(Argument::ipiv));
+  }
+}
+
+/// Products with A before, products with the factors afterwards.
+class Factorization final : public Check {
+ public:
+  explicit Factorization(const Operation& operation) : Check(operation) {
+    const bool cholesky = kind() == Kind::potrf || kind() == Kind::posv;
+    const Matrix a = cholesky ? triangle(Argument::a, Structure::hermitian) : matrix(Argument::a);
+    norm_ = a.norm();
+    for (std::size_t trial = 0; trial < trials; ++trial)
+      products_.push_back(a.times(random_vector(problem().n, trial)));
+  }
+
+  void inspect(Discrepancy& discrepancy) const override {
+    const std::unique_ptr<Factored> factors = factored(*this);
+    const auto* lu = dynamic_cast<const PivotedLu*>(factors.get());
+    const double scale = lu != nullptr ? std::max(norm_, lu->norm_of_upper()) : norm_;
+    for (std::size_t trial = 0; trial < trials; ++trial)
+      discrepancy.add(factors->times(random_vector(problem().n, trial)), products_[trial], scale);
+    if (const auto* qr = dynamic_cast<const QrFactored*>(factors.get())) discrepancy.add(qr->departure(), 1);
+  }
+
+ private:
+  double norm_ = 0;
+  std::vector<Vector> products_;
+};
+
+/// Residuals of random combinations of the columns. Columns count as much as each other, however small their right-hand
+/// sides are.
+class Solution final : public Check {
+ public:
+  explicit Solution(const Operation& operation) : Check(operation) {
+    const Matrix right_sides = matrix(Argument::b);
+    const bool single = problem().real_bytes() == sizeof(float);
+    const double least_normal = single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
+    const double least_norm = least_normal / blas::machine_epsilon(problem().scalar());
+    for (const double norm : right_sides.column_norms()) weights_.push_back(norm > least_norm ? 1 / norm : 0);
+    for (std::size_t trial = 0; trial < trials; ++trial) right_sides_.push_back(right_sides.times(combination(trial)));
+    if (kind() == Kind::posv || kind() == Kind::gesv) factorization_.emplace(operation);
+  }
+
+  void inspect(Discrepancy& discrepancy) const override {
+    if (factorization_) factorization_->inspect(discrepancy);
+    const std::unique_ptr<Factored> factors = factored(*this);
+    const Matrix solutions = matrix(Argument::b);
+    const std::vector<double> norms = solutions.column_norms();
+    double norm = 0;
+    for (std::size_t j = 0; j < norms.size(); ++j) norm = std::hypot(norm, weights_[j] * norms[j]);
+    const double scale = factors->magnitude() * norm;
+    for (std::size_t trial = 0; trial < trials; ++trial)
+      discrepancy.add(applied(*factors, solutions.times(combination(trial))), right_sides_[trial], scale);
+  }
+
+ private:
+  Vector combination(std::size_t trial) const { return product(weights_, random_vector(problem().k, trial)); }
+
+  Vector applied(const Factored& a, Vector x) const {
+    switch (problem().trans) {
+      case 't': return conjugate(a.adjoint_times(conjugate(std::move(x))));
+      case 'c': return a.adjoint_times(std::move(x));
+      default: return a.times(std::move(x));
+    }
+  }
+
+  std::vector<double> weights_;  ///< 0 for columns so small that rounding errors are absolute
+  std::vector<Vector> right_sides_;
+  std::optional<Factorization> factorization_;
+};
+
+/// Products with A and its adjoint before, products with the inverse and its adjoint afterwards. Methods are stable
+/// from one side only (Higham, Accuracy and Stability of Numerical Algorithms, chapter 14): either side will do.
+class Inverse final : public Check {
+ public:
+  explicit Inverse(const Operation& operation) : Check(operation) {
+    const std::unique_ptr<Factored> a = factored(*this);
+    magnitude_ = a->magnitude();
+    for (std::size_t trial = 0; trial < trials; ++trial) {
+      products_.push_back(a->times(random_vector(problem().n, trial)));
+      adjoint_products_.push_back(a->adjoint_times(random_vector(problem().n, trial)));
+    }
+  }
+
+  void inspect(Discrepancy& discrepancy) const override {
+    const Matrix inverse = result();
+    const double scale = magnitude_ * inverse.norm();
+    Discrepancy left = discrepancy;
+    Discrepancy right = discrepancy;
+    for (std::size_t trial = 0; trial < trials; ++trial) {
+      const Vector x = random_vector(problem().n, trial);
+      left.add(inverse.times(products_[trial]), x, scale);
+      right.add(inverse.adjoint_times(adjoint_products_[trial]), x, scale);
+    }
+    discrepancy.add(left.relative_error() < right.relative_error() ? left : right);
+  }
+
+ private:
+  Matrix result() const {
+    switch (kind()) {
+      case Kind::potri: return triangle(Argument::a, Structure::hermitian);
+      case Kind::trtri:
+        return triangle(Argument::a, problem().diag == 'u' ? Structure::unit_diagonal : Structure::stored);
+      default: return matrix(Argument::a);
+    }
+  }
+
+  double magnitude_ = 0;
+  std::vector<Vector> products_;
+  std::vector<Vector> adjoint_products_;
+};
+
+/// Products with the reflectors before, with Q or with C afterwards.
+class OrthogonalFactor final : public Check {
+ public:
+  explicit OrthogonalFactor(const Operation& operation) : Check(operation) {
+    const Reflectors q(operand(Argument::a), problem().scalar(), numbers(Argument::tau));
+    scale_ = std::sqrt(static_cast<double>(problem().n));  // the Frobenius norm of Q
+    if (kind() == Kind::ormqr) scale_ = matrix(Argument::b).norm();
+    for (std::size_t trial = 0; trial < trials; ++trial)
+      products_.push_back(expected(q, random_vector(problem().n, trial)));
+  }
+
+  void inspect(Discrepancy& discrepancy) const override {
+    const Matrix result = matrix(kind() == Kind::ormqr ? Argument::b : Argument::a);
+    for (std::size_t trial = 0; trial < trials; ++trial)
+      discrepancy.add(result.times(random_vector(problem().n, trial)), products_[trial], scale_);
+  }
+
+ private:
+  Vector expected(const Reflectors& q, Vector x) const {
+    if (kind() == Kind::orgqr) {
+      x.resize(static_cast<std::size_t>(problem().m));
+      return q.times(std::move(x));
+    }
+    const Matrix c = matrix(Argument::b);
+    return problem().side == 'l' ? applied(q, c.times(x)) : c.times(applied(q, std::move(x)));
+  }
+
+  Vector applied(const Reflectors& q, Vector x) const {
+    return problem().trans == 'n' ? q.times(std::move(x)) : q.adjoint_times(std::move(x));
+  }
+
+  double scale_ = 0;
+  std::vector<Vector> products_;
+};
+
+}  // namespace
+
+std::unique_ptr<operation::Verification> factorization(const Operation& operation) {
+  return std::make_unique<Factorization>(operation);
+}
+
+std::unique_ptr<operation::Verification> solution(const Operation& operation) {
+  return std::make_unique<Solution>(operation);
+}
+
+std::unique_ptr<operation::Verification> inverse(const Operation& operation) {
+  return std::make_unique<Inverse>(operation);
+}
+
+std::unique_ptr<operation::Verification> orthogonal_factor(const Operation& operation) {
+  return std::make_unique<OrthogonalFactor>(operation);
+}
+
+}  // namespace blastoff::lapack::check

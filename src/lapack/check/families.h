@@ -1,0 +1,28 @@
+// One check for each family of routines. See lapack/verification.h.
+#pragma once
+
+#include <memory>
+
+#include "operation/operation.h"
+#include "operation/verification.h"
+
+namespace blastoff::lapack::check {
+
+/// potrf, getrf, geqrf
+std::unique_ptr<operation::Verification> factorization(const operation::Operation& operation);
+/// posv, potrs, gesv, getrs
+std::unique_ptr<operation::Verification> solution(const operation::Operation& operation);
+/// potri, getri, trtri
+std::unique_ptr<operation::Verification> inverse(const operation::Operation& operation);
+/// orgqr, ormqr
+std::unique_ptr<operation::Verification> orthogonal_factor(const operation::Operation& operation);
+/// syev, syevd, syevr, syevx
+std::unique_ptr<operation::Verification> eigenproblem(const operation::Operation& operation);
+/// sygv, sygvd, sygvx
+std::unique_ptr<operation::Verification> generalized_eigenproblem(const operation::Operation& operation);
+/// geev
+std::unique_ptr<operation::Verification> general_eigenproblem(const operation::Operation& operation);
+/// gesdd, gesvd
+std::unique_ptr<operation::Verification> singular_values(const operation::Operation& operation);
+
+}  // namespace blastoff::lapack::check

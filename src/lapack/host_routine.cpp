@@ -1,0 +1,293 @@
+#include "lapack/host_routine.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "abi/reentry.h"
+
+namespace blastoff::lapack {
+namespace {
+
+using operation::Operand;
+using operation::Operation;
+using operation::Part;
+
+/// Every kind of routine is called with as many words as the longest list has. A callee reads those that it knows.
+using Words = std::array<void*, most_words>;
+
+template <std::size_t... positions>
+void invoke(void* function, const Words& words, std::index_sequence<positions...>) {
+  reinterpret_cast<void (*)(decltype((void)positions, static_cast<void*>(nullptr))...)>(function)(words[positions]...);
+}
+
+/// Work space whose size is fixed by the problem, in elements.
+std::int64_t fixed_rwork(const Problem& problem) {
+  const std::int64_t low = problem.least_side();
+  const std::int64_t high = std::max(problem.m, problem.n);
+  switch (problem.kind()) {
+    case Kind::syevx:
+    case Kind::sygvx: return 7 * problem.n;
+    case Kind::gesdd: return std::max(7 * low, std::max(5 * low * low + 5 * low, 2 * high * low + 2 * low * low + low));
+    case Kind::gesvd: return 5 * low;
+    default: return 3 * problem.n;
+  }
+}
+std::int64_t fixed_iwork(const Problem& problem) {
+  return problem.kind() == Kind::gesdd ? 8 * problem.least_side() : 5 * problem.n;
+}
+
+/// The first and one past the last row of a column that belong to the operand's part.
+std::pair<std::int64_t, std::int64_t> rows_of_part(const Operand& operand, std::int64_t column) {
+  const std::int64_t first = operand.part == Part::lower ? std::min(column, operand.rows) : 0;
+  const std::int64_t last = operand.part == Part::upper ? std::min(column + 1, operand.rows) : operand.rows;
+  return {first, last};
+}
+
+char* element(const Operand& operand, std::int64_t row, std::int64_t column) {
+  return static_cast<char*>(operand.address) + static_cast<std::size_t>(column) * operand.stride_bytes() +
+         static_cast<std::size_t>(row) * operand.element_size;
+}
+
+template <class Real>
+bool finite(const void* address, std::size_t bytes) {
+  const auto* values = static_cast<const Real*>(address);
+  return std::all_of(values, values + bytes / sizeof(Real), [](Real value) { return std::isfinite(value); });
+}
+
+bool finite(const Problem& problem, const void* address, std::size_t bytes) {
+  return problem.real_bytes() == sizeof(float) ? finite<float>(address, bytes) : finite<double>(address, bytes);
+}
+
+/// A diagonal of ones is not looked at: anything may be stored there.
+bool finite(const Problem& problem, const Operand& operand) {
+  const bool unit = problem.diag == 'u';
+  for (std::int64_t j = 0; j < operand.columns; ++j) {
+    auto [first, last] = rows_of_part(operand, j);
+    if (unit && operand.part == Part::lower) ++first;
+    if (unit && operand.part == Part::upper) --last;
+    const std::size_t bytes = static_cast<std::size_t>(last - first) * operand.element_size;
+    if (!finite(problem, element(operand, first, j), bytes)) return false;
+  }
+  return true;
+}
+
+/// One call: arguments in memory that outlives it.
+class Invocation {
+ public:
+  Invocation(const Problem& problem, const Operation& operation)
+      : problem_(problem), operation_(operation), arguments_(argument_list(problem.routine)) {
+    for (const Argument argument : arguments_) place(argument);
+    for (std::size_t i = arguments_.size(); i < arguments_.words(); ++i) words_[i] = reinterpret_cast<void*>(1);
+  }
+
+  /// Whether the routine succeeded.
+  bool run(void* function) {
+    if (dangerous()) return false;
+    call(function);
+    return info() == 0 && results_finite();
+  }
+
+  void return_vectors() {
+    for (const Argument argument : arguments_) {
+      if (!is_vector(argument)) continue;
+      const operation::HostVector& vector = operation_.vectors()[vector_index(problem_.routine, argument)];
+      if (operation::writes(vector.intent) && vector.bytes > 0)
+        std::memcpy(vector.address, buffer(argument).data(), vector.bytes);
+    }
+  }
+
+ private:
+  /// A matrix with NaN keeps netlib's gesvd in an endless iteration, and makes its geev end the program.
+  bool dangerous() const {
+    const bool unguarded = problem_.kind() == Kind::gesvd || problem_.kind() == Kind::geev;
+    return unguarded && !finite(problem_, operand_of(Argument::a));
+  }
+
+  std::int64_t& integer(Argument argument) { return integers_[static_cast<std::size_t>(argument)]; }
+  std::vector<char>& buffer(Argument argument) { return buffers_[static_cast<std::size_t>(argument)]; }
+  void*& word(Argument argument) {
+    return words_[static_cast<std::size_t>(std::find(arguments_.begin(), arguments_.end(), argument) -
+                                           arguments_.begin())];
+  }
+
+  void place(Argument argument) {
+    if (is_letter(argument)) {
+      char& letter = letters_[static_cast<std::size_t>(argument)];
+      letter = letter_of(argument);
+      word(argument) = &letter;
+    } else if (is_integer(argument)) {
+      integer(argument) = integer_of(argument);
+      word(argument) = &integer(argument);
+    } else if (is_real(argument)) {
+      place_real(argument);
+    } else if (is_matrix(argument)) {
+      place_matrix(argument);
+    } else if (is_work(argument)) {
+      resize(argument, work_size(argument));
+    } else {
+      place_vector(argument);
+    }
+  }
+
+  char letter_of(Argument argument) const {
+    switch (argument) {
+      case Argument::uplo: return problem_.uplo;
+      case Argument::trans: return problem_.trans;
+      case Argument::diag: return problem_.diag;
+      case Argument::side: return problem_.side;
+      case Argument::job: return problem_.job;
+      case Argument::job_right: return problem_.job_right;
+      default: return problem_.range;
+    }
+  }
+
+  std::int64_t integer_of(Argument argument) const {
+    const auto leading_dimension = [&](Argument matrix) {
+      const Operand& operand = operand_of(matrix);
+      return is_destroyed(operand) ? std::max<std::int64_t>(1, operand.rows) : operand.leading_dimension;
+    };
+    switch (argument) {
+      case Argument::itype: return problem_.itype;
+      case Argument::m: return problem_.m;
+      case Argument::n: return problem_.n;
+      case Argument::k:
+      case Argument::nrhs: return problem_.k;
+      case Argument::il: return problem_.il;
+      case Argument::iu: return problem_.iu;
+      case Argument::lda: return leading_dimension(Argument::a);
+      case Argument::ldb: return leading_dimension(Argument::b);
+      case Argument::ldz: return leading_dimension(Argument::z);
+      case Argument::ld_right: return leading_dimension(Argument::right);
+      case Argument::lwork: return problem_.lwork;
+      case Argument::lrwork: return problem_.lrwork;
+      case Argument::liwork: return problem_.liwork;
+      default: return 0;
+    }
+  }
+
+  /// As long as the program's own, so that the results are the same to the last digit.
+  std::int64_t work_size(Argument argument) const {
+    if (argument == Argument::rwork && !arguments_.has(Argument::lrwork)) return fixed_rwork(problem_);
+    if (argument == Argument::iwork && !arguments_.has(Argument::liwork)) return fixed_iwork(problem_);
+    if (argument == Argument::rwork) return problem_.lrwork;
+    return argument == Argument::iwork ? problem_.liwork : problem_.lwork;
+  }
+
+  void place_real(Argument argument) {
+    const double value = argument == Argument::abstol ? problem_.abstol : 0;
+    std::vector<char>& memory = buffer(argument);
+    memory.resize(sizeof value);
+    const auto narrow = static_cast<float>(value);
+    std::memcpy(memory.data(), problem_.real_bytes() == sizeof narrow ? static_cast<const void*>(&narrow) : &value,
+                problem_.real_bytes());
+    word(argument) = memory.data();
+  }
+
+  const Operand& operand_of(Argument matrix) const {
+    return operation_.operands()[operand_index(problem_.routine, matrix)];
+  }
+
+  /// LAPACK overwrites some of its input, at least for a time. Solves do not.
+  bool is_destroyed(const Operand& operand) const {
+    const bool solve = problem_.kind() == Kind::potrs || problem_.kind() == Kind::getrs;
+    return operand.intent == operation::Intent::read && !solve;
+  }
+
+  void place_matrix(Argument argument) {
+    const Operand& operand = operand_of(argument);
+    word(argument) = operand.address;
+    if (!is_destroyed(operand)) return;
+    std::vector<char>& copy = buffer(argument);
+    copy.resize(operand.payload_bytes() + spare_bytes());
+    for (std::int64_t j = 0; j < operand.columns; ++j) {
+      const auto [first, last] = rows_of_part(operand, j);
+      std::memcpy(copy.data() + static_cast<std::size_t>(j * operand.rows + first) * operand.element_size,
+                  element(operand, first, j), static_cast<std::size_t>(last - first) * operand.element_size);
+    }
+    word(argument) = copy.data();
+  }
+
+  /// LAPACK may use more of a vector than it returns: eigenvalues of a part of the spectrum.
+  void place_vector(Argument argument) {
+    const operation::HostVector& vector = operation_.vectors()[vector_index(problem_.routine, argument)];
+    if (operation::writes(vector.intent)) {
+      resize(argument, 2 * std::max(problem_.m, problem_.n) + 1);
+    } else {
+      word(argument) = vector.address;
+    }
+  }
+
+  std::size_t element_bytes(Argument argument) const {
+    constexpr std::size_t largest = 16;
+    switch (argument) {
+      case Argument::work: return problem_.element_bytes();
+      case Argument::rwork: return problem_.real_bytes();
+      case Argument::iwork: return problem_.integer_bytes;
+      default: return largest;
+    }
+  }
+
+  /// OpenBLAS 0.3.21 reads columns past the end of a matrix (its issue 4013).
+  std::size_t spare_bytes() const {
+    constexpr std::int64_t columns = 4;
+    return static_cast<std::size_t>(columns * std::max(problem_.m, problem_.n)) * problem_.element_bytes();
+  }
+
+  void resize(Argument argument, std::int64_t elements) {
+    const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(1, elements)) * element_bytes(argument);
+    buffer(argument).assign(bytes + spare_bytes(), '\0');
+    word(argument) = buffer(argument).data();
+  }
+
+  void call(void* function) {
+    const abi::Reentry reentry;
+    invoke(function, words_, std::make_index_sequence<most_words>());
+  }
+
+  std::int64_t read_integer(Argument argument) {
+    std::int64_t value = 0;
+    std::memcpy(&value, buffer(argument).data(), problem_.integer_bytes);
+    return problem_.integer_bytes == 4 ? static_cast<std::int32_t>(value) : value;
+  }
+
+  std::int64_t info() { return read_integer(Argument::info); }
+
+  bool results_finite() {
+    for (const Operand& operand : operation_.operands())
+      if (operation::writes(operand.intent) && !finite(problem_, operand)) return false;
+    for (const Argument argument : {Argument::w, Argument::wi, Argument::tau}) {
+      if (!arguments_.has(argument)) continue;
+      const operation::HostVector& vector = operation_.vectors()[vector_index(problem_.routine, argument)];
+      if (operation::writes(vector.intent) && !finite(problem_, buffer(argument).data(), vector.bytes)) return false;
+    }
+    return true;
+  }
+
+  const Problem& problem_;
+  const Operation& operation_;
+  const ArgumentList arguments_;
+  Words words_{};
+  std::array<char, argument_count> letters_{};
+  std::array<std::int64_t, argument_count> integers_{};
+  std::array<std::vector<char>, argument_count> buffers_;
+};
+
+}  // namespace
+
+bool HostRoutine::can_compute(const Operation& operation) const {
+  return function_ != nullptr && is_lapack(operation) && operation.payload<Problem>().routine == routine_;
+}
+
+bool HostRoutine::compute(const Operation& operation) const {
+  const auto problem = operation.payload<Problem>();
+  Invocation invocation(problem, operation);
+  if (!invocation.run(function_)) return false;
+  invocation.return_vectors();
+  return true;
+}
+
+}  // namespace blastoff::lapack

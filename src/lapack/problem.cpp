@@ -1,0 +1,256 @@
+#include "lapack/problem.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace blastoff::lapack {
+namespace {
+
+using operation::Intent;
+using operation::Part;
+
+Part triangle(const Problem& problem) {
+  return problem.upper() ? Part::upper : Part::lower;
+}
+
+/// A problem of order n is judged like a product of order n times this, where `--min-size` has its default. Measured by
+/// bench/lapack.py on an H200 node against OpenBLAS on 16 cores.
+double relative_size(Kind kind) {
+  switch (kind) {
+    case Kind::potrf:
+    case Kind::posv:
+    case Kind::potri:
+    case Kind::trtri:
+    case Kind::geev: return 0.6;
+    case Kind::potrs:
+    case Kind::getrs:
+    case Kind::ormqr: return 1;
+    case Kind::sygv:
+    case Kind::sygvd:
+    case Kind::sygvx: return 1.6;
+    default: return 1.25;
+  }
+}
+
+MatrixShape matrix_a(const Problem& problem) {
+  const std::int64_t n = problem.n;
+  switch (problem.kind()) {
+    case Kind::potrf:
+    case Kind::posv:
+    case Kind::potri:
+    case Kind::trtri: return {n, n, triangle(problem), Intent::update};
+    case Kind::potrs:
+    case Kind::syevr:
+    case Kind::syevx:
+    case Kind::sygvx: return {n, n, triangle(problem), Intent::read};
+    case Kind::getrs:
+    case Kind::geev: return {n, n, Part::full, Intent::read};
+    case Kind::gesv:
+    case Kind::getri: return {n, n, Part::full, Intent::update};
+    case Kind::getrf:
+    case Kind::geqrf:
+    case Kind::orgqr: return {problem.m, n, Part::full, Intent::update};
+    case Kind::ormqr: return {problem.side == 'l' ? problem.m : n, problem.k, Part::full, Intent::read};
+    case Kind::syev:
+    case Kind::syevd:
+    case Kind::sygv:
+    case Kind::sygvd:
+      // The vectors replace the whole matrix.
+      if (problem.wants_vectors()) return {n, n, Part::full, Intent::update};
+      return {n, n, triangle(problem), Intent::read};
+    case Kind::gesdd:
+    case Kind::gesvd: return {problem.m, n, Part::full, Intent::read};
+  }
+  return {};
+}
+
+MatrixShape matrix_b(const Problem& problem) {
+  switch (problem.kind()) {
+    case Kind::potrs:
+    case Kind::posv:
+    case Kind::getrs:
+    case Kind::gesv: return {problem.n, problem.k, Part::full, Intent::update};
+    case Kind::ormqr: return {problem.m, problem.n, Part::full, Intent::update};
+    // The Cholesky factor.
+    default: return {problem.n, problem.n, triangle(problem), Intent::update};
+  }
+}
+
+MatrixShape matrix_z(const Problem& problem) {
+  switch (problem.kind()) {
+    case Kind::gesdd:
+    case Kind::gesvd: {
+      const std::int64_t columns = problem.job == 'a' ? problem.m : problem.job == 's' ? problem.least_side() : 0;
+      return {columns == 0 ? 0 : problem.m, columns, Part::full, Intent::write};
+    }
+    case Kind::geev: return {};
+    default: {
+      const std::int64_t columns = problem.wants_vectors() ? problem.eigenvalues() : 0;
+      return {columns == 0 ? 0 : problem.n, columns, Part::full, Intent::write};
+    }
+  }
+}
+
+MatrixShape matrix_right(const Problem& problem) {
+  if (problem.kind() == Kind::geev) {
+    const std::int64_t order = problem.job_right == 'v' ? problem.n : 0;
+    return {order, order, Part::full, Intent::write};
+  }
+  const std::int64_t rows = problem.job_right == 'a' ? problem.n : problem.job_right == 's' ? problem.least_side() : 0;
+  return {rows, rows == 0 ? 0 : problem.n, Part::full, Intent::write};
+}
+
+template <class Counts>
+std::size_t index_among(Routine routine, Argument argument, Counts counts) {
+  std::size_t index = 0;
+  for (const Argument each : argument_list(routine)) {
+    if (each == argument) break;
+    if (counts(each)) ++index;
+  }
+  return index;
+}
+
+/// Real operations for real matrices.
+double real_flops(const Problem& problem) {
+  const auto m = static_cast<double>(problem.m);
+  const auto n = static_cast<double>(problem.n);
+  const auto k = static_cast<double>(problem.k);
+  const double cube = n * n * n;
+  const double low = std::min(m, n);
+  const double high = std::max(m, n);
+  switch (problem.kind()) {
+    case Kind::potrf:
+    case Kind::trtri: return cube / 3;
+    case Kind::potri: return 2 * cube / 3;
+    case Kind::posv: return cube / 3 + 2 * n * n * k;
+    case Kind::potrs:
+    case Kind::getrs: return 2 * n * n * k;
+    case Kind::getrf: return low * low * (high - low / 3);
+    case Kind::gesv: return 2 * cube / 3 + 2 * n * n * k;
+    case Kind::getri: return 4 * cube / 3;
+    case Kind::geqrf: return 2 * low * low * (high - low / 3);
+    case Kind::orgqr: return 4 * m * n * k - 2 * (m + n) * k * k + 4 * k * k * k / 3;
+    case Kind::ormqr: return problem.side == 'l' ? 2 * n * k * (2 * m - k) : 2 * m * k * (2 * n - k);
+    case Kind::syev:
+    case Kind::syevd:
+    case Kind::syevr:
+    case Kind::syevx: return problem.wants_vectors() ? 9 * cube : 4 * cube / 3;
+    case Kind::sygv:
+    case Kind::sygvd:
+    case Kind::sygvx: return problem.wants_vectors() ? 12 * cube : 3 * cube;
+    case Kind::gesdd:
+    case Kind::gesvd:
+      return problem.job == 'n' ? 4 * low * low * (high - low / 3) : 4 * high * low * low + 22 * low * low * low;
+    case Kind::geev: return problem.job_right == 'v' ? 25 * cube : 10 * cube;
+  }
+  return 0;
+}
+
+/// The order of a product that is as good on the device, compared with the CPU.
+double equivalent_order(const Problem& problem) {
+  const auto m = static_cast<double>(problem.m);
+  const auto n = static_cast<double>(problem.n);
+  const auto k = static_cast<double>(problem.k);
+  switch (problem.kind()) {
+    case Kind::potrs:
+    case Kind::getrs: return std::cbrt(n * n * k);
+    case Kind::getrf:
+    case Kind::geqrf:
+    case Kind::gesdd:
+    case Kind::gesvd: return std::cbrt(m * n * std::min(m, n));
+    case Kind::orgqr:
+    case Kind::ormqr: return std::cbrt(m * n * k);
+    default: return n;
+  }
+}
+
+}  // namespace
+
+MatrixShape matrix_shape(const Problem& problem, Argument argument) {
+  switch (argument) {
+    case Argument::a: return matrix_a(problem);
+    case Argument::b: return matrix_b(problem);
+    case Argument::z: return matrix_z(problem);
+    default: return matrix_right(problem);
+  }
+}
+
+VectorShape vector_shape(const Problem& problem, Argument argument) {
+  const std::size_t integer = problem.integer_bytes;
+  const Kind kind = problem.kind();
+  switch (argument) {
+    case Argument::ipiv: {
+      const bool given = kind == Kind::getrs || kind == Kind::getri;
+      return {integer, problem.least_side(), given ? Intent::read : Intent::write};
+    }
+    case Argument::tau: {
+      const bool given = kind == Kind::orgqr || kind == Kind::ormqr;
+      return {problem.element_bytes(), given ? problem.k : problem.least_side(), given ? Intent::read : Intent::write};
+    }
+    case Argument::w: {
+      if (kind == Kind::geev) return {problem.element_bytes(), problem.n};
+      const bool singular_values = kind == Kind::gesdd || kind == Kind::gesvd;
+      return {problem.real_bytes(), singular_values ? problem.least_side() : problem.eigenvalues()};
+    }
+    case Argument::wi: return {problem.real_bytes(), problem.n};
+    // LAPACK leaves it alone where only a part of the spectrum is computed, and programs make it that long.
+    case Argument::isuppz:
+      return {integer, problem.wants_vectors() && problem.eigenvalues() == problem.n ? 2 * problem.n : 0};
+    case Argument::ifail: return {integer, problem.wants_vectors() ? problem.eigenvalues() : 0};
+    case Argument::work: return {problem.element_bytes(), problem.lwork > 0 ? 1 : 0};
+    case Argument::rwork: return {problem.real_bytes(), problem.lrwork > 0 ? 1 : 0};
+    case Argument::iwork: return {integer, problem.liwork > 0 ? 1 : 0};
+    default: return {integer, 1};  // found, info
+  }
+}
+
+std::size_t operand_index(Routine routine, Argument argument) {
+  return index_among(routine, argument, is_matrix);
+}
+
+std::size_t vector_index(Routine routine, Argument argument) {
+  return index_among(routine, argument, is_vector);
+}
+
+operation::Work work(const Problem& problem) {
+  const double order = relative_size(problem.kind()) * equivalent_order(problem);
+  const double complex_factor = blas::is_complex(problem.scalar()) ? 4 : 1;
+  return {.flops = complex_factor * real_flops(problem), .volume = order * order * order, .depth = order};
+}
+
+std::string text(const Problem& problem) {
+  std::string result;
+  const auto add = [&](const std::string& word) { result += (result.empty() ? "" : " ") + word; };
+  const auto add_letter = [&](char letter) {
+    add(std::string(1, static_cast<char>(std::toupper(static_cast<unsigned char>(letter)))));
+  };
+  for (const Argument argument : argument_list(problem.routine)) {
+    switch (argument) {
+      case Argument::uplo: add_letter(problem.uplo); break;
+      case Argument::trans: add_letter(problem.trans); break;
+      case Argument::diag: add_letter(problem.diag); break;
+      case Argument::side: add_letter(problem.side); break;
+      case Argument::job: add_letter(problem.job); break;
+      case Argument::job_right: add_letter(problem.job_right); break;
+      case Argument::range: add_letter(problem.range); break;
+      case Argument::itype: add(fmt::format("itype={}", problem.itype)); break;
+      case Argument::m: add(fmt::format("m={}", problem.m)); break;
+      case Argument::n: add(fmt::format("n={}", problem.n)); break;
+      case Argument::k: add(fmt::format("k={}", problem.k)); break;
+      case Argument::nrhs: add(fmt::format("nrhs={}", problem.k)); break;
+      case Argument::il:
+        if (problem.range == 'i') add(fmt::format("il={}", problem.il));
+        break;
+      case Argument::iu:
+        if (problem.range == 'i') add(fmt::format("iu={}", problem.iu));
+        break;
+      default: break;
+    }
+  }
+  return result;
+}
+
+}  // namespace blastoff::lapack

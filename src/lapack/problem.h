@@ -1,0 +1,80 @@
+// What a LAPACK routine is asked to compute, apart from the memory that it works on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lapack/arguments.h"
+#include "operation/operation.h"
+
+namespace blastoff::lapack {
+
+/// The payload of a LAPACK operation. Letters are small; 0 where the routine has none. Sizes are 0 likewise.
+struct Problem {
+  Routine routine{};
+  std::uint8_t integer_bytes = 4;  ///< of pivots and other integer results
+  std::uint8_t itype = 0;
+  char uplo = 0;
+  char trans = 0;
+  char diag = 0;
+  char side = 0;
+  char job = 0;
+  char job_right = 0;
+  char range = 0;
+  std::int64_t m = 0;  ///< rows; n for routines of a square matrix
+  std::int64_t n = 0;
+  std::int64_t k = 0;   ///< right-hand sides, or reflectors
+  std::int64_t il = 0;  ///< range i: the first and the last eigenvalue, from 1
+  std::int64_t iu = 0;
+  double abstol = 0;
+  std::int64_t lwork = 0;  ///< elements of the caller's work space
+  std::int64_t lrwork = 0;
+  std::int64_t liwork = 0;
+
+  Kind kind() const { return row(routine).kind; }
+  blas::Scalar scalar() const { return row(routine).scalar; }
+  std::size_t element_bytes() const { return blas::element_size(scalar()); }
+  /// Bytes of the real numbers of that precision.
+  std::size_t real_bytes() const { return blas::is_complex(scalar()) ? element_bytes() / 2 : element_bytes(); }
+
+  bool wants_vectors() const { return job == 'v'; }
+  bool upper() const { return uplo == 'u'; }
+  /// Eigenvalues that are computed.
+  std::int64_t eigenvalues() const { return range == 'i' ? iu - il + 1 : n; }
+  std::int64_t least_side() const { return m < n ? m : n; }
+};
+
+/// A matrix argument: which elements are referred to, and what becomes of them. Zero rows: it is not referred to.
+struct MatrixShape {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  operation::Part part = operation::Part::full;
+  operation::Intent intent = operation::Intent::read;
+};
+
+/// A small vector or scalar in host memory.
+struct VectorShape {
+  std::size_t element_bytes = 0;
+  std::int64_t count = 0;
+  operation::Intent intent = operation::Intent::write;
+};
+
+/// `argument` is a matrix of the routine. LAPACK destroys some matrices that are only input; those stay as they are.
+MatrixShape matrix_shape(const Problem& problem, Argument argument);
+/// `argument` is a vector of the routine.
+VectorShape vector_shape(const Problem& problem, Argument argument);
+
+/// The place of a matrix among the operands, of a vector among the vectors of the operation.
+std::size_t operand_index(Routine routine, Argument argument);
+std::size_t vector_index(Routine routine, Argument argument);
+
+/// Counts of real operations follow LAPACK Working Note 41 and Golub and Van Loan, Matrix Computations.
+operation::Work work(const Problem& problem);
+
+/// Options and sizes in the routine's own order: "L n=2000 nrhs=10".
+std::string text(const Problem& problem);
+
+operation::FrontEnd& lapack();
+bool is_lapack(const operation::Operation& operation);
+
+}  // namespace blastoff::lapack

@@ -1,0 +1,63 @@
+// Which LAPACK routine a call is for: one enumerator per row of the routine table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "blas/types.h"
+#include "lapack/routines.def"
+
+namespace blastoff::lapack {
+
+/// The operation, whatever its element type.
+enum class Kind : std::uint8_t {
+  potrf,
+  potrs,
+  posv,
+  potri,
+  getrf,
+  getrs,
+  gesv,
+  getri,
+  trtri,
+  geqrf,
+  orgqr,
+  ormqr,
+  syev,
+  syevd,
+  syevr,
+  syevx,
+  sygv,
+  sygvd,
+  sygvx,
+  gesdd,
+  gesvd,
+  geev,
+};
+
+enum class Routine : std::uint8_t {
+#define BLASTOFF_ENUMERATOR(name, kind, scalar) name,
+  BLASTOFF_LAPACK_ROUTINES(BLASTOFF_ENUMERATOR)
+#undef BLASTOFF_ENUMERATOR
+};
+
+/// One row of the table.
+struct RoutineRow {
+  const char* name;  ///< without decoration: "zheevd"
+  Kind kind;
+  blas::Scalar scalar;
+};
+
+inline constexpr RoutineRow routine_table[] = {
+#define BLASTOFF_ROW(name, kind, scalar) {#name, Kind::kind, blas::Scalar::scalar},
+    BLASTOFF_LAPACK_ROUTINES(BLASTOFF_ROW)
+#undef BLASTOFF_ROW
+};
+inline constexpr std::size_t routine_count = std::size(routine_table);
+
+constexpr const RoutineRow& row(Routine routine) {
+  return routine_table[static_cast<std::size_t>(routine)];
+}
+
+}  // namespace blastoff::lapack

@@ -1,0 +1,36 @@
+#include "lapack/verification.h"
+
+#include "lapack/check/families.h"
+#include "lapack/problem.h"
+
+namespace blastoff::lapack {
+
+std::unique_ptr<operation::Verification> verify(const operation::Operation& operation) {
+  switch (operation.payload<Problem>().kind()) {
+    case Kind::potrf:
+    case Kind::getrf:
+    case Kind::geqrf: return check::factorization(operation);
+    case Kind::posv:
+    case Kind::potrs:
+    case Kind::gesv:
+    case Kind::getrs: return check::solution(operation);
+    case Kind::potri:
+    case Kind::getri:
+    case Kind::trtri: return check::inverse(operation);
+    case Kind::orgqr:
+    case Kind::ormqr: return check::orthogonal_factor(operation);
+    case Kind::syev:
+    case Kind::syevd:
+    case Kind::syevr:
+    case Kind::syevx: return check::eigenproblem(operation);
+    case Kind::sygv:
+    case Kind::sygvd:
+    case Kind::sygvx: return check::generalized_eigenproblem(operation);
+    case Kind::gesdd:
+    case Kind::gesvd: return check::singular_values(operation);
+    case Kind::geev: return check::general_eigenproblem(operation);
+  }
+  return nullptr;
+}
+
+}  // namespace blastoff::lapack

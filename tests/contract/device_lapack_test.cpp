@@ -1,0 +1,749 @@
+// LAPACK on devices with a library of their own: residuals of every routine, what must not be written, and failures.
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "blas/types.h"
+#include "device_fixture.h"
+#include "lapack/call.h"
+#include "level3_front_end.h"
+#include "reference_blas.h"
+
+namespace blastoff::test {
+namespace {
+
+using device::ErrorKind;
+using lapack::Argument;
+using lapack::Kind;
+using operation::Part;
+
+const bool lapack_added = [] {
+  operation::add_front_end(lapack::lapack());
+  return true;
+}();
+
+using Complex = std::complex<double>;
+
+/// Column-major, computed with in double precision whatever the routine's type.
+struct Matrix {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::vector<Complex> elements{};
+
+  Matrix(std::int64_t m, std::int64_t n) : rows(m), columns(n), elements(static_cast<std::size_t>(m * n)) {}
+  Complex& operator()(std::int64_t i, std::int64_t j) { return elements[static_cast<std::size_t>(i + j * rows)]; }
+  Complex operator()(std::int64_t i, std::int64_t j) const { return elements[static_cast<std::size_t>(i + j * rows)]; }
+};
+
+Matrix identity(std::int64_t n) {
+  Matrix result(n, n);
+  for (std::int64_t i = 0; i < n; ++i) result(i, i) = 1;
+  return result;
+}
+
+Matrix adjoint(const Matrix& a) {
+  Matrix result(a.columns, a.rows);
+  for (std::int64_t j = 0; j < a.columns; ++j)
+    for (std::int64_t i = 0; i < a.rows; ++i) result(j, i) = std::conj(a(i, j));
+  return result;
+}
+
+Matrix operator*(const Matrix& a, const Matrix& b) {
+  Matrix result(a.rows, b.columns);
+  for (std::int64_t j = 0; j < b.columns; ++j)
+    for (std::int64_t k = 0; k < a.columns; ++k)
+      for (std::int64_t i = 0; i < a.rows; ++i) result(i, j) += a(i, k) * b(k, j);
+  return result;
+}
+
+Matrix scale_columns(Matrix a, const std::vector<Complex>& factors) {
+  for (std::int64_t j = 0; j < a.columns; ++j)
+    for (std::int64_t i = 0; i < a.rows; ++i) a(i, j) *= factors[static_cast<std::size_t>(j)];
+  return a;
+}
+
+Matrix columns_of(const Matrix& a, std::int64_t first, std::int64_t count) {
+  Matrix result(a.rows, count);
+  for (std::int64_t j = 0; j < count; ++j)
+    for (std::int64_t i = 0; i < a.rows; ++i) result(i, j) = a(i, first + j);
+  return result;
+}
+
+/// One triangle, zeros elsewhere.
+Matrix triangle_of(const Matrix& a, bool upper, bool unit = false) {
+  Matrix result(a.rows, a.columns);
+  for (std::int64_t j = 0; j < a.columns; ++j)
+    for (std::int64_t i = 0; i < a.rows; ++i)
+      if (i == j && unit)
+        result(i, j) = 1;
+      else if (upper ? i <= j : i >= j)
+        result(i, j) = a(i, j);
+  return result;
+}
+
+/// The Hermitian matrix that a triangle stands for.
+Matrix hermitian_of(const Matrix& a, bool upper) {
+  Matrix result = triangle_of(a, upper);
+  for (std::int64_t j = 0; j < a.columns; ++j)
+    for (std::int64_t i = 0; i < a.rows; ++i)
+      if (upper ? i > j : i < j) result(i, j) = std::conj(result(j, i));
+  return result;
+}
+
+double difference(const Matrix& a, const Matrix& b) {
+  EXPECT_EQ(a.elements.size(), b.elements.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < a.elements.size(); ++i)
+    largest = std::max(largest, std::abs(a.elements[i] - b.elements[i]));
+  return largest;
+}
+
+/// A call and its memory: the arguments in host memory, the matrices with gaps between their columns.
+class LapackCall {
+ public:
+  LapackCall(lapack::Routine routine, std::uint8_t integer_bytes) : routine_(routine), integer_bytes_(integer_bytes) {
+    for (const Argument argument : lapack::argument_list(routine)) bytes(argument).assign(1 << 16, 0);
+    for (const Argument work : {Argument::lwork, Argument::lrwork, Argument::liwork}) set(work, std::int64_t{1} << 20);
+  }
+
+  std::vector<unsigned char>& bytes(Argument argument) { return memory_[argument]; }
+  void set(Argument argument, char letter) { bytes(argument).at(0) = static_cast<unsigned char>(letter); }
+  void set(Argument argument, std::int64_t value) {
+    bytes(argument).resize(sizeof value);
+    std::memcpy(bytes(argument).data(), &value, integer_bytes_);
+  }
+  void set(Argument argument, Argument leading_dimension, const Matrix& matrix) {
+    const std::int64_t stride = matrix.rows + 3;
+    set(leading_dimension, stride);
+    auto& to = bytes(argument);
+    to.assign(static_cast<std::size_t>(stride * matrix.columns) * element_bytes(), 0x7f);
+    for (std::int64_t j = 0; j < matrix.columns; ++j)
+      for (std::int64_t i = 0; i < matrix.rows; ++i) write(to, static_cast<std::size_t>(i + j * stride), matrix(i, j));
+    strides_[argument] = stride;
+  }
+
+  Matrix matrix(Argument argument, std::int64_t rows, std::int64_t columns) {
+    Matrix result(rows, columns);
+    for (std::int64_t j = 0; j < columns; ++j)
+      for (std::int64_t i = 0; i < rows; ++i)
+        result(i, j) = read(bytes(argument), static_cast<std::size_t>(i + j * strides_[argument]), complex());
+    return result;
+  }
+  std::vector<Complex> reals(Argument argument, std::int64_t count) { return numbers(argument, count, false); }
+  std::vector<Complex> numbers(Argument argument, std::int64_t count) { return numbers(argument, count, complex()); }
+  std::int64_t integer(Argument argument, std::size_t index = 0) {
+    std::int64_t value = 0;
+    std::memcpy(&value, bytes(argument).data() + index * integer_bytes_, integer_bytes_);
+    return value;
+  }
+
+  operation::Operation operation() {
+    std::vector<void*> words;
+    for (const Argument argument : lapack::argument_list(routine_)) words.push_back(bytes(argument).data());
+    const lapack::Call call(routine_, words, integer_bytes_);
+    EXPECT_TRUE(call.valid());
+    EXPECT_TRUE(call.supported());
+    return call.operation();
+  }
+
+ private:
+  bool complex() const { return blas::is_complex(lapack::row(routine_).scalar); }
+  bool single() const {
+    return lapack::row(routine_).scalar == blas::Scalar::s || lapack::row(routine_).scalar == blas::Scalar::c;
+  }
+  std::size_t element_bytes() const { return blas::element_size(lapack::row(routine_).scalar); }
+
+  std::vector<Complex> numbers(Argument argument, std::int64_t count, bool as_complex) {
+    std::vector<Complex> result;
+    for (std::int64_t i = 0; i < count; ++i)
+      result.push_back(read(bytes(argument), static_cast<std::size_t>(i), as_complex));
+    return result;
+  }
+  Complex read(const std::vector<unsigned char>& from, std::size_t index, bool as_complex) const {
+    const auto real = [&](std::size_t place) {
+      if (single()) {
+        float value;
+        std::memcpy(&value, from.data() + place * sizeof value, sizeof value);
+        return static_cast<double>(value);
+      }
+      double value;
+      std::memcpy(&value, from.data() + place * sizeof value, sizeof value);
+      return value;
+    };
+    return as_complex ? Complex(real(2 * index), real(2 * index + 1)) : Complex(real(index));
+  }
+  void write(std::vector<unsigned char>& to, std::size_t index, Complex value) const {
+    const double parts[] = {value.real(), value.imag()};
+    const std::size_t count = complex() ? 2 : 1;
+    for (std::size_t part = 0; part < count; ++part) {
+      const auto narrow = static_cast<float>(parts[part]);
+      const std::size_t size = single() ? sizeof narrow : sizeof parts[part];
+      std::memcpy(to.data() + (index * count + part) * size,
+                  single() ? static_cast<const void*>(&narrow) : &parts[part], size);
+    }
+  }
+
+  const lapack::Routine routine_;
+  const std::uint8_t integer_bytes_;
+  std::map<Argument, std::vector<unsigned char>> memory_;
+  std::map<Argument, std::int64_t> strides_;
+};
+
+lapack::Routine find_routine(Kind kind, blas::Scalar scalar) {
+  std::size_t index = 0;
+  while (lapack::routine_table[index].kind != kind || lapack::routine_table[index].scalar != scalar) ++index;
+  return static_cast<lapack::Routine>(index);
+}
+
+class LapackTest : public DeviceTest {
+ protected:
+  static constexpr std::int64_t n = 70;
+  static constexpr std::int64_t tall = 110;
+  static constexpr std::int64_t few = 7;
+
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (device_ != nullptr) queue_ = queue();
+  }
+
+  /// Runs the call's operation on the device. What it may not write is as before: operands that are only read, the
+  /// other triangle, and after a failure every vector.
+  device::Status execute(LapackCall& call) {
+    const operation::Operation on_host = call.operation();
+    operation::Operation on_device = on_host;
+    std::vector<std::unique_ptr<DeviceMemory>> memory;
+    std::vector<Bytes> before;
+    for (auto& operand : on_device.operands()) {
+      const std::size_t bytes = operand.span_bytes();
+      memory.push_back(std::make_unique<DeviceMemory>(*device_, bytes));
+      const auto* const first = static_cast<const unsigned char*>(operand.address);
+      before.emplace_back(first, first + bytes);
+      upload(*queue_, memory.back()->address(), before.back());
+      operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(memory.back()->address()));
+    }
+    const std::vector<Bytes> vectors = contents(on_host);
+    const auto done = queue_->execute(on_device, host_);
+    if (!done) {
+      EXPECT_EQ(contents(on_host), vectors);
+    }
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      const operation::Operand& operand = on_host.operands()[i];
+      const Bytes after = download(*queue_, memory[i]->address(), before[i].size());
+      expect_only_the_part_written(operand, before[i], after);
+      if (done && !after.empty()) std::memcpy(operand.address, after.data(), after.size());
+    }
+    return done;
+  }
+
+  /// Runs it, or skips the test where the device has no such routine.
+  bool run(LapackCall& call) {
+    const auto done = execute(call);
+    if (!done && done.error().kind == ErrorKind::unsupported) {
+      unsupported_ = done.error().message;
+      return false;
+    }
+    EXPECT_OK(done);
+    if (done) {
+      EXPECT_EQ(call.integer(Argument::info), 0);
+    }
+    return done.has_value();
+  }
+
+  void TearDown() override {
+    if (!unsupported_.empty()) GTEST_SKIP() << unsupported_;
+  }
+
+  static std::vector<Bytes> contents(const operation::Operation& operation) {
+    std::vector<Bytes> result;
+    for (const auto& vector : operation.vectors()) {
+      const auto* const first = static_cast<const unsigned char*>(vector.address);
+      result.emplace_back(first, first + vector.bytes);
+    }
+    return result;
+  }
+
+  static void expect_only_the_part_written(const operation::Operand& operand, const Bytes& before, const Bytes& after) {
+    for (std::size_t byte = 0; byte < before.size(); ++byte) {
+      const auto element = static_cast<std::int64_t>(byte / operand.element_size);
+      const std::int64_t row = element % operand.leading_dimension;
+      const std::int64_t column = element / operand.leading_dimension;
+      const bool in_part = operand.part == Part::full || (operand.part == Part::upper ? row <= column : row >= column);
+      const bool may_change = operation::writes(operand.intent) && row < operand.rows && in_part;
+      if (!may_change) {
+        ASSERT_EQ(before[byte], after[byte]) << "row " << row << ", column " << column;
+      }
+    }
+  }
+
+  Matrix random(std::int64_t rows, std::int64_t columns, bool complex) {
+    std::uniform_real_distribution<double> values(-1, 1);
+    Matrix result(rows, columns);
+    for (Complex& element : result.elements) {
+      // Exact in single precision.
+      const double real = static_cast<float>(values(generator_));
+      element = {real, complex ? static_cast<float>(values(generator_)) : 0};
+    }
+    return result;
+  }
+  /// A triangle of a Hermitian matrix with eigenvalues around `shift`; the other one holds something else.
+  Matrix hermitian(std::int64_t order, bool complex, double shift) {
+    Matrix result = random(order, order, complex);
+    for (std::int64_t i = 0; i < order; ++i) result(i, i) = static_cast<float>(result(i, i).real() + shift);
+    return result;
+  }
+
+  static constexpr blas::Scalar scalars[] = {blas::Scalar::s, blas::Scalar::d, blas::Scalar::c, blas::Scalar::z};
+
+  /// Calls test(scalar, call, complex, tolerance) for every type, each with another width of integers.
+  template <class Test>
+  void each_type(Kind kind, Test&& test) {
+    for (const blas::Scalar scalar : scalars) {
+      SCOPED_TRACE(lapack::row(find_routine(kind, scalar)).name);
+      LapackCall call(find_routine(kind, scalar), scalar == blas::Scalar::d ? 8 : 4);
+      test(scalar, call, blas::is_complex(scalar), 3000 * blas::machine_epsilon(scalar));
+    }
+  }
+  template <class Test>
+  void each_triangle(Kind kind, Test&& test) {
+    for (const bool upper : {true, false}) {
+      SCOPED_TRACE(upper ? "upper" : "lower");
+      each_type(kind, [&](blas::Scalar, LapackCall& call, bool complex, double tolerance) {
+        call.set(Argument::uplo, upper ? 'U' : 'L');
+        test(call, upper, complex, tolerance);
+      });
+    }
+  }
+
+  static Matrix product_of_factor(const Matrix& factor, bool upper) {
+    const Matrix part = triangle_of(factor, upper);
+    return upper ? adjoint(part) * part : part * adjoint(part);
+  }
+
+  /// Every form of gesdd and gesvd.
+  void try_singular_values() {
+    for (const Kind kind : {Kind::gesdd, Kind::gesvd}) {
+      for (const auto& [rows, columns] : {std::pair{n, n}, std::pair{tall, n}, std::pair{n, tall}}) {
+        for (const char job : {'S', 'A', 'N'}) {
+          SCOPED_TRACE(testing::Message() << job << ' ' << rows << " x " << columns);
+          each_type(kind, [&, m = rows, k = columns](blas::Scalar, LapackCall& call, bool complex, double tolerance) {
+            const Matrix a = random(m, k, complex);
+            const std::int64_t low = std::min(m, k);
+            call.set(Argument::job, job);
+            if (kind == Kind::gesvd) call.set(Argument::job_right, job);
+            call.set(Argument::m, m);
+            call.set(Argument::n, k);
+            call.set(Argument::a, Argument::lda, a);
+            call.set(Argument::z, Argument::ldz, Matrix(m, m));
+            call.set(Argument::right, Argument::ld_right, Matrix(k, k));
+            if (!run(call)) return;
+            const std::vector<Complex> values = call.reals(Argument::w, low);
+            EXPECT_TRUE(std::is_sorted(values.begin(), values.end(),
+                                       [](Complex left, Complex right) { return left.real() > right.real(); }));
+            if (job == 'N') return;
+            const Matrix u = call.matrix(Argument::z, m, job == 'A' ? m : low);
+            const Matrix vt = call.matrix(Argument::right, job == 'A' ? k : low, k);
+            EXPECT_LT(difference(adjoint(u) * u, identity(u.columns)), tolerance);
+            EXPECT_LT(difference(vt * adjoint(vt), identity(vt.rows)), tolerance);
+            const Matrix first_rows = adjoint(columns_of(adjoint(vt), 0, low));
+            EXPECT_LT(difference(scale_columns(columns_of(u, 0, low), values) * first_rows, a), 10 * tolerance);
+          });
+        }
+      }
+    }
+  }
+
+  std::mt19937 generator_{20240607};
+  std::unique_ptr<device::Queue> queue_;
+  std::string unsupported_;
+  reference::ReferenceRoutine host_;
+};
+INSTANTIATE_TEST_SUITE_P(, LapackTest, testing::Values("cuda"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+TEST_P(LapackTest, CholeskyFactorsAndInverses) {
+  each_triangle(Kind::potrf, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+    const Matrix a = hermitian(n, complex, 40);
+    call.set(Argument::n, n);
+    call.set(Argument::a, Argument::lda, a);
+    if (run(call)) {
+      EXPECT_LT(difference(product_of_factor(call.matrix(Argument::a, n, n), upper), hermitian_of(a, upper)),
+                40 * tolerance);
+    }
+  });
+  each_triangle(Kind::potri, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+    const Matrix factor = hermitian(n, complex, 10);
+    call.set(Argument::n, n);
+    call.set(Argument::a, Argument::lda, factor);
+    if (!run(call)) return;
+    const Matrix inverse = hermitian_of(call.matrix(Argument::a, n, n), upper);
+    EXPECT_LT(difference(product_of_factor(factor, upper) * inverse, identity(n)), 1000 * tolerance);
+  });
+}
+
+TEST_P(LapackTest, CholeskySolves) {
+  each_triangle(Kind::posv, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+    const Matrix a = hermitian(n, complex, 40);
+    const Matrix b = random(n, few, complex);
+    call.set(Argument::n, n);
+    call.set(Argument::nrhs, few);
+    call.set(Argument::a, Argument::lda, a);
+    call.set(Argument::b, Argument::ldb, b);
+    if (!run(call)) return;
+    EXPECT_LT(difference(hermitian_of(a, upper) * call.matrix(Argument::b, n, few), b), tolerance);
+    EXPECT_LT(difference(product_of_factor(call.matrix(Argument::a, n, n), upper), hermitian_of(a, upper)),
+              40 * tolerance);
+  });
+  each_triangle(Kind::potrs, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+    const Matrix factor = hermitian(n, complex, 10);
+    const Matrix b = random(n, few, complex);
+    call.set(Argument::n, n);
+    call.set(Argument::nrhs, few);
+    call.set(Argument::a, Argument::lda, factor);
+    call.set(Argument::b, Argument::ldb, b);
+    if (run(call)) {
+      EXPECT_LT(difference(product_of_factor(factor, upper) * call.matrix(Argument::b, n, few), b), 10 * tolerance);
+    }
+  });
+}
+
+TEST_P(LapackTest, TrianglesAreInverted) {
+  for (const char diag : {'N', 'U'}) {
+    each_triangle(Kind::trtri, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+      Matrix a = hermitian(n, complex, 10);
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i)
+          if (i != j) a(i, j) *= 0.0625;
+      call.set(Argument::diag, diag);
+      call.set(Argument::n, n);
+      call.set(Argument::a, Argument::lda, a);
+      if (!run(call)) return;
+      const Matrix result = call.matrix(Argument::a, n, n);
+      EXPECT_LT(difference(triangle_of(a, upper, diag == 'U') * triangle_of(result, upper, diag == 'U'), identity(n)),
+                10 * tolerance);
+      if (diag == 'U') {
+        EXPECT_EQ(result(3, 3), a(3, 3)) << "the diagonal is another triangle's";
+      }
+    });
+  }
+}
+
+/// P L U, with the interchanges of ipiv.
+Matrix product_of_lu(LapackCall& call, std::int64_t rows, std::int64_t columns) {
+  const std::int64_t low = std::min(rows, columns);
+  const Matrix factors = call.matrix(Argument::a, rows, columns);
+  Matrix lower(rows, low);
+  Matrix upper(low, columns);
+  for (std::int64_t j = 0; j < columns; ++j) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      if (i <= j && i < low) upper(i, j) = factors(i, j);
+      if (j < low && i >= j) lower(i, j) = i == j ? 1 : factors(i, j);
+    }
+  }
+  Matrix product = lower * upper;
+  for (std::int64_t i = low - 1; i >= 0; --i) {
+    const std::int64_t other = call.integer(Argument::ipiv, static_cast<std::size_t>(i)) - 1;
+    for (std::int64_t j = 0; j < columns; ++j) std::swap(product(i, j), product(other, j));
+  }
+  return product;
+}
+
+TEST_P(LapackTest, LuFactors) {
+  for (const auto& [rows, columns] : {std::pair{n, n}, std::pair{tall, n}, std::pair{n, tall}}) {
+    each_type(Kind::getrf, [&, m = rows, k = columns](blas::Scalar, LapackCall& call, bool complex, double tolerance) {
+      const Matrix a = random(m, k, complex);
+      call.set(Argument::m, m);
+      call.set(Argument::n, k);
+      call.set(Argument::a, Argument::lda, a);
+      if (run(call)) {
+        EXPECT_LT(difference(product_of_lu(call, m, k), a), tolerance);
+      }
+    });
+  }
+}
+
+TEST_P(LapackTest, LuSolvesAndInverts) {
+  each_type(Kind::gesv, [&](blas::Scalar scalar, LapackCall& call, bool complex, double tolerance) {
+    const Matrix a = hermitian(n, complex, 20);
+    const Matrix b = random(n, few, complex);
+    call.set(Argument::n, n);
+    call.set(Argument::nrhs, few);
+    call.set(Argument::a, Argument::lda, a);
+    call.set(Argument::b, Argument::ldb, b);
+    if (!run(call)) return;
+    EXPECT_LT(difference(a * call.matrix(Argument::b, n, few), b), tolerance);
+    for (const char trans : {'N', 'T', 'C'}) {
+      LapackCall solve(find_routine(Kind::getrs, scalar), scalar == blas::Scalar::d ? 8 : 4);
+      solve.set(Argument::trans, trans);
+      solve.set(Argument::n, n);
+      solve.set(Argument::nrhs, few);
+      solve.set(Argument::a, Argument::lda, call.matrix(Argument::a, n, n));
+      solve.set(Argument::b, Argument::ldb, b);
+      solve.bytes(Argument::ipiv) = call.bytes(Argument::ipiv);
+      if (!run(solve)) return;
+      Matrix op = trans == 'N' ? a : adjoint(a);
+      if (trans == 'T')
+        for (Complex& element : op.elements) element = std::conj(element);
+      EXPECT_LT(difference(op * solve.matrix(Argument::b, n, few), b), tolerance);
+    }
+    LapackCall invert(find_routine(Kind::getri, scalar), scalar == blas::Scalar::d ? 8 : 4);
+    invert.set(Argument::n, n);
+    invert.set(Argument::a, Argument::lda, call.matrix(Argument::a, n, n));
+    invert.bytes(Argument::ipiv) = call.bytes(Argument::ipiv);
+    if (!run(invert)) return;
+    EXPECT_LT(difference(a * invert.matrix(Argument::a, n, n), identity(n)), 10 * tolerance);
+    EXPECT_EQ(invert.numbers(Argument::work, 1).at(0), Complex(1 << 20)) << "its best size";
+  });
+}
+
+TEST_P(LapackTest, QrFactorsAndTheirProducts) {
+  each_type(Kind::geqrf, [&](blas::Scalar scalar, LapackCall& call, bool complex, double tolerance) {
+    const Matrix a = random(tall, n, complex);
+    call.set(Argument::m, tall);
+    call.set(Argument::n, n);
+    call.set(Argument::a, Argument::lda, a);
+    if (!run(call)) return;
+    const Matrix factors = call.matrix(Argument::a, tall, n);
+    Matrix r(n, n);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i <= j; ++i) r(i, j) = factors(i, j);
+
+    LapackCall generate(find_routine(Kind::orgqr, scalar), 4);
+    generate.set(Argument::m, tall);
+    generate.set(Argument::n, n);
+    generate.set(Argument::k, n);
+    generate.set(Argument::a, Argument::lda, factors);
+    generate.bytes(Argument::tau) = call.bytes(Argument::tau);
+    if (!run(generate)) return;
+    const Matrix q = generate.matrix(Argument::a, tall, n);
+    EXPECT_LT(difference(q * r, a), tolerance);
+    EXPECT_LT(difference(adjoint(q) * q, identity(n)), tolerance);
+
+    LapackCall multiply(find_routine(Kind::ormqr, scalar), 4);
+    multiply.set(Argument::side, 'L');
+    multiply.set(Argument::trans, complex ? 'C' : 'T');
+    multiply.set(Argument::m, tall);
+    multiply.set(Argument::n, n);
+    multiply.set(Argument::k, n);
+    multiply.set(Argument::a, Argument::lda, factors);
+    multiply.bytes(Argument::tau) = call.bytes(Argument::tau);
+    multiply.set(Argument::b, Argument::ldb, a);
+    if (!run(multiply)) return;
+    Matrix expected(tall, n);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i <= j; ++i) expected(i, j) = r(i, j);
+    EXPECT_LT(difference(multiply.matrix(Argument::b, tall, n), expected), tolerance);
+  });
+}
+
+TEST_P(LapackTest, SymmetricEigenproblems) {
+  for (const Kind kind : {Kind::syev, Kind::syevd, Kind::syevr, Kind::syevx}) {
+    for (const char range : {'A', 'I'}) {
+      const bool in_place = kind == Kind::syev || kind == Kind::syevd;
+      if (in_place && range == 'I') continue;
+      each_triangle(kind, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+        const Matrix a = hermitian(n, complex, 0);
+        const std::int64_t first = range == 'I' ? 3 : 1;
+        const std::int64_t count = range == 'I' ? 10 : n;
+        std::vector<Complex> values;
+        for (const char job : {'V', 'N'}) {
+          call.set(Argument::job, job);
+          call.set(Argument::n, n);
+          call.set(Argument::a, Argument::lda, a);
+          if (!in_place) {
+            call.set(Argument::range, range);
+            call.set(Argument::il, first);
+            call.set(Argument::iu, first + count - 1);
+            call.set(Argument::z, Argument::ldz, Matrix(n, n));
+          }
+          if (!run(call)) return;
+          if (job == 'N') {
+            for (std::int64_t i = 0; i < count; ++i)
+              EXPECT_NEAR(call.reals(Argument::w, count)[static_cast<std::size_t>(i)].real(),
+                          values[static_cast<std::size_t>(i)].real(), 10 * tolerance);
+            continue;
+          }
+          values = call.reals(Argument::w, count);
+          const Matrix vectors = call.matrix(in_place ? Argument::a : Argument::z, n, count);
+          EXPECT_LT(difference(hermitian_of(a, upper) * vectors, scale_columns(vectors, values)), 10 * tolerance);
+          EXPECT_LT(difference(adjoint(vectors) * vectors, identity(count)), tolerance);
+          if (!in_place) {
+            EXPECT_EQ(call.integer(Argument::found), count);
+          }
+          if (kind == Kind::syevr && count == n) {
+            EXPECT_EQ(call.integer(Argument::isuppz, 1), n);
+          }
+        }
+      });
+    }
+  }
+}
+
+TEST_P(LapackTest, GeneralizedEigenproblems) {
+  for (const Kind kind : {Kind::sygv, Kind::sygvd, Kind::sygvx}) {
+    for (const char range : {'A', 'I'}) {
+      const bool in_place = kind != Kind::sygvx;
+      if (in_place && range == 'I') continue;
+      for (const std::int64_t itype : {1, 2, 3}) {
+        each_triangle(kind, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+          const Matrix a = hermitian(n, complex, 0);
+          const Matrix b = hermitian(n, complex, 40);
+          const std::int64_t count = range == 'I' ? 5 : n;
+          call.set(Argument::itype, itype);
+          call.set(Argument::job, 'V');
+          call.set(Argument::n, n);
+          call.set(Argument::a, Argument::lda, a);
+          call.set(Argument::b, Argument::ldb, b);
+          if (!in_place) {
+            call.set(Argument::range, range);
+            call.set(Argument::il, std::int64_t{1});
+            call.set(Argument::iu, count);
+            call.set(Argument::z, Argument::ldz, Matrix(n, n));
+          }
+          if (!run(call)) return;
+          const Matrix full_a = hermitian_of(a, upper);
+          const Matrix full_b = hermitian_of(b, upper);
+          const Matrix vectors = call.matrix(in_place ? Argument::a : Argument::z, n, count);
+          const Matrix scaled = scale_columns(vectors, call.reals(Argument::w, count));
+          const Matrix left = itype == 1   ? full_a * vectors
+                              : itype == 2 ? full_a * (full_b * vectors)
+                                           : full_b * (full_a * vectors);
+          EXPECT_LT(difference(left, itype == 1 ? full_b * scaled : scaled), 1000 * tolerance);
+          EXPECT_LT(difference(product_of_factor(call.matrix(Argument::b, n, n), upper), full_b), 40 * tolerance);
+        });
+      }
+    }
+  }
+}
+
+TEST_P(LapackTest, SingularValues) {
+  try_singular_values();
+}
+
+TEST_P(LapackTest, SingularValuesThatWerePerturbedAreFoundAnotherWay) {
+  if (device_->properties().name != "fake GPU") GTEST_SKIP() << "only the fake cuSOLVER perturbs on demand";
+  setenv("FAKE_SOLVER_PERTURBED", "1", 1);
+  try_singular_values();
+  unsetenv("FAKE_SOLVER_PERTURBED");
+}
+
+/// The complex vectors that LAPACK packs into a real matrix.
+Matrix unpack(const Matrix& packed, const std::vector<Complex>& values) {
+  Matrix vectors = packed;
+  for (std::int64_t j = 0; j + 1 < packed.columns; ++j) {
+    if (values[static_cast<std::size_t>(j)].imag() == 0) continue;
+    for (std::int64_t i = 0; i < packed.rows; ++i) {
+      vectors(i, j) = {packed(i, j).real(), packed(i, j + 1).real()};
+      vectors(i, j + 1) = std::conj(vectors(i, j));
+    }
+    ++j;
+  }
+  return vectors;
+}
+
+TEST_P(LapackTest, GeneralEigenproblems) {
+  for (const char job : {'V', 'N'}) {
+    each_type(Kind::geev, [&](blas::Scalar, LapackCall& call, bool complex, double tolerance) {
+      const Matrix a = random(n, n, complex);
+      call.set(Argument::job, 'N');
+      call.set(Argument::job_right, job);
+      call.set(Argument::n, n);
+      call.set(Argument::a, Argument::lda, a);
+      call.set(Argument::z, Argument::ldz, Matrix(1, 1));
+      call.set(Argument::right, Argument::ld_right, Matrix(n, n));
+      if (!run(call)) return;
+      std::vector<Complex> values = call.numbers(Argument::w, n);
+      if (!complex) {
+        const std::vector<Complex> imaginary = call.reals(Argument::wi, n);
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] += Complex(0, 1) * imaginary[i];
+      }
+      Complex trace = 0;
+      Complex sum = 0;
+      for (std::int64_t i = 0; i < n; ++i) trace += a(i, i);
+      for (const Complex value : values) sum += value;
+      EXPECT_LT(std::abs(trace - sum), 10 * tolerance);
+      if (job == 'N') return;
+      const Matrix packed = call.matrix(Argument::right, n, n);
+      const Matrix vectors = complex ? packed : unpack(packed, values);
+      EXPECT_LT(difference(a * vectors, scale_columns(vectors, values)), 10 * tolerance);
+      for (std::int64_t j = 0; j < n; ++j) {
+        const Matrix one = columns_of(vectors, j, 1);
+        EXPECT_NEAR((adjoint(one) * one)(0, 0).real(), 1, tolerance);
+      }
+    });
+  }
+}
+
+TEST_P(LapackTest, ASingularMatrixFailsAndLeavesTheVectors) {
+  LapackCall call(lapack::Routine::dgesv, 4);
+  call.set(Argument::n, n);
+  call.set(Argument::nrhs, few);
+  call.set(Argument::a, Argument::lda, Matrix(n, n));
+  call.set(Argument::b, Argument::ldb, random(n, few, false));
+  const auto done = execute(call);
+  ASSERT_FALSE(done);
+  if (done.error().kind == ErrorKind::unsupported) GTEST_SKIP() << done.error().message;
+  EXPECT_EQ(done.error().kind, ErrorKind::failed) << done.error().message;
+  EXPECT_OK(queue_->synchronize()) << "the device works";
+}
+
+TEST_P(LapackTest, WhatIsNotFiniteOrExtremeFails) {
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity(), 1e200}) {
+    for (const bool upper : {true, false}) {
+      LapackCall call(lapack::Routine::dsyevd, 4);
+      Matrix a = hermitian(n, false, 0);
+      a(upper ? 3 : 60, upper ? 60 : 3) = bad;
+      call.set(Argument::job, 'V');
+      call.set(Argument::uplo, upper ? 'U' : 'L');
+      call.set(Argument::n, n);
+      call.set(Argument::a, Argument::lda, a);
+      const auto done = execute(call);
+      ASSERT_FALSE(done) << bad;
+      if (done.error().message.find("not found") != std::string::npos) GTEST_SKIP() << done.error().message;
+      EXPECT_EQ(done.error().kind, ErrorKind::failed) << done.error().message;
+    }
+  }
+}
+
+TEST_P(LapackTest, WhatTheLibrarySaysBecomesAnError) {
+  if (device_->properties().name != "fake GPU") GTEST_SKIP() << "only the fake cuSOLVER fails on demand";
+  LapackCall call(lapack::Routine::dpotrf, 4);
+  call.set(Argument::uplo, 'L');
+  call.set(Argument::n, n);
+  call.set(Argument::a, Argument::lda, hermitian(n, false, 40));
+  const auto kind_after = [&](const char* variable, int value) {
+    setenv(variable, std::to_string(value).c_str(), 1);
+    const auto done = execute(call);
+    unsetenv(variable);
+    EXPECT_FALSE(done);
+    return done ? ErrorKind::lost : done.error().kind;
+  };
+  constexpr std::pair<int, ErrorKind> expected[] = {{2, ErrorKind::out_of_memory}, {3, ErrorKind::unsupported},
+                                                    {4, ErrorKind::unsupported},   {6, ErrorKind::failed},
+                                                    {7, ErrorKind::failed},        {9, ErrorKind::unsupported}};
+  for (const auto& [status, kind] : expected)
+    EXPECT_EQ(kind_after("FAKE_SOLVER_STATUS", status), kind) << "status " << status;
+  EXPECT_EQ(kind_after("FAKE_SOLVER_INFO", 3), ErrorKind::failed);
+  EXPECT_OK(execute(call)) << "the device works";
+}
+
+TEST_P(LapackTest, TheLibraryIsAmongTheSoftwareOnceItIsUsed) {
+  LapackCall call(lapack::Routine::dpotrf, 4);
+  call.set(Argument::uplo, 'L');
+  call.set(Argument::n, n);
+  call.set(Argument::a, Argument::lda, hermitian(n, false, 40));
+  if (run(call)) {
+    EXPECT_THAT(device_->software(), testing::HasSubstr("cuSOLVER 1"));
+  }
+}
+
+}  // namespace
+}  // namespace blastoff::test

@@ -1,0 +1,246 @@
+"""Every LAPACK routine that is offloaded, called through SciPy, each result checked against its definition.
+
+Prints a line for each check: "ok dpotrf lower", or "WRONG ..." with the error in units of n epsilon. Usage: lapack_routines.py [N]
+"""
+
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.linalg import get_lapack_funcs
+
+MOST = 60.0  # accepted error in units of n epsilon; LAPACK's own testers accept 30
+
+
+class Checks:
+    def __init__(self, dtype: type, n: int) -> None:
+        self.dtype, self.n = dtype, n
+        self.random = np.random.default_rng(n)
+        self.epsilon = np.finfo(dtype).eps
+        self.complex = np.issubdtype(dtype, np.complexfloating)
+        self.wrong = 0
+
+    def matrix(self, rows: int, columns: int) -> np.ndarray:
+        values = self.random.standard_normal((rows, columns))
+        if self.complex:
+            values = values + 1j * self.random.standard_normal((rows, columns))
+        return np.asfortranarray(values.astype(self.dtype))
+
+    def hermitian(self) -> np.ndarray:
+        a = self.matrix(self.n, self.n)
+        return np.asfortranarray((a + a.conj().T) / 2)
+
+    def definite(self) -> np.ndarray:
+        a = self.matrix(self.n, self.n)
+        return np.asfortranarray(a @ a.conj().T / self.n + np.eye(self.n, dtype=self.dtype))
+
+    def function(self, stem: str):
+        """SciPy's function: "syevd" is heevd for complex matrices, "orgqr" is ungqr."""
+        if self.complex:
+            stem = {"sy": "he", "or": "un"}.get(stem[:2], stem[:2]) + stem[2:]
+        return get_lapack_funcs(stem, dtype=self.dtype)
+
+    def report(self, name: str, good: bool, error: float | None = None) -> None:
+        note = "" if error is None else f" {error:.3g}"
+        print("ok" if good else "WRONG", np.dtype(self.dtype).char, name + ("" if good else note))
+        self.wrong += not good
+
+    def close(self, name: str, actual: np.ndarray, expected: np.ndarray) -> None:
+        """In the norm, relative to what is expected."""
+        scale = np.linalg.norm(expected) or 1.0
+        error = np.linalg.norm(actual - expected) / scale / (max(actual.shape) * self.epsilon)
+        self.report(name, bool(error < MOST), float(error))
+
+    def small(self, name: str, residual: np.ndarray, scale: float) -> None:
+        error = np.linalg.norm(residual) / scale / (self.n * self.epsilon)
+        self.report(name, bool(error < MOST), float(error))
+
+
+def triangle(a: np.ndarray, lower: bool) -> np.ndarray:
+    return np.tril(a) if lower else np.triu(a)
+
+
+def half(a: np.ndarray, lower: bool) -> np.ndarray:
+    """One triangle; not-a-number in the other, which nobody may read or write."""
+    return np.asfortranarray(np.where(triangle(np.ones(a.shape), lower) > 0, a, np.nan))
+
+
+def cholesky(check: Checks) -> None:
+    a, b = check.definite(), check.matrix(check.n, 7)
+    potrf, potrs, posv, potri = (check.function(name) for name in ("potrf", "potrs", "posv", "potri"))
+    for lower in (False, True):
+        word = "lower" if lower else "upper"
+        factor, info = potrf(half(a, lower), lower=lower, clean=0)
+        part = triangle(factor, lower)
+        check.close(f"potrf {word}", part @ part.conj().T if lower else part.conj().T @ part, a)
+        check.report(f"potrf {word} other triangle", info == 0 and bool(np.isnan(factor).sum() == check.n * (check.n - 1) // 2))
+        x, _ = potrs(factor, b, lower=lower)
+        check.close(f"potrs {word}", a @ x, b)
+        inverse, _ = potri(factor, lower=lower)
+        part = triangle(inverse, lower)
+        full = part + part.conj().T - np.diag(np.diag(part))
+        check.close(f"potri {word}", full @ a, np.eye(check.n))
+        _, x, info = posv(half(a, lower), b, lower=lower)
+        check.close(f"posv {word}", a @ x, b)
+    broken = a.copy()
+    broken[check.n // 2, check.n // 2] = -1000
+    factor, info = potrf(broken, lower=True, clean=0)
+    check.report("potrf that is not definite", info == check.n // 2 + 1)
+
+
+def lu(check: Checks) -> None:
+    n, b = check.n, check.matrix(check.n, 5)
+    getrf, getrs, gesv, getri, trtri = (check.function(name) for name in ("getrf", "getrs", "gesv", "getri", "trtri"))
+    for rows, columns in ((n, n), (n + 13, n), (n, n + 9)):
+        a = check.matrix(rows, columns)
+        factors, pivots, _ = getrf(a)
+        low = min(rows, columns)
+        product = (np.tril(factors, -1)[:, :low] + np.eye(rows, low)) @ np.triu(factors)[:low]
+        order = np.arange(rows)
+        for i, pivot in enumerate(pivots):
+            order[[i, pivot]] = order[[pivot, i]]
+        check.close(f"getrf {rows} x {columns}", product, a[order])
+    a = check.matrix(n, n) + np.asfortranarray(n * np.eye(n, dtype=check.dtype))
+    factors, pivots, _ = getrf(a)
+    for trans, op in enumerate((a, a.T, a.conj().T)):
+        x, _ = getrs(factors, pivots, b, trans=trans)
+        check.close(f"getrs trans={trans}", op @ x, b)
+    _, _, x, _ = gesv(a, b)
+    check.close("gesv", a @ x, b)
+    inverse, _ = getri(factors, pivots, lwork=64 * n)
+    check.close("getri", inverse @ a, np.eye(n))
+    for lower in (0, 1):
+        part = triangle(a, bool(lower))
+        inverse, _ = trtri(half(a, bool(lower)), lower=lower)
+        check.close(f"trtri lower={lower}", triangle(inverse, bool(lower)) @ part, np.eye(n))
+    singular = a.copy()
+    singular[:, n // 3] = 0
+    factors, pivots, info = getrf(np.asfortranarray(singular))
+    check.report("getrf of a singular matrix", info == n // 3 + 1)
+    poisoned = a.copy()
+    poisoned[n // 2, n // 2] = np.nan
+    _, _, x, _ = gesv(poisoned, b)
+    check.report("gesv of not-a-number", bool(np.isnan(x).any()))
+
+
+def qr(check: Checks) -> None:
+    geqrf, orgqr, ormqr = (check.function(name) for name in ("geqrf", "orgqr", "ormqr"))
+    n = check.n
+    for rows, columns in ((n, n), (n + 21, n), (n, n + 8)):
+        a = check.matrix(rows, columns)
+        factor, tau, _, _ = geqrf(a, lwork=64 * columns)
+        low = min(rows, columns)
+        q, _, _ = orgqr(np.asfortranarray(factor[:, :low]), tau, lwork=64 * low)
+        check.close(f"geqrf and orgqr {rows} x {columns}", q @ np.triu(factor)[:low], a)
+        check.close(f"orgqr {rows} x {columns} orthogonal", q.conj().T @ q, np.eye(low))
+        if rows < columns:
+            continue
+        reflectors = np.asfortranarray(factor[:, :low])
+        whole, _, _ = ormqr("L", "N", reflectors, tau, np.asfortranarray(np.eye(rows, dtype=check.dtype)), 64 * rows)
+        c = check.matrix(rows, 11)
+        for trans in ("N", "C" if check.complex else "T"):
+            op = whole if trans == "N" else whole.conj().T
+            product, _, _ = ormqr("L", trans, reflectors, tau, c, 64 * rows)
+            check.close(f"ormqr left {trans} {rows} x {columns}", product, op @ c)
+            product, _, _ = ormqr("R", trans, reflectors, tau, np.asfortranarray(c.T), 64 * rows)
+            check.close(f"ormqr right {trans} {rows} x {columns}", product, c.T @ op)
+
+
+def check_eigenvectors(check: Checks, name: str, a: np.ndarray, w: np.ndarray, v: np.ndarray) -> None:
+    check.small(f"{name} residual", a @ v - v * w, np.linalg.norm(a))
+    check.close(f"{name} orthogonal", v.conj().T @ v, np.eye(v.shape[1]))
+
+
+def hermitian(check: Checks) -> None:
+    a, n = check.hermitian(), check.n
+    exact = np.linalg.eigvalsh(a.astype(np.complex128 if check.complex else np.float64))
+    for lower in (0, 1):
+        given = half(a, bool(lower))
+        for stem in ("syev", "syevd"):
+            w, v, _ = check.function(stem)(given, compute_v=1, lower=lower)
+            check_eigenvectors(check, f"{stem} lower={lower}", a, w, v)
+            w, _, _ = check.function(stem)(given, compute_v=0, lower=lower)
+            check.close(f"{stem} values lower={lower}", w, exact)
+        for stem in ("syevr", "syevx"):
+            function = check.function(stem)
+            w, v, found, *_ = function(given, compute_v=1, range="A", lower=lower)
+            check_eigenvectors(check, f"{stem} lower={lower}", a, w, v)
+            w, v, found, *_ = function(given, compute_v=1, range="I", lower=lower, il=3, iu=n // 2)
+            count = n // 2 - 2
+            check_eigenvectors(check, f"{stem} part lower={lower}", a, w[:count], v[:, :count])
+            check.report(f"{stem} number found", found == count)
+            w, v, found, *_ = function(given, compute_v=0, range="I", lower=lower, il=2, iu=n - 1)
+            check.close(f"{stem} part of the values lower={lower}", w[: n - 2], exact[1:-1])
+
+
+def generalized(check: Checks) -> None:
+    a, b, n = check.hermitian(), check.definite(), check.n
+    conditions = {1: lambda w, v: a @ v - b @ v * w, 2: lambda w, v: a @ (b @ v) - v * w, 3: lambda w, v: b @ (a @ v) - v * w}
+    for itype, residual in conditions.items():
+        for uplo in ("L", "U"):
+            lower = uplo == "L"
+            scale = np.linalg.norm(a) * np.linalg.norm(b) * np.sqrt(n)
+            for stem in ("sygv", "sygvd"):
+                w, v, _ = check.function(stem)(half(a, lower), half(b, lower), itype=itype, jobz="V", uplo=uplo)
+                check.small(f"{stem} itype={itype} {uplo}", residual(w, v), scale)
+            function = check.function("sygvx")
+            w, v, found, *_ = function(half(a, lower), half(b, lower), itype=itype, jobz="V", range="I", uplo=uplo, il=2, iu=n // 3)
+            check.small(f"sygvx itype={itype} {uplo}", residual(w[:found], v[:, :found]), scale)
+            check.report(f"sygvx itype={itype} {uplo} number found", found == n // 3 - 1)
+
+
+def singular_values(check: Checks) -> None:
+    n = check.n
+    for rows, columns in ((n, n), (n + 17, n), (n, n + 12)):
+        a = check.matrix(rows, columns)
+        low = min(rows, columns)
+        exact = np.linalg.svd(a.astype(np.complex128 if check.complex else np.float64), compute_uv=False)
+        for stem in ("gesdd", "gesvd"):
+            function = check.function(stem)
+            for full in (0, 1):
+                u, s, vt, _ = function(a, compute_uv=1, full_matrices=full)
+                name = f"{stem} {rows} x {columns} full={full}"
+                check.close(name, u[:, :low] * s @ vt[:low], a)
+                check.close(f"{name} left", u.conj().T @ u, np.eye(u.shape[1]))
+                check.close(f"{name} right", vt @ vt.conj().T, np.eye(vt.shape[0]))
+            _, s, _, _ = function(a, compute_uv=0)
+            check.close(f"{stem} values {rows} x {columns}", s, exact)
+
+
+def general(check: Checks) -> None:
+    a = check.matrix(check.n, check.n)
+    geev = check.function("geev")
+    for vectors in (1, 0):
+        results = geev(a, compute_vl=0, compute_vr=vectors)
+        w = results[0] if check.complex else results[0] + 1j * results[1]
+        check.small(f"geev trace vectors={vectors}", np.array([w.sum() - np.trace(a)]), np.linalg.norm(a) * check.n)
+        if not vectors:
+            continue
+        v = results[-2].astype(np.complex128)
+        if not check.complex:
+            pairs = np.flatnonzero(w.imag > 0)
+            first, second = v[:, pairs].copy(), v[:, pairs + 1].copy()
+            v[:, pairs], v[:, pairs + 1] = first + 1j * second, first - 1j * second
+        check.small("geev residual", a @ v - v * w, np.linalg.norm(a) * np.sqrt(check.n))
+        check.close("geev norms", np.linalg.norm(v, axis=0), np.ones(check.n))
+        largest = v[np.abs(v).argmax(axis=0), np.arange(check.n)]
+        check.report("geev largest component is real", bool(np.all(np.abs(largest.imag) < 1e-3)))
+
+
+def families() -> Iterator:
+    yield from (cholesky, lu, qr, hermitian, generalized, singular_values, general)
+
+
+def main() -> int:
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 60
+    wrong = 0
+    for dtype in (np.float32, np.float64, np.complex64, np.complex128):
+        check = Checks(dtype, n)
+        for family in families():
+            family(check)
+        wrong += check.wrong
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""LAPACK's own testers as Debian ships them, unmodified, through Blastoff: linear equations, eigenvalues, singular values.
+
+Everything is offloaded, whatever its size. The simulated device runs a selection of their input, a GPU all of it. The verdicts must be
+those of a run without Blastoff.
+"""
+
+import re
+from dataclasses import dataclass
+
+import offload
+import pytest
+
+LAPACK = offload.LIBRARIES / "lapack"
+
+
+@dataclass
+class Input:
+    """One file of input, shortened where everything would take minutes."""
+
+    file: str
+    routines: tuple[str, ...]  # that must have been offloaded, without the letter of the type; for s and d, then for c and z
+
+    def text(self, precision: str, everything: bool) -> str:
+        lines = (LAPACK / self.file.format(precision)).read_text().splitlines()
+        return "\n".join(lines if everything else self.shortened(lines)) + "\n"
+
+    def shortened(self, lines: list[str]) -> list[str]:
+        return lines
+
+
+class LinearEquations(Input):
+    def shortened(self, lines: list[str]) -> list[str]:
+        """Three orders, one block size, and the paths of the routines that are offloaded."""
+        sizes = ["3", "2 10 50", "3", "2 10 50", "1", "15", "1", "20", "1"]
+        paths = [line for line in lines[17:] if line[1:3] in ("GE", "PO", "TR", "QR")]
+        return [lines[0], *sizes, *lines[10:17], *paths]
+
+
+class Symmetric(Input):
+    def shortened(self, lines: list[str]) -> list[str]:
+        """One block size; a third of the matrix types."""
+        return [lines[0], "3", "2 5 20", "1", "10", "2", "9", *lines[7:12], "SEP 7", "1 3 5 8 9 11 18", ""]
+
+
+class SingularValues(Input):
+    def shortened(self, lines: list[str]) -> list[str]:
+        return [lines[0], "4", "10 16 30 40", "16 10 40 30", "1", "20", "2", "1", "2", *lines[9:14], "SVD 4", "4 6 9 16", ""]
+
+
+class General(Input):
+    def shortened(self, lines: list[str]) -> list[str]:
+        """The driver that computes no conditions."""
+        first = next(i for i, line in enumerate(lines) if re.match(r"[SDCZ]EV", line))
+        return [*lines[first : first + 9], ""]
+
+
+LINEAR = ("getrf", "getrs", "getri", "gesv", "potrf", "potrs", "potri", "posv", "trtri", "geqrf", "orgqr", "ormqr")
+INPUTS = {
+    "linear equations": ("xlintst", LinearEquations("{}test.in", LINEAR)),
+    "symmetric": ("xeigtst", Symmetric("sep.in", ("syev", "syevd", "syevr", "syevx"))),
+    "singular values": ("xeigtst", SingularValues("svd.in", ("gesdd", "gesvd"))),
+    "general": ("xeigtst", General("{}ed.in", ("geev",))),
+}
+
+
+def name_of(routine: str, precision: str) -> str:
+    if precision in "cz":
+        routine = {"sy": "he", "or": "un"}.get(routine[:2], routine[:2]) + routine[2:]
+    return precision + routine
+
+
+def verdicts(text: str) -> list[str]:
+    """Every line but the times."""
+    return [line.strip() for line in text.splitlines() if line.strip() and "seconds" not in line]
+
+
+@pytest.mark.parametrize("precision", "sdcz")
+@pytest.mark.parametrize("what", INPUTS)
+def test_same_verdicts(what, precision, device, tmp_path):
+    program, given = INPUTS[what]
+    tester = LAPACK / f"{program}{precision}"
+    if not tester.exists():
+        pytest.skip(f"{tester} is missing (Debian, Ubuntu: liblapack-test)")
+    text = given.text(precision, everything=device != "simulated")
+    env = offload.environment(LD_LIBRARY_PATH=f"{LAPACK}:{offload.REFERENCE_BLAS}")
+    plain = offload.plain([tester], cwd=tmp_path, stdin=text, env=env, timeout=600)
+    outcome = offload.offloaded([tester], device=device, cwd=tmp_path, stdin=text, env=env, timeout=600)
+    assert outcome.status == plain.status == 0, outcome.stderr
+    assert any("passed" in line for line in verdicts(plain.stdout))
+    if device == "simulated" or what != "general":
+        assert verdicts(outcome.stdout) == verdicts(plain.stdout)
+        assert not re.search(r"FAIL", outcome.stdout)
+    else:
+        # Tests 5 to 7 compare, to the last digit, a form that runs on the CPU (left eigenvectors) with one that does not.
+        assert set(re.findall(r"test\( *(\d+)\)", outcome.stdout)) <= {"5", "6", "7"}
+    for routine in given.routines:
+        assert outcome.routine(name_of(routine, precision))["offloaded"] > 0, routine
+    assert outcome.report["verification"]["stale_pages"] == 0

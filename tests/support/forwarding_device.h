@@ -1,0 +1,47 @@
+// A device that passes everything on to another: what a test's device does differently it overrides.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "device/device.h"
+
+namespace blastoff::support {
+
+class ForwardingDevice : public device::Device {
+ public:
+  explicit ForwardingDevice(std::unique_ptr<device::Device> inner) : inner_(std::move(inner)) {}
+
+  const device::Properties& properties() const override { return inner_->properties(); }
+  device::Result<device::MemoryInfo> memory_info() override { return inner_->memory_info(); }
+  device::MemoryAccountant& accountant() override { return inner_->accountant(); }
+  std::string software() override { return inner_->software(); }
+  device::Status prepare(const operation::Operation& operation) override { return inner_->prepare(operation); }
+  device::Result<std::unique_ptr<device::Queue>> create_queue() override { return inner_->create_queue(); }
+  device::Result<std::unique_ptr<device::Event>> create_event() override { return inner_->create_event(); }
+  device::Result<device::Address> allocate(device::MemoryClient client, std::size_t bytes) override {
+    return inner_->allocate(client, bytes);
+  }
+  void free(device::Address address) override { inner_->free(address); }
+  device::Result<device::Address> reserve(std::size_t bytes) override { return inner_->reserve(bytes); }
+  void release(device::Address address, std::size_t bytes) override { inner_->release(address, bytes); }
+  device::Status back(device::MemoryClient client, device::Address address, std::size_t bytes) override {
+    return inner_->back(client, address, bytes);
+  }
+  void unback(device::Address address, std::size_t bytes) override { inner_->unback(address, bytes); }
+  device::Result<void*> allocate_staging(std::size_t bytes) override { return inner_->allocate_staging(bytes); }
+  void free_staging(void* address, std::size_t bytes) override { inner_->free_staging(address, bytes); }
+  bool may_pin() override { return inner_->may_pin(); }
+  device::Status pin(void* address, std::size_t bytes) override { return inner_->pin(address, bytes); }
+  void unpin(void* address, std::size_t bytes) override { inner_->unpin(address, bytes); }
+  bool registered_by_program(const void* address) override { return inner_->registered_by_program(address); }
+
+ protected:
+  device::Device& inner() { return *inner_; }
+
+ private:
+  std::unique_ptr<device::Device> inner_;
+};
+
+}  // namespace blastoff::support

@@ -1,0 +1,30 @@
+// The system's LAPACK, opened beside whatever the test program is linked with.
+#pragma once
+
+#include <dlfcn.h>
+#include <glob.h>
+
+#include <string>
+
+namespace blastoff::test {
+
+/// netlib's reference where it is installed (Debian's liblapack3), else any liblapack. nullptr: the machine has none.
+inline void* system_lapack() {
+  static void* const handle = [] {
+    void* found = nullptr;
+    glob_t paths{};
+    if (glob("/usr/lib/*/lapack/liblapack.so.3", 0, nullptr, &paths) == 0) {
+      found = dlopen(paths.gl_pathv[0], RTLD_NOW | RTLD_LOCAL);
+    }
+    globfree(&paths);
+    return found != nullptr ? found : dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
+  }();
+  return handle;
+}
+
+/// nullptr where that library lacks the routine.
+inline void* system_lapack_function(const std::string& symbol) {
+  return system_lapack() != nullptr ? dlsym(system_lapack(), symbol.c_str()) : nullptr;
+}
+
+}  // namespace blastoff::test

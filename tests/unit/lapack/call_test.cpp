@@ -1,0 +1,175 @@
+#include "lapack/call.h"
+
+#include <gtest/gtest.h>
+
+#include "example.h"
+#include "on_system_lapack.h"
+
+namespace blastoff {
+namespace {
+
+using operation::Intent;
+using operation::Operand;
+using operation::Operation;
+using operation::Part;
+using test::Argument;
+using test::Example;
+using test::Kind;
+using test::Options;
+using test::Routine;
+
+class Call : public testing::TestWithParam<Routine> {
+ protected:
+  static lapack::ArgumentList arguments() { return lapack::argument_list(GetParam()); }
+  static std::vector<Options> options() {
+    return test::all_options(row(GetParam()).kind, blas::is_complex(row(GetParam()).scalar));
+  }
+  static std::string name(Argument argument) { return "argument " + std::to_string(static_cast<int>(argument)); }
+};
+
+TEST_P(Call, IsTheSameWithIntegersOfEitherWidth) {
+  for (const Options& each : options()) {
+    const lapack::Problem narrow = Example(GetParam(), each, 4).call().problem();
+    Example example(GetParam(), each, 8);
+    const lapack::Call call = example.call();
+    EXPECT_EQ(text(call.problem()), text(narrow));
+    EXPECT_EQ(call.problem().lwork, narrow.lwork);
+    EXPECT_EQ(call.problem().integer_bytes, 8);
+    EXPECT_TRUE(call.valid() && call.supported() && !call.trivial());
+  }
+}
+
+TEST_P(Call, IsValidOnlyWithLettersThatTheRoutineKnows) {
+  for (const Argument argument : arguments()) {
+    if (!is_letter(argument)) continue;
+    Example example(GetParam());
+    example.set_letter(argument, 'X');
+    EXPECT_FALSE(example.call().valid()) << name(argument);
+  }
+}
+
+TEST_P(Call, IsValidOnlyWithIntegersInTheirRange) {
+  for (const Argument argument : arguments()) {
+    if (!is_integer(argument)) continue;
+    Example example(GetParam(), {.range = 'I'});
+    ASSERT_TRUE(example.call().valid());
+    const bool work_size = argument == Argument::lwork || argument == Argument::lrwork || argument == Argument::liwork;
+    example.set_integer(argument, work_size ? 0 : -1);
+    EXPECT_FALSE(example.call().valid()) << name(argument);
+  }
+}
+
+TEST_P(Call, IsValidOnlyWithLeadingDimensionsOfWholeColumns) {
+  for (Options each : options()) {
+    each.job = each.job == 'N' && arguments().has(Argument::job) && row(GetParam()).kind != Kind::geev ? 'V' : each.job;
+    for (const auto& [matrix, leading_dimension] : {std::pair{Argument::a, Argument::lda},
+                                                    {Argument::b, Argument::ldb},
+                                                    {Argument::z, Argument::ldz},
+                                                    {Argument::right, Argument::ld_right}}) {
+      Example example(GetParam(), each);
+      if (!example.has(matrix) || !example.call().valid()) continue;
+      const std::int64_t rows = std::max<std::int64_t>(1, matrix_shape(example.call().problem(), matrix).rows);
+      example.set_integer(leading_dimension, rows);
+      EXPECT_TRUE(example.call().valid()) << name(matrix);
+      example.set_integer(leading_dimension, rows - 1);
+      EXPECT_FALSE(example.call().valid()) << name(matrix);
+    }
+  }
+}
+
+TEST_P(Call, ThatAsksForTheSizeOfWorkSpaceIsTrivial) {
+  for (const Argument size : {Argument::lwork, Argument::lrwork, Argument::liwork}) {
+    Example example(GetParam());
+    if (!example.has(size)) continue;
+    for (const Argument other : {Argument::lwork, Argument::lrwork, Argument::liwork})
+      if (example.has(other)) example.set_integer(other, 0);
+    example.set_integer(size, -1);
+    EXPECT_TRUE(example.call().valid() && example.call().trivial()) << name(size);
+  }
+}
+
+TEST_P(Call, OfAnEmptyMatrixIsTrivial) {
+  Example example(GetParam(), {.m = 0, .n = 0, .k = 0});
+  EXPECT_TRUE(example.call().valid() && example.call().trivial());
+}
+
+TEST_P(Call, BecomesAnOperationOfItsArgumentsInOrder) {
+  for (const Options& each : options()) {
+    Example example(GetParam(), each);
+    const Operation operation = example.call().operation();
+    EXPECT_TRUE(lapack::is_lapack(operation));
+    EXPECT_TRUE(operation.may_fail);
+    std::size_t matrices = 0;
+    std::size_t vectors = 0;
+    for (const Argument argument : arguments()) {
+      if (is_matrix(argument)) {
+        const Operand& operand = operation.operands()[operand_index(GetParam(), argument)];
+        EXPECT_EQ(operand_index(GetParam(), argument), matrices++);
+        EXPECT_EQ(operand.address, example.bytes(argument).data());
+        EXPECT_EQ(operand.leading_dimension, example.matrix(argument).leading_dimension());
+      }
+      if (is_vector(argument)) {
+        EXPECT_EQ(vector_index(GetParam(), argument), vectors);
+        EXPECT_EQ(operation.vectors()[vectors++].address, example.bytes(argument).data());
+      }
+    }
+    EXPECT_EQ(operation.operands().size(), matrices);
+    EXPECT_EQ(operation.vectors().size(), vectors);
+  }
+}
+
+/// Argument lists differ between real and complex routines, not between precisions.
+std::vector<Routine> double_routines() {
+  std::vector<Routine> routines;
+  for (const Routine routine : test::every_routine())
+    if (row(routine).scalar == blas::Scalar::d || row(routine).scalar == blas::Scalar::z) routines.push_back(routine);
+  return routines;
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Call, testing::ValuesIn(double_routines()), test::name_of);
+
+bool supported(Routine routine, const Options& options) {
+  Example example(routine, options);
+  EXPECT_TRUE(example.call().valid());
+  return example.call().supported();
+}
+
+TEST(Supported, IsASpectrumOfKnownSize) {
+  for (const Routine routine : {Routine::dsyevr, Routine::cheevx, Routine::zhegvx}) {
+    EXPECT_TRUE(supported(routine, {.range = 'A'}));
+    EXPECT_TRUE(supported(routine, {.range = 'I'}));
+    EXPECT_FALSE(supported(routine, {.range = 'V'}));
+  }
+}
+
+TEST(Supported, AreSingularVectorsOfBothSidesInTheirOwnPlace) {
+  EXPECT_TRUE(supported(Routine::dgesdd, {.job = 'A'}));
+  EXPECT_FALSE(supported(Routine::dgesdd, {.job = 'O'}));
+  EXPECT_TRUE(supported(Routine::zgesvd, {.job = 'S', .job_right = 'S'}));
+  EXPECT_FALSE(supported(Routine::zgesvd, {.job = 'S', .job_right = 'A'}));
+  EXPECT_FALSE(supported(Routine::zgesvd, {.job = 'N', .job_right = 'O'}));
+}
+
+TEST(Supported, AreRightEigenvectorsOnly) {
+  EXPECT_TRUE(supported(Routine::sgeev, {.job_right = 'V'}));
+  EXPECT_FALSE(supported(Routine::sgeev, {.job = 'V', .job_right = 'V'}));
+}
+
+TEST(Valid, AreTransposesThatTheRoutineKnows) {
+  const auto valid = [](Routine routine, char trans) { return Example(routine, {.trans = trans}).call().valid(); };
+  EXPECT_TRUE(valid(Routine::dgetrs, 'C'));
+  EXPECT_TRUE(valid(Routine::dormqr, 'T'));
+  EXPECT_FALSE(valid(Routine::dormqr, 'C'));
+  EXPECT_TRUE(valid(Routine::zunmqr, 'C'));
+  EXPECT_FALSE(valid(Routine::zunmqr, 'T'));
+}
+
+TEST(Valid, AreNoMoreReflectorsThanRows) {
+  EXPECT_FALSE(Example(Routine::dorgqr, {.m = 5, .n = 6, .k = 3}).call().valid());
+  EXPECT_FALSE(Example(Routine::dorgqr, {.m = 6, .n = 5, .k = 6}).call().valid());
+  EXPECT_FALSE(Example(Routine::dormqr, {.m = 5, .n = 9, .k = 6, .side = 'L'}).call().valid());
+  EXPECT_TRUE(Example(Routine::dormqr, {.m = 5, .n = 9, .k = 6, .side = 'R'}).call().valid());
+}
+
+}  // namespace
+}  // namespace blastoff

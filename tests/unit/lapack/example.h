@@ -1,0 +1,351 @@
+// A call of a LAPACK routine with random arguments in memory of its own. Everything that the routine may not look at
+// holds NaN: padding, the other triangle, results.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "lapack/call.h"
+
+namespace blastoff::test {
+
+using lapack::Argument;
+using lapack::Kind;
+using lapack::Routine;
+using Number = std::complex<double>;
+
+inline Routine routine_of(Kind kind, blas::Scalar scalar) {
+  for (std::size_t i = 0; i < lapack::routine_count; ++i)
+    if (lapack::routine_table[i].kind == kind && lapack::routine_table[i].scalar == scalar)
+      return static_cast<Routine>(i);
+  return Routine{};
+}
+
+struct Options {
+  std::int64_t m = 37;
+  std::int64_t n = 37;
+  std::int64_t k = 3;
+  char uplo = 'L';
+  char trans = 'N';
+  char diag = 'N';
+  char side = 'L';
+  char job = 'N';
+  char job_right = 'N';
+  char range = 'A';
+  int itype = 1;
+};
+
+inline Number read_element(blas::Scalar scalar, const char* at) {
+  std::array<double, 2> parts{};
+  const std::size_t count = blas::is_complex(scalar) ? 2 : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (blas::element_size(scalar) / count == sizeof(double)) {
+      std::memcpy(&parts[i], at + i * sizeof(double), sizeof(double));
+    } else {
+      float part;
+      std::memcpy(&part, at + i * sizeof part, sizeof part);
+      parts[i] = static_cast<double>(part);
+    }
+  }
+  return {parts[0], parts[1]};
+}
+
+inline void write_element(blas::Scalar scalar, char* at, Number value) {
+  const std::array<double, 2> parts{value.real(), value.imag()};
+  const std::size_t count = blas::is_complex(scalar) ? 2 : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto narrow = static_cast<float>(parts[i]);
+    if (blas::element_size(scalar) / count == sizeof(double)) {
+      std::memcpy(at + i * sizeof(double), &parts[i], sizeof(double));
+    } else {
+      std::memcpy(at + i * sizeof narrow, &narrow, sizeof narrow);
+    }
+  }
+}
+
+/// Column-major, with rows of padding below each column. Every byte that is not set is 0xFF: NaN.
+class PaddedMatrix {
+ public:
+  PaddedMatrix() = default;
+  PaddedMatrix(blas::Scalar scalar, std::int64_t rows, std::int64_t columns)
+      : scalar_(scalar),
+        leading_dimension_(rows + 3),
+        bytes_(static_cast<std::size_t>(std::max<std::int64_t>(1, leading_dimension_ * columns)) * size(), '\xFF') {}
+
+  std::int64_t leading_dimension() const { return leading_dimension_; }
+  std::vector<char>& bytes() { return bytes_; }
+
+  Number get(std::int64_t row, std::int64_t column) const {
+    return read_element(scalar_, bytes_.data() + offset(row, column));
+  }
+  void set(std::int64_t row, std::int64_t column, Number value) {
+    write_element(scalar_, bytes_.data() + offset(row, column), value);
+  }
+
+  std::size_t offset(std::int64_t row, std::int64_t column) const {
+    return static_cast<std::size_t>(row + column * leading_dimension_) * size();
+  }
+
+ private:
+  std::size_t size() const { return blas::element_size(scalar_); }
+
+  blas::Scalar scalar_ = blas::Scalar::d;
+  std::int64_t leading_dimension_ = 1;
+  std::vector<char> bytes_;
+};
+
+class Example {
+ public:
+  explicit Example(Routine routine, const Options& options = {}, std::uint8_t integer_bytes = 4)
+      : routine_(routine), integer_bytes_(integer_bytes) {
+    for (const Argument argument : lapack::argument_list(routine)) bytes_[index(argument)].assign(16, '\xFF');
+    place_options(options);
+    const lapack::Problem problem = call().problem();
+    for (const Argument argument : lapack::argument_list(routine)) {
+      if (is_matrix(argument)) place_matrix(problem, argument);
+      if (is_vector(argument)) place_vector(problem, argument);
+    }
+    fill(problem);
+  }
+  Example(const Example&) = delete;
+  Example& operator=(const Example&) = delete;
+
+  lapack::Call call() {
+    std::vector<void*> words;
+    for (const Argument argument : lapack::argument_list(routine_)) words.push_back(address(argument));
+    return {routine_, words, integer_bytes_};
+  }
+
+  PaddedMatrix& matrix(Argument argument) { return matrices_[index(argument)]; }
+  std::vector<char>& bytes(Argument argument) {
+    return is_matrix(argument) ? matrix(argument).bytes() : bytes_[index(argument)];
+  }
+
+  bool has(Argument argument) const { return lapack::argument_list(routine_).has(argument); }
+  void set_letter(Argument argument, char letter) { bytes(argument).front() = letter; }
+  void set_integer(Argument argument, std::int64_t value, std::size_t position = 0) {
+    const auto narrow = static_cast<std::int32_t>(value);
+    std::memcpy(bytes(argument).data() + position * integer_bytes_,
+                integer_bytes_ == 4 ? static_cast<const void*>(&narrow) : &value, integer_bytes_);
+  }
+  std::int64_t integer(Argument argument, std::size_t position = 0) {
+    std::int64_t value = 0;
+    std::int32_t narrow = 0;
+    std::memcpy(&narrow, bytes(argument).data() + position * integer_bytes_, sizeof narrow);
+    if (integer_bytes_ == 4) return narrow;
+    std::memcpy(&value, bytes(argument).data() + position * integer_bytes_, sizeof value);
+    return value;
+  }
+
+  /// The bytes of every argument.
+  std::vector<std::vector<char>> contents() {
+    std::vector<std::vector<char>> result;
+    for (const Argument argument : lapack::argument_list(routine_)) result.push_back(bytes(argument));
+    return result;
+  }
+
+ private:
+  static std::size_t index(Argument argument) { return static_cast<std::size_t>(argument); }
+  void* address(Argument argument) { return bytes(argument).data(); }
+
+  void place_options(const Options& options) {
+    for (const auto& [argument, letter] : {std::pair{Argument::uplo, options.uplo},
+                                           {Argument::trans, options.trans},
+                                           {Argument::diag, options.diag},
+                                           {Argument::side, options.side},
+                                           {Argument::job, options.job},
+                                           {Argument::job_right, options.job_right},
+                                           {Argument::range, options.range}})
+      if (has(argument)) set_letter(argument, letter);
+    const std::int64_t n = options.n;
+    for (const auto& [argument, value] : {std::pair{Argument::itype, std::int64_t{options.itype}},
+                                          {Argument::m, options.m},
+                                          {Argument::n, n},
+                                          {Argument::k, options.k},
+                                          {Argument::nrhs, options.k},
+                                          {Argument::il, std::min<std::int64_t>(n, 3)},
+                                          {Argument::iu, std::min<std::int64_t>(n, 12)},
+                                          {Argument::lwork, 1 << 20},
+                                          {Argument::lrwork, 1 << 20},
+                                          {Argument::liwork, 1 << 20}})
+      if (has(argument)) set_integer(argument, value);
+    if (has(Argument::abstol)) std::memset(address(Argument::abstol), 0, sizeof(double));
+  }
+
+  void place_matrix(const lapack::Problem& problem, Argument argument) {
+    const lapack::MatrixShape shape = matrix_shape(problem, argument);
+    matrix(argument) = PaddedMatrix(problem.scalar(), shape.rows, shape.columns);
+    const Argument leading_dimension = argument == Argument::a   ? Argument::lda
+                                       : argument == Argument::b ? Argument::ldb
+                                       : argument == Argument::z ? Argument::ldz
+                                                                 : Argument::ld_right;
+    set_integer(leading_dimension, matrix(argument).leading_dimension());
+  }
+
+  void place_vector(const lapack::Problem& problem, Argument argument) {
+    const lapack::VectorShape shape = vector_shape(problem, argument);
+    bytes(argument).assign(static_cast<std::size_t>(shape.count) * shape.element_bytes + 16, '\xFF');
+  }
+
+  double random() { return std::uniform_real_distribution<double>(-1, 1)(engine_); }
+  Number random_number() {
+    const double real = random();
+    return {real, random()};
+  }
+
+  void fill(const lapack::Problem& problem) {
+    switch (problem.kind()) {
+      case Kind::potrf:
+      case Kind::posv: fill_hermitian(problem, Argument::a, static_cast<double>(problem.n)); break;
+      case Kind::potrs:
+      case Kind::potri:
+      case Kind::trtri: fill_triangle(problem); break;
+      case Kind::getrs:
+      case Kind::getri: fill_factors(problem); break;
+      case Kind::orgqr:
+      case Kind::ormqr: fill_reflectors(problem); break;
+      case Kind::syev:
+      case Kind::syevd:
+      case Kind::syevr:
+      case Kind::syevx: fill_hermitian(problem, Argument::a, 0); break;
+      case Kind::sygv:
+      case Kind::sygvd:
+      case Kind::sygvx:
+        fill_hermitian(problem, Argument::a, 0);
+        fill_hermitian(problem, Argument::b, static_cast<double>(problem.n));
+        return;
+      default: fill_general(problem, Argument::a, problem.kind() == Kind::gesv ? 6 : 0);
+    }
+    if (has(Argument::b)) fill_general(problem, Argument::b, 0);
+  }
+
+  void fill_general(const lapack::Problem& problem, Argument argument, double diagonal) {
+    const lapack::MatrixShape shape = matrix_shape(problem, argument);
+    for (std::int64_t j = 0; j < shape.columns; ++j)
+      for (std::int64_t i = 0; i < shape.rows; ++i)
+        matrix(argument).set(i, j, random_number() + (i == j ? diagonal : 0));
+  }
+
+  template <class Element>
+  void fill_part(const lapack::Problem& problem, Argument argument, Element element) {
+    for (std::int64_t j = 0; j < problem.n; ++j)
+      for (std::int64_t i = problem.upper() ? 0 : j; i < (problem.upper() ? j + 1 : problem.n); ++i)
+        matrix(argument).set(i, j, element(i, j));
+  }
+
+  /// Its diagonal holds imaginary parts that nobody may look at.
+  void fill_hermitian(const lapack::Problem& problem, Argument argument, double diagonal) {
+    fill_part(problem, argument, [&](std::int64_t i, std::int64_t j) {
+      return i == j ? Number(diagonal + random(), ignored_imaginary_part) : random_number();
+    });
+  }
+
+  /// Not far from the unit matrix. NaN on a diagonal of ones.
+  void fill_triangle(const lapack::Problem& problem) {
+    const double small = 1 / std::sqrt(static_cast<double>(problem.n));
+    const double diagonal = problem.diag == 'u' ? std::nan("") : 2;
+    fill_part(problem, Argument::a, [&](std::int64_t i, std::int64_t j) {
+      return i == j ? diagonal + random() / 2 : small * random_number();
+    });
+  }
+
+  void fill_factors(const lapack::Problem& problem) {
+    const double small = 1 / std::sqrt(static_cast<double>(problem.n));
+    for (std::int64_t j = 0; j < problem.n; ++j) {
+      for (std::int64_t i = 0; i < problem.n; ++i)
+        matrix(Argument::a).set(i, j, i == j ? 2.0 + random_number() / 2.0 : small * random_number());
+      const auto below = static_cast<std::uint64_t>(problem.n - j);
+      set_integer(Argument::ipiv, j + 1 + static_cast<std::int64_t>(engine_() % below), static_cast<std::size_t>(j));
+    }
+  }
+
+  /// The rest of the columns is NaN.
+  void fill_reflectors(const lapack::Problem& problem) {
+    const std::int64_t rows = matrix_shape(problem, Argument::a).rows;
+    PaddedMatrix tau(problem.scalar(), problem.k, 1);
+    for (std::int64_t j = 0; j < problem.k; ++j) {
+      double square = 1;
+      for (std::int64_t i = j + 1; i < rows; ++i) {
+        const Number value = random_number() / 4.0;
+        matrix(Argument::a).set(i, j, value);
+        square += std::norm(matrix(Argument::a).get(i, j));
+      }
+      tau.set(j, 0, 2 / square);
+    }
+    std::memcpy(address(Argument::tau), tau.bytes().data(),
+                static_cast<std::size_t>(problem.k) * problem.element_bytes());
+  }
+
+  static constexpr double ignored_imaginary_part = 0.25;
+
+  Routine routine_;
+  std::uint8_t integer_bytes_;
+  std::mt19937 engine_{7};
+  std::array<std::vector<char>, lapack::argument_count> bytes_;
+  std::array<PaddedMatrix, lapack::argument_count> matrices_;
+};
+
+/// The options of a routine that differ in what is computed, each once.
+inline std::vector<Options> all_options(Kind kind, bool complex) {
+  const std::vector<Options> shapes{{}, {.m = 37, .n = 23, .k = 11}, {.m = 23, .n = 37, .k = 11}};
+  std::vector<Options> result{{}};
+  const auto vary = [&](auto member, auto... values) {
+    std::vector<Options> varied;
+    for (Options options : result) ((options.*member = values, varied.push_back(options)), ...);
+    result = varied;
+  };
+  switch (kind) {
+    case Kind::potrf:
+    case Kind::potri:
+    case Kind::potrs:
+    case Kind::posv: vary(&Options::uplo, 'U', 'L'); break;
+    case Kind::trtri:
+      vary(&Options::uplo, 'U', 'L');
+      vary(&Options::diag, 'N', 'U');
+      break;
+    case Kind::getrf:
+    case Kind::geqrf: result = shapes; break;
+    case Kind::getrs: vary(&Options::trans, 'N', 'T', 'C'); break;
+    case Kind::gesv:
+    case Kind::getri: break;
+    case Kind::orgqr: result = {{.m = 37, .n = 23, .k = 11}, {.k = 37}}; break;
+    case Kind::ormqr:
+      result = {{.m = 37, .n = 23, .k = 11}, {.m = 23, .n = 37, .k = 23}};
+      vary(&Options::side, 'L', 'R');
+      vary(&Options::trans, 'N', complex ? 'C' : 'T');
+      break;
+    case Kind::sygv:
+    case Kind::sygvd:
+    case Kind::sygvx:
+    case Kind::syev:
+    case Kind::syevd:
+    case Kind::syevr:
+    case Kind::syevx:
+      vary(&Options::uplo, 'U', 'L');
+      vary(&Options::job, 'N', 'V');
+      if (kind == Kind::syevr || kind == Kind::syevx || kind == Kind::sygvx) vary(&Options::range, 'A', 'I');
+      if (kind == Kind::sygv || kind == Kind::sygvd || kind == Kind::sygvx) vary(&Options::itype, 1, 2, 3);
+      break;
+    case Kind::gesdd:
+    case Kind::gesvd:
+      result.clear();
+      for (Options options : shapes)
+        for (const char job : {'N', 'S', 'A'}) {
+          options.job = options.job_right = job;
+          result.push_back(options);
+        }
+      break;
+    case Kind::geev: vary(&Options::job_right, 'N', 'V'); break;
+  }
+  return result;
+}
+
+}  // namespace blastoff::test

@@ -1,0 +1,129 @@
+// The program's own LAPACK computes operations, and writes nothing else.
+#include "lapack/host_routine.h"
+
+#include <gtest/gtest.h>
+
+#include "on_system_lapack.h"
+
+namespace blastoff {
+namespace {
+
+using operation::HostVector;
+using operation::Operand;
+using operation::Operation;
+using test::Argument;
+using test::Example;
+using test::Kind;
+using test::Options;
+using test::Routine;
+
+/// Replaces what the operation may write by what was there before, and expects that to be all results.
+void expect_results_only(Example& example, const Operation& operation, const std::vector<std::vector<char>>& before) {
+  const auto problem = operation.payload<lapack::Problem>();
+  std::size_t position = 0;
+  for (const Argument argument : lapack::argument_list(problem.routine)) {
+    const std::vector<char>& old = before[position++];
+    std::vector<char> now = example.bytes(argument);
+    SCOPED_TRACE("argument " + std::to_string(position));
+    if (is_vector(argument)) {
+      const HostVector& vector = operation.vectors()[vector_index(problem.routine, argument)];
+      if (writes(vector.intent)) std::copy_n(old.begin(), vector.bytes, now.begin());
+    }
+    if (is_matrix(argument)) {
+      const Operand& operand = operation.operands()[operand_index(problem.routine, argument)];
+      for (std::int64_t j = 0; j < operand.columns; ++j)
+        for (std::int64_t i = 0; i < operand.rows; ++i) {
+          if (!writes(operand.intent) || !test::refers_to(problem, operand, i, j)) continue;
+          EXPECT_TRUE(std::isfinite(std::abs(example.matrix(argument).get(i, j)))) << i << ", " << j;
+          const auto at = static_cast<std::ptrdiff_t>(example.matrix(argument).offset(i, j));
+          std::copy_n(old.begin() + at, operand.element_size, now.begin() + at);
+        }
+    }
+    EXPECT_EQ(now, old);
+  }
+}
+
+class HostRoutine : public test::OnSystemLapack {
+ protected:
+  /// Of an operation that fails. Vectors stay as they are.
+  static void expect_failure(Example& example) {
+    const Operation operation = example.call().operation();
+    const auto before = example.contents();
+    EXPECT_FALSE(host().compute(operation));
+    std::size_t position = 0;
+    for (const Argument argument : lapack::argument_list(GetParam())) {
+      if (is_vector(argument)) {
+        EXPECT_EQ(example.bytes(argument), before[position]) << position;
+      }
+      ++position;
+    }
+  }
+};
+
+TEST_P(HostRoutine, WritesItsResultsOnly) {
+  for (const Options& each : options()) {
+    Example example(GetParam(), each);
+    const lapack::Call call = example.call();
+    ASSERT_TRUE(call.valid() && call.supported() && !call.trivial()) << text(call.problem());
+    SCOPED_TRACE(text(call.problem()));
+    const Operation operation = call.operation();
+    const auto before = example.contents();
+    ASSERT_TRUE(host().can_compute(operation));
+    ASSERT_TRUE(host().compute(operation));
+    EXPECT_EQ(example.integer(Argument::info), 0);
+    expect_results_only(example, operation, before);
+  }
+}
+
+TEST_P(HostRoutine, ReturnsTheBestSizesOfWorkSpace) {
+  Example example(GetParam());
+  ASSERT_TRUE(host().compute(example.call().operation()));
+  if (example.has(Argument::lwork)) {
+    EXPECT_GE(test::read_element(row(GetParam()).scalar, example.bytes(Argument::work).data()).real(), 1);
+  }
+  if (example.has(Argument::liwork)) {
+    EXPECT_GE(example.integer(Argument::iwork), 1);
+  }
+}
+
+TEST_P(HostRoutine, FailsWhereInputIsNan) {
+  Example example(GetParam(), options().back());
+  const bool upper = example.call().problem().upper();
+  for (const auto& [row, column] : {std::pair{20, 10}, {10, 20}})
+    if (!example.has(Argument::uplo) || upper == (row < column))
+      example.matrix(Argument::a).set(row, column, std::nan(""));
+  expect_failure(example);
+}
+
+TEST_P(HostRoutine, ComputesOperationsOfItsRoutineOnly) {
+  Example example(GetParam());
+  EXPECT_FALSE(lapack::HostRoutine(GetParam(), nullptr).can_compute(example.call().operation()));
+  const Routine other = GetParam() == Routine::dgetrf ? Routine::sgetrf : Routine::dgetrf;
+  EXPECT_FALSE(lapack::HostRoutine(other, function()).can_compute(example.call().operation()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, HostRoutine, testing::ValuesIn(test::every_routine()), test::name_of);
+
+class Failing : public HostRoutine {};
+
+TEST_P(Failing, LeavesVectorsAsTheyAre) {
+  Example example(GetParam());
+  test::PaddedMatrix& matrix =
+      example.matrix(example.has(Argument::b) && example.has(Argument::itype) ? Argument::b : Argument::a);
+  for (std::int64_t i = 0; i < 37; ++i)
+    if (!example.has(Argument::uplo) || i >= 5) matrix.set(i, 5, 0);
+  expect_failure(example);
+}
+
+std::vector<Routine> failing() {
+  std::vector<Routine> routines;
+  for (const Kind kind : {Kind::potrf, Kind::posv, Kind::getrf, Kind::gesv, Kind::trtri, Kind::sygv, Kind::sygvx})
+    for (const auto scalar : {blas::Scalar::s, blas::Scalar::d, blas::Scalar::c, blas::Scalar::z})
+      routines.push_back(test::routine_of(kind, scalar));
+  return routines;
+}
+
+INSTANTIATE_TEST_SUITE_P(Singular, Failing, testing::ValuesIn(failing()), test::name_of);
+
+}  // namespace
+}  // namespace blastoff

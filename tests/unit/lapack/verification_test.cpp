@@ -1,0 +1,206 @@
+// Verification accepts what LAPACK computes and refuses it once a single number is changed.
+#include "lapack/verification.h"
+
+#include <gtest/gtest.h>
+
+#include "on_system_lapack.h"
+
+namespace blastoff {
+namespace {
+
+using operation::Comparison;
+using operation::Operand;
+using operation::Operation;
+using test::Argument;
+using test::Example;
+using test::Kind;
+using test::Number;
+using test::Options;
+
+class Verification : public test::OnSystemLapack {
+ protected:
+  /// Of the norm of the result.
+  static double perturbation() { return is_single() ? 1e-3 : 1e-8; }
+
+  /// What only its order, or nothing at all, is known of: see lapack/verification.h.
+  static bool half_known(const lapack::Problem& problem, Argument argument, std::int64_t position) {
+    if (argument != Argument::w || problem.wants_vectors()) return false;
+    if (kind() == Kind::gesdd || kind() == Kind::gesvd) return problem.job == 'n' && position > 0;
+    return problem.eigenvalues() < problem.n || problem.itype != 0;
+  }
+
+  void expect_refusal(const operation::Verification& verification, const std::string& what) {
+    const Comparison comparison = verification.compare();
+    EXPECT_TRUE(comparison.checked) << what;
+    EXPECT_GT(comparison.relative_error, comparison.bound) << what;
+  }
+
+  static bool example_has_reflectors() { return kind() == Kind::orgqr || kind() == Kind::ormqr; }
+
+  static void scale(Example& example, Argument argument, double factor) {
+    each_element(example, argument, [&](std::int64_t, std::int64_t, Number value) { return factor * value; });
+  }
+
+  /// Rows, and columns of a matrix that one triangle tells, by numbers from 1 down to `least`.
+  static void scale_rows(Example& example, Argument argument, double least) {
+    const double order = static_cast<double>(example.call().problem().n);
+    const bool reflected = example.has(Argument::uplo) && (argument == Argument::a || example.has(Argument::itype));
+    const auto factor = [&](std::int64_t i) { return std::pow(least, static_cast<double>(i) / order); };
+    each_element(example, argument, [&](std::int64_t i, std::int64_t j, Number value) {
+      return factor(i) * (reflected ? factor(j) : 1) * value;
+    });
+  }
+
+  template <class Change>
+  static void each_element(Example& example, Argument argument, Change change) {
+    const lapack::MatrixShape shape = matrix_shape(example.call().problem(), argument);
+    test::PaddedMatrix& matrix = example.matrix(argument);
+    for (std::int64_t j = 0; j < shape.columns; ++j)
+      for (std::int64_t i = 0; i < shape.rows; ++i) matrix.set(i, j, change(i, j, matrix.get(i, j)));
+  }
+
+  template <class Change>
+  static void expect_acceptance(const Options& each, Change change) {
+    Example example(GetParam(), each);
+    change(example);
+    const Operation operation = example.call().operation();
+    const auto problem = operation.payload<lapack::Problem>();
+    SCOPED_TRACE(text(problem));
+    const auto verification = lapack::verify(operation);
+    if (!host().compute(operation)) return;
+    const Comparison comparison = verification->compare();
+    EXPECT_LE(comparison.relative_error, comparison.bound);
+  }
+
+  void change_matrix(Example& example, const Operation& operation, Argument argument,
+                     const operation::Verification& verification) {
+    const auto problem = operation.payload<lapack::Problem>();
+    const Operand& operand = operation.operands()[operand_index(problem.routine, argument)];
+    if (!writes(operand.intent) || operand.empty()) return;
+    test::PaddedMatrix& matrix = example.matrix(argument);
+    const double change = perturbation() * norm(problem, operand, matrix);
+    for (const auto& [row, column] :
+         {std::pair{0.5, 0.4}, {0.4, 0.5}, {0.0, 0.9}, {0.9, 0.0}, {1.0, 1.0}, {0.0, 0.0}}) {
+      const auto i = static_cast<std::int64_t>(row * static_cast<double>(operand.rows - 1));
+      const auto j = static_cast<std::int64_t>(column * static_cast<double>(operand.columns - 1));
+      if (!test::refers_to(problem, operand, i, j)) continue;
+      const Number value = matrix.get(i, j);
+      const std::string place = "matrix " + std::to_string(static_cast<int>(argument)) + " at " + std::to_string(i) +
+                                ", " + std::to_string(j);
+      matrix.set(i, j, value + change);
+      expect_refusal(verification, place);
+      matrix.set(i, j, std::nan(""));
+      expect_refusal(verification, place + ": NaN");
+      matrix.set(i, j, value);
+    }
+  }
+
+  static double norm(const lapack::Problem& problem, const Operand& operand, const test::PaddedMatrix& matrix) {
+    double sum = 0;
+    for (std::int64_t j = 0; j < operand.columns; ++j)
+      for (std::int64_t i = 0; i < operand.rows; ++i)
+        if (test::refers_to(problem, operand, i, j)) sum += std::norm(matrix.get(i, j));
+    return std::sqrt(sum);
+  }
+
+  void change_vector(Example& example, const Operation& operation, Argument argument,
+                     const operation::Verification& verification) {
+    const auto problem = operation.payload<lapack::Problem>();
+    const lapack::VectorShape shape = vector_shape(problem, argument);
+    if (!writes(shape.intent)) return;
+    const blas::Scalar scalar = shape.element_bytes == problem.element_bytes() ? problem.scalar()
+                                : is_single()                                  ? blas::Scalar::s
+                                                                               : blas::Scalar::d;
+    test::PaddedMatrix vector(scalar, shape.count, 1);
+    std::vector<char>& bytes = example.bytes(argument);
+    const auto size = static_cast<std::ptrdiff_t>(shape.element_bytes) * shape.count;
+    std::copy_n(bytes.begin(), size, vector.bytes().begin());
+    double square = 0;
+    for (std::int64_t i = 0; i < shape.count; ++i) square += std::norm(vector.get(i, 0));
+    for (const std::int64_t i : {std::int64_t{0}, shape.count / 2, shape.count - 1}) {
+      const Number value = vector.get(i, 0);
+      const auto refuse = [&](Number changed, const char* what) {
+        vector.set(i, 0, changed);
+        std::copy_n(vector.bytes().begin(), size, bytes.begin());
+        expect_refusal(verification,
+                       "vector " + std::to_string(static_cast<int>(argument)) + " at " + std::to_string(i) + what);
+      };
+      if (!half_known(problem, argument, i)) refuse(value + perturbation() * std::sqrt(square), "");
+      refuse(std::nan(""), ": NaN");
+      vector.set(i, 0, value);
+      std::copy_n(vector.bytes().begin(), size, bytes.begin());
+    }
+  }
+
+  void change_integers(Example& example, const Operation& operation, Argument argument,
+                       const operation::Verification& verification) {
+    const auto problem = operation.payload<lapack::Problem>();
+    const lapack::VectorShape shape = vector_shape(problem, argument);
+    if (!writes(shape.intent)) return;
+    for (const std::int64_t changed : {std::int64_t{1}, std::int64_t{0}, std::int64_t{100000}}) {
+      const auto position = static_cast<std::size_t>(shape.count / 2);
+      const std::int64_t value = example.integer(argument, position);
+      if (changed == value) continue;
+      example.set_integer(argument, changed, position);
+      expect_refusal(verification, "integer " + std::to_string(static_cast<int>(argument)));
+      example.set_integer(argument, value, position);
+    }
+  }
+};
+
+TEST_P(Verification, AcceptsResultsAndRefusesChangedOnes) {
+  for (const Options& each : options()) {
+    Example example(GetParam(), each);
+    const Operation operation = example.call().operation();
+    SCOPED_TRACE(text(operation.payload<lapack::Problem>()));
+    const auto verification = lapack::verify(operation);
+    ASSERT_TRUE(host().compute(operation));
+    const Comparison comparison = verification->compare();
+    EXPECT_TRUE(comparison.checked);
+    EXPECT_LE(comparison.relative_error, comparison.bound);
+    EXPECT_GT(comparison.bound, 0);
+    for (const Argument argument : lapack::argument_list(GetParam())) {
+      if (is_matrix(argument)) change_matrix(example, operation, argument, *verification);
+      if (argument == Argument::tau || argument == Argument::w || argument == Argument::wi)
+        change_vector(example, operation, argument, *verification);
+      if (argument == Argument::ipiv || argument == Argument::found)
+        change_integers(example, operation, argument, *verification);
+    }
+    EXPECT_LE(verification->compare().relative_error, comparison.relative_error);
+  }
+}
+
+TEST_P(Verification, AcceptsResultsOfSmallProblems) {
+  for (Options each : options())
+    for (const std::int64_t order : {1, 2, 3}) {
+      each.m = std::min(each.m, order);
+      each.n = std::min(each.n, order);
+      each.k = std::min(each.k, order);
+      expect_acceptance(each, [](Example&) {});
+    }
+}
+
+TEST_P(Verification, AcceptsResultsOfIllConditionedProblems) {
+  if (example_has_reflectors()) return;
+  const double range = is_single() ? 1e-3 : 1e-7;
+  for (const Options& each : options())
+    expect_acceptance(each, [&](Example& example) {
+      for (const Argument argument : {Argument::a, Argument::b})
+        if (example.has(argument)) scale_rows(example, argument, range);
+    });
+}
+
+TEST_P(Verification, AcceptsResultsOfLargeAndSmallNumbers) {
+  if (is_single() || example_has_reflectors()) return;
+  for (const Options& each : options())
+    for (const double factor : {1e160, 1e-150})
+      expect_acceptance(each, [&](Example& example) {
+        for (const Argument argument : {Argument::a, Argument::b})
+          if (example.has(argument)) scale(example, argument, factor);
+      });
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Verification, testing::ValuesIn(test::every_routine()), test::name_of);
+
+}  // namespace
+}  // namespace blastoff
