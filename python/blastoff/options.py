@@ -12,6 +12,7 @@ from blastoff.errors import CommandError
 
 SIZE = re.compile(r"([0-9]+)([KMGT]?)", re.ASCII | re.IGNORECASE)
 PERCENT = re.compile(r"([0-9]+)%", re.ASCII)
+DECIMAL_PERCENT = re.compile(r"([0-9]+)(\.[0-9]{1,4})?%", re.ASCII)
 LARGEST_INTEGER = 2**63 - 1
 LARGEST_SIZE = 2**64 - 1
 MOST_DIGITS = 20
@@ -34,6 +35,11 @@ def is_size(value: str) -> bool:
 def is_percent(value: str) -> bool:
     share = PERCENT.fullmatch(value)
     return share is not None and 1 <= decimal(share[1]) <= 100
+
+
+def is_decimal_percent(value: str) -> bool:
+    share = DECIMAL_PERCENT.fullmatch(value)
+    return share is not None and 0 < decimal(share[1]) + float(share[2] or 0) <= 100
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class Option:
 
     def _accepts_by(self, choice: str, value: str) -> bool:
         """Whether one choice accepts the value: a word, or a word that ends with the placeholder of a number."""
-        for placeholder, accepts in (("N", self._accepts_integer), ("SIZE", is_size)):
+        for placeholder, accepts in (("N", self._accepts_integer), ("SIZE", is_size), ("PERCENT", is_decimal_percent)):
             if choice.endswith(placeholder):
                 prefix = choice.removesuffix(placeholder)
                 return value.startswith(prefix) and accepts(value.removeprefix(prefix))

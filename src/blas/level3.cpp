@@ -4,6 +4,7 @@
 
 #include "blas/call_text.h"
 #include "blas/panels.h"
+#include "blas/product_check.h"
 #include "blas/shape.h"
 #include "blas/verification.h"
 
@@ -75,8 +76,11 @@ class Level3FrontEnd final : public operation::FrontEnd {
   }
 
   std::unique_ptr<operation::Verification> verification(const operation::Operation& operation,
-                                                        const operation::Host& host) const override {
-    return verify(call_of(operation), host);
+                                                        const operation::Host& host,
+                                                        operation::Effort effort) const override {
+    const Call call = call_of(operation);
+    const bool by_products = effort == operation::Effort::quick && has_product_check(call.kind());
+    return by_products ? check_by_products(call) : verify(call, host);
   }
 };
 

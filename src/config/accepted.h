@@ -15,7 +15,7 @@ namespace blastoff::config {
 inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
 /// What an option accepts. A choice is a word, or what comes before a number and the number's placeholder: "cuda:N" (an
-/// integer within the limits), "at-malloc=SIZE".
+/// integer within the limits), "at-malloc=SIZE", "sample=PERCENT".
 struct Accepted {
   enum class Kind : std::uint8_t { choice, integer, memory, memory_or_percent, text };
   Kind kind;
@@ -54,7 +54,7 @@ struct Value {
   std::size_t choice = 0;  ///< its position
   std::int64_t integer = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t percent = 0;
+  double percent = 0;
 };
 
 /// Calls body(position, choice) for each until it returns false.
@@ -71,6 +71,7 @@ namespace accepted {
 
 inline constexpr std::string_view integer_placeholder = "N";
 inline constexpr std::string_view size_placeholder = "SIZE";
+inline constexpr std::string_view percent_placeholder = "PERCENT";
 inline constexpr std::string_view memory_suffixes = "KMGT";
 
 /// All of `text` as a decimal number. std::from_chars: strtol and friends follow the program's locale.
@@ -108,21 +109,43 @@ inline std::optional<Value> parse_size(std::string_view text) {
   return Value{.bytes = *value << (10 * exponent)};
 }
 
+/// "80%": a whole number from 1 to 100.
 inline std::optional<Value> parse_percent(std::string_view text) {
   if (!text.ends_with('%')) return std::nullopt;
   text.remove_suffix(1);
   const auto value = parse_number<std::uint64_t>(text);
   if (!value || *value < 1 || *value > 100) return std::nullopt;
-  return Value{.percent = *value};
+  return Value{.percent = static_cast<double>(*value)};
+}
+
+/// "0.5%", "1%": above 0, at most 100, with up to four decimals.
+inline std::optional<Value> parse_decimal_percent(std::string_view text) {
+  if (!text.ends_with('%')) return std::nullopt;
+  text.remove_suffix(1);
+  const std::size_t point = text.find('.');
+  const auto whole = parse_number<std::uint64_t>(text.substr(0, point));
+  if (!whole || *whole > 100) return std::nullopt;
+  auto percent = static_cast<double>(*whole);
+  if (point != std::string_view::npos) {
+    const std::string_view decimals = text.substr(point + 1);
+    const auto fraction = parse_number<std::uint64_t>(decimals);
+    if (!fraction || decimals.size() > 4) return std::nullopt;
+    double value = static_cast<double>(*fraction);
+    for (std::size_t i = 0; i < decimals.size(); ++i) value /= 10;
+    percent += value;
+  }
+  if (percent <= 0 || percent > 100) return std::nullopt;
+  return Value{.percent = percent};
 }
 
 /// By one choice: "cuda", "cuda:N".
 inline std::optional<Value> parse_by(const Accepted& accepted, std::string_view choice, std::string_view text) {
-  for (const std::string_view placeholder : {integer_placeholder, size_placeholder}) {
+  for (const std::string_view placeholder : {integer_placeholder, size_placeholder, percent_placeholder}) {
     if (!choice.ends_with(placeholder)) continue;
     const std::string_view prefix = choice.substr(0, choice.size() - placeholder.size());
     if (!text.starts_with(prefix)) return std::nullopt;
     text.remove_prefix(prefix.size());
+    if (placeholder == percent_placeholder) return parse_decimal_percent(text);
     return placeholder == size_placeholder ? parse_size(text) : parse_integer(accepted, text);
   }
   return text == choice ? std::optional(Value{}) : std::nullopt;

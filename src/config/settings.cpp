@@ -9,6 +9,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include <fmt/format.h>
+
 #include "config/option_value.h"
 #include "config/options.def"
 #include "config/options.h"
@@ -22,6 +24,9 @@ namespace {
 /// Identifies the processes of one `blastoff run` (report/file.h); no setting.
 constexpr std::string_view run_variable = "BLASTOFF_RUN";
 
+/// Of --verify=sample without a number.
+constexpr double default_share = 0.01;
+
 /// Parses `text` into a field of Settings; false leaves the field as it was.
 template <class Field>
 bool assign(Field& field, const Accepted& accepted, std::string_view text) {
@@ -32,7 +37,11 @@ bool assign(Field& field, const Accepted& accepted, std::string_view text) {
   } else if constexpr (std::is_same_v<Field, std::int64_t>) {
     field = value->integer;
   } else if constexpr (std::is_same_v<Field, MemorySize>) {
-    field = {static_cast<double>(value->percent), value->bytes};
+    field = {value->percent, value->bytes};
+  } else if constexpr (std::is_same_v<Field, Verify>) {
+    const auto sample = static_cast<std::size_t>(VerifyMode::sample);
+    field.mode = static_cast<VerifyMode>(std::min(value->choice, sample));
+    field.share = field.mode != VerifyMode::sample ? 1 : value->choice == sample ? default_share : value->percent / 100;
   } else {
     field = text;
   }
@@ -47,6 +56,9 @@ std::string format(const Field& field, const Accepted& accepted) {
     return std::to_string(field);
   } else if constexpr (std::is_same_v<Field, MemorySize>) {
     return format_memory(field);
+  } else if constexpr (std::is_same_v<Field, Verify>) {
+    const std::string mode(split_choices(accepted.values)[static_cast<std::size_t>(field.mode)]);
+    return field.mode == VerifyMode::sample ? fmt::format("{}={:.4g}%", mode, 100 * field.share) : mode;
   } else {
     return field;
   }

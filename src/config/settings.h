@@ -14,7 +14,7 @@ enum class PolicyName : std::uint8_t { automatic, first_use, coherent, copy };
 enum class MechanismName : std::uint8_t { automatic, mirrors, moves, prefetch };
 enum class SummaryMode : std::uint8_t { automatic, always, never };
 enum class LogMode : std::uint8_t { none, calls };
-enum class VerifyMode : std::uint8_t { off, report, abort };
+enum class VerifyMode : std::uint8_t { off, report, abort, sample };
 enum class TrackerName : std::uint8_t { automatic, uffd, soft_dirty, none };
 enum class InterceptName : std::uint8_t { automatic, patch, preload };
 enum class SimulatedForm : std::uint8_t { separate, coherent, unified, pageable };
@@ -23,6 +23,11 @@ enum class SimulatedForm : std::uint8_t { separate, coherent, unified, pageable 
 struct MemorySize {
   double percent = 0;  ///< of free memory; 0: `bytes` applies
   std::uint64_t bytes = 0;
+};
+
+struct Verify {
+  VerifyMode mode = VerifyMode::off;
+  double share = 1;  ///< of offloaded calls that are checked (sample)
 };
 
 /// The settings in force. Names and defaults: config/options.def.
@@ -38,7 +43,7 @@ struct Settings {
   SummaryMode summary{};
   std::string report;  ///< path pattern, "" for none
   LogMode log{};
-  VerifyMode verify{};
+  Verify verify;
   std::int64_t copy_threads = 0;  ///< 0: chosen from the CPU set
   std::string cuda_path;
   MemorySize simulated_memory{};

@@ -20,8 +20,8 @@ class LapackFrontEnd final : public operation::FrontEnd {
   std::vector<operation::Operation> pieces(const operation::Operation& operation, std::size_t) const override {
     return {operation};
   }
-  std::unique_ptr<operation::Verification> verification(const operation::Operation& operation,
-                                                        const operation::Host&) const override {
+  std::unique_ptr<operation::Verification> verification(const operation::Operation& operation, const operation::Host&,
+                                                        operation::Effort) const override {
     return verify(operation);
   }
 };

@@ -26,7 +26,8 @@ class FrontEnd {
   virtual std::vector<Operation> pieces(const Operation& operation, std::size_t piece_bytes) const = 0;
 
   /// Created before the operation runs, compared after it. `host` must outlive it.
-  virtual std::unique_ptr<Verification> verification(const Operation& operation, const Host& host) const = 0;
+  virtual std::unique_ptr<Verification> verification(const Operation& operation, const Host& host,
+                                                     Effort effort) const = 0;
 
   /// The number of this front end's first routine among the routines of all front ends.
   RoutineId first_routine() const { return first_routine_; }

@@ -14,6 +14,12 @@ struct Comparison {
   std::int64_t column = 0;
 };
 
+/// How much a verification may cost.
+enum class Effort : std::uint8_t {
+  full,   ///< --verify: as much as the operation itself on the CPU
+  quick,  ///< --verify=sample: of lower order than the operation, where a check of that kind exists
+};
+
 /// Created before the operation runs, compared after it.
 class Verification {
  public:

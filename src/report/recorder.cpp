@@ -1,5 +1,6 @@
 #include "report/recorder.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <ctime>
@@ -70,14 +71,17 @@ void end_small(operation::RoutineId routine, const SmallCall& small, double flop
   sums.small_flops.add(flops);
   if (small.weight == 0) return;
   const auto elapsed = 1e-9 * static_cast<double>(now_nanoseconds() - small.start);
-  const double inside = counters.recorded_seconds.get() - small.recorded_before;
-  const double seconds = (elapsed - inside) * small.weight;
+  const double seconds = own_seconds(elapsed, small.recorded_before) * small.weight;
   sums.small_seconds.add(seconds);
   counters.recorded_seconds.add(seconds);
 }
 
 double recorded_seconds() {
   return thread_counters().recorded_seconds.get();
+}
+
+double own_seconds(double elapsed, double recorded_before) {
+  return std::max(0.0, elapsed - (recorded_seconds() - recorded_before));
 }
 
 Totals totals() {

@@ -48,6 +48,10 @@ void end_small(operation::RoutineId routine, const SmallCall& small, double flop
 /// that call, and does not count again.
 double recorded_seconds();
 
+/// The time of a call that took `elapsed` seconds, without the calls inside it. `recorded_before` is recorded_seconds()
+/// at its begin. Timed small calls stand for others and may add up to more than the whole: then it is 0.
+double own_seconds(double elapsed, double recorded_before);
+
 /// Sums over all threads up to now.
 Totals totals();
 

@@ -1,5 +1,6 @@
 #include "intercept/dispatch.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cfenv>
 
@@ -61,6 +62,16 @@ void run_original(const Visit& visit) {
   abi::run_as_original([&] { visit.raw(visit.original.function); });
 }
 
+// Of calls that are sampled, the same ones in each run. SplitMix64 (Steele, Lea, Flood 2014) of the call's number.
+bool is_verified(const config::Verify& verify) {
+  if (verify.mode != config::VerifyMode::sample) return verify.mode != config::VerifyMode::off;
+  static std::atomic<std::uint64_t> calls{0};
+  std::uint64_t bits = (calls.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9e3779b97f4a7c15U;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9U;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebU;
+  return static_cast<double>((bits ^ (bits >> 31)) >> 11) * 0x1p-53 < verify.share;
+}
+
 void report_violation(const Operation& operation, const Comparison& comparison, std::uint64_t stale_pages) {
   const std::string what = std::string(operation.name()) + " " + operation.arguments();
   if (comparison.relative_error > comparison.bound)
@@ -75,12 +86,14 @@ void report_violation(const Operation& operation, const Comparison& comparison, 
 // Runs the operation on the device. False: it was not done; record.refusal says why.
 bool try_device(const Visit& visit, const Operation& operation, Session& session, report::Record& record) {
   const auto host = visit.host(visit);
-  const config::VerifyMode mode = Process::instance().settings().verify;
-  if (mode == config::VerifyMode::off) {
+  const config::Verify& verify = Process::instance().settings().verify;
+  if (!is_verified(verify)) {
     record.refusal = offload(session, operation, *host, record);
     return record.refusal == Refusal::none;
   }
-  const auto verification = visit.front_end.verification(operation, *host);
+  const bool sampled = verify.mode == config::VerifyMode::sample;
+  const auto effort = sampled ? operation::Effort::quick : operation::Effort::full;
+  const auto verification = visit.front_end.verification(operation, *host, effort);
   record.refusal = offload(session, operation, *host, record);
   if (record.refusal != Refusal::none) return false;
   const Comparison comparison = verification->compare();
@@ -88,7 +101,7 @@ bool try_device(const Visit& visit, const Operation& operation, Session& session
   record.relative_error = comparison.relative_error;
   const bool violated = comparison.relative_error > comparison.bound || record.stale_pages > 0;
   if (violated) report_violation(operation, comparison, record.stale_pages);
-  if (violated && mode == config::VerifyMode::abort) {
+  if (violated && verify.mode == config::VerifyMode::abort) {
     report::add(record, &operation);
     Process::instance().end();
     _exit(software_error);
@@ -174,8 +187,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const platform::Stopwatch original;
   const double recorded_before = report::recorded_seconds();
   run_original(visit);
-  const double inside = report::recorded_seconds() - recorded_before;
-  const double seconds = stopwatch.seconds() - inside;
+  const double seconds = report::own_seconds(stopwatch.seconds(), recorded_before);
   if (judged) Process::instance().decider().observe(operation, {.seconds = original.seconds()});
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::logs_calls()) {

@@ -735,6 +735,18 @@ TEST_P(LapackTest, WhatTheLibrarySaysBecomesAnError) {
   EXPECT_OK(execute(call)) << "the device works";
 }
 
+TEST_P(LapackTest, NothingMayBePinnedOnceTheLibraryIsOpen) {
+  if (!device_->may_pin()) GTEST_SKIP() << "nothing may be pinned here in any case";
+  LapackCall call(lapack::Routine::dpotrf, 4);
+  call.set(Argument::uplo, 'L');
+  call.set(Argument::n, n);
+  call.set(Argument::a, Argument::lda, hermitian(n, false, 40));
+  const auto prepared = device_->prepare(call.operation());
+  if (!prepared && prepared.error().kind == ErrorKind::unsupported) GTEST_SKIP() << prepared.error().message;
+  EXPECT_OK(prepared);
+  EXPECT_FALSE(device_->may_pin());
+}
+
 TEST_P(LapackTest, TheLibraryIsAmongTheSoftwareOnceItIsUsed) {
   LapackCall call(lapack::Routine::dpotrf, 4);
   call.set(Argument::uplo, 'L');

@@ -192,6 +192,41 @@ TEST_P(ResidencyMemory, WhatWasReplacedWithoutANoticeLosesItsPin) {
   munmap(c, bytes_);
 }
 
+TEST_P(ResidencyMemory, PinsEndOnceNothingMayBePinned) {
+  START();
+  if (!pins()) GTEST_SKIP() << "nothing is pinned here";
+  double* a = map(bytes_);
+  double* b = map(bytes_);
+  double* c = map(bytes_);
+  fill(a, bytes_, 1);
+  fill(b, bytes_, 2);
+  const blas::Call call = product(a, b, c, n_, n_, 0);
+  for (int round = 0; round < 4; ++round) ASSERT_FALSE(run(call).error);
+  ASSERT_GT(rig_->pin_count(), 0U);
+  {
+    auto lease = rig_->policy().begin(call, lane_);
+    ASSERT_TRUE(lease) << lease.error().message;
+    static const reference::ReferenceRoutine host;
+    auto panel = (*lease)->acquire(0);
+    ASSERT_TRUE(panel);
+    ASSERT_TRUE(lane_.compute->execute(*panel, host));
+    ASSERT_TRUE((*lease)->release(0));
+    rig_->forbid_pins();
+    EXPECT_FALSE(rig_->policy().release_pins()) << "the result is being written through a pin";
+    EXPECT_GT(rig_->pin_count(), 0U);
+    ASSERT_TRUE((*lease)->finish());
+  }
+  EXPECT_TRUE(rig_->policy().release_pins());
+  EXPECT_EQ(rig_->pin_count(), 0U);
+  const std::uint64_t before = rig_->unseen_writes();
+  for (int round = 0; round < 4; ++round) ASSERT_FALSE(run(product(a, b, c, n_, n_, round % 2)).error);
+  EXPECT_EQ(rig_->unseen_writes(), before);
+  EXPECT_EQ(rig_->pin_count(), 0U);
+  munmap(a, bytes_);
+  munmap(b, bytes_);
+  munmap(c, bytes_);
+}
+
 sigjmp_buf before_the_write;
 void leave(int) {
   siglongjmp(before_the_write, 1);

@@ -149,3 +149,13 @@ def test_summary_modes(device):
     unused = base | {"BLASTOFF_MIN_SIZE": "1000"}
     assert offload.preloaded(offload.program("products"), env=unused).stderr == ""
     assert offload.preloaded(offload.program("products"), env=unused | {"BLASTOFF_SUMMARY": "always"}).stderr != ""
+
+
+@pytest.mark.parametrize("share", ["100%", "0.0001%"])
+def test_a_share_of_the_calls_is_verified(unharmed, share):
+    outcome = unharmed("products", verify=f"sample={share}")
+    assert outcome.report["settings"]["verify"] == f"sample={share}"
+    offloaded = outcome.total("offloaded")
+    assert offloaded > 0
+    assert outcome.report["verification"]["checked"] == (offloaded if share == "100%" else 0)
+    assert outcome.report["verification"]["worst_relative_error"] < 1e-13

@@ -122,6 +122,13 @@ class Pinned {
     const std::lock_guard lock(mutex_);
     return writes_;
   }
+  std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return buffers_.size();
+  }
+  /// From now on nothing may be pinned (Device::may_pin()).
+  void forbid() { allowed_ = false; }
+  bool allowed() const { return allowed_; }
 
  private:
   struct Entry {
@@ -131,6 +138,7 @@ class Pinned {
   std::mutex mutex_;
   std::map<std::uintptr_t, Entry> buffers_;
   std::uint64_t writes_ = 0;
+  std::atomic<bool> allowed_{true};
 };
 
 /// Device addresses are host addresses, as the simulated device's are.
@@ -200,7 +208,7 @@ class PinningDevice final : public ForwardingDevice {
     if (!queue) return queue;
     return std::make_unique<PinningQueue>(std::move(*queue), pinned_);
   }
-  bool may_pin() override { return true; }
+  bool may_pin() override { return pinned_->allowed(); }
   device::Status pin(void* address, std::size_t bytes) override {
     if (pinned_->add(address, bytes)) return {};
     return tl::unexpected(device::Error{device::ErrorKind::out_of_memory, "the kernel does not pin that much"});

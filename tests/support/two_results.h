@@ -68,8 +68,8 @@ class TwoResultsFrontEnd final : public operation::FrontEnd {
     return result;
   }
 
-  std::unique_ptr<operation::Verification> verification(const operation::Operation&,
-                                                        const operation::Host&) const override {
+  std::unique_ptr<operation::Verification> verification(const operation::Operation&, const operation::Host&,
+                                                        operation::Effort) const override {
     return nullptr;
   }
 };

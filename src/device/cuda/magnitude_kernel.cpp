@@ -7,7 +7,6 @@
 namespace blastoff::device::cuda {
 namespace {
 
-constexpr unsigned threads_per_block = 256;
 constexpr std::size_t reals_per_thread = 8;
 constexpr std::int64_t most_blocks_along_x = 2048;
 constexpr std::size_t most_blocks_along_y = 64;
@@ -114,23 +113,10 @@ const char* MagnitudeKernel::source() {
 }
 
 Result<std::unique_ptr<MagnitudeKernel>> MagnitudeKernel::load(std::shared_ptr<Context> context) {
-  const auto& driver = context->driver();
-  api::CUmodule module = nullptr;
-  if (auto ok = context->check_attempt(driver.cuModuleLoadData(&module, kernel_source), "cuModuleLoadData"); !ok)
-    return tl::unexpected(ok.error());
-  std::unique_ptr<MagnitudeKernel> kernel(new MagnitudeKernel(std::move(context), module));
-  auto& owner = *kernel->context_;
-  for (const auto& [function, name] : {std::pair{&kernel->reals4_, "largest_magnitude_reals4"},
-                                       std::pair{&kernel->reals8_, "largest_magnitude_reals8"}}) {
-    if (auto ok = owner.check_attempt(driver.cuModuleGetFunction(function, module, name), "cuModuleGetFunction"); !ok)
-      return tl::unexpected(ok.error());
-  }
-  return kernel;
-}
-
-MagnitudeKernel::~MagnitudeKernel() {
-  (void)context_->run(
-      [&] { return context_->check_attempt(context_->driver().cuModuleUnload(module_), "cuModuleUnload"); });
+  auto kernels =
+      WordKernels::load(std::move(context), {kernel_source, "largest_magnitude_reals4", "largest_magnitude_reals8"});
+  if (!kernels) return tl::unexpected(kernels.error());
+  return std::unique_ptr<MagnitudeKernel>(new MagnitudeKernel(std::move(*kernels)));
 }
 
 Status MagnitudeKernel::launch(const operation::Operand& matrix, blas::Scalar scalar, api::CUdeviceptr result,
@@ -146,14 +132,9 @@ Status MagnitudeKernel::launch(const operation::Operand& matrix, blas::Scalar sc
   auto columns = static_cast<std::uint32_t>(matrix.columns);
   std::uint32_t part = matrix.part == operation::Part::full ? 0 : matrix.part == operation::Part::upper ? 1 : 2;
   void* parameters[] = {&address, &pitch, &reals, &columns, &reals_per_element, &part, &result};
-  const std::size_t reals_per_block = threads_per_block * reals_per_thread;
-  const auto blocks_along_x = static_cast<unsigned>(std::min(matrix.columns, most_blocks_along_x));
-  const auto blocks_along_y = static_cast<unsigned>(
-      std::clamp<std::size_t>((reals + reals_per_block - 1) / reals_per_block, 1, most_blocks_along_y));
-  return context_->check(
-      context_->driver().cuLaunchKernel(real_bytes == 8 ? reals8_ : reals4_, blocks_along_x, blocks_along_y, 1,
-                                        threads_per_block, 1, 1, 0, stream, parameters, nullptr),
-      "cuLaunchKernel of a search for the largest magnitude");
+  const WordKernels::Blocks blocks{.x = static_cast<unsigned>(std::min(matrix.columns, most_blocks_along_x)),
+                                   .y = block_count(reals, reals_per_thread, most_blocks_along_y)};
+  return kernels_.launch(real_bytes, blocks, parameters, stream, "a search for the largest magnitude");
 }
 
 double MagnitudeKernel::value(std::uint64_t bits, blas::Scalar scalar) {

@@ -4,9 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "blas/types.h"
-#include "device/cuda/context.h"
+#include "device/cuda/word_kernels.h"
 #include "operation/operand.h"
 
 namespace blastoff::device::cuda {
@@ -15,9 +16,6 @@ class MagnitudeKernel {
  public:
   /// Has the driver compile the kernels; the context must be current.
   static Result<std::unique_ptr<MagnitudeKernel>> load(std::shared_ptr<Context> context);
-  ~MagnitudeKernel();
-  MagnitudeKernel(const MagnitudeKernel&) = delete;
-  MagnitudeKernel& operator=(const MagnitudeKernel&) = delete;
 
   /// Queues the search; the context must be current. `result` is a 64-bit word in device memory that only grows: the
   /// bits of the largest magnitude so far, see value(). The part of a matrix that is not square is `full`.
@@ -31,13 +29,9 @@ class MagnitudeKernel {
   static const char* source();
 
  private:
-  MagnitudeKernel(std::shared_ptr<Context> context, api::CUmodule module)
-      : context_(std::move(context)), module_(module) {}
+  explicit MagnitudeKernel(WordKernels kernels) : kernels_(std::move(kernels)) {}
 
-  std::shared_ptr<Context> context_;
-  api::CUmodule module_;
-  api::CUfunction reals4_ = nullptr;
-  api::CUfunction reals8_ = nullptr;
+  WordKernels kernels_;
 };
 
 }  // namespace blastoff::device::cuda

@@ -6,7 +6,6 @@
 namespace blastoff::device::cuda {
 namespace {
 
-constexpr unsigned threads_per_block = 256;
 constexpr std::int64_t most_blocks_along_x = 65535;
 constexpr std::size_t most_blocks_along_y = 64;
 
@@ -99,23 +98,9 @@ const char* TransposeKernel::source() {
 }
 
 Result<std::unique_ptr<TransposeKernel>> TransposeKernel::load(std::shared_ptr<Context> context) {
-  const auto& driver = context->driver();
-  api::CUmodule module = nullptr;
-  if (auto ok = context->check_attempt(driver.cuModuleLoadData(&module, kernel_source), "cuModuleLoadData"); !ok)
-    return tl::unexpected(ok.error());
-  std::unique_ptr<TransposeKernel> kernel(new TransposeKernel(std::move(context), module));
-  auto& owner = *kernel->context_;
-  for (const auto& [function, name] :
-       {std::pair{&kernel->reals4_, "transpose_reals4"}, std::pair{&kernel->reals8_, "transpose_reals8"}}) {
-    if (auto ok = owner.check_attempt(driver.cuModuleGetFunction(function, module, name), "cuModuleGetFunction"); !ok)
-      return tl::unexpected(ok.error());
-  }
-  return kernel;
-}
-
-TransposeKernel::~TransposeKernel() {
-  (void)context_->run(
-      [&] { return context_->check_attempt(context_->driver().cuModuleUnload(module_), "cuModuleUnload"); });
+  auto kernels = WordKernels::load(std::move(context), {kernel_source, "transpose_reals4", "transpose_reals8"});
+  if (!kernels) return tl::unexpected(kernels.error());
+  return std::unique_ptr<TransposeKernel>(new TransposeKernel(std::move(*kernels)));
 }
 
 Status TransposeKernel::launch(const operation::Operand& to, const operation::Operand& from, blas::Scalar scalar,
@@ -132,13 +117,9 @@ Status TransposeKernel::launch(const operation::Operand& to, const operation::Op
   auto rows = static_cast<std::uint64_t>(from.rows);
   auto columns = static_cast<std::uint32_t>(from.columns);
   void* parameters[] = {&destination, &source, &destination_pitch, &source_pitch, &rows, &columns, &complex};
-  const auto blocks_along_x = static_cast<unsigned>(std::min(from.columns, most_blocks_along_x));
-  const auto blocks_along_y = static_cast<unsigned>(
-      std::clamp<std::size_t>((rows + threads_per_block - 1) / threads_per_block, 1, most_blocks_along_y));
-  return context_->check(
-      context_->driver().cuLaunchKernel(real_bytes == 8 ? reals8_ : reals4_, blocks_along_x, blocks_along_y, 1,
-                                        threads_per_block, 1, 1, 0, stream, parameters, nullptr),
-      "cuLaunchKernel of a transposition");
+  const WordKernels::Blocks blocks{.x = static_cast<unsigned>(std::min(from.columns, most_blocks_along_x)),
+                                   .y = block_count(rows, 1, most_blocks_along_y)};
+  return kernels_.launch(real_bytes, blocks, parameters, stream, "a transposition");
 }
 
 }  // namespace blastoff::device::cuda

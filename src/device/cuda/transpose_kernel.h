@@ -2,9 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "blas/types.h"
-#include "device/cuda/context.h"
+#include "device/cuda/word_kernels.h"
 #include "operation/operand.h"
 
 namespace blastoff::device::cuda {
@@ -13,9 +14,6 @@ class TransposeKernel {
  public:
   /// Has the driver compile the kernels; the context must be current.
   static Result<std::unique_ptr<TransposeKernel>> load(std::shared_ptr<Context> context);
-  ~TransposeKernel();
-  TransposeKernel(const TransposeKernel&) = delete;
-  TransposeKernel& operator=(const TransposeKernel&) = delete;
 
   /// Queues it; the context must be current. `to` has as many rows as `from` has columns, and the reverse.
   Status launch(const operation::Operand& to, const operation::Operand& from, blas::Scalar scalar,
@@ -25,13 +23,9 @@ class TransposeKernel {
   static const char* source();
 
  private:
-  TransposeKernel(std::shared_ptr<Context> context, api::CUmodule module)
-      : context_(std::move(context)), module_(module) {}
+  explicit TransposeKernel(WordKernels kernels) : kernels_(std::move(kernels)) {}
 
-  std::shared_ptr<Context> context_;
-  api::CUmodule module_;
-  api::CUfunction reals4_ = nullptr;
-  api::CUfunction reals8_ = nullptr;
+  WordKernels kernels_;
 };
 
 }  // namespace blastoff::device::cuda

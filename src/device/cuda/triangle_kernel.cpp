@@ -6,7 +6,6 @@
 namespace blastoff::device::cuda {
 namespace {
 
-constexpr unsigned threads_per_block = 256;
 constexpr std::size_t words_per_thread = 8;
 constexpr std::size_t most_blocks_along_y = 65535;
 
@@ -109,25 +108,9 @@ const char* TriangleKernel::source() {
 }
 
 Result<std::unique_ptr<TriangleKernel>> TriangleKernel::load(std::shared_ptr<Context> context) {
-  const auto& driver = context->driver();
-  api::CUmodule module = nullptr;
-  if (auto ok = context->check_attempt(driver.cuModuleLoadData(&module, kernel_source), "cuModuleLoadData"); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  std::unique_ptr<TriangleKernel> kernel(new TriangleKernel(std::move(context), module));
-  auto& owner = *kernel->context_;
-  for (const auto& [function, name] :
-       {std::pair{&kernel->words4_, "copy_triangle_words4"}, std::pair{&kernel->words8_, "copy_triangle_words8"}}) {
-    if (auto ok = owner.check_attempt(driver.cuModuleGetFunction(function, module, name), "cuModuleGetFunction"); !ok) {
-      return tl::unexpected(ok.error());
-    }
-  }
-  return kernel;
-}
-
-TriangleKernel::~TriangleKernel() {
-  (void)context_->run(
-      [&] { return context_->check_attempt(context_->driver().cuModuleUnload(module_), "cuModuleUnload"); });
+  auto kernels = WordKernels::load(std::move(context), {kernel_source, "copy_triangle_words4", "copy_triangle_words8"});
+  if (!kernels) return tl::unexpected(kernels.error());
+  return std::unique_ptr<TriangleKernel>(new TriangleKernel(std::move(*kernels)));
 }
 
 Status TriangleKernel::launch(const TriangleCopy& copy, api::CUstream stream) const {
@@ -151,14 +134,10 @@ Status TriangleKernel::launch(const TriangleCopy& copy, api::CUstream stream) co
                         &words_per_element,
                         &block_order,
                         &lower};
-  const std::size_t words_per_block = threads_per_block * words_per_thread;
   const std::size_t longest = static_cast<std::size_t>(block_order) * words_per_element;
-  const auto blocks_along_y = static_cast<unsigned>(
-      std::clamp<std::size_t>((longest + words_per_block - 1) / words_per_block, 1, most_blocks_along_y));
-  return context_->check(
-      context_->driver().cuLaunchKernel(word_bytes == 8 ? words8_ : words4_, static_cast<unsigned>(copy.order),
-                                        blocks_along_y, 1, threads_per_block, 1, 1, 0, stream, parameters, nullptr),
-      "cuLaunchKernel of a triangle copy");
+  const WordKernels::Blocks blocks{.x = static_cast<unsigned>(copy.order),
+                                   .y = block_count(longest, words_per_thread, most_blocks_along_y)};
+  return kernels_.launch(word_bytes, blocks, parameters, stream, "a triangle copy");
 }
 
 }  // namespace blastoff::device::cuda

@@ -4,8 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
-#include "device/cuda/context.h"
+#include "device/cuda/word_kernels.h"
 #include "operation/operand.h"
 
 namespace blastoff::device::cuda {
@@ -25,9 +26,6 @@ class TriangleKernel {
  public:
   /// Has the driver compile the kernels; the context must be current.
   static Result<std::unique_ptr<TriangleKernel>> load(std::shared_ptr<Context> context);
-  ~TriangleKernel();
-  TriangleKernel(const TriangleKernel&) = delete;
-  TriangleKernel& operator=(const TriangleKernel&) = delete;
 
   /// Queues the copy; the context must be current. Addresses and pitches must be multiples of 4.
   Status launch(const TriangleCopy& copy, api::CUstream stream) const;
@@ -36,13 +34,9 @@ class TriangleKernel {
   static const char* source();
 
  private:
-  TriangleKernel(std::shared_ptr<Context> context, api::CUmodule module)
-      : context_(std::move(context)), module_(module) {}
+  explicit TriangleKernel(WordKernels kernels) : kernels_(std::move(kernels)) {}
 
-  std::shared_ptr<Context> context_;
-  api::CUmodule module_;
-  api::CUfunction words4_ = nullptr;
-  api::CUfunction words8_ = nullptr;
+  WordKernels kernels_;
 };
 
 }  // namespace blastoff::device::cuda

@@ -305,6 +305,15 @@ class Borrowed {
   std::vector<char> copy_;
 };
 
+/// cuSOLVER's gesvdp and geev write between the columns of a result.
+void spoil_gaps(int type, void* matrix, Size rows, Size columns, Size stride) {
+  const std::size_t element = blas::element_size(scalar_of(type));
+  for (Size j = 0; j + 1 < columns && stride > rows; ++j) {
+    char* const gap = static_cast<char*>(matrix) + static_cast<std::size_t>(j * stride + rows) * element;
+    std::memset(gap, 0x7f, static_cast<std::size_t>(stride - rows) * element);
+  }
+}
+
 template <class Run>
 cusolverStatus post_run(cusolverHandle handle, Run run) {
   if (!driver().context_is_current() || handle == nullptr || handle->stream == nullptr) return not_initialized;
@@ -450,6 +459,8 @@ cusolverStatus cusolverDnXgesvdp(cusolverHandle handle, cusolverParams, int, int
     for (Size i = 0; i < n; ++i)
       for (Size j = 0; j < n; ++j)
         view<T>(v, ldv)(j, i) = wrong ? T{} : conjugate(vt[static_cast<std::size_t>(i + j * n)]);
+    spoil_gaps(type, u, m, economic != 0 ? n : m, ldu);
+    spoil_gaps(type, v, n, n, ldv);
   });
 }
 cusolverStatus cusolverDnXgeev_bufferSize(cusolverHandle, cusolverParams, int, int, Size, int type, const void*, Size,
@@ -475,6 +486,7 @@ cusolverStatus cusolverDnXgeev(cusolverHandle handle, cusolverParams, int, int j
       call_fortran(name, &jobvl, &jobvr, &order, own_a.memory(), &lda_, w, wi, left, &ldl_, own_right.memory(), &ldr_,
                    work.memory(), work.length(), info);
     }
+    spoil_gaps(type, own_right.memory(), n, n, ldr);
   });
 }
 

@@ -45,7 +45,7 @@ TEST_F(SettingsTest, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(settings.device, "cuda");
   EXPECT_EQ(settings.device_memory.percent, 80);
   EXPECT_EQ(settings.simulated_memory.bytes, std::uint64_t{1} << 30);
-  EXPECT_EQ(settings.verify, VerifyMode::off);
+  EXPECT_EQ(settings.verify.mode, VerifyMode::off);
   EXPECT_EQ(settings.report, "");
 }
 
@@ -68,10 +68,11 @@ TEST_F(SettingsTest, EveryChoiceIsTakenAndEchoed) {
   for (const Option& option : options()) {
     if (option.accepted.kind != Accepted::Kind::choice || option.scope != Scope::library) continue;
     for (const std::string_view word : split_choices(option.accepted.values)) {
-      if (word.ends_with(":N")) continue;
+      if (word.ends_with(":N") || word.ends_with("=PERCENT")) continue;
       const Settings settings = read_with(option.environment, std::string(word).c_str());
       EXPECT_THAT(printed, IsEmpty());
-      EXPECT_THAT(describe(settings), testing::Contains(testing::Pair(option.name, std::string(word))));
+      EXPECT_THAT(describe(settings),
+                  testing::Contains(testing::Pair(option.name, testing::StartsWith(std::string(word)))));
     }
   }
 }
@@ -93,8 +94,9 @@ TEST_F(SettingsTest, EnumeratorsMatchTheirWords) {
   EXPECT_EQ(read_with("BLASTOFF_SUMMARY", "always").summary, SummaryMode::always);
   EXPECT_EQ(read_with("BLASTOFF_SUMMARY", "never").summary, SummaryMode::never);
   EXPECT_EQ(read_with("BLASTOFF_LOG", "calls").log, LogMode::calls);
-  EXPECT_EQ(read_with("BLASTOFF_VERIFY", "report").verify, VerifyMode::report);
-  EXPECT_EQ(read_with("BLASTOFF_VERIFY", "abort").verify, VerifyMode::abort);
+  EXPECT_EQ(read_with("BLASTOFF_VERIFY", "report").verify.mode, VerifyMode::report);
+  EXPECT_EQ(read_with("BLASTOFF_VERIFY", "abort").verify.mode, VerifyMode::abort);
+  EXPECT_EQ(read_with("BLASTOFF_VERIFY", "sample").verify.mode, VerifyMode::sample);
 }
 
 TEST_F(SettingsTest, BadValueIsReportedWithWhatIsAcceptedAndTheDefaultStays) {
@@ -114,6 +116,23 @@ TEST_F(SettingsTest, BadValueIsReportedWithWhatIsAcceptedAndTheDefaultStays) {
 TEST_F(SettingsTest, EmptyMeansNotSet) {
   EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "").min_size, 250);
   EXPECT_THAT(printed, IsEmpty());
+}
+
+TEST_F(SettingsTest, TheShareOfCallsThatAreVerified) {
+  EXPECT_EQ(read_with("BLASTOFF_VERIFY", "report").verify.share, 1);
+  for (const auto& [text, share] : {std::pair{"sample", 0.01}, {"sample=100%", 1}, {"sample=2%", 0.02}}) {
+    const Settings settings = read_with("BLASTOFF_VERIFY", text);
+    EXPECT_EQ(settings.verify.mode, VerifyMode::sample) << text;
+    EXPECT_DOUBLE_EQ(settings.verify.share, share) << text;
+  }
+  const Settings tenth = read_with("BLASTOFF_VERIFY", "sample=0.125%");
+  EXPECT_DOUBLE_EQ(tenth.verify.share, 0.00125);
+  EXPECT_THAT(describe(tenth), testing::Contains(testing::Pair("verify", "sample=0.125%")));
+  for (const char* bad : {"sample=", "sample=0%", "sample=101%", "sample=100.1%", "sample=1", "sample=-1%",
+                          "sample=.5%", "sample=1.%", "sample=1.23456%", "sample=0.0%", "samples"}) {
+    EXPECT_EQ(read_with("BLASTOFF_VERIFY", bad).verify.mode, VerifyMode::off) << bad;
+    EXPECT_THAT(printed, HasSubstr("off, report, abort, sample or sample=PERCENT")) << bad;
+  }
 }
 
 TEST_F(SettingsTest, MemorySizes) {

@@ -162,6 +162,32 @@ TEST_F(RecorderTest, SmallCallsAreAllCountedAndSomeTimed) {
   EXPECT_GT(sums.routines[dgemm].cpu_seconds, 0.0);
 }
 
+// A call of a routine whose original makes `inside` seconds of other recorded calls.
+double seconds_of_a_call_around(double inside) {
+  const SmallCall around = begin_small(1e9);
+  const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
+  nanosleep(&pause, nullptr);
+  Record record = offloaded_record();
+  record.seconds = inside;
+  add(record, nullptr);
+  end_small(static_cast<std::size_t>(blas::Routine::zgemm), around, 0);
+  return totals().routines[static_cast<std::size_t>(blas::Routine::zgemm)].cpu_seconds;
+}
+
+TEST_F(RecorderTest, TheTimeOfCallsInsideACallDoesNotCountAgain) {
+  const double alone = seconds_of_a_call_around(0);
+  EXPECT_GE(alone, 0.02);
+  reset();
+  const double around = seconds_of_a_call_around(0.015);
+  EXPECT_LT(around, alone);
+  EXPECT_GE(around, 0.005);
+  EXPECT_EQ(totals().routines[dgemm].device_seconds, 0.015);
+}
+
+TEST_F(RecorderTest, ACallNeverTakesLessThanNothing) {
+  EXPECT_EQ(seconds_of_a_call_around(100), 0);
+}
+
 TEST_F(RecorderTest, SamplesDoNotFallInWithTheLoop) {
   int odd = 0;
   int even = 0;

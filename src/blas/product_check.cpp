@@ -1,0 +1,428 @@
+#include "blas/product_check.h"
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "blas/shape.h"
+
+namespace blastoff::blas {
+namespace {
+
+using operation::Comparison;
+using Number = std::complex<double>;
+
+/// Real numbers, or real and imaginary parts in turn. (Compilers make a call that looks for NaN of a product of two
+/// std::complex.)
+class Vector {
+ public:
+  Vector(std::int64_t size, bool complex)
+      : width_(complex ? 2 : 1), reals_(static_cast<std::size_t>(size) * static_cast<std::size_t>(width_)) {}
+
+  double* at(std::int64_t i) { return reals_.data() + i * width_; }
+  const double* at(std::int64_t i) const { return reals_.data() + i * width_; }
+  Number operator[](std::int64_t i) const { return {at(i)[0], width_ == 2 ? at(i)[1] : 0}; }
+  std::int64_t size() const { return static_cast<std::int64_t>(reals_.size()) / width_; }
+  std::span<const double> reals() const { return reals_; }
+
+  void add(std::int64_t i, Number value) {
+    at(i)[0] += value.real();
+    if (width_ == 2) at(i)[1] += value.imag();
+  }
+  /// this = factor this + other
+  void scale_and_add(Number factor, const Vector& other) {
+    for (std::int64_t i = 0; i < size(); ++i) {
+      const Number value = (*this)[i];
+      at(i)[0] = factor.real() * value.real() - factor.imag() * value.imag();
+      if (width_ == 2) at(i)[1] = factor.real() * value.imag() + factor.imag() * value.real();
+      add(i, other[i]);
+    }
+  }
+
+ private:
+  std::int64_t width_;
+  std::vector<double> reals_;
+};
+
+/// Independent entries of either sign with mean square 1, and none near 0: an error of a matrix makes an error of about
+/// its Frobenius norm in the product with it. The sequence is SplitMix64 (Steele, Lea, Flood 2014).
+Vector random_vector(std::int64_t size, bool complex, std::uint64_t seed) {
+  Vector result(size, complex);
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15U;
+  for (std::int64_t i = 0; i < size; ++i) {
+    state += 0x9e3779b97f4a7c15U;
+    std::uint64_t bits = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9U;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebU;
+    bits ^= bits >> 31;
+    const double magnitude = 0.5 + 0.9114 * static_cast<double>(bits >> 11) * 0x1p-53;  // mean square 1
+    *result.at(i) = (bits & 1U) != 0 ? magnitude : -magnitude;
+  }
+  return result;
+}
+
+/// What the elements of an operand stand for.
+enum class Structure : std::uint8_t { general, triangular, unit_triangular, symmetric, hermitian };
+
+struct Factor {
+  Operand operand;
+  Structure structure = Structure::general;
+  Transpose transpose = Transpose::none;  ///< of general matrices and triangles
+};
+
+/// The products of one column's elements, `count` of them from `a` on. Both add the squares of their magnitudes.
+template <class Real, bool complex>
+struct Elements {
+  static constexpr std::size_t lanes = 4;  // sums that do not wait for each other
+  static constexpr std::size_t width = complex ? 2 : 1;
+  const Real* a;
+  std::int64_t count;
+
+  std::size_t reals() const { return static_cast<std::size_t>(count) * width; }
+
+  static double total(const std::array<double, lanes>& sums) { return (sums[0] + sums[1]) + (sums[2] + sums[3]); }
+
+  /// y += a x
+  void add_times(Number x, double* y, double& squares) const {
+    std::array<double, lanes> sums{};
+    std::size_t i = 0;
+    for (; i + lanes <= reals(); i += lanes)
+      for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += square(a[i + lane]);
+    for (; i < reals(); ++i) sums[0] += square(a[i]);
+    squares += total(sums);
+    for (std::size_t at = 0; at < reals(); at += width) {
+      const auto real = static_cast<double>(a[at]);
+      if constexpr (complex) {
+        const auto imaginary = static_cast<double>(a[at + 1]);
+        y[at] += real * x.real() - imaginary * x.imag();
+        y[at + 1] += real * x.imag() + imaginary * x.real();
+      } else {
+        y[at] += real * x.real();
+      }
+    }
+  }
+
+  /// a^T x, or a^H x
+  Number dot(const double* x, bool conjugated, double& squares) const {
+    std::array<double, lanes> magnitudes{};
+    std::array<double, lanes> sums{};
+    if constexpr (complex) {
+      for (std::size_t at = 0; at < reals(); at += 2) {
+        const auto real = static_cast<double>(a[at]);
+        const auto imaginary = static_cast<double>(a[at + 1]);
+        sums[0] += real * x[at];
+        sums[1] += imaginary * x[at + 1];
+        sums[2] += real * x[at + 1];
+        sums[3] += imaginary * x[at];
+        magnitudes[0] += real * real;
+        magnitudes[1] += imaginary * imaginary;
+      }
+      squares += total(magnitudes);
+      const double sign = conjugated ? 1 : -1;
+      return {sums[0] + sign * sums[1], sums[2] - sign * sums[3]};
+    } else {
+      std::size_t i = 0;
+      for (; i + lanes <= reals(); i += lanes) {
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+          const auto value = static_cast<double>(a[i + lane]);
+          sums[lane] += value * x[i + lane];
+          magnitudes[lane] += value * value;
+        }
+      }
+      for (; i < reals(); ++i) {
+        sums[0] += static_cast<double>(a[i]) * x[i];
+        magnitudes[0] += square(a[i]);
+      }
+      squares += total(magnitudes);
+      return total(sums);
+    }
+  }
+
+  static double square(Real value) { return static_cast<double>(value) * static_cast<double>(value); }
+};
+
+Number times(Number a, Number b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+struct Product {
+  Vector vector;
+  double squares = 0;  ///< of the matrix' elements
+};
+
+template <class Real, bool complex>
+Product multiply(const Factor& factor, const Vector& x) {
+  const Operand& matrix = factor.operand;
+  const bool transposed = factor.transpose != Transpose::none;
+  const bool conjugated = factor.transpose == Transpose::conjugate;
+  const bool reflected = factor.structure == Structure::symmetric || factor.structure == Structure::hermitian;
+  Product result{Vector(transposed ? matrix.columns : matrix.rows, complex)};
+  Vector& y = result.vector;
+  for (std::int64_t j = 0; j < matrix.columns; ++j) {
+    const auto* const column = reinterpret_cast<const Real*>(static_cast<const char*>(matrix.address) +
+                                                             static_cast<std::size_t>(j) * matrix.stride_bytes());
+    std::int64_t first = 0;
+    std::int64_t last = matrix.rows;
+    if (factor.structure != Structure::general) {
+      // The diagonal; then the rest of the triangle.
+      Number diagonal(static_cast<double>(column[j * (complex ? 2 : 1)]));
+      if constexpr (complex) diagonal.imag(static_cast<double>(column[2 * j + 1]));
+      if (factor.structure == Structure::hermitian) diagonal.imag(0);
+      if (factor.structure == Structure::unit_triangular) diagonal = 1;
+      result.squares += std::norm(diagonal);
+      y.add(j, times(conjugated ? std::conj(diagonal) : diagonal, x[j]));
+      first = matrix.part == Part::lower ? j + 1 : 0;
+      last = matrix.part == Part::lower ? matrix.rows : j;
+    }
+    const Elements<Real, complex> elements{column + first * (complex ? 2 : 1), last - first};
+    if (!transposed) elements.add_times(x[j], y.at(first), result.squares);
+    if (transposed || reflected)
+      y.add(j, elements.dot(x.at(first), conjugated || factor.structure == Structure::hermitian, result.squares));
+  }
+  return result;
+}
+
+Product multiply(const Factor& factor, const Vector& x, Scalar scalar) {
+  switch (scalar) {
+    case Scalar::s: return multiply<float, false>(factor, x);
+    case Scalar::d: return multiply<double, false>(factor, x);
+    case Scalar::c: return multiply<float, true>(factor, x);
+    case Scalar::z: return multiply<double, true>(factor, x);
+  }
+  return {Vector(0, false)};
+}
+
+/// A product of matrices with a vector, from the right, and of their Frobenius norms.
+class Chain {
+ public:
+  Chain(Vector x, Scalar scalar) : vector_(std::move(x)), scalar_(scalar) {}
+
+  Chain& apply(const Factor& factor) {
+    Product product = multiply(factor, vector_, scalar_);
+    const bool zero = product.squares == 0 && all_zero(product.vector);
+    in_range_ = in_range_ && (zero || (product.squares > least && product.squares < most));
+    norm_ *= std::sqrt(product.squares);
+    vector_ = std::move(product.vector);
+    return *this;
+  }
+
+  const Vector& vector() const { return vector_; }
+  double norm() const { return norm_; }
+  /// Whether no square has left the range of double.
+  bool in_range() const { return in_range_; }
+
+ private:
+  static constexpr double least = 1e-270;
+  static constexpr double most = 1e270;
+
+  static bool all_zero(const Vector& vector) {
+    for (const double real : vector.reals())
+      if (real != 0) return false;
+    return true;
+  }
+
+  Vector vector_;
+  Scalar scalar_;
+  double norm_ = 1;
+  bool in_range_ = true;
+};
+
+/// The sum of products of matrices, with factors, times one vector.
+class Sum {
+ public:
+  Sum(std::int64_t size, bool complex) : vector_(size, complex) {}
+
+  void add(Number factor, const Chain& chain) {
+    Vector scaled = chain.vector();
+    scaled.scale_and_add(factor, vector_);
+    vector_ = std::move(scaled);
+    norm_ += std::abs(factor) * chain.norm();
+    in_range_ = in_range_ && chain.in_range();
+  }
+
+  const Vector& vector() const { return vector_; }
+  double norm() const { return norm_; }
+  bool in_range() const { return in_range_; }
+
+ private:
+  Vector vector_;
+  double norm_ = 0;
+  bool in_range_ = true;
+};
+
+Transpose adjoint(bool hermitian) {
+  return hermitian ? Transpose::conjugate : Transpose::transpose;
+}
+
+/// The products with a vector that a call's result stands for.
+class Equation {
+ public:
+  explicit Equation(const Call& call) : call_(call) {}
+
+  /// A, B and C as the operation sees them.
+  Factor a() const {
+    if (is_triangular_solve_or_product(call_.kind())) {
+      const bool unit = call_.diagonal == Diagonal::unit;
+      return {call_.operands()[0], unit ? Structure::unit_triangular : Structure::triangular, call_.transpose_a};
+    }
+    if (has_side(call_.kind()))
+      return {call_.operands()[0], call_.kind() == Kind::hemm ? Structure::hermitian : Structure::symmetric};
+    return {call_.operands()[0], Structure::general, call_.transpose_a};
+  }
+  Factor b() const { return {call_.operands()[1], Structure::general, call_.transpose_b}; }
+  Factor result() const {
+    if (!is_rank_update(call_.kind())) return {call_.result()};
+    return {call_.result(), hermitian_update() ? Structure::hermitian : Structure::symmetric};
+  }
+
+  Chain chain(const Vector& x) const { return {x, call_.scalar()}; }
+
+  /// What is to be added to the result's elements as they were: a product of the other operands.
+  void add_products(Sum& sum, const Vector& x) const {
+    switch (call_.kind()) {
+      case Kind::gemm: return sum.add(call_.alpha, chain(x).apply(b()).apply(a()));
+      case Kind::symm:
+      case Kind::hemm:
+        return sum.add(call_.alpha,
+                       call_.side == Side::left ? chain(x).apply(b()).apply(a()) : chain(x).apply(a()).apply(b()));
+      case Kind::syrk:
+      case Kind::herk: return add_update(sum, call_.alpha, call_.operands()[0], call_.operands()[0], x);
+      case Kind::syr2k:
+      case Kind::her2k: {
+        const Number second = hermitian_update() ? std::conj(call_.alpha) : call_.alpha;
+        add_update(sum, call_.alpha, call_.operands()[0], call_.operands()[1], x);
+        return add_update(sum, second, call_.operands()[1], call_.operands()[0], x);
+      }
+      case Kind::gemmt:
+      case Kind::trmm:
+      case Kind::trsm: return;
+    }
+  }
+
+ private:
+  bool hermitian_update() const { return call_.kind() == Kind::herk || call_.kind() == Kind::her2k; }
+
+  /// left right^T, or left^T right; with ^H of Hermitian updates.
+  void add_update(Sum& sum, Number factor, const Operand& left, const Operand& right, const Vector& x) const {
+    const Transpose turned = adjoint(hermitian_update());
+    if (call_.transpose_a == Transpose::none)
+      return sum.add(factor, chain(x).apply({right, Structure::general, turned}).apply({left}));
+    sum.add(factor, chain(x).apply({right}).apply({left, Structure::general, turned}));
+  }
+
+  const Call& call_;
+};
+
+std::uint64_t next_seed() {
+  static std::atomic<std::uint64_t> seed{1};
+  return seed.fetch_add(1, std::memory_order_relaxed);
+}
+
+class ProductCheck final : public operation::Verification {
+ public:
+  explicit ProductCheck(const Call& call)
+      : call_(call),
+        x_(random_vector(call.result().columns, is_complex(call.scalar()), next_seed())),
+        before_(products_before()) {}
+
+  Comparison compare() const override {
+    const Equation equation(call_);
+    Sum expected(call_.result().rows, is_complex(call_.scalar()));
+    Sum actual(call_.result().rows, is_complex(call_.scalar()));
+    const bool on_left = call_.side == Side::left;
+    switch (call_.kind()) {
+      case Kind::trmm: {
+        Chain product = *before_;
+        if (on_left) product.apply(equation.a());
+        expected.add(call_.alpha, product);
+        actual.add(1, equation.chain(x_).apply(equation.result()));
+        break;
+      }
+      case Kind::trsm: {
+        // The solution times A is the right-hand side.
+        expected.add(call_.alpha, *before_);
+        const Factor solution = equation.result();
+        actual.add(1, on_left ? equation.chain(x_).apply(solution).apply(equation.a())
+                              : equation.chain(x_).apply(equation.a()).apply(solution));
+        break;
+      }
+      default:
+        equation.add_products(expected, x_);
+        if (before_) expected.add(call_.beta, *before_);
+        actual.add(1, equation.chain(x_).apply(equation.result()));
+        break;
+    }
+    return difference(actual, expected);
+  }
+
+ private:
+  /// Of the result's elements before the operation.
+  std::optional<Chain> products_before() const {
+    const Equation equation(call_);
+    if (!reads(call_.result().intent)) return std::nullopt;
+    Chain chain = equation.chain(x_);
+    if (call_.kind() == Kind::trmm && call_.side == Side::right) chain.apply(equation.a());
+    chain.apply(equation.result());
+    return chain;
+  }
+
+  Comparison difference(const Sum& actual, const Sum& expected) const {
+    Comparison comparison;
+    const double inner = static_cast<double>(call_.k) + 8;
+    const double outer = std::sqrt(static_cast<double>(call_.m) + static_cast<double>(call_.n));
+    comparison.bound = 8 * (inner + outer) * machine_epsilon(call_.scalar());
+    // A solve is as exact as the product of A and the solution; the right-hand side may be much smaller.
+    const double scale = call_.kind() == Kind::trsm ? actual.norm() : expected.norm();
+    double squares = 0;
+    double largest = -1;
+    for (std::int64_t i = 0; i < actual.vector().size(); ++i) {
+      const Number wanted = expected.vector()[i];
+      if (!std::isfinite(wanted.real()) || !std::isfinite(wanted.imag())) return {};
+      const double square = std::norm(actual.vector()[i] - wanted);
+      squares += square;
+      if (square <= largest) continue;
+      largest = std::isnan(square) ? HUGE_VAL : square;
+      comparison.row = i;
+    }
+    if (!expected.in_range() || scale > largest_scale() || !std::isfinite(scale)) return {};
+    if (std::isfinite(squares) && !actual.in_range()) return {};
+    comparison.checked = true;
+    const double error = std::sqrt(squares) / (scale + least_scale());
+    comparison.relative_error = std::isnan(error) ? HUGE_VAL : error;
+    return comparison;
+  }
+
+  bool single() const { return call_.scalar() == Scalar::s || call_.scalar() == Scalar::c; }
+
+  /// Above, elements of the result may overflow.
+  double largest_scale() const {
+    return 1e-3 * (single() ? double{std::numeric_limits<float>::max()} : std::numeric_limits<double>::max());
+  }
+  /// Below, rounding errors are absolute.
+  double least_scale() const {
+    const double least = single() ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
+    return least * std::sqrt(static_cast<double>(call_.m) * static_cast<double>(call_.n));
+  }
+
+  Call call_;
+  Vector x_;
+  std::optional<Chain> before_;
+};
+
+}  // namespace
+
+bool has_product_check(Kind kind) {
+  return kind != Kind::gemmt;
+}
+
+std::unique_ptr<operation::Verification> check_by_products(const Call& call) {
+  return std::make_unique<ProductCheck>(call);
+}
+
+}  // namespace blastoff::blas

@@ -1,0 +1,48 @@
+// A kernel of our own in two variants, for words of 4 and of 8 bytes: PTX that the driver compiles for the GPU at hand.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "device/cuda/context.h"
+
+namespace blastoff::device::cuda {
+
+struct WordKernelSource {
+  const char* text;    ///< PTX that defines both
+  const char* words4;  ///< names of the entries
+  const char* words8;
+};
+
+class WordKernels {
+ public:
+  /// Has the driver compile them; the context must be current.
+  static Result<WordKernels> load(std::shared_ptr<Context> context, const WordKernelSource& source);
+  ~WordKernels();
+  WordKernels(WordKernels&& other) noexcept;
+  WordKernels(const WordKernels&) = delete;
+  WordKernels& operator=(const WordKernels&) = delete;
+
+  struct Blocks {
+    unsigned x;
+    unsigned y;
+  };
+  static constexpr unsigned threads_per_block = 256;
+
+  /// Queues one; the context must be current. `word_bytes`: 4 or 8. `purpose` appears in messages: "a transposition".
+  Status launch(std::size_t word_bytes, Blocks blocks, void** parameters, api::CUstream stream,
+                std::string_view purpose) const;
+
+ private:
+  WordKernels(std::shared_ptr<Context> context, api::CUmodule module) : context_(std::move(context)), module_(module) {}
+
+  std::shared_ptr<Context> context_;
+  api::CUmodule module_;
+  api::CUfunction words4_ = nullptr;
+  api::CUfunction words8_ = nullptr;
+};
+
+/// How many blocks cover `items` if each thread takes `items_per_thread`: at least one, at most `most`.
+unsigned block_count(std::size_t items, std::size_t items_per_thread, std::size_t most);
+
+}  // namespace blastoff::device::cuda
