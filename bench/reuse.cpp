@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "blas/level3.h"
+#include "blas/front_end.h"
 #include "device/lane_pool.h"
 #include "device/open.h"
 #include "platform/threads.h"

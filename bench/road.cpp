@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "blas/front_end.h"
 #include "blas/host_routine.h"
-#include "blas/level3.h"
 #include "device/lane_pool.h"
 #include "device/open.h"
 #include "platform/threads.h"

@@ -1,4 +1,4 @@
-// The argument lists of the level-3 routines, once for both styles: they drive signatures, parsing and calling.
+// The argument lists of the BLAS routines, once for both styles: they drive signatures, parsing and calling.
 //
 // CBLAS has the order of the Fortran arguments, after a storage order; Fortran compilers append the length of each
 // character argument. Sizes are references in Fortran; by value they fill a whole register or stack slot on every

@@ -1,4 +1,4 @@
-// One call of a level-3 routine, free of calling conventions: always column-major, sizes in 64 bits.
+// One call of a BLAS routine, free of calling conventions: always column-major, sizes in 64 bits.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ struct Call {
   Kind kind() const { return row(routine).kind; }
   Scalar scalar() const { return row(routine).scalar; }
 
-  /// The call as the other modules know it (blas/level3.h).
+  /// The call as the other modules know it (blas/front_end.h).
   operator operation::Operation() const;  // NOLINT(google-explicit-constructor): a call is an operation
 };
 

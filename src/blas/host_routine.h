@@ -1,12 +1,12 @@
 // The program's own BLAS, able to compute any Call of one routine on the CPU.
 #pragma once
 
-#include "blas/level3.h"
+#include "blas/front_end.h"
 #include "operation/host.h"
 
 namespace blastoff::blas {
 
-/// operation::Host for level-3 calls: implemented by abi/.
+/// operation::Host for BLAS calls: implemented by abi/.
 class HostRoutine : public operation::Host {
  public:
   /// Whether compute() may be called for calls of this kind and scalar type. False without an original or its
@@ -15,7 +15,7 @@ class HostRoutine : public operation::Host {
   virtual void compute(const Call& call) const = 0;
 
   bool can_compute(const operation::Operation& operation) const final {
-    return is_level3(operation) && can_compute(call_of(operation));
+    return is_blas(operation) && can_compute(call_of(operation));
   }
   bool compute(const operation::Operation& operation) const final {
     compute(call_of(operation));

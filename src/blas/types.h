@@ -1,4 +1,4 @@
-// The vocabulary of level-3 BLAS: element types and the option arguments of the standard.
+// The vocabulary of BLAS: element types and the option arguments of the standard.
 #pragma once
 
 #include <complex>

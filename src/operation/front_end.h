@@ -1,4 +1,4 @@
-// What a front end provides: names, printing, cutting and verification of its operations. Level-3 BLAS is the first.
+// What a front end provides: names, printing, cutting and verification of its operations. BLAS is the first.
 #pragma once
 
 #include <cstddef>

@@ -187,7 +187,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_allocation(out, context);
   write_interception(out, context.interception);
   if (sums.calls == 0) {
-    fmt::format_to(out, "  no level-3 BLAS call was seen\n");
+    fmt::format_to(out, "  no BLAS call was seen\n");
     return text;
   }
   text += '\n';

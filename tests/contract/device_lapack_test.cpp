@@ -13,9 +13,9 @@
 #include <gtest/gtest.h>
 
 #include "blas/types.h"
+#include "blas_front_end.h"
 #include "device_fixture.h"
 #include "lapack/call.h"
-#include "level3_front_end.h"
 #include "reference_blas.h"
 
 namespace blastoff::test {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "blas/level3.h"
+#include "blas/front_end.h"
 #include "delayed_device.h"
 #include "device/open.h"
 #include "pinning_device.h"

@@ -1,5 +1,5 @@
 // dgetrf, zheevd, ...: Fortran without the underscore, or a program's own function with the same name. See
-// level3/undecorated_names.cpp.
+// blas/undecorated_names.cpp.
 #include "intercept/lapack/define_name.h"
 #include "intercept/patch/forwarding_thunk.h"
 

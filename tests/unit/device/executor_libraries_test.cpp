@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "blas/level3.h"
+#include "blas/front_end.h"
 #include "device/cuda/executor.h"
 
 namespace blastoff::device::cuda {
@@ -38,7 +38,7 @@ constexpr ExecutorKind absent{runs<1>, open_absent};
 constexpr ExecutorKind present{runs<2>, open_present};
 
 operation::Operation operation_of(operation::RoutineId routine) {
-  return {blas::level3(), routine, 0};
+  return {blas::front_end(), routine, 0};
 }
 
 class ExecutorLibrariesTest : public testing::Test {

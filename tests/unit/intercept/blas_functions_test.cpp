@@ -10,7 +10,7 @@
 #include <map>
 #include <set>
 
-#include "intercept/level3/entry_points.h"
+#include "intercept/blas/entry_points.h"
 #include "intercept/symbols/blas_name.h"
 #include "symbol_fixtures.h"
 
@@ -41,17 +41,17 @@ TEST(BlasName, IsTakenApart) {
   const auto plain = parse_blas_name("dgemm_");
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->prefix, "");
-  EXPECT_EQ(plain->routine, level3_routine(blas::Routine::dgemm));
+  EXPECT_EQ(plain->routine, blas_routine(blas::Routine::dgemm));
   EXPECT_EQ(plain->suffix, "_");
   const auto scipy = parse_blas_name("scipy_cblas_cher2k64_");
   ASSERT_TRUE(scipy);
   EXPECT_EQ(scipy->prefix, "scipy_cblas_");
-  EXPECT_EQ(scipy->routine, level3_routine(blas::Routine::cher2k));
+  EXPECT_EQ(scipy->routine, blas_routine(blas::Routine::cher2k));
   EXPECT_EQ(scipy->suffix, "64_");
-  EXPECT_EQ(parse_blas_name("dgemmtr_")->routine, level3_routine(blas::Routine::dgemmtr));
-  EXPECT_EQ(parse_blas_name("zgemm3m_")->routine, level3_routine(blas::Routine::zgemm3m));
+  EXPECT_EQ(parse_blas_name("dgemmtr_")->routine, blas_routine(blas::Routine::dgemmtr));
+  EXPECT_EQ(parse_blas_name("zgemm3m_")->routine, blas_routine(blas::Routine::zgemm3m));
   EXPECT_TRUE(parse_blas_name("ZGEMM3M_64")->capitals);
-  EXPECT_EQ(parse_blas_name("dgemm3m_")->routine, level3_routine(blas::Routine::dgemm))
+  EXPECT_EQ(parse_blas_name("dgemm3m_")->routine, blas_routine(blas::Routine::dgemm))
       << "complex only: 3m is a suffix here";
   for (const char* const name : {"", "gemm", "Dgemm_", "dGEMM", "dhemm_", "dgemm_.constprop.0", "dgemm_.part.0"})
     EXPECT_FALSE(parse_blas_name(name)) << name;
@@ -148,12 +148,12 @@ TEST(BlasFunctions, ThatOnlyHandOnAreLeftAlone) {
 TEST(BlasFunctions, KnowTheirSiblings) {
   const BlasFunctions found = found_in(symbol_fixture("libsymbols_both_styles.so"));
   for (const BlasFunction& function : found.functions) {
-    const BlasFunction* const other = sibling(found, function, level3_routine(blas::Routine::dtrsm));
+    const BlasFunction* const other = sibling(found, function, blas_routine(blas::Routine::dtrsm));
     ASSERT_NE(other, nullptr);
-    EXPECT_EQ(other->routine, level3_routine(blas::Routine::dtrsm));
+    EXPECT_EQ(other->routine, blas_routine(blas::Routine::dtrsm));
     EXPECT_EQ(other->convention.style, function.convention.style);
   }
-  EXPECT_EQ(sibling({}, found.functions.front(), level3_routine(blas::Routine::dgemm)), nullptr);
+  EXPECT_EQ(sibling({}, found.functions.front(), blas_routine(blas::Routine::dgemm)), nullptr);
 }
 
 struct RealLibrary {
@@ -170,8 +170,8 @@ std::size_t standard_routines(const BlasFunctions& found, void* library, const s
   const auto* const map = static_cast<const link_map*>(library);
   std::size_t right = 0;
   for (const BlasFunction& function : found.functions) {
-    if (function.routine.table != &level3_routines) continue;
-    const blas::Routine number = level3_routine(function.routine);
+    if (function.routine.table != &blas_routines) continue;
+    const blas::Routine number = blas_routine(function.routine);
     const blas::RoutineRow& routine = row(number);
     if (function.prefix != prefix || function.suffix != suffix || routine.kind == blas::Kind::gemmt ||
         routine_of(routine.kind, routine.scalar) != number)

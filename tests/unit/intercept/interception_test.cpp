@@ -7,7 +7,7 @@
 
 #include "abi/reentry.h"
 #include "fixtures.h"
-#include "intercept/level3/entry_points.h"
+#include "intercept/blas/entry_points.h"
 #include "intercept/original.h"
 #include "recording_dispatch.h"
 
@@ -143,7 +143,7 @@ TEST_F(Interception, KeepsTheLibraryOfAnOriginalLoaded) {
   void* const library = open("fixture_blas_kept");
   const intercept::EntryPoint* const entry =
       intercept::sibling(intercept::entry_point_table[static_cast<std::size_t>(intercept::EntryIndex::dgemm64_)],
-                         intercept::level3_routine(blas::Routine::cgemm));
+                         intercept::blas_routine(blas::Routine::cgemm));
   const void* const caller = &dispatched;
   void* const function = intercept::original_for(*entry, caller).function;
   EXPECT_EQ(function, dlsym(library, "cgemm64_"));

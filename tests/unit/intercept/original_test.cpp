@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "intercept/blas/enter.h"
 #include "intercept/integer_width.h"
-#include "intercept/level3/enter.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 #include "system_blas.h"
@@ -39,10 +39,10 @@ TEST(EntryPoints, AreSpelledByPrefixNameAndSuffix) {
 }
 
 TEST(EntryPoints, HaveSiblingsOfTheSameSpelling) {
-  EXPECT_STREQ(sibling(entry(EntryIndex::dsyrk_), level3_routine(blas::Routine::dgemm))->symbol, "dgemm_");
-  EXPECT_STREQ(sibling(entry(EntryIndex::scipy_cblas_zherk64_), level3_routine(blas::Routine::zgemm))->symbol,
+  EXPECT_STREQ(sibling(entry(EntryIndex::dsyrk_), blas_routine(blas::Routine::dgemm))->symbol, "dgemm_");
+  EXPECT_STREQ(sibling(entry(EntryIndex::scipy_cblas_zherk64_), blas_routine(blas::Routine::zgemm))->symbol,
                "scipy_cblas_zgemm64_");
-  EXPECT_EQ(sibling(EntryPoint{}, level3_routine(blas::Routine::dgemm)), nullptr);
+  EXPECT_EQ(sibling(EntryPoint{}, blas_routine(blas::Routine::dgemm)), nullptr);
 }
 
 TEST(IntegerWidth, IsReadFromTheLibrarysName) {

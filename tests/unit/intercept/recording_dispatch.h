@@ -1,7 +1,7 @@
 // In place of runtime/dispatch.cpp: remembers what the exported names report and hands every call to its original.
 #pragma once
 
-#include "blas/level3.h"
+#include "blas/front_end.h"
 #include "intercept/dispatch.h"
 
 namespace blastoff::test {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "level3_front_end.h"
+#include "blas_front_end.h"
 #include "report/thread_counters.h"
 
 namespace blastoff::report {

@@ -22,7 +22,7 @@
 #include <sstream>
 #include <thread>
 
-#include "level3_front_end.h"
+#include "blas_front_end.h"
 #include "report/call_log.h"
 #include "report/file.h"
 #include "report/json.h"
@@ -207,7 +207,7 @@ TEST(ReportText, SaysWhyAnotherPolicyIsInForce) {
 TEST(ReportText, WithoutCallsThereIsNoTable) {
   Totals none;
   none.routines.resize(operation::routine_count());
-  EXPECT_THAT(to_text(none, some_context()), HasSubstr("no level-3 BLAS call was seen"));
+  EXPECT_THAT(to_text(none, some_context()), HasSubstr("no BLAS call was seen"));
 }
 
 TEST(Quantity, ThreeSignificantDigits) {

@@ -76,7 +76,7 @@ class Road : public testing::Test {
         entry,
         original,
         raw,
-        blas::level3(),
+        blas::front_end(),
         static_cast<std::size_t>(blas::Routine::dgemm),
         [](const intercept::Visit&) { return std::unique_ptr<operation::Host>(new reference::ReferenceRoutine); }};
     const intercept::Parsed parsed{

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "blas/level3.h"
+#include "blas/front_end.h"
 #include "device/cuda/cublas/library.h"
 #include "device/cuda/cublas/operations.h"
 #include "device/cuda/cublas/triangular_product.h"
@@ -54,7 +54,7 @@ class CublasLibrary final : public ExecutorLibrary {
 }  // namespace
 
 bool runs_by_cublas(const operation::Operation& operation) {
-  return blas::is_level3(operation);
+  return blas::is_blas(operation);
 }
 
 Result<std::unique_ptr<ExecutorLibrary>> open_cublas(const LibrarySearch& search) {

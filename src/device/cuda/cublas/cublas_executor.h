@@ -1,4 +1,4 @@
-// Level-3 BLAS by cuBLAS.
+// BLAS by cuBLAS.
 #pragma once
 
 #include "device/cuda/executor.h"

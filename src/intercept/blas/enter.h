@@ -11,9 +11,9 @@
 #include "abi/original_routine.h"
 #include "abi/parse.h"
 #include "abi/reentry.h"
-#include "blas/level3.h"
+#include "blas/front_end.h"
+#include "intercept/blas/entry_points.h"
 #include "intercept/dispatch.h"
-#include "intercept/level3/entry_points.h"
 #include "intercept/original.h"
 #include "intercept/passed_on.h"
 
@@ -22,8 +22,8 @@ namespace blastoff::intercept {
 /// The original and its companion as an OriginalRoutine.
 abi::OriginalRoutine original_routine(const EntryPoint& entry, const Original& original);
 
-/// Visit::host of level-3 calls.
-std::unique_ptr<operation::Host> level3_host(const Visit& visit);
+/// Visit::host of BLAS calls.
+std::unique_ptr<operation::Host> blas_host(const Visit& visit);
 
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
 bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& passed_on) {
@@ -41,8 +41,8 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
     raw(original.function);
     return;
   }
-  const Visit visit{entry, original, raw, blas::level3(), entry.routine.number, level3_host};
-  const blas::Routine routine = level3_routine(entry.routine);
+  const Visit visit{entry, original, raw, blas::front_end(), entry.routine.number, blas_host};
+  const blas::Routine routine = blas_routine(entry.routine);
   alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
   auto* const place = reinterpret_cast<blas::Call*>(memory);
   const bool understood = original.convention.integers == abi::IntegerWidth::ilp64

@@ -1,4 +1,4 @@
-// Level-3 BLAS as a front end: its calls as operations, and back.
+// BLAS as a front end: its calls as operations, and back.
 #pragma once
 
 #include "blas/call.h"
@@ -6,12 +6,12 @@
 
 namespace blastoff::blas {
 
-operation::FrontEnd& level3();
+operation::FrontEnd& front_end();
 
 /// The operation of a call. call_of() returns the call again, or a piece of it.
 operation::Operation operation_of(const Call& call);
-bool is_level3(const operation::Operation& operation);
-/// Only for level-3 operations. The operands are those of the operation.
+bool is_blas(const operation::Operation& operation);
+/// Only for BLAS operations. The operands are those of the operation.
 Call call_of(const operation::Operation& operation);
 
 /// The number of a routine among those of all front ends.

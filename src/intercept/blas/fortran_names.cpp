@@ -1,5 +1,5 @@
 // dgemm_, dgemm_64_, scipy_dgemm_, ... of all routines.
-#include "intercept/level3/define_name.h"
+#include "intercept/blas/define_name.h"
 
 #define BLASTOFF_DEFINE_NAMES(name, kind, scalar) BLASTOFF_FORTRAN_SPELLINGS(BLASTOFF_DEFINE_NAME, name, kind, scalar)
 

@@ -1,4 +1,4 @@
-#include "blas/level3.h"
+#include "blas/front_end.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace blastoff::blas {
 namespace {
 
 /// The payload: a Call without its operands.
-struct Level3 {
+struct Payload {
   Routine routine;
   Side side;
   Uplo uplo;
@@ -41,27 +41,27 @@ std::size_t parent_of(const Call& call, const Call& panel, std::size_t index) {
 }
 
 operation::Operation make_operation(const Call& call, const Call& whole) {
-  const Level3 payload{call.routine,
-                       call.side,
-                       call.uplo,
-                       call.transpose_a,
-                       call.transpose_b,
-                       call.diagonal,
-                       call.m,
-                       call.n,
-                       call.k,
-                       {call.alpha.real(), call.alpha.imag()},
-                       {call.beta.real(), call.beta.imag()}};
-  operation::Operation result(level3(), id_of(call.routine), payload);
+  const Payload payload{call.routine,
+                        call.side,
+                        call.uplo,
+                        call.transpose_a,
+                        call.transpose_b,
+                        call.diagonal,
+                        call.m,
+                        call.n,
+                        call.k,
+                        {call.alpha.real(), call.alpha.imag()},
+                        {call.beta.real(), call.beta.imag()}};
+  operation::Operation result(front_end(), id_of(call.routine), payload);
   result.work = {flops(call), volume(call), depth(call)};
   result.cutting = cutting(call.kind());
   for (std::size_t i = 0; i < call.operands().size(); ++i) result.add(call.operands()[i], parent_of(whole, call, i));
   return result;
 }
 
-class Level3FrontEnd final : public operation::FrontEnd {
+class BlasFrontEnd final : public operation::FrontEnd {
  public:
-  constexpr Level3FrontEnd() = default;
+  constexpr BlasFrontEnd() = default;
 
   std::size_t routine_count() const override { return blas::routine_count; }
   const char* routine_name(std::size_t routine) const override { return routine_table[routine].name; }
@@ -84,16 +84,16 @@ class Level3FrontEnd final : public operation::FrontEnd {
   }
 };
 
-constinit Level3FrontEnd the_front_end;
+constinit BlasFrontEnd the_front_end;
 
 }  // namespace
 
-operation::FrontEnd& level3() {
+operation::FrontEnd& front_end() {
   return the_front_end;
 }
 
 operation::RoutineId id_of(Routine routine) {
-  return static_cast<operation::RoutineId>(level3().first_routine() + static_cast<std::size_t>(routine));
+  return static_cast<operation::RoutineId>(front_end().first_routine() + static_cast<std::size_t>(routine));
 }
 
 operation::Operation operation_of(const Call& call) {
@@ -104,12 +104,12 @@ Call::operator operation::Operation() const {
   return operation_of(*this);
 }
 
-bool is_level3(const operation::Operation& operation) {
-  return operation.has_payload<Level3>();
+bool is_blas(const operation::Operation& operation) {
+  return operation.has_payload<Payload>();
 }
 
 Call call_of(const operation::Operation& operation) {
-  const auto payload = operation.payload<Level3>();
+  const auto payload = operation.payload<Payload>();
   Call call;
   call.routine = payload.routine;
   call.side = payload.side;

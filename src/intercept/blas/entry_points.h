@@ -1,4 +1,4 @@
-// Level-3 BLAS as this module sees it: all exported names, one EntryPoint each.
+// BLAS as this module sees it: all exported names, one EntryPoint each.
 #pragma once
 
 #include <span>
@@ -9,15 +9,15 @@
 
 namespace blastoff::intercept {
 
-extern const RoutineTable level3_routines;
+extern const RoutineTable blas_routines;
 
-/// A level-3 routine among those of all front ends.
-constexpr Routine level3_routine(blas::Routine routine) {
-  return {&level3_routines, static_cast<std::uint16_t>(routine)};
+/// A BLAS routine among those of all front ends.
+constexpr Routine blas_routine(blas::Routine routine) {
+  return {&blas_routines, static_cast<std::uint16_t>(routine)};
 }
 
-/// Of a routine of level3_routines.
-constexpr blas::Routine level3_routine(const Routine& routine) {
+/// Of a routine of blas_routines.
+constexpr blas::Routine blas_routine(const Routine& routine) {
   return static_cast<blas::Routine>(routine.number);
 }
 

@@ -1,4 +1,4 @@
-// The names of level-3 routines.
+// The names of the BLAS routines.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 namespace blastoff::intercept {
 
 /// By number.
-inline constexpr std::array<std::string_view, blas::routine_count> level3_names = {
+inline constexpr std::array<std::string_view, blas::routine_count> blas_names = {
 #define BLASTOFF_NAME(name, kind, scalar) #name,
     BLASTOFF_ROUTINES(BLASTOFF_NAME)
 #undef BLASTOFF_NAME

@@ -1,8 +1,8 @@
 // BLASTOFF_DEFINE_NAME defines one exported name.
 #pragma once
 
-#include "intercept/level3/define_hook.h"
-#include "intercept/level3/entry_points.h"
+#include "intercept/blas/define_hook.h"
+#include "intercept/blas/entry_points.h"
 
 namespace blastoff::intercept {
 

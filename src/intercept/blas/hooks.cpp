@@ -1,6 +1,6 @@
-#include "intercept/level3/hooks.h"
+#include "intercept/blas/hooks.h"
 
-#include "intercept/level3/define_hook.h"
+#include "intercept/blas/define_hook.h"
 #include "intercept/patch/hooks.h"
 
 namespace blastoff::intercept {
@@ -28,7 +28,7 @@ const Hook cblas_hooks[] = {BLASTOFF_ROUTINES(BLASTOFF_CBLAS_HOOK)};
 
 }  // namespace
 
-Hook level3_hook(abi::Style style, std::uint16_t routine) {
+Hook blas_hook(abi::Style style, std::uint16_t routine) {
   return (style == abi::Style::fortran ? fortran_hooks : cblas_hooks)[routine];
 }
 

@@ -1,5 +1,5 @@
 // cblas_dgemm, cblas_dgemm64_, scipy_cblas_dgemm, ... of all routines.
-#include "intercept/level3/define_name.h"
+#include "intercept/blas/define_name.h"
 
 #define BLASTOFF_DEFINE_NAMES(name, kind, scalar) BLASTOFF_CBLAS_SPELLINGS(BLASTOFF_DEFINE_NAME, name, kind, scalar)
 

@@ -4,7 +4,7 @@
 // BLAS routine of that name here or to the foreign function: that one finds its registers and the stack as the caller
 // left them, and returns to the caller whatever it returns. Words on the stack are not even copied: they may be the
 // caller's own variables, which other threads are writing.
-#include "intercept/level3/define_name.h"
+#include "intercept/blas/define_name.h"
 #include "intercept/patch/forwarding_thunk.h"
 
 namespace blastoff::intercept {

@@ -1,11 +1,11 @@
-#include "intercept/level3/entry_points.h"
+#include "intercept/blas/entry_points.h"
 
 #include <array>
 
 #include "abi/original_routine.h"
-#include "blas/level3.h"
-#include "intercept/level3/hooks.h"
-#include "intercept/level3/names.h"
+#include "blas/front_end.h"
+#include "intercept/blas/hooks.h"
+#include "intercept/blas/names.h"
 
 namespace blastoff::intercept {
 
@@ -21,7 +21,7 @@ constinit const EntryPoint entry_point_table[entry_point_count] = {
   {BLASTOFF_NAME_TEXT(prefix##name##suffix),                                            \
    #prefix,                                                                             \
    #suffix,                                                                             \
-   level3_routine(blas::Routine::name),                                                 \
+   blas_routine(blas::Routine::name),                                                   \
    {Style::style, IntegerWidth::integers},                                              \
    BLASTOFF_IS_UNDECORATED_##decoration},
 #define BLASTOFF_ENTRIES(name, kind, scalar) BLASTOFF_SPELLINGS(BLASTOFF_ENTRY, name, kind, scalar)
@@ -71,9 +71,9 @@ std::uint16_t companion(std::uint16_t routine) {
 
 }  // namespace
 
-constinit const RoutineTable level3_routines = {
-    .front_end = &blas::level3,
-    .names = level3_names,
+constinit const RoutineTable blas_routines = {
+    .front_end = &blas::front_end,
+    .names = blas_names,
     .spellings = spellings,
     .entry_points = entry_point_table,
     .absent = absent,
@@ -83,7 +83,7 @@ constinit const RoutineTable level3_routines = {
     .accompanies = &accompanies,
     .without_company = "no underscore, in an object without all of level 3",
     .companion = &companion,
-    .hook = &level3_hook,
+    .hook = &blas_hook,
 };
 
 }  // namespace blastoff::intercept

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "abi/arguments.h"
-#include "intercept/level3/enter.h"
+#include "intercept/blas/enter.h"
 
 #define BLASTOFF_COUNT_fortran_gemm 15
 #define BLASTOFF_COUNT_fortran_gemmt 16

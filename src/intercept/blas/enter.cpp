@@ -1,13 +1,13 @@
-#include "intercept/level3/enter.h"
+#include "intercept/blas/enter.h"
 
 namespace blastoff::intercept {
 
 abi::OriginalRoutine original_routine(const EntryPoint& entry, const Original& original) {
   const abi::Style style = entry.convention.style;
-  return {level3_routine(entry.routine), {original.function, style}, {original.companion, style}};
+  return {blas_routine(entry.routine), {original.function, style}, {original.companion, style}};
 }
 
-std::unique_ptr<operation::Host> level3_host(const Visit& visit) {
+std::unique_ptr<operation::Host> blas_host(const Visit& visit) {
   return std::make_unique<abi::OriginalRoutine>(original_routine(visit.entry, visit.original));
 }
 
