@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "level3_front_end.h"
+#include "blas_front_end.h"
 #include "reference_blas.h"
 #include "test_call.h"
 
