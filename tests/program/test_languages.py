@@ -4,6 +4,7 @@ import importlib.util
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import offload
 import pytest
@@ -73,10 +74,31 @@ def test_python(device, policy):
     assert_equal_results(offload.offloaded(command, policy=policy, device=device, env=env), offload.plain(command, env=env))
 
 
-@pytest.mark.parametrize(("interpreter", "script"), [("Rscript", "regression.R"), ("octave-cli", "regression.m")])
-def test_interpreters(interpreter, script, device, policy):
-    if not shutil.which(interpreter):
-        pytest.skip(f"{interpreter} is not installed")
+def interpreted(script: str, *arguments: str) -> list[str | Path]:
+    interpreter = ["Rscript"] if script.endswith(".R") else ["octave-cli", "--quiet", "--no-gui"]
+    if not shutil.which(interpreter[0]):
+        pytest.skip(f"{interpreter[0]} is not installed")
+    return [*interpreter, EXAMPLES / script, *arguments]
+
+
+@pytest.mark.parametrize("script", ["regression.R", "regression.m"])
+def test_interpreters(script, device, policy):
     env = offload.environment(None)
-    command = [interpreter, *(["--quiet", "--no-gui"] if interpreter == "octave-cli" else []), EXAMPLES / script, "200", "5"]
+    command = interpreted(script, "200", "5")
     assert_equal_results(offload.offloaded(command, policy=policy, device=device, env=env), offload.plain(command, env=env))
+
+
+@pytest.mark.parametrize(
+    ("script", "routines"),
+    [
+        ("factorizations.R", ["dgesv", "dpotrf", "dsyevr", "dgesdd"]),
+        ("factorizations.m", ["dgetrf", "dgetrs", "dpotrf", "dsyev", "dgesvd"]),
+    ],
+)
+def test_lapack_of_interpreters(script, routines, device, policy):
+    env = offload.environment(None)
+    command = interpreted(script, "150", "1")
+    outcome = offload.offloaded(command, policy=policy, device=device, env=env)
+    assert_equal_results(outcome, offload.plain(command, env=env))
+    for routine in routines:
+        assert outcome.routine(routine)["offloaded"] > 0, routine

@@ -9,21 +9,9 @@
 
 namespace blastoff::intercept {
 
-using abi::IntegerWidth;
-using abi::Style;
-
 constinit const EntryPoint entry_point_table[entry_point_count] = {
-#define BLASTOFF_NAME_TEXT(name) #name
-#define BLASTOFF_IS_UNDECORATED_ambiguous false
-#define BLASTOFF_IS_UNDECORATED_suffixed false
-#define BLASTOFF_IS_UNDECORATED_undecorated true
 #define BLASTOFF_ENTRY(prefix, name, suffix, style, integers, decoration, kind, scalar) \
-  {BLASTOFF_NAME_TEXT(prefix##name##suffix),                                            \
-   #prefix,                                                                             \
-   #suffix,                                                                             \
-   blas_routine(blas::Routine::name),                                                   \
-   {Style::style, IntegerWidth::integers},                                              \
-   BLASTOFF_IS_UNDECORATED_##decoration},
+  BLASTOFF_ENTRY_POINT(blas_routine(blas::Routine::name), prefix, name, suffix, style, integers, decoration)
 #define BLASTOFF_ENTRIES(name, kind, scalar) BLASTOFF_SPELLINGS(BLASTOFF_ENTRY, name, kind, scalar)
     BLASTOFF_ROUTINES(BLASTOFF_ENTRIES)
 #undef BLASTOFF_ENTRIES
@@ -32,12 +20,7 @@ constinit const EntryPoint entry_point_table[entry_point_count] = {
 
 namespace {
 
-constexpr Spelling spellings[] = {
-#define BLASTOFF_ROW(prefix, name, suffix, style, integers, decoration, kind, scalar) \
-  {#prefix, #suffix, Style::style, Decoration::decoration},
-    BLASTOFF_SPELLINGS(BLASTOFF_ROW, dgemm, gemm, d)
-#undef BLASTOFF_ROW
-};
+constexpr Spelling spellings[] = {BLASTOFF_SPELLINGS(BLASTOFF_SPELLING_OF, dgemm, gemm, d)};
 
 /// Of BLIS (and AOCL), and of NVPL.
 constexpr std::string_view inner_suffixes[] = {"_blis_impl", "_internal_"};

@@ -8,21 +8,9 @@
 
 namespace blastoff::intercept {
 
-using abi::IntegerWidth;
-using abi::Style;
-
 constinit const EntryPoint lapack_entry_points[] = {
-#define BLASTOFF_NAME_TEXT(name) #name
-#define BLASTOFF_IS_UNDECORATED_ambiguous false
-#define BLASTOFF_IS_UNDECORATED_suffixed false
-#define BLASTOFF_IS_UNDECORATED_undecorated true
 #define BLASTOFF_ENTRY(prefix, name, suffix, style, integers, decoration, kind, scalar) \
-  {BLASTOFF_NAME_TEXT(prefix##name##suffix),                                            \
-   #prefix,                                                                             \
-   #suffix,                                                                             \
-   lapack_routine(lapack::Routine::name),                                               \
-   {Style::style, IntegerWidth::integers},                                              \
-   BLASTOFF_IS_UNDECORATED_##decoration},
+  BLASTOFF_ENTRY_POINT(lapack_routine(lapack::Routine::name), prefix, name, suffix, style, integers, decoration)
 #define BLASTOFF_ENTRIES(name, kind, scalar) BLASTOFF_LAPACK_SPELLINGS(BLASTOFF_ENTRY, name, kind, scalar)
     BLASTOFF_LAPACK_ROUTINES(BLASTOFF_ENTRIES)
 #undef BLASTOFF_ENTRIES
@@ -31,12 +19,7 @@ constinit const EntryPoint lapack_entry_points[] = {
 
 namespace {
 
-constexpr Spelling spellings[] = {
-#define BLASTOFF_ROW(prefix, name, suffix, style, integers, decoration, kind, scalar) \
-  {#prefix, #suffix, Style::style, Decoration::decoration},
-    BLASTOFF_LAPACK_SPELLINGS(BLASTOFF_ROW, dgetrf, getrf, d)
-#undef BLASTOFF_ROW
-};
+constexpr Spelling spellings[] = {BLASTOFF_LAPACK_SPELLINGS(BLASTOFF_SPELLING_OF, dgetrf, getrf, d)};
 
 constinit std::array<std::atomic<std::uint64_t>, std::size(lapack_entry_points)> absent{};
 
