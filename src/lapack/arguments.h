@@ -84,27 +84,29 @@ constexpr bool is_work(Argument argument) {
 class ArgumentList {
  public:
   static constexpr std::size_t longest = 24;
+  static constexpr std::uint8_t absent = 0xff;
 
-  constexpr void add(Argument argument) { arguments_[count_++] = argument; }
+  constexpr ArgumentList() { positions_.fill(absent); }
+
+  constexpr void add(Argument argument) {
+    positions_[static_cast<std::size_t>(argument)] = count_;
+    arguments_[count_++] = argument;
+    if (is_letter(argument)) ++letters_;
+  }
   constexpr std::size_t size() const { return count_; }
   constexpr const Argument* begin() const { return arguments_.data(); }
   constexpr const Argument* end() const { return arguments_.data() + count_; }
-  constexpr bool has(Argument argument) const {
-    for (const Argument each : *this)
-      if (each == argument) return true;
-    return false;
-  }
-  constexpr std::size_t letters() const {
-    std::size_t count = 0;
-    for (const Argument each : *this) count += is_letter(each) ? 1 : 0;
-    return count;
-  }
+  /// From 0, or `absent`.
+  constexpr std::uint8_t position(Argument argument) const { return positions_[static_cast<std::size_t>(argument)]; }
+  constexpr bool has(Argument argument) const { return position(argument) != absent; }
   /// Words that a call passes: addresses, then the lengths of the letters.
-  constexpr std::size_t words() const { return count_ + letters(); }
+  constexpr std::size_t words() const { return std::size_t{count_} + letters_; }
 
  private:
   std::array<Argument, longest> arguments_{};
-  std::size_t count_ = 0;
+  std::array<std::uint8_t, argument_count> positions_{};
+  std::uint8_t count_ = 0;
+  std::uint8_t letters_ = 0;
 };
 
 /// The longest list of words: zhegvx has 24 addresses and 3 letters.
@@ -183,8 +185,16 @@ constexpr ArgumentList argument_list(Kind kind, bool complex) {
   return list;
 }
 
-constexpr ArgumentList argument_list(Routine routine) {
-  return argument_list(row(routine).kind, blas::is_complex(row(routine).scalar));
+/// Indexed by Routine.
+inline constexpr auto argument_lists = [] {
+  std::array<ArgumentList, routine_count> lists;
+  for (std::size_t i = 0; i < routine_count; ++i)
+    lists[i] = argument_list(routine_table[i].kind, blas::is_complex(routine_table[i].scalar));
+  return lists;
+}();
+
+constexpr const ArgumentList& argument_list(Routine routine) {
+  return argument_lists[static_cast<std::size_t>(routine)];
 }
 
 }  // namespace blastoff::lapack

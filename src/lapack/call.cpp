@@ -9,8 +9,10 @@
 namespace blastoff::lapack {
 namespace {
 
-bool among(char letter, std::string_view accepted) {
-  return accepted.find(letter) != std::string_view::npos;
+constexpr bool among(char letter, std::string_view accepted) {
+  for (const char each : accepted)
+    if (each == letter) return true;
+  return false;
 }
 
 bool complex(const Problem& problem) {
@@ -69,10 +71,8 @@ WorkSizes least_work_sizes(const Problem& problem) {
 
 }  // namespace
 
-Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_bytes) {
-  const ArgumentList arguments = argument_list(routine);
-  std::size_t position = 0;
-  for (const Argument argument : arguments) words_[static_cast<std::size_t>(argument)] = words[position++];
+Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_bytes)
+    : arguments_(argument_list(routine)), words_(words.data()) {
   problem_.routine = routine;
   problem_.integer_bytes = integer_bytes;
   problem_.uplo = letter(Argument::uplo);
@@ -195,9 +195,8 @@ operation::Operation Call::operation() const {
   operation::Operation result(lapack(), id, problem_);
   result.work = work(problem_);
   result.may_fail = true;
-  const ArgumentList arguments = argument_list(problem_.routine);
   const auto add_matrix = [&](Argument matrix, Argument leading_dimension) {
-    if (!arguments.has(matrix)) return;
+    if (!arguments_.has(matrix)) return;
     const MatrixShape shape = matrix_shape(problem_, matrix);
     result.add({.address = address(matrix),
                 .rows = shape.rows,
@@ -211,7 +210,7 @@ operation::Operation Call::operation() const {
   add_matrix(Argument::b, Argument::ldb);
   add_matrix(Argument::z, Argument::ldz);
   add_matrix(Argument::right, Argument::ld_right);
-  for (const Argument argument : arguments) {
+  for (const Argument argument : arguments_) {
     if (!is_vector(argument)) continue;
     const VectorShape shape = vector_shape(problem_, argument);
     result.add(operation::HostVector{.address = address(argument),

@@ -1,7 +1,6 @@
 // A call of a LAPACK routine: its arguments by name.
 #pragma once
 
-#include <array>
 #include <span>
 
 #include "lapack/problem.h"
@@ -10,8 +9,8 @@ namespace blastoff::lapack {
 
 class Call {
  public:
-  /// `words` are the routine's arguments in order, at least argument_list(routine).size() of them. The integers behind
-  /// them have `integer_bytes` bytes, 4 or 8.
+  /// `words` are the routine's arguments in order, at least argument_list(routine).size() of them, and must outlive the
+  /// call. The integers behind them have `integer_bytes` bytes, 4 or 8.
   Call(Routine routine, std::span<void* const> words, std::uint8_t integer_bytes);
 
   const Problem& problem() const { return problem_; }
@@ -27,7 +26,10 @@ class Call {
   operation::Operation operation() const;
 
  private:
-  void* address(Argument argument) const { return words_[static_cast<std::size_t>(argument)]; }
+  void* address(Argument argument) const {
+    const std::uint8_t position = arguments_.position(argument);
+    return position == ArgumentList::absent ? nullptr : words_[position];
+  }
   bool has(Argument argument) const { return address(argument) != nullptr; }
   std::int64_t integer(Argument argument) const;
   char letter(Argument argument) const;
@@ -37,8 +39,9 @@ class Call {
   bool sizes_valid() const;
   bool work_sizes_valid() const;
 
+  const ArgumentList& arguments_;
+  void* const* words_;  ///< nullptr: it was given none
   Problem problem_;
-  std::array<void*, argument_count> words_{};  ///< nullptr: the routine has no such argument, or it was given none
 };
 
 }  // namespace blastoff::lapack

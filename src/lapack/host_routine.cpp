@@ -269,7 +269,7 @@ class Invocation {
 
   const Problem& problem_;
   const Operation& operation_;
-  const ArgumentList arguments_;
+  const ArgumentList& arguments_;
   Words words_{};
   std::array<char, argument_count> letters_{};
   std::array<std::int64_t, argument_count> integers_{};

@@ -149,21 +149,21 @@ double real_flops(const Problem& problem) {
   return 0;
 }
 
-/// The order of a product that is as good on the device, compared with the CPU.
-double equivalent_order(const Problem& problem) {
+/// Of the three sides.
+double product_of_sides(const Problem& problem) {
   const auto m = static_cast<double>(problem.m);
   const auto n = static_cast<double>(problem.n);
   const auto k = static_cast<double>(problem.k);
   switch (problem.kind()) {
     case Kind::potrs:
-    case Kind::getrs: return std::cbrt(n * n * k);
+    case Kind::getrs: return n * n * k;
     case Kind::getrf:
     case Kind::geqrf:
     case Kind::gesdd:
-    case Kind::gesvd: return std::cbrt(m * n * std::min(m, n));
+    case Kind::gesvd: return m * n * std::min(m, n);
     case Kind::orgqr:
-    case Kind::ormqr: return std::cbrt(m * n * k);
-    default: return n;
+    case Kind::ormqr: return m * n * k;
+    default: return n * n * n;
   }
 }
 
@@ -215,10 +215,17 @@ std::size_t vector_index(Routine routine, Argument argument) {
   return index_among(routine, argument, is_vector);
 }
 
+double flops(const Problem& problem) {
+  return blas::is_complex(problem.scalar()) ? 4 * real_flops(problem) : real_flops(problem);
+}
+
+double volume(const Problem& problem) {
+  const double relative = relative_size(problem.kind());
+  return relative * relative * relative * product_of_sides(problem);
+}
+
 operation::Work work(const Problem& problem) {
-  const double order = relative_size(problem.kind()) * equivalent_order(problem);
-  const double complex_factor = blas::is_complex(problem.scalar()) ? 4 : 1;
-  return {.flops = complex_factor * real_flops(problem), .volume = order * order * order, .depth = order};
+  return {.flops = flops(problem), .volume = volume(problem), .depth = std::cbrt(volume(problem))};
 }
 
 std::string text(const Problem& problem) {

@@ -68,7 +68,10 @@ VectorShape vector_shape(const Problem& problem, Argument argument);
 std::size_t operand_index(Routine routine, Argument argument);
 std::size_t vector_index(Routine routine, Argument argument);
 
-/// Counts of real operations follow LAPACK Working Note 41 and Golub and Van Loan, Matrix Computations.
+/// Real operations, by LAPACK Working Note 41 and Golub and Van Loan, Matrix Computations.
+double flops(const Problem& problem);
+/// Of a product that is as good on the device, compared with the CPU: Work::volume. Its cube root is the depth.
+double volume(const Problem& problem);
 operation::Work work(const Problem& problem);
 
 /// Options and sizes in the routine's own order: "L n=2000 nrhs=10".

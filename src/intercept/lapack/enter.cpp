@@ -35,7 +35,7 @@ std::size_t fingerprint(std::span<void* const> arguments) {
 struct WordsPassedOn {
   lapack::Routine routine;
   void* const* words;
-  lapack::ArgumentList arguments;
+  const lapack::ArgumentList& arguments;
   mutable long returned = 0;
 
   bool by_running_original() const {
@@ -95,9 +95,8 @@ long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Rou
     parsed.trivial = call.trivial();
     parsed.supported = parsed.trivial || call.supported();
     if (!parsed.trivial) {
-      const operation::Work work = lapack::work(call.problem());
-      parsed.volume = work.volume;
-      parsed.flops = work.flops;
+      parsed.volume = lapack::volume(call.problem());
+      parsed.flops = lapack::flops(call.problem());
     }
   }
   dispatch(visit, &parsed);

@@ -99,7 +99,7 @@ bool Check::results_finite() const {
   const auto finite = [](const auto& values) {
     return std::all_of(values.begin(), values.end(), [](auto value) { return std::isfinite(std::abs(value)); });
   };
-  const ArgumentList arguments = argument_list(problem_.routine);
+  const ArgumentList& arguments = argument_list(problem_.routine);
   return (!arguments.has(Argument::tau) || finite(numbers(Argument::tau))) &&
          (!arguments.has(Argument::w) || finite(reals(Argument::w))) &&
          (!arguments.has(Argument::wi) || finite(reals(Argument::wi)));

@@ -118,10 +118,11 @@ class Example {
   Example(const Example&) = delete;
   Example& operator=(const Example&) = delete;
 
+  /// Valid until the next one is made.
   lapack::Call call() {
-    std::vector<void*> words;
-    for (const Argument argument : lapack::argument_list(routine_)) words.push_back(address(argument));
-    return {routine_, words, integer_bytes_};
+    words_.clear();
+    for (const Argument argument : lapack::argument_list(routine_)) words_.push_back(address(argument));
+    return {routine_, words_, integer_bytes_};
   }
 
   PaddedMatrix& matrix(Argument argument) { return matrices_[index(argument)]; }
@@ -286,6 +287,7 @@ class Example {
 
   static constexpr double ignored_imaginary_part = 0.25;
 
+  std::vector<void*> words_;
   Routine routine_;
   std::uint8_t integer_bytes_;
   std::mt19937 engine_{7};

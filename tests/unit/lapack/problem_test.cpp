@@ -25,7 +25,7 @@ TEST(ArgumentLists, CountTheWordsOfACall) {
 
 TEST(ArgumentLists, FitIntoAnOperation) {
   for (std::size_t i = 0; i < lapack::routine_count; ++i) {
-    const lapack::ArgumentList list = lapack::argument_list(static_cast<Routine>(i));
+    const lapack::ArgumentList& list = lapack::argument_list(static_cast<Routine>(i));
     EXPECT_LE(list.words(), lapack::most_words);
     EXPECT_LE(list.size(), lapack::ArgumentList::longest);
     EXPECT_LE(std::count_if(list.begin(), list.end(), lapack::is_vector),
