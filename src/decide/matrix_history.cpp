@@ -46,6 +46,10 @@ std::uint64_t key_of(const operation::Operand& matrix) {
   return (hash ^ hash >> 32) | 1;
 }
 
+float averaged(float before, float latest) {
+  return 0.75F * before + 0.25F * latest;
+}
+
 void add(std::atomic<float>& sum, double amount) {
   sum.store(sum.load(relaxed) + static_cast<float>(amount), relaxed);
 }
@@ -90,7 +94,7 @@ bool MatrixHistory::worth_device(const operation::Operation& product, const std:
   // Nobody can tell while another thread asks.
   if (!found && record && record->brought.load(relaxed)) missing = 0;
   double required = missing > 0 ? seconds_to_bring(missing) : 0;
-  if (record == nullptr) return required == 0;
+  if (record == nullptr) return required == 0 && first_uses_.welcome();
   required = std::ldexp(required, static_cast<int>(record->failures.load(relaxed)));
   required = std::max(required, static_cast<double>(record->required.load(relaxed)));
   if (record->spent.load(relaxed) < required) return false;
@@ -100,15 +104,18 @@ bool MatrixHistory::worth_device(const operation::Operation& product, const std:
 
 void MatrixHistory::observe(const operation::Operation& product, const Observation& observation) {
   const operation::Operand& matrix = matrix_of(product);
+  const auto bytes = static_cast<double>(matrix.part_bytes());
   Record& record = find_or_replace(key_of(matrix));
   if (!observation.on_device) {
+    first_uses_.learn_cpu(bytes, observation.seconds);
     const float before = record.cpu.load(relaxed);
     const auto seconds = static_cast<float>(observation.seconds);
     record.cpu.store(before > 0 ? std::min(before, seconds) : seconds, relaxed);
     add(record.spent, observation.seconds);
     return;
   }
-  const auto bytes = static_cast<double>(matrix.part_bytes());
+  const bool known = record.brought.load(relaxed) || record.expected.load(relaxed);
+  if (!known) first_uses_.learn_device(bytes, observation.seconds);
   if (static_cast<double>(observation.bytes_to_device) > most_brought * bytes)
     brought(record, observation);
   else
@@ -116,6 +123,32 @@ void MatrixHistory::observe(const operation::Operation& product, const Observati
   record.brought.store(observation.operands_kept, relaxed);
   record.expected.store(false, relaxed);
   record.spent.store(0, relaxed);
+}
+
+bool MatrixHistory::FirstUses::welcome() {
+  return pause.load(relaxed) <= 0 || pause.fetch_sub(1, relaxed) <= 0;
+}
+
+void MatrixHistory::FirstUses::learn_cpu(double bytes, double seconds) {
+  if (seconds <= 0) return;
+  const float before = cpu_rate.load(relaxed);
+  const auto latest = static_cast<float>(bytes / seconds);
+  cpu_rate.store(before > 0 ? averaged(before, latest) : latest, relaxed);
+}
+
+void MatrixHistory::FirstUses::learn_device(double bytes, double seconds) {
+  const auto latest = static_cast<float>(seconds / bytes * static_cast<double>(cpu_rate.load(relaxed)));
+  const float before = ratio.load(relaxed);
+  const float average = before > 0 ? averaged(before, latest) : latest;
+  ratio.store(average, relaxed);
+  if (trials.fetch_add(1, relaxed) + 1 < enough_uses) return;
+  trials.store(0, relaxed);
+  const std::int32_t longest = 4096;
+  const std::int32_t coming = next_pause.load(relaxed);
+  const bool slow = average > 1;
+  pause.store(slow ? coming : 0, relaxed);
+  next_pause.store(slow ? std::min(2 * coming, longest) : 64, relaxed);
+  if (slow) ratio.store(0, relaxed);
 }
 
 // The uses since the matrix was last brought must have gained what it costs to bring it.
@@ -135,7 +168,7 @@ void MatrixHistory::brought(Record& record, const Observation& observation) {
 void MatrixHistory::used(Record& record, double seconds) {
   const std::uint32_t hits = record.hits.fetch_add(1, relaxed) + 1;
   const auto latest = static_cast<float>(seconds);
-  const float average = hits == 1 ? latest : 0.75F * record.device.load(relaxed) + 0.25F * latest;
+  const float average = hits == 1 ? latest : averaged(record.device.load(relaxed), latest);
   record.device.store(average, relaxed);
   const float cpu = record.cpu.load(relaxed);
   if (cpu == 0 || average <= cpu)

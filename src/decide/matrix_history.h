@@ -18,7 +18,10 @@ namespace blastoff::decide {
 /// matrix before its uses have paid for bringing it, or if the device is no faster, twice as much is asked for at the
 /// next attempt.
 ///
-/// Matrices are told apart by address, shape and leading dimension. The latest few hundred are known. A signal handler
+/// Matrices are told apart by address, shape and leading dimension. The latest few hundred are known. LAPACK uses every
+/// part of a matrix once, so nothing can be learnt from a single one: what is there is used at first sight as long as
+/// such uses are faster than the CPU on average. If they are not, they pause for a while, each time twice as long.
+/// A signal handler
 /// may interrupt any of this for good, and several threads may meet: there are no locks, and a lost update costs time
 /// alone. Thread-safe.
 class MatrixHistory {
@@ -49,6 +52,18 @@ class MatrixHistory {
   static constexpr std::size_t set_count = 32;
   static constexpr std::size_t ways = 8;
 
+  /// How matrices fare that the device finds at first sight.
+  struct FirstUses {
+    std::atomic<float> cpu_rate{0};        ///< bytes of matrices per second of the CPU, a moving average
+    std::atomic<float> ratio{0};           ///< of the device's time to the CPU's, a moving average
+    std::atomic<std::uint32_t> trials{0};  ///< since the last verdict
+    std::atomic<std::int32_t> pause{0};    ///< first uses yet to be left to the CPU
+    std::atomic<std::int32_t> next_pause{64};
+    bool welcome();
+    void learn_cpu(double bytes, double seconds);
+    void learn_device(double bytes, double seconds);
+  };
+
   Record* find(std::uint64_t key);
   Record& find_or_replace(std::uint64_t key);
   double seconds_to_bring(double bytes) const;
@@ -57,6 +72,7 @@ class MatrixHistory {
   static void fail(Record& record, double cost);
 
   std::array<std::array<Record, ways>, set_count> records_;
+  FirstUses first_uses_;
   std::atomic<std::uint32_t> clock_{0};
   std::atomic<bool> device_open_{false};
   std::atomic<float> bytes_per_second_{25e9F};

@@ -204,7 +204,8 @@ void Player::run(Plan& plan) {
   if (call.kind() == Kind::trsm && call.diagonal == Diagonal::non_unit) {
     dominant = std::make_unique<Dominant>(*plan.matrices[0], plan.boxes[0], random_);
   }
-  if (call.result().intent == Intent::write && call.result().part == Part::full && random_.one_in(4)) {
+  const bool written = !is_matrix_vector(call.kind()) || (call.m > 0 && call.n > 0);  // else y stays as it is
+  if (written && call.result().intent == Intent::write && call.result().part == Part::full && random_.one_in(4)) {
     // What is not read may hold anything.
     const double nan = std::numeric_limits<double>::quiet_NaN();
     for (std::int64_t j = box.column; j < box.column + box.columns; ++j) {

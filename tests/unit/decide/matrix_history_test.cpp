@@ -166,6 +166,23 @@ TEST(ProductsWithVectors, LeaveADeviceThatIsNoFaster) {
   EXPECT_LT(machine.seconds, 1.02 * calls * on_cpu);
 }
 
+// LAPACK's factorizations use the rest of a matrix, which is another one each time.
+TEST(ProductsWithVectors, OfMatricesUsedOncePauseWhereTheDeviceIsNoFaster) {
+  std::vector<char> places(20'000);
+  for (const bool faster : {true, false}) {
+    Machine machine;
+    machine.open();
+    for (int i = 0; i < 3; ++i) machine.use(product_of(matrix));  // so that the CPU's speed is known
+    machine.resident = true;
+    machine.device_seconds = faster ? 0.5 * on_cpu : 3 * on_cpu;
+    int offloaded = 0;
+    for (char& place : places)
+      if (machine.use(product_of(&place))) ++offloaded;
+    EXPECT_EQ(offloaded == 20'000, faster);
+    EXPECT_LT(machine.seconds, 1.02 * 20'000 * on_cpu);
+  }
+}
+
 TEST(ProductsWithVectors, LeaveADeviceThatKeepsNothing) {
   Machine machine;
   machine.open();
