@@ -35,6 +35,10 @@ enum class Argument : std::uint8_t {
   beta,
   c,
   ldc,
+  x,
+  incx,
+  y,
+  incy,
   length,
 };
 
@@ -43,7 +47,12 @@ struct ArgumentList {};
 
 constexpr bool is_size(Argument argument) {
   using enum Argument;
-  return argument == m || argument == n || argument == k || argument == lda || argument == ldb || argument == ldc;
+  return argument == m || argument == n || argument == k || argument == lda || argument == ldb || argument == ldc ||
+         argument == incx || argument == incy;
+}
+
+constexpr bool is_increment(Argument argument) {
+  return argument == Argument::incx || argument == Argument::incy;
 }
 
 namespace detail {
@@ -63,6 +72,10 @@ constexpr auto argument_list() {
     return ArgumentList<uplo, transpose_a, n, k, alpha, a, lda, beta, c, ldc>{};
   } else if constexpr (kind == Kind::syr2k || kind == Kind::her2k) {
     return ArgumentList<uplo, transpose_a, n, k, alpha, a, lda, b, ldb, beta, c, ldc>{};
+  } else if constexpr (kind == Kind::gemv) {
+    return ArgumentList<transpose_a, m, n, alpha, a, lda, x, incx, beta, y, incy>{};
+  } else if constexpr (kind == Kind::symv || kind == Kind::hemv) {
+    return ArgumentList<uplo, n, alpha, a, lda, x, incx, beta, y, incy>{};
   } else {
     return ArgumentList<side, uplo, transpose_a, diagonal, m, n, alpha, a, lda, b, ldb>{};
   }
@@ -81,6 +94,7 @@ constexpr auto with_order(ArgumentList<arguments...>) {
 template <Argument... arguments>
 constexpr auto with_lengths(ArgumentList<arguments...>) {
   constexpr int options = (static_cast<int>(is_option(arguments)) + ...);
+  if constexpr (options == 1) return ArgumentList<arguments..., length>{};
   if constexpr (options == 2) return ArgumentList<arguments..., length, length>{};
   if constexpr (options == 3) return ArgumentList<arguments..., length, length, length>{};
   if constexpr (options == 4) return ArgumentList<arguments..., length, length, length, length>{};
@@ -164,11 +178,23 @@ using FunctionType = typename decltype(detail::function_type<style, kind, scalar
 template <Style style, blas::Kind kind, blas::Scalar scalar>
 using ParameterTuple = typename decltype(detail::tuple_type<style, kind, scalar>(Arguments<style, kind>{}))::type;
 
-/// Which operand of the Call an address or leading dimension belongs to.
+/// Which operand of the Call an address, leading dimension or increment belongs to.
 constexpr std::size_t operand_index(blas::Kind kind, Argument argument) {
   if (argument == Argument::a || argument == Argument::lda) return 0;
   if (argument == Argument::b || argument == Argument::ldb) return 1;
+  if (argument == Argument::x || argument == Argument::incx) return 1;
   return static_cast<std::size_t>(blas::operand_count(kind)) - 1;
+}
+
+/// The index of an argument in a list that has it.
+template <Argument... arguments>
+constexpr std::size_t position(Argument argument, ArgumentList<arguments...>) {
+  std::size_t index = 0;
+  for (const Argument each : {arguments...}) {
+    if (each == argument) break;
+    ++index;
+  }
+  return index;
 }
 
 /// The values of CBLAS's enumerations.

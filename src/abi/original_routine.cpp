@@ -76,6 +76,10 @@ struct Value {
       return narrow<CoefficientType<kind, scalar, argument>>(call.alpha);
     } else if constexpr (argument == Argument::beta) {
       return narrow<CoefficientType<kind, scalar, argument>>(call.beta);
+    } else if constexpr (is_increment(argument)) {
+      const bool reversed = argument == Argument::incx ? call.reversed_x : call.reversed_y;
+      const std::int64_t size = call.operands()[operand_index(kind, argument)].leading_dimension;
+      return reversed ? -size : size;
     } else if constexpr (is_size(argument)) {
       return call.operands()[operand_index(kind, argument)].leading_dimension;
     } else {
@@ -112,11 +116,8 @@ void invoke(void* function, const Call& call, ArgumentList<arguments...>) {
 template <Style style>
 void invoke(void* function, const Call& call) {
   blas::with_kind(call.kind(), [&]<Kind kind>() {
-    constexpr bool hermitian = kind == Kind::hemm || kind == Kind::herk || kind == Kind::her2k;
     const auto with = [&]<Scalar scalar>() {
-      if constexpr (!hermitian || blas::is_complex(scalar)) {
-        invoke<style, kind, scalar>(function, call, Arguments<style, kind>{});
-      }
+      if constexpr (blas::exists(kind, scalar)) invoke<style, kind, scalar>(function, call, Arguments<style, kind>{});
     };
     switch (call.scalar()) {
       case Scalar::s: return with.template operator()<Scalar::s>();
@@ -133,6 +134,7 @@ HostFunction OriginalRoutine::function_for(const Call& call) const {
   const auto computes = [&](blas::Routine routine) {
     return call.kind() == row(routine).kind && call.scalar() == row(routine).scalar;
   };
+  if (call.conjugated) return {};  // it has no column-major form
   if (computes(routine_)) return function_;
   return computes(companion_of(routine_)) ? companion_ : HostFunction{};
 }

@@ -14,9 +14,10 @@ struct HostFunction {
 };
 
 /// The second routine that panels or verification need: gemm for the rectangles of a triangular result, trmm to check a
-/// trsm.
+/// trsm. Products of a matrix and a vector need none: the routine itself.
 constexpr blas::Routine companion_of(blas::Routine routine) {
   const blas::RoutineRow& of = row(routine);
+  if (is_matrix_vector(of.kind)) return routine;
   return blas::routine_of(of.kind == blas::Kind::trsm ? blas::Kind::trmm : blas::Kind::gemm, of.scalar);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -11,6 +12,27 @@
 #include "blas/shape.h"
 
 namespace blastoff::abi {
+namespace detail {
+
+template <class T>
+T load(const void* address) {
+  T value;
+  std::memcpy(&value, address, sizeof(T));
+  return value;
+}
+
+}  // namespace detail
+
+/// A size or an increment, as Fortran and CBLAS pass it.
+template <class Integer>
+std::int64_t size_of(const void* address) {
+  return detail::load<Integer>(address);
+}
+template <class Integer>
+std::int64_t size_of(std::int64_t slot) {
+  return static_cast<Integer>(slot);
+}
+
 namespace detail {
 
 inline bool parse_option(char letter, blas::Transpose& value) {
@@ -59,22 +81,6 @@ bool parse_option(const char* letter, Option& value) {
 }
 
 template <class T>
-T load(const void* address) {
-  T value;
-  std::memcpy(&value, address, sizeof(T));
-  return value;
-}
-
-template <class Integer>
-std::int64_t parse_size(const void* address) {
-  return load<Integer>(address);
-}
-template <class Integer>
-std::int64_t parse_size(std::int64_t slot) {
-  return static_cast<Integer>(slot);
-}
-
-template <class T>
 blas::Coefficient parse_coefficient(const void* address) {
   return load<T>(address);
 }
@@ -90,6 +96,9 @@ struct Fields {
   blas::Transpose transpose_a = blas::Transpose::none;
   blas::Transpose transpose_b = blas::Transpose::none;
   blas::Diagonal diagonal = blas::Diagonal::non_unit;
+  bool reversed_x = false;
+  bool reversed_y = false;
+  bool conjugated = false;
   bool row_major = false;
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -99,6 +108,12 @@ struct Fields {
   void* addresses[3]{};
   std::int64_t leading_dimensions[3]{};
 };
+
+/// Its size; 0, which is invalid, where that has no representation.
+constexpr std::int64_t size_of_increment(std::int64_t increment) {
+  if (increment >= 0) return increment;
+  return increment == std::numeric_limits<std::int64_t>::min() ? 0 : -increment;
+}
 
 template <blas::Kind kind, blas::Scalar scalar, class Integer, Argument argument, class T>
 [[gnu::always_inline]] inline bool take(Fields& fields, T value) {
@@ -116,17 +131,21 @@ template <blas::Kind kind, blas::Scalar scalar, class Integer, Argument argument
   } else if constexpr (argument == Argument::diagonal) {
     return parse_option(value, fields.diagonal);
   } else if constexpr (argument == Argument::m) {
-    fields.m = parse_size<Integer>(value);
+    fields.m = size_of<Integer>(value);
   } else if constexpr (argument == Argument::n) {
-    fields.n = parse_size<Integer>(value);
+    fields.n = size_of<Integer>(value);
   } else if constexpr (argument == Argument::k) {
-    fields.k = parse_size<Integer>(value);
+    fields.k = size_of<Integer>(value);
   } else if constexpr (argument == Argument::alpha) {
     fields.alpha = parse_coefficient<CoefficientType<kind, scalar, argument>>(value);
   } else if constexpr (argument == Argument::beta) {
     fields.beta = parse_coefficient<CoefficientType<kind, scalar, argument>>(value);
+  } else if constexpr (is_increment(argument)) {
+    const std::int64_t increment = size_of<Integer>(value);
+    (argument == Argument::incx ? fields.reversed_x : fields.reversed_y) = increment < 0;
+    fields.leading_dimensions[operand_index(kind, argument)] = size_of_increment(increment);
   } else if constexpr (is_size(argument)) {
-    fields.leading_dimensions[operand_index(kind, argument)] = parse_size<Integer>(value);
+    fields.leading_dimensions[operand_index(kind, argument)] = size_of<Integer>(value);
   } else if constexpr (argument != Argument::length) {
     fields.addresses[operand_index(kind, argument)] = value;
   }
@@ -140,9 +159,25 @@ constexpr blas::Side flipped(blas::Side side) {
   return side == blas::Side::left ? blas::Side::right : blas::Side::left;
 }
 
+/// y = op(A) x in terms of the transposed A. A^H and a Hermitian A become conj(A) of what is stored.
+template <blas::Kind kind, blas::Scalar scalar>
+[[gnu::always_inline]] inline void transpose_matrix(Fields& fields) {
+  constexpr bool complex = blas::is_complex(scalar);
+  if constexpr (kind == blas::Kind::gemv) {
+    fields.conjugated = complex && fields.transpose_a == blas::Transpose::conjugate;
+    fields.transpose_a =
+        fields.transpose_a == blas::Transpose::none ? blas::Transpose::transpose : blas::Transpose::none;
+    std::swap(fields.m, fields.n);
+  } else {
+    fields.conjugated = complex;
+    fields.uplo = flipped(fields.uplo);
+  }
+}
+
 /// A row-major matrix is the transpose of a column-major one: restates the call for the transposed matrices.
-template <blas::Kind kind>
+template <blas::Kind kind, blas::Scalar scalar>
 [[gnu::always_inline]] inline void transpose_all(Fields& fields) {
+  if constexpr (blas::is_matrix_vector(kind)) return transpose_matrix<kind, scalar>(fields);
   if constexpr (kind != blas::Kind::gemm) fields.uplo = flipped(fields.uplo);
   if constexpr (kind == blas::Kind::gemm || kind == blas::Kind::gemmt) {
     std::swap(fields.transpose_a, fields.transpose_b);
@@ -175,7 +210,7 @@ template <Style style, blas::Kind kind, blas::Scalar scalar, class Integer, Argu
   Fields fields;
   if (!(take<kind, scalar, Integer, arguments>(fields, values) && ...)) return false;
   if (!transpose_exists<kind, scalar>(fields.transpose_a)) return false;
-  if (style == Style::cblas && fields.row_major) transpose_all<kind>(fields);
+  if (style == Style::cblas && fields.row_major) transpose_all<kind, scalar>(fields);
   blas::imply_sizes<kind>(fields);
   ::new (static_cast<void*>(call))
       blas::Call{routine,
@@ -184,6 +219,9 @@ template <Style style, blas::Kind kind, blas::Scalar scalar, class Integer, Argu
                  fields.transpose_a,
                  fields.transpose_b,
                  fields.diagonal,
+                 fields.reversed_x,
+                 fields.reversed_y,
+                 fields.conjugated,
                  fields.m,
                  fields.n,
                  fields.k,

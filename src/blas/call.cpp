@@ -39,6 +39,9 @@ OperationCount count_operations(const Call& call) {
     case Kind::herk: return {k * n * (n + 1) / 2, k * n * (n + 1) / 2};
     case Kind::syr2k:
     case Kind::her2k: return {k * n * n, k * n * n + n};
+    case Kind::gemv:
+    case Kind::symv:
+    case Kind::hemv: return {m * n, m * n};
     case Kind::trmm:
     case Kind::trsm: {
       const double other = call.side == Side::left ? n : m;

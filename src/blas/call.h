@@ -19,18 +19,23 @@ using operation::writes;
 
 /// Options, sizes, coefficients and operands, as the BLAS standard names them. Options that a routine lacks keep their
 /// defaults. Operands, in the order of the argument list:
-///   gemm, gemmt, symm, hemm, syr2k, her2k: A, B, C;   syrk, herk: A, C;   trmm, trsm: A, B.
-/// The last one is the result.
+///   gemm, gemmt, symm, hemm, syr2k, her2k: A, B, C;   syrk, herk: A, C;   trmm, trsm: A, B;
+///   gemv, symv, hemv: A, x, y.
+/// The last one is the result. A vector is a matrix of one row whose leading dimension is the size of its increment:
+/// the memory between its elements is not its own.
 struct Call {
   Routine routine{};
   Side side = Side::left;                   ///< symm, hemm, trmm, trsm
-  Uplo uplo = Uplo::upper;                  ///< all but gemm
-  Transpose transpose_a = Transpose::none;  ///< all but symm, hemm (`trans` of the rank-k updates)
+  Uplo uplo = Uplo::upper;                  ///< all but gemm, gemv
+  Transpose transpose_a = Transpose::none;  ///< all but symm, hemm, symv, hemv (`trans` of the rank-k updates)
   Transpose transpose_b = Transpose::none;  ///< gemm, gemmt
   Diagonal diagonal = Diagonal::non_unit;   ///< trmm, trsm
-  std::int64_t m = 0;                       ///< rows of the result (the rank-k updates: equal to n)
-  std::int64_t n = 0;                       ///< columns of the result
-  std::int64_t k = 0;                       ///< inner dimension; for symm, hemm, trmm, trsm the order of A
+  bool reversed_x = false;  ///< gemv, symv, hemv: the increment is negative, the last element comes first
+  bool reversed_y = false;  ///< likewise
+  bool conjugated = false;  ///< gemv, hemv by rows: conj(A) stands for A. No library computes that
+  std::int64_t m = 0;       ///< rows of the result (the rank-k updates: equal to n); gemv: rows of A
+  std::int64_t n = 0;       ///< columns of the result; gemv, symv, hemv: columns of A
+  std::int64_t k = 0;       ///< inner dimension; for symm, hemm, trmm, trsm the order of A; the length of x
   Coefficient alpha{};
   Coefficient beta{};  ///< unused by trmm, trsm
   std::array<Operand, 3> operand_storage{};
@@ -68,16 +73,24 @@ bool trivial(const Call& call);
 double flops(const Call& call);
 
 /// Cube root of the product of the three sides of the operation: (m n k)^(1/3) for gemm; for symm, hemm, trmm, trsm the
-/// order of A counts twice; for rank-k updates and gemmt n counts twice.
+/// order of A counts twice; for rank-k updates and gemmt n counts twice. For gemv, symv and hemv see volume().
 double average_size(const Call& call);
 
-/// The product under that cube root. The threshold test compares it, because a cube root takes time.
+/// The product under that cube root. The threshold test compares it, because a cube root takes time. A product of a
+/// matrix and a vector counts as half the bytes of its matrix: with the default of --min-size a matrix of less than 31
+/// MB stays on the CPU. It fits the caches of one, which read it as fast as a call takes to reach a device.
+inline double volume(Kind kind, std::int64_t m, std::int64_t n, std::int64_t k, std::size_t element_bytes) {
+  const double area = static_cast<double>(m) * static_cast<double>(n);
+  return area * (is_matrix_vector(kind) ? 0.5 * static_cast<double>(element_bytes) : static_cast<double>(k));
+}
 inline double volume(const Call& call) {
-  return static_cast<double>(call.m) * static_cast<double>(call.n) * static_cast<double>(call.k);
+  return volume(call.kind(), call.m, call.n, call.k, element_size(call.scalar()));
 }
 
-/// Multiplications for an element of the result: k for gemm and rank-k updates, the order of A for symm, trmm, trsm.
+/// Multiplications for an element of the result: k for gemm and rank-k updates, the order of A for symm, trmm, trsm,
+/// the length of x.
 inline double depth(const Call& call) {
+  if (is_matrix_vector(call.kind())) return static_cast<double>(call.k);
   return volume(call) / (static_cast<double>(call.result().rows) * static_cast<double>(call.result().columns));
 }
 

@@ -40,6 +40,9 @@ std::string call_text(const Call& call) {
     case Kind::syr2k:
     case Kind::her2k:
       return fmt::format("{} {} n={} k={}", letter(call.uplo), letter(call.transpose_a), call.n, call.k);
+    case Kind::gemv: return fmt::format("{} m={} n={}", letter(call.transpose_a), call.m, call.n);
+    case Kind::symv:
+    case Kind::hemv: return fmt::format("{} n={}", letter(call.uplo), call.n);
     case Kind::trmm:
     case Kind::trsm:
       return fmt::format("{} {} {} {} m={} n={}", letter(call.side), letter(call.uplo), letter(call.transpose_a),

@@ -19,6 +19,9 @@ struct Payload {
   Transpose transpose_a;
   Transpose transpose_b;
   Diagonal diagonal;
+  bool reversed_x;
+  bool reversed_y;
+  bool conjugated;
   std::int64_t m;
   std::int64_t n;
   std::int64_t k;
@@ -29,6 +32,7 @@ struct Payload {
 operation::Cutting cutting(Kind kind) {
   using operation::Cutting;
   if (kind == Kind::syr2k || kind == Kind::her2k) return Cutting::none;  // one gemm cannot do what is off the diagonal
+  if (is_matrix_vector(kind)) return Cutting::none;                      // the result is small
   if (has_triangular_result(kind)) return Cutting::one_triangle;
   return is_triangular_solve_or_product(kind) ? Cutting::wide_strips : Cutting::strips;
 }
@@ -47,13 +51,16 @@ operation::Operation make_operation(const Call& call, const Call& whole) {
                         call.transpose_a,
                         call.transpose_b,
                         call.diagonal,
+                        call.reversed_x,
+                        call.reversed_y,
+                        call.conjugated,
                         call.m,
                         call.n,
                         call.k,
                         {call.alpha.real(), call.alpha.imag()},
                         {call.beta.real(), call.beta.imag()}};
   operation::Operation result(front_end(), id_of(call.routine), payload);
-  result.work = {flops(call), volume(call), depth(call)};
+  result.work = {flops(call), volume(call), depth(call), is_matrix_vector(call.kind())};
   result.cutting = cutting(call.kind());
   for (std::size_t i = 0; i < call.operands().size(); ++i) result.add(call.operands()[i], parent_of(whole, call, i));
   return result;
@@ -117,6 +124,9 @@ Call call_of(const operation::Operation& operation) {
   call.transpose_a = payload.transpose_a;
   call.transpose_b = payload.transpose_b;
   call.diagonal = payload.diagonal;
+  call.reversed_x = payload.reversed_x;
+  call.reversed_y = payload.reversed_y;
+  call.conjugated = payload.conjugated;
   call.m = payload.m;
   call.n = payload.n;
   call.k = payload.k;

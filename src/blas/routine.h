@@ -12,7 +12,24 @@
 namespace blastoff::blas {
 
 /// The operation, whatever its element type. gemmt updates one triangle of C with a general product.
-enum class Kind : std::uint8_t { gemm, gemmt, symm, hemm, syrk, herk, syr2k, her2k, trmm, trsm };
+enum class Kind : std::uint8_t { gemm, gemmt, symm, hemm, syrk, herk, syr2k, her2k, trmm, trsm, gemv, symv, hemv };
+
+/// Whether the kind has a routine of that scalar type: Hermitian kinds are complex only, and symv is real only.
+constexpr bool exists(Kind kind, Scalar scalar) {
+  switch (kind) {
+    case Kind::hemm:
+    case Kind::herk:
+    case Kind::her2k:
+    case Kind::hemv: return is_complex(scalar);
+    case Kind::symv: return !is_complex(scalar);
+    default: return true;
+  }
+}
+
+/// Level 2: a product of a matrix and a vector.
+constexpr bool is_matrix_vector(Kind kind) {
+  return kind == Kind::gemv || kind == Kind::symv || kind == Kind::hemv;
+}
 
 enum class Routine : std::uint8_t {
 #define BLASTOFF_ENUMERATOR(name, kind, scalar) name,
@@ -43,8 +60,7 @@ constexpr const RoutineRow& row(Routine routine) {
   return routine_table[static_cast<std::size_t>(routine)];
 }
 
-/// The routine of that kind and scalar type; of several (gemm and gemm3m) the plain one. Hermitian kinds are complex
-/// only.
+/// The routine of that kind and scalar type, which must exist(); of several (gemm and gemm3m) the plain one.
 constexpr Routine routine_of(Kind kind, Scalar scalar) {
   std::size_t index = 0;
   while (routine_table[index].kind != kind || routine_table[index].scalar != scalar) ++index;

@@ -35,6 +35,8 @@ template <Kind kind, class Fields>
 [[gnu::always_inline]] inline void imply_sizes(Fields& fields) {
   if constexpr (has_triangular_result(kind)) fields.m = fields.n;
   if constexpr (has_side(kind)) fields.k = fields.side == Side::left ? fields.m : fields.n;
+  if constexpr (kind == Kind::symv || kind == Kind::hemv) fields.m = fields.n;
+  if constexpr (is_matrix_vector(kind)) fields.k = fields.transpose_a == Transpose::none ? fields.n : fields.m;
 }
 
 /// The operands of one kind; the arrays have operand_count(kind) elements. Each operand is constructed in place:
@@ -57,7 +59,17 @@ template <Kind kind, class Fields>
                    kept.real() == 0 && kept.imag() == 0 ? Intent::write : Intent::update);
   };
 
-  if constexpr (is_triangular_solve_or_product(kind)) {
+  const auto vector = [&](int index, std::int64_t length, Intent intent) {
+    return Operand{addresses[index], 1, length, leading_dimensions[index], element_size, Part::full, intent, true};
+  };
+
+  if constexpr (is_matrix_vector(kind)) {
+    const bool transposed = fields.transpose_a != Transpose::none;
+    const bool overwritten = fields.beta.real() == 0 && fields.beta.imag() == 0;
+    return {operand(0, fields.m, fields.n, kind == Kind::gemv ? Part::full : part_of(fields.uplo), Intent::read),
+            vector(1, fields.k, Intent::read),
+            vector(2, transposed ? fields.n : fields.m, overwritten ? Intent::write : Intent::update)};
+  } else if constexpr (is_triangular_solve_or_product(kind)) {
     return {operand(0, fields.k, fields.k, part_of(fields.uplo), Intent::read), result(1), Operand{}};
   } else if constexpr (has_side(kind)) {
     return {operand(0, fields.k, fields.k, part_of(fields.uplo), Intent::read),
@@ -86,6 +98,9 @@ decltype(auto) with_kind(Kind kind, Function&& function) {
     case Kind::syr2k: return function.template operator()<Kind::syr2k>();
     case Kind::her2k: return function.template operator()<Kind::her2k>();
     case Kind::trmm: return function.template operator()<Kind::trmm>();
+    case Kind::gemv: return function.template operator()<Kind::gemv>();
+    case Kind::symv: return function.template operator()<Kind::symv>();
+    case Kind::hemv: return function.template operator()<Kind::hemv>();
     case Kind::trsm: break;
   }
   return function.template operator()<Kind::trsm>();

@@ -166,6 +166,14 @@ Scale scale_of(const Call& call, const Operand& factor) {
       const Norms b = general(1, ta);
       return {{{a.rows, b.rows}, {b.rows, a.rows}}};
     }
+    case Kind::gemv:
+    case Kind::symv:
+    case Kind::hemv: {
+      const auto structure = call.kind() == Kind::gemv ? Structure::general : Structure::symmetric;
+      std::vector<double> rows = norms(call.operands()[0], scalar, structure, ta).rows;
+      if (call.reversed_y) std::ranges::reverse(rows);  // elements are compared in the order of memory
+      return {{{general(1, false).rows, std::move(rows)}}};
+    }
     case Kind::trmm:
     case Kind::trsm: {
       const auto structure = call.diagonal == Diagonal::unit ? Structure::unit_triangular : Structure::triangular;

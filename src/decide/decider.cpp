@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "decide/matrix_history.h"
 #include "decide/reuse.h"
 
 namespace blastoff::decide {
@@ -25,18 +26,29 @@ class SizeAndDepthDecider final : public Decider {
 
   double floor_volume() const override { return floor_volume_; }
 
-  Verdict judge(const operation::Operation& operation, operation::Estimator&) override {
+  Verdict judge(const operation::Operation& operation, operation::Estimator& residency) override {
     if (operation.work.volume < floor_volume_) return Verdict::too_small;
+    if (operation.work.memory_bound) return judge_memory_bound(operation, residency);
     if (operation.work.depth < min_depth_) return Verdict::too_shallow;
     return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
   }
 
   void observe(const operation::Operation& operation, const Observation& observation) override {
-    if (observation.operands_kept && needs_reuse(operation))
+    matrices_.learn_link(observation);
+    if (operation.work.memory_bound) {
+      if (floor_volume_ > 0 && operation.work.volume >= floor_volume_) matrices_.observe(operation, observation);
+    } else if (observation.operands_kept && needs_reuse(operation)) {
       reuse_.learn(observation.bytes_to_device, observation.bytes_reused);
+    }
   }
 
  private:
+  Verdict judge_memory_bound(const operation::Operation& operation, operation::Estimator& residency) {
+    const bool all = floor_volume_ == 0;
+    return all || matrices_.worth_device(operation, residency.estimate(operation)) ? Verdict::device
+                                                                                   : Verdict::not_there;
+  }
+
   bool needs_reuse(const operation::Operation& operation) const {
     return least_work_per_element(operation) < min_depth_;
   }
@@ -44,6 +56,7 @@ class SizeAndDepthDecider final : public Decider {
   double floor_volume_;
   double min_depth_;
   Reuse reuse_;
+  MatrixHistory matrices_;
 };
 
 }  // namespace

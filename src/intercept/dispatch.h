@@ -50,4 +50,8 @@ struct Parsed {
 /// memory.
 void dispatch(const Visit& visit, const Parsed* parsed);
 
+/// The first part of dispatch() alone, where the arguments have not been read yet: runs the original if a call of that
+/// volume is below the threshold. False: it has not been made.
+bool dispatch_if_small(const Visit& visit, double volume, double flops);
+
 }  // namespace blastoff::intercept

@@ -8,7 +8,7 @@
 
 namespace blastoff::operation {
 
-/// Bytes of the operands that the operation reads; each counts once.
+/// Bytes of the operands that the operation reads; each counts once, and transient ones do not.
 struct Estimate {
   std::uint64_t resident = 0;  ///< on the device, as far as is known: what the CPU wrote since the last use is not
   std::uint64_t missing = 0;   ///< would have to be brought

@@ -33,6 +33,9 @@ struct Operand {
   std::size_t element_size = 0;        ///< bytes
   Part part = Part::full;
   Intent intent = Intent::read;
+  /// Brought and returned with every call, and not kept on the device: a vector, which is small beside the call's
+  /// matrix and new in every call. Only of operations that are not cut.
+  bool transient = false;
 
   bool empty() const { return rows == 0 || columns == 0; }
 

@@ -34,6 +34,9 @@ struct Work {
   double flops = 0;   ///< floating-point operations
   double volume = 0;  ///< product of the three sides of the operation: (m n k) of a matrix product
   double depth = 0;   ///< multiplications for an element of the result
+  /// Each element of the matrix is used about once (level-2 BLAS): such an operation takes as long as its matrix takes
+  /// to be read. Its volume says which product of matrices is as much worth a device.
+  bool memory_bound = false;
 };
 
 /// Host memory that an executor reads or fills itself, apart from the operands: pivots, eigenvalues, info.

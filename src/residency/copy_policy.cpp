@@ -41,7 +41,7 @@ class CopyPolicy : public Policy {
   std::optional<operation::Estimate> estimate(const operation::Operation& operation) override {
     operation::Estimate result;
     for (const operation::Operand& operand : operation.operands())
-      if (operation::reads(operand.intent)) result.missing += operand.part_bytes();
+      if (operation::reads(operand.intent) && !operand.transient) result.missing += operand.part_bytes();
     return result;
   }
   device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override;

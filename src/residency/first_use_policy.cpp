@@ -6,6 +6,8 @@
 #include <span>
 
 #include "platform/stopwatch.h"
+#include "residency/copy/device_buffers.h"
+#include "residency/copy/layout.h"
 #include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
 #include "residency/mirror/commit_log.h"
@@ -35,7 +37,8 @@ class FirstUsePolicy final : public Policy {
         staging_(staging),
         tracker_(tracker),
         settings_(settings),
-        coherence_(device, tracker, settings.pin_limit) {
+        coherence_(device, tracker, settings.pin_limit),
+        buffers_(device) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
       while (tracker_.events().wait_for_events()) coherence_.tidy();
       tidying_ = false;
@@ -62,6 +65,7 @@ class FirstUsePolicy final : public Policy {
   device::Device& device() { return device_; }
   Staging& staging() { return staging_; }
   mirror::Coherence& coherence() { return coherence_; }
+  copy::DeviceBuffers& buffers() { return buffers_; }
   const FirstUseSettings& settings() const { return settings_; }
 
   Result<std::unique_ptr<Tools>> take_tools();
@@ -76,6 +80,7 @@ class FirstUsePolicy final : public Policy {
   tracking::PageTracker& tracker_;
   FirstUseSettings settings_;
   mirror::Coherence coherence_;
+  copy::DeviceBuffers buffers_;  // of transient operands
   std::atomic<bool> tidying_{false};
   std::mutex mutex_;
   std::vector<std::unique_ptr<Tools>> idle_tools_;
@@ -107,14 +112,24 @@ std::size_t panel_bytes(const operation::Operation& call, const PanelSizes& size
   return std::max({smallest, call.result_bytes() / most_panels, std::size_t{1}});
 }
 
+/// The call as mirrors know it: transient operands are empty, so that nothing is done for them.
+operation::Operation mirrored(const operation::Operation& call) {
+  operation::Operation result = call;
+  for (operation::Operand& operand : result.operands())
+    if (operand.transient) operand.columns = 0;
+  return result;
+}
+
 class FirstUseLease final : public Lease {
  public:
-  FirstUseLease(FirstUsePolicy& policy, device::Lane& lane, mirror::Hold hold, std::unique_ptr<Tools> tools)
+  FirstUseLease(FirstUsePolicy& policy, device::Lane& lane, const operation::Operation& call, mirror::Hold hold,
+                std::unique_ptr<Tools> tools)
       : policy_(policy),
         lane_(lane),
+        call_(call),
         hold_(std::move(hold)),
         tools_(std::move(tools)),
-        panels_(operation::pieces(hold_.call, panel_bytes(hold_.call, policy.settings().panels))) {}
+        panels_(operation::pieces(call_, panel_bytes(call_, policy.settings().panels))) {}
 
   ~FirstUseLease() override {
     if (!finished_) abandon();
@@ -131,7 +146,10 @@ class FirstUseLease final : public Lease {
   const Traffic& traffic() const override { return traffic_; }
 
  private:
+  Status take_buffers();
   Status upload();
+  void append_transient(std::vector<Transfer>& transfers) const;
+  operation::Operand on_device(const operation::Operation& panel, std::size_t index) const;
   Status open_return_paths();
   struct Parcels;
   Parcels parcels(std::size_t index) const;
@@ -140,8 +158,10 @@ class FirstUseLease final : public Lease {
 
   FirstUsePolicy& policy_;
   device::Lane& lane_;
-  mirror::Hold hold_;
+  const operation::Operation call_;
+  mirror::Hold hold_;  ///< of mirrored(call_)
   std::unique_ptr<Tools> tools_;
+  std::array<copy::Buffer, operation::Operation::most_operands> buffers_;  ///< of transient operands
   std::vector<operation::Operation> panels_;
   std::vector<operation::Operation> device_panels_;
   std::array<mirror::Return, operation::Operation::most_operands> ways_{};  ///< home, of results
@@ -165,18 +185,19 @@ struct FirstUseLease::Parcels {
 Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation& call, device::Lane& lane) {
   auto tools = take_tools();
   if (!tools) return tl::unexpected(tools.error());
-  auto hold = coherence_.hold(call);
+  auto hold = coherence_.hold(mirrored(call));
   if (!hold) {
     give_back(std::move(*tools));
     return tl::unexpected(hold.error());
   }
-  auto lease = std::make_unique<FirstUseLease>(*this, lane, std::move(*hold), std::move(*tools));
+  auto lease = std::make_unique<FirstUseLease>(*this, lane, call, std::move(*hold), std::move(*tools));
   if (auto prepared = lease->prepare(); !prepared) return tl::unexpected(prepared.error());
   return lease;
 }
 
 Status FirstUseLease::prepare() {
   traffic_.bytes_reused = hold_.bytes_reused;
+  if (auto taken = take_buffers(); !taken) return taken;
   if (auto uploaded = upload(); !uploaded) return uploaded;
   if (policy_.settings().verify) {
     auto stale = mirror::repair_stale_pages(hold_.call, policy_.coherence(), policy_.staging(), *lane_.upload);
@@ -188,11 +209,34 @@ Status FirstUseLease::prepare() {
   return open_return_paths();
 }
 
+Status FirstUseLease::take_buffers() {
+  for (std::size_t i = 0; i < call_.operands().size(); ++i) {
+    const operation::Operand& operand = call_.operands()[i];
+    if (!operand.transient || operand.empty()) continue;
+    auto buffer = policy_.buffers().take(copy::device_bytes(operand, copy::device_leading_dimension(operand)));
+    if (!buffer) return tl::unexpected(buffer.error());
+    buffers_[i] = std::move(*buffer);
+  }
+  return {};
+}
+
+// Host memory holds what they are, whatever the device holds of the pages on which they lie.
+void FirstUseLease::append_transient(std::vector<Transfer>& transfers) const {
+  for (std::size_t i = 0; i < call_.operands().size(); ++i) {
+    const operation::Operand& operand = call_.operands()[i];
+    if (operand.transient && operation::reads(operand.intent))
+      copy::append_upload(operand, buffers_[i].address(), copy::device_leading_dimension(operand), transfers);
+  }
+}
+
 Status FirstUseLease::upload() {
-  if (hold_.uploads.empty()) return {};
-  const platform::Stopwatch stopwatch;
   std::vector<Transfer> transfers;
-  transfers.reserve(hold_.uploads.size());
+  transfers.reserve(hold_.uploads.size() + call_.operands().size());
+  append_transient(transfers);
+  for (const Transfer& transfer : transfers)
+    traffic_.bytes_to_device += transfer.block.column_bytes * transfer.block.columns;
+  if (hold_.uploads.empty() && transfers.empty()) return {};
+  const platform::Stopwatch stopwatch;
   for (const platform::Span run : hold_.uploads) {
     void* host = reinterpret_cast<void*>(run.begin);
     transfers.push_back({host, policy_.coherence().device_address(host), {run.bytes(), 1, run.bytes(), run.bytes()}});
@@ -207,11 +251,11 @@ Status FirstUseLease::open_return_paths() {
   if (panels_.size() > mirror::CommitLog::most_panels) policy_.coherence().return_staged(hold_);
   bool direct = false;
   bool staged = false;
-  hold_.call.each_result([&](std::size_t i, const operation::Operand&) {
+  call_.each_result([&](std::size_t i, const operation::Operand&) {
     ways_[i] = mirror::return_of(hold_, i);
     (ways_[i] == mirror::Return::direct ? direct : staged) = true;
   });
-  const bool may_tear = hold_.call.updates();
+  const bool may_tear = call_.updates();
   if (direct && may_tear && !tools_->log) {
     auto log = mirror::CommitLog::create(policy_.device(), *lane_.download);
     if (!log) return tl::unexpected(log.error());
@@ -226,11 +270,21 @@ Status FirstUseLease::open_return_paths() {
 
 Result<operation::Operation> FirstUseLease::acquire(std::size_t index) {
   operation::Operation panel = panels_[index];
-  for (operation::Operand& operand : panel.operands())
-    if (!operand.empty())
-      operand.address = reinterpret_cast<void*>(policy_.coherence().device_address(operand.address));
+  for (std::size_t i = 0; i < panel.operands().size(); ++i) panel.operands()[i] = on_device(panels_[index], i);
   device_panels_.push_back(panel);
   return panel;
+}
+
+operation::Operand FirstUseLease::on_device(const operation::Operation& panel, std::size_t index) const {
+  operation::Operand operand = panel.operands()[index];
+  if (operand.empty()) return operand;
+  if (operand.transient) {
+    operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(buffers_[panel.origin(index)].address()));
+    operand.leading_dimension = copy::device_leading_dimension(operand);
+  } else {
+    operand.address = reinterpret_cast<void*>(policy_.coherence().device_address(operand.address));
+  }
+  return operand;
 }
 
 // The panel's arithmetic has been queued, so waiting for uploads here does not delay the device.

@@ -80,7 +80,7 @@ class InPlaceLease final : public Lease {
 };
 
 Status InPlacePolicy::prepare(const operation::Operand& operand, device::Lane& lane, Traffic& traffic) {
-  if (operand.empty()) return {};
+  if (operand.empty() || operand.transient) return {};  // a vector is used from where it is
   std::uint64_t moved = 0;
   if (before_ == Before::prefetch) {
     auto asked = lane.compute->prefetch(operand.address, operand.span_bytes());
@@ -100,7 +100,7 @@ Status InPlacePolicy::prepare(const operation::Operand& operand, device::Lane& l
 std::optional<operation::Estimate> InPlacePolicy::estimate(const operation::Operation& operation) {
   operation::Estimate result;
   for (const operation::Operand& operand : operation.operands()) {
-    if (operand.empty() || !operation::reads(operand.intent)) continue;
+    if (operand.empty() || operand.transient || !operation::reads(operand.intent)) continue;
     const auto there = before_ == Before::move ? moved_.already(operand) : before_ == Before::nothing;
     if (!there) return std::nullopt;
     (*there ? result.resident : result.missing) += operand.part_bytes();

@@ -114,6 +114,7 @@ Refusal refusal_of(decide::Verdict verdict) {
     case decide::Verdict::too_small: return Refusal::below_min_size;
     case decide::Verdict::too_shallow: return Refusal::too_shallow;
     case decide::Verdict::not_reused: return Refusal::not_reused;
+    case decide::Verdict::not_there: return Refusal::not_there;
     case decide::Verdict::device: break;
   }
   return Refusal::none;
@@ -140,7 +141,8 @@ decide::Observation observation_of(const report::Record& record, double seconds)
           .seconds = seconds,
           .bytes_to_device = record.bytes_to_device,
           .bytes_from_device = record.bytes_from_device,
-          .bytes_reused = record.bytes_reused};
+          .bytes_reused = record.bytes_reused,
+          .transfer_seconds = record.transfer_seconds};
 }
 
 // Makes the call on the device, unless there is none or it refuses: record.refusal says why. A handler that runs in the
@@ -204,18 +206,20 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
 
 namespace blastoff {
 
-void intercept::dispatch(const Visit& visit, const Parsed* parsed) {
+bool intercept::dispatch_if_small(const Visit& visit, double volume, double flops) {
   using namespace runtime;
   // Minus infinity until the settings have been read: then no call is known to be small. (A comparison with
   // not-a-number would raise the invalid flag in the program.)
-  if (parsed && parsed->volume < floor_volume.load(std::memory_order_relaxed) && visit.original.function &&
-      parsed->valid) {
-    const report::SmallCall small = report::begin_small(parsed->volume);
-    run_original(visit);
-    report::end_small(visit.routine_id(), small, parsed->flops);
-    return;
-  }
-  dispatch_large(visit, parsed);
+  if (!(volume < floor_volume.load(std::memory_order_relaxed)) || !visit.original.function) return false;
+  const report::SmallCall small = report::begin_small(volume);
+  run_original(visit);
+  report::end_small(visit.routine_id(), small, flops);
+  return true;
+}
+
+void intercept::dispatch(const Visit& visit, const Parsed* parsed) {
+  if (parsed && parsed->valid && dispatch_if_small(visit, parsed->volume, parsed->flops)) return;
+  runtime::dispatch_large(visit, parsed);
 }
 
 }  // namespace blastoff

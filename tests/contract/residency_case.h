@@ -163,8 +163,11 @@ inline std::vector<blas::Call> all_options(const blas::Call& base) {
             call.transpose_a = a;
             call.transpose_b = b;
             call.diagonal = diagonal;
-            const bool same = (side == Side::left || sided) && (uplo == Uplo::upper || kind != Kind::gemm) &&
-                              (a == Transpose::none || !(kind == Kind::symm || kind == Kind::hemm)) &&
+            const bool general = kind == Kind::gemm || kind == Kind::gemv;
+            const bool one_symmetric =
+                kind == Kind::symm || kind == Kind::hemm || kind == Kind::symv || kind == Kind::hemv;
+            const bool same = (side == Side::left || sided) && (uplo == Uplo::upper || !general) &&
+                              (a == Transpose::none || !one_symmetric) &&
                               (b == Transpose::none || kind == Kind::gemm || kind == Kind::gemmt) &&
                               (diagonal == Diagonal::non_unit || triangular);
             void* const nowhere[3] = {};

@@ -9,4 +9,8 @@ void intercept::dispatch(const Visit&, const Parsed*) {
   std::abort();
 }
 
+bool intercept::dispatch_if_small(const Visit&, double, double) {
+  std::abort();
+}
+
 }  // namespace blastoff

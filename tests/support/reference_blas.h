@@ -1,4 +1,5 @@
-// Every level-3 routine, computed slowly and plainly from its definition in the BLAS standard: what tests compare with.
+// Every BLAS routine of the table, computed slowly and plainly from its definition in the BLAS standard: what tests
+// compare with.
 #pragma once
 
 #include <complex>
@@ -101,8 +102,7 @@ Wide<T> product_term(const Call& call, std::int64_t i, std::int64_t j, std::int6
     case Kind::her2k:
       return alpha * transposed<T>(a, trans, i, l) * conjugate(transposed<T>(b, trans, j, l)) +
              conjugate(alpha) * transposed<T>(b, trans, i, l) * conjugate(transposed<T>(a, trans, j, l));
-    case Kind::trmm:
-    case Kind::trsm: break;
+    default: break;
   }
   return W(0);
 }
@@ -175,8 +175,41 @@ void compute_triangular(const Call& call) {
   }
 }
 
+/// Element i of a vector, in whose memory the last one comes first if its increment is negative.
+template <class T>
+T& component(const Operand& vector, bool reversed, std::int64_t i) {
+  return element<T>(vector, 0, reversed ? vector.columns - 1 - i : i);
+}
+
+/// op(A)(i, l) of gemv, symv, hemv.
+template <class T>
+Wide<T> factor(const Call& call, std::int64_t i, std::int64_t l) {
+  const Operand& a = call.operands()[0];
+  const Wide<T> value = call.kind() == Kind::gemv ? transposed<T>(a, call.transpose_a, i, l)
+                                                  : symmetric<T>(a, call.uplo, call.kind() == Kind::hemv, i, l);
+  return call.conjugated ? conjugate(value) : value;
+}
+
+/// y := alpha op(A) x + beta y. Without rows or columns nothing is done.
+template <class T>
+void compute_vector(const Call& call) {
+  using W = Wide<T>;
+  const W alpha = from_coefficient<W>(call.alpha);
+  const W beta = from_coefficient<W>(call.beta);
+  const Operand& x = call.operands()[1];
+  if (call.m == 0 || call.n == 0) return;
+  for (std::int64_t i = 0; i < call.result().columns; ++i) {
+    W sum = 0;
+    for (std::int64_t l = 0; alpha != W(0) && l < x.columns; ++l)
+      sum += alpha * factor<T>(call, i, l) * W(component<T>(x, call.reversed_x, l));
+    T& y = component<T>(call.result(), call.reversed_y, i);
+    y = static_cast<T>(beta == W(0) ? sum : sum + beta * W(y));
+  }
+}
+
 template <class T>
 void compute(const Call& call) {
+  if (blas::is_matrix_vector(call.kind())) return compute_vector<T>(call);
   if (call.kind() == Kind::trmm || call.kind() == Kind::trsm) {
     compute_triangular<T>(call);
   } else {

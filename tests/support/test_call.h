@@ -25,6 +25,8 @@ struct Options {
   blas::Transpose transpose_a = blas::Transpose::none;
   blas::Transpose transpose_b = blas::Transpose::none;
   blas::Diagonal diagonal = blas::Diagonal::non_unit;
+  bool reversed_x = false;
+  bool reversed_y = false;
 };
 
 /// Every legal combination of options of a routine, each once.
@@ -36,7 +38,9 @@ inline std::vector<Options> all_options(blas::Routine routine) {
   const bool product = kind == Kind::gemm || kind == Kind::gemmt;
   const bool triangular = kind == Kind::trmm || kind == Kind::trsm;
   const bool sided = triangular || kind == Kind::symm || kind == Kind::hemm;
-  const bool transposable = kind != Kind::symm && kind != Kind::hemm;
+  const bool vectors = is_matrix_vector(kind);
+  const bool general = kind == Kind::gemm || kind == Kind::gemv;
+  const bool transposable = kind == Kind::gemv || (!vectors && kind != Kind::symm && kind != Kind::hemm);
   const std::vector<Transpose> all{Transpose::none, Transpose::transpose, Transpose::conjugate};
   std::vector<Transpose> transposes = all;
   if (kind == Kind::herk || kind == Kind::her2k) transposes = {Transpose::none, Transpose::conjugate};
@@ -49,9 +53,11 @@ inline std::vector<Options> all_options(blas::Routine routine) {
         for (const auto transpose_b : product ? all : std::vector{Transpose::none}) {
           for (const auto diagonal : {blas::Diagonal::non_unit, blas::Diagonal::unit}) {
             if (!sided && side != blas::Side::left) continue;
-            if (kind == Kind::gemm && uplo != blas::Uplo::upper) continue;
+            if (general && uplo != blas::Uplo::upper) continue;
             if (!triangular && diagonal != blas::Diagonal::non_unit) continue;
-            result.push_back({side, uplo, transpose_a, transpose_b, diagonal});
+            for (const int reversed : vectors ? std::vector{0, 1, 2, 3} : std::vector{0})
+              result.push_back(
+                  {side, uplo, transpose_a, transpose_b, diagonal, (reversed & 1) != 0, (reversed & 2) != 0});
           }
         }
       }
@@ -63,9 +69,9 @@ inline std::vector<Options> all_options(blas::Routine routine) {
 inline std::string describe(const blas::Call& call) {
   const auto number = [](auto value) { return std::to_string(static_cast<long long>(value)); };
   return std::string(row(call.routine).name) + " side " + number(call.side) + " uplo " + number(call.uplo) + " trans " +
-         number(call.transpose_a) + number(call.transpose_b) + " diag " + number(call.diagonal) + " m " +
-         number(call.m) + " n " + number(call.n) + " k " + number(call.k) + " alpha " +
-         std::to_string(call.alpha.real()) + " beta " + std::to_string(call.beta.real());
+         number(call.transpose_a) + number(call.transpose_b) + " diag " + number(call.diagonal) + " reversed " +
+         number(call.reversed_x) + number(call.reversed_y) + " m " + number(call.m) + " n " + number(call.n) + " k " +
+         number(call.k) + " alpha " + std::to_string(call.alpha.real()) + " beta " + std::to_string(call.beta.real());
 }
 
 namespace detail {
@@ -122,6 +128,8 @@ class TestCall {
     call_.transpose_a = options.transpose_a;
     call_.transpose_b = options.transpose_b;
     call_.diagonal = options.diagonal;
+    call_.reversed_x = options.reversed_x;
+    call_.reversed_y = options.reversed_y;
     call_.m = m;
     call_.n = n;
     call_.k = k;

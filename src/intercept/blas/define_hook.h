@@ -17,6 +17,9 @@
 #define BLASTOFF_COUNT_fortran_her2k 14
 #define BLASTOFF_COUNT_fortran_trmm 15
 #define BLASTOFF_COUNT_fortran_trsm 15
+#define BLASTOFF_COUNT_fortran_gemv 12
+#define BLASTOFF_COUNT_fortran_symv 11
+#define BLASTOFF_COUNT_fortran_hemv 11
 #define BLASTOFF_COUNT_cblas_gemm 14
 #define BLASTOFF_COUNT_cblas_gemmt 14
 #define BLASTOFF_COUNT_cblas_symm 13
@@ -27,6 +30,9 @@
 #define BLASTOFF_COUNT_cblas_her2k 13
 #define BLASTOFF_COUNT_cblas_trmm 12
 #define BLASTOFF_COUNT_cblas_trsm 12
+#define BLASTOFF_COUNT_cblas_gemv 12
+#define BLASTOFF_COUNT_cblas_symv 11
+#define BLASTOFF_COUNT_cblas_hemv 11
 
 #define BLASTOFF_PARAMETER(style, name, position) \
   blastoff::intercept::ParameterAt<blastoff::abi::Style::style, blastoff::blas::Routine::name, position> p##position

@@ -1,6 +1,7 @@
 // The common path of all hooks: state the call and pass it to dispatch().
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -32,6 +33,28 @@ bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& p
       passed_on.values);
 }
 
+/// Of the arguments of a product of a matrix and a vector only the sizes, which tell whether it is small.
+template <abi::Style style, blas::Kind kind, class... Values>
+std::array<std::int64_t, 2> matrix_sizes(const PassedOn<Values...>& passed_on, abi::IntegerWidth integers) {
+  constexpr std::size_t first = abi::position(abi::Argument::n, abi::Arguments<style, kind>{});
+  constexpr std::size_t other = kind == blas::Kind::gemv ? first - 1 : first;
+  const auto size = [&](auto value) {
+    return integers == abi::IntegerWidth::ilp64 ? abi::size_of<std::int64_t>(value) : abi::size_of<std::int32_t>(value);
+  };
+  return {size(std::get<other>(passed_on.values)), size(std::get<first>(passed_on.values))};
+}
+
+/// Makes the call if it is small. A small product of a matrix and a vector takes no longer than its arguments take to
+/// be examined. So only its sizes are looked at; should other arguments be invalid, the original says so.
+template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Arguments>
+bool made_as_small(const Visit& visit, const Arguments& arguments) {
+  const auto [m, n] = matrix_sizes<style, kind>(arguments, visit.original.convention.integers);
+  if (m <= 0 || n <= 0) return false;
+  const double area = static_cast<double>(m) * static_cast<double>(n);
+  return dispatch_if_small(visit, blas::volume(kind, m, n, 1, sizeof(abi::Element<scalar>)),
+                           (blas::is_complex(scalar) ? 8 : 2) * area);
+}
+
 /// Shared by all hooks of routines that have their arguments in common.
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Arguments>
 [[gnu::noinline]] void enter(const EntryPoint& entry, const Original& original, const Arguments& arguments) {
@@ -42,6 +65,8 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
     return;
   }
   const Visit visit{entry, original, raw, blas::front_end(), entry.routine.number, blas_host};
+  if constexpr (blas::is_matrix_vector(kind))
+    if (made_as_small<style, kind, scalar>(visit, arguments)) return;
   const blas::Routine routine = blas_routine(entry.routine);
   alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
   auto* const place = reinterpret_cast<blas::Call*>(memory);
@@ -50,10 +75,13 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
                               : parse<style, kind, scalar, std::int32_t>(place, routine, arguments);
   if (!understood) return dispatch(visit, nullptr);
   const blas::Call& call = *std::launder(place);
-  const Parsed parsed{
-      blas::valid(call), blas::trivial(call), blas::volume(call), blas::flops(call), &call, [](const void* made) {
-        return blas::operation_of(*static_cast<const blas::Call*>(made));
-      }};
+  const Parsed parsed{blas::valid(call),
+                      blas::trivial(call),
+                      blas::volume(kind, call.m, call.n, call.k, sizeof(abi::Element<scalar>)),
+                      blas::flops(call),
+                      &call,
+                      [](const void* made) { return blas::operation_of(*static_cast<const blas::Call*>(made)); },
+                      !call.conjugated};
   dispatch(visit, &parsed);
 }
 

@@ -33,7 +33,8 @@ std::int64_t device_leading_dimension(const operation::Operand& operand) {
   constexpr std::size_t line_bytes = 128;
   constexpr std::size_t small = std::size_t{64} << 10;
   const std::size_t bytes = operand.column_bytes();
-  if (bytes % vector_bytes == 0 || operand.payload_bytes() <= small) return std::max<std::int64_t>(operand.rows, 1);
+  if (operand.rows == 1 || bytes % vector_bytes == 0 || operand.payload_bytes() <= small)
+    return std::max<std::int64_t>(operand.rows, 1);
   return static_cast<std::int64_t>((bytes + line_bytes - 1) / line_bytes * line_bytes / operand.element_size);
 }
 

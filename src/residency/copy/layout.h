@@ -39,8 +39,8 @@ Layout lay_out(const operation::Operation& call, std::size_t panel_bytes);
 /// calls too small to cut.
 std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t most_result);
 
-/// Chooses a leading dimension with which the device reads columns fast; small and suitably aligned matrices stay
-/// dense.
+/// Chooses a leading dimension with which the device reads columns fast; small and suitably aligned matrices, and
+/// single rows, stay dense.
 std::int64_t device_leading_dimension(const operation::Operand& operand);
 
 /// Bytes from the first element to the last in device memory.

@@ -442,7 +442,8 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
   const operation::Operation& call = hold.call;
   const auto operands = call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i)
-    hold.tracked[i] = operands[i].intent != operation::Intent::scratch && rewrites_.worth_tracking(operands[i]);
+    hold.tracked[i] = !operands[i].empty() && operands[i].intent != operation::Intent::scratch &&
+                      rewrites_.worth_tracking(operands[i]);
 
   constexpr int most_replacements = 8;
   bool pins_asked_for = false;
@@ -492,7 +493,7 @@ std::optional<operation::Estimate> Coherence::estimate(const operation::Operatio
   if (!lock) return std::nullopt;
   operation::Estimate result;
   for (const operation::Operand& operand : call.operands()) {
-    if (operand.empty() || !operation::reads(operand.intent)) continue;
+    if (operand.empty() || operand.transient || !operation::reads(operand.intent)) continue;
     const std::uint64_t bytes = operand.part_bytes();
     if (rewrites_.copied(operand)) {
       result.dirty += bytes;
@@ -630,7 +631,7 @@ void Coherence::end(Hold& hold, bool home) {
     release_pins_of(hold);
     mirrors_.unhold(hold.backings);
     for (const operation::Operand& operand : hold.call.operands())
-      if (operand.intent != operation::Intent::scratch) rewrites_.used(operand);
+      if (!operand.empty() && operand.intent != operation::Intent::scratch) rewrites_.used(operand);
     hold.backings.clear();
   }
   changed_.notify_all();

@@ -101,6 +101,7 @@ void issue_fortran(const Call& call) {
   const int ldb = narrow(call.operand_storage[1].leading_dimension);
   void* c = call.result().address;
   const int ldc = narrow(call.result().leading_dimension);
+  const int incx = call.reversed_x ? -ldb : ldb, incy = call.reversed_y ? -ldc : ldc;
   const std::size_t one = 1;  // length of an option, which Fortran passes behind the arguments
   switch (call.kind()) {
     case Kind::gemm:
@@ -117,6 +118,9 @@ void issue_fortran(const Call& call) {
     case Kind::trsm:
       return invoke(function, &side, &uplo, &transpose_a, &diagonal, &m, &n, &alpha, a, &lda, b, &ldb, one, one, one,
                     one);
+    case Kind::gemv: return invoke(function, &transpose_a, &m, &n, &alpha, a, &lda, b, &incx, &beta, c, &incy, one);
+    case Kind::symv:
+    case Kind::hemv: return invoke(function, &uplo, &n, &alpha, a, &lda, b, &incx, &beta, c, &incy, one);
     case Kind::gemmt: break;
   }
 }
@@ -131,8 +135,23 @@ auto passed(const T& value) {
   }
 }
 
+/// y = op(A) x, the memory of A being taken for its transpose. Complex kinds that would need conj(A) stay as they are.
+Call vector_product_by_rows(const Call& call) {
+  Call row_major = call;
+  row_major.transpose_a = call.transpose_a == Transpose::none ? Transpose::transpose : Transpose::none;
+  std::swap(row_major.m, row_major.n);
+  row_major.uplo = flip(call.uplo);
+  return row_major;
+}
+
+bool exists_by_rows(const Call& call) {
+  return !is_matrix_vector(call.kind()) || !is_complex(call.scalar()) ||
+         (call.kind() == Kind::gemv && call.transpose_a != Transpose::conjugate);
+}
+
 /// The column-major call `call` in row-major terms: the transposed result of the transposed operation.
 Call in_row_major_terms(const Call& call) {
+  if (is_matrix_vector(call.kind())) return vector_product_by_rows(call);
   Call row_major = call;
   std::swap(row_major.m, row_major.n);
   row_major.side = flip(call.side);
@@ -150,7 +169,8 @@ Call in_row_major_terms(const Call& call) {
 }
 
 template <class T, class Alpha, class Beta>
-void issue_cblas(const Call& column_major, bool by_rows) {
+void issue_cblas(const Call& column_major, bool rows_wanted) {
+  const bool by_rows = rows_wanted && exists_by_rows(column_major);
   const Call call = by_rows ? in_row_major_terms(column_major) : column_major;
   void* function = names[static_cast<std::size_t>(call.routine)].cblas;
   const int order = by_rows ? 101 : 102;
@@ -166,6 +186,7 @@ void issue_cblas(const Call& column_major, bool by_rows) {
   const int ldb = narrow(call.operand_storage[1].leading_dimension);
   void* c = call.result().address;
   const int ldc = narrow(call.result().leading_dimension);
+  const int incx = call.reversed_x ? -ldb : ldb, incy = call.reversed_y ? -ldc : ldc;
   switch (call.kind()) {
     case Kind::gemm:
       return invoke(function, order, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
@@ -177,6 +198,9 @@ void issue_cblas(const Call& column_major, bool by_rows) {
     case Kind::her2k: return invoke(function, order, uplo, transpose_a, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     case Kind::trmm:
     case Kind::trsm: return invoke(function, order, side, uplo, transpose_a, diagonal, m, n, alpha, a, lda, b, ldb);
+    case Kind::gemv: return invoke(function, order, transpose_a, m, n, alpha, a, lda, b, incx, beta, c, incy);
+    case Kind::symv:
+    case Kind::hemv: return invoke(function, order, uplo, n, alpha, a, lda, b, incx, beta, c, incy);
     case Kind::gemmt: break;
   }
 }

@@ -84,6 +84,8 @@ void Player::choose_options(Call& call) {
   const bool complex = is_complex(call.scalar());
   call.side = random_.pick({Side::left, Side::right});
   call.uplo = random_.pick({Uplo::upper, Uplo::lower});
+  call.reversed_x = random_.one_in(3);
+  call.reversed_y = random_.one_in(3);
   call.diagonal = random_.pick({Diagonal::unit, Diagonal::unit, Diagonal::unit, Diagonal::non_unit});
   call.transpose_a = random_.pick({Transpose::none, Transpose::transpose, Transpose::conjugate});
   call.transpose_b = random_.pick({Transpose::none, Transpose::transpose, Transpose::conjugate});
@@ -118,7 +120,8 @@ bool Player::choose_sizes(Plan& plan) {
     bool fits = true;
     for (std::size_t i = 0; i < call.operands().size(); ++i) {
       const Matrix& matrix = *plan.matrices[i];
-      fits = fits && call.operands()[i].rows <= matrix.rows() && call.operands()[i].columns <= matrix.columns();
+      const Box box = extent(plan, i);
+      fits = fits && box.rows <= matrix.rows() && box.columns <= matrix.columns();
     }
     if (fits) return true;
     call.m = (call.m + 1) / 2;
@@ -128,16 +131,21 @@ bool Player::choose_sizes(Plan& plan) {
   return false;
 }
 
+Box Player::extent(const Plan& plan, std::size_t index) {
+  const Operand& operand = plan.call.operands()[index];
+  return plan.down[index] ? Box{0, 0, operand.columns, 1} : Box{0, 0, operand.rows, operand.columns};
+}
+
 bool Player::choose_places(Plan& plan) {
-  const auto operands = plan.call.operands();
-  const std::size_t result = operands.size() - 1;
+  const std::size_t result = plan.call.operands().size() - 1;
   for (int attempt = 0; attempt < 20; ++attempt) {
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      const std::int64_t rows_left = plan.matrices[i]->rows() - operands[i].rows;
-      const std::int64_t columns_left = plan.matrices[i]->columns() - operands[i].columns;
+    for (std::size_t i = 0; i <= result; ++i) {
+      const Box box = extent(plan, i);
+      const std::int64_t rows_left = plan.matrices[i]->rows() - box.rows;
+      const std::int64_t columns_left = plan.matrices[i]->columns() - box.columns;
       plan.boxes[i] = {random_.pick({std::int64_t{0}, rows_left, random_.between(0, rows_left)}),
-                       random_.pick({std::int64_t{0}, columns_left, random_.between(0, columns_left)}),
-                       operands[i].rows, operands[i].columns};
+                       random_.pick({std::int64_t{0}, columns_left, random_.between(0, columns_left)}), box.rows,
+                       box.columns};
     }
     bool apart = true;
     for (std::size_t i = 0; i < result; ++i) {
@@ -168,6 +176,7 @@ bool Player::plan_call(Plan& plan, Matrix* by_all, bool may_write_by_all) {
     plan.by_all = by_all->identity();
     if (!may_write_by_all) plan.call.diagonal = Diagonal::unit;  // a solve with it writes its diagonal first
   }
+  for (std::size_t i = 0; i <= result; ++i) plan.down[i] = plan.call.operands()[i].transient && random_.one_in(2);
   return choose_sizes(plan) && choose_places(plan);
 }
 
@@ -182,8 +191,8 @@ void Player::run(Plan& plan) {
     const Matrix& matrix = *plan.matrices[i];
     addresses[i] = matrix.element(plan.boxes[i].row, plan.boxes[i].column);
     shadows[i] = matrix.shadow_element(plan.boxes[i].row, plan.boxes[i].column);
-    leading[i] = matrix.leading_dimension();
-    shadow_leading[i] = matrix.rows();
+    leading[i] = plan.down[i] ? 1 : matrix.leading_dimension();
+    shadow_leading[i] = plan.down[i] ? 1 : matrix.rows();
   }
   Call shadow_call = call;
   shape_operands(call, addresses, leading);
@@ -195,7 +204,8 @@ void Player::run(Plan& plan) {
   if (call.kind() == Kind::trsm && call.diagonal == Diagonal::non_unit) {
     dominant = std::make_unique<Dominant>(*plan.matrices[0], plan.boxes[0], random_);
   }
-  if (call.result().intent == Intent::write && call.result().part == Part::full && random_.one_in(4)) {
+  const bool written = !is_matrix_vector(call.kind()) || (call.m > 0 && call.n > 0);  // else y stays as it is
+  if (written && call.result().intent == Intent::write && call.result().part == Part::full && random_.one_in(4)) {
     // What is not read may hold anything.
     const double nan = std::numeric_limits<double>::quiet_NaN();
     for (std::int64_t j = box.column; j < box.column + box.columns; ++j) {

@@ -48,7 +48,8 @@ class Player {
     blas::Call call;
     std::array<Matrix*, 3> matrices{};
     std::array<Box, 3> boxes{};
-    std::uint64_t by_all = 0;  ///< identity of the operand that every thread reads, if there is one
+    std::array<bool, 3> down{};  ///< a vector that is a part of a column; else it is one of a row
+    std::uint64_t by_all = 0;    ///< identity of the operand that every thread reads, if there is one
   };
 
   void step();
@@ -70,6 +71,8 @@ class Player {
   bool plan_call(Plan& plan, Matrix* by_all, bool may_write_by_all);
   void choose_options(blas::Call& call);
   bool choose_sizes(Plan& plan);
+  /// Where operand `index` would lie: only the size of the box.
+  static Box extent(const Plan& plan, std::size_t index);
   bool choose_places(Plan& plan);
   void choose_coefficients(blas::Call& call);
   /// Makes the call on the matrices and the reference on the shadows, and compares.

@@ -125,6 +125,18 @@ cublasStatus rank_update(blas::Kind kind, blas::Scalar scalar, cublasHandle hand
   return queue(handle, call, matrices);
 }
 
+/// A vector as cuBLAS takes it: the size of its increment is a leading dimension, its sign says where it begins.
+Matrix vector(const void* address, Size increment) {
+  return {address, increment < 0 ? -increment : increment};
+}
+
+cublasStatus vector_product(blas::Call call, cublasHandle handle, Matrix a, const void* x, Size incx, const void* y,
+                            Size incy) {
+  call.reversed_x = incx < 0;
+  call.reversed_y = incy < 0;
+  return queue(handle, call, {a, vector(x, incx), vector(y, incy)});
+}
+
 cublasStatus triangular(blas::Kind kind, blas::Scalar scalar, cublasHandle handle, int side, int fill, int operation,
                         int diagonal, Size m, Size n, const void* alpha, Matrix a, Matrix b) {
   auto call = make_call(kind, scalar, m, n, side == side_left ? m : n, alpha, nullptr);
@@ -206,6 +218,20 @@ cublasStatus cublasSetAtomicsMode(cublasHandle, int) {
   cublasStatus symbol(cublasHandle handle, int side, int fill, int operation, int diagonal, Size m, Size n,    \
                       const void* alpha, const void* a, Size lda, void* b, Size ldb) {                         \
     return triangular(kind, scalar, handle, side, fill, operation, diagonal, m, n, alpha, {a, lda}, {b, ldb}); \
+  }
+#define BLASTOFF_EXPORT_Gemv(symbol, kind, scalar)                                                                    \
+  cublasStatus symbol(cublasHandle handle, int operation, Size m, Size n, const void* alpha, const void* a, Size lda, \
+                      const void* x, Size incx, const void* beta, void* y, Size incy) {                               \
+    auto call = make_call(kind, scalar, m, n, n, alpha, beta);                                                        \
+    call.transpose_a = transpose(operation);                                                                          \
+    return vector_product(call, handle, {a, lda}, x, incx, y, incy);                                                  \
+  }
+#define BLASTOFF_EXPORT_Symv(symbol, kind, scalar)                                                       \
+  cublasStatus symbol(cublasHandle handle, int fill, Size n, const void* alpha, const void* a, Size lda, \
+                      const void* x, Size incx, const void* beta, void* y, Size incy) {                  \
+    auto call = make_call(kind, scalar, n, n, n, alpha, beta);                                           \
+    set_fill(call, side_left, fill);                                                                     \
+    return vector_product(call, handle, {a, lda}, x, incx, y, incy);                                     \
   }
 #define BLASTOFF_EXPORT(symbol, kind, scalar, signature) \
   BLASTOFF_EXPORT_##signature(symbol, blas::Kind::kind, blas::Scalar::scalar)

@@ -36,16 +36,14 @@ void with_routine(blas::Routine routine, Function&& function) {
   using blas::Kind;
   using blas::Scalar;
   blas::with_kind(row(routine).kind, [&]<Kind kind>() {
-    constexpr bool hermitian = kind == Kind::hemm || kind == Kind::herk || kind == Kind::her2k;
+    const auto with = [&]<Scalar scalar>() {
+      if constexpr (exists(kind, scalar)) function.template operator()<kind, scalar>();
+    };
     switch (row(routine).scalar) {
-      case Scalar::s:
-        if constexpr (!hermitian) function.template operator()<kind, Scalar::s>();
-        break;
-      case Scalar::d:
-        if constexpr (!hermitian) function.template operator()<kind, Scalar::d>();
-        break;
-      case Scalar::c: function.template operator()<kind, Scalar::c>(); break;
-      case Scalar::z: function.template operator()<kind, Scalar::z>(); break;
+      case Scalar::s: return with.template operator()<Scalar::s>();
+      case Scalar::d: return with.template operator()<Scalar::d>();
+      case Scalar::c: return with.template operator()<Scalar::c>();
+      case Scalar::z: return with.template operator()<Scalar::z>();
     }
   });
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "every_routine.h"
@@ -120,14 +121,15 @@ TEST(Integers, HaveTheWidthOfTheProgram) {
   EXPECT_EQ(call.m, -1);
 }
 
-/// Matrices stored by rows, with the same contents as those of a TestCall, and their arguments for CBLAS.
+/// Matrices stored by rows, with the same contents as those of a TestCall, and their arguments for CBLAS. Vectors have
+/// no order, and increments of 1 or -1.
 template <class T>
 struct RowMajor {
   explicit RowMajor(const Call& column_major) : call(column_major) {
     for (std::size_t i = 0; i < call.operands().size(); ++i) {
       const operation::Operand& from = call.operands()[i];
-      leading_dimensions[i] = from.columns + 2;
-      elements[i].resize(static_cast<std::size_t>((from.rows + 1) * leading_dimensions[i]), T(-7));
+      leading_dimensions[i] = from.transient ? 1 : from.columns + 2;
+      elements[i].resize(static_cast<std::size_t>((from.rows + 1) * (from.columns + 2)), T(-7));
       for (std::int64_t row = 0; row < from.rows; ++row) {
         for (std::int64_t column = 0; column < from.columns; ++column) {
           at(i, row, column) = static_cast<const T*>(from.address)[row + column * from.leading_dimension];
@@ -169,11 +171,14 @@ auto cblas_value(RowMajor<T>& problem) {
       return static_cast<const void*>(&slot);
     }
   }
-  if constexpr (abi::is_size(argument) && argument != Argument::m && argument != Argument::n &&
-                argument != Argument::k) {
+  if constexpr (argument == Argument::incx) return std::int64_t{call.reversed_x ? -1 : 1};
+  if constexpr (argument == Argument::incy) return std::int64_t{call.reversed_y ? -1 : 1};
+  if constexpr (abi::is_size(argument) && !abi::is_increment(argument) && argument != Argument::m &&
+                argument != Argument::n && argument != Argument::k) {
     return problem.leading_dimensions[abi::operand_index(kind, argument)];
   }
-  if constexpr (argument == Argument::a || argument == Argument::b || argument == Argument::c) {
+  if constexpr (argument == Argument::a || argument == Argument::b || argument == Argument::c ||
+                argument == Argument::x || argument == Argument::y) {
     return static_cast<void*>(problem.elements[abi::operand_index(kind, argument)].data());
   }
 }
@@ -219,6 +224,51 @@ TEST_P(RowMajorOrder, MeansTheSameAsColumnMajorOfTheSameMatrices) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, RowMajorOrder, testing::ValuesIn(test::every_routine()), test::routine_name);
+
+bool parse_dgemv(Call* call, std::int32_t incx, std::int32_t incy) {
+  return abi::parse<Style::fortran, Kind::gemv, Scalar::d, std::int32_t>(call, Routine::dgemv, "T", &two, &three,
+                                                                         &alpha, matrix, &two, matrix + 1, &incx, &beta,
+                                                                         matrix + 2, &incy, std::size_t{1});
+}
+
+TEST(Vectors, AreRowsWhoseLeadingDimensionIsTheSizeOfTheirIncrement) {
+  Call call;
+  ASSERT_TRUE(parse_dgemv(&call, -3, 2));
+  ASSERT_EQ(call.operand_count, 3);
+  const operation::Operand& x = call.operands()[1];
+  EXPECT_EQ(call.operands()[0].rows, 2);
+  EXPECT_EQ(call.operands()[0].columns, 3);
+  EXPECT_EQ(x.address, matrix + 1);
+  EXPECT_EQ(x.rows, 1);
+  EXPECT_EQ(x.columns, 2);  // transposed
+  EXPECT_EQ(x.leading_dimension, 3);
+  EXPECT_TRUE(call.reversed_x);
+  EXPECT_EQ(call.result().columns, 3);
+  EXPECT_EQ(call.result().leading_dimension, 2);
+  EXPECT_FALSE(call.reversed_y);
+  EXPECT_EQ(call.result().intent, operation::Intent::update);
+  EXPECT_TRUE(x.transient && call.result().transient && !call.operands()[0].transient);
+}
+
+TEST(Vectors, WithoutAnIncrementAreInvalid) {
+  Call call;
+  ASSERT_TRUE(parse_dgemv(&call, 0, 1));
+  EXPECT_FALSE(valid(call));
+  ASSERT_TRUE(parse_dgemv(&call, 1, 0));
+  EXPECT_FALSE(valid(call));
+  ASSERT_TRUE(parse_dgemv(&call, 1, -1));
+  EXPECT_TRUE(valid(call));
+}
+
+TEST(Vectors, OfIncrementsWithoutASizeAreInvalid) {
+  Call call;
+  const std::int64_t sizes[] = {2, 3};
+  const std::int64_t increments[] = {std::numeric_limits<std::int64_t>::min(), 1};
+  ASSERT_TRUE((abi::parse<Style::fortran, Kind::gemv, Scalar::d, std::int64_t>(
+      &call, Routine::dgemv, "N", &sizes[0], &sizes[1], &alpha, matrix, &sizes[0], matrix, &increments[0], &beta,
+      matrix, &increments[1], std::size_t{1})));
+  EXPECT_FALSE(valid(call));
+}
 
 template <Kind kind, Scalar scalar>
 bool understands(int order, int transpose) {

@@ -21,7 +21,7 @@ Call make(Routine routine, std::int64_t m, std::int64_t n, std::int64_t k, const
 }
 
 TEST(RoutineTable, HoldsEveryRoutineOnce) {
-  EXPECT_EQ(blas::routine_count, 8U + 8U + 12U + 12U);
+  EXPECT_EQ(blas::routine_count, 10U + 10U + 14U + 14U);
   EXPECT_STREQ(row(Routine::zher2k).name, "zher2k");
   EXPECT_EQ(row(Routine::cgemm3m).kind, Kind::gemm);
   EXPECT_EQ(blas::routine_of(Kind::gemm, blas::Scalar::c), Routine::cgemm);
@@ -54,6 +54,29 @@ TEST(Shape, OfRankUpdatesImpliesM) {
   EXPECT_EQ(call.operands()[1].rows, 6);
   EXPECT_EQ(call.operands()[1].columns, 4);
   EXPECT_EQ(call.result().part, operation::Part::lower);
+}
+
+TEST(Shape, OfProductsWithVectors) {
+  const Call call = make(Routine::zgemv, 2, 3, 99, {.transpose_a = Transpose::conjugate});
+  EXPECT_EQ(call.k, 2);  // the length of x
+  EXPECT_EQ(call.operands()[0].rows, 2);
+  EXPECT_EQ(call.operands()[0].columns, 3);
+  EXPECT_EQ(call.operands()[1].columns, 2);
+  EXPECT_EQ(call.result().columns, 3);
+  const Call symmetric = make(Routine::dsymv, 99, 4, 99, {.uplo = blas::Uplo::lower});
+  EXPECT_EQ(symmetric.operands()[0].rows, 4);
+  EXPECT_EQ(symmetric.operands()[0].part, operation::Part::lower);
+  EXPECT_EQ(symmetric.result().columns, 4);
+  EXPECT_FALSE(exists(Kind::symv, blas::Scalar::z));
+  EXPECT_FALSE(exists(Kind::hemv, blas::Scalar::s));
+}
+
+TEST(Volume, OfProductsWithVectorsIsThatOfTheirMatrix) {
+  EXPECT_EQ(volume(make(Routine::dgemv, 20, 30, 0)), 0.5 * 20 * 30 * 8);
+  EXPECT_EQ(volume(make(Routine::chemv, 0, 30, 0)), 0.5 * 30 * 30 * 8);
+  EXPECT_EQ(depth(make(Routine::dgemv, 20, 30, 0)), 30);
+  EXPECT_TRUE(operation::Operation(make(Routine::dgemv, 20, 30, 0)).work.memory_bound);
+  EXPECT_FALSE(operation::Operation(make(Routine::dgemm, 20, 30, 1)).work.memory_bound);
 }
 
 TEST(Intent, OfTheResultFollowsBeta) {
@@ -97,6 +120,8 @@ TEST(Trivial, IsACallWithoutAProduct) {
   EXPECT_TRUE(trivial(make(Routine::dgemm, 3, 3, 3, {}, 0)));
   EXPECT_FALSE(trivial(make(Routine::zgemm, 3, 3, 3, {}, {0, 1})));
   EXPECT_FALSE(trivial(make(Routine::dtrsm, 3, 3, 0)));
+  EXPECT_TRUE(trivial(make(Routine::dgemv, 3, 0, 1)));
+  EXPECT_FALSE(trivial(make(Routine::dsymv, 0, 3, 0)));
 }
 
 TEST(Flops, FollowLapackWorkingNote41) {
@@ -106,6 +131,8 @@ TEST(Flops, FollowLapackWorkingNote41) {
   EXPECT_EQ(flops(make(Routine::dsyrk, 0, 3, 5)), 5 * 3 * 4);
   EXPECT_EQ(flops(make(Routine::dsyr2k, 0, 3, 5)), 2 * 5 * 3 * 3 + 3);
   EXPECT_EQ(flops(make(Routine::dtrsm, 4, 3, 0)), 3 * 4 * 4);
+  EXPECT_EQ(flops(make(Routine::dgemv, 4, 3, 0)), 2 * 4 * 3);
+  EXPECT_EQ(flops(make(Routine::zhemv, 0, 3, 0)), 8 * 3 * 3);
 }
 
 TEST(AverageSize, CountsTheOrderOfASquareOperandTwice) {

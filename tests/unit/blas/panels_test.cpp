@@ -58,7 +58,7 @@ class Panels : public testing::TestWithParam<blas::Routine> {
   }
 
   Kind kind() const { return row(GetParam()).kind; }
-  bool stays_whole() const { return kind() == Kind::syr2k || kind() == Kind::her2k; }
+  bool stays_whole() const { return kind() == Kind::syr2k || kind() == Kind::her2k || is_matrix_vector(kind()); }
 };
 
 TEST_P(Panels, CoverTheResultOnceAndComputeTheCall) {

@@ -58,6 +58,10 @@ using Trmm = cublasStatus(cublasHandle, int side, int fill, int transpose, int d
                           const void* alpha, const void* a, Size lda, const void* b, Size ldb, void* c, Size ldc);
 using Trsm = cublasStatus(cublasHandle, int side, int fill, int transpose, int diagonal, Size m, Size n,
                           const void* alpha, const void* a, Size lda, void* b, Size ldb);
+using Gemv = cublasStatus(cublasHandle, int transpose, Size m, Size n, const void* alpha, const void* a, Size lda,
+                          const void* x, Size incx, const void* beta, void* y, Size incy);
+using Symv = cublasStatus(cublasHandle, int fill, Size n, const void* alpha, const void* a, Size lda, const void* x,
+                          Size incx, const void* beta, void* y, Size incy);
 
 // X(symbol, member of Cublas, scalar, signature)
 #define BLASTOFF_CUBLAS_ROUTINES_OF(X, letter, scalar) \
@@ -66,16 +70,21 @@ using Trsm = cublasStatus(cublasHandle, int side, int fill, int transpose, int d
   X(cublas##letter##syrk_v2_64, syrk, scalar, Syrk)    \
   X(cublas##letter##syr2k_v2_64, syr2k, scalar, Syr2k) \
   X(cublas##letter##trmm_v2_64, trmm, scalar, Trmm)    \
-  X(cublas##letter##trsm_v2_64, trsm, scalar, Trsm)
+  X(cublas##letter##trsm_v2_64, trsm, scalar, Trsm)    \
+  X(cublas##letter##gemv_v2_64, gemv, scalar, Gemv)
+#define BLASTOFF_CUBLAS_REAL_ROUTINES_OF(X, letter, scalar) X(cublas##letter##symv_v2_64, symv, scalar, Symv)
 #define BLASTOFF_CUBLAS_HERMITIAN_ROUTINES_OF(X, letter, scalar) \
   X(cublas##letter##hemm_v2_64, hemm, scalar, Symm)              \
   X(cublas##letter##herk_v2_64, herk, scalar, Syrk)              \
-  X(cublas##letter##her2k_v2_64, her2k, scalar, Syr2k)
+  X(cublas##letter##her2k_v2_64, her2k, scalar, Syr2k)           \
+  X(cublas##letter##hemv_v2_64, hemv, scalar, Symv)
 #define BLASTOFF_CUBLAS_ROUTINES(X)              \
   BLASTOFF_CUBLAS_ROUTINES_OF(X, S, s)           \
   BLASTOFF_CUBLAS_ROUTINES_OF(X, D, d)           \
   BLASTOFF_CUBLAS_ROUTINES_OF(X, C, c)           \
   BLASTOFF_CUBLAS_ROUTINES_OF(X, Z, z)           \
+  BLASTOFF_CUBLAS_REAL_ROUTINES_OF(X, S, s)      \
+  BLASTOFF_CUBLAS_REAL_ROUTINES_OF(X, D, d)      \
   BLASTOFF_CUBLAS_HERMITIAN_ROUTINES_OF(X, C, c) \
   BLASTOFF_CUBLAS_HERMITIAN_ROUTINES_OF(X, Z, z)
 

@@ -17,6 +17,8 @@ class CublasExecutor final : public Executor {
 
   Status execute(const operation::Operation& operation) override {
     const blas::Call call = blas::call_of(operation);
+    if (call.conjugated)
+      return tl::unexpected(Error{ErrorKind::unsupported, "cuBLAS has no product with the conjugate of a matrix"});
     return call.kind() == blas::Kind::gemmt ? run_triangular(call) : handle_->run(call);
   }
 

@@ -12,7 +12,7 @@ namespace blastoff::device::cuda {
 
 namespace api {
 
-/// cuBLAS's entry points, all set; routines are indexed by blas::Scalar (hemm, herk, her2k: c and z alone).
+/// cuBLAS's entry points, all set; routines are indexed by blas::Scalar; those that do not exist() are null.
 struct Cublas {
 #define BLASTOFF_MEMBER(symbol, ...) std::add_pointer_t<__VA_ARGS__> symbol = nullptr;
   BLASTOFF_CUBLAS_SYMBOLS(BLASTOFF_MEMBER)
@@ -23,6 +23,8 @@ struct Cublas {
   std::array<Syr2k*, 4> syr2k{}, her2k{};
   std::array<Trmm*, 4> trmm{};
   std::array<Trsm*, 4> trsm{};
+  std::array<Gemv*, 4> gemv{};
+  std::array<Symv*, 4> symv{}, hemv{};
 };
 
 }  // namespace api

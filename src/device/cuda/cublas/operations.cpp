@@ -46,6 +46,25 @@ int operation(blas::Transpose transpose, blas::Scalar scalar) {
   return conjugate ? api::operation_conjugate : api::operation_transpose;
 }
 
+/// A vector's leading dimension is the size of its increment. A negative increment counts from the end, as in BLAS.
+api::cublasStatus queue_vector_product(const api::Cublas& blas, api::cublasHandle handle, const blas::Call& call) {
+  const auto scalar = call.scalar();
+  const auto type = static_cast<std::size_t>(scalar);
+  const HostScalar alpha(call.alpha, scalar);
+  const HostScalar beta(call.beta, scalar);
+  const auto& a = call.operand_storage[0];
+  const auto& x = call.operand_storage[1];
+  const auto& y = call.result();
+  const api::Size incx = call.reversed_x ? -x.leading_dimension : x.leading_dimension;
+  const api::Size incy = call.reversed_y ? -y.leading_dimension : y.leading_dimension;
+  if (call.kind() == Kind::gemv)
+    return blas.gemv[type](handle, operation(call.transpose_a, scalar), call.m, call.n, alpha.address(), a.address,
+                           a.leading_dimension, x.address, incx, beta.address(), y.address, incy);
+  const auto& symmetric = call.kind() == Kind::symv ? blas.symv : blas.hemv;
+  return symmetric[type](handle, fill(call), call.n, alpha.address(), a.address, a.leading_dimension, x.address, incx,
+                         beta.address(), y.address, incy);
+}
+
 api::cublasStatus queue_operation(const api::Cublas& blas, api::cublasHandle handle, const blas::Call& call) {
   const auto scalar = call.scalar();
   const auto type = static_cast<std::size_t>(scalar);
@@ -85,6 +104,9 @@ api::cublasStatus queue_operation(const api::Cublas& blas, api::cublasHandle han
     case Kind::trsm:
       return blas.trsm[type](handle, side(call), fill(call), op_a, diagonal(call), call.m, call.n, alpha.address(),
                              a.address, a.leading_dimension, c.address, c.leading_dimension);
+    case Kind::gemv:
+    case Kind::symv:
+    case Kind::hemv: return queue_vector_product(blas, handle, call);
     case Kind::gemmt: break;
   }
   return api::blas_not_supported;

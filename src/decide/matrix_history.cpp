@@ -1,0 +1,195 @@
+#include "decide/matrix_history.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace blastoff::decide {
+
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+/// Opening a GPU and its libraries takes about this long. Only calls that come first pay for it.
+constexpr double seconds_to_open = 0.5;
+
+/// Of a matrix of which more than this share had to come, the device did not find enough.
+constexpr double most_brought = 0.25;
+
+/// So many uses tell how long the device takes.
+constexpr std::uint32_t enough_uses = 4;
+
+/// Where the device is no faster: so many products by the CPU, doubled, come before the next one there.
+constexpr double uses_between_trials = 16;
+
+/// Beyond that, doubling what the next attempt requires changes nothing any more.
+constexpr std::uint32_t most_failures = 10;
+
+/// Smaller transfers end in page-locked buffers, whose transfer is not part of the time.
+constexpr std::uint64_t tells_rate = std::uint64_t{256} << 20;
+
+/// The matrix: the largest operand that could stay.
+const operation::Operand& matrix_of(const operation::Operation& product) {
+  const auto operands = product.operands();
+  return *std::max_element(operands.begin(), operands.end(), [](const auto& a, const auto& b) {
+    return std::pair(!a.transient, a.part_bytes()) < std::pair(!b.transient, b.part_bytes());
+  });
+}
+
+/// FNV-1a by words; never 0, which stands for no matrix.
+std::uint64_t key_of(const operation::Operand& matrix) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const std::uint64_t word :
+       {static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(matrix.address)),
+        static_cast<std::uint64_t>(matrix.rows), static_cast<std::uint64_t>(matrix.columns),
+        static_cast<std::uint64_t>(matrix.leading_dimension), static_cast<std::uint64_t>(matrix.part)})
+    hash = (hash ^ word) * 1099511628211ULL;
+  return (hash ^ hash >> 32) | 1;
+}
+
+float averaged(float before, float latest) {
+  return 0.75F * before + 0.25F * latest;
+}
+
+void add(std::atomic<float>& sum, double amount) {
+  sum.store(sum.load(relaxed) + static_cast<float>(amount), relaxed);
+}
+
+}  // namespace
+
+MatrixHistory::Record* MatrixHistory::find(std::uint64_t key) {
+  for (Record& record : records_[(key >> 1) % set_count])
+    if (record.key.load(relaxed) == key) return &record;
+  return nullptr;
+}
+
+MatrixHistory::Record& MatrixHistory::find_or_replace(std::uint64_t key) {
+  const std::uint32_t now = clock_.fetch_add(1, relaxed) + 1;
+  Record* record = find(key);
+  if (record == nullptr) {
+    auto& set = records_[(key >> 1) % set_count];
+    record = &*std::max_element(set.begin(), set.end(), [&](const Record& a, const Record& b) {
+      return now - a.last_use.load(relaxed) < now - b.last_use.load(relaxed);
+    });
+    for (std::atomic<float>* value : {&record->spent, &record->required, &record->cpu, &record->device})
+      value->store(0, relaxed);
+    record->hits.store(0, relaxed);
+    record->failures.store(0, relaxed);
+    record->brought.store(false, relaxed);
+    record->expected.store(false, relaxed);
+    record->key.store(key, relaxed);
+  }
+  record->last_use.store(now, relaxed);
+  return *record;
+}
+
+double MatrixHistory::seconds_to_bring(double bytes) const {
+  return bytes / bytes_per_second_.load(relaxed) + (device_open_.load(relaxed) ? 0 : seconds_to_open);
+}
+
+bool MatrixHistory::worth_device(const operation::Operation& product, const std::optional<operation::Estimate>& found) {
+  const operation::Operand& matrix = matrix_of(product);
+  Record* const record = find(key_of(matrix));
+  double missing = static_cast<double>(matrix.part_bytes());
+  if (found) missing = static_cast<double>(found->missing + found->dirty);
+  // Nobody can tell while another thread asks.
+  if (!found && record && record->brought.load(relaxed)) missing = 0;
+  double required = missing > 0 ? seconds_to_bring(missing) : 0;
+  if (record == nullptr) return required == 0 && first_uses_.welcome();
+  required = std::ldexp(required, static_cast<int>(record->failures.load(relaxed)));
+  required = std::max(required, static_cast<double>(record->required.load(relaxed)));
+  if (record->spent.load(relaxed) < required) return false;
+  record->expected.store(missing > 0, relaxed);
+  return true;
+}
+
+void MatrixHistory::observe(const operation::Operation& product, const Observation& observation) {
+  const operation::Operand& matrix = matrix_of(product);
+  const auto bytes = static_cast<double>(matrix.part_bytes());
+  Record& record = find_or_replace(key_of(matrix));
+  if (!observation.on_device) {
+    first_uses_.learn_cpu(bytes, observation.seconds);
+    const float before = record.cpu.load(relaxed);
+    const auto seconds = static_cast<float>(observation.seconds);
+    record.cpu.store(before > 0 ? std::min(before, seconds) : seconds, relaxed);
+    add(record.spent, observation.seconds);
+    return;
+  }
+  const bool known = record.brought.load(relaxed) || record.expected.load(relaxed);
+  if (!known) first_uses_.learn_device(bytes, observation.seconds);
+  if (static_cast<double>(observation.bytes_to_device) > most_brought * bytes)
+    brought(record, observation);
+  else
+    used(record, observation.seconds);
+  record.brought.store(observation.operands_kept, relaxed);
+  record.expected.store(false, relaxed);
+  record.spent.store(0, relaxed);
+}
+
+bool MatrixHistory::FirstUses::welcome() {
+  return pause.load(relaxed) <= 0 || pause.fetch_sub(1, relaxed) <= 0;
+}
+
+void MatrixHistory::FirstUses::learn_cpu(double bytes, double seconds) {
+  if (seconds <= 0) return;
+  const float before = cpu_rate.load(relaxed);
+  const auto latest = static_cast<float>(bytes / seconds);
+  cpu_rate.store(before > 0 ? averaged(before, latest) : latest, relaxed);
+}
+
+void MatrixHistory::FirstUses::learn_device(double bytes, double seconds) {
+  const auto latest = static_cast<float>(seconds / bytes * static_cast<double>(cpu_rate.load(relaxed)));
+  const float before = ratio.load(relaxed);
+  const float average = before > 0 ? averaged(before, latest) : latest;
+  ratio.store(average, relaxed);
+  if (trials.fetch_add(1, relaxed) + 1 < enough_uses) return;
+  trials.store(0, relaxed);
+  const std::int32_t longest = 4096;
+  const std::int32_t coming = next_pause.load(relaxed);
+  const bool slow = average > 1;
+  pause.store(slow ? coming : 0, relaxed);
+  next_pause.store(slow ? std::min(2 * coming, longest) : 64, relaxed);
+  if (slow) ratio.store(0, relaxed);
+}
+
+// The uses since the matrix was last brought must have gained what it costs to bring it.
+void MatrixHistory::brought(Record& record, const Observation& observation) {
+  const double cost = seconds_to_bring(static_cast<double>(observation.bytes_to_device));
+  const bool paid = record.hits.exchange(0, relaxed) * static_cast<double>(record.cpu.load(relaxed)) >= cost;
+  const bool again = record.brought.load(relaxed);
+  const bool expected = record.expected.load(relaxed) && observation.operands_kept;
+  if (paid || (expected && !again))
+    record.failures.store(0, relaxed);
+  else
+    fail(record, cost);
+  // What was brought on purpose may show what it is good for.
+  if (paid || expected) record.required.store(0, relaxed);
+}
+
+void MatrixHistory::used(Record& record, double seconds) {
+  const std::uint32_t hits = record.hits.fetch_add(1, relaxed) + 1;
+  const auto latest = static_cast<float>(seconds);
+  const float average = hits == 1 ? latest : averaged(record.device.load(relaxed), latest);
+  record.device.store(average, relaxed);
+  const float cpu = record.cpu.load(relaxed);
+  if (cpu == 0 || average <= cpu)
+    record.required.store(0, relaxed);
+  else if (hits >= enough_uses)
+    fail(record, uses_between_trials * static_cast<double>(cpu));
+}
+
+void MatrixHistory::fail(Record& record, double cost) {
+  const std::uint32_t failures = std::min(record.failures.load(relaxed) + 1, most_failures);
+  record.failures.store(failures, relaxed);
+  record.required.store(static_cast<float>(std::ldexp(cost, static_cast<int>(failures))), relaxed);
+}
+
+void MatrixHistory::learn_link(const Observation& observation) {
+  if (!observation.on_device) return;
+  if (!device_open_.load(relaxed)) device_open_.store(true, relaxed);
+  if (!observation.operands_kept || observation.bytes_to_device < tells_rate || observation.transfer_seconds <= 0)
+    return;
+  bytes_per_second_.store(
+      static_cast<float>(static_cast<double>(observation.bytes_to_device) / observation.transfer_seconds), relaxed);
+}
+
+}  // namespace blastoff::decide

@@ -1,0 +1,52 @@
+"""Netlib's own level-2 testers, unmodified, through Blastoff: every increment, transpose and triangle, error exits included.
+
+Of their routines the products of a matrix and a vector are offloaded. On the reference BLAS, as the level-3 testers.
+"""
+
+import offload
+import pytest
+from netlib import assert_offloaded, assert_passed
+
+TESTED = {"s": 16, "d": 16, "c": 17, "z": 17}
+OFFLOADED = 2  # gemv, and symv or hemv
+
+# Policy and settings, and where vectors are: in buffers of the call, there too, or where the program has them.
+RESIDENCIES = {
+    "first-use": {"policy": "first-use"},
+    "copy": {"policy": "copy"},
+    "coherent": {"policy": "coherent", "settings": ["--simulated-form=unified"]},
+}
+RUNS = [("first-use", precision) for precision in TESTED] + [("copy", "d"), ("copy", "c"), ("coherent", "d"), ("coherent", "z")]
+
+
+def installed(name: str) -> str:
+    path = offload.REFERENCE_BLAS / name
+    if not path.exists():
+        pytest.skip(f"{path} is missing (Debian, Ubuntu: libblas-test)")
+    return str(path)
+
+
+def data(name: str) -> str:
+    with open(installed(name)) as file:
+        return file.read()
+
+
+@pytest.mark.parametrize("residency, precision", RUNS)
+def test_fortran(device, residency, precision, tmp_path):
+    if residency == "coherent" and device != "simulated":
+        pytest.skip("this device has a memory of its own")
+    tester = [installed(f"xblat2{precision}")]
+    outcome = offload.offloaded(tester, device=device, cwd=tmp_path, stdin=data(f"{precision}blat2.in"), **RESIDENCIES[residency])
+    assert outcome.status == 0, outcome.stderr
+    assert_passed((tmp_path / f"{precision}blat2.out").read_text(), TESTED[precision], 1)
+    assert_offloaded(outcome, OFFLOADED)
+
+
+@pytest.mark.parametrize("precision", TESTED)
+def test_cblas(device, precision, tmp_path):
+    """Column-major and row-major. By rows, some complex products need the conjugate of the matrix."""
+    tester = [installed(f"x{precision}cblat2")]
+    outcome = offload.offloaded(tester, policy="first-use", device=device, cwd=tmp_path, stdin=data(f"{precision}in2"))
+    assert outcome.status == 0, outcome.stderr
+    assert_passed(outcome.stdout, TESTED[precision], 2)
+    assert_offloaded(outcome, OFFLOADED, *([offload.UNSUPPORTED] if precision in "cz" else []))

@@ -1,0 +1,53 @@
+// Products of one matrix and a vector that is new in every call, as an iterative solver makes them:
+//   matrix_vector unchanged|rewritten CALLS
+// The matrix stays as it is, or the program writes all of it anew before each call. A product of matrices comes first.
+#include "scenario.h"
+
+void dgemv_(const char*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
+            const double*, double*, const int*);
+
+enum { order = 2100, small = 300 };
+
+static void open_device(void) {
+  double* a = calloc(small * small, sizeof *a);
+  double* c = calloc(small * small, sizeof *c);
+  const double one = 1, zero = 0;
+  const int n = small;
+  dgemm_("N", "N", &n, &n, &n, &one, a, &n, a, &n, &zero, c, &n);
+  free(a);
+  free(c);
+}
+
+// Row i holds i mod 7 + step in every column.
+static void write_matrix(double* a, int step) {
+  for (int j = 0; j < order; ++j)
+    for (int i = 0; i < order; ++i) a[(size_t)j * order + (size_t)i] = i % 7 + step;
+}
+
+int main(int count, char** arguments) {
+  if (count != 3) return 2;
+  const int rewritten = strcmp(arguments[1], "rewritten") == 0;
+  const int calls = atoi(arguments[2]);
+  double* a = malloc(sizeof *a * order * order);
+  double* x = malloc(sizeof *x * order);
+  double* y = malloc(sizeof *y * order);
+  const double one = 1, zero = 0;
+  const int n = order, increment = 1;
+  open_device();
+  write_matrix(a, 0);
+  for (int call = 0; call < calls; ++call) {
+    const int step = rewritten ? call : 0;
+    if (rewritten) write_matrix(a, step);
+    for (int j = 0; j < order; ++j) x[j] = call + 1;
+    dgemv_("N", &n, &n, &one, a, &n, x, &increment, &zero, y, &increment);
+    for (int i = 0; i < order; ++i) {
+      const double expected = (double)order * (call + 1) * (i % 7 + step);
+      if (y[i] != expected) {
+        printf("call %d: y[%d] is %g instead of %g\n", call, i, y[i], expected);
+        return 1;
+      }
+    }
+  }
+  printf("%d calls right\n", calls);
+  return 0;
+}
