@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "decide/history.h"
 #include "decide/reuse.h"
 
 namespace blastoff::decide {
@@ -18,6 +19,16 @@ double least_work_per_element(const operation::Operation& operation) {
   return operation.work.volume / most_elements;
 }
 
+/// Of operands that have to be brought and of results.
+std::uint64_t bytes_to_move(const operation::Operation& operation) {
+  std::uint64_t bytes = 0;
+  for (const operation::Operand& operand : operation.operands()) {
+    if (operation::reads(operand.intent)) bytes += operand.part_bytes();
+    if (operation::writes(operand.intent)) bytes += operand.part_bytes();
+  }
+  return bytes;
+}
+
 class SizeAndDepthDecider final : public Decider {
  public:
   explicit SizeAndDepthDecider(double min_size)
@@ -27,16 +38,22 @@ class SizeAndDepthDecider final : public Decider {
 
   Verdict judge(const operation::Operation& operation, operation::Estimator&) override {
     if (operation.work.volume < floor_volume_) return Verdict::too_small;
+    if (operation.shape != 0) return judge_by_time(operation);
     if (operation.work.depth < min_depth_) return Verdict::too_shallow;
     return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
   }
 
   void observe(const operation::Operation& operation, const Observation& observation) override {
+    if (operation.shape != 0) return history_.learn(operation.shape, observation.on_device, observation.seconds);
     if (observation.operands_kept && needs_reuse(operation))
       reuse_.learn(observation.bytes_to_device, observation.bytes_reused);
   }
 
  private:
+  Verdict judge_by_time(const operation::Operation& operation) {
+    return floor_volume_ > 0 ? history_.judge(operation.shape, bytes_to_move(operation)) : Verdict::device;
+  }
+
   bool needs_reuse(const operation::Operation& operation) const {
     return least_work_per_element(operation) < min_depth_;
   }
@@ -44,6 +61,7 @@ class SizeAndDepthDecider final : public Decider {
   double floor_volume_;
   double min_depth_;
   Reuse reuse_;
+  History history_;
 };
 
 }  // namespace

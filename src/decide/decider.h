@@ -14,6 +14,8 @@ enum class Verdict : std::uint8_t {
   too_small,    ///< in average size
   too_shallow,  ///< in depth
   not_reused,   ///< pays only with resident operands, and recent such calls had none
+  not_timed,    ///< judged by measured times, and the CPU's is not known yet
+  cpu_faster,   ///< by measured times
 };
 
 /// A call that is over.
@@ -42,11 +44,12 @@ class Decider {
   virtual void observe(const operation::Operation& operation, const Observation& observation) = 0;
 };
 
-/// Two rules. By size: the average size (the cube root of Work::volume) must be at least `min_size`, and the depth
-/// (Work::depth) at least a quarter of that. A large result of little work is computed faster by the CPU than it could
-/// be copied back. Measured by bench/minsize.py. By experience: a call that does little work per element of some
-/// operand pays only if that operand stays on the device. Such calls are offloaded while they reuse more bytes than
-/// they upload. Otherwise they pause, and are tried again at growing intervals.
+/// Operations with a shape are judged by size, then by measured times (decide/history.h); with `min_size` 0 all are
+/// offloaded. For others there are two rules. By size: the average size (the cube root of Work::volume) must be at
+/// least `min_size`, and the depth (Work::depth) at least a quarter of that. A large result of little work is computed
+/// faster by the CPU than it could be copied back. Measured by bench/minsize.py. By experience: a call that does little
+/// work per element of some operand pays only if that operand stays on the device. Such calls are offloaded while they
+/// reuse more bytes than they upload. Otherwise they pause, and are tried again at growing intervals.
 std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size);
 
 }  // namespace blastoff::decide

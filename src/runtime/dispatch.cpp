@@ -49,7 +49,7 @@ class CallersEnvironment {
 
 [[noreturn]] void end_without_original(const EntryPoint& entry) {
   platform::log_line(
-      "%s: this call has to run on the CPU, but no BLAS library that defines it is loaded; the process ends",
+      "%s: this call has to run on the CPU, but no library that defines it is loaded; the process ends",
       entry.symbol);
   // The status with which the dynamic loader ends a program with an undefined symbol.
   _exit(127);
@@ -101,6 +101,8 @@ Refusal refusal_of(decide::Verdict verdict) {
     case decide::Verdict::too_small: return Refusal::below_min_size;
     case decide::Verdict::too_shallow: return Refusal::too_shallow;
     case decide::Verdict::not_reused: return Refusal::not_reused;
+    case decide::Verdict::not_timed: return Refusal::not_timed;
+    case decide::Verdict::cpu_faster: return Refusal::cpu_faster;
     case decide::Verdict::device: break;
   }
   return Refusal::none;
