@@ -21,7 +21,7 @@ struct Slot {
 
 /// Every plan lies within a few slots of its place, so that a look-up ends there whatever was destroyed.
 constexpr std::size_t probes = 16;
-constexpr std::size_t first_size = 256;
+constexpr std::size_t first_size = 256;  // sizes are powers of two
 
 /// Open addressing. A table that a larger one replaces is not freed. Together they are smaller than the last one.
 struct Table {
@@ -31,7 +31,7 @@ struct Table {
   Slot* find(const void* handle) const {
     const std::size_t first = place(handle);
     for (std::size_t probe = 0; probe < probes; ++probe) {
-      Slot& slot = slots[(first + probe) % size];
+      Slot& slot = slots[(first + probe) & (size - 1)];
       if (slot.handle.load(std::memory_order_acquire) == handle) return &slot;
     }
     return nullptr;
@@ -58,7 +58,7 @@ struct Table {
   Slot* find_free(const void* handle) const {
     const std::size_t first = place(handle);
     for (std::size_t probe = 0; probe < probes; ++probe) {
-      Slot& slot = slots[(first + probe) % size];
+      Slot& slot = slots[(first + probe) & (size - 1)];
       if (slot.handle.load(std::memory_order_relaxed) == nullptr) return &slot;
     }
     return nullptr;
