@@ -48,10 +48,25 @@ std::optional<Footprint> matrix_of(Loops loops) {
   return matrix;
 }
 
-bool holds(const Footprint& complex, const Footprint& real) {
-  if (complex.contiguous()) return real.span() <= 2 * complex.rows;
-  return real.columns == complex.columns && real.leading_dimension == 2 * complex.leading_dimension &&
-         real.rows <= 2 * complex.rows;
+/// Whether a loop begins each of its steps at the same place on both sides: a library that works in place may write
+/// one line before it has read another.
+bool coincides(const Transform& transform, const Dimension& loop) {
+  switch (transform.request.kind) {
+    case Kind::c2c: return loop.in_stride == loop.out_stride;
+    case Kind::r2c: return loop.in_stride == 2 * loop.out_stride;
+    case Kind::c2r: return 2 * loop.in_stride == loop.out_stride;
+  }
+  return false;
+}
+
+bool sides_coincide(const Transform& transform) {
+  const auto dims = transform.dims.all();
+  const bool halves = transform.request.kind != Kind::c2c;
+  if (halves && (dims.back().in_stride != 1 || dims.back().out_stride != 1)) return false;
+  const auto coincide = [&](const Dimension& loop) { return coincides(transform, loop); };
+  const auto batches = transform.batches.all();
+  return std::all_of(dims.begin(), halves ? dims.end() - 1 : dims.end(), coincide) &&
+         std::all_of(batches.begin(), batches.end(), coincide);
 }
 
 }  // namespace
@@ -73,13 +88,9 @@ std::optional<Footprint> output_footprint(const Transform& transform) {
 }
 
 std::optional<Footprint> common_footprint(const Transform& transform) {
-  const auto in = input_footprint(transform);
-  const auto out = output_footprint(transform);
-  if (!in || !out) return std::nullopt;
-  if (transform.request.kind == Kind::c2c) return *in == *out ? in : std::nullopt;
-  const Footprint& complex = transform.real_input() ? *out : *in;
-  const Footprint& real = transform.real_input() ? *in : *out;
-  return holds(complex, real) ? std::optional(complex) : std::nullopt;
+  if (!sides_coincide(transform)) return std::nullopt;
+  // A line of complex numbers holds the line of reals from which it is made.
+  return transform.real_output() ? input_footprint(transform) : output_footprint(transform);
 }
 
 }  // namespace blastoff::fft

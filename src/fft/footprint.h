@@ -24,8 +24,7 @@ struct Footprint {
 std::optional<Footprint> input_footprint(const Transform& transform);
 std::optional<Footprint> output_footprint(const Transform& transform);
 
-/// Of a transform in place: the matrix of complex numbers that holds both sides. Nothing where neither side holds the
-/// other.
+/// Of a transform in place: the matrix of complex numbers that holds both sides. Nothing where these lie differently.
 std::optional<Footprint> common_footprint(const Transform& transform);
 
 /// The stride of the elements in a matrix whose leading dimension has become another one.

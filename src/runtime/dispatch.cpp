@@ -48,9 +48,8 @@ class CallersEnvironment {
 };
 
 [[noreturn]] void end_without_original(const EntryPoint& entry) {
-  platform::log_line(
-      "%s: this call has to run on the CPU, but no library that defines it is loaded; the process ends",
-      entry.symbol);
+  platform::log_line("%s: this call has to run on the CPU, but no library that defines it is loaded; the process ends",
+                     entry.symbol);
   // The status with which the dynamic loader ends a program with an undefined symbol.
   _exit(127);
 }

@@ -15,7 +15,7 @@ NOT_TIMED = "its time on the CPU was not known yet"
 def run(what: str, device: str, **options) -> offload.Outcome:
     if not PROGRAM.exists():
         pytest.skip("FFTW is not installed")
-    outcome = offload.offloaded([PROGRAM, what], device=device, env=offload.environment(blas=None), timeout=300, **options)
+    outcome = offload.offloaded([PROGRAM, what], device=device, env=offload.environment(blas=offload.FFTW), timeout=300, **options)
     assert outcome.status == 0, outcome.stderr + "\n".join(line for line in outcome.stdout.splitlines() if not line.startswith("ok"))
     return outcome
 

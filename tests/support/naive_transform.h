@@ -91,7 +91,7 @@ inline void complete(Tensor& spectrum, const fft::Transform& transform) {
 
 /// All input is read before a result of the same batch is written.
 template <class Real>
-void naive_transform(const fft::Transform& transform, const Real* in, Real* out) {
+void naive_transform_of(const fft::Transform& transform, const Real* in, Real* out) {
   each_batch(transform, [&](std::int64_t in_base, std::int64_t out_base) {
     Tensor data(static_cast<std::size_t>(transform.length()));
     each_element(transform, false, in_base, [&](std::size_t index, std::int64_t offset) {
@@ -114,9 +114,9 @@ void naive_transform(const fft::Transform& transform, const Real* in, Real* out)
 
 inline void naive_transform(const fft::Transform& transform, const void* in, void* out) {
   if (transform.request.precision == fft::Precision::f64)
-    naive_transform(transform, static_cast<const double*>(in), static_cast<double*>(out));
+    naive_transform_of(transform, static_cast<const double*>(in), static_cast<double*>(out));
   else
-    naive_transform(transform, static_cast<const float*>(in), static_cast<float*>(out));
+    naive_transform_of(transform, static_cast<const float*>(in), static_cast<float*>(out));
 }
 
 }  // namespace blastoff::test

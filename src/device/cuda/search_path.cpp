@@ -83,9 +83,8 @@ std::vector<std::string> wheel_directories() {
 std::vector<std::string> library_directories(const std::string& root) {
   std::vector<std::string> directories;
   if (root.empty()) return directories;
-  for (const char* below :
-       {"", "/lib64", "/lib", "/targets/*/lib", "/nvidia/cu13/lib", "/nvidia/cublas/lib", "/nvidia/cusolver/lib",
-        "/nvidia/cufft/lib"}) {
+  for (const char* below : {"", "/lib64", "/lib", "/targets/*/lib", "/nvidia/cu13/lib", "/nvidia/cublas/lib",
+                            "/nvidia/cusolver/lib", "/nvidia/cufft/lib"}) {
     auto found = expand(root + below);
     directories.insert(directories.end(), found.begin(), found.end());
   }

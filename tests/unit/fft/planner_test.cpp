@@ -163,6 +163,11 @@ TEST(Footprint, InPlaceHoldsBothSides) {
   EXPECT_EQ(common({Kind::c2r, Precision::f64, 1, true}, {{3, 6, 12}, {7, 1, 1}}), (Footprint{4, 3, 6}));
   EXPECT_FALSE(common({Kind::c2c, Precision::f64, -1, true}, {{3, 8, 9}, {7, 1, 1}}));
   EXPECT_FALSE(common({Kind::r2c, Precision::f64, -1, true}, {{3, 20, 4}, {7, 1, 1}})) << "reals beyond the complex";
+  EXPECT_FALSE(common({Kind::r2c, Precision::f64, -1, true}, {{7, 2, 2}}));
+  const auto turned = guru({Kind::c2c, Precision::f64, -1, true}, Dims{{4, 1, 6}}, Dims{{6, 4, 1}});
+  ASSERT_TRUE(turned);
+  EXPECT_EQ(input_footprint(*turned), output_footprint(*turned));
+  EXPECT_FALSE(common_footprint(*turned)) << "the same elements, in another order";
 }
 
 TEST(Footprint, StridesFollowTheLeadingDimension) {
