@@ -149,7 +149,7 @@ TEST(DeciderByTime, LeavesToTheCpuWhatTheCopiesAloneWouldTake) {
 
 TEST(DeciderByTime, GoesBackToAFasterCpuAndTriesAgainRarely) {
   const auto decider = by_size_and_depth(250);
-  EXPECT_EQ(offloaded_with(*decider, 5, 1000, 0.01, 0.02), 4 * History::device_trial);  // pauses of 64, 128, 256, 512
+  EXPECT_EQ(offloaded_with(*decider, 5, 1000, 0.01, 0.02), 5 * History::device_trial);  // pauses of 64, 128, 256, 512
   EXPECT_EQ(offloaded_with(*decider, 7, 200, 0.01, 0.005), 200 - History::cpu_trial);
   const int before = offloaded_with(*decider, 7, 200, 0.01, 0.02);  // the link is shared now
   EXPECT_LT(before, 2 * History::longest_trial);
