@@ -7,7 +7,7 @@ if(TARGET unit_device AND BLASTOFF_CUDA_HEADERS)
   target_include_directories(unit_device SYSTEM PRIVATE ${BLASTOFF_CUDA_HEADERS})
 endif()
 
-# A fake driver, a fake cuBLAS and a fake cuSOLVER, by which src/device/cuda runs on machines without a GPU: asynchronously, with pinned memory.
+# A fake driver, a fake cuBLAS, a fake cuSOLVER and a fake cuFFT, by which src/device/cuda runs on machines without a GPU: asynchronously, with pinned memory.
 if(TARGET contract_device)
   add_library(fake_cuda_driver SHARED support/fake_cuda/driver.cpp support/fake_cuda/gpu.cpp support/fake_cuda/stream.cpp)
   set_target_properties(fake_cuda_driver PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1)
@@ -15,7 +15,9 @@ if(TARGET contract_device)
   set_target_properties(fake_cublas PROPERTIES OUTPUT_NAME cublas SUFFIX .so.13)
   add_library(fake_cusolver SHARED support/fake_cuda/cusolver.cpp)
   set_target_properties(fake_cusolver PROPERTIES OUTPUT_NAME cusolver SUFFIX .so.12)
-  foreach(library fake_cuda_driver fake_cublas fake_cusolver)
+  add_library(fake_cufft SHARED support/fake_cuda/cufft.cpp)
+  set_target_properties(fake_cufft PROPERTIES OUTPUT_NAME cufft SUFFIX .so.12)
+  foreach(library fake_cuda_driver fake_cublas fake_cusolver fake_cufft)
     target_link_libraries(${library} PRIVATE blastoff_device blastoff_blas)
     target_include_directories(${library} PRIVATE support)
     set_target_properties(${library} PROPERTIES CXX_VISIBILITY_PRESET default NO_SONAME ON

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "decide/history.h"
 #include "decide/matrix_history.h"
 #include "decide/reuse.h"
 
@@ -19,6 +20,16 @@ double least_work_per_element(const operation::Operation& operation) {
   return operation.work.volume / most_elements;
 }
 
+/// Of operands that have to be brought and of results.
+std::uint64_t bytes_to_move(const operation::Operation& operation) {
+  std::uint64_t bytes = 0;
+  for (const operation::Operand& operand : operation.operands()) {
+    if (operation::reads(operand.intent)) bytes += operand.part_bytes();
+    if (operation::writes(operand.intent)) bytes += operand.part_bytes();
+  }
+  return bytes;
+}
+
 class SizeAndDepthDecider final : public Decider {
  public:
   explicit SizeAndDepthDecider(double min_size)
@@ -29,12 +40,14 @@ class SizeAndDepthDecider final : public Decider {
   Verdict judge(const operation::Operation& operation, operation::Estimator& residency) override {
     if (operation.work.volume < floor_volume_) return Verdict::too_small;
     if (operation.work.memory_bound) return judge_memory_bound(operation, residency);
+    if (operation.shape != 0) return judge_by_time(operation);
     if (operation.work.depth < min_depth_) return Verdict::too_shallow;
     return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
   }
 
   void observe(const operation::Operation& operation, const Observation& observation) override {
     matrices_.learn_link(observation);
+    if (operation.shape != 0) return history_.learn(operation.shape, observation.on_device, observation.seconds);
     if (operation.work.memory_bound) {
       if (floor_volume_ > 0 && operation.work.volume >= floor_volume_) matrices_.observe(operation, observation);
     } else if (observation.operands_kept && needs_reuse(operation)) {
@@ -46,7 +59,11 @@ class SizeAndDepthDecider final : public Decider {
   Verdict judge_memory_bound(const operation::Operation& operation, operation::Estimator& residency) {
     const bool all = floor_volume_ == 0;
     return all || matrices_.worth_device(operation, residency.estimate(operation)) ? Verdict::device
-                                                                                   : Verdict::not_there;
+                                                                                    : Verdict::not_there;
+  }
+
+  Verdict judge_by_time(const operation::Operation& operation) {
+    return floor_volume_ > 0 ? history_.judge(operation.shape, bytes_to_move(operation)) : Verdict::device;
   }
 
   bool needs_reuse(const operation::Operation& operation) const {
@@ -57,6 +74,7 @@ class SizeAndDepthDecider final : public Decider {
   double min_depth_;
   Reuse reuse_;
   MatrixHistory matrices_;
+  History history_;
 };
 
 }  // namespace

@@ -15,6 +15,8 @@ enum class Verdict : std::uint8_t {
   too_shallow,  ///< in depth
   not_reused,   ///< pays only with resident operands, and recent such calls had none
   not_there,    ///< a product of a matrix and a vector, whose matrix has to be brought and has not been used enough
+  not_timed,    ///< judged by measured times, and the CPU's is not known yet
+  cpu_faster,   ///< by measured times
 };
 
 /// A call that is over.
@@ -44,13 +46,13 @@ class Decider {
   virtual void observe(const operation::Operation& operation, const Observation& observation) = 0;
 };
 
-/// Three rules. By size: the average size (the cube root of Work::volume) must be at least `min_size`, and the depth
-/// (Work::depth) at least a quarter of that. A large result of little work is computed faster by the CPU than it could
-/// be copied back. Measured by bench/minsize.py. By experience: a call that does little work per element of some
-/// operand pays only if that operand stays on the device. Such calls are offloaded while they reuse more bytes than
-/// they upload. Otherwise they pause, and are tried again at growing intervals. A product of a matrix and a vector
-/// (Work::memory_bound) goes where its matrix is, and the matrix to the device when it has been used enough: see
-/// MatrixHistory. With `min_size` 0 everything is offloaded.
+/// With `min_size` 0 everything is offloaded. Else by size: the average size (the cube root of Work::volume) must be at
+/// least `min_size`, and the depth (Work::depth) at least a quarter of that. A large result of little work is computed
+/// faster by the CPU than it could be copied back. Measured by bench/minsize.py. By experience: a call that does little
+/// work per element of some operand pays only if that operand stays on the device. Such calls are offloaded while they
+/// reuse more bytes than they upload. Otherwise they pause, and are tried again at growing intervals. A product of a
+/// matrix and a vector (Work::memory_bound) goes where its matrix is, and the matrix to the device when it has been used
+/// enough: see MatrixHistory. Operations with a shape are judged by measured times: see History.
 std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size);
 
 }  // namespace blastoff::decide

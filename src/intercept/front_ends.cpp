@@ -1,12 +1,13 @@
 #include "intercept/front_ends.h"
 
 #include "intercept/blas/entry_points.h"
+#include "intercept/fft/entry_points.h"
 #include "intercept/lapack/entry_points.h"
 
 namespace blastoff::intercept {
 namespace {
 
-constexpr std::array tables = {&blas_routines, &lapack_routines};
+constexpr std::array tables = {&blas_routines, &lapack_routines, &fft_routines};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "intercept/blas/names.h"
+#include "intercept/fft/names.h"
 #include "intercept/lapack/names.h"
 #include "intercept/routine_table.h"
 
@@ -22,7 +23,7 @@ constexpr auto joined(const std::array<std::string_view, sizes>&... lists) {
 }
 
 /// The names of all routines, for the search through symbol tables, which is compiled for them.
-inline constexpr auto routine_names = joined(blas_names, lapack_names);
+inline constexpr auto routine_names = joined(blas_names, lapack_names, fft_names);
 
 std::span<const RoutineTable* const> front_ends();
 

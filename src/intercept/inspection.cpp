@@ -43,6 +43,8 @@ constexpr KnownLibrary known_libraries[] = {
     {"ESSL", "libessl", "esvemonp"},
     {"LibSci", "libsci", "libsci_"},
     {"GSL", "gslcblas", "gsl_cblas_"},
+    {"FFTW", "libfftw3", "fftw_mkplanner"},
+    {"FFTW", "libfftw3f", "fftwf_mkplanner"},
     {"reference BLAS", "librefblas", "lsame_"},
 };
 

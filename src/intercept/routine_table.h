@@ -61,7 +61,7 @@ struct RoutineTable {
   /// For each entry point without any definition: when that was found. original.cpp's.
   std::span<std::atomic<std::uint64_t>> absent;
 
-  /// What a name of the C interface begins with behind a builder's own prefix: "cblas_".
+  /// What a name of the C interface begins with behind a builder's own prefix: "cblas_". Empty: builders choose none.
   std::string_view c_prefix;
   /// Suffixes of the Fortran functions that some libraries have behind those that they export.
   std::span<const std::string_view> inner_suffixes;

@@ -75,6 +75,9 @@ class Operation {
   Work work;
   Cutting cutting = Cutting::none;
 
+  /// The same for operations that take the same time, for decisions by measured times; 0: it is judged by its work.
+  std::uint64_t shape = 0;
+
   /// Only its execution shows whether there is a result: a matrix may be singular. Then nothing of host memory may have
   /// changed.
   bool may_fail = false;

@@ -49,9 +49,8 @@ class CallersEnvironment {
 };
 
 [[noreturn]] void end_without_original(const EntryPoint& entry) {
-  platform::log_line(
-      "%s: this call has to run on the CPU, but no BLAS library that defines it is loaded; the process ends",
-      entry.symbol);
+  platform::log_line("%s: this call has to run on the CPU, but no library that defines it is loaded; the process ends",
+                     entry.symbol);
   // The status with which the dynamic loader ends a program with an undefined symbol.
   _exit(127);
 }
@@ -115,6 +114,8 @@ Refusal refusal_of(decide::Verdict verdict) {
     case decide::Verdict::too_shallow: return Refusal::too_shallow;
     case decide::Verdict::not_reused: return Refusal::not_reused;
     case decide::Verdict::not_there: return Refusal::not_there;
+    case decide::Verdict::not_timed: return Refusal::not_timed;
+    case decide::Verdict::cpu_faster: return Refusal::cpu_faster;
     case decide::Verdict::device: break;
   }
   return Refusal::none;

@@ -328,3 +328,13 @@ def test_another_libcs_loader_is_not_asked(tmp_path):
 def test_routines_in_few_words():
     assert view.routines(["dgemm", "zherk", "zgemm", "dgemm"]) == "dz: gemm; z: herk"
     assert view.some(f"f{i}" for i in range(10)) == "f0 f1 f2 f3 f4 f5 f6 f7 and 2 more"
+
+
+def test_fftw_and_its_functions_are_named(capsys):
+    found = [path for path in offload.LIBRARIES.rglob("libfftw3.so.3")] or [path for path in offload.FFTW.glob("libfftw3.so.3")]
+    if not found:
+        pytest.skip("FFTW is not installed")
+    command.run([str(found[0])])
+    printed = capsys.readouterr().out
+    assert ": FFTW" in printed
+    assert "FFTW     49 functions: fftw_" in printed

@@ -31,6 +31,7 @@ def multiarch() -> str:
 LIBRARIES = Path(os.environ.get("BLASTOFF_TEST_LIBRARIES", f"/usr/lib/{multiarch()}"))
 REFERENCE_BLAS = LIBRARIES / "blas"
 OPENBLAS = LIBRARIES / "openblas-pthread"
+FFTW = LIBRARIES / "fftw"  # only where it was unpacked
 
 # Why calls stay on the CPU, as reports say it (src/report/refusals.def).
 BELOW_MIN_SIZE = "average size below the threshold"

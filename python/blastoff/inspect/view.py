@@ -47,12 +47,15 @@ def routines(names: Iterable[str]) -> str:
 
 
 def style_lines(functions: list[Document]) -> Lines:
-    """The functions, by calling style."""
-    styles = grouped(((function["style"], function["integers"]), function) for function in functions)
-    return [
+    """The functions, by calling style; FFTW's names show theirs."""
+    transforms = [function["names"][0] for function in functions if "fftw" in function["routine"]]
+    algebra = [function for function in functions if "fftw" not in function["routine"]]
+    styles = grouped(((function["style"], function["integers"]), function) for function in algebra)
+    lines = [
         (STYLES[style], f"{len(group)} functions, {INTEGERS[integers]}: {routines(function['routine'] for function in group)}")
         for (style, integers), group in sorted(styles.items(), reverse=True)
     ]
+    return [*lines, ("FFTW", f"{len(transforms)} functions: {some(transforms)}")] if transforms else lines
 
 
 def reach_lines(found: Document) -> Lines:

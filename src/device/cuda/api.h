@@ -130,6 +130,7 @@ struct CUmemAccessDesc {
   X(cuPointerGetAttribute, CUresult(void*, int, CUdeviceptr))                                                          \
   X(cuMemcpyHtoDAsync_v2, CUresult(CUdeviceptr, const void*, std::size_t, CUstream))                                   \
   X(cuMemcpyDtoHAsync_v2, CUresult(void*, CUdeviceptr, std::size_t, CUstream))                                         \
+  X(cuMemcpyDtoDAsync_v2, CUresult(CUdeviceptr, CUdeviceptr, std::size_t, CUstream))                                   \
   X(cuMemcpy2DAsync_v2, CUresult(const CUDA_MEMCPY2D*, CUstream))                                                      \
   X(cuMemsetD8Async, CUresult(CUdeviceptr, unsigned char, std::size_t, CUstream))                                      \
   X(cuMemsetD2D32Async, CUresult(CUdeviceptr, std::size_t, unsigned, std::size_t, std::size_t, CUstream))              \

@@ -5,13 +5,14 @@
 #include <fmt/format.h>
 
 #include "device/cuda/cublas/cublas_executor.h"
+#include "device/cuda/cufft/cufft_executor.h"
 #include "device/cuda/cusolver/cusolver_executor.h"
 #include "platform/threads.h"
 
 namespace blastoff::device::cuda {
 
 std::span<const ExecutorKind> executor_kinds() {
-  static constexpr std::array kinds{cublas_kind, cusolver_kind};
+  static constexpr std::array kinds{cublas_kind, cusolver_kind, cufft_kind};
   return kinds;
 }
 

@@ -69,7 +69,7 @@ std::vector<std::string> wheel_directories() {
   for (const auto& prefix : prefixes) {
     if (prefix.empty()) continue;
     for (const char* packages : {"site-packages", "dist-packages"}) {
-      for (const char* wheel : {"cu13", "cublas", "cusolver", "cu12"}) {
+      for (const char* wheel : {"cu13", "cublas", "cusolver", "cufft", "cu12"}) {
         auto found = expand(prefix + "/lib/python3*/" + packages + "/nvidia/" + wheel + "/lib");
         directories.insert(directories.end(), found.begin(), found.end());
       }
@@ -83,8 +83,8 @@ std::vector<std::string> wheel_directories() {
 std::vector<std::string> library_directories(const std::string& root) {
   std::vector<std::string> directories;
   if (root.empty()) return directories;
-  for (const char* below :
-       {"", "/lib64", "/lib", "/targets/*/lib", "/nvidia/cu13/lib", "/nvidia/cublas/lib", "/nvidia/cusolver/lib"}) {
+  for (const char* below : {"", "/lib64", "/lib", "/targets/*/lib", "/nvidia/cu13/lib", "/nvidia/cublas/lib",
+                            "/nvidia/cusolver/lib", "/nvidia/cufft/lib"}) {
     auto found = expand(root + below);
     directories.insert(directories.end(), found.begin(), found.end());
   }

@@ -27,5 +27,6 @@ struct LapackNameCalled {
   }
 
 #define BLASTOFF_DEFINE_LAPACK_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar) \
-  BLASTOFF_DEFINE_WORDS_FUNCTION([[gnu::visibility("default")]], prefix##name##suffix, kind, scalar, \
+  BLASTOFF_DEFINE_WORDS_FUNCTION([[gnu::visibility("default")]], prefix##name##suffix,               \
+                                 BLASTOFF_WORD_COUNT(kind, scalar),                                  \
                                  (BLASTOFF_LAPACK_NAME_CALLED(name, prefix##name##suffix)))

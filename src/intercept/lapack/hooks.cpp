@@ -13,8 +13,9 @@ template <lapack::Routine routine, class... Words>
   return enter_lapack_routine<routine>(function.entry, function.original, words...);
 }
 
-#define BLASTOFF_DEFINE_HOOK(name, kind, scalar) \
-  BLASTOFF_DEFINE_WORDS_FUNCTION(, name##_hook, kind, scalar, function_called<lapack::Routine::name>)
+#define BLASTOFF_DEFINE_HOOK(name, kind, scalar)                                   \
+  BLASTOFF_DEFINE_WORDS_FUNCTION(, name##_hook, BLASTOFF_WORD_COUNT(kind, scalar), \
+                                 function_called<lapack::Routine::name>)
 BLASTOFF_LAPACK_ROUTINES(BLASTOFF_DEFINE_HOOK)
 
 #define BLASTOFF_HOOK(name, kind, scalar) reinterpret_cast<Hook>(&name##_hook),

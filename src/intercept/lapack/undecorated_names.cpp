@@ -15,7 +15,7 @@ const void* choose(LapackEntryIndex index, const void* caller, Function* lapack_
 }  // namespace
 
 #define BLASTOFF_DEFINE_UNDECORATED(prefix, name, suffix, style, integers, decoration, kind, scalar)               \
-  BLASTOFF_DEFINE_WORDS_FUNCTION(static, lapack_##name, kind, scalar,                                              \
+  BLASTOFF_DEFINE_WORDS_FUNCTION(static, lapack_##name, BLASTOFF_WORD_COUNT(kind, scalar),                         \
                                  (BLASTOFF_LAPACK_NAME_CALLED(name, prefix##name##suffix)))                        \
   extern "C" [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##name(const void* caller) { \
     return choose(LapackEntryIndex::prefix##name##suffix, caller, &lapack_##name);                                 \

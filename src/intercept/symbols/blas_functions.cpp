@@ -62,6 +62,11 @@ bool hands_on_to_another(const ObjectFile& object) {
   return object.soname().starts_with("libmkl_rt.");
 }
 
+/// It computes on the GPU by itself, also on arrays that the CPU cannot read.
+bool is_cufftw(const ObjectFile& object) {
+  return object.soname().starts_with("libcufftw.");
+}
+
 void leave_all_alone(BlasFunctions& found, const char* rule) {
   for (BlasFunction& function : found.functions) found.left_alone.push_back({std::move(function.names.front()), rule});
   found.functions.clear();
@@ -103,6 +108,7 @@ BlasFunctions find_blas_functions(const ObjectFile& object, const char* path) {
   }
   measure(object, symbols, found.functions);
   if (hands_on_to_another(object)) leave_all_alone(found, "passes its calls on to MKL's interface layer");
+  if (is_cufftw(object)) leave_all_alone(found, "computes on the GPU by itself");
   for (const FunctionSymbol& symbol : spelled.unproven)
     found.left_alone.push_back({std::string(symbol.name), "unknown prefix: nothing shows that it is BLAS"});
   return found;

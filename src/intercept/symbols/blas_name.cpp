@@ -37,12 +37,17 @@ std::optional<Routine> routine_at_start(std::string_view name, bool capitals) {
 std::optional<BlasName> parse_blas_name(std::string_view name) {
   if (name.find('.') != std::string_view::npos) return std::nullopt;
   std::optional<BlasName> last;
+  std::size_t end_of_last = 0;
   for (std::size_t place = find_routine_name(name, 0); place != std::string_view::npos;
        place = find_routine_name(name, place + 1)) {
     const bool capitals = is_capital(name[place]);
     const std::optional<Routine> routine = routine_at_start(name.substr(place), capitals);
     if (!routine) continue;
-    last = BlasName{name.substr(0, place), *routine, name.substr(place + routine->name().size()), capitals};
+    const std::size_t end = place + routine->name().size();
+    // fftw_execute_dft is a part of dfftw_execute_dft_.
+    if (end <= end_of_last) continue;
+    end_of_last = end;
+    last = BlasName{name.substr(0, place), *routine, name.substr(end), capitals};
   }
   return last;
 }

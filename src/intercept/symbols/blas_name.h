@@ -16,8 +16,8 @@ struct BlasName {
   bool capitals = false;
 };
 
-/// The last routine of any front end that stands in `name`; nullopt if none does, and for the compiler's clones of a
-/// function ("dgemm_.constprop.0"), which have a calling convention of their own.
+/// The last routine of any front end that stands in `name` and is no part of another one; nullopt if none does, and for
+/// the compiler's clones of a function ("dgemm_.constprop.0"), which have a calling convention of their own.
 std::optional<BlasName> parse_blas_name(std::string_view name);
 
 /// The calling convention of names with a prefix and a suffix, where it is known whatever the object.

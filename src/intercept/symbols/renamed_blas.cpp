@@ -16,7 +16,7 @@ bool is_fortran(const Renaming& renaming, const BlasName& name) {
 /// The builder's prefix, of a name of the C interface; nullopt: it is none.
 std::optional<std::string_view> prefix_of_c_name(const BlasName& name) {
   const std::string_view own = name.routine.table->c_prefix;
-  if (name.capitals || !name.prefix.ends_with(own)) return std::nullopt;
+  if (name.capitals || own.empty() || !name.prefix.ends_with(own)) return std::nullopt;
   return name.prefix.substr(0, name.prefix.size() - own.size());
 }
 

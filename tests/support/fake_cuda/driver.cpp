@@ -378,6 +378,9 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t byte
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   return queue_copy(stream, {to, bytes, false}, {pointer(from), bytes, true}, bytes, 1);
 }
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  return queue_copy(stream, {pointer(to), bytes, true}, {pointer(from), bytes, true}, bytes, 1);
+}
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
   constexpr std::size_t largest_pitch = 0x7fffffff;
   if (copy->srcPitch > largest_pitch || copy->dstPitch > largest_pitch) return error_invalid_value;

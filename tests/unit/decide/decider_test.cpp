@@ -1,8 +1,11 @@
 #include "decide/decider.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "blas/shape.h"
+#include "decide/history.h"
 
 namespace blastoff::decide {
 namespace {
@@ -101,6 +104,69 @@ TEST(Decider, LearnsNothingAboutReuseFromCallsThatKeepNothing) {
   for (int i = 0; i < 8; ++i) decider->observe(call, {.seconds = 1});
   for (int i = 0; i < 8; ++i) decider->observe(call, {.on_device = true, .seconds = 1, .bytes_to_device = 1 << 30});
   EXPECT_EQ(decider->judge(call, not_asked), Verdict::device);
+}
+
+/// A transform of 16 MB, as large as a product of order 1000.
+operation::Operation with_shape(std::uint64_t shape) {
+  static std::vector<char> memory(1);
+  operation::Operation operation;
+  operation.work = {.flops = 1e9, .volume = 1e9, .depth = 1000};
+  operation.shape = shape;
+  operation.add({.address = memory.data(),
+                 .rows = 1 << 20,
+                 .columns = 1,
+                 .leading_dimension = 1 << 20,
+                 .element_size = 16,
+                 .intent = operation::Intent::update});
+  return operation;
+}
+
+/// Executes `count` operations of a shape, which take so long on the CPU and on the device, and returns how many of
+/// them went to the device.
+int offloaded_with(Decider& decider, std::uint64_t shape, int count, double cpu_seconds, double device_seconds) {
+  const operation::Operation operation = with_shape(shape);
+  int offloaded = 0;
+  for (int i = 0; i < count; ++i) {
+    const bool on_device = decider.judge(operation, not_asked) == Verdict::device;
+    offloaded += on_device ? 1 : 0;
+    decider.observe(operation, {.on_device = on_device, .seconds = on_device ? device_seconds : cpu_seconds});
+  }
+  return offloaded;
+}
+
+TEST(DeciderByTime, TimesTheCpuFirst) {
+  const auto decider = by_size_and_depth(250);
+  EXPECT_EQ(decider->judge(with_shape(5), not_asked), Verdict::not_timed);
+  EXPECT_EQ(offloaded_with(*decider, 5, 1000, 0.1, 0.01), 1000 - History::cpu_trial);
+  EXPECT_EQ(decider->judge(with_shape(6), not_asked), Verdict::not_timed) << "another shape";
+}
+
+TEST(DeciderByTime, LeavesToTheCpuWhatTheCopiesAloneWouldTake) {
+  const auto decider = by_size_and_depth(250);
+  EXPECT_EQ(offloaded_with(*decider, 5, 1000, 1e-4, 1e-9), 0);
+  EXPECT_EQ(decider->judge(with_shape(5), not_asked), Verdict::cpu_faster);
+}
+
+TEST(DeciderByTime, GoesBackToAFasterCpuAndTriesAgainRarely) {
+  const auto decider = by_size_and_depth(250);
+  EXPECT_EQ(offloaded_with(*decider, 5, 1000, 0.01, 0.02), 5 * History::device_trial);  // pauses of 64, 128, 256, 512
+  EXPECT_EQ(offloaded_with(*decider, 7, 200, 0.01, 0.005), 200 - History::cpu_trial);
+  const int before = offloaded_with(*decider, 7, 200, 0.01, 0.02);  // the link is shared now
+  EXPECT_LT(before, 2 * History::longest_trial);
+}
+
+TEST(DeciderByTime, AsksForNoTimeWhereEverythingIsOffloaded) {
+  EXPECT_EQ(by_size_and_depth(0)->judge(with_shape(5), not_asked), Verdict::device);
+  EXPECT_EQ(by_size_and_depth(1001)->judge(with_shape(5), not_asked), Verdict::too_small);
+}
+
+TEST(DeciderByTime, LeavesShapesToTheCpuForWhichThereIsNoRoom) {
+  const auto decider = by_size_and_depth(250);
+  int untimed = 0;
+  for (std::uint64_t shape = 1; shape < 2000; ++shape)
+    untimed += decider->judge(with_shape(shape), not_asked) == Verdict::not_timed ? 1 : 0;
+  EXPECT_EQ(untimed, 512);
+  EXPECT_EQ(decider->judge(with_shape(1), not_asked), Verdict::not_timed);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "device/cuda/api.h"
 
 #include "device/cuda/cublas/api.h"
+#include "device/cuda/cufft/api.h"
 #include "device/cuda/cusolver/api.h"
 
 #include <gtest/gtest.h>
@@ -16,6 +17,9 @@
 #include <cublas_v2.h>
 #include <cuda.h>
 #include <cusolverDn.h>
+#if __has_include(<cufft.h>)
+#include <cufft.h>
+#endif
 
 namespace blastoff::device::cuda::api {
 namespace {
@@ -179,6 +183,28 @@ BLASTOFF_SAME_VALUE(range_of_indices, CUSOLVER_EIG_RANGE_I)
 BLASTOFF_SAME_VALUE(property_major, MAJOR_VERSION)
 BLASTOFF_SAME_VALUE(property_minor, MINOR_VERSION)
 BLASTOFF_SAME_VALUE(property_patch, PATCH_LEVEL)
+
+#if __has_include(<cufft.h>)
+#define BLASTOFF_CHECK(symbol, ...) static_assert(SameFunction<__VA_ARGS__, decltype(::symbol)>::value, #symbol);
+BLASTOFF_CUFFT_SYMBOLS(BLASTOFF_CHECK)
+#undef BLASTOFF_CHECK
+BLASTOFF_SAME_VALUE(fft_success, CUFFT_SUCCESS)
+BLASTOFF_SAME_VALUE(fft_alloc_failed, CUFFT_ALLOC_FAILED)
+BLASTOFF_SAME_VALUE(fft_invalid_type, CUFFT_INVALID_TYPE)
+BLASTOFF_SAME_VALUE(fft_invalid_value, CUFFT_INVALID_VALUE)
+BLASTOFF_SAME_VALUE(fft_invalid_size, CUFFT_INVALID_SIZE)
+BLASTOFF_SAME_VALUE(fft_unaligned_data, CUFFT_UNALIGNED_DATA)
+BLASTOFF_SAME_VALUE(fft_not_implemented, CUFFT_NOT_IMPLEMENTED)
+BLASTOFF_SAME_VALUE(fft_not_supported, CUFFT_NOT_SUPPORTED)
+BLASTOFF_SAME_VALUE(fft_c2c, CUFFT_C2C)
+BLASTOFF_SAME_VALUE(fft_r2c, CUFFT_R2C)
+BLASTOFF_SAME_VALUE(fft_c2r, CUFFT_C2R)
+BLASTOFF_SAME_VALUE(fft_z2z, CUFFT_Z2Z)
+BLASTOFF_SAME_VALUE(fft_d2z, CUFFT_D2Z)
+BLASTOFF_SAME_VALUE(fft_z2d, CUFFT_Z2D)
+BLASTOFF_SAME_VALUE(fft_forward, CUFFT_FORWARD)
+BLASTOFF_SAME_VALUE(fft_inverse, CUFFT_INVERSE)
+#endif
 
 TEST(CudaApi, IsDeclaredAsInNvidiasHeaders) {
   SUCCEED() << "checked while compiling";

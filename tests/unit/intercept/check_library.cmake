@@ -1,4 +1,4 @@
-# What libblastoff.so shows the world: exactly the BLAS and LAPACK names, what loads libraries, two system calls, and the functions of its header, and no need but libc's.
+# What libblastoff.so shows the world: exactly the names of BLAS, LAPACK and FFTW, what loads libraries, two system calls, and the functions of its header, and no need but libc's.
 # Run with -DLIBRARY= -DHEADER= -DNM= -DREADELF= -DSANITIZE=.
 
 set(expected)
@@ -35,6 +35,26 @@ foreach(routine IN LISTS lapack)
   foreach(prefix "" scipy_)
     foreach(suffix _ _64_ _64 64_)
       list(APPEND expected ${prefix}${routine}${suffix})
+    endforeach()
+  endforeach()
+endforeach()
+# FFTW: its own names, and those for Fortran, which have no guru64 interface.
+foreach(family fftw_ fftwf_ dfftw_ sfftw_)
+  set(end "")
+  set(forms plan_many_dft plan_guru_dft)
+  if(family MATCHES "^(d|s)")
+    set(end _)
+  else()
+    list(APPEND forms plan_guru64_dft)
+  endif()
+  list(APPEND expected ${family}execute${end} ${family}destroy_plan${end})
+  foreach(kind "" _r2c _c2r)
+    list(APPEND expected ${family}execute_dft${kind}${end} ${family}plan_dft${kind}${end})
+    foreach(rank 1d 2d 3d)
+      list(APPEND expected ${family}plan_dft${kind}_${rank}${end})
+    endforeach()
+    foreach(form IN LISTS forms)
+      list(APPEND expected ${family}${form}${kind}${end})
     endforeach()
   endforeach()
 endforeach()

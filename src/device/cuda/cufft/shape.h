@@ -1,0 +1,42 @@
+// A transform in the terms of cuFFT's plans.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "device/cuda/cufft/api.h"
+#include "fft/execution.h"
+
+namespace blastoff::device::cuda {
+
+/// The arguments of cufftMakePlanMany64. Strides and distances are in elements of each side.
+struct FftShape {
+  static constexpr std::size_t most_dims = 3;
+
+  int type = 0;
+  int rank = 0;
+  std::array<api::FftSize, most_dims> lengths{};
+  std::array<api::FftSize, most_dims> in_embedding{};
+  std::array<api::FftSize, most_dims> out_embedding{};
+  api::FftSize in_stride = 0;
+  api::FftSize out_stride = 0;
+  api::FftSize in_distance = 0;
+  api::FftSize out_distance = 0;
+  api::FftSize batch = 1;
+  bool operator==(const FftShape& other) const = default;
+};
+
+/// A plan that is executed several times, each so many elements further on.
+struct FftSchedule {
+  FftShape shape;
+  std::int64_t executions = 1;
+  std::int64_t in_step = 0;
+  std::int64_t out_step = 0;
+};
+
+/// Nothing for what cuFFT cannot do at once or in a few executions: more than three dimensions, strides that are no
+/// multiples of each other.
+std::optional<FftSchedule> schedule(const fft::Transform& transform, const fft::Layout& layout);
+
+}  // namespace blastoff::device::cuda

@@ -1,0 +1,82 @@
+#include "intercept/fft/entry_points.h"
+
+#include <array>
+
+#include "fft/execution.h"
+#include "intercept/fft/hooks.h"
+#include "intercept/fft/names.h"
+
+namespace blastoff::intercept {
+
+using abi::IntegerWidth;
+using abi::Style;
+
+constinit const EntryPoint fft_entry_points[] = {
+#define BLASTOFF_STYLE_c Style::cblas
+#define BLASTOFF_STYLE_fortran Style::fortran
+#define BLASTOFF_ENTRY(name, style, function, kind, precision, form, words) \
+  {#name,                                                                   \
+   "",                                                                      \
+   "",                                                                      \
+   {&fft_routines, static_cast<std::uint16_t>(fft::Routine::name)},         \
+   {BLASTOFF_STYLE_##style, IntegerWidth::lp64},                            \
+   false},
+    BLASTOFF_FFT_ROUTINES(BLASTOFF_ENTRY)
+#undef BLASTOFF_ENTRY
+};
+
+namespace {
+
+constexpr Spelling spellings[] = {{"", "", Style::cblas, Decoration::ambiguous}};
+
+constinit std::array<std::atomic<std::uint64_t>, fft::routine_count> absent{};
+
+std::uint16_t itself(std::uint16_t routine) {
+  return routine;
+}
+
+bool no_company(std::uint16_t, std::uint16_t) {
+  return false;
+}
+
+std::uint16_t beside(const fft::RoutineRow& row, fft::Function function) {
+  for (std::uint16_t other = 0; other < fft::routine_count; ++other) {
+    const fft::RoutineRow& candidate = fft::routine_table[other];
+    const bool same_library = candidate.style == row.style && candidate.precision == row.precision;
+    if (candidate.function == function && same_library &&
+        (function == fft::Function::destroy || candidate.kind == row.kind))
+      return other;
+  }
+  return 0;
+}
+
+/// Beside a planner the function that executes its plans on other arrays; beside that one the plans' end.
+std::uint16_t companion(std::uint16_t routine) {
+  const fft::RoutineRow& row = fft::routine_table[routine];
+  switch (row.function) {
+    case fft::Function::plan: return beside(row, fft::Function::execute_new);
+    case fft::Function::execute_new: return beside(row, fft::Function::destroy);
+    case fft::Function::execute:
+    case fft::Function::destroy: break;
+  }
+  return routine;
+}
+
+}  // namespace
+
+constinit const RoutineTable fft_routines = {
+    .front_end = &fft::fftw,
+    .names = fft_names,
+    .spellings = spellings,
+    .entry_points = fft_entry_points,
+    .absent = absent,
+    .c_prefix = {},
+    .inner_suffixes = {},
+    .meaning = &itself,
+    .accompanies = &no_company,
+    .without_company = "",
+    .companion = &companion,
+    .hook = &fft_hook,
+};
+
+}  // namespace blastoff::intercept

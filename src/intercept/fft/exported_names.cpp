@@ -1,0 +1,30 @@
+// fftw_plan_dft_3d, fftwf_execute, dfftw_plan_dft_3d_, ... of all routines.
+#include "intercept/fft/enter.h"
+#include "intercept/words.h"
+
+namespace blastoff::intercept {
+namespace {
+
+/// A call of an exported name by `caller`, a return address.
+template <fft::Routine routine>
+struct FftNameCalled {
+  const void* caller;
+
+  template <class... Words>
+  [[gnu::always_inline]] long operator()(Words... words) const {
+    const EntryPoint& entry = fft_entry_points[static_cast<std::size_t>(routine)];
+    return enter_fft_routine<routine>(entry, original_for(entry, caller), words...);
+  }
+};
+
+}  // namespace
+}  // namespace blastoff::intercept
+
+#define BLASTOFF_DEFINE_NAME(name, style, function, kind, precision, form, words) \
+  BLASTOFF_DEFINE_WORDS_FUNCTION(                                                 \
+      [[gnu::visibility("default")]], name, words,                                \
+      (blastoff::intercept::FftNameCalled<blastoff::fft::Routine::name>{__builtin_return_address(0)}))
+
+extern "C" {
+BLASTOFF_FFT_ROUTINES(BLASTOFF_DEFINE_NAME)
+}

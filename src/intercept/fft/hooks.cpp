@@ -1,0 +1,40 @@
+#include "intercept/fft/hooks.h"
+
+#include "intercept/fft/enter.h"
+#include "intercept/patch/hooks.h"
+#include "intercept/words.h"
+
+namespace blastoff::intercept {
+namespace {
+
+/// A plan may only be remembered if its end will be noticed: another plan may get its address. (The program reaches
+/// patched functions however it found them, exported names only where it was bound to them.)
+bool end_is_noticed(const Original& planner) {
+  const PatchedFunction* const execute = find_patched(planner.companion);
+  return execute != nullptr && find_patched(execute->original.companion) != nullptr;
+}
+
+template <fft::Routine routine, class... Words>
+[[gnu::always_inline]] inline long function_called(Words... words) {
+  const PatchedFunction& function = *blastoff_called;
+  if constexpr (fft::row(routine).function == fft::Function::plan) {
+    if (!end_is_noticed(function.original))
+      return reinterpret_cast<long (*)(Words...)>(function.original.function)(words...);
+  }
+  return enter_fft_routine<routine>(function.entry, function.original, words...);
+}
+
+#define BLASTOFF_DEFINE_HOOK(name, style, function, kind, precision, form, words) \
+  BLASTOFF_DEFINE_WORDS_FUNCTION(, name##_hook, words, function_called<fft::Routine::name>)
+BLASTOFF_FFT_ROUTINES(BLASTOFF_DEFINE_HOOK)
+
+#define BLASTOFF_HOOK(name, style, function, kind, precision, form, words) reinterpret_cast<Hook>(&name##_hook),
+const Hook hooks[] = {BLASTOFF_FFT_ROUTINES(BLASTOFF_HOOK)};
+
+}  // namespace
+
+Hook fft_hook(abi::Style, std::uint16_t routine) {
+  return hooks[routine];
+}
+
+}  // namespace blastoff::intercept

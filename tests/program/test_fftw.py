@@ -1,0 +1,78 @@
+"""FFTW's planners and executions on the device: right results, nothing written that may not be, faults included."""
+
+import re
+
+import offload
+import pytest
+
+PROGRAM = offload.BUILD / "tests" / "program" / "fftw_routines"
+KINDS = ["dft", "dft_r2c", "dft_c2r"]
+ROUTINES = [f"{precision}_execute_{kind}" for precision in ("fftw", "fftwf") for kind in KINDS]
+UNSUPPORTED = "the device does not support this operation"
+NOT_TIMED = "its time on the CPU was not known yet"
+
+
+def run(what: str, device: str, **options) -> offload.Outcome:
+    if not PROGRAM.exists():
+        pytest.skip("FFTW is not installed")
+    outcome = offload.offloaded([PROGRAM, what], device=device, env=offload.environment(blas=offload.FFTW), timeout=300, **options)
+    assert outcome.status == 0, outcome.stderr + "\n".join(line for line in outcome.stdout.splitlines() if not line.startswith("ok"))
+    return outcome
+
+
+def executions(outcome: offload.Outcome) -> int:
+    return int(re.search("^executions (.*)$", outcome.stdout, re.MULTILINE)[1])
+
+
+@pytest.mark.parametrize("policy", ["first-use", "copy"])
+@pytest.mark.parametrize("intercept", ["preload", "auto"])
+def test_every_planner(device, policy, intercept):
+    if (policy, intercept) == ("copy", "auto"):
+        pytest.skip("each has been tried with another")
+    outcome = run("every", device, policy=policy, settings=[f"--intercept={intercept}"])
+    assert executions(outcome) > 600
+    for routine in ROUTINES:
+        assert outcome.routine(routine)["offloaded"] > 50, routine
+    assert outcome.total("calls") == executions(outcome)
+    if device == "simulated":
+        assert outcome.total("offloaded") == executions(outcome)
+        assert outcome.report["verification"]["checked"] == executions(outcome)
+    assert outcome.report["verification"]["stale_pages"] == 0
+
+
+def test_patched_functions_serve_programs_that_are_not_bound_to_our_names(device):
+    """Which functions can be patched depends on their code: results are right whichever are."""
+    outcome = run("every", device, settings=["--intercept=patch"])
+    patched = [name for entry in outcome.report["interception"]["objects"] for name in entry["patched"]]
+    assert "fftw_plan_dft_3d" in patched
+    assert "sfftw_plan_many_dft_" in patched
+
+
+@pytest.mark.parametrize("what", ["threads", "again", "fork"])
+def test_lives_of_plans(device, what):
+    outcome = run(what, device)
+    if what != "fork":
+        assert outcome.total("offloaded") == executions(outcome)
+
+
+FAULTS = ["execute:20:memory", "execute:20:lost", "to-device:30:memory", "to-device:30:lost", "to-host:10:memory", "synchronize:20:lost",
+          "allocate:5:memory", "back:3:memory"]  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_leaves_the_right_result(device, fault):
+    if device != "simulated":
+        pytest.skip("faults are injected into the simulated device")
+    policy = "first-use" if fault.startswith("back") else "copy"
+    run("again", device, policy=policy, settings=[f"--simulated-fault={fault}"])
+
+
+def test_small_transforms_stay_on_the_cpu(device):
+    outcome = run("again", device, min_size=250)
+    assert outcome.total("offloaded") == 0
+    assert outcome.refused() == {offload.BELOW_MIN_SIZE: executions(outcome)}
+
+
+def test_the_first_transforms_of_a_shape_are_timed_on_the_cpu(device):
+    outcome = run("threads", device, min_size=10)
+    assert outcome.refused()[NOT_TIMED] >= 3

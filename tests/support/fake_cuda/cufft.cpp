@@ -1,0 +1,190 @@
+// A libcufft.so.12 for the fake GPU: transforms by the definition, run on the stream's thread. Like cuFFT it destroys
+// complex input of real results. FAKE_FFT_STATUS makes the making of plans return that status.
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include <dlfcn.h>
+
+#include "device/cuda/cufft/api.h"
+#include "fake_cuda/gpu.h"
+#include "naive_transform.h"
+
+using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuFFT's own words
+namespace fft = blastoff::fft;
+
+namespace {
+
+constexpr cufftStatus invalid_plan = 1;
+constexpr std::size_t work_bytes = 4096;
+
+struct Plan {
+  fft::Transform transform;
+  std::int64_t in_elements = 0;
+  std::int64_t out_elements = 0;
+  CUstream stream = nullptr;
+  void* work_area = nullptr;
+  bool own_work_area = false;
+};
+
+std::mutex mutex;
+std::map<cufftPlan, Plan> plans;
+
+const blastoff::fake_cuda::Services& driver() {
+  static const auto* const services = [] {
+    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    return reinterpret_cast<decltype(&fake_cuda_services)>(dlsym(library, "fake_cuda_services"))();
+  }();
+  return *services;
+}
+
+/// From the first element to the last, of one side.
+std::int64_t extent(const fft::Transform& transform, bool output) {
+  std::int64_t last = 0;
+  for (std::size_t d = 0; d < transform.dims.size(); ++d) {
+    const fft::Dimension& dim = transform.dims.all()[d];
+    last +=
+        ((output ? transform.out_length(d) : transform.in_length(d)) - 1) * (output ? dim.out_stride : dim.in_stride);
+  }
+  for (const fft::Dimension& batch : transform.batches.all())
+    last += (batch.length - 1) * (output ? batch.out_stride : batch.in_stride);
+  return last + 1;
+}
+
+bool set_kind(fft::Request& request, int type) {
+  switch (type) {
+    case fft_c2c: request = {fft::Kind::c2c, fft::Precision::f32}; return true;
+    case fft_r2c: request = {fft::Kind::r2c, fft::Precision::f32}; return true;
+    case fft_c2r: request = {fft::Kind::c2r, fft::Precision::f32, 1}; return true;
+    case fft_z2z: request = {fft::Kind::c2c, fft::Precision::f64}; return true;
+    case fft_d2z: request = {fft::Kind::r2c, fft::Precision::f64}; return true;
+    case fft_z2d: request = {fft::Kind::c2r, fft::Precision::f64, 1}; return true;
+    default: return false;
+  }
+}
+
+void destroy_input(const fft::Transform& transform, void* in) {
+  const auto spoil = [&](auto* words) {
+    blastoff::test::each_batch(transform, [&](std::int64_t base, std::int64_t) {
+      blastoff::test::each_element(transform, false, base, [&](std::size_t, std::int64_t offset) {
+        words[2 * offset] = std::numeric_limits<std::remove_pointer_t<decltype(words)>>::quiet_NaN();
+      });
+    });
+  };
+  if (transform.request.precision == fft::Precision::f64)
+    spoil(static_cast<double*>(in));
+  else
+    spoil(static_cast<float*>(in));
+}
+
+cufftStatus execute(cufftPlan handle, int type, void* in, void* out, int direction) {
+  const std::lock_guard lock(mutex);
+  const auto found = plans.find(handle);
+  if (!driver().context_is_current() || found == plans.end()) return invalid_plan;
+  Plan plan = found->second;
+  fft::Request asked;
+  if (!set_kind(asked, type) || asked.kind != plan.transform.request.kind ||
+      asked.precision != plan.transform.request.precision)
+    return fft_invalid_type;
+  // device/cuda always sets both.
+  if (plan.stream == nullptr || !driver().is_device_memory(plan.work_area, work_bytes)) return fft_invalid_value;
+  if (asked.kind == fft::Kind::c2c) plan.transform.request.sign = direction;
+  driver().post(plan.stream, [plan, in, out] {
+    const auto usable = [&](void* address, std::int64_t elements, std::size_t bytes) {
+      return driver().is_usable(address, static_cast<std::size_t>(elements) * bytes);
+    };
+    if (!usable(in, plan.in_elements, plan.transform.in_element_bytes()) ||
+        !usable(out, plan.out_elements, plan.transform.out_element_bytes()))
+      return driver().fail(blastoff::fake_cuda::error_illegal_address);
+    blastoff::test::naive_transform(plan.transform, in, out);
+    if (plan.transform.real_output() && in != out) destroy_input(plan.transform, in);
+  });
+  return fft_success;
+}
+
+template <class Change>
+cufftStatus change(cufftPlan handle, const Change& body) {
+  const std::lock_guard lock(mutex);
+  const auto found = plans.find(handle);
+  if (!driver().context_is_current() || found == plans.end()) return invalid_plan;
+  body(found->second);
+  return fft_success;
+}
+
+}  // namespace
+
+extern "C" {
+
+cufftStatus cufftGetProperty(int, int* value) {
+  *value = 12;
+  return fft_success;
+}
+cufftStatus cufftCreate(cufftPlan* handle) {
+  if (!driver().context_is_current()) return invalid_plan;
+  const std::lock_guard lock(mutex);
+  static cufftPlan last = 0;
+  *handle = ++last;
+  plans[*handle] = {};
+  return fft_success;
+}
+cufftStatus cufftDestroy(cufftPlan handle) {
+  const std::lock_guard lock(mutex);
+  return plans.erase(handle) == 1 ? fft_success : invalid_plan;
+}
+cufftStatus cufftSetAutoAllocation(cufftPlan handle, int automatic) {
+  return change(handle, [&](Plan& plan) { plan.own_work_area = automatic == 0; });
+}
+cufftStatus cufftMakePlanMany64(cufftPlan handle, int rank, FftSize* lengths, FftSize* in_embedding, FftSize in_stride,
+                                FftSize in_distance, FftSize* out_embedding, FftSize out_stride, FftSize out_distance,
+                                int type, FftSize batch, std::size_t* bytes) {
+  if (const char* const wanted = std::getenv("FAKE_FFT_STATUS")) return std::atoi(wanted);
+  fft::Transform transform;
+  if (rank < 1 || rank > 3) return fft_invalid_size;
+  if (!set_kind(transform.request, type)) return fft_invalid_type;
+  std::int64_t in = in_stride;
+  std::int64_t out = out_stride;
+  fft::Dimension dims[3];
+  for (int d = rank - 1; d >= 0; --d) {
+    dims[d] = {lengths[d], in, out};
+    in *= in_embedding[d];
+    out *= out_embedding[d];
+  }
+  for (int d = 0; d < rank; ++d) transform.dims.add(dims[d]);
+  for (std::size_t d = 1; d < transform.dims.size(); ++d)
+    if (in_embedding[d] < transform.in_length(d) || out_embedding[d] < transform.out_length(d)) return fft_invalid_size;
+  if (batch > 1) transform.batches.add({batch, in_distance, out_distance});
+  *bytes = work_bytes;
+  return change(handle, [&](Plan& plan) {
+    plan.transform = transform;
+    plan.in_elements = extent(transform, false);
+    plan.out_elements = extent(transform, true);
+  });
+}
+cufftStatus cufftSetStream(cufftPlan handle, CUstream stream) {
+  return change(handle, [&](Plan& plan) { plan.stream = stream; });
+}
+cufftStatus cufftSetWorkArea(cufftPlan handle, void* area) {
+  return change(handle, [&](Plan& plan) { plan.work_area = plan.own_work_area ? area : nullptr; });
+}
+cufftStatus cufftExecC2C(cufftPlan plan, void* in, void* out, int direction) {
+  return execute(plan, fft_c2c, in, out, direction);
+}
+cufftStatus cufftExecR2C(cufftPlan plan, void* in, void* out) {
+  return execute(plan, fft_r2c, in, out, fft_forward);
+}
+cufftStatus cufftExecC2R(cufftPlan plan, void* in, void* out) {
+  return execute(plan, fft_c2r, in, out, fft_inverse);
+}
+cufftStatus cufftExecZ2Z(cufftPlan plan, void* in, void* out, int direction) {
+  return execute(plan, fft_z2z, in, out, direction);
+}
+cufftStatus cufftExecD2Z(cufftPlan plan, void* in, void* out) {
+  return execute(plan, fft_d2z, in, out, fft_forward);
+}
+cufftStatus cufftExecZ2D(cufftPlan plan, void* in, void* out) {
+  return execute(plan, fft_z2d, in, out, fft_inverse);
+}
+}
