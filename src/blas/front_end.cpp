@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "blas/call_text.h"
+#include "blas/element_check.h"
 #include "blas/panels.h"
 #include "blas/product_check.h"
 #include "blas/shape.h"
@@ -86,8 +87,10 @@ class BlasFrontEnd final : public operation::FrontEnd {
                                                         const operation::Host& host,
                                                         operation::Effort effort) const override {
     const Call call = call_of(operation);
-    const bool by_products = effort == operation::Effort::quick && has_product_check(call.kind());
-    return by_products ? check_by_products(call) : verify(call, host);
+    const bool quick = effort == operation::Effort::quick;
+    if (quick && has_product_check(call.kind())) return check_by_products(call);
+    if (quick && is_matrix_vector(call.kind())) return check_elements(call);
+    return verify(call, host);
   }
 };
 

@@ -9,7 +9,7 @@
 
 namespace blastoff::blas {
 
-/// Whether the check knows the kind of call. (A triangle of a product of two matrices cannot be checked in this way.)
+/// Whether the check knows the kind of call: level 3, but not a triangle of a product of two matrices.
 bool has_product_check(Kind kind);
 
 /// The error is the difference of the two products, relative to the Frobenius norms of the matrices in them. It is

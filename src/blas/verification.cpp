@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "blas/element.h"
+
 namespace blastoff::blas {
 namespace {
 
@@ -32,32 +34,6 @@ Operand moved_to(Operand operand, std::vector<char>& buffer) {
   operand.address = buffer.data();
   operand.leading_dimension = std::max<std::int64_t>(1, operand.rows);
   return operand;
-}
-
-std::complex<double> element(Scalar scalar, const char* at) {
-  switch (scalar) {
-    case Scalar::s: {
-      float value;
-      std::memcpy(&value, at, sizeof value);
-      return value;
-    }
-    case Scalar::d: {
-      double value;
-      std::memcpy(&value, at, sizeof value);
-      return value;
-    }
-    case Scalar::c: {
-      std::complex<float> value;
-      std::memcpy(&value, at, sizeof value);
-      return value;
-    }
-    case Scalar::z: {
-      std::complex<double> value;
-      std::memcpy(&value, at, sizeof value);
-      return value;
-    }
-  }
-  return {};
 }
 
 void store(Scalar scalar, char* at, std::complex<double> value) {

@@ -1,0 +1,16 @@
+// The check of --verify=sample for products of a matrix and a vector: a few neighbouring elements of the result, which
+// are computed anew.
+#pragma once
+
+#include <memory>
+
+#include "blas/call.h"
+#include "operation/verification.h"
+
+namespace blastoff::blas {
+
+/// `call` is a product of a matrix and a vector. Each check takes other elements. The error is relative to the sums of
+/// magnitudes of which the elements are made.
+std::unique_ptr<operation::Verification> check_elements(const Call& call);
+
+}  // namespace blastoff::blas
