@@ -21,9 +21,9 @@ namespace blastoff::decide {
 /// Matrices are told apart by address, shape and leading dimension. The latest few hundred are known. LAPACK uses every
 /// part of a matrix once, so nothing can be learnt from a single one: what is there is used at first sight as long as
 /// such uses are faster than the CPU on average. If they are not, they pause for a while, each time twice as long.
-/// A signal handler
-/// may interrupt any of this for good, and several threads may meet: there are no locks, and a lost update costs time
-/// alone. Thread-safe.
+///
+/// A signal handler may interrupt any of this for good, and several threads may meet: there are no locks, and a lost
+/// update costs time alone. Thread-safe.
 class MatrixHistory {
  public:
   /// Whether the device is to make this product. `found`: what it would find there; nothing where nobody can tell.

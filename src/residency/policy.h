@@ -78,8 +78,9 @@ class Policy : public operation::Estimator {
   /// Whether operands stay on the device after a call, for later ones.
   virtual bool keeps_operands() const = 0;
 
-  /// Acquires the call's operands; uploads may start. Transient operands are in device memory of the call's own. The caller must not use the lane otherwise until the lease is
-  /// destroyed. An out_of_memory error means that this call does not fit: try another policy or the CPU.
+  /// Acquires the call's operands; uploads may start. Transient operands are in device memory of the call's own. The
+  /// caller must not use the lane otherwise until the lease is destroyed. An out_of_memory error means that this call
+  /// does not fit: try another policy or the CPU.
   virtual device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) = 0;
 
   /// What has been moved so far, for a policy that moves the operands themselves.

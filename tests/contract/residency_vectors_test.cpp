@@ -16,7 +16,7 @@ using support::GuardedPages;
 using support::Outcome;
 using support::Rig;
 
-constexpr std::int64_t order = 300;
+constexpr std::int64_t order = 200;
 constexpr std::uint64_t matrix_bytes = order * order * sizeof(double);
 constexpr std::uint64_t vector_bytes = order * sizeof(double);
 
@@ -109,7 +109,7 @@ TEST_P(ResidencyVectors, AreNewInEveryCallWhileTheirMatrixStays) {
 }
 
 TEST_P(ResidencyVectors, AnyIncrementLeavesWhatLiesBetweenAlone) {
-  for (const std::int64_t increment : {1, 2, 300, 601})
+  for (const std::int64_t increment : {1, 2, 200, 401})
     for (const bool reversed : {false, true})
       run(product(matrix(0), {matrix(1), 3, !reversed}, {&at(2 * order * order - 1), increment, reversed}, 0.5),
           "increments");

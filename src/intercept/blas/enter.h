@@ -44,8 +44,8 @@ std::array<std::int64_t, 2> matrix_sizes(const PassedOn<Values...>& passed_on, a
   return {size(std::get<other>(passed_on.values)), size(std::get<first>(passed_on.values))};
 }
 
-/// Makes the call if it is small. A small product of a matrix and a vector takes no longer than its arguments take to
-/// be examined. So only its sizes are looked at; should other arguments be invalid, the original says so.
+/// Makes the call if it is small. The smallest products of a matrix and a vector take no longer than all arguments
+/// take to be examined. So only its sizes are looked at; should other arguments be invalid, the original says so.
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Arguments>
 bool made_as_small(const Visit& visit, const Arguments& arguments) {
   const auto [m, n] = matrix_sizes<style, kind>(arguments, visit.original.convention.integers);

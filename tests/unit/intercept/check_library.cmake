@@ -2,10 +2,11 @@
 # Run with -DLIBRARY= -DHEADER= -DNM= -DREADELF= -DSANITIZE=.
 
 set(expected)
-foreach(operation gemm symm syrk syr2k trmm trsm gemmt gemmtr)
+foreach(operation gemm symm syrk syr2k trmm trsm gemmt gemmtr gemv)
   list(APPEND routines s${operation} d${operation} c${operation} z${operation})
 endforeach()
-foreach(operation hemm herk her2k gemm3m)
+list(APPEND routines ssymv dsymv)
+foreach(operation hemm herk her2k gemm3m hemv)
   list(APPEND routines c${operation} z${operation})
 endforeach()
 foreach(routine IN LISTS routines)
