@@ -64,7 +64,10 @@ def test_a_fault_leaves_the_right_result(device, fault):
     if device != "simulated":
         pytest.skip("faults are injected into the simulated device")
     policy = "first-use" if fault.startswith("back") else "copy"
-    run("again", device, policy=policy, settings=[f"--simulated-fault={fault}"])
+    outcome = run("every", device, policy=policy, settings=[f"--simulated-fault={fault}"])
+    assert executions(outcome) > 600
+    if fault.endswith("lost"):
+        assert outcome.refused()[offload.DEVICE_LOST] > 0
 
 
 def test_small_transforms_stay_on_the_cpu(device):
