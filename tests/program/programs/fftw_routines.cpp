@@ -7,12 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -72,7 +74,6 @@ namespace {
     static constexpr auto many = p##plan_many_dft;                 \
     static constexpr auto guru = p##plan_guru_dft;                 \
     static constexpr auto guru64 = p##plan_guru64_dft;             \
-    static constexpr auto r2r_1d = p##plan_r2r_1d;                 \
     REAL_API(p, f, r2c)                                            \
     REAL_API(p, f, c2r)                                            \
     static constexpr auto f_plan_1d = f##plan_dft_1d_;             \
