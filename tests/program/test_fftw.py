@@ -55,6 +55,12 @@ def test_lives_of_plans(device, what):
         assert outcome.total("offloaded") == executions(outcome)
 
 
+@pytest.mark.parametrize("intercept", ["auto", "patch", "preload"])
+def test_functions_found_by_dlsym(device, intercept):
+    """Which of them are patched depends on their code: a plan whose end nobody would notice is not remembered."""
+    run("opened", device, settings=[f"--intercept={intercept}"])
+
+
 FAULTS = ["execute:20:memory", "execute:20:lost", "to-device:30:memory", "to-device:30:lost", "to-host:10:memory", "synchronize:20:lost",
           "allocate:5:memory", "back:3:memory"]  # fmt: skip
 
@@ -64,7 +70,10 @@ def test_a_fault_leaves_the_right_result(device, fault):
     if device != "simulated":
         pytest.skip("faults are injected into the simulated device")
     policy = "first-use" if fault.startswith("back") else "copy"
-    run("again", device, policy=policy, settings=[f"--simulated-fault={fault}"])
+    outcome = run("every", device, policy=policy, settings=[f"--simulated-fault={fault}"])
+    assert executions(outcome) > 600
+    if fault.endswith("lost"):
+        assert outcome.refused()[offload.DEVICE_LOST] > 0
 
 
 def test_small_transforms_stay_on_the_cpu(device):

@@ -7,7 +7,9 @@
 #include "fft/host_transform.h"
 #include "fft/plan_table.h"
 #include "intercept/loaded_objects.h"
+#include "intercept/patch/patched_function.h"
 #include "platform/errno_guard.h"
+#include "platform/threads.h"
 
 namespace blastoff::intercept {
 namespace {
@@ -48,7 +50,8 @@ void* handle_of(const FftCall& call) {
 
 /// cuFFTW computes on the GPU by itself, also on arrays that the CPU cannot read.
 bool is_cufftw(const Original& original) {
-  const char* const path = path_of(original.function);
+  const char* path = nullptr;
+  platform::undisturbed([&] { path = path_of(original.function); });
   return path != nullptr && std::string_view(path).find("libcufftw") != std::string_view::npos;
 }
 
@@ -75,6 +78,15 @@ std::optional<fft::Plan> plan_of(const FftCall& call, void* handle) {
 }
 
 }  // namespace
+
+bool called_from_within(const Original& planner, const void* caller) {
+  if (planner.function == nullptr) return false;
+  const PatchedFunction* const patched = find_trampoline(planner.function);
+  bool within = false;
+  platform::undisturbed(
+      [&] { within = same_object(patched != nullptr ? patched->address : planner.function, caller); });
+  return within;
+}
 
 void enter_planner(const FftCall& call, const long& returned) {
   if (pass_on(call)) return;

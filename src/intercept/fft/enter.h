@@ -32,6 +32,9 @@ struct FftCall {
   std::span<void* const> words;
 };
 
+/// Whether a planner was called by its own library.
+bool called_from_within(const Original& planner, const void* caller);
+
 /// The original makes the plan. Where the device may execute it, it is remembered. `returned` is what the original
 /// returns.
 void enter_planner(const FftCall& call, const long& returned);

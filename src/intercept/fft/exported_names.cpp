@@ -13,7 +13,12 @@ struct FftNameCalled {
   template <class... Words>
   [[gnu::always_inline]] long operator()(Words... words) const {
     const EntryPoint& entry = fft_entry_points[static_cast<std::size_t>(routine)];
-    return enter_fft_routine<routine>(entry, original_for(entry, caller), words...);
+    Original original = original_for(entry, caller);
+    if constexpr (fft::row(routine).function == fft::Function::plan) {
+      // The program called a function of FFTW's of which we did not hear, and may end the plan in the same way.
+      if (called_from_within(original, caller)) original.intercepted = false;
+    }
+    return enter_fft_routine<routine>(entry, original, words...);
   }
 };
 

@@ -14,6 +14,16 @@ struct Published {
 constinit std::atomic<const Published*> first{nullptr};
 constinit std::atomic<bool> exported_names_hand_on{false};
 
+template <class Wanted>
+const PatchedFunction* find_if(const Wanted& wanted) {
+  for (const Published* object = first.load(); object != nullptr; object = object->next) {
+    for (const auto& function : object->functions) {
+      if (wanted(*function)) return function.get();
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void publish(std::vector<std::unique_ptr<PatchedFunction>> functions) {
@@ -23,12 +33,11 @@ void publish(std::vector<std::unique_ptr<PatchedFunction>> functions) {
 }
 
 const PatchedFunction* find_patched(const void* address) {
-  for (const Published* object = first.load(); object != nullptr; object = object->next) {
-    for (const auto& function : object->functions) {
-      if (function->address == address) return function.get();
-    }
-  }
-  return nullptr;
+  return find_if([&](const PatchedFunction& function) { return function.address == address; });
+}
+
+const PatchedFunction* find_trampoline(const void* trampoline) {
+  return find_if([&](const PatchedFunction& function) { return function.original.function == trampoline; });
 }
 
 bool only_patched() {

@@ -28,6 +28,9 @@ void publish(std::vector<std::unique_ptr<PatchedFunction>> functions);
 /// The patched function at an address; nullptr if none is there.
 const PatchedFunction* find_patched(const void* address);
 
+/// The patched function that a trampoline stands for; nullptr if it is none.
+const PatchedFunction* find_trampoline(const void* trampoline);
+
 /// Whether exported names pass every call on, so that only patches see it (--intercept patch).
 bool only_patched();
 void set_only_patched(bool value);

@@ -25,10 +25,10 @@ bool starts_with_routine(std::string_view name, std::string_view routine, bool c
 std::optional<Routine> routine_at_start(std::string_view name, bool capitals) {
   std::optional<Routine> longest;
   for (const RoutineTable* table : front_ends())
-    for (std::uint16_t number = 0; number < table->names.size(); ++number)
+    for (std::size_t number = 0; number < table->names.size(); ++number)
       if (starts_with_routine(name, table->names[number], capitals) &&
           (!longest || table->names[number].size() > longest->name().size()))
-        longest = Routine{table, number};
+        longest = Routine{table, static_cast<std::uint16_t>(number)};
   return longest;
 }
 

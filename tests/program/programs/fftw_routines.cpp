@@ -1,17 +1,20 @@
 // Walks through FFTW's planners, in C and Fortran, and compares every execution with the definition of the transform.
 // Prints "ok" or "WRONG" for each, and at last how many there were.
 //
-// fftw_routines every | threads | again | fork
+// fftw_routines every | threads | again | opened | fork
+#include <dlfcn.h>
 #include <fftw3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -71,7 +74,6 @@ namespace {
     static constexpr auto many = p##plan_many_dft;                 \
     static constexpr auto guru = p##plan_guru_dft;                 \
     static constexpr auto guru64 = p##plan_guru64_dft;             \
-    static constexpr auto r2r_1d = p##plan_r2r_1d;                 \
     REAL_API(p, f, r2c)                                            \
     REAL_API(p, f, c2r)                                            \
     static constexpr auto f_plan_1d = f##plan_dft_1d_;             \
@@ -633,6 +635,34 @@ void again() {
   }
 }
 
+/// The same in a program that is not linked with FFTW: it may reach functions that nobody else notices.
+void opened() {
+  void* const library = dlopen("libfftw3.so.3", RTLD_NOW | RTLD_LOCAL);
+  const auto find = [&](const char* name, auto* function) {
+    return reinterpret_cast<decltype(function)>(dlsym(library, name));
+  };
+  const auto plan_dft = find("fftw_plan_dft_1d", fftw_plan_dft_1d);
+  const auto plan_r2r = find("fftw_plan_r2r_1d", fftw_plan_r2r_1d);
+  const auto execute = find("fftw_execute", fftw_execute);
+  const auto destroy = find("fftw_destroy_plan", fftw_destroy_plan);
+  for (int round = 0; round < 50; ++round) {
+    fftw_complex in[4], out[4];
+    const fftw_plan transform = plan_dft(4, in, out, FFTW_FORWARD, FFTW_ESTIMATE);
+    for (int i = 0; i < 4; ++i) in[i][0] = i + 1, in[i][1] = 0;
+    execute(transform);
+    if (out[0][0] != 10 || out[1][0] != -2 || out[1][1] != 2) ++wrong;
+    destroy(transform);
+    double numbers[4];
+    const fftw_plan other = plan_r2r(4, numbers, numbers, FFTW_R2HC, FFTW_ESTIMATE);
+    for (int i = 0; i < 4; ++i) numbers[i] = i + 1;
+    for (auto& number : out) number[0] = 77;
+    execute(other);
+    if (numbers[0] != 10 || numbers[1] != -2 || out[0][0] != 77) ++wrong;
+    destroy(other);
+    executions += 2;
+  }
+}
+
 void in_child() {
   const Case test = row_major(c2c, {4, 5, 6}, true);
   Arrays<Double> planned(test);
@@ -668,6 +698,8 @@ int main(int count, char** arguments) {
     threads();
   } else if (what == "again") {
     again();
+  } else if (what == "opened") {
+    opened();
   } else {
     in_child();
   }

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "device/cuda/cufft/cufft_executor.h"
 #include "device/cuda/cusolver/cusolver_executor.h"
 #include "device/cuda/magnitude_kernel.h"
 #include "device/cuda/search_path.h"
@@ -130,9 +131,23 @@ TEST_F(CudaLibraries, AnAbsentSolverLeavesItsOperationsToTheCpuAndSaysWhatToInst
   EXPECT_THAT(loaded.error().message, Not(HasSubstr("\n")));
 }
 
-TEST_F(CudaLibraries, TheSolversWheelIsLookedForToo) {
-  const auto wheel = make_directory(".local/lib/python3.11/site-packages/nvidia/cusolver/lib");
-  EXPECT_THAT(default_directories(), Contains(wheel));
+TEST_F(CudaLibraries, AbsentTransformsAreLeftToTheCpu) {
+  const auto empty = make_directory("empty");
+  static constexpr ExecutorKind kinds[] = {cufft_kind};
+  ExecutorLibraries libraries(kinds, {empty, 12000});
+  const auto loaded = libraries.library(0);
+  if (loaded) GTEST_SKIP() << "this machine has a libcufft.so.11";
+  EXPECT_EQ(loaded.error().kind, ErrorKind::unsupported) << "the device works";
+  for (const char* part : {"libcufft.so.11", "pip install nvidia-cufft-cu12"})
+    EXPECT_THAT(loaded.error().message, HasSubstr(part));
+  EXPECT_THAT(loaded.error().message, Not(HasSubstr("libcufft.so.12"))) << "a driver for CUDA 12 cannot run it";
+}
+
+TEST_F(CudaLibraries, TheWheelsOfOtherLibrariesAreLookedForToo) {
+  for (const char* wheel : {"cusolver", "cufft"}) {
+    const auto directory = make_directory(std::string(".local/lib/python3.11/site-packages/nvidia/") + wheel + "/lib");
+    EXPECT_THAT(default_directories(), Contains(directory));
+  }
 }
 
 TEST_F(CudaLibraries, NvidiasAssemblerTakesTheKernels) {

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "intercept/blas/entry_points.h"
+#include "intercept/fft/entry_points.h"
 #include "intercept/symbols/blas_name.h"
 #include "symbol_fixtures.h"
 
@@ -54,6 +55,27 @@ TEST(BlasName, IsTakenApart) {
   EXPECT_EQ(parse_blas_name("dgemm3m_")->routine, blas_routine(blas::Routine::dgemm))
       << "complex only: 3m is a suffix here";
   for (const char* const name : {"", "gemm", "Dgemm_", "dGEMM", "dhemm_", "dgemm_.constprop.0", "dgemm_.part.0"})
+    EXPECT_FALSE(parse_blas_name(name)) << name;
+}
+
+TEST(BlasName, OfFftwIsTheLongestThatStandsThere) {
+  const auto expect = [](const char* name, fft::Routine routine, std::string_view suffix) {
+    const auto parsed = parse_blas_name(name);
+    ASSERT_TRUE(parsed) << name;
+    EXPECT_EQ(parsed->routine, (Routine{&fft_routines, static_cast<std::uint16_t>(routine)})) << name;
+    EXPECT_EQ(parsed->prefix, "") << name;
+    EXPECT_EQ(parsed->suffix, suffix) << name;
+    EXPECT_EQ(known_spelling(*parsed).has_value(), suffix.empty()) << name;
+  };
+  expect("fftw_execute", fft::Routine::fftw_execute, "");
+  expect("fftw_execute_dft_r2c", fft::Routine::fftw_execute_dft_r2c, "");
+  expect("fftwf_plan_guru64_dft", fft::Routine::fftwf_plan_guru64_dft, "");
+  expect("dfftw_plan_dft_3d_", fft::Routine::dfftw_plan_dft_3d_, "");
+  expect("sfftw_execute_", fft::Routine::sfftw_execute_, "");
+  // Not ours.
+  expect("fftw_execute_r2r", fft::Routine::fftw_execute, "_r2r");
+  expect("dfftw_execute__", fft::Routine::dfftw_execute_, "_");
+  for (const char* const name : {"fftw_mpi_execute_dft", "fftwl_execute", "fftw_plan_r2r_1d", "fftw_alignment_of"})
     EXPECT_FALSE(parse_blas_name(name)) << name;
 }
 
@@ -143,6 +165,13 @@ TEST(BlasFunctions, ThatOnlyHandOnAreLeftAlone) {
   EXPECT_TRUE(found.functions.empty());
   EXPECT_EQ(found.left_alone.size(), table_size);
   EXPECT_THAT(found.left_alone.front().rule, testing::HasSubstr("MKL's interface layer"));
+}
+
+TEST(BlasFunctions, OfCufftwAreLeftAlone) {
+  const BlasFunctions found = found_in(symbol_fixture("libsymbols_cufftw.so"));
+  EXPECT_TRUE(found.functions.empty());
+  ASSERT_EQ(found.left_alone.size(), 2U);
+  EXPECT_THAT(found.left_alone.front().rule, testing::HasSubstr("on the GPU by itself"));
 }
 
 TEST(BlasFunctions, KnowTheirSiblings) {

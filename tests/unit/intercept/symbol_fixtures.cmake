@@ -32,6 +32,8 @@ symbol_fixture(no_blas SHARED no_blas)
 symbol_fixture(dispatcher SHARED spelled DEFINE FIXTURE_PREFIX= FIXTURE_FORTRAN=_ FIXTURE_SUFFIX=
                LINK -Wl,-soname,libmkl_rt.so.2)
 set_target_properties(symbols_dispatcher PROPERTIES NO_SONAME ON)
+symbol_fixture(cufftw SHARED cufftw LINK -Wl,-soname,libcufftw.so.12)
+set_target_properties(symbols_cufftw PROPERTIES NO_SONAME ON)
 symbol_fixture(program EXECUTABLE spelled
                DEFINE FIXTURE_PREFIX= FIXTURE_FORTRAN=_ FIXTURE_SUFFIX= FIXTURE_MAIN=dgemm_ LINK -Wl,--no-export-dynamic)
 symbol_fixture(static_program EXECUTABLE spelled
