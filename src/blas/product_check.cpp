@@ -1,5 +1,6 @@
 #include "blas/product_check.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "blas/shape.h"
+#include "platform/threads.h"
+#include "platform/worker_pool.h"
 
 namespace blastoff::blas {
 namespace {
@@ -154,17 +157,28 @@ Number times(Number a, Number b) {
 struct Product {
   Vector vector;
   double squares = 0;  ///< of the matrix' elements
+
+  void add(const Product& other) {
+    vector.scale_and_add(1, other.vector);
+    squares += other.squares;
+  }
+};
+
+/// Of some of the matrix' columns.
+struct Columns {
+  std::int64_t begin;
+  std::int64_t end;
 };
 
 template <class Real, bool complex>
-Product multiply(const Factor& factor, const Vector& x) {
+Product multiply(const Factor& factor, const Vector& x, Columns columns) {
   const Operand& matrix = factor.operand;
   const bool transposed = factor.transpose != Transpose::none;
   const bool conjugated = factor.transpose == Transpose::conjugate;
   const bool reflected = factor.structure == Structure::symmetric || factor.structure == Structure::hermitian;
   Product result{Vector(transposed ? matrix.columns : matrix.rows, complex)};
   Vector& y = result.vector;
-  for (std::int64_t j = 0; j < matrix.columns; ++j) {
+  for (std::int64_t j = columns.begin; j < columns.end; ++j) {
     const auto* const column = reinterpret_cast<const Real*>(static_cast<const char*>(matrix.address) +
                                                              static_cast<std::size_t>(j) * matrix.stride_bytes());
     std::int64_t first = 0;
@@ -188,23 +202,51 @@ Product multiply(const Factor& factor, const Vector& x) {
   return result;
 }
 
-Product multiply(const Factor& factor, const Vector& x, Scalar scalar) {
+Product multiply(const Factor& factor, const Vector& x, Scalar scalar, Columns columns) {
   switch (scalar) {
-    case Scalar::s: return multiply<float, false>(factor, x);
-    case Scalar::d: return multiply<double, false>(factor, x);
-    case Scalar::c: return multiply<float, true>(factor, x);
-    case Scalar::z: return multiply<double, true>(factor, x);
+    case Scalar::s: return multiply<float, false>(factor, x, columns);
+    case Scalar::d: return multiply<double, false>(factor, x, columns);
+    case Scalar::c: return multiply<float, true>(factor, x, columns);
+    case Scalar::z: return multiply<double, true>(factor, x, columns);
   }
   return {Vector(0, false)};
+}
+
+/// A thread reads matrices at some 5 GB/s, a node at ten times that.
+constexpr std::size_t bytes_per_thread = std::size_t{4} << 20;
+constexpr int most_threads = 8;
+
+/// Null for matrices that the calling thread reads alone.
+std::unique_ptr<platform::WorkerPool> workers_for(const Call& call) {
+  std::size_t bytes = 0;
+  for (const Operand& operand : call.operands()) bytes += operand.payload_bytes();
+  const auto useful = static_cast<int>(std::min<std::size_t>(most_threads, bytes / bytes_per_thread));
+  const int threads = std::min(useful, platform::cpu_count());
+  return threads > 1 ? platform::create_worker_pool(threads - 1) : nullptr;
+}
+
+Product multiply(const Factor& factor, const Vector& x, Scalar scalar, platform::WorkerPool* workers) {
+  const std::int64_t all = factor.operand.columns;
+  const std::int64_t shares = workers == nullptr ? 1 : std::clamp<std::int64_t>(all, 1, workers->workers() + 1);
+  if (shares == 1) return multiply(factor, x, scalar, {0, all});
+  std::vector<std::optional<Product>> products(static_cast<std::size_t>(shares));
+  workers->run(products.size(), [&](std::size_t share) {
+    const auto i = static_cast<std::int64_t>(share);
+    products[share] = multiply(factor, x, scalar, {i * all / shares, (i + 1) * all / shares});
+  });
+  Product sum = std::move(*products[0]);
+  for (std::size_t share = 1; share < products.size(); ++share) sum.add(*products[share]);
+  return sum;
 }
 
 /// A product of matrices with a vector, from the right, and of their Frobenius norms.
 class Chain {
  public:
-  Chain(Vector x, Scalar scalar) : vector_(std::move(x)), scalar_(scalar) {}
+  Chain(Vector x, Scalar scalar, platform::WorkerPool* workers)
+      : vector_(std::move(x)), scalar_(scalar), workers_(workers) {}
 
   Chain& apply(const Factor& factor) {
-    Product product = multiply(factor, vector_, scalar_);
+    Product product = multiply(factor, vector_, scalar_, workers_);
     const bool zero = product.squares == 0 && all_zero(product.vector);
     in_range_ = in_range_ && (zero || (product.squares > least && product.squares < most));
     norm_ *= std::sqrt(product.squares);
@@ -229,6 +271,7 @@ class Chain {
 
   Vector vector_;
   Scalar scalar_;
+  platform::WorkerPool* workers_;
   double norm_ = 1;
   bool in_range_ = true;
 };
@@ -263,7 +306,7 @@ Transpose adjoint(bool hermitian) {
 /// The products with a vector that a call's result stands for.
 class Equation {
  public:
-  explicit Equation(const Call& call) : call_(call) {}
+  Equation(const Call& call, platform::WorkerPool* workers) : call_(call), workers_(workers) {}
 
   /// A, B and C as the operation sees them.
   Factor a() const {
@@ -281,7 +324,7 @@ class Equation {
     return {call_.result(), hermitian_update() ? Structure::hermitian : Structure::symmetric};
   }
 
-  Chain chain(const Vector& x) const { return {x, call_.scalar()}; }
+  Chain chain(const Vector& x) const { return {x, call_.scalar(), workers_}; }
 
   /// What is to be added to the result's elements as they were: a product of the other operands.
   void add_products(Sum& sum, const Vector& x) const {
@@ -315,6 +358,7 @@ class Equation {
   }
 
   const Call& call_;
+  platform::WorkerPool* const workers_;
 };
 
 std::uint64_t next_seed() {
@@ -326,11 +370,12 @@ class ProductCheck final : public operation::Verification {
  public:
   explicit ProductCheck(const Call& call)
       : call_(call),
+        workers_(workers_for(call)),
         x_(random_vector(call.result().columns, is_complex(call.scalar()), next_seed())),
         before_(products_before()) {}
 
   Comparison compare() const override {
-    const Equation equation(call_);
+    const Equation equation(call_, workers_.get());
     Sum expected(call_.result().rows, is_complex(call_.scalar()));
     Sum actual(call_.result().rows, is_complex(call_.scalar()));
     const bool on_left = call_.side == Side::left;
@@ -362,7 +407,7 @@ class ProductCheck final : public operation::Verification {
  private:
   /// Of the result's elements before the operation.
   std::optional<Chain> products_before() const {
-    const Equation equation(call_);
+    const Equation equation(call_, workers_.get());
     if (!reads(call_.result().intent)) return std::nullopt;
     Chain chain = equation.chain(x_);
     if (call_.kind() == Kind::trmm && call_.side == Side::right) chain.apply(equation.a());
@@ -409,6 +454,7 @@ class ProductCheck final : public operation::Verification {
   }
 
   Call call_;
+  std::unique_ptr<platform::WorkerPool> workers_;
   Vector x_;
   std::optional<Chain> before_;
 };

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "decide/history.h"
 #include "decide/matrix_history.h"
+#include "decide/measured_times.h"
 #include "decide/reuse.h"
 
 namespace blastoff::decide {
@@ -47,7 +47,7 @@ class SizeAndDepthDecider final : public Decider {
 
   void observe(const operation::Operation& operation, const Observation& observation) override {
     matrices_.learn_link(observation);
-    if (operation.shape != 0) return history_.learn(operation.shape, observation.on_device, observation.seconds);
+    if (operation.shape != 0) return measured_times_.learn(operation.shape, observation.on_device, observation.seconds);
     if (operation.work.memory_bound) {
       if (floor_volume_ > 0 && operation.work.volume >= floor_volume_) matrices_.observe(operation, observation);
     } else if (observation.operands_kept && needs_reuse(operation)) {
@@ -59,11 +59,11 @@ class SizeAndDepthDecider final : public Decider {
   Verdict judge_memory_bound(const operation::Operation& operation, operation::Estimator& residency) {
     const bool all = floor_volume_ == 0;
     return all || matrices_.worth_device(operation, residency.estimate(operation)) ? Verdict::device
-                                                                                    : Verdict::not_there;
+                                                                                   : Verdict::not_there;
   }
 
   Verdict judge_by_time(const operation::Operation& operation) {
-    return floor_volume_ > 0 ? history_.judge(operation.shape, bytes_to_move(operation)) : Verdict::device;
+    return floor_volume_ > 0 ? measured_times_.judge(operation.shape, bytes_to_move(operation)) : Verdict::device;
   }
 
   bool needs_reuse(const operation::Operation& operation) const {
@@ -74,7 +74,7 @@ class SizeAndDepthDecider final : public Decider {
   double min_depth_;
   Reuse reuse_;
   MatrixHistory matrices_;
-  History history_;
+  MeasuredTimes measured_times_;
 };
 
 }  // namespace

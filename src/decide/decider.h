@@ -51,8 +51,8 @@ class Decider {
 /// faster by the CPU than it could be copied back. Measured by bench/minsize.py. By experience: a call that does little
 /// work per element of some operand pays only if that operand stays on the device. Such calls are offloaded while they
 /// reuse more bytes than they upload. Otherwise they pause, and are tried again at growing intervals. A product of a
-/// matrix and a vector (Work::memory_bound) goes where its matrix is, and the matrix to the device when it has been used
-/// enough: see MatrixHistory. Operations with a shape are judged by measured times: see History.
+/// matrix and a vector (Work::memory_bound) goes where its matrix is, and the matrix to the device when it has been
+/// used enough: see MatrixHistory. Operations with a shape are judged by measured times: see MeasuredTimes.
 std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size);
 
 }  // namespace blastoff::decide

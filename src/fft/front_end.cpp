@@ -26,8 +26,7 @@ class FftwFrontEnd final : public operation::FrontEnd {
     return {operation};
   }
   std::unique_ptr<operation::Verification> verification(const operation::Operation& operation,
-                                                        const operation::Host& host,
-                                                        operation::Effort) const override {
+                                                        const operation::Host& host, operation::Effort) const override {
     return verify(operation, host);
   }
 };

@@ -132,6 +132,26 @@ TEST(ProductCheck, AZeroResultBeforeDoesNotHinder) {
   EXPECT_LT(comparison.relative_error, comparison.bound);
 }
 
+TEST(ProductCheck, LargeMatricesAreReadByManyThreads) {
+  constexpr std::int64_t order = 1100;  // 10 MB each
+  for (const blas::Transpose transpose : {blas::Transpose::none, blas::Transpose::transpose}) {
+    Options options;
+    options.transpose_a = transpose;
+    const TestCall made(blas::Routine::dsyrk, options, order, order, 40, 1, -0.5);
+    std::vector<std::byte> result = made.result();
+    const Call call = made.with_result(result);
+    const auto check = blas::check_by_products(call);
+    reference::compute(call);
+    const Comparison right = check->compare();
+    EXPECT_TRUE(right.checked);
+    EXPECT_LT(right.relative_error, right.bound);
+    scale(call.result(), call.scalar(), 10, order - 1, 3);
+    const Comparison wrong = check->compare();
+    EXPECT_GT(wrong.relative_error, wrong.bound);
+    EXPECT_EQ(wrong.row == 10 || wrong.row == order - 1, true) << wrong.row;
+  }
+}
+
 TEST(ProductCheck, EachCheckHasAnotherVector) {
   // An error that the first check's vector does not see is seen by another.
   const TestCall made(blas::Routine::dgemm, {}, m, n, k, 1, 0);

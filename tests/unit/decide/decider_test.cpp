@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "blas/shape.h"
-#include "decide/history.h"
+#include "decide/measured_times.h"
 
 namespace blastoff::decide {
 namespace {
@@ -137,7 +137,7 @@ int offloaded_with(Decider& decider, std::uint64_t shape, int count, double cpu_
 TEST(DeciderByTime, TimesTheCpuFirst) {
   const auto decider = by_size_and_depth(250);
   EXPECT_EQ(decider->judge(with_shape(5), not_asked), Verdict::not_timed);
-  EXPECT_EQ(offloaded_with(*decider, 5, 1000, 0.1, 0.01), 1000 - History::cpu_trial);
+  EXPECT_EQ(offloaded_with(*decider, 5, 1000, 0.1, 0.01), 1000 - MeasuredTimes::cpu_trial);
   EXPECT_EQ(decider->judge(with_shape(6), not_asked), Verdict::not_timed) << "another shape";
 }
 
@@ -149,10 +149,11 @@ TEST(DeciderByTime, LeavesToTheCpuWhatTheCopiesAloneWouldTake) {
 
 TEST(DeciderByTime, GoesBackToAFasterCpuAndTriesAgainRarely) {
   const auto decider = by_size_and_depth(250);
-  EXPECT_EQ(offloaded_with(*decider, 5, 1000, 0.01, 0.02), 5 * History::device_trial);  // pauses of 64, 128, 256, 512
-  EXPECT_EQ(offloaded_with(*decider, 7, 200, 0.01, 0.005), 200 - History::cpu_trial);
+  EXPECT_EQ(offloaded_with(*decider, 5, 1000, 0.01, 0.02),
+            5 * MeasuredTimes::device_trial);  // pauses of 64, 128, 256, 512
+  EXPECT_EQ(offloaded_with(*decider, 7, 200, 0.01, 0.005), 200 - MeasuredTimes::cpu_trial);
   const int before = offloaded_with(*decider, 7, 200, 0.01, 0.02);  // the link is shared now
-  EXPECT_LT(before, 2 * History::longest_trial);
+  EXPECT_LT(before, 2 * MeasuredTimes::longest_trial);
 }
 
 TEST(DeciderByTime, AsksForNoTimeWhereEverythingIsOffloaded) {

@@ -36,7 +36,7 @@ class CufftExecutor final : public Executor {
   Status execute(const operation::Operation& operation) override {
     const fft::Transform& transform = fft::plan_of(operation).transform;
     const auto steps = schedule(transform, fft::layout_of(operation));
-    if (!steps) return tl::unexpected(unsupported("cuFFT has no plan for such strides"));
+    if (!steps) return tl::unexpected(unsupported("cuFFT has no plan for such a transform"));
     // It reads real arrays two numbers at a time.
     for (const Operand& operand : operation.operands())
       if (address_of(operand) % (2 * transform.real_bytes()) != 0)
@@ -134,7 +134,7 @@ class CufftLibrary final : public ExecutorLibrary {
 }  // namespace
 
 bool runs_by_cufft(const operation::Operation& operation) {
-  return fft::is_fft(operation);
+  return fft::is_fft(operation) && schedule(fft::plan_of(operation).transform, fft::layout_of(operation));
 }
 
 Result<std::unique_ptr<ExecutorLibrary>> open_cufft(const LibrarySearch& search) {

@@ -15,7 +15,7 @@ namespace blastoff::decide {
 /// too (the first uses of an array cost more than later ones), the operations stay there. Now and then their average
 /// time is compared again. Where the CPU's was less there is a pause, which doubles after each failed trial. Takes no
 /// lock: see Decider::observe(). Thread-safe; a race costs a measurement.
-class History {
+class MeasuredTimes {
  public:
   /// `bytes`: of all that is read and all that is written.
   Verdict judge(std::uint64_t shape, std::uint64_t bytes);

@@ -1,4 +1,4 @@
-#include "decide/history.h"
+#include "decide/measured_times.h"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ void lower(std::atomic<double>& least, double seconds) {
 
 }  // namespace
 
-History::Times* History::times_of(std::uint64_t shape) {
+MeasuredTimes::Times* MeasuredTimes::times_of(std::uint64_t shape) {
   for (std::size_t probe = 0; probe < probes; ++probe) {
     Times& times = times_[(shape + probe) % most_shapes];
     std::uint64_t holder = times.shape.load(std::memory_order_relaxed);
@@ -36,7 +36,7 @@ History::Times* History::times_of(std::uint64_t shape) {
   return nullptr;
 }
 
-Verdict History::judge(std::uint64_t shape, std::uint64_t bytes) {
+Verdict MeasuredTimes::judge(std::uint64_t shape, std::uint64_t bytes) {
   Times* const times = times_of(shape);
   if (times == nullptr) return Verdict::cpu_faster;
   if (times->cpu_calls.load(std::memory_order_relaxed) < cpu_trial) return Verdict::not_timed;
@@ -47,7 +47,7 @@ Verdict History::judge(std::uint64_t shape, std::uint64_t bytes) {
   return over ? Verdict::device : Verdict::cpu_faster;
 }
 
-void History::learn(std::uint64_t shape, bool on_device, double seconds) {
+void MeasuredTimes::learn(std::uint64_t shape, bool on_device, double seconds) {
   Times* const times = times_of(shape);
   if (times == nullptr) return;
   if (!on_device) {
@@ -63,7 +63,7 @@ void History::learn(std::uint64_t shape, bool on_device, double seconds) {
   if (calls == times->trial.load(std::memory_order_relaxed)) end_trial(*times);
 }
 
-void History::end_trial(Times& times) {
+void MeasuredTimes::end_trial(Times& times) {
   const int trial = times.trial.load(std::memory_order_relaxed);
   const double least = times.least_device_seconds.exchange(0, std::memory_order_relaxed);
   const double sum = times.device_seconds.exchange(0, std::memory_order_relaxed);
