@@ -141,7 +141,8 @@ class DeviceFftTest : public DeviceTest {
       operand = sides.back()->on_device();
     }
     const auto done = stream->execute(operation, fft::HostTransform());
-    if (transform->real_output() && !test.request.in_place && test.dims.size() > 1) {
+    const bool asked = !transform->real_output() || test.request.in_place || test.dims.size() == 1;
+    if (std::string(GetParam()) == "cuda" && !asked) {
       // cuFFT fails, and is not asked.
       ASSERT_FALSE(done);
       EXPECT_EQ(done.error().kind, device::ErrorKind::unsupported);
