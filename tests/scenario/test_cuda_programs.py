@@ -81,3 +81,11 @@ def test_pytorch_beside_numpy(device, start, tmp_path):
     outcome = offload.offloaded([sys.executable, script, start], device=device, verify="off", env=env)
     assert (outcome.status, outcome.stdout) == (plain.status, plain.stdout), outcome.stderr
     assert outcome.total("offloaded") > 10
+
+
+@pytest.mark.parametrize(("setting", "emulates"), [("1", True), ("0", False)])
+def test_reports_say_that_double_precision_is_emulated(gpu, setting, emulates):
+    env = gpu | {"CUBLAS_EMULATE_DOUBLE_PRECISION": setting}
+    outcome = offload.offloaded(offload.program("products"), device="cuda", verify="off", env=env)
+    assert outcome.total("offloaded") > 0
+    assert ("with FP64 emulation" in outcome.report["device"]["software"]) == emulates

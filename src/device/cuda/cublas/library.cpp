@@ -1,5 +1,7 @@
 #include "device/cuda/cublas/library.h"
 
+#include <cstdlib>
+
 #include <fmt/format.h>
 
 #include "blas/types.h"
@@ -40,7 +42,10 @@ std::string version_text(const api::Cublas& cublas) {
   cublas.cublasGetProperty(api::property_major, &major);
   cublas.cublasGetProperty(api::property_minor, &minor);
   cublas.cublasGetProperty(api::property_patch, &patch);
-  return fmt::format("cuBLAS {}.{}.{}", major, minor, patch);
+  // NVIDIA's own setting: products of double precision are put together from integer ones.
+  const char* const emulate = std::getenv("CUBLAS_EMULATE_DOUBLE_PRECISION");
+  const bool emulates = emulate != nullptr && std::strtol(emulate, nullptr, 10) != 0;
+  return fmt::format("cuBLAS {}.{}.{}{}", major, minor, patch, emulates ? " with FP64 emulation" : "");
 }
 
 }  // namespace blastoff::device::cuda
