@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "operation/front_end.h"
@@ -17,7 +18,7 @@ namespace {
 
 using Text = std::back_insert_iterator<std::string>;
 
-constexpr std::size_t name_width = 11;
+constexpr std::size_t least_name_width = 9;
 
 // The formats of report/counters.def.
 std::string count(std::uint64_t value, const RoutineTotals&) {
@@ -51,14 +52,14 @@ constexpr Column columns[] = {
 #undef BLASTOFF_COLUMN
 };
 
-std::size_t table_width() {
-  std::size_t width = name_width;
+std::size_t columns_width() {
+  std::size_t width = 0;
   for (const Column& column : columns) width += column.width;
   return width;
 }
 
-void write_row(Text out, const char* name, const RoutineTotals& sums) {
-  fmt::format_to(out, "  {:<{}}", name, name_width - 2);
+void write_row(Text out, std::size_t name_width, const char* name, const RoutineTotals& sums) {
+  fmt::format_to(out, "  {:<{}}", name, name_width);
   for (const Column& column : columns) fmt::format_to(out, "{:>{}}", column.cell(sums), column.width);
   *out++ = '\n';
 }
@@ -72,14 +73,16 @@ void write_table(Text out, const Totals& totals) {
   std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) {
     return totals.routines[i].cpu_seconds + totals.routines[i].device_seconds;
   });
-  fmt::format_to(out, "  {:<{}}", "routine", name_width - 2);
+  const auto name_of = [](std::size_t i) { return operation::routine_name(static_cast<operation::RoutineId>(i)); };
+  std::size_t name_width = least_name_width;
+  for (const std::size_t i : order) name_width = std::max(name_width, std::string_view(name_of(i)).size());
+  fmt::format_to(out, "  {:<{}}", "routine", name_width);
   for (const Column& column : columns) fmt::format_to(out, "{:>{}}", column.heading, column.width);
   *out++ = '\n';
-  for (const std::size_t i : order)
-    write_row(out, operation::routine_name(static_cast<operation::RoutineId>(i)), totals.routines[i]);
+  for (const std::size_t i : order) write_row(out, name_width, name_of(i), totals.routines[i]);
   if (order.size() == 1) return;
-  fmt::format_to(out, "  {:-<{}}\n", "", table_width() - 2);
-  write_row(out, "total", sum_over_routines(totals));
+  fmt::format_to(out, "  {:-<{}}\n", "", name_width + columns_width());
+  write_row(out, name_width, "total", sum_over_routines(totals));
 }
 
 void write_header(Text out, const Context& context) {
@@ -143,7 +146,7 @@ void write_interception(Text out, const Interception& interception) {
     refused += object.refused.size();
   }
   if (patched + refused == 0) return;
-  fmt::format_to(out, "  patched   {} BLAS functions in {}", patched, format_duration(interception.seconds));
+  fmt::format_to(out, "  patched   {} functions in {}", patched, format_duration(interception.seconds));
   if (refused > 0) fmt::format_to(out, ", {} others could not be patched (--report names them)", refused);
   *out++ = '\n';
 }
@@ -187,7 +190,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_allocation(out, context);
   write_interception(out, context.interception);
   if (sums.calls == 0) {
-    fmt::format_to(out, "  no BLAS call was seen\n");
+    fmt::format_to(out, "  no call of BLAS, LAPACK or FFTW was seen\n");
     return text;
   }
   text += '\n';

@@ -194,6 +194,39 @@ TEST(ReportText, HasAColumnForEachHeading) {
                         "   614 MB   7.28 GB\n"));
 }
 
+/// One routine with a long name.
+class Transforms final : public operation::FrontEnd {
+ public:
+  constexpr Transforms() = default;
+  std::size_t routine_count() const override { return 1; }
+  const char* routine_name(std::size_t) const override { return "fftwf_execute_dft_c2r"; }
+  std::string arguments(const operation::Operation&) const override { return {}; }
+  std::vector<operation::Operation> pieces(const operation::Operation& whole, std::size_t) const override {
+    return {whole};
+  }
+  std::unique_ptr<operation::Verification> verification(const operation::Operation&, const operation::Host&,
+                                                        operation::Effort) const override {
+    return nullptr;
+  }
+};
+constinit Transforms transforms;
+
+TEST(ReportText, TheFirstColumnIsAsWideAsItsLongestName) {
+  operation::add_front_end(transforms);
+  Totals totals = some_totals();
+  totals.routines.resize(operation::routine_count());
+  totals.routines.back() = totals.routines[static_cast<std::size_t>(blas::Routine::dgemm)];
+  std::istringstream lines(to_text(totals, some_context()));
+  std::size_t length = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" GFLOP/s ") != std::string::npos) length = line.size();
+    if (line.starts_with("  fftwf") || line.starts_with("  dgemm") || line.starts_with("  total")) {
+      EXPECT_EQ(line.size(), length) << line;
+    }
+  }
+  EXPECT_GT(length, 0U);
+}
+
 TEST(ReportText, SaysWhyAnotherPolicyIsInForce) {
   Context context = some_context();
   context.policy = "copy";
@@ -207,7 +240,7 @@ TEST(ReportText, SaysWhyAnotherPolicyIsInForce) {
 TEST(ReportText, WithoutCallsThereIsNoTable) {
   Totals none;
   none.routines.resize(operation::routine_count());
-  EXPECT_THAT(to_text(none, some_context()), HasSubstr("no BLAS call was seen"));
+  EXPECT_THAT(to_text(none, some_context()), HasSubstr("no call of BLAS, LAPACK or FFTW was seen"));
 }
 
 TEST(Quantity, ThreeSignificantDigits) {

@@ -25,7 +25,7 @@ def print_job(job: Job) -> None:
     """The summary of one process or of a job."""
     parts: list[RenderableType] = [terminal.pairs(words.facts(job)), ""]
     if not job.totals.calls:
-        terminal.show(*parts, "no BLAS call was seen")
+        terminal.show(*parts, "no call of BLAS, LAPACK or FFTW was seen")
         return
     parts += [sums_table("routine", job.routines, job.totals if len(job.routines) > 1 else None), ""]
     if len(job.processes) > 1:
