@@ -62,6 +62,13 @@ Json failure(Json json, const std::string& error) {
   return json;
 }
 
+Json libraries_json(device::Device& device) {
+  Json libraries = Json::array();
+  for (const device::Library& library : device.libraries())
+    libraries.push_back({{"computes", library.computes}, {"version", library.version}, {"error", library.error}});
+  return libraries;
+}
+
 Json device_json(const config::Settings& settings) {
   const Json requested{{"requested", settings.device}};
   if (settings.device == "none") return failure(requested, "offloading is switched off");
@@ -76,6 +83,7 @@ Json device_json(const config::Settings& settings) {
           {"kind", properties.kind},
           {"name", properties.name},
           {"index", properties.index},
+          {"libraries", libraries_json(**device)},
           {"software", (*device)->software()},
           {"total_memory", memory->total},
           {"free_memory", memory->free},

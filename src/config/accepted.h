@@ -127,7 +127,8 @@ inline std::optional<Value> parse_decimal_percent(std::string_view text) {
   if (!whole || *whole > 100) return std::nullopt;
   auto percent = static_cast<double>(*whole);
   if (point != std::string_view::npos) {
-    const std::string_view decimals = text.substr(point + 1);
+    std::string_view decimals = text;
+    decimals.remove_prefix(point + 1);  // substr() may throw, which malloc's library must not
     const auto fraction = parse_number<std::uint64_t>(decimals);
     if (!fraction || decimals.size() > 4) return std::nullopt;
     double value = static_cast<double>(*fraction);

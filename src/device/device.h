@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "device/address.h"
 #include "device/error.h"
+#include "device/library.h"
 #include "device/memory_accountant.h"
 #include "operation/host.h"
 
@@ -120,6 +122,9 @@ class Device {
 
   /// Versions of the driver and of the libraries in use so far, one line.
   virtual std::string software() { return properties().software; }
+
+  /// Looks for every library that computes here, and opens those that are there.
+  virtual std::vector<Library> libraries() { return {}; }
 
   /// Called before the operands of an operation are acquired: opens the library that runs it. Afterwards may_pin() may
   /// be false for good; pins must then have ended before the operation is executed. ErrorKind::unsupported: nothing

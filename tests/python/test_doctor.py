@@ -20,6 +20,10 @@ WORKING = {
         "name": "NVIDIA H100",
         "index": 0,
         "software": "driver 580",
+        "libraries": [
+            {"computes": "BLAS", "version": "cuBLAS 13.1.0", "error": ""},
+            {"computes": "LAPACK", "version": "cuSOLVER 12.0.4", "error": ""},
+        ],
         "total_memory": 85_000_000_000,
         "free_memory": 80_000_000_000,
         "can_reserve": True,
@@ -72,6 +76,14 @@ def test_failures_come_with_their_reason_and_advice():
     assert device.state is State.BAD and "no driver [sic]" in device.text and device.advice
     tracking = offload.tracking_finding(probed("tracker", works=False, error="Linux 6.1 has no WP_ASYNC"))
     assert tracking.state is State.BAD and "Linux 6.1" in tracking.text and "6.7" in tracking.advice
+
+
+def test_libraries_are_named_with_what_they_compute():
+    there = offload.libraries_finding(WORKING)
+    assert there.state is State.GOOD and "LAPACK: cuSOLVER 12.0.4" in there.text
+    absent = offload.libraries_finding(probed("device", libraries=[{"computes": "FFTW", "version": "", "error": "libcufft not found in /lib"}]))
+    assert absent.state is State.WARNING and "FFTW: libcufft not found" in absent.text and "FFTW" in absent.advice
+    assert offload.libraries_finding(probed("device", works=False, libraries=[])).state is State.NOTE
 
 
 @pytest.mark.parametrize(
@@ -142,7 +154,7 @@ def test_the_real_thing(blastoff):
     assert found["probe"]["device"]["kind"] == "simulated"
     subjects = [finding["subject"] for finding in found["findings"]]
     memory = ["memory", "host memory", "AutoNUMA"]
-    ours = ["library", "device", *memory, "write tracking", "interception", "MPI rank"]
+    ours = ["library", "device", "libraries", *memory, "write tracking", "interception", "MPI rank"]
     assert subjects == [*ours, "kernel", "huge pages", "container", "CPUs", "BLAS"]
 
 

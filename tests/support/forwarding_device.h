@@ -17,6 +17,7 @@ class ForwardingDevice : public device::Device {
   device::Result<device::MemoryInfo> memory_info() override { return inner_->memory_info(); }
   device::MemoryAccountant& accountant() override { return inner_->accountant(); }
   std::string software() override { return inner_->software(); }
+  std::vector<device::Library> libraries() override { return inner_->libraries(); }
   device::Status prepare(const operation::Operation& operation) override { return inner_->prepare(operation); }
   device::Result<std::unique_ptr<device::Queue>> create_queue() override { return inner_->create_queue(); }
   device::Result<std::unique_ptr<device::Event>> create_event() override { return inner_->create_event(); }

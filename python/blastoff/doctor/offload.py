@@ -35,6 +35,18 @@ def device_finding(probed: dict[str, Any]) -> Finding:
     return Finding("device", State.GOOD, text)
 
 
+def libraries_finding(probed: dict[str, Any]) -> Finding:
+    """The GPU's libraries, and what each computes."""
+    libraries = probed["device"].get("libraries", [])
+    if not libraries:
+        return Finding("libraries", State.NOTE, "no GPU whose libraries could be looked for")
+    text = "; ".join(f"{library['computes']}: {library['version'] or library['error']}" for library in libraries)
+    absent = [library["computes"] for library in libraries if not library["version"]]
+    if absent:
+        return Finding("libraries", State.WARNING, text, f"Calls of {' and '.join(absent)} run on the CPU until the library is installed.")
+    return Finding("libraries", State.GOOD, text)
+
+
 def tracking_finding(probed: dict[str, Any]) -> Finding:
     """Kernel write tracking, which first-use by mirrors needs."""
     tracker = probed["tracker"]
@@ -79,6 +91,7 @@ def ranks_finding(probed: dict[str, Any]) -> Finding:
 PROBED: list[Callable[[dict[str, Any]], Finding]] = [
     library_finding,
     device_finding,
+    libraries_finding,
     *MEMORY,
     tracking_finding,
     interception_finding,

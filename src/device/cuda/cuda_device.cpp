@@ -27,6 +27,7 @@ class CudaDevice final : public Device {
 
   const Properties& properties() const override { return gpu_.properties; }
   std::string software() override { return gpu_.properties.software + libraries_->versions(); }
+  std::vector<Library> libraries() override { return libraries_->all(); }
 
   Result<MemoryInfo> memory_info() override {
     MemoryInfo info;

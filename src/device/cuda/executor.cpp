@@ -37,6 +37,18 @@ Result<const ExecutorLibrary*> ExecutorLibraries::library(std::size_t kind) {
   return tl::unexpected(Error{ErrorKind::unsupported, opened.error().message});
 }
 
+std::vector<Library> ExecutorLibraries::all() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Library> libraries;
+  for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
+    const Opened& opened = open(kind);
+    libraries.push_back({.computes = kinds_[kind].computes,
+                         .version = opened ? (*opened)->version() : "",
+                         .error = opened ? "" : opened.error().message});
+  }
+  return libraries;
+}
+
 std::string ExecutorLibraries::versions() {
   const std::lock_guard lock(mutex_);
   std::string text;

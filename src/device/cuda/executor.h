@@ -12,6 +12,7 @@
 #include "device/cuda/context.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/triangle_kernel.h"
+#include "device/library.h"
 #include "operation/operation.h"
 
 namespace blastoff::device::cuda {
@@ -59,6 +60,7 @@ struct ExecutorKind {
   /// wait (measured: cuSOLVER overwrote memory that it had freed), and copies of memory that is page-locked in part
   /// fail.
   bool copies_heap_memory = false;
+  const char* computes = "";  ///< what users call these operations: "LAPACK"
 };
 
 /// All libraries. The first one that runs an operation is used.
@@ -83,6 +85,9 @@ class ExecutorLibraries {
   bool copy_heap_memory() const { return copy_heap_memory_.load(std::memory_order_acquire); }
 
   std::size_t count() const { return kinds_.size(); }
+
+  /// All kinds, opened now.
+  std::vector<Library> all();
 
   /// ", cuBLAS 13.0.2": the versions of those that have been opened.
   std::string versions();

@@ -46,6 +46,19 @@ class ExecutorLibrariesTest : public testing::Test {
   void SetUp() override { opened_present = opened_absent = 0; }
 };
 
+TEST_F(ExecutorLibrariesTest, AllAreNamedWithWhatTheyCompute) {
+  const ExecutorKind kinds[] = {{runs<2>, open_present, false, "BLAS"}, {runs<1>, open_absent, false, "FFTW"}};
+  ExecutorLibraries libraries(kinds, {"/nowhere", 13000});
+  const std::vector<device::Library> all = libraries.all();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].computes, "BLAS");
+  EXPECT_EQ(all[0].version, "Present 1.2");
+  EXPECT_EQ(all[0].error, "");
+  EXPECT_EQ(all[1].computes, "FFTW");
+  EXPECT_EQ(all[1].version, "");
+  EXPECT_EQ(all[1].error, "Absent not found in /nowhere");
+}
+
 TEST_F(ExecutorLibrariesTest, AreOpenedAtTheirFirstUse) {
   const ExecutorKind kinds[] = {present, absent};
   ExecutorLibraries libraries(kinds, {"/nowhere", 13000});
