@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <random>
 #include <span>
 #include <utility>
 #include <vector>
@@ -55,16 +56,13 @@ class Vector {
 };
 
 /// Independent entries of either sign with mean square 1, and none near 0: an error of a matrix makes an error of about
-/// its Frobenius norm in the product with it. The sequence is SplitMix64 (Steele, Lea, Flood 2014).
+/// its Frobenius norm in the product with it.
 Vector random_vector(std::int64_t size, bool complex, std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
   Vector result(size, complex);
-  std::uint64_t state = seed * 0x9e3779b97f4a7c15U;
   for (std::int64_t i = 0; i < size; ++i) {
-    state += 0x9e3779b97f4a7c15U;
-    std::uint64_t bits = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9U;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebU;
-    bits ^= bits >> 31;
-    const double magnitude = 0.5 + 0.9114 * static_cast<double>(bits >> 11) * 0x1p-53;  // mean square 1
+    const std::uint64_t bits = engine();
+    const double magnitude = 0.5 + 0.9271 * static_cast<double>(bits >> 11) * 0x1p-53;
     *result.at(i) = (bits & 1U) != 0 ? magnitude : -magnitude;
   }
   return result;

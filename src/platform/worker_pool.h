@@ -7,7 +7,7 @@
 
 namespace blastoff::platform {
 
-/// Workers for copying. `workers` may be 0: then the caller does everything itself.
+/// Workers for copying, and for checks that read much. `workers` may be 0: then the caller does everything itself.
 class WorkerPool {
  public:
   virtual ~WorkerPool() = default;

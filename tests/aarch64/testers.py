@@ -18,19 +18,19 @@ class Tester:
     name: str
     program: Path
     input: Path
-    library_path: Path | None  # of the BLAS that it loads
+    blas: Path | None  # folder of the BLAS that it loads
     routines: int
     computations: int  # of each routine
     summary: str  # the file that it writes; empty: it prints
 
 
-def fortran(name: str, program: Path, library_path: Path | None, precision: str) -> Tester:
+def fortran(name: str, program: Path, blas: Path | None, precision: str) -> Tester:
     data = REFERENCE / f"{precision}blat3.in"
-    return Tester(name, program, data, library_path, ROUTINES[precision], 1, f"{precision}blat3.out")
+    return Tester(name, program, data, blas, ROUTINES[precision], 1, f"{precision}blat3.out")
 
 
-def cblas(name: str, program: Path, library_path: Path | None, precision: str) -> Tester:
-    return Tester(name, program, REFERENCE / f"{precision}in3", library_path, ROUTINES[precision], 2, "")
+def cblas(name: str, program: Path, blas: Path | None, precision: str) -> Tester:
+    return Tester(name, program, REFERENCE / f"{precision}in3", blas, ROUTINES[precision], 2, "")
 
 
 def loading() -> Iterator[Tester]:
