@@ -180,11 +180,8 @@ operation::Operand CopyLease::place(const operation::Operation& panel, std::size
   device::Address address = 0;
   if (operand_layout.whole) {
     const operation::Operand& parent = call_.operands()[parent_index];
-    const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(operand.address) -
-                                                 static_cast<const std::byte*>(parent.address));
-    const std::size_t stride = std::max<std::size_t>(parent.stride_bytes(), 1);
-    const auto device_stride = static_cast<std::size_t>(operand_layout.leading_dimension) * operand.element_size;
-    address = buffers_[operand_layout.same_as][0].address() + offset / stride * device_stride + offset % stride;
+    address = buffers_[operand_layout.same_as][0].address() +
+              copy::device_offset(parent, operand_layout.leading_dimension, operand.address);
     operand.leading_dimension = operand_layout.leading_dimension;
   } else {
     address = buffers_[parent_index][panel_index % layout_.buffers_per_slice].address();

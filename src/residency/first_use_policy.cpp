@@ -37,7 +37,7 @@ class FirstUsePolicy final : public Policy {
         staging_(staging),
         tracker_(tracker),
         settings_(settings),
-        coherence_(device, tracker, settings.pin_limit),
+        coherence_(device, tracker, settings.pin_limit, settings.most_copied),
         buffers_(device) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
       while (tracker_.events().wait_for_events()) coherence_.tidy();
@@ -80,7 +80,7 @@ class FirstUsePolicy final : public Policy {
   tracking::PageTracker& tracker_;
   FirstUseSettings settings_;
   mirror::Coherence coherence_;
-  copy::DeviceBuffers buffers_;  // of transient operands
+  copy::DeviceBuffers buffers_;  // of operands without a mirror
   std::atomic<bool> tidying_{false};
   std::mutex mutex_;
   std::vector<std::unique_ptr<Tools>> idle_tools_;
@@ -146,9 +146,15 @@ class FirstUseLease final : public Lease {
   const Traffic& traffic() const override { return traffic_; }
 
  private:
+  bool has_mirror(std::size_t index) const { return !call_.operands()[index].transient && !hold_.copied[index]; }
+  std::int64_t buffer_leading_dimension(std::size_t index) const {
+    return copy::device_leading_dimension(call_.operands()[index]);
+  }
   Status take_buffers();
   Status upload();
-  void append_transient(std::vector<Transfer>& transfers) const;
+  Status upload_pinned(std::vector<Transfer>& transfers);
+  bool is_pinned(const Transfer& transfer) const;
+  void append_copied(std::vector<Transfer>& transfers) const;
   operation::Operand on_device(const operation::Operation& panel, std::size_t index) const;
   Status open_return_paths();
   struct Parcels;
@@ -161,7 +167,7 @@ class FirstUseLease final : public Lease {
   const operation::Operation call_;
   mirror::Hold hold_;  ///< of mirrored(call_)
   std::unique_ptr<Tools> tools_;
-  std::array<copy::Buffer, operation::Operation::most_operands> buffers_;  ///< of transient operands
+  std::array<copy::Buffer, operation::Operation::most_operands> buffers_;  ///< of operands without a mirror
   std::vector<operation::Operation> panels_;
   std::vector<operation::Operation> device_panels_;
   std::array<mirror::Return, operation::Operation::most_operands> ways_{};  ///< home, of results
@@ -197,10 +203,11 @@ Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation&
 
 Status FirstUseLease::prepare() {
   traffic_.bytes_reused = hold_.bytes_reused;
+  if (panels_.size() > mirror::CommitLog::most_panels) policy_.coherence().stage_all(hold_);
   if (auto taken = take_buffers(); !taken) return taken;
   if (auto uploaded = upload(); !uploaded) return uploaded;
   if (policy_.settings().verify) {
-    auto stale = mirror::repair_stale_pages(hold_.call, policy_.coherence(), policy_.staging(), *lane_.upload);
+    auto stale = mirror::repair_stale_pages(hold_, policy_.coherence(), policy_.staging(), *lane_.upload);
     if (!stale) return tl::unexpected(stale.error());
     traffic_.stale_pages = *stale;
   }
@@ -212,8 +219,8 @@ Status FirstUseLease::prepare() {
 Status FirstUseLease::take_buffers() {
   for (std::size_t i = 0; i < call_.operands().size(); ++i) {
     const operation::Operand& operand = call_.operands()[i];
-    if (!operand.transient || operand.empty()) continue;
-    auto buffer = policy_.buffers().take(copy::device_bytes(operand, copy::device_leading_dimension(operand)));
+    if (has_mirror(i) || operand.empty()) continue;
+    auto buffer = policy_.buffers().take(copy::device_bytes(operand, buffer_leading_dimension(i)));
     if (!buffer) return tl::unexpected(buffer.error());
     buffers_[i] = std::move(*buffer);
   }
@@ -221,18 +228,43 @@ Status FirstUseLease::take_buffers() {
 }
 
 // Host memory holds what they are, whatever the device holds of the pages on which they lie.
-void FirstUseLease::append_transient(std::vector<Transfer>& transfers) const {
+void FirstUseLease::append_copied(std::vector<Transfer>& transfers) const {
   for (std::size_t i = 0; i < call_.operands().size(); ++i) {
     const operation::Operand& operand = call_.operands()[i];
-    if (operand.transient && operation::reads(operand.intent))
-      copy::append_upload(operand, buffers_[i].address(), copy::device_leading_dimension(operand), transfers);
+    if (!has_mirror(i) && operation::reads(operand.intent))
+      copy::append_upload(operand, buffers_[i].address(), buffer_leading_dimension(i), transfers);
   }
+}
+
+// The copy engine is slow at short columns.
+bool FirstUseLease::is_pinned(const Transfer& transfer) const {
+  constexpr std::size_t short_column = 512;
+  const device::Block& block = transfer.block;
+  if (block.columns > 1 && block.column_bytes < short_column) return false;
+  const auto begin = reinterpret_cast<std::uintptr_t>(transfer.host);
+  const platform::Span source{begin, begin + (block.columns - 1) * block.host_pitch + block.column_bytes};
+  return std::any_of(hold_.pins.begin(), hold_.pins.end(),
+                     [&](const mirror::Pins::Pin* pin) { return pin && pin->span.contains(source); });
+}
+
+/// Queues the copies from pinned memory, and takes them off the list.
+Status FirstUseLease::upload_pinned(std::vector<Transfer>& transfers) {
+  const auto pinned =
+      std::partition(transfers.begin(), transfers.end(), [&](const Transfer& each) { return !is_pinned(each); });
+  for (auto transfer = pinned; transfer != transfers.end(); ++transfer) {
+    device::Block block = transfer->block;
+    if (block.host_pitch == block.column_bytes && block.device_pitch == block.column_bytes)
+      block = {block.column_bytes * block.columns, 1, block.column_bytes, block.column_bytes};
+    if (auto queued = lane_.upload->copy_to_device(transfer->device, transfer->host, block); !queued) return queued;
+  }
+  transfers.erase(pinned, transfers.end());
+  return {};
 }
 
 Status FirstUseLease::upload() {
   std::vector<Transfer> transfers;
   transfers.reserve(hold_.uploads.size() + call_.operands().size());
-  append_transient(transfers);
+  append_copied(transfers);
   for (const Transfer& transfer : transfers)
     traffic_.bytes_to_device += transfer.block.column_bytes * transfer.block.columns;
   if (hold_.uploads.empty() && transfers.empty()) return {};
@@ -242,13 +274,13 @@ Status FirstUseLease::upload() {
     transfers.push_back({host, policy_.coherence().device_address(host), {run.bytes(), 1, run.bytes(), run.bytes()}});
     traffic_.bytes_to_device += run.bytes();
   }
-  auto uploaded = policy_.staging().upload(transfers, *lane_.upload);
+  auto uploaded = upload_pinned(transfers);
+  if (uploaded && !transfers.empty()) uploaded = policy_.staging().upload(transfers, *lane_.upload);
   traffic_.transfer_seconds += stopwatch.seconds();
   return uploaded;
 }
 
 Status FirstUseLease::open_return_paths() {
-  if (panels_.size() > mirror::CommitLog::most_panels) policy_.coherence().return_staged(hold_);
   bool direct = false;
   bool staged = false;
   call_.each_result([&](std::size_t i, const operation::Operand&) {
@@ -278,12 +310,16 @@ Result<operation::Operation> FirstUseLease::acquire(std::size_t index) {
 operation::Operand FirstUseLease::on_device(const operation::Operation& panel, std::size_t index) const {
   operation::Operand operand = panel.operands()[index];
   if (operand.empty()) return operand;
-  if (operand.transient) {
-    operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(buffers_[panel.origin(index)].address()));
-    operand.leading_dimension = copy::device_leading_dimension(operand);
-  } else {
+  const std::size_t origin = panel.origin(index);
+  if (has_mirror(origin)) {
     operand.address = reinterpret_cast<void*>(policy_.coherence().device_address(operand.address));
+    return operand;
   }
+  const operation::Operand& whole = call_.operands()[origin];
+  const std::int64_t leading_dimension = buffer_leading_dimension(origin);
+  operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(
+      buffers_[origin].address() + copy::device_offset(whole, leading_dimension, operand.address)));
+  operand.leading_dimension = leading_dimension;
   return operand;
 }
 

@@ -1,5 +1,6 @@
 // First-use by mirrors. When the device first uses a matrix, its pages get a copy in device memory. The copy stays, and
-// the kernel's write tracking shows when it is out of date.
+// the kernel's write tracking shows when it is out of date. What the CPU rewrites before every use is copied with every
+// call instead.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,10 @@ struct PanelSizes {
 };
 
 struct FirstUseSettings {
-  std::size_t pin_limit = 0;  ///< most bytes of host memory to page-lock for results
+  std::size_t pin_limit = 0;  ///< most bytes of the program's memory to page-lock
+  /// Bytes of the largest matrix that is copied with every call, because the CPU keeps rewriting it. Larger ones have a
+  /// mirror all the same.
+  std::size_t most_copied = std::size_t{64} << 20;
   bool verify = false;        ///< compare every page reused with host memory
   PanelSizes panels = {};
 };

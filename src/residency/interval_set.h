@@ -44,6 +44,12 @@ class IntervalSet {
     return next != spans_.begin() && std::prev(next)->second >= span.end;
   }
 
+  /// The span of the set that contains all of `span`; it has to be there.
+  platform::Span around(platform::Span span) const {
+    const auto found = std::prev(spans_.upper_bound(span.begin));
+    return {found->first, found->second};
+  }
+
   bool overlaps(platform::Span span) const {
     const auto next = spans_.lower_bound(span.end);  // the first that begins behind it
     return !span.empty() && next != spans_.begin() && std::prev(next)->second > span.begin;

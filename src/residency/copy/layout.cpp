@@ -100,6 +100,13 @@ std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t m
   return std::max<std::size_t>(std::min(home / count, most_result), 1);
 }
 
+std::size_t device_offset(const operation::Operand& whole, std::int64_t leading_dimension, const void* element) {
+  const auto offset =
+      static_cast<std::size_t>(static_cast<const std::byte*>(element) - static_cast<const std::byte*>(whole.address));
+  const std::size_t stride = std::max<std::size_t>(whole.stride_bytes(), 1);
+  return offset / stride * static_cast<std::size_t>(leading_dimension) * whole.element_size + offset % stride;
+}
+
 void append_upload(const operation::Operand& operand, device::Address address, std::int64_t leading_dimension,
                    std::vector<Transfer>& transfers) {
   if (operand.empty()) return;

@@ -46,6 +46,10 @@ std::int64_t device_leading_dimension(const operation::Operand& operand);
 /// Bytes from the first element to the last in device memory.
 std::size_t device_bytes(const operation::Operand& operand, std::int64_t leading_dimension);
 
+/// Bytes from the first element of `whole`, which has the leading dimension on the device, to the element that lies at
+/// `element` in host memory.
+std::size_t device_offset(const operation::Operand& whole, std::int64_t leading_dimension, const void* element);
+
 /// Appends the transfers that upload `operand` to `address` on the device. A triangle is uploaded as boxes of columns:
 /// this reads some elements outside the triangle, but writes nothing outside the copy.
 void append_upload(const operation::Operand& operand, device::Address address, std::int64_t leading_dimension,

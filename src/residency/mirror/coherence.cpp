@@ -88,15 +88,24 @@ void each_sample(const operation::Operand& operand, Visit&& visit) {
   }
 }
 
-// A result is not worth pinning as a whole if most of the memory between its first and last byte belongs to other data.
+// Calls visit(index, operand) for the operands that have a mirror.
+template <class Visit>
+void each_mirrored(const Hold& hold, Visit&& visit) {
+  const auto operands = hold.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (!operands[i].empty() && !hold.copied[i]) visit(i, operands[i]);
+}
+
+// A matrix is not worth pinning as a whole if most of the memory between its first and last byte belongs to other data.
 bool dense_enough_to_pin(const operation::Operand& operand) {
   return operand.span_bytes() <= 4 * operand.payload_bytes();
 }
 
 }  // namespace
 
-Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t pin_limit)
-    : device_(device), watched_(tracker), mirrors_(device), pins_(device, pin_limit) {}
+Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t pin_limit,
+                     std::size_t most_copied)
+    : device_(device), most_copied_(most_copied), watched_(tracker), mirrors_(device), pins_(device, pin_limit) {}
 
 device::Address Coherence::device_address(const void* host) {
   const std::lock_guard lock(mutex_);
@@ -272,14 +281,12 @@ void Coherence::survey_run(Survey& survey, Span run, bool read, Currency& curren
 
 Coherence::Survey Coherence::survey(const Hold& hold) {
   Survey result;
-  const auto operands = hold.call.operands();
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].empty()) continue;
-    if (!mirrors_.placed(platform::outward_to_pages(bounds(operands[i])))) result.needs_memory = true;
-    const bool read = operation::reads(operands[i].intent);
-    Currency currency(operands[i], hold.tracked[i]);
-    each_covered_run(operands[i], [&](Span run) { survey_run(result, run, read, currency); });
-  }
+  each_mirrored(hold, [&](std::size_t i, const operation::Operand& operand) {
+    if (!mirrors_.placed(platform::outward_to_pages(bounds(operand)))) result.needs_memory = true;
+    const bool read = operation::reads(operand.intent);
+    Currency currency(operand, hold.tracked[i]);
+    each_covered_run(operand, [&](Span run) { survey_run(result, run, read, currency); });
+  });
   return result;
 }
 
@@ -289,30 +296,38 @@ device::Status Coherence::back(Hold& hold, const Survey& found) {
     for (Backing* backing : hold.backings) ++backing->holds;
     return {};
   }
-  const auto operands = hold.call.operands();
-  const auto largest = std::max_element(operands.begin(), operands.end(), [](const auto& a, const auto& b) {
-    return a.payload_bytes() < b.payload_bytes();
+  operation::Operand largest;
+  each_mirrored(hold, [&](std::size_t, const operation::Operand& operand) {
+    if (operand.payload_bytes() > largest.payload_bytes()) largest = operand;
   });
-  const std::uintptr_t aligned = bounds(*largest).begin;
+  const std::uintptr_t aligned = bounds(largest).begin;
+  device::Status placed;
   std::vector<Span> runs;
-  for (const operation::Operand& operand : operands) {
-    if (operand.empty()) continue;
-    if (auto placed = mirrors_.place(platform::outward_to_pages(bounds(operand)), aligned); !placed) return placed;
+  each_mirrored(hold, [&](std::size_t, const operation::Operand& operand) {
+    if (placed) placed = mirrors_.place(platform::outward_to_pages(bounds(operand)), aligned);
     each_covered_run(operand, [&](Span run) { runs.push_back(run); });
-  }
+  });
+  if (!placed) return placed;
   auto backed = mirrors_.back(runs, aligned);
   if (!backed) return tl::unexpected(backed.error());
   hold.backings = std::move(*backed);
   return {};
 }
 
-// From here on the bytes count as current for all calls, as soon as they have arrived. Operands that are copied at
-// every use do not become current.
-void Coherence::claim_uploads(Hold& hold) {
+// A matrix that is too large for a buffer of the call's own goes through its mirror, and is not current there
+// afterwards.
+void Coherence::choose_copied(Hold& hold) const {
   const auto operands = hold.call.operands();
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const operation::Operand& operand = operands[i];
-    if (!operation::reads(operand.intent)) continue;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    hold.copied[i] = !hold.tracked[i] && !operands[i].empty() && operands[i].intent != operation::Intent::scratch &&
+                     operands[i].payload_bytes() <= most_copied_;
+}
+
+// From here on the bytes count as current for all calls, as soon as they have arrived. Operands that are not tracked do
+// not become current.
+void Coherence::claim_uploads(Hold& hold) {
+  each_mirrored(hold, [&](std::size_t i, const operation::Operand& operand) {
+    if (!operation::reads(operand.intent)) return;
     Currency currency(operand, hold.tracked[i]);
     std::uint64_t bytes = 0;
     examined_.begin();
@@ -321,7 +336,7 @@ void Coherence::claim_uploads(Hold& hold) {
     });
     examined_.end(operand);
     hold.bytes_reused += operand.payload_bytes() > bytes ? operand.payload_bytes() - bytes : 0;
-  }
+  });
   hold.loading = !hold.uploads.empty();
 }
 
@@ -348,9 +363,9 @@ std::uint64_t Coherence::claim_part(Hold& hold, Chunk& chunk, Span pages, Curren
   return bytes;
 }
 
-void Coherence::count_writer(const operation::Operation& call, int change) {
-  for (const operation::Operand& operand : call.operands()) {
-    if (!scribbles(operand.intent)) continue;
+void Coherence::count_writer(const Hold& hold, int change) {
+  each_mirrored(hold, [&](std::size_t, const operation::Operand& operand) {
+    if (!scribbles(operand.intent)) return;
     each_covered_run(operand, [&](Span run) {
       mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
         std::uint16_t* writers = mirrors_.writers(chunk);
@@ -358,40 +373,54 @@ void Coherence::count_writer(const operation::Operation& call, int change) {
           writers[page] = static_cast<std::uint16_t>(writers[page] + change);
       });
     });
-  }
-}
-
-// Called before the pages are protected, because otherwise the pinning would look like a write by the program at their
-// next use.
-void Coherence::take_pins(Hold& hold) {
-  if (!watched_.allows_pinning()) return;
-  hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (result.empty() || !dense_enough_to_pin(result)) return;
-    bool created = false;
-    hold.pins[i] = pins_.hold(bounds(result), created);
-    if (created) mirrors_.invalidate(hold.pins[i]->span);
   });
 }
 
-// The device writes to the pinned pages, even if other memory lies at their addresses by now. If the program may not
-// write there now, the CPU must do the copy, so that it fails as it would without Blastoff. If other memory lies there
-// now, examining the result has found that out; for a result that is not tracked this is done here.
-bool Coherence::may_return_directly(const Hold& hold, std::size_t operand) {
-  const operation::Operand& result = hold.call.operands()[operand];
-  if (hold.pins[operand]->gone) return false;
-  if (!hold.tracked[operand]) {
-    written_.clear();
-    bool intact = true;
-    each_region(result, [&](Span region) { intact = intact && watched_.scan(region, false, written_); });
-    if (!intact) lose(result);
-    if (!intact) return false;
+// Called before the pages are protected, because otherwise the pinning would look like a write by the program at their
+// next use. Results are pinned, and what is copied at every use.
+void Coherence::take_pins(Hold& hold) {
+  if (!watched_.allows_pinning()) return;
+  const auto operands = hold.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const operation::Operand& operand = operands[i];
+    const bool moves = operation::writes(operand.intent) || (operation::reads(operand.intent) && !hold.tracked[i]);
+    if (operand.empty() || !moves || !dense_enough_to_pin(operand)) continue;
+    bool created = false;
+    hold.pins[i] = pins_.hold(bounds(operand), created);
+    if (created) mirrors_.invalidate(hold.pins[i]->span);
   }
-  return platform::writable(bounds(result), result.payload_bytes() >= worth_reading_mappings).value_or(false);
 }
 
-void Coherence::drop_pins_not_to_be_used(Hold& hold) {
-  for (std::size_t i = 0; i < hold.call.operands().size(); ++i)
-    if (hold.pins[i] && !may_return_directly(hold, i)) release_pin(hold, i);
+// Whether the memory that is watched still lies at the operand's addresses.
+bool Coherence::is_what_is_watched(const operation::Operand& operand) {
+  std::vector<Span> written;
+  bool intact = true;
+  each_region(operand, [&](Span region) { intact = intact && watched_.scan(region, false, written); });
+  return intact;
+}
+
+// The device reads and writes the pinned pages, even if other memory lies at their addresses by now. Examining a
+// tracked operand has found that out; for others this is done here. If the program may not write to a result now, the
+// CPU must do the copy, so that it fails as it would without Blastoff. Asking the kernel takes long, so it is done
+// without the lock. The pins do not end meanwhile.
+void Coherence::drop_pins_not_to_be_used(Hold& hold, std::unique_lock<std::mutex>& lock) {
+  const auto operands = hold.call.operands();
+  std::array<bool, operation::Operation::most_operands> lost{};
+  std::array<bool, operation::Operation::most_operands> usable{};
+  lock.unlock();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const operation::Operand& operand = operands[i];
+    if (!hold.pins[i]) continue;
+    lost[i] = !hold.tracked[i] && !is_what_is_watched(operand);
+    usable[i] = !operation::writes(operand.intent) ||
+                platform::writable(bounds(operand), operand.payload_bytes() >= worth_reading_mappings).value_or(false);
+  }
+  lock.lock();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!hold.pins[i]) continue;
+    if (lost[i]) lose(operands[i]);
+    if (lost[i] || !usable[i] || hold.pins[i]->gone) release_pin(hold, i);
+  }
 }
 
 void Coherence::release_pin(Hold& hold, std::size_t operand) {
@@ -434,7 +463,7 @@ device::Result<Hold> Coherence::hold(const operation::Operation& call) {
     release_pins_of(hold);
     return tl::unexpected(held.error());
   }
-  drop_pins_not_to_be_used(hold);
+  drop_pins_not_to_be_used(hold, lock);
   return hold;
 }
 
@@ -458,6 +487,7 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
         return tl::unexpected(Error{ErrorKind::unsupported, "memory that is replaced during the call"});
       continue;
     }
+    choose_copied(hold);
     const Survey found = survey(hold);
     if (found.conflict) {
       changed_.wait(lock);
@@ -466,7 +496,7 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
     }
     if (auto backed = back(hold, found); !backed) return backed;
     claim_uploads(hold);
-    count_writer(call, +1);
+    count_writer(hold, +1);
     return {};
   }
 }
@@ -522,7 +552,7 @@ void Coherence::loaded(Hold& hold, bool arrived) {
   changed_.notify_all();
 }
 
-void Coherence::return_staged(Hold& hold) {
+void Coherence::stage_all(Hold& hold) {
   const std::lock_guard lock(mutex_);
   release_pins_of(hold);
 }
@@ -543,7 +573,7 @@ void Coherence::find_result_pages(Hold& hold) {
   if (hold.result_pages) return;
   auto& found = hold.result_pages.emplace();
   hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (return_of(hold, i) != Return::direct) return;
+    if (!hold.tracked[i] || return_of(hold, i) != Return::direct) return;
     std::size_t at = found.size();
     each_touched_run(result, [&](Span run) {
       mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
@@ -627,7 +657,7 @@ void Coherence::end(Hold& hold, bool home) {
     const std::lock_guard lock(mutex_);
     if (home) find_result_pages(hold);
     settle(hold, home);
-    count_writer(hold.call, -1);
+    count_writer(hold, -1);
     release_pins_of(hold);
     mirrors_.unhold(hold.backings);
     for (const operation::Operand& operand : hold.call.operands())

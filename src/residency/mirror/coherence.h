@@ -1,8 +1,9 @@
 // The rules that keep mirrors and host memory equal: which call may use which page when, what must be uploaded first,
 // and what is current afterwards. No data moves here.
 //
-// A call may compute with a page when its mirror is current, at least for the bytes in question, and no upload of it is
-// under way. A page may be uploaded when no call in flight writes a part of it on the device, because the upload would
+// A matrix that the CPU rewrites before every use has no mirror: each call copies it to device memory of its own. All
+// other operands have one. A call may compute with a page when its mirror is current, at least for the bytes in
+// question, and no upload of it is under way. A page may be uploaded when no call in flight writes a part of it on the device, because the upload would
 // undo what that call has computed and not yet returned. A call takes hold of all its pages at once, or waits while it
 // holds nothing, so calls cannot wait for each other in a circle.
 #pragma once
@@ -43,12 +44,14 @@ struct Hold {
   std::array<bool, operation::Operation::most_operands>
       tracked{};  ///< per operand; false: not current at the next use, since the CPU keeps rewriting it or it is
                   ///< scratch
+  std::array<bool, operation::Operation::most_operands>
+      copied{};  ///< per operand; it has no mirror here, and the call brings it to device memory of its own
   std::vector<Backing*> backings;       ///< device memory that cannot be evicted meanwhile
   std::vector<platform::Span> uploads;  ///< page runs that this call has to upload
   std::uint64_t bytes_reused =
       0;  ///< bytes of operands that are read, current on the device without an upload by this call
   std::array<Pins::Pin*, operation::Operation::most_operands>
-      pins{};                                            ///< per operand; of results that return directly (return_of())
+      pins{};                                            ///< per operand; copies to and from it may be direct
   std::optional<std::vector<ResultPages>> result_pages;  ///< of these results, once find_result_pages() has run
   bool loading = false;                                  ///< uploads are under way
 };
@@ -65,7 +68,8 @@ inline Return return_of(const Hold& hold, std::size_t operand) {
 /// Every hold ends by finish() or abandon(); the other functions only save time. Thread-safe.
 class Coherence {
  public:
-  Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t pin_limit);
+  /// `most_copied`: the largest matrix, in bytes, that is copied rather than mirrored because the CPU rewrites it.
+  Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t pin_limit, std::size_t most_copied);
 
   /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. unsupported: memory that
   /// cannot be mirrored (the message says why). out_of_memory: the operands do not fit the budget.
@@ -82,8 +86,8 @@ class Coherence {
   /// The uploads of the hold have arrived or, with `arrived` false, have failed.
   void loaded(Hold& hold, bool arrived);
 
-  /// From here on all results of the hold return by Return::staged.
-  void return_staged(Hold& hold);
+  /// From here on all copies to and from the operands are staged. To be called before the first one.
+  void stage_all(Hold& hold);
 
   /// Results are about to be returned: prepares the pages, so that the CPU does not take a fault for each page that it
   /// writes.
@@ -122,8 +126,8 @@ class Coherence {
   bool registered_by_program(platform::Span span);
   bool any_registered(const std::vector<platform::Span>& written);
   void take_pins(Hold& hold);
-  bool may_return_directly(const Hold& hold, std::size_t operand);
-  void drop_pins_not_to_be_used(Hold& hold);
+  bool is_what_is_watched(const operation::Operand& operand);
+  void drop_pins_not_to_be_used(Hold& hold, std::unique_lock<std::mutex>& lock);
   void release_pin(Hold& hold, std::size_t operand);
   void release_pins_of(Hold& hold);
   device::Status check_memory(const operation::Operation& call);
@@ -133,12 +137,13 @@ class Coherence {
   void lose(const operation::Operand& operand);
   device::Result<bool> protect(Hold& hold, const Runs& runs);
   void stop_tracking(const operation::Operand& operand);
+  void choose_copied(Hold& hold) const;
   Survey survey(const Hold& hold);
   void survey_run(Survey& survey, platform::Span run, bool read, Currency& currency);
   device::Status back(Hold& hold, const Survey& found);
   void claim_uploads(Hold& hold);
   std::uint64_t claim_part(Hold& hold, Chunk& chunk, platform::Span pages, Currency& currency);
-  void count_writer(const operation::Operation& call, int change);
+  void count_writer(const Hold& hold, int change);
   void find_result_pages(Hold& hold);
   void settle_staged(const operation::Operand& result);
   void settle_direct(const Hold& hold, std::size_t operand);
@@ -146,6 +151,7 @@ class Coherence {
   void end(Hold& hold, bool home);
 
   device::Device& device_;
+  const std::size_t most_copied_;
   std::mutex mutex_;
   std::condition_variable changed_;  // a hold ended or an upload arrived
   watch::WatchedMemory watched_;

@@ -28,11 +28,13 @@ std::uint64_t differing_pages(std::uintptr_t begin, const char* copy, std::size_
 
 }  // namespace
 
-device::Result<std::uint64_t> repair_stale_pages(const operation::Operation& call, Coherence& coherence,
-                                                 Staging& staging, device::Queue& queue) {
+device::Result<std::uint64_t> repair_stale_pages(const Hold& hold, Coherence& coherence, Staging& staging,
+                                                 device::Queue& queue) {
   std::uint64_t stale = 0;
-  for (const operation::Operand& operand : call.operands()) {
-    if (!operation::reads(operand.intent) || operand.empty()) continue;
+  const auto operands = hold.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const operation::Operand& operand = operands[i];
+    if (!operation::reads(operand.intent) || operand.empty() || hold.copied[i]) continue;
     std::vector<char> copy(operand.payload_bytes());
     const auto columns = static_cast<std::size_t>(operand.columns);
     Transfer back{copy.data(),

@@ -4,15 +4,14 @@
 #include <cstdint>
 
 #include "device/device.h"
-#include "operation/operation.h"
 #include "residency/mirror/coherence.h"
 #include "residency/staging.h"
 
 namespace blastoff::residency::mirror {
 
-/// Downloads every operand that the call reads and compares its own bytes (other threads may be writing the
+/// Downloads every mirrored operand that the call reads and compares its own bytes (other threads may be writing the
 /// neighbouring ones). Returns the number of pages that differ; their operands are uploaded again on `queue`.
-device::Result<std::uint64_t> repair_stale_pages(const operation::Operation& call, Coherence& coherence,
-                                                 Staging& staging, device::Queue& queue);
+device::Result<std::uint64_t> repair_stale_pages(const Hold& hold, Coherence& coherence, Staging& staging,
+                                                 device::Queue& queue);
 
 }  // namespace blastoff::residency::mirror

@@ -34,13 +34,19 @@ Pins::Pin* Pins::hold(Span span, bool& created) {
     return &pin;
   }
   constexpr std::size_t most_remembered = 4096;
-  if (requested_.size() > most_remembered) requested_.clear();
+  if (requested_.size() > most_remembered) {
+    requested_.clear();
+    extents_.clear();
+  }
+  extents_.add(pages);
   std::size_t& before = requested_[pages.begin];
   if (before < pages.bytes()) {
     before = pages.bytes();
     return nullptr;
   }
-  Pin* pin = create(pages);
+  const Span extent = extents_.around(pages);
+  Pin* pin = extent.bytes() <= limit_ / 2 ? create(extent) : nullptr;
+  if (pin == nullptr && extent != pages) pin = create(pages);
   created = pin != nullptr;
   return pin;
 }
@@ -87,6 +93,7 @@ void Pins::end(std::list<Pin>::iterator pin) {
 }
 
 void Pins::forget(Span span) {
+  extents_.remove(span);
   for (auto request = requested_.begin(); request != requested_.end();)
     request = span.contains({request->first, request->first + 1}) ? requested_.erase(request) : std::next(request);
   for (auto pin = pins_.begin(); pin != pins_.end();) {
@@ -101,6 +108,7 @@ void Pins::forget(Span span) {
 
 void Pins::release() {
   requested_.clear();
+  extents_.clear();
   for (auto pin = pins_.begin(); pin != pins_.end();) {
     const auto next = std::next(pin);
     pin->gone = true;

@@ -1,5 +1,5 @@
-// The program's memory that is page-locked for the device. Results are written directly into it, at link speed and
-// unseen by the kernel's write tracking.
+// The program's memory that is page-locked for the device. Results are written directly into it, and matrices that the
+// CPU keeps rewriting are read directly from it: at link speed, and unseen by the kernel's write tracking.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "device/device.h"
 #include "platform/span.h"
+#include "residency/interval_set.h"
 
 namespace blastoff::residency::mirror {
 
@@ -29,11 +30,12 @@ class Pins {
     while (!pins_.empty()) end(pins_.begin());
   }
 
-  /// Returns a pin that covers all of `span`, held until unhold(). Returns nullptr if the result should be written
-  /// through staging, because pinning the memory does not pay yet, or must be, because of the limit or the driver.
-  /// Pinning costs about as much as two copies, so it begins with the second request for the same memory. `created`:
-  /// whether the pin is new; it may then cover more than the span. Pinning touches the pages as a write does, and the
-  /// tracking reports them as written.
+  /// Returns a pin that covers all of `span`, held until unhold(). Returns nullptr if the memory should be copied
+  /// through staging, because pinning it does not pay yet, or must be, because of the limit or the driver. Pinning
+  /// costs about as much as two copies, so it begins with the second request for the same memory. It then covers the
+  /// memory that was requested beside it, too: threads that each ask for a slice of a matrix share one pin.
+  /// `created`: whether the pin is new. Pinning touches the pages as a write does, and the tracking reports them as
+  /// written.
   Pin* hold(platform::Span span, bool& created);
   void unhold(Pin* pin);
 
@@ -60,7 +62,8 @@ class Pins {
   std::size_t pinned_ = 0;
   std::size_t counted_ = 0;
   std::list<Pin> pins_;
-  std::unordered_map<std::uintptr_t, std::size_t> requested_;  // begin -> bytes written through staging so far
+  std::unordered_map<std::uintptr_t, std::size_t> requested_;  // begin -> bytes copied through staging so far
+  IntervalSet extents_;                                        // of what was requested
 };
 
 }  // namespace blastoff::residency::mirror
