@@ -14,6 +14,7 @@
 #include "config/option_value.h"
 #include "config/options.def"
 #include "config/options.h"
+#include "device/kinds.h"
 #include "platform/log.h"
 #include "platform/process.h"
 
@@ -112,6 +113,20 @@ void report_unknown_variables() {
   }
 }
 
+bool is_given(std::string_view name) {
+  const char* const text = secure_getenv(std::ranges::find(options(), name, &Option::name)->environment);
+  return text != nullptr && *text != '\0';
+}
+
+/// What is automatic and depends on other settings alone.
+void resolve(Settings& settings) {
+  const auto named = device::find_kind(settings.device);
+  const bool timed = named && named->kind->timed;
+  if (settings.decide == DecideBy::automatic)
+    settings.decide = timed && !is_given("min-size") ? DecideBy::time : DecideBy::size;
+  if (settings.start == StartMode::automatic) settings.start = timed ? StartMode::background : StartMode::now;
+}
+
 }  // namespace
 
 Settings read_settings() {
@@ -120,6 +135,7 @@ Settings read_settings() {
 #define BLASTOFF_READ(field, ...) read(settings.field, options()[row++]);
   BLASTOFF_LIBRARY_OPTIONS(BLASTOFF_READ)
 #undef BLASTOFF_READ
+  resolve(settings);
   report_unknown_variables();
   return settings;
 }

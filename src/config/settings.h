@@ -12,6 +12,8 @@ namespace blastoff::config {
 
 enum class PolicyName : std::uint8_t { automatic, first_use, coherent, copy };
 enum class MechanismName : std::uint8_t { automatic, mirrors, moves, prefetch };
+enum class DecideBy : std::uint8_t { automatic, time, size };
+enum class StartMode : std::uint8_t { automatic, background, now };
 enum class SummaryMode : std::uint8_t { automatic, always, never };
 enum class LogMode : std::uint8_t { none, calls };
 enum class VerifyMode : std::uint8_t { off, report, abort, sample };
@@ -38,6 +40,8 @@ struct Settings {
   std::string device;             ///< a kind of device/kinds.def, with a number or without, or "none"
   InterceptName intercept{};
   std::int64_t min_size = 0;
+  DecideBy decide{};  ///< not automatic, once read
+  StartMode start{};  ///< not automatic, once read
   MemorySize device_memory{};
   TrackerName tracker{};
   SummaryMode summary{};

@@ -4,6 +4,7 @@
 
 #include "decide/matrix_history.h"
 #include "decide/measured_times.h"
+#include "decide/predicted_times.h"
 #include "decide/reuse.h"
 
 namespace blastoff::decide {
@@ -30,7 +31,7 @@ std::uint64_t bytes_to_move(const operation::Operation& operation) {
   return bytes;
 }
 
-class SizeAndDepthDecider final : public Decider {
+class SizeAndDepthDecider : public Decider {
  public:
   explicit SizeAndDepthDecider(double min_size)
       : floor_volume_(min_size * min_size * min_size), min_depth_(min_size / 4) {}
@@ -42,7 +43,7 @@ class SizeAndDepthDecider final : public Decider {
     if (operation.work.memory_bound) return judge_memory_bound(operation, residency);
     if (operation.shape != 0) return judge_by_time(operation);
     if (operation.work.depth < min_depth_) return Verdict::too_shallow;
-    return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
+    return judge_large(operation, residency);
   }
 
   void observe(const operation::Operation& operation, const Observation& observation) override {
@@ -50,9 +51,19 @@ class SizeAndDepthDecider final : public Decider {
     if (operation.shape != 0) return measured_times_.learn(operation.shape, observation.on_device, observation.seconds);
     if (operation.work.memory_bound) {
       if (floor_volume_ > 0 && operation.work.volume >= floor_volume_) matrices_.observe(operation, observation);
-    } else if (observation.operands_kept && needs_reuse(operation)) {
-      reuse_.learn(observation.bytes_to_device, observation.bytes_reused);
+    } else {
+      observe_large(operation, observation);
     }
+  }
+
+ protected:
+  /// Of operations that are large and deep enough.
+  virtual Verdict judge_large(const operation::Operation& operation, operation::Estimator&) {
+    return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
+  }
+  virtual void observe_large(const operation::Operation& operation, const Observation& observation) {
+    if (observation.operands_kept && needs_reuse(operation))
+      reuse_.learn(observation.bytes_to_device, observation.bytes_reused);
   }
 
  private:
@@ -77,7 +88,27 @@ class SizeAndDepthDecider final : public Decider {
   MeasuredTimes measured_times_;
 };
 
+class TimeDecider final : public SizeAndDepthDecider {
+ public:
+  TimeDecider(double min_size, const MachineRates& rates) : SizeAndDepthDecider(min_size), times_(rates) {}
+
+ protected:
+  Verdict judge_large(const operation::Operation& operation, operation::Estimator& residency) override {
+    return floor_volume() > 0 ? times_.judge(operation, residency) : Verdict::device;
+  }
+  void observe_large(const operation::Operation& operation, const Observation& observation) override {
+    times_.observe(operation, observation);
+  }
+
+ private:
+  PredictedTimes times_;
+};
+
 }  // namespace
+
+std::unique_ptr<Decider> by_time(std::int64_t min_size, const MachineRates& rates) {
+  return std::make_unique<TimeDecider>(static_cast<double>(min_size), rates);
+}
 
 std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size) {
   return std::make_unique<SizeAndDepthDecider>(static_cast<double>(min_size));

@@ -30,6 +30,14 @@ struct Observation {
   double transfer_seconds = 0;     ///< of `seconds`, in which the call only waited for data
 };
 
+/// What is assumed of a machine until calls have shown better.
+struct MachineRates {
+  double link = 25e9;             ///< bytes per second, either way, through page-locked buffers
+  double device_flops = 10e12;    ///< per second
+  double device_seconds = 60e-6;  ///< of every operation: launches, waiting, looking at pages
+  double cpu_flops = 720e9;       ///< per second: no CPU of this machine is faster
+};
+
 /// Decides for calls that could run on either. Thread-safe.
 class Decider {
  public:
@@ -54,5 +62,8 @@ class Decider {
 /// matrix and a vector (Work::memory_bound) goes where its matrix is, and the matrix to the device when it has been
 /// used enough: see MatrixHistory. Operations with a shape are judged by measured times: see MeasuredTimes.
 std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size);
+
+/// What is large enough, by size and depth as above, goes where it is expected to take less time: see PredictedTimes.
+std::unique_ptr<Decider> by_time(std::int64_t min_size, const MachineRates& rates);
 
 }  // namespace blastoff::decide

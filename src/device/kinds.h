@@ -14,11 +14,12 @@ struct Kind {
   bool numbered;                    ///< "NAME:N" is accepted
   const char* visible;              ///< environment variable that names the visible ones, "" if there is none
   std::size_t least_address_space;  ///< bytes without which it is not opened
+  bool timed;                       ///< there to save time
 };
 
 inline constexpr Kind kinds[] = {
-#define BLASTOFF_KIND(name, numbered, variable, address_space, help) \
-  {#name, numbered, variable, std::size_t{address_space} << 30},
+#define BLASTOFF_KIND(name, numbered, variable, address_space, timed, help) \
+  {#name, numbered, variable, std::size_t{address_space} << 30, timed},
     BLASTOFF_DEVICE_KINDS(BLASTOFF_KIND)
 #undef BLASTOFF_KIND
 };

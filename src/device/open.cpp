@@ -13,7 +13,7 @@ namespace {
 
 /// In the order of `kinds`.
 constexpr Result<std::unique_ptr<Device>> (*open_functions[])(const Choice&) = {
-#define BLASTOFF_OPEN(name, numbered, variable, address_space, help) &name::open,
+#define BLASTOFF_OPEN(name, numbered, variable, address_space, timed, help) &name::open,
     BLASTOFF_DEVICE_KINDS(BLASTOFF_OPEN)
 #undef BLASTOFF_OPEN
 };

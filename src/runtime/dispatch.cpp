@@ -121,10 +121,10 @@ Refusal refusal_of(decide::Verdict verdict) {
   return Refusal::none;
 }
 
-// Opens the device at the first call that is large enough.
-Session* session_for_call(report::Record& record) {
+// Opens the device if it is time for that.
+Session* session_for_call(const Operation& operation, report::Record& record) {
   const CallersEnvironment environment;
-  return Process::instance().enter_session(record.refusal);
+  return Process::instance().enter_session(operation, record.refusal);
 }
 
 // `operation` is nullptr where the arguments were not understood.
@@ -151,7 +151,7 @@ decide::Observation observation_of(const report::Record& record, double seconds)
 [[gnu::noinline]] bool run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
                                        platform::Stopwatch& stopwatch) {
   Process& process = Process::instance();
-  Session* const session = session_for_call(record);
+  Session* const session = session_for_call(operation, record);
   if (!session) return false;
   stopwatch.restart();
   bool done = false;
@@ -192,6 +192,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   run_original(visit);
   const double seconds = report::own_seconds(stopwatch.seconds(), recorded_before);
   if (judged) Process::instance().decider().observe(operation, {.seconds = original.seconds()});
+  if (record.refusal == Refusal::not_open) Process::instance().add_spent_before_opening(original.seconds());
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::logs_calls()) {
     // A line is put together in memory, which a handler may need too.

@@ -150,6 +150,33 @@ std::optional<report::Allocation> describe_allocation() {
   };
 }
 
+decide::MachineRates assumed_rates() {
+  constexpr double flops_of_a_core = 45e9;
+  decide::MachineRates rates;
+  rates.cpu_flops = flops_of_a_core * platform::cpu_count();
+  return rates;
+}
+
+std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings, const decide::MachineRates& rates) {
+  return settings.decide == config::DecideBy::time ? decide::by_time(settings.min_size, rates)
+                                                   : decide::by_size_and_depth(settings.min_size);
+}
+
+/// exit() destroys what belongs to the calling thread before it runs any handler. The libraries of the device register
+/// theirs while they are opened, and they may not run meanwhile.
+class OpeningGuard {
+ public:
+  ~OpeningGuard() {
+    const bool main_thread = gettid() == getpid();
+    if (Process* const process = Process::existing(); process && armed_ && main_thread) process->end_opening();
+  }
+  void arm() { armed_ = true; }
+
+ private:
+  bool armed_ = false;
+};
+thread_local OpeningGuard opening_guard;
+
 }  // namespace
 
 std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
@@ -172,7 +199,11 @@ Process& Process::create() {
   return *the_process.load(std::memory_order_acquire);
 }
 
-Process::Process() : settings_(config::read_settings()), decider_(decide::by_size_and_depth(settings_.min_size)) {
+Process::Process()
+    : settings_(config::read_settings()),
+      rates_(assumed_rates()),
+      decider_(create_decider(settings_, rates_)),
+      opening_(settings_.start, rates_.cpu_flops) {
   report::log_calls(settings_.log == config::LogMode::calls);
   the_process = this;
   // If every call is printed, none takes the short path.
@@ -190,26 +221,59 @@ bool Process::in_forked_child() {
   return true;
 }
 
-void Process::start_session() {
+void Process::start_session(const operation::Operation& first) {
   // Opening a device loads libraries.
   const platform::ForkGuard guard;
   const std::lock_guard lock(mutex_);
-  if (tried_) return;
-  find_session();
+  if (tried_ || unwanted_) return;
+  find_session(first);
   tried_ = true;
 }
 
-void Process::find_session() {
+/// Whether the device has been opened, or cannot be.
+bool Process::open_for(const operation::Operation& operation) {
+  switch (opening_.answer(operation)) {
+    case Opening::Answer::not_yet: return false;
+    case Opening::Answer::in_background:
+      if (!in_background_.exchange(true)) open_in_background(operation);
+      return tried_;
+    case Opening::Answer::now: start_session(operation);
+  }
+  return tried_;
+}
+
+// The handler runs before those that the device's libraries have registered up to then; the guard before all.
+void Process::open_in_background(const operation::Operation& operation) {
+  opening_guard.arm();
+  std::atexit([] { instance().leave_device(); });
+  const bool started = platform::start_thread("blastoff-open", [this, operation] {
+    start_session(operation);
+    in_background_ = false;
+    in_background_.notify_all();
+  });
+  if (started) return;
+  in_background_ = false;
+  start_session(operation);
+}
+
+void Process::end_opening() {
+  if (in_forked_child()) return;  // the thread stayed in the parent
+  unwanted_ = true;
+  in_background_.wait(true);
+}
+
+void Process::find_session(const operation::Operation& first) {
   if (const std::string copies = intercept::describe_copies(); !copies.empty())
     platform::log_line("%s", copies.c_str());
-  auto session = Session::start(settings_);
+  auto session = Session::start(settings_, [this] { return unwanted_ || exiting; });
   if (session) {
+    if (in_background_) (*session)->warm_up(first);
     session_ = session->release();
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
     // called.
     std::atexit([] { instance().leave_device(); });
-  } else {
+  } else if (!unwanted_ && !exiting) {
     failure_ = session.error().message;
     platform::log_line("%s; all calls run on the CPU", failure_.c_str());
   }
@@ -234,14 +298,14 @@ std::optional<operation::Estimate> Process::estimate(const operation::Operation&
   return result;
 }
 
-Session* Process::enter_session(Refusal& why) {
+Session* Process::enter_session(const operation::Operation& operation, Refusal& why) {
   why = in_forked_child() ? Refusal::forked : refusal();
-  if (why == Refusal::none && !tried_) start_session();
+  if (why == Refusal::none && !tried_ && !open_for(operation)) why = Refusal::not_open;
   // Counted before the last check: either this call sees that the process is exiting, or leave_device() sees this call.
   calls_in_flight_.fetch_add(1);
   ++own_calls_in_flight;
   if (why == Refusal::none) why = refusal();
-  if (why == Refusal::none) return session_;
+  if (why == Refusal::none && session_) return session_;
   --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);
   return nullptr;
@@ -272,6 +336,7 @@ void Process::leave_device() {
   const platform::CancellationDisabled no_cancellation;
   if (in_forked_child()) return;  // the threads that are waited for stayed in the parent
   exiting = true;
+  end_opening();
   wait_for_calls();
   if (calls_in_flight_ == 0 && !inside_a_call() && session_) session_.load()->stop();
 }

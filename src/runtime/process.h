@@ -9,6 +9,7 @@
 #include "operation/estimate.h"
 #include "platform/process_mark.h"
 #include "report/record.h"
+#include "runtime/opening.h"
 #include "runtime/session.h"
 
 namespace blastoff::runtime {
@@ -30,10 +31,16 @@ class Process final : public operation::Estimator {
   /// Why no call may use the device now, as far as can be told at no cost.
   report::Refusal refusal() const;
 
-  /// The session for one call, started now if necessary; nullptr if there is none, with the reason in `why`. Every
-  /// session obtained must be given back.
-  Session* enter_session(report::Refusal& why);
+  /// The session for the call; nullptr if there is none, with the reason in `why`. If the device is not open yet, it is
+  /// opened now or by a thread of ours, as Opening says. Every session obtained must be given back.
+  Session* enter_session(const operation::Operation& operation, report::Refusal& why);
   void leave_session();
+
+  /// The CPU has made a call because the device was not open yet.
+  void add_spent_before_opening(double seconds) { opening_.add_spent(seconds); }
+
+  /// Waits until no thread of ours opens the device, or gives that up. For exit().
+  void end_opening();
 
   /// The program starts to use the device's driver itself. Called from within dlopen().
   void share_driver();
@@ -51,17 +58,23 @@ class Process final : public operation::Estimator {
  private:
   Process();
   static Process& create();
-  void start_session();
-  void find_session();
+  void start_session(const operation::Operation& first);
+  void find_session(const operation::Operation& first);
+  bool open_for(const operation::Operation& operation);
+  void open_in_background(const operation::Operation& operation);
   void wait_for_calls();
   report::Context describe();
 
   const platform::ProcessMark mark_;
   const config::Settings settings_;
+  const decide::MachineRates rates_;
   const std::unique_ptr<decide::Decider> decider_;
+  Opening opening_;
   std::mutex mutex_;
   std::atomic<Session*> session_{nullptr};
   std::atomic<bool> tried_{false};
+  std::atomic<bool> in_background_{false};  // a thread of ours opens the device
+  std::atomic<bool> unwanted_{false};       // and is to stop, since the process ends
   std::atomic<int> calls_in_flight_{0};
   std::atomic<bool> first_call_over_{false};
   std::atomic<bool> waited_{false};  // for the calls in flight at the end

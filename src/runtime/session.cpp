@@ -72,6 +72,13 @@ StagingSize staging_size(int workers, std::size_t device_memory, std::size_t add
 }
 
 /// The policy to which the reason refers: "coherent", "first-use", "first-use by moves".
+/// For devices that compute by themselves.
+class NoHost final : public operation::Host {
+ public:
+  bool can_compute(const operation::Operation&) const override { return false; }
+  bool compute(const operation::Operation&) const override { return false; }
+};
+
 std::string describe_request(const config::Settings& settings) {
   if (settings.policy == config::PolicyName::coherent) return "coherent";
   switch (settings.mechanism) {
@@ -117,15 +124,19 @@ Result<std::unique_ptr<device::Device>> open_device(const config::Settings& sett
   return device::open(choice);
 }
 
-Result<std::unique_ptr<Session>> Session::start(const config::Settings& settings) {
+Result<std::unique_ptr<Session>> Session::start(const config::Settings& settings,
+                                                const std::function<bool()>& unwanted) {
   const std::size_t least = least_address_space(settings.device);
   if (const std::size_t left = platform::address_space_left(); left < least)
     return tl::unexpected(Error{
         ErrorKind::unavailable,
         fmt::format("the process's memory is limited (ulimit -v or -d): {} MiB are left, but the device needs {} MiB",
                     left >> 20, least >> 20)});
+  const auto given_up = [] { return tl::unexpected(Error{ErrorKind::unavailable, "the process was ending"}); };
+  if (unwanted()) return given_up();
   auto device = open_device(settings);
   if (!device) return tl::unexpected(device.error());
+  if (unwanted()) return given_up();
 
   std::unique_ptr<Session> session(new Session);
   session->device_ = std::move(*device);
@@ -209,6 +220,31 @@ void Session::open_in_place(int node) {
 
 void Session::stop() {
   for (residency::Policy* policy : order_) policy->stop();
+}
+
+void Session::warm_up(const operation::Operation& operation) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 30;
+  std::size_t bytes = 0;
+  for (const operation::Operand& operand : operation.operands()) bytes += operand.span_bytes();
+  if (operation.may_fail || operation.shape != 0 || !operation.vectors().empty() || bytes > most_bytes) return;
+  if (!device_->prepare(operation)) return;
+  auto lane = lanes_->acquire();
+  if (!lane) return;
+  operation::Operation trial = operation;
+  std::vector<device::Address> buffers;
+  for (operation::Operand& operand : trial.operands()) {
+    if (operand.empty()) continue;
+    auto buffer = device_->allocate(device::MemoryClient::workspaces, operand.span_bytes());
+    if (!buffer) break;
+    buffers.push_back(*buffer);
+    operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(*buffer));
+  }
+  if (buffers.size() == static_cast<std::size_t>(std::ranges::count_if(
+                            operation.operands(), [](const auto& operand) { return !operand.empty(); }))) {
+    (void)(*lane)->compute->execute(trial, NoHost());
+    (void)(*lane)->compute->synchronize();
+  }
+  for (const device::Address buffer : buffers) device_->free(buffer);
 }
 
 device::Status Session::prepare(const operation::Operation& operation) {

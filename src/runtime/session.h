@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -29,8 +30,14 @@ tracking::TrackerKind tracker_kind(config::TrackerName name);
 /// Never destroyed: device calls during process exit are not safe, and the system frees everything.
 class Session {
  public:
-  /// Opens device, staging, tracker and policies as the settings say. The error is one line.
-  static device::Result<std::unique_ptr<Session>> start(const config::Settings& settings);
+  /// Opens device, staging, tracker and policies as the settings say. The error is one line. Between the steps,
+  /// `unwanted` is asked whether to give up.
+  static device::Result<std::unique_ptr<Session>> start(const config::Settings& settings,
+                                                        const std::function<bool()>& unwanted);
+
+  /// Loads the libraries and kernels that the operation needs, by running it on memory of the device's own. Only for
+  /// operations without a part in host memory; does nothing for others, and where memory is short.
+  void warm_up(const operation::Operation& operation);
 
   device::LanePool& lanes() { return *lanes_; }
 

@@ -1,0 +1,172 @@
+#include "decide/predicted_times.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace blastoff::decide {
+
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+/// Of the time spent on the faster side, what may go into timing the other one again.
+constexpr double share_for_trials = 0.02;
+
+/// The first call of a class on the device loads kernels and allocates memory: it tells nothing.
+constexpr std::uint32_t first_calls = 1;
+
+/// An investment that brings more than this share of the operands brings them anew.
+constexpr double most_brought = 0.25;
+
+constexpr std::uint32_t most_failures = 10;
+
+void add(std::atomic<float>& sum, double amount) {
+  sum.store(sum.load(relaxed) + static_cast<float>(amount), relaxed);
+}
+
+/// Follows a fall faster than a rise: the least time is the one that was not disturbed.
+void average(std::atomic<float>& known, double latest) {
+  const float before = known.load(relaxed);
+  const auto now = static_cast<float>(latest);
+  const float weight = now < before ? 0.5F : 0.25F;
+  known.store(before > 0 ? before + weight * (now - before) : now, relaxed);
+}
+
+std::uint64_t part_bytes(const operation::Operation& operation, bool (*counts)(operation::Intent)) {
+  std::uint64_t bytes = 0;
+  for (const operation::Operand& operand : operation.operands())
+    if (counts(operand.intent)) bytes += operand.part_bytes();
+  return bytes;
+}
+
+/// In steps of a factor of the square root of 2.
+std::uint64_t half_octave(double amount) {
+  return static_cast<std::uint64_t>(std::max(0.0, 2 * std::log2(amount)));
+}
+
+}  // namespace
+
+/// What one call would take on the device, in seconds, and what it would move.
+struct PredictedTimes::Prediction {
+  double flops = 0;
+  double read_bytes = 0;
+  double with_all_there = 0;  ///< work and results
+  double with_nothing_there = 0;
+  double least_cpu = 0;  ///< no CPU of this machine is faster
+};
+
+PredictedTimes::Class* PredictedTimes::class_of(const operation::Operation& operation) {
+  const auto bytes = static_cast<double>(part_bytes(operation, operation::reads) + 1);
+  const std::uint64_t key = (std::uint64_t{operation.routine()} << 32 | half_octave(operation.work.flops) << 16 |
+                             half_octave(bytes) << 4 | 1) *
+                            0x9e3779b97f4a7c15U;
+  for (std::size_t probe = 0; probe < probes; ++probe) {
+    Class& each = classes_[((key >> 40) + probe) % most_classes];
+    std::uint64_t holder = each.key.load(relaxed);
+    if (holder == key) return &each;
+    if (holder != 0) continue;
+    if (each.key.compare_exchange_strong(holder, key, relaxed) || holder == key) return &each;
+  }
+  return nullptr;
+}
+
+PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const operation::Operation& operation) const {
+  Prediction result;
+  result.flops = operation.work.flops;
+  result.read_bytes = static_cast<double>(part_bytes(operation, operation::reads));
+  const double known = static_cast<double>(times.device_per_flop.load(relaxed));
+  const double work = known > 0 ? known * result.flops : rates_.device_seconds + result.flops / rates_.device_flops;
+  result.with_all_there = work + static_cast<double>(part_bytes(operation, operation::writes)) / rates_.link;
+  result.with_nothing_there = result.with_all_there + result.read_bytes / rates_.link;
+  result.least_cpu = result.flops / rates_.cpu_flops;
+  return result;
+}
+
+Verdict PredictedTimes::judge(const operation::Operation& operation, operation::Estimator& residency) {
+  Class* const times = class_of(operation);
+  if (times == nullptr) return Verdict::device;
+  const Prediction predicted = predict(*times, operation);
+  const double cpu = static_cast<double>(times->cpu_per_flop.load(relaxed)) * predicted.flops;
+  if (cpu == 0) return first_verdict(*times, predicted);
+  const double device = static_cast<double>(times->device_seconds.load(relaxed));
+  if (device > predicted.least_cpu && static_cast<double>(times->for_cpu.load(relaxed)) >= cpu) {
+    times->for_cpu.store(0, relaxed);
+    return Verdict::not_timed;
+  }
+  if (cpu > predicted.with_nothing_there) return Verdict::device;
+  auto found = residency.estimate(operation);
+  // Nobody can tell while another thread asks.
+  if (!found) found = {.missing = static_cast<std::uint64_t>(times->brought.load(relaxed))};
+  return weigh(*times, predicted, cpu, *found);
+}
+
+/// The CPU's time is not known.
+Verdict PredictedTimes::first_verdict(Class& times, const Prediction& predicted) const {
+  if (predicted.least_cpu < predicted.with_nothing_there) return Verdict::not_timed;
+  const float device = times.device_seconds.load(relaxed);
+  if (static_cast<double>(device) <= predicted.least_cpu || times.for_cpu.load(relaxed) < device)
+    return Verdict::device;
+  times.for_cpu.store(0, relaxed);
+  return Verdict::not_timed;
+}
+
+Verdict PredictedTimes::weigh(Class& times, const Prediction& predicted, double cpu,
+                              const operation::Estimate& found) const {
+  const double now = predicted.with_all_there + static_cast<double>(found.dirty) / rates_.link;
+  const double price = static_cast<double>(found.missing) / rates_.link;
+  const double gain = cpu - now;
+  if (gain <= 0) return stay(times, price - gain);
+  return gain >= price ? Verdict::device : invest(times, gain, price);
+}
+
+/// On the CPU, unless a trial of the device, at the loss of so many seconds, is due.
+Verdict PredictedTimes::stay(Class& times, double loss) const {
+  if (static_cast<double>(times.for_device.load(relaxed)) < loss) return Verdict::cpu_faster;
+  times.for_device.store(0, relaxed);
+  return Verdict::device;
+}
+
+Verdict PredictedTimes::invest(Class& times, double gain, double price) const {
+  add(times.lost, gain);
+  const double required = std::ldexp(price, static_cast<int>(times.failures.load(relaxed)));
+  if (static_cast<double>(times.lost.load(relaxed)) < required) return Verdict::not_reused;
+  times.lost.store(0, relaxed);
+  return Verdict::device;
+}
+
+void PredictedTimes::observe(const operation::Operation& operation, const Observation& observation) {
+  Class* const times = class_of(operation);
+  if (times == nullptr || operation.work.flops <= 0) return;
+  if (observation.on_device)
+    learn_device(*times, operation, observation);
+  else
+    learn_cpu(*times, operation.work.flops, observation.seconds);
+}
+
+void PredictedTimes::learn_cpu(Class& times, double flops, double seconds) const {
+  average(times.cpu_per_flop, seconds / flops);
+  add(times.for_device, share_for_trials * seconds);
+}
+
+void PredictedTimes::learn_device(Class& times, const operation::Operation& operation,
+                                  const Observation& observation) const {
+  add(times.for_cpu, share_for_trials * observation.seconds);
+  const auto brought = static_cast<double>(observation.bytes_to_device);
+  times.brought.store(static_cast<float>(brought), relaxed);
+  if (brought > most_brought * static_cast<double>(part_bytes(operation, operation::reads))) {
+    const bool used = times.uses.exchange(0, relaxed) > 0;
+    const std::uint32_t failures = times.failures.load(relaxed);
+    times.failures.store(used ? 0 : std::min(failures + 1, most_failures), relaxed);
+  } else {
+    times.uses.fetch_add(1, relaxed);
+    times.failures.store(0, relaxed);
+  }
+  if (times.device_calls.fetch_add(1, relaxed) < first_calls) return;
+  average(times.device_seconds, observation.seconds);
+  const double moving = (brought + static_cast<double>(observation.bytes_from_device)) / rates_.link;
+  // Transfers overlap with the work; something of it is always left.
+  const double work = std::max(observation.seconds - moving, 0.1 * observation.seconds);
+  average(times.device_per_flop, work / operation.work.flops);
+}
+
+}  // namespace blastoff::decide

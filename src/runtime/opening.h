@@ -1,0 +1,44 @@
+// When the device is opened. Opening a GPU takes half a second, and a thread of ours does it: the CPU computes
+// meanwhile, and a program that ends soon never pays for it.
+#pragma once
+
+#include <atomic>
+
+#include "config/settings.h"
+#include "operation/operation.h"
+
+namespace blastoff::runtime {
+
+/// The rule. Thread-safe; takes no lock.
+class Opening {
+ public:
+  /// `cpu_flops`: operations per second that no CPU of this machine exceeds.
+  Opening(config::StartMode mode, double cpu_flops) : mode_(mode), cpu_flops_(cpu_flops) {}
+
+  enum class Answer : std::uint8_t {
+    not_yet,        ///< the CPU makes this call
+    in_background,  ///< likewise, and the device is to be opened meanwhile
+    now,            ///< this call waits for the device: the CPU would take longer than opening
+  };
+  Answer answer(const operation::Operation& operation) const {
+    const double least = operation.work.flops / cpu_flops_;
+    if (mode_ == config::StartMode::now || least > seconds_to_open) return Answer::now;
+    return spent_.load(std::memory_order_relaxed) + least < worth_opening ? Answer::not_yet : Answer::in_background;
+  }
+
+  /// The CPU has made a call for which the device was not open yet.
+  void add_spent(double seconds) { spent_.fetch_add(seconds, std::memory_order_relaxed); }
+
+  /// Of a GPU and its libraries.
+  static constexpr double seconds_to_open = 0.5;
+  /// Seconds that the CPU has spent on calls for the device. A program that gets so far will go on: programs that end
+  /// before are the ones that would lose most.
+  static constexpr double worth_opening = 0.1;
+
+ private:
+  const config::StartMode mode_;
+  const double cpu_flops_;
+  std::atomic<double> spent_{0};
+};
+
+}  // namespace blastoff::runtime
