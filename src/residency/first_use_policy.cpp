@@ -207,7 +207,7 @@ Status FirstUseLease::prepare() {
   if (auto taken = take_buffers(); !taken) return taken;
   if (auto uploaded = upload(); !uploaded) return uploaded;
   if (policy_.settings().verify) {
-    auto stale = mirror::repair_stale_pages(hold_, policy_.coherence(), policy_.staging(), *lane_.upload);
+    auto stale = mirror::repair_stale_pages(hold_, policy_.staging(), *lane_.upload);
     if (!stale) return tl::unexpected(stale.error());
     traffic_.stale_pages = *stale;
   }
@@ -269,10 +269,10 @@ Status FirstUseLease::upload() {
     traffic_.bytes_to_device += transfer.block.column_bytes * transfer.block.columns;
   if (hold_.uploads.empty() && transfers.empty()) return {};
   const platform::Stopwatch stopwatch;
-  for (const platform::Span run : hold_.uploads) {
-    void* host = reinterpret_cast<void*>(run.begin);
-    transfers.push_back({host, policy_.coherence().device_address(host), {run.bytes(), 1, run.bytes(), run.bytes()}});
-    traffic_.bytes_to_device += run.bytes();
+  for (const mirror::Hold::Upload& upload : hold_.uploads) {
+    const std::size_t bytes = upload.run.bytes();
+    transfers.push_back({reinterpret_cast<void*>(upload.run.begin), upload.device, {bytes, 1, bytes, bytes}});
+    traffic_.bytes_to_device += bytes;
   }
   auto uploaded = upload_pinned(transfers);
   if (uploaded && !transfers.empty()) uploaded = policy_.staging().upload(transfers, *lane_.upload);
@@ -311,11 +311,12 @@ operation::Operand FirstUseLease::on_device(const operation::Operation& panel, s
   operation::Operand operand = panel.operands()[index];
   if (operand.empty()) return operand;
   const std::size_t origin = panel.origin(index);
+  const operation::Operand& whole = call_.operands()[origin];
   if (has_mirror(origin)) {
-    operand.address = reinterpret_cast<void*>(policy_.coherence().device_address(operand.address));
+    const auto offset = static_cast<const std::byte*>(operand.address) - static_cast<const std::byte*>(whole.address);
+    operand.address = reinterpret_cast<void*>(hold_.addresses[origin] + static_cast<std::uintptr_t>(offset));
     return operand;
   }
-  const operation::Operand& whole = call_.operands()[origin];
   const std::int64_t leading_dimension = buffer_leading_dimension(origin);
   operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(
       buffers_[origin].address() + copy::device_offset(whole, leading_dimension, operand.address)));

@@ -31,9 +31,9 @@ class Opening {
 
   /// Of a GPU and its libraries.
   static constexpr double seconds_to_open = 0.5;
-  /// Seconds that the CPU has spent on calls for the device. A program that gets so far will go on: programs that end
-  /// before are the ones that would lose most.
-  static constexpr double worth_opening = 0.1;
+  /// Seconds that the CPU has spent on calls for the device. Half of what opening costs: a program that gets so far may
+  /// well go on, and short ones are those that would lose most.
+  static constexpr double worth_opening = 0.25;
 
  private:
   const config::StartMode mode_;

@@ -107,23 +107,18 @@ Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std
                      std::size_t most_copied)
     : device_(device), most_copied_(most_copied), watched_(tracker), mirrors_(device), pins_(device, pin_limit) {}
 
-device::Address Coherence::device_address(const void* host) {
-  const std::lock_guard lock(mutex_);
-  return mirrors_.device_address(reinterpret_cast<std::uintptr_t>(host));
-}
-
 void Coherence::apply_events() {
   events_.clear();
   if (!watched_.drain(events_)) {
     mirrors_.invalidate(everything);
     pins_.forget({0, UINTPTR_MAX});
-    rewrites_.forget({0, UINTPTR_MAX});
+    usage_.forget({0, UINTPTR_MAX});
     return;
   }
   for (const tracking::MemoryEvent& event : events_) {
     mirrors_.invalidate(event.span);
     pins_.forget(event.span);
-    rewrites_.forget(event.span);
+    usage_.forget(event.span);
   }
 }
 
@@ -220,7 +215,7 @@ void Coherence::lose(const operation::Operand& operand) {
     watched_.forget(region);
     mirrors_.invalidate(region);
     pins_.forget(region);
-    rewrites_.forget(region);
+    usage_.forget(region);
   });
 }
 
@@ -247,7 +242,7 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
       stop_tracking(operands[i]);  // so that the next scan finds the pages written, and they are asked about again
       return registered();
     }
-    if (lost > 0 && rewrites_.rewritten(operands[i], lost, region_bytes(operands[i]) / platform::page_size())) {
+    if (lost > 0 && usage_.rewritten(operands[i], lost, region_bytes(operands[i]) / platform::page_size())) {
       hold.tracked[i] = false;
       stop_tracking(operands[i]);
     }
@@ -355,10 +350,12 @@ std::uint64_t Coherence::claim_part(Hold& hold, Chunk& chunk, Span pages, Curren
     if (chunk.loading.test(number)) continue;
     chunk.loading.set(number, number + 1);
     bytes += page;
-    if (!hold.uploads.empty() && hold.uploads.back().end == at)
-      hold.uploads.back().end += page;
+    const device::Address address = mirrors_.device_address(at);
+    Hold::Upload* const before = hold.uploads.empty() ? nullptr : &hold.uploads.back();
+    if (before && before->run.end == at && before->device + before->run.bytes() == address)
+      before->run.end += page;
     else
-      hold.uploads.push_back(one);
+      hold.uploads.push_back({one, address});
   }
   return bytes;
 }
@@ -401,25 +398,24 @@ bool Coherence::is_what_is_watched(const operation::Operand& operand) {
 
 // The device reads and writes the pinned pages, even if other memory lies at their addresses by now. Examining a
 // tracked operand has found that out; for others this is done here. If the program may not write to a result now, the
-// CPU must do the copy, so that it fails as it would without Blastoff. Asking the kernel takes long, so it is done
-// without the lock. The pins do not end meanwhile.
+// CPU must do the copy, so that it fails as it would without Blastoff. Asking the kernel takes long, so the lock is
+// given back. The pins do not end meanwhile.
 void Coherence::drop_pins_not_to_be_used(Hold& hold, std::unique_lock<std::mutex>& lock) {
   const auto operands = hold.call.operands();
-  std::array<bool, operation::Operation::most_operands> lost{};
-  std::array<bool, operation::Operation::most_operands> usable{};
   lock.unlock();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const operation::Operand& operand = operands[i];
     if (!hold.pins[i]) continue;
-    lost[i] = !hold.tracked[i] && !is_what_is_watched(operand);
-    usable[i] = !operation::writes(operand.intent) ||
-                platform::writable(bounds(operand), operand.payload_bytes() >= worth_reading_mappings).value_or(false);
-  }
-  lock.lock();
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!hold.pins[i]) continue;
-    if (lost[i]) lose(operands[i]);
-    if (lost[i] || !usable[i] || hold.pins[i]->gone) release_pin(hold, i);
+    const bool lost = !hold.tracked[i] && !is_what_is_watched(operand);
+    const bool usable =
+        !lost && !hold.pins[i]->gone &&
+        (!operation::writes(operand.intent) ||
+         platform::writable(bounds(operand), operand.payload_bytes() >= worth_reading_mappings).value_or(false));
+    if (usable) continue;
+    lock.lock();
+    if (lost) lose(operand);
+    release_pin(hold, i);
+    lock.unlock();
   }
 }
 
@@ -471,8 +467,8 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
   const operation::Operation& call = hold.call;
   const auto operands = call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i)
-    hold.tracked[i] = !operands[i].empty() && operands[i].intent != operation::Intent::scratch &&
-                      rewrites_.worth_tracking(operands[i]);
+    hold.tracked[i] =
+        !operands[i].empty() && operands[i].intent != operation::Intent::scratch && usage_.worth_tracking(call, i);
 
   constexpr int most_replacements = 8;
   bool pins_asked_for = false;
@@ -495,6 +491,9 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
       continue;
     }
     if (auto backed = back(hold, found); !backed) return backed;
+    each_mirrored(hold, [&](std::size_t i, const operation::Operand& operand) {
+      hold.addresses[i] = mirrors_.device_address(bounds(operand).begin);
+    });
     claim_uploads(hold);
     count_writer(hold, +1);
     return {};
@@ -525,7 +524,7 @@ std::optional<operation::Estimate> Coherence::estimate(const operation::Operatio
   for (const operation::Operand& operand : call.operands()) {
     if (operand.empty() || operand.transient || !operation::reads(operand.intent)) continue;
     const std::uint64_t bytes = operand.part_bytes();
-    if (rewrites_.copied(operand)) {
+    if (usage_.copied(operand)) {
       result.dirty += bytes;
       continue;
     }
@@ -541,8 +540,8 @@ void Coherence::loaded(Hold& hold, bool arrived) {
   if (!hold.loading) return;
   {
     const std::lock_guard lock(mutex_);
-    for (const Span run : hold.uploads) {
-      mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+    for (const Hold::Upload& upload : hold.uploads) {
+      mirrors_.each_chunk(upload.run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
         chunk.loading.clear(first, last);
         if (!arrived) chunk.current.clear(first, last);
       });
@@ -565,6 +564,9 @@ void Coherence::expect_staged_return(const Hold& hold) {
 }
 
 void Coherence::prepare_finish(Hold& hold) {
+  bool kept = false;
+  hold.call.each_result([&](std::size_t i, const operation::Operand&) { kept = kept || hold.tracked[i]; });
+  if (!kept) return;
   const std::lock_guard lock(mutex_);
   find_result_pages(hold);
 }
@@ -660,8 +662,10 @@ void Coherence::end(Hold& hold, bool home) {
     count_writer(hold, -1);
     release_pins_of(hold);
     mirrors_.unhold(hold.backings);
-    for (const operation::Operand& operand : hold.call.operands())
-      if (!operand.empty() && operand.intent != operation::Intent::scratch) rewrites_.used(operand);
+    for (const operation::Operand& operand : hold.call.operands()) {
+      if (operand.empty() || operand.intent == operation::Intent::scratch) continue;
+      if (usage_.used(operand)) stop_tracking(operand);
+    }
     hold.backings.clear();
   }
   changed_.notify_all();

@@ -1,11 +1,12 @@
 // The rules that keep mirrors and host memory equal: which call may use which page when, what must be uploaded first,
 // and what is current afterwards. No data moves here.
 //
-// A matrix that the CPU rewrites before every use has no mirror: each call copies it to device memory of its own. All
-// other operands have one. A call may compute with a page when its mirror is current, at least for the bytes in
-// question, and no upload of it is under way. A page may be uploaded when no call in flight writes a part of it on the device, because the upload would
-// undo what that call has computed and not yet returned. A call takes hold of all its pages at once, or waits while it
-// holds nothing, so calls cannot wait for each other in a circle.
+// A matrix that the CPU rewrites before every use has no mirror, nor has a result that the device never reads: each
+// call has device memory of its own for them. All other operands have a mirror. A call may compute with a page when its
+// mirror is current, at least for the bytes in question, and no upload of it is under way. A page may be uploaded when
+// no call in flight writes a part of it on the device, because the upload would undo what that call has computed and
+// not yet returned. A call takes hold of all its pages at once, or waits while it holds nothing, so calls cannot wait
+// for each other in a circle.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@
 #include "residency/mirror/currency.h"
 #include "residency/mirror/mirror_memory.h"
 #include "residency/mirror/pins.h"
-#include "residency/mirror/rewrites.h"
+#include "residency/mirror/usage.h"
 #include "residency/watch/watched_memory.h"
 #include "tracking/page_tracker.h"
 
@@ -46,8 +47,13 @@ struct Hold {
                   ///< scratch
   std::array<bool, operation::Operation::most_operands>
       copied{};  ///< per operand; it has no mirror here, and the call brings it to device memory of its own
-  std::vector<Backing*> backings;       ///< device memory that cannot be evicted meanwhile
-  std::vector<platform::Span> uploads;  ///< page runs that this call has to upload
+  std::vector<Backing*> backings;  ///< device memory that cannot be evicted meanwhile
+  std::array<device::Address, operation::Operation::most_operands> addresses{};  ///< of the mirrored operands
+  struct Upload {
+    platform::Span run;
+    device::Address device = 0;
+  };
+  std::vector<Upload> uploads;  ///< page runs that this call has to upload
   std::uint64_t bytes_reused =
       0;  ///< bytes of operands that are read, current on the device without an upload by this call
   std::array<Pins::Pin*, operation::Operation::most_operands>
@@ -102,8 +108,6 @@ class Coherence {
   /// The call is over, but not every result returned: none of its results is taken as current.
   void abandon(Hold& hold);
 
-  device::Address device_address(const void* host);
-
   /// Ends the page-locking of the program's memory; pins of calls in flight end with these calls. Called from within
   /// dlopen(), so it waits only briefly for the lock. What it cannot end, the next call ends. True: none is left.
   bool release_pins();
@@ -157,7 +161,7 @@ class Coherence {
   watch::WatchedMemory watched_;
   MirrorMemory mirrors_;
   Pins pins_;
-  Rewrites rewrites_;
+  Usage usage_;
   // Registering memory for a foreign writer writes to its pages. So the question need be asked only after a scan that
   // reports written pages, and before a later call relies on what these pages hold.
   std::atomic<bool> unasked_{false};

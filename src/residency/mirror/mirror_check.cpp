@@ -28,8 +28,7 @@ std::uint64_t differing_pages(std::uintptr_t begin, const char* copy, std::size_
 
 }  // namespace
 
-device::Result<std::uint64_t> repair_stale_pages(const Hold& hold, Coherence& coherence, Staging& staging,
-                                                 device::Queue& queue) {
+device::Result<std::uint64_t> repair_stale_pages(const Hold& hold, Staging& staging, device::Queue& queue) {
   std::uint64_t stale = 0;
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -38,7 +37,7 @@ device::Result<std::uint64_t> repair_stale_pages(const Hold& hold, Coherence& co
     std::vector<char> copy(operand.payload_bytes());
     const auto columns = static_cast<std::size_t>(operand.columns);
     Transfer back{copy.data(),
-                  coherence.device_address(operand.address),
+                  hold.addresses[i],
                   {operand.column_bytes(), columns, operand.column_bytes(), operand.stride_bytes()}};
     auto download = staging.download({&back, 1}, queue);
     if (!download) return tl::unexpected(download.error());

@@ -2,6 +2,7 @@
 // CPU keeps rewriting are read directly from it: at link speed, and unseen by the kernel's write tracking.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <unordered_map>
@@ -17,9 +18,9 @@ class Pins {
  public:
   struct Pin {
     platform::Span span;
-    int holds = 0;            ///< calls in flight that copy into it
-    bool gone = false;        ///< the memory was unmapped or dropped; the pin ends with its last hold
-    std::size_t counted = 0;  ///< kilobytes of VmPin that it accounts for
+    int holds = 0;                   ///< calls in flight that copy into it
+    std::atomic<bool> gone = false;  ///< the memory was unmapped or dropped; the pin ends with its last hold
+    std::size_t counted = 0;         ///< kilobytes of VmPin that it accounts for
   };
 
   /// `limit`: the most bytes of host memory to page-lock.

@@ -1,29 +1,42 @@
 #include "residency/staging/slots.h"
 
 #include <algorithm>
+#include <new>
 
 namespace blastoff::residency::staging {
 
 device::Result<std::unique_ptr<Slots>> Slots::create(device::Device& device, std::size_t bytes, std::size_t count) {
   std::unique_ptr<Slots> slots(new Slots(device, bytes));
-  auto memory = device.allocate_staging(bytes * count);
-  if (!memory) return tl::unexpected(memory.error());
-  slots->memory_ = *memory;
   slots->slots_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     Slot& slot = slots->slots_[i];
     auto event = device.create_event();
     if (!event) return tl::unexpected(event.error());
     slot.event = std::move(*event);
-    slot.memory = static_cast<std::byte*>(*memory) + i * bytes;
     slots->free_.push_back(&slot);
   }
+  // The first transfer needs one. Without it there is no staging.
+  Slot& first = *slots->free_.back();
+  auto memory = device.allocate_staging(bytes);
+  if (!memory) return tl::unexpected(memory.error());
+  first.page_locked = *memory;
+  first.memory = static_cast<std::byte*>(*memory);
+  slots->plain_.reset(new (std::nothrow) std::byte[bytes * count]);
+  if (!slots->plain_) return tl::unexpected(device::Error{device::ErrorKind::out_of_memory, "no memory for staging"});
   return slots;
+}
+
+/// Copies between the device and plain memory are slow, and as correct.
+void Slots::allocate(Slot& slot) {
+  slot.page_locked = device_.allocate_staging(bytes_).value_or(nullptr);
+  const auto number = static_cast<std::size_t>(&slot - slots_.data());
+  slot.memory = slot.page_locked ? static_cast<std::byte*>(slot.page_locked) : plain_.get() + number * bytes_;
 }
 
 Slots::~Slots() {
   for (Slot* slot : in_flight_) (void)slot->event->synchronize();
-  if (memory_ != nullptr) device_.free_staging(memory_, bytes_ * slots_.size());
+  for (const Slot& slot : slots_)
+    if (slot.page_locked) device_.free_staging(slot.page_locked, bytes_);
 }
 
 /// One slot, or nullptr if getting one needs waiting for other threads. The lock is held before and after. An event
@@ -42,6 +55,10 @@ Slot* Slots::next(std::unique_lock<std::mutex>& lock) {
     lock.lock();
   } else {
     free_.pop_back();
+    if (slot->memory) return slot;
+    lock.unlock();
+    allocate(*slot);
+    lock.lock();
   }
   return slot;
 }

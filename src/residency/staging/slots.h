@@ -16,7 +16,8 @@ namespace blastoff::residency::staging {
 
 /// A piece of page-locked memory, and the event that says when the device is done with it.
 struct Slot {
-  std::byte* memory = nullptr;
+  std::byte* memory = nullptr;  ///< nullptr until it is first taken
+  void* page_locked = nullptr;  ///< the same; nullptr: plain memory, since the driver refused
   std::unique_ptr<device::Event> event;
 };
 
@@ -33,6 +34,8 @@ class Completable {
 /// No starvation and no deadlock. A thread that has to wait first completes what it holds itself. Then it joins one
 /// line, of which only the head takes slots. All other slots are free, in transfer, held by a thread that is copying
 /// and waits for no slot, or held by a thread that does not wait yet.
+///
+/// Page-locking takes long, so a slot gets its memory when it is first taken.
 class Slots {
  public:
   static device::Result<std::unique_ptr<Slots>> create(device::Device& device, std::size_t bytes, std::size_t count);
@@ -69,11 +72,12 @@ class Slots {
 
   Slot* next(std::unique_lock<std::mutex>& lock);
   void complete_own(std::unique_lock<std::mutex>& lock);
+  void allocate(Slot& slot);
 
   device::Device& device_;
   const std::size_t bytes_;
-  void* memory_ = nullptr;
   std::vector<Slot> slots_;
+  std::unique_ptr<std::byte[]> plain_;  ///< as much memory as all slots have; only what is used takes any
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -10,7 +10,7 @@
 #include "residency/interval_set.h"
 #include "residency/mirror/mirror_memory.h"
 #include "residency/mirror/page_bitmap.h"
-#include "residency/mirror/rewrites.h"
+#include "residency/mirror/usage.h"
 
 namespace blastoff::residency::mirror {
 namespace {
@@ -246,46 +246,110 @@ TEST_F(MirrorMemoryTest, OverlappingRunsAreBackedOnce) {
   mirrors.unhold(*held);
 }
 
-TEST(Rewrites, AMatrixWrittenAnewIsCopiedUntilItStaysAsItIs) {
-  std::vector<double> elements(256 * 256);
-  const auto matrix = operand_at(reinterpret_cast<std::uintptr_t>(elements.data()), 256, 256, 256);
-  const auto fill = [&](double value) { std::fill(elements.begin(), elements.end(), value); };
-  Rewrites rewrites;
-  EXPECT_TRUE(rewrites.worth_tracking(matrix));
-  EXPECT_FALSE(rewrites.rewritten(matrix, 3, 128));
-  EXPECT_TRUE(rewrites.worth_tracking(matrix));
-  EXPECT_TRUE(rewrites.rewritten(matrix, 128, 128));
-  rewrites.used(matrix);
+/// Calls with one operand.
+struct UsageTest : testing::Test {
+  std::vector<double> elements = std::vector<double>(256 * 256);
+  operation::Operation call = with(operation::Intent::read);
+  Usage usage;
+
+  operation::Operation with(operation::Intent intent) {
+    operation::Operation made;
+    auto operand = operand_at(reinterpret_cast<std::uintptr_t>(elements.data()), 256, 256, 256);
+    operand.intent = intent;
+    made.add(operand);
+    return made;
+  }
+  operation::Operand& matrix() { return call.operands()[0]; }
+  void fill(double value) { std::fill(elements.begin(), elements.end(), value); }
+  bool tracked() { return usage.worth_tracking(call, 0); }
+  void use() {
+    tracked();
+    usage.used(matrix());
+  }
+  /// Uses without a change until the matrix is tracked.
+  int uses_until_tracked() {
+    int uses = 0;
+    while (!tracked() && uses < 100) {
+      usage.used(matrix());
+      ++uses;
+    }
+    return uses;
+  }
+};
+
+TEST_F(UsageTest, AMatrixWrittenAnewIsCopiedUntilItStaysAsItIs) {
+  EXPECT_TRUE(tracked());
+  EXPECT_FALSE(usage.rewritten(matrix(), 3, 128));
+  EXPECT_TRUE(tracked());
+  EXPECT_TRUE(usage.rewritten(matrix(), 128, 128));
+  usage.used(matrix());
   for (int use = 1; use <= 20; ++use) {
     fill(use);
-    EXPECT_FALSE(rewrites.worth_tracking(matrix));
-    rewrites.used(matrix);
+    EXPECT_FALSE(tracked());
+    usage.used(matrix());
   }
-  int uses = 0;
-  while (!rewrites.worth_tracking(matrix) && uses < 100) {
-    rewrites.used(matrix);
-    ++uses;
-  }
-  const int first_patience = uses;
+  const int first_patience = uses_until_tracked();
   EXPECT_LT(first_patience, 100);
-  EXPECT_TRUE(rewrites.rewritten(matrix, 128, 128));
-  rewrites.used(matrix);
-  uses = 0;
-  while (!rewrites.worth_tracking(matrix) && uses < 100) {
-    rewrites.used(matrix);
-    ++uses;
-  }
-  EXPECT_GT(uses, first_patience);  // ever more rarely
+  EXPECT_TRUE(usage.rewritten(matrix(), 128, 128));
+  usage.used(matrix());
+  EXPECT_GT(uses_until_tracked(), first_patience);  // ever more rarely
 }
 
-TEST(Rewrites, NewMemoryIsGivenAChance) {
-  std::vector<double> elements(256 * 256);
-  const auto matrix = operand_at(reinterpret_cast<std::uintptr_t>(elements.data()), 256, 256, 256);
-  Rewrites rewrites;
-  ASSERT_TRUE(rewrites.rewritten(matrix, 128, 128));
-  ASSERT_FALSE(rewrites.worth_tracking(matrix));
-  rewrites.forget(bounds(matrix));
-  EXPECT_TRUE(rewrites.worth_tracking(matrix));
+TEST_F(UsageTest, ManyUsesPayForAMirrorThatIsRewrittenThen) {
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < 10; ++i) use();
+    EXPECT_FALSE(usage.rewritten(matrix(), 128, 128));
+    EXPECT_TRUE(tracked());
+  }
+}
+
+TEST_F(UsageTest, AResultThatIsNeverReadIsCopied) {
+  call = with(operation::Intent::write);
+  int uses = 0;
+  while (tracked() && uses < 100) {
+    EXPECT_EQ(usage.used(matrix()), uses == 3) << "says so once";
+    ++uses;
+  }
+  EXPECT_EQ(uses, 4);
+  call = with(operation::Intent::read);
+  EXPECT_TRUE(tracked());
+  usage.used(matrix());
+  call = with(operation::Intent::write);
+  EXPECT_TRUE(tracked()) << "it has been read";
+}
+
+TEST_F(UsageTest, NewMemoryIsGivenAChance) {
+  ASSERT_TRUE(tracked());
+  ASSERT_TRUE(usage.rewritten(matrix(), 128, 128));
+  ASSERT_FALSE(tracked());
+  usage.forget(bounds(matrix()));
+  EXPECT_TRUE(tracked());
+}
+
+TEST_F(UsageTest, AfterSomeOfAKindThatWereUsedOnceTheNextAreCopiedUntilOneIsUsedAgain) {
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(tracked()) << i;
+    usage.used(matrix());
+    usage.forget(bounds(matrix()));
+  }
+  EXPECT_FALSE(tracked());
+  usage.used(matrix());
+  EXPECT_TRUE(tracked()) << "it is used again, and has not changed";
+  usage.used(matrix());
+  usage.forget(bounds(matrix()));
+  EXPECT_TRUE(tracked()) << "so may be the next";
+}
+
+TEST_F(UsageTest, CopiesNewMatricesThatTheCpuRewrites) {
+  for (int i = 0; i < 4; ++i) {
+    use();
+    usage.forget(bounds(matrix()));
+  }
+  for (int i = 0; i < 10; ++i) {
+    fill(i);
+    EXPECT_FALSE(tracked());
+    usage.used(matrix());
+  }
 }
 
 }  // namespace

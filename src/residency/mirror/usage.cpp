@@ -1,0 +1,144 @@
+#include "residency/mirror/usage.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "residency/footprint.h"
+
+namespace blastoff::residency::mirror {
+
+namespace {
+
+constexpr std::size_t most_remembered = 4096;
+
+/// A mirror costs a page fault for each page when the CPU writes it again: as much as copying that page some eight
+/// times (1.3 us against 0.16 us for 4 KiB).
+constexpr int uses_that_pay = 8;
+
+/// After so many calls that wrote a result and none that read it.
+constexpr int most_unread = 4;
+
+/// After so many new matrices of a kind in a row that were used once.
+constexpr int most_used_once = 4;
+
+/// Of a matrix that was rewritten.
+constexpr int least_patience = 4;
+
+std::uint64_t kind_of(const operation::Operation& call, std::size_t index) {
+  const auto size = static_cast<std::uint64_t>(std::bit_width(call.operands()[index].payload_bytes()));
+  return std::uint64_t{call.routine()} << 32 | index << 16 | size << 1 | 1;
+}
+
+bool is_result_only(const operation::Operand& operand) {
+  return operation::writes(operand.intent) && !operation::reads(operand.intent);
+}
+
+// FNV-1a over 64 real numbers spread over the operand. No race: other threads may not write the operand while a call
+// uses it.
+std::uint64_t fingerprint(const operation::Operand& operand) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  const std::int64_t samples = 64;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const std::int64_t column = operand.columns * i / samples;
+    const platform::Span span = column_span(operand, column);
+    if (span.bytes() < operand.element_size) continue;
+    const std::size_t elements = span.bytes() / operand.element_size;
+    const std::size_t row = static_cast<std::size_t>(i) * 0x9E3779B1U % elements;
+    std::uint64_t value = 0;
+    std::memcpy(&value, reinterpret_cast<const char*>(span.begin) + row * operand.element_size,
+                std::min(sizeof value, operand.element_size));
+    hash = (hash ^ value) * 1099511628211ULL;
+  }
+  return hash;
+}
+
+}  // namespace
+
+Usage::Matrix& Usage::find_or_add(const operation::Operand& operand) {
+  if (matrices_.size() > most_remembered) matrices_.clear();
+  return matrices_[bounds(operand).begin];
+}
+
+void Usage::learn(Matrix& matrix, bool used_again) {
+  if (matrix.kind == 0) return;
+  int& used_once = used_once_[std::exchange(matrix.kind, 0)];
+  used_once = used_again ? 0 : used_once + 1;
+}
+
+bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) {
+  const operation::Operand& operand = call.operands()[index];
+  const auto found = matrices_.find(bounds(operand).begin);
+  if (found == matrices_.end()) {
+    if (used_once_.size() > most_remembered) used_once_.clear();
+    Matrix& matrix = find_or_add(operand);
+    matrix.kind = kind_of(call, index);
+    matrix.copied = used_once_[matrix.kind] >= most_used_once;
+    return !matrix.copied;
+  }
+  Matrix& matrix = found->second;
+  if (is_result_only(operand) && matrix.results_in_a_row >= most_unread) return false;
+  return !matrix.copied || unchanged(matrix, operand);
+}
+
+/// Of a matrix that is copied: whether it has not changed for so long that it is tracked from now on.
+bool Usage::unchanged(Matrix& matrix, const operation::Operand& operand) {
+  const bool same = fingerprint(operand) == matrix.fingerprint;
+  matrix.unchanged_uses = same ? matrix.unchanged_uses + 1 : 0;
+  learn(matrix, same);
+  if (matrix.unchanged_uses < matrix.patience) return false;
+  matrix.copied = false;
+  matrix.unchanged_uses = 0;
+  matrix.uses = 0;
+  return true;
+}
+
+bool Usage::copied(const operation::Operand& operand) const {
+  const auto found = matrices_.find(bounds(operand).begin);
+  return found != matrices_.end() && found->second.copied;
+}
+
+bool Usage::used(const operation::Operand& operand) {
+  Matrix& matrix = find_or_add(operand);
+  if (matrix.copied)
+    matrix.fingerprint = fingerprint(operand);
+  else if (matrix.uses > 0)
+    learn(matrix, true);
+  ++matrix.uses;
+  if (!is_result_only(operand)) {
+    matrix.results_in_a_row = 0;
+    return false;
+  }
+  return ++matrix.results_in_a_row == most_unread;
+}
+
+bool Usage::rewritten(const operation::Operand& operand, std::size_t written, std::size_t pages) {
+  // A few page faults cost too little to matter, and rewriting a small part is the case for which tracking pays.
+  constexpr std::size_t few_pages = 16;
+  if (written < few_pages || written * 2 < pages) return false;
+  Matrix& matrix = find_or_add(operand);
+  learn(matrix, false);
+  if (std::exchange(matrix.uses, 0) >= uses_that_pay) {
+    matrix.patience = 1;
+    return false;
+  }
+  matrix.copied = true;
+  matrix.unchanged_uses = 0;
+  matrix.fingerprint = 0;
+  matrix.patience = std::clamp(matrix.patience * 2, least_patience, 1 << 20);
+  return true;
+}
+
+void Usage::forget(platform::Span span) {
+  for (auto matrix = matrices_.begin(); matrix != matrices_.end();) {
+    if (span.contains({matrix->first, matrix->first + 1})) {
+      learn(matrix->second, false);
+      matrix = matrices_.erase(matrix);
+    } else {
+      ++matrix;
+    }
+  }
+}
+
+}  // namespace blastoff::residency::mirror

@@ -1,0 +1,56 @@
+// How matrices are used, as far as it decides whether a mirror pays. A matrix that the CPU rewrites before every use
+// costs a page fault for each page if it is tracked: more than copying it. A result that the device never reads again
+// needs no mirror either. Nor does what a program allocates, uses once and frees.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "operation/operation.h"
+#include "platform/span.h"
+
+namespace blastoff::residency::mirror {
+
+/// Its decisions affect only speed, never results. Not thread-safe.
+class Usage {
+ public:
+  /// Whether an operand of the call is to be tracked (true) or copied at every use. For a matrix that was rewritten,
+  /// some dozens of its elements are compared with their values after its last use. If they stay unchanged for some
+  /// uses, it is tracked again; this takes more unchanged uses after every failure.
+  ///
+  /// A matrix that was not used before is tracked, unless the latest few of its kind were used once. Its kind is the
+  /// routine, the operand's position and its size.
+  bool worth_tracking(const operation::Operation& call, std::size_t index);
+
+  /// Whether the operand is copied at every use now.
+  bool copied(const operation::Operand& operand) const;
+
+  /// A call that used the operand is over. True: it is not worth tracking any more, being a result that is not read.
+  bool used(const operation::Operand& operand);
+
+  /// A tracked operand is used again, and of its `pages` pages `written` were current and have been written since.
+  /// True: copy it from now on. A few uses between two times that it is rewritten are enough for a mirror to pay.
+  bool rewritten(const operation::Operand& operand, std::size_t written, std::size_t pages);
+
+  /// The memory of the span is gone or new.
+  void forget(platform::Span span);
+
+ private:
+  struct Matrix {
+    bool copied = false;
+    std::uint64_t fingerprint = 0;
+    int unchanged_uses = 0;    ///< in a row
+    int patience = 1;          ///< unchanged uses needed before it is tracked again; doubles with every failure
+    int uses = 0;              ///< since the CPU rewrote it
+    int results_in_a_row = 0;  ///< uses in which the device wrote it and did not read it
+    std::uint64_t kind = 0;    ///< while it is not known whether it is used again; else 0
+  };
+  Matrix& find_or_add(const operation::Operand& operand);
+  bool unchanged(Matrix& matrix, const operation::Operand& operand);
+  void learn(Matrix& matrix, bool used_again);
+
+  std::unordered_map<std::uintptr_t, Matrix> matrices_;  // by address of the first element
+  std::unordered_map<std::uint64_t, int> used_once_;     // by kind: so many new matrices in a row
+};
+
+}  // namespace blastoff::residency::mirror
