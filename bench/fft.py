@@ -78,7 +78,12 @@ def limit_seconds(row: str, n: int, repeats: int) -> float | None:
 def main() -> None:
     options = parse_arguments()
     all_threads = len(os.sched_getaffinity(0))
-    preload = {"LD_PRELOAD": str(options.preloaded.resolve()), "BLASTOFF_POLICY": options.policy, "BLASTOFF_SUMMARY": "never"}
+    preload = {
+        "LD_PRELOAD": str(options.preloaded.resolve()),
+        "BLASTOFF_POLICY": options.policy,
+        "BLASTOFF_START": "now",
+        "BLASTOFF_SUMMARY": "never",
+    }
     if options.min_size is not None:
         preload["BLASTOFF_MIN_SIZE"] = str(options.min_size)
     results = []

@@ -126,7 +126,12 @@ def main() -> None:
     if options.measure:
         measure(options)
         return
-    preload = {"LD_PRELOAD": str(options.preloaded.resolve()), "BLASTOFF_POLICY": options.policy, "BLASTOFF_SUMMARY": "never"}
+    preload = {
+        "LD_PRELOAD": str(options.preloaded.resolve()),
+        "BLASTOFF_POLICY": options.policy,
+        "BLASTOFF_START": "now",
+        "BLASTOFF_SUMMARY": "never",
+    }
     if options.min_size is not None:
         preload["BLASTOFF_MIN_SIZE"] = str(options.min_size)
     results = []

@@ -99,6 +99,7 @@ def available(
                 "LD_PRELOAD": str(blastoff),
                 "BLASTOFF_POLICY": policy,
                 "BLASTOFF_DEVICE": device,
+                "BLASTOFF_START": "now",
                 "BLASTOFF_SUMMARY": "never",
             }
             found.modes[policy] = Mode(policy, settings, (str(cpu_blas),))

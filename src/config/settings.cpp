@@ -118,13 +118,9 @@ bool is_given(std::string_view name) {
   return text != nullptr && *text != '\0';
 }
 
-/// What is automatic and depends on other settings alone.
-void resolve(Settings& settings) {
+bool is_timed(const Settings& settings) {
   const auto named = device::find_kind(settings.device);
-  const bool timed = named && named->kind->timed;
-  if (settings.decide == DecideBy::automatic)
-    settings.decide = timed && !is_given("min-size") ? DecideBy::time : DecideBy::size;
-  if (settings.start == StartMode::automatic) settings.start = timed ? StartMode::background : StartMode::now;
+  return named && named->kind->timed;
 }
 
 }  // namespace
@@ -135,9 +131,19 @@ Settings read_settings() {
 #define BLASTOFF_READ(field, ...) read(settings.field, options()[row++]);
   BLASTOFF_LIBRARY_OPTIONS(BLASTOFF_READ)
 #undef BLASTOFF_READ
-  resolve(settings);
+  settings.min_size_given = is_given("min-size");
   report_unknown_variables();
   return settings;
+}
+
+DecideBy decide_by(const Settings& settings) {
+  if (settings.decide != DecideBy::automatic) return settings.decide;
+  return is_timed(settings) && !settings.min_size_given ? DecideBy::time : DecideBy::size;
+}
+
+StartMode start_mode(const Settings& settings) {
+  if (settings.start != StartMode::automatic) return settings.start;
+  return is_timed(settings) ? StartMode::background : StartMode::now;
 }
 
 InterceptName read_intercept_mode() {

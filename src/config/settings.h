@@ -40,8 +40,9 @@ struct Settings {
   std::string device;             ///< a kind of device/kinds.def, with a number or without, or "none"
   InterceptName intercept{};
   std::int64_t min_size = 0;
-  DecideBy decide{};  ///< not automatic, once read
-  StartMode start{};  ///< not automatic, once read
+  bool min_size_given = false;  ///< by the user
+  DecideBy decide{};
+  StartMode start{};
   MemorySize device_memory{};
   TrackerName tracker{};
   SummaryMode summary{};
@@ -58,6 +59,10 @@ struct Settings {
 /// Reads the BLASTOFF_* environment. A bad value is reported in one line that says what is accepted; the default stays.
 /// An unknown BLASTOFF_ variable is reported too (with the nearest known name).
 Settings read_settings();
+
+/// What these settings mean, which depends on others where they are automatic. Never automatic.
+DecideBy decide_by(const Settings& settings);
+StartMode start_mode(const Settings& settings);
 
 /// The one setting that is needed when the library is loaded. Prints nothing: read_settings() reports a bad value.
 InterceptName read_intercept_mode();

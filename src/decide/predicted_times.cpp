@@ -15,11 +15,6 @@ constexpr double share_for_trials = 0.02;
 /// The first call of a class on the device loads kernels and allocates memory: it tells nothing.
 constexpr std::uint32_t first_calls = 1;
 
-/// An investment that brings more than this share of the operands brings them anew.
-constexpr double most_brought = 0.25;
-
-constexpr std::uint32_t most_failures = 10;
-
 void add(std::atomic<float>& sum, double amount) {
   sum.store(sum.load(relaxed) + static_cast<float>(amount), relaxed);
 }
@@ -37,6 +32,16 @@ std::uint64_t part_bytes(const operation::Operation& operation, bool (*counts)(o
   for (const operation::Operand& operand : operation.operands())
     if (counts(operand.intent)) bytes += operand.part_bytes();
   return bytes;
+}
+
+/// Of the largest matrix that it reads: one that is used again has the same address.
+std::uint64_t matrix_key(const operation::Operation& operation) {
+  const operation::Operand* largest = nullptr;
+  for (const operation::Operand& operand : operation.operands())
+    if (operation::reads(operand.intent) && (!largest || operand.part_bytes() > largest->part_bytes()))
+      largest = &operand;
+  const auto address = largest ? reinterpret_cast<std::uintptr_t>(largest->address) : 0;
+  return (address << 16 | operation.routine() | 1) * 0x9e3779b97f4a7c15U;
 }
 
 /// In steps of a factor of the square root of 2.
@@ -97,7 +102,7 @@ Verdict PredictedTimes::judge(const operation::Operation& operation, operation::
   auto found = residency.estimate(operation);
   // Nobody can tell while another thread asks.
   if (!found) found = {.missing = static_cast<std::uint64_t>(times->brought.load(relaxed))};
-  return weigh(*times, predicted, cpu, *found);
+  return weigh(*times, operation, predicted, cpu, *found);
 }
 
 /// The CPU's time is not known.
@@ -110,13 +115,13 @@ Verdict PredictedTimes::first_verdict(Class& times, const Prediction& predicted)
   return Verdict::not_timed;
 }
 
-Verdict PredictedTimes::weigh(Class& times, const Prediction& predicted, double cpu,
-                              const operation::Estimate& found) const {
+Verdict PredictedTimes::weigh(Class& times, const operation::Operation& operation, const Prediction& predicted,
+                              double cpu, const operation::Estimate& found) {
   const double now = predicted.with_all_there + static_cast<double>(found.dirty) / rates_.link;
   const double price = static_cast<double>(found.missing) / rates_.link;
   const double gain = cpu - now;
   if (gain <= 0) return stay(times, price - gain);
-  return gain >= price ? Verdict::device : invest(times, gain, price);
+  return gain >= price ? Verdict::device : invest(operation, gain, price);
 }
 
 /// On the CPU, unless a trial of the device, at the loss of so many seconds, is due.
@@ -126,11 +131,13 @@ Verdict PredictedTimes::stay(Class& times, double loss) const {
   return Verdict::device;
 }
 
-Verdict PredictedTimes::invest(Class& times, double gain, double price) const {
-  add(times.lost, gain);
-  const double required = std::ldexp(price, static_cast<int>(times.failures.load(relaxed)));
-  if (static_cast<double>(times.lost.load(relaxed)) < required) return Verdict::not_reused;
-  times.lost.store(0, relaxed);
+Verdict PredictedTimes::invest(const operation::Operation& operation, double gain, double price) {
+  const std::uint64_t key = matrix_key(operation);
+  Loss& loss = losses_[(key >> 40) % most_losses];
+  if (loss.key.exchange(key, relaxed) != key) loss.seconds.store(0, relaxed);
+  add(loss.seconds, gain);
+  if (static_cast<double>(loss.seconds.load(relaxed)) < price) return Verdict::not_reused;
+  loss.seconds.store(0, relaxed);
   return Verdict::device;
 }
 
@@ -138,7 +145,7 @@ void PredictedTimes::observe(const operation::Operation& operation, const Observ
   Class* const times = class_of(operation);
   if (times == nullptr || operation.work.flops <= 0) return;
   if (observation.on_device)
-    learn_device(*times, operation, observation);
+    learn_device(*times, operation.work.flops, observation);
   else
     learn_cpu(*times, operation.work.flops, observation.seconds);
 }
@@ -148,25 +155,16 @@ void PredictedTimes::learn_cpu(Class& times, double flops, double seconds) const
   add(times.for_device, share_for_trials * seconds);
 }
 
-void PredictedTimes::learn_device(Class& times, const operation::Operation& operation,
-                                  const Observation& observation) const {
+void PredictedTimes::learn_device(Class& times, double flops, const Observation& observation) const {
   add(times.for_cpu, share_for_trials * observation.seconds);
   const auto brought = static_cast<double>(observation.bytes_to_device);
   times.brought.store(static_cast<float>(brought), relaxed);
-  if (brought > most_brought * static_cast<double>(part_bytes(operation, operation::reads))) {
-    const bool used = times.uses.exchange(0, relaxed) > 0;
-    const std::uint32_t failures = times.failures.load(relaxed);
-    times.failures.store(used ? 0 : std::min(failures + 1, most_failures), relaxed);
-  } else {
-    times.uses.fetch_add(1, relaxed);
-    times.failures.store(0, relaxed);
-  }
   if (times.device_calls.fetch_add(1, relaxed) < first_calls) return;
   average(times.device_seconds, observation.seconds);
   const double moving = (brought + static_cast<double>(observation.bytes_from_device)) / rates_.link;
   // Transfers overlap with the work; something of it is always left.
   const double work = std::max(observation.seconds - moving, 0.1 * observation.seconds);
-  average(times.device_per_flop, work / operation.work.flops);
+  average(times.device_per_flop, work / flops);
 }
 
 }  // namespace blastoff::decide

@@ -158,7 +158,7 @@ decide::MachineRates assumed_rates() {
 }
 
 std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings, const decide::MachineRates& rates) {
-  return settings.decide == config::DecideBy::time ? decide::by_time(settings.min_size, rates)
+  return config::decide_by(settings) == config::DecideBy::time ? decide::by_time(settings.min_size, rates)
                                                    : decide::by_size_and_depth(settings.min_size);
 }
 
@@ -203,7 +203,7 @@ Process::Process()
     : settings_(config::read_settings()),
       rates_(assumed_rates()),
       decider_(create_decider(settings_, rates_)),
-      opening_(settings_.start, rates_.cpu_flops) {
+      opening_(config::start_mode(settings_), rates_.cpu_flops) {
   report::log_calls(settings_.log == config::LogMode::calls);
   the_process = this;
   // If every call is printed, none takes the short path.

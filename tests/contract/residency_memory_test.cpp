@@ -192,6 +192,40 @@ TEST_P(ResidencyMemory, WhatWasReplacedWithoutANoticeLosesItsPin) {
   munmap(c, bytes_);
 }
 
+TEST_P(ResidencyMemory, WhatTheCpuRewritesIsReadThroughAPinAsLongAsItIsThere) {
+  START();
+  if (!pins()) GTEST_SKIP() << "nothing is pinned here";
+  constexpr std::int64_t n = 120;
+  constexpr std::size_t bytes = 32 * 4096;
+  double* a = map(bytes);
+  double* b = map(bytes);
+  double* c = map(bytes);
+  const auto rewrite_and_run = [&](int rounds) {
+    for (int round = 0; round < rounds; ++round) {
+      fill(a, bytes, round + 1);
+      fill(b, bytes, 2 * round + 1);
+      const Outcome outcome = run(product(a, b, c, n, n, round % 2));
+      ASSERT_FALSE(outcome.error) << outcome.error->message;
+    }
+  };
+  rewrite_and_run(3);
+  const std::uint64_t before = rig_->unseen_reads();
+  rewrite_and_run(8);
+  EXPECT_GT(rig_->unseen_reads(), before);
+  // Other memory in the place of an operand that is pinned; no event tells.
+  const int segment = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
+  if (segment < 0) GTEST_SKIP() << "no System V shared memory here";
+  void* attached = shmat(segment, a, SHM_REMAP);
+  shmctl(segment, IPC_RMID, nullptr);
+  ASSERT_EQ(attached, a);
+  ASSERT_EQ(shmdt(a), 0);
+  ASSERT_EQ(mmap(a, bytes, PROT_READ | PROT_WRITE, private_flags | MAP_FIXED, -1, 0), a);
+  rewrite_and_run(8);
+  munmap(a, bytes);
+  munmap(b, bytes);
+  munmap(c, bytes);
+}
+
 TEST_P(ResidencyMemory, PinsEndOnceNothingMayBePinned) {
   START();
   if (!pins()) GTEST_SKIP() << "nothing is pinned here";

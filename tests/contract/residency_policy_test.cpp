@@ -312,6 +312,44 @@ TEST_P(ResidencyPolicy, ServesThreadsThatWriteRowsOfOneMatrix) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST_P(ResidencyPolicy, ServesThreadsThatShareOneProduct) {
+  START();
+  // Slices of B and C meet on pages. B is written anew before each product, A every third time, C is never read.
+  constexpr int threads = 4, rounds = 16;
+  constexpr std::int64_t rows = 24, columns = 70, inner = 128;
+  std::vector<double> a(rows * inner), b(inner * columns * threads), c(rows * columns * threads);
+  std::mt19937 engine(3);
+  const auto rewrite = [&](std::vector<double>& matrix) {
+    for (double& element : matrix) element = static_cast<double>(engine() % 9) - 4;
+  };
+  std::vector<device::Lane> lanes;
+  for (int thread = 0; thread < threads; ++thread) lanes.push_back(rig_->lane());
+  const auto slice = [&](int thread, double* result) {
+    blas::Call call = options_of(Routine::dgemm, rows, columns, inner, 0);
+    const std::array<void*, 3> addresses{a.data(), &b[static_cast<std::size_t>(inner * columns * thread)],
+                                         result + rows * columns * thread};
+    const std::array<std::int64_t, 3> leading{rows, inner, rows};
+    blas::shape_operands(call, addresses, leading);
+    return call;
+  };
+  for (int round = 0; round < rounds; ++round) {
+    rewrite(b);
+    if (round % 3 == 0) rewrite(a);
+    std::vector<std::thread> team;
+    for (int thread = 0; thread < threads; ++thread) {
+      team.emplace_back([&, thread] {
+        const Outcome outcome =
+            run_call(rig_->policy(), lanes[static_cast<std::size_t>(thread)], slice(thread, c.data()));
+        if (outcome.error) ADD_FAILURE() << outcome.error->message;
+      });
+    }
+    for (std::thread& thread : team) thread.join();
+    std::vector<double> expected(c.size());
+    for (int thread = 0; thread < threads; ++thread) reference::compute(slice(thread, expected.data()));
+    ASSERT_EQ(c, expected) << "round " << round;
+  }
+}
+
 TEST_P(ResidencyPolicy, NeitherLosesNorOverlooksANeighboursWrites) {
   START();
   // The call writes rows 0..39 of an array; a neighbour writes row 40 of every column all the while.

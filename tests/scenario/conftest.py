@@ -29,3 +29,16 @@ def unharmed(device: str):
         return outcome
 
     return run
+
+
+@pytest.fixture
+def gpu(device: str) -> dict[str, str]:
+    """The environment in which "cuda" is a GPU, or the fake driver where there is none."""
+    if device.startswith("cuda"):
+        return offload.environment()
+    fake = offload.BUILD / "tests" / "fake_cuda"
+    if not (fake / "libcuda.so.1").exists():
+        pytest.skip("the fake driver is not built")
+    env = offload.environment(BLASTOFF_CUDA_PATH=str(fake))
+    env["LD_LIBRARY_PATH"] = f"{fake}:{env['LD_LIBRARY_PATH']}"
+    return env

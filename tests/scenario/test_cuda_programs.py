@@ -45,19 +45,6 @@ read("copied into registered memory", c)
 """
 
 
-@pytest.fixture
-def gpu(device) -> dict[str, str]:
-    """The environment in which "cuda" is a GPU, or the fake driver where there is none."""
-    if device.startswith("cuda"):
-        return offload.environment()
-    fake = offload.BUILD / "tests" / "fake_cuda"
-    if not (fake / "libcuda.so.1").exists():
-        pytest.skip("the fake driver is not built")
-    env = offload.environment(BLASTOFF_CUDA_PATH=str(fake))
-    env["LD_LIBRARY_PATH"] = f"{fake}:{env['LD_LIBRARY_PATH']}"
-    return env
-
-
 @pytest.mark.parametrize("intercept", ["auto", "preload"])
 @pytest.mark.parametrize("start", ["early", "late"])
 def test_a_program_with_cuda_of_its_own(gpu, start, intercept):

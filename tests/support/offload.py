@@ -82,13 +82,15 @@ class Outcome:
 
 
 def environment(blas: Path | None = REFERENCE_BLAS, **changes: str) -> dict[str, str]:
-    """This process's environment without any Blastoff setting, with one BLAS chosen, and one thread for it."""
+    """This process's environment, with one BLAS chosen, and one thread for it. Of Blastoff's settings, only that the
+    first call opens the device: otherwise chance would say which calls run there."""
     result = {name: value for name, value in os.environ.items() if not name.startswith(("BLASTOFF_", "LD_"))}
     searched = [str(blas)] if blas is not None else []
     searched += filter(None, [os.environ.get("LD_LIBRARY_PATH")])  # where some machines have their GPU driver
     if searched:
         result["LD_LIBRARY_PATH"] = ":".join(searched)
     result.setdefault("OPENBLAS_NUM_THREADS", "1")
+    result["BLASTOFF_START"] = "now"
     result.update(changes)
     return result
 

@@ -1,6 +1,6 @@
 // A device that can pin: its copies into pinned memory go past the CPU's page table, as those of a GPU's DMA engine do,
-// so that page tracking does not see them. The kernel's registered buffers (io_uring) make the same promise: it writes
-// the pages that it found when the buffer was registered, through addresses of its own.
+// so that page tracking does not see them. The kernel's registered buffers (io_uring) make the same promise: it reads
+// and writes the pages that it found when the buffer was registered, through addresses of its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 
 namespace blastoff::support {
 
-/// One span of host memory that the kernel writes without the page table's knowledge.
+/// One span of host memory that the kernel reads and writes without the page table's knowledge.
 class RegisteredBuffer {
  public:
   static std::unique_ptr<RegisteredBuffer> create(void* address, std::size_t bytes) {
@@ -42,11 +42,24 @@ class RegisteredBuffer {
 
   /// Writes host memory within the buffer. One call at a time.
   bool write(void* destination, const void* source, std::size_t bytes) {
-    if (pwrite(file_, source, bytes, 0) != static_cast<ssize_t>(bytes)) return false;
+    return pwrite(file_, source, bytes, 0) == static_cast<ssize_t>(bytes) &&
+           run(IORING_OP_READ_FIXED, destination, bytes);
+  }
+  /// Reads host memory within the buffer. One call at a time.
+  bool read(void* destination, const void* source, std::size_t bytes) {
+    return run(IORING_OP_WRITE_FIXED, source, bytes) &&
+           pread(file_, destination, bytes, 0) == static_cast<ssize_t>(bytes);
+  }
+
+ private:
+  RegisteredBuffer() = default;
+
+  /// Between the file and the buffer.
+  bool run(std::uint8_t operation, const void* address, std::size_t bytes) {
     *entries_ = {};
-    entries_->opcode = IORING_OP_READ_FIXED;
+    entries_->opcode = operation;
     entries_->fd = file_;
-    entries_->addr = reinterpret_cast<std::uint64_t>(destination);
+    entries_->addr = reinterpret_cast<std::uint64_t>(address);
     entries_->len = static_cast<std::uint32_t>(bytes);
     at(parameters_.sq_off.array) = 0;
     std::atomic_ref(at(parameters_.sq_off.tail)).fetch_add(1, std::memory_order_release);
@@ -58,9 +71,6 @@ class RegisteredBuffer {
     head.fetch_add(1, std::memory_order_release);
     return complete;
   }
-
- private:
-  RegisteredBuffer() = default;
 
   std::uint32_t& at(std::uint32_t offset) { return *reinterpret_cast<std::uint32_t*>(queue_ + offset); }
 
@@ -108,19 +118,28 @@ class Pinned {
   }
   /// False where the bytes do not lie within one pin.
   bool write(void* destination, const void* source, std::size_t bytes) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(destination);
     const std::lock_guard lock(mutex_);
-    auto found = buffers_.upper_bound(begin);
-    if (found == buffers_.begin()) return false;
-    --found;
-    if (begin + bytes > found->first + found->second.bytes) return false;
+    RegisteredBuffer* const buffer = around(destination, bytes);
+    if (buffer == nullptr) return false;
     ++writes_;
-    EXPECT_TRUE(found->second.buffer->write(destination, source, bytes));
+    EXPECT_TRUE(buffer->write(destination, source, bytes));
+    return true;
+  }
+  bool read(void* destination, const void* source, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    RegisteredBuffer* const buffer = around(source, bytes);
+    if (buffer == nullptr) return false;
+    ++reads_;
+    EXPECT_TRUE(buffer->read(destination, source, bytes));
     return true;
   }
   std::uint64_t writes() {
     const std::lock_guard lock(mutex_);
     return writes_;
+  }
+  std::uint64_t reads() {
+    const std::lock_guard lock(mutex_);
+    return reads_;
   }
   std::size_t count() {
     const std::lock_guard lock(mutex_);
@@ -135,9 +154,18 @@ class Pinned {
     std::size_t bytes;
     std::unique_ptr<RegisteredBuffer> buffer;
   };
+  RegisteredBuffer* around(const void* address, std::size_t bytes) const {
+    const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    auto found = buffers_.upper_bound(begin);
+    if (found == buffers_.begin()) return nullptr;
+    --found;
+    return begin + bytes <= found->first + found->second.bytes ? found->second.buffer.get() : nullptr;
+  }
+
   std::mutex mutex_;
   std::map<std::uintptr_t, Entry> buffers_;
   std::uint64_t writes_ = 0;
+  std::uint64_t reads_ = 0;
   std::atomic<bool> allowed_{true};
 };
 
@@ -148,7 +176,12 @@ class PinningQueue final : public device::Queue {
       : inner_(std::move(inner)), pinned_(std::move(pinned)) {}
 
   device::Status copy_to_device(device::Address destination, const void* source, const device::Block& block) override {
-    return inner_->copy_to_device(destination, source, block);
+    for (std::size_t j = 0; j < block.columns; ++j) {
+      const char* column = static_cast<const char*>(source) + j * block.host_pitch;
+      char* to = reinterpret_cast<char*>(destination) + j * block.device_pitch;
+      if (!pinned_->read(to, column, block.column_bytes)) return inner_->copy_to_device(destination, source, block);
+    }
+    return {};
   }
   device::Status copy_to_host(void* destination, device::Address source, const device::Block& block) override {
     for (std::size_t j = 0; j < block.columns; ++j) {

@@ -139,6 +139,7 @@ class Rig {
   }
   /// Copies that went past the page table (on a pinning device).
   std::uint64_t unseen_writes() { return pinned_ ? pinned_->writes() : 0; }
+  std::uint64_t unseen_reads() { return pinned_ ? pinned_->reads() : 0; }
   std::size_t pin_count() { return pinned_ ? pinned_->count() : 0; }
   void forbid_pins() { pinned_->forbid(); }
   std::size_t free_at_start() const { return free_at_start_; }

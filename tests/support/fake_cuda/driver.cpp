@@ -3,9 +3,11 @@
 // where it can, notices what the real one punishes.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -213,6 +215,9 @@ const Services* fake_cuda_services() {
 }
 
 CUresult cuInit(unsigned) {
+  // A driver takes its time.
+  if (const char* const milliseconds = std::getenv("FAKE_GPU_INIT_MS"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(milliseconds)));
   return success;
 }
 CUresult cuDriverGetVersion(int* version) {

@@ -113,6 +113,19 @@ TEST_F(SettingsTest, BadValueIsReportedWithWhatIsAcceptedAndTheDefaultStays) {
   EXPECT_THAT(printed, HasSubstr("from 0 to 256"));
 }
 
+TEST_F(SettingsTest, DecisionAndStartDependOnTheDeviceUnlessTheyAreSet) {
+  const Settings gpu = read_with("BLASTOFF_DEVICE", "cuda:1");
+  EXPECT_EQ(decide_by(gpu), DecideBy::time);
+  EXPECT_EQ(start_mode(gpu), StartMode::background);
+  const Settings simulated = read_with("BLASTOFF_DEVICE", "simulated");
+  EXPECT_EQ(decide_by(simulated), DecideBy::size);
+  EXPECT_EQ(start_mode(simulated), StartMode::now);
+  EXPECT_EQ(decide_by(read_with("BLASTOFF_MIN_SIZE", "250")), DecideBy::size) << "the user has decided";
+  EXPECT_EQ(decide_by(read_with("BLASTOFF_MIN_SIZE", "")), DecideBy::time);
+  EXPECT_EQ(decide_by(read_with("BLASTOFF_DECIDE", "size")), DecideBy::size);
+  EXPECT_EQ(start_mode(read_with("BLASTOFF_START", "now")), StartMode::now);
+}
+
 TEST_F(SettingsTest, EmptyMeansNotSet) {
   EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "").min_size, 250);
   EXPECT_THAT(printed, IsEmpty());

@@ -340,6 +340,17 @@ TEST(StagingFaults, ALargeDownloadThatBreaksOffSaysThatHostMemoryIsTouched) {
   EXPECT_FALSE((*download)->finish());
 }
 
+TEST(StagingFaults, WithoutMorePinnedMemoryOtherMemoryServes) {
+  for (const char* fault : {"staging:2:memory", "staging:3:memory"}) {
+    Bench bench(false, 4096, 6, 2, fault);
+    std::mt19937 engine(4);
+    Matrix matrix(*bench.device, 5000, 20, 8, 8);
+    SCOPED_TRACE(fault);
+    expect_exact_upload(bench, matrix, engine);
+    expect_exact_download(bench, matrix, engine);
+  }
+}
+
 TEST(StagingFaults, NoPinnedMemoryIsAnError) {
   device::Choice choice;
   choice.name = "simulated";

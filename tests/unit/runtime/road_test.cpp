@@ -45,6 +45,9 @@ std::unique_ptr<decide::Decider> decide::by_size_and_depth(std::int64_t) {
   the_decider = decider.get();
   return decider;
 }
+std::unique_ptr<decide::Decider> decide::by_time(std::int64_t min_size, const MachineRates&) {
+  return by_size_and_depth(min_size);
+}
 
 namespace {
 

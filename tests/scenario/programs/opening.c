@@ -1,0 +1,58 @@
+// Products until some seconds have passed, while the device is being opened. Usage: opening SECONDS [return | exit |
+// _exit | thread | fork]: how the program ends then, or that it forks a child after each product.
+#include <pthread.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "scenario.h"
+
+enum { n = 256 };
+static double *a, *b, *c;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// The matrices are diagonal, so one look along the diagonal tells.
+static int product(double factor) {
+  for (int i = 0; i < n; ++i) a[i + i * n] = factor;
+  multiply(n, n, n, a, n, b, n, 0.0, c, n);
+  for (int i = 0; i < n; ++i)
+    if (c[i + i * n] != factor * (i + 1) || c[(i + 1) % n + i * n] != 0) return 0;
+  return 1;
+}
+
+static void* end_in_thread(void* unused) {
+  (void)unused;
+  exit(scenario_status());
+}
+
+int main(int argc, char** argv) {
+  const double seconds = argc > 1 ? atof(argv[1]) : 1;
+  const char* how = argc > 2 ? argv[2] : "return";
+  a = calloc(n * n, sizeof *a);
+  b = calloc(n * n, sizeof *b);
+  c = calloc(n * n, sizeof *c);
+  for (int i = 0; i < n; ++i) b[i + i * n] = i + 1;
+  int right = 1, children_right = 1;
+  const double start = now();
+  for (int i = 1; now() - start < seconds; ++i) {
+    right &= product(i);
+    if (strcmp(how, "fork") != 0) continue;
+    const pid_t child = fork();
+    if (child == 0) _exit(product(i + 0.5) ? 0 : 1);
+    int status = 1;
+    waitpid(child, &status, 0);
+    children_right &= status == 0;
+  }
+  verdict("products", right);
+  verdict("children", children_right);
+  pthread_t thread;
+  if (strcmp(how, "_exit") == 0) _exit(scenario_status());
+  if (strcmp(how, "exit") == 0) exit(scenario_status());
+  if (strcmp(how, "thread") == 0 && pthread_create(&thread, NULL, end_in_thread, NULL) == 0) pthread_join(thread, NULL);
+  return scenario_status();
+}

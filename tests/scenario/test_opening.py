@@ -1,0 +1,56 @@
+"""A device that takes its time to open: the CPU computes meanwhile, and the program may end or fork at any moment."""
+
+import time
+
+import offload
+import pytest
+
+NOT_OPEN = "the device was not open yet"
+ENDS = ["return", "exit", "_exit", "thread"]
+
+
+@pytest.fixture
+def opening(gpu):
+    """Runs the program for so many seconds with a driver that takes 0.4 s to start."""
+
+    def run(seconds: float, how: str = "return", **settings: str) -> offload.Outcome:
+        env = gpu | {"FAKE_GPU_INIT_MS": "400", "BLASTOFF_START": "background"} | settings
+        outcome = offload.offloaded(offload.program("opening", seconds, how), device="cuda", verify="off", env=env)
+        assert (outcome.status, outcome.stdout) == (0, "products: right\nchildren: right\n"), outcome.stderr
+        return outcome
+
+    return run
+
+
+def test_a_short_program_never_opens_it(opening):
+    outcome = opening(0.1)
+    assert outcome.total("offloaded") == 0
+    assert outcome.refused() == {NOT_OPEN: outcome.total("calls")}
+    assert outcome.report["device"]["state"] == "not started"
+
+
+def test_the_cpu_computes_until_it_is_open(opening):
+    outcome = opening(2)
+    assert outcome.total("offloaded") > 0
+    assert set(outcome.refused()) == {NOT_OPEN}
+    routine = outcome.routine("dgemm")
+    assert routine["cpu_seconds"] > 0.5, "a quarter of a second before it is opened, and 0.4 s meanwhile"
+
+
+def test_the_first_call_opens_it_where_that_is_asked_for(opening):
+    outcome = opening(0.5, BLASTOFF_START="now")
+    assert outcome.total("offloaded") == outcome.total("calls")
+
+
+@pytest.mark.parametrize("how", ENDS)
+@pytest.mark.parametrize("seconds", [0.27, 0.4, 0.6, 0.7])
+def test_the_program_may_end_meanwhile(opening, how, seconds):
+    start = time.monotonic()
+    opening(seconds, how)
+    assert time.monotonic() - start < 30
+
+
+def test_the_program_may_fork_meanwhile(opening):
+    outcome = opening(1.5, "fork")
+    assert NOT_OPEN in outcome.refused()
+    assert outcome.total("offloaded") > 0

@@ -1,0 +1,175 @@
+// Decisions by predicted times, on a machine with a clock of its own.
+#include "decide/predicted_times.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace blastoff::decide {
+namespace {
+
+constexpr MachineRates rates{.link = 25e9, .device_flops = 10e12, .device_seconds = 60e-6, .cpu_flops = 700e9};
+
+/// A product of a matrix that may stay on the device, and of little else.
+struct Product {
+  double flops = 2e9;
+  std::int64_t matrix_elements = 12'500'000;  // 100 MB: 4 ms on the link
+  std::int64_t result_elements = 12'500;
+};
+
+/// Makes products where it is told to, and counts their seconds.
+class Machine final : public operation::Estimator {
+ public:
+  Machine(const Product& product, double on_cpu, double on_device) : cpu_seconds(on_cpu), device_seconds(on_device) {
+    product_.work.flops = product.flops;
+    product_.add({.address = memory,
+                  .rows = product.matrix_elements,
+                  .columns = 1,
+                  .leading_dimension = product.matrix_elements,
+                  .element_size = 8});
+    product_.add({.address = memory + 1,
+                  .rows = product.result_elements,
+                  .columns = 1,
+                  .leading_dimension = product.result_elements,
+                  .element_size = 8,
+                  .intent = operation::Intent::write});
+  }
+
+  std::optional<operation::Estimate> estimate(const operation::Operation&) override {
+    ++asked;
+    if (busy) return std::nullopt;
+    return operation::Estimate{.resident = resident ? matrix_bytes() : 0, .missing = resident ? 0 : matrix_bytes()};
+  }
+
+  Verdict use() {
+    const Verdict verdict = times.judge(product_, *this);
+    const bool on_device = verdict == Verdict::device;
+    const bool brought = on_device && !resident;
+    const double taken = on_device ? device_seconds + (brought ? price() : 0) : cpu_seconds;
+    seconds += taken;
+    resident = resident || (brought && keeps);
+    times.observe(product_, {.on_device = on_device,
+                             .operands_kept = on_device && keeps,
+                             .seconds = taken,
+                             .bytes_to_device = brought ? matrix_bytes() : 0,
+                             .bytes_from_device = on_device ? product_.operands()[1].part_bytes() : 0});
+    return verdict;
+  }
+  int on_device_of(int count) {
+    int on_device = 0;
+    for (int i = 0; i < count; ++i) on_device += use() == Verdict::device ? 1 : 0;
+    return on_device;
+  }
+
+  std::uint64_t matrix_bytes() const { return product_.operands()[0].part_bytes(); }
+  double price() const { return static_cast<double>(matrix_bytes()) / rates.link; }
+
+  PredictedTimes times{rates};
+  double cpu_seconds;
+  double device_seconds;
+  bool resident = false;
+  bool keeps = true;
+  bool busy = false;
+  double seconds = 0;
+  int asked = 0;
+
+ private:
+  static inline char memory[2];
+  operation::Operation product_;
+};
+
+TEST(PredictedTimes, NeedNoTrialWhereNoCpuIsAsFast) {
+  Machine machine({.flops = 1e12}, 2, 0.1);
+  EXPECT_EQ(machine.use(), Verdict::device);
+  EXPECT_EQ(machine.on_device_of(100), 100);
+  EXPECT_EQ(machine.asked, 0);
+}
+
+TEST(PredictedTimes, TimeTheCpuOnceAndGoWhereItTakesLess) {
+  Machine slow_cpu({}, 0.050, 0.001);
+  EXPECT_EQ(slow_cpu.use(), Verdict::not_timed);
+  EXPECT_EQ(slow_cpu.on_device_of(100), 100);
+  Machine fast_cpu({}, 0.0001, 0.001);
+  EXPECT_EQ(fast_cpu.use(), Verdict::not_timed);
+  EXPECT_EQ(fast_cpu.use(), Verdict::cpu_faster);
+  EXPECT_LE(fast_cpu.on_device_of(1000), 2);
+}
+
+TEST(PredictedTimes, BringAMatrixWhenAsMuchHasBeenLostWithoutIt) {
+  Machine machine({}, 0.0012, 0.0002);  // a gain of 1 ms a use, against 4 ms
+  EXPECT_EQ(machine.use(), Verdict::not_timed);
+  int waited = 0;
+  while (machine.use() == Verdict::not_reused) ++waited;
+  EXPECT_GE(waited, 2);
+  EXPECT_LE(waited, 5);
+  EXPECT_EQ(machine.on_device_of(1000), 1000) << "it is there";
+}
+
+TEST(PredictedTimes, NeverBringWhatCannotPay) {
+  Machine machine({}, 0.0012, 0.0002);
+  machine.keeps = false;
+  const int uses = 2000;
+  machine.on_device_of(uses);
+  EXPECT_LE(machine.seconds, 2.1 * uses * machine.cpu_seconds);
+}
+
+TEST(PredictedTimes, AreWithinTwiceTheBestInHindsightOnRandomSequences) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 engine(seed);
+    const double cpu = std::uniform_real_distribution(0.0003, 0.006)(engine);
+    const double device = std::uniform_real_distribution(0.0001, 0.002)(engine);
+    const double mean = std::uniform_real_distribution(1.0, 30.0)(engine);
+    Machine machine({}, cpu, device);
+    double best = 0;
+    for (int epoch = 0; epoch < 200; ++epoch) {
+      machine.resident = false;  // the program has rewritten it
+      const int uses = 1 + static_cast<int>(std::exponential_distribution(1 / mean)(engine));
+      machine.on_device_of(uses);
+      best += std::min(uses * cpu, machine.price() + uses * std::min(cpu, device));
+    }
+    // Trials may take a fiftieth, and the first uses tell the times.
+    EXPECT_LE(machine.seconds, 2.04 * best + 5 * (cpu + device + machine.price())) << "seed " << seed;
+  }
+}
+
+TEST(PredictedTimes, AreWithinTwiceTheBestAgainstAnAdversary) {
+  for (const double cpu : {0.0005, 0.001, 0.002, 0.0035}) {
+    Machine machine({}, cpu, 0.0002);
+    const int uses = 5000;
+    for (int i = 0; i < uses; ++i)
+      if (machine.use() == Verdict::device) machine.resident = false;  // rewritten as soon as it has been brought
+    EXPECT_LE(machine.seconds, 2.04 * uses * cpu + 0.02) << cpu;
+  }
+}
+
+TEST(PredictedTimes, NoticeThatTheCpuHasBecomeFaster) {
+  Machine machine({}, 0.020, 0.0040);
+  machine.on_device_of(50);
+  machine.cpu_seconds = 0.0029;  // other threads have ended
+  machine.device_seconds = 0.0050;
+  machine.on_device_of(2000);
+  EXPECT_LE(machine.on_device_of(100), 5);
+}
+
+TEST(PredictedTimes, NoticeThatTheDeviceHasBecomeFaster) {
+  Machine machine({}, 0.0010, 0.0040);
+  machine.resident = true;
+  machine.on_device_of(50);
+  EXPECT_LE(machine.on_device_of(100), 3);
+  machine.device_seconds = 0.0003;
+  machine.on_device_of(2000);
+  EXPECT_GE(machine.on_device_of(100), 95);
+}
+
+TEST(PredictedTimes, ExpectWhatTheLatestCallsFoundWhereNobodyCanTell) {
+  Machine machine({}, 0.0012, 0.0002);
+  machine.on_device_of(20);
+  ASSERT_TRUE(machine.resident);
+  machine.busy = true;
+  EXPECT_EQ(machine.on_device_of(100), 100);
+}
+
+}  // namespace
+}  // namespace blastoff::decide

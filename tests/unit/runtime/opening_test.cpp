@@ -1,0 +1,40 @@
+// When the device is opened.
+#include "runtime/opening.h"
+
+#include <gtest/gtest.h>
+
+namespace blastoff::runtime {
+namespace {
+
+constexpr double cpu_flops = 1e12;
+
+operation::Operation taking(double seconds) {
+  operation::Operation operation;
+  operation.work.flops = seconds * cpu_flops;
+  return operation;
+}
+
+TEST(Opening, ComesWithTheFirstCallWhereThatIsAskedFor) {
+  EXPECT_EQ(Opening(config::StartMode::now, cpu_flops).answer(taking(1e-6)), Opening::Answer::now);
+}
+
+TEST(Opening, WaitsUntilTheCpuHasSpentAsMuchAsTells) {
+  Opening opening(config::StartMode::background, cpu_flops);
+  int calls = 0;
+  while (opening.answer(taking(0.01)) == Opening::Answer::not_yet && calls < 1000) {
+    opening.add_spent(0.02);  // the CPU is slower than any might be
+    ++calls;
+  }
+  EXPECT_EQ(opening.answer(taking(0.01)), Opening::Answer::in_background);
+  EXPECT_EQ(calls, 12);
+}
+
+TEST(Opening, IsWaitedForByACallThatTakesLonger) {
+  const Opening opening(config::StartMode::background, cpu_flops);
+  EXPECT_EQ(opening.answer(taking(0.2)), Opening::Answer::not_yet);
+  EXPECT_EQ(opening.answer(taking(0.4)), Opening::Answer::in_background);
+  EXPECT_EQ(opening.answer(taking(0.6)), Opening::Answer::now);
+}
+
+}  // namespace
+}  // namespace blastoff::runtime
