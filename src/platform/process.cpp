@@ -36,6 +36,10 @@ int local_rank() {
   return first_number(local_rank_variables);
 }
 
+int local_size() {
+  return std::max(1, first_number(local_size_variables));
+}
+
 int global_rank() {
   return first_number(global_rank_variables);
 }

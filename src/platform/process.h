@@ -8,6 +8,8 @@ namespace blastoff::platform {
 
 /// Rank among the MPI processes of this node, from Open MPI, MPICH, Slurm or PMIx variables; -1 if there is none.
 int local_rank();
+/// MPI processes of this node, from the same; 1 if nothing tells.
+int local_size();
 /// Rank in the whole job; -1 if there is none.
 int global_rank();
 

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,8 @@
 #include <memory>
 #include <string>
 #include <utility>
+
+#include "platform/process.h"
 
 namespace blastoff::platform {
 namespace {
@@ -141,6 +144,12 @@ int cpu_count() {
   if (remembered_count > 0) return remembered_count;
   cpu_set_t current;
   return sched_getaffinity(0, sizeof current, &current) == 0 ? CPU_COUNT(&current) : 1;
+}
+
+int cpu_share() {
+  const int cpus = cpu_count();
+  const bool bound = cpus < sysconf(_SC_NPROCESSORS_ONLN);
+  return bound ? cpus : std::max(1, cpus / local_size());
 }
 
 bool start_thread(const char* name, std::function<void()> body) {

@@ -16,6 +16,9 @@ void remember_cpu_set();
 /// CPUs in that set.
 int cpu_count();
 
+/// The same divided among the MPI processes of this node, if they are not bound to CPUs of their own; at least 1.
+int cpu_share();
+
 /// While one of these lives, no handler of an asynchronous signal runs on this thread. Threads started meanwhile
 /// inherit the mask: Blastoff's own, and those of libraries that it calls. Synchronous signals (SIGSEGV, SIGBUS,
 /// SIGFPE, ...) are not blocked: the kernel ends a process that blocks them, and the program may have a handler that

@@ -159,7 +159,7 @@ decide::MachineRates assumed_rates() {
 
 std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings, const decide::MachineRates& rates) {
   return config::decide_by(settings) == config::DecideBy::time ? decide::by_time(settings.min_size, rates)
-                                                   : decide::by_size_and_depth(settings.min_size);
+                                                               : decide::by_size_and_depth(settings.min_size);
 }
 
 /// exit() destroys what belongs to the calling thread before it runs any handler. The libraries of the device register
@@ -235,31 +235,53 @@ bool Process::open_for(const operation::Operation& operation) {
   switch (opening_.answer(operation)) {
     case Opening::Answer::not_yet: return false;
     case Opening::Answer::in_background:
-      if (!in_background_.exchange(true)) open_in_background(operation);
-      return tried_;
+      if (opening_begun_.exchange(true) || run_in_background([this, operation] { start_session(operation); }))
+        return tried_;
+      [[fallthrough]];
     case Opening::Answer::now: start_session(operation);
   }
   return tried_;
 }
 
+/// Whether the call's routine may be used; if not, it soon may.
+bool Process::ready_for(const operation::Operation& operation) {
+  std::atomic<Readiness>& readiness = readiness_[operation.routine()];
+  if (readiness.load(std::memory_order_relaxed) == Readiness::ready) return true;
+  if (opening_.waits_for_kernels(operation)) {
+    readiness = Readiness::ready;
+    return true;
+  }
+  auto cold = Readiness::cold;
+  if (!readiness.compare_exchange_strong(cold, Readiness::in_preparation)) return cold == Readiness::ready;
+  const bool begun = run_in_background([this, operation, &readiness] {
+    if (!unwanted_) session_.load()->make_ready(operation);
+    readiness = Readiness::ready;
+  });
+  if (!begun) readiness = Readiness::ready;
+  return !begun;
+}
+
 // The handler runs before those that the device's libraries have registered up to then; the guard before all.
-void Process::open_in_background(const operation::Operation& operation) {
+bool Process::run_in_background(std::function<void()> body) {
   opening_guard.arm();
   std::atexit([] { instance().leave_device(); });
-  const bool started = platform::start_thread("blastoff-open", [this, operation] {
-    start_session(operation);
-    in_background_ = false;
+  ++in_background_;
+  const auto end = [this] {
+    --in_background_;
     in_background_.notify_all();
+  };
+  const bool started = platform::start_thread("blastoff-open", [body = std::move(body), end] {
+    body();
+    end();
   });
-  if (started) return;
-  in_background_ = false;
-  start_session(operation);
+  if (!started) end();
+  return started;
 }
 
 void Process::end_opening() {
-  if (in_forked_child()) return;  // the thread stayed in the parent
+  if (in_forked_child()) return;  // the threads stayed in the parent
   unwanted_ = true;
-  in_background_.wait(true);
+  for (int running = in_background_; running > 0; running = in_background_) in_background_.wait(running);
 }
 
 void Process::find_session(const operation::Operation& first) {
@@ -267,7 +289,10 @@ void Process::find_session(const operation::Operation& first) {
     platform::log_line("%s", copies.c_str());
   auto session = Session::start(settings_, [this] { return unwanted_ || exiting; });
   if (session) {
-    if (in_background_) (*session)->warm_up(first);
+    if (opening_begun_) {
+      (*session)->make_ready(first);
+      readiness_[first.routine()] = Readiness::ready;
+    }
     session_ = session->release();
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
@@ -305,6 +330,7 @@ Session* Process::enter_session(const operation::Operation& operation, Refusal& 
   calls_in_flight_.fetch_add(1);
   ++own_calls_in_flight;
   if (why == Refusal::none) why = refusal();
+  if (why == Refusal::none && session_ && !ready_for(operation)) why = Refusal::not_open;
   if (why == Refusal::none && session_) return session_;
   --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);

@@ -1,12 +1,15 @@
 // The life of the process from Blastoff's point of view: loading, first call, forks, exit.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <functional>
 #include <optional>
 
 #include "config/settings.h"
 #include "decide/decider.h"
 #include "operation/estimate.h"
+#include "operation/front_end.h"
 #include "platform/process_mark.h"
 #include "report/record.h"
 #include "runtime/opening.h"
@@ -39,7 +42,7 @@ class Process final : public operation::Estimator {
   /// The CPU has made a call because the device was not open yet.
   void add_spent_before_opening(double seconds) { opening_.add_spent(seconds); }
 
-  /// Waits until no thread of ours opens the device, or gives that up. For exit().
+  /// Waits until no thread of ours opens the device or makes it ready, or gives that up. For exit().
   void end_opening();
 
   /// The program starts to use the device's driver itself. Called from within dlopen().
@@ -61,7 +64,8 @@ class Process final : public operation::Estimator {
   void start_session(const operation::Operation& first);
   void find_session(const operation::Operation& first);
   bool open_for(const operation::Operation& operation);
-  void open_in_background(const operation::Operation& operation);
+  bool ready_for(const operation::Operation& operation);
+  bool run_in_background(std::function<void()> body);
   void wait_for_calls();
   report::Context describe();
 
@@ -73,8 +77,11 @@ class Process final : public operation::Estimator {
   std::mutex mutex_;
   std::atomic<Session*> session_{nullptr};
   std::atomic<bool> tried_{false};
-  std::atomic<bool> in_background_{false};  // a thread of ours opens the device
-  std::atomic<bool> unwanted_{false};       // and is to stop, since the process ends
+  std::atomic<bool> opening_begun_{false};
+  enum class Readiness : std::uint8_t { cold, in_preparation, ready };
+  std::array<std::atomic<Readiness>, operation::most_routines> readiness_{};  // of routines
+  std::atomic<int> in_background_{0};  // threads of ours that open the device or make it ready
+  std::atomic<bool> unwanted_{false};  // and are to stop, since the process ends
   std::atomic<int> calls_in_flight_{0};
   std::atomic<bool> first_call_over_{false};
   std::atomic<bool> waited_{false};  // for the calls in flight at the end

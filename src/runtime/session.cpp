@@ -42,7 +42,7 @@ int copy_workers(const config::Settings& settings, std::size_t address_space) {
   // A stack, and the arena that malloc reserves for a thread.
   constexpr std::size_t thread_bytes = std::size_t{72} << 20;
   const int threads = settings.copy_threads > 0 ? static_cast<int>(settings.copy_threads)
-                                                : std::min(platform::cpu_count(), most_copy_threads);
+                                                : std::min(platform::cpu_share(), most_copy_threads);
   const int workers = std::min(threads, platform::cpu_count()) - 1;  // the calling thread copies too
   return static_cast<int>(
       std::min(static_cast<std::size_t>(workers), address_space / share_of_address_space / thread_bytes));
@@ -222,12 +222,12 @@ void Session::stop() {
   for (residency::Policy* policy : order_) policy->stop();
 }
 
-void Session::warm_up(const operation::Operation& operation) {
+void Session::make_ready(const operation::Operation& operation) {
+  if (!prepare(operation)) return;
   constexpr std::size_t most_bytes = std::size_t{1} << 30;
   std::size_t bytes = 0;
   for (const operation::Operand& operand : operation.operands()) bytes += operand.span_bytes();
   if (operation.may_fail || operation.shape != 0 || !operation.vectors().empty() || bytes > most_bytes) return;
-  if (!device_->prepare(operation)) return;
   auto lane = lanes_->acquire();
   if (!lane) return;
   operation::Operation trial = operation;

@@ -35,9 +35,9 @@ class Session {
   static device::Result<std::unique_ptr<Session>> start(const config::Settings& settings,
                                                         const std::function<bool()>& unwanted);
 
-  /// Loads the libraries and kernels that the operation needs, by running it on memory of the device's own. Only for
-  /// operations without a part in host memory; does nothing for others, and where memory is short.
-  void warm_up(const operation::Operation& operation);
+  /// Opens the library that the operation needs, and loads its kernels by running it on memory of the device's own. The
+  /// latter only for operations without a part in host memory, and where memory is not short.
+  void make_ready(const operation::Operation& operation);
 
   device::LanePool& lanes() { return *lanes_; }
 

@@ -5,7 +5,7 @@ import time
 import offload
 import pytest
 
-NOT_OPEN = "the device was not open yet"
+NOT_OPEN = "the device was not ready yet"
 ENDS = ["return", "exit", "_exit", "thread"]
 
 

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+
+#include "platform/threads.h"
 
 namespace blastoff::platform {
 namespace {
@@ -11,9 +15,10 @@ namespace {
 class ProcessTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                 "PALS_LOCAL_RANKID", "PMIX_LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_RANK",
-                                 "MV2_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID"}) {
+    for (const char* variable :
+         {"OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PALS_LOCAL_RANKID",
+          "PMIX_LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+          "PALS_RANKID", "SLURM_PROCID", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
       unsetenv(variable);
     }
   }
@@ -43,6 +48,17 @@ TEST_F(ProcessTest, PassesOverWhatIsNoRank) {
   EXPECT_EQ(global_rank(), -1);
   setenv("SLURM_PROCID", "0", 1);
   EXPECT_EQ(global_rank(), 0);
+}
+
+TEST_F(ProcessTest, SharesTheCpusWithTheRanksOfItsNode) {
+  EXPECT_EQ(local_size(), 1);
+  EXPECT_EQ(cpu_share(), cpu_count());
+  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "2", 1);
+  EXPECT_EQ(local_size(), 2);
+  const bool bound = cpu_count() < sysconf(_SC_NPROCESSORS_ONLN);
+  EXPECT_EQ(cpu_share(), bound ? cpu_count() : std::max(1, cpu_count() / 2));
+  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "1000000", 1);
+  EXPECT_GE(cpu_share(), 1);
 }
 
 TEST_F(ProcessTest, KnowsItsNames) {
