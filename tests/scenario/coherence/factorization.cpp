@@ -161,8 +161,8 @@ void Player::factorise(const Factorization& plan) {
   }
   for (Matrix* matrix : plan.matrices) check(*matrix, "beside the factors of");
   if (random_.one_in(2)) multiply_by(a, plan.boxes[0]);
-  diminish(a, plan.boxes[0]);
-  diminish(b, plan.boxes[1]);
+  renew(a, plan.boxes[0]);
+  renew(b, plan.boxes[1]);
 }
 
 void Player::factorise_by_cholesky(const Factorization& plan) {
@@ -236,13 +236,12 @@ void Player::find_eigenvectors(const Factorization& plan) {
   std::vector<double> values(static_cast<std::size_t>(box.columns));
   if (heevd(a.scalar(), plan.uplo, block_of(a, box), values.data()) != 0) fail("info is not 0");
   const Dense vectors = Dense::of_memory(a, box);
-  const bool single = a.scalar() == Scalar::s || a.scalar() == Scalar::c;
   Dense scaled = vectors;
   for (std::int64_t j = 0; j < box.columns; ++j) {
     float narrow = 0;
     memcpy(&narrow, reinterpret_cast<const char*>(values.data()) + static_cast<std::size_t>(j) * sizeof narrow,
            sizeof narrow);
-    const double value = single ? static_cast<double>(narrow) : values[static_cast<std::size_t>(j)];
+    const double value = is_single(a.scalar()) ? static_cast<double>(narrow) : values[static_cast<std::size_t>(j)];
     for (std::int64_t i = 0; i < box.rows; ++i) scaled(i, j) *= value;
   }
   compare(product(before, vectors), scaled, 4 * before.largest(), a.scalar());
@@ -265,7 +264,8 @@ void Player::compare_solution(const Factorization& plan, const Dense& left, cons
 
 /// `scale`: what one rounding error of an element is relative to.
 void Player::compare(const Dense& found, const Dense& expected, double scale, blas::Scalar scalar) {
-  const double tolerance = 16 * machine_epsilon(scalar) * (static_cast<double>(expected.rows()) + 8) * scale;
+  const double tolerance =
+      16 * machine_epsilon(scalar) * (static_cast<double>(expected.rows()) + 8) * scale + least_normal(scalar);
   for (std::int64_t j = 0; j < expected.columns(); ++j)
     for (std::int64_t i = 0; i < expected.rows(); ++i) {
       if (std::abs(found(i, j) - expected(i, j)) <= tolerance) continue;

@@ -204,8 +204,9 @@ void Player::multiply_by(Matrix& matrix, const Box& box) {
   if (choose_places(&plan.matrices[1], &plan.boxes[1], 2)) run(plan);
 }
 
-void Player::diminish(Matrix& matrix, const Box& box) {
-  if (largest(matrix, box) <= 2 * magnitude_) return;
+void Player::renew(Matrix& matrix, const Box& box) {
+  const double size = largest(matrix, box);
+  if (size == 0 || (size <= 2 * magnitude_ && size > 1e-9 * magnitude_)) return;
   matrix.randomise_shadow(box, magnitude_, random_);
   matrix.store(box, random_);
 }
@@ -248,7 +249,8 @@ void Player::run(Plan& plan) {
 
   const double a = largest(*plan.matrices[0], plan.boxes[0]), b = largest(*plan.matrices[1], plan.boxes[1]);
   const double c = call.result().intent == Intent::write ? 0 : largest(result, box);
-  const double tolerance = 16 * machine_epsilon(call.scalar()) * error_scale(call, a, b, c);
+  const double tolerance =
+      16 * machine_epsilon(call.scalar()) * error_scale(call, a, b, c) + least_normal(call.scalar());
 
   char text[200];
   snprintf(text, sizeof text,
@@ -271,7 +273,7 @@ void Player::run(Plan& plan) {
   compare_result(plan, tolerance);
   dominant.reset();
   for (std::size_t i = 0; i < count; ++i) check(*plan.matrices[i], "beside the result of");
-  diminish(result, box);
+  renew(result, box);
 }
 
 void Player::compare_result(const Plan& plan, double tolerance) {

@@ -136,8 +136,8 @@ class Player {
 
   /// Stores an element in matrix and shadow.
   static void put(Matrix& matrix, std::int64_t row, std::int64_t column, blas::Coefficient value);
-  /// Small values again where results have grown.
-  void diminish(Matrix& matrix, const Box& box);
+  /// Ordinary values again where results have grown, or have shrunk to what has no full precision.
+  void renew(Matrix& matrix, const Box& box);
   void check(const Matrix& matrix, const char* when);
   void check_all(const char* when);
   [[noreturn]] void fail(const std::string& what) const;

@@ -13,10 +13,6 @@ namespace {
 
 using blas::Scalar;
 
-bool is_single(Scalar scalar) {
-  return scalar == Scalar::s || scalar == Scalar::c;
-}
-
 /// The type of the numbers on the other side of a real transform.
 Scalar other_side(Scalar scalar) {
   switch (scalar) {
@@ -228,7 +224,8 @@ void Player::run(Transform& plan) {
   ++transforms_;
 
   const double points = static_cast<double>(expected.front().size());
-  const double tolerance = 16 * machine_epsilon(out.scalar()) * (std::log2(points) + 1) * norm;
+  const double tolerance =
+      16 * machine_epsilon(out.scalar()) * (std::log2(points) + 1) * norm + least_normal(out.scalar());
   each_element(loops.batches, [&](std::size_t batch, std::int64_t row, std::int64_t column) {
     each_element(out_loops.dims, [&](std::size_t index, std::int64_t i, std::int64_t j) {
       const Box place{to.row + row + i, to.column + column + j, 1, 1};
@@ -248,7 +245,7 @@ void Player::run(Transform& plan) {
   check(in, "the input, after");
   check(out, "beside the result of");
   if (random_.one_in(2)) multiply_by(out, to);
-  diminish(out, to);
+  renew(out, to);
 }
 
 }  // namespace coherence
