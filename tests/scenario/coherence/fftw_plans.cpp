@@ -4,7 +4,7 @@
 
 #include "memory.h"
 
-#ifdef COHERENCE_FFTW
+#ifdef WITH_FFTW
 #include <fftw3.h>
 #endif
 
@@ -15,7 +15,7 @@ std::mutex& planner_mutex() {
   return mutex;
 }
 
-#ifdef COHERENCE_FFTW
+#ifdef WITH_FFTW
 
 namespace {
 

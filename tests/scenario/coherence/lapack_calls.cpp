@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#ifdef COHERENCE_LAPACK
+#ifdef WITH_LAPACK
 
 // Declared without their arguments and called through pointers of the right type: a C name has no more.
 #define DECLARE(p, eigen)      \
@@ -36,7 +36,7 @@ struct Names {
   void (*eigen)() = nullptr;
 };
 
-#ifdef COHERENCE_LAPACK
+#ifdef WITH_LAPACK
 #define NAMES(p, eigen) \
   { p##potrf_, p##potrs_, p##posv_, p##getrf_, p##getrs_, p##geqrf_, p##eigen##_ }
 constexpr Names names[] = {NAMES(s, syevd), NAMES(d, syevd), NAMES(c, heevd), NAMES(z, heevd)};

@@ -73,6 +73,24 @@ def test_every_byte_is_right_at_full_speed(policy, device, seed, budget):
     play(policy, device, seed, budget=budget, verify="off")
 
 
+def test_every_result_passes_the_quick_checks(device):
+    outcome = play("copy", device, 5000, verify="sample=100%")
+    assert outcome.report["verification"]["checked"] > 1000
+    assert outcome.report["verification"]["violations"] == 0, outcome.stderr
+
+
+@pytest.mark.parametrize("number", [40, 41, 42])
+def test_the_program_finds_a_wrong_number(device, number):
+    """And says by which seed it is found again."""
+    if device != "simulated":
+        pytest.skip("wrong numbers are made by the simulated device")
+    command = offload.program("random_coherence", "--seed", 6000, "--steps", STEPS, "--threads", 1)
+    environment = offload.environment(beside=[offload.REFERENCE_LAPACK, offload.FFTW], OPENBLAS_NUM_THREADS="1")
+    outcome = offload.offloaded(command, verify="off", settings=[f"--simulated-fault=execute:{number}:wrong"], env=environment)
+    assert outcome.status == 1
+    assert "random_coherence: seed 6000, round 1" in outcome.stderr
+
+
 def test_many_threads(policy, device):
     play(policy, device, 1000, threads=16, verify="off")
 
