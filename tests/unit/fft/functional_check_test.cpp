@@ -289,6 +289,24 @@ TYPED_TEST(FunctionalCheck, FindsASmallErrorOfALargeResult) {
   }
 }
 
+/// So large that several threads read it. The transform of a one is known.
+TYPED_TEST(FunctionalCheck, ReadsOnSeveralThreads) {
+  const Precision precision = std::is_same_v<TypeParam, double> ? Precision::f64 : Precision::f32;
+  constexpr std::size_t points = std::size_t{128} * 96 * 64;
+  const Transform transform = *fft::basic({Kind::c2c, precision}, std::vector<std::int64_t>{128, 96, 64});
+  std::vector<TypeParam> in(2 * points), out(2 * points);
+  in[0] = 1;
+  const auto plan = *fft::make_plan(&in, {transform, in.data(), out.data()}, {&in, fft::Style::c});
+  const auto check = fft::check_by_functional(fft::Execution{&plan, in.data(), out.data()}.operation());
+  for (std::size_t i = 0; i < points; ++i) out[2 * i] = 1;
+  expect_right(check->compare(), "ones");
+  for (const std::size_t element : {std::size_t{0}, points / 3, points - 1}) {
+    out[2 * element] += static_cast<TypeParam>(this->small);
+    expect_wrong(check->compare(), "one of them larger");
+    out[2 * element] = 1;
+  }
+}
+
 TYPED_TEST(FunctionalCheck, FindsResultsOfSomethingElse) {
   for (const Case& test : cases<TypeParam>()) {
     if (test.transform.request.in_place) continue;
