@@ -17,7 +17,7 @@ struct Choice {
   int memory_node = -1;   ///< NUMA node that its memory is said to be, instead of what the driver says; -1: ask
   HostAccess simulated_access = HostAccess::none;       ///< of the simulated device
   std::size_t simulated_memory = std::size_t{1} << 30;  ///< bytes of the simulated device
-  std::string simulated_fault;  ///< tests: "OPERATION:N[:lost|:memory]", see device/simulated/simulated_device.h
+  std::string simulated_fault;  ///< tests: "OPERATION:N[:lost|:memory|:wrong]", see device/simulated/simulated_device.h
 };
 
 /// Opens the device; may take some tenths of a second. Errors say what is missing and what to do about it.

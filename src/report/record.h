@@ -23,6 +23,7 @@ struct Record {
   double flops = 0;
   bool verified = false;      ///< compared with the CPU
   double relative_error = 0;  ///< of the comparison, scaled as in blas/verification.h
+  bool violated = false;      ///< above its bound, or with stale pages
   std::uint64_t stale_pages = 0;
 };
 

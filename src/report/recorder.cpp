@@ -26,6 +26,7 @@ std::uint64_t now_nanoseconds() {
 
 void add_verification(VerificationCounters& counters, const Record& record) {
   counters.stale_pages.add(record.stale_pages);
+  counters.violations.add(record.violated ? 1 : 0);
   if (!record.verified) return;
   counters.checked.add(1);
   const bool finite = std::isfinite(record.relative_error);

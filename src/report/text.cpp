@@ -173,8 +173,9 @@ void write_reasons(Text out, const Totals& totals, const Context& context) {
 
 void write_verification(Text out, const Verification& verification) {
   if (verification.checked == 0 && verification.stale_pages == 0) return;
-  fmt::format_to(out, "  verified  {} calls, worst relative error {:.1e}, {} stale pages\n", verification.checked,
-                 verification.worst_relative_error, verification.stale_pages);
+  fmt::format_to(out, "  verified  {} calls, {} violations, worst relative error {:.1e}, {} stale pages\n",
+                 verification.checked, verification.violations, verification.worst_relative_error,
+                 verification.stale_pages);
 }
 
 }  // namespace

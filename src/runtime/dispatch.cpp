@@ -98,9 +98,9 @@ bool try_device(const Visit& visit, const Operation& operation, Session& session
   const Comparison comparison = verification->compare();
   record.verified = comparison.checked;
   record.relative_error = comparison.relative_error;
-  const bool violated = comparison.relative_error > comparison.bound || record.stale_pages > 0;
-  if (violated) report_violation(operation, comparison, record.stale_pages);
-  if (violated && verify.mode == config::VerifyMode::abort) {
+  record.violated = comparison.relative_error > comparison.bound || record.stale_pages > 0;
+  if (record.violated) report_violation(operation, comparison, record.stale_pages);
+  if (record.violated && verify.mode == config::VerifyMode::abort) {
     report::add(record, &operation);
     Process::instance().end();
     _exit(software_error);

@@ -103,8 +103,8 @@ TEST(SimulatedFaults, AThirdPartIsNotNeeded) {
 }
 
 TEST(SimulatedFaults, BadTextIsRefusedInOneLineThatSaysWhatIsAccepted) {
-  for (const char* text :
-       {"explode:1", "back", "back:", "back:0", "back:-1", "back:x", "back:1:sometimes", "back:1:lost:x", ":1"}) {
+  for (const char* text : {"explode:1", "back", "back:", "back:0", "back:-1", "back:x", "back:1:sometimes",
+                           "back:1:lost:x", "back:1:wrong", ":1"}) {
     device::Choice choice;
     choice.name = "simulated";
     choice.simulated_fault = text;
@@ -114,6 +114,29 @@ TEST(SimulatedFaults, BadTextIsRefusedInOneLineThatSaysWhatIsAccepted) {
     EXPECT_NE(opened.error().message.find("to-device"), std::string::npos);
     EXPECT_EQ(opened.error().message.find('\n'), std::string::npos);
   }
+}
+
+TEST(SimulatedFaults, OneNumberOfAResultIsWrong) {
+  const auto device = open_simulated("execute:2:wrong");
+  const auto queue = *device->create_queue();
+  const TestCall test(blas::Routine::dgemm, {}, 6, 5, 4, 1, 0);
+  std::vector<std::unique_ptr<DeviceMemory>> memory;
+  blas::Call call = test.call();
+  for (auto& operand : call.operands()) {
+    memory.push_back(std::make_unique<DeviceMemory>(*device, operand.span_bytes()));
+    const auto* const bytes = static_cast<const unsigned char*>(operand.address);
+    upload(*queue, memory.back()->address(), Bytes(bytes, bytes + operand.span_bytes()));
+    operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(memory.back()->address()));
+  }
+  std::vector<Bytes> results;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_OK(queue->execute(call, reference::ReferenceRoutine()));
+    results.push_back(download(*queue, memory.back()->address(), call.result().span_bytes()));
+  }
+  EXPECT_EQ(results[0], results[2]);
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < results[0].size(); ++i) different += results[0][i] != results[1][i] ? 1 : 0;
+  EXPECT_EQ(different, 1U);
 }
 
 TEST(SimulatedFaults, ACopyOfALostDeviceIsTorn) {

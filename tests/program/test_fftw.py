@@ -40,6 +40,14 @@ def test_every_planner(device, policy, intercept):
     assert outcome.report["verification"]["stale_pages"] == 0
 
 
+def test_every_planner_by_functionals(device):
+    """What --verify=sample computes of right results."""
+    outcome = run("every", device, verify="sample=100%")
+    assert not [line for line in outcome.lines if line.startswith("verify")]
+    if device == "simulated":
+        assert outcome.report["verification"]["checked"] == executions(outcome)
+
+
 def test_patched_functions_serve_programs_that_are_not_bound_to_our_names(device):
     """Which functions can be patched depends on their code: results are right whichever are."""
     outcome = run("every", device, settings=["--intercept=patch"])

@@ -61,7 +61,7 @@ REPORT = {
         "offloaded_flops": 5e9,
     },
     "refusals": [{"reason": "average size below the threshold", "calls": 10}],
-    "verification": {"checked": 0, "worst_relative_error": 0.0, "stale_pages": 0},
+    "verification": {"checked": 0, "violations": 0, "worst_relative_error": 0.0, "stale_pages": 0},
 }
 REPORT["routines"] = [{"name": "dgemm", **REPORT["totals"]}]
 

@@ -65,8 +65,8 @@ def test_a_job_is_shown_by_process(blastoff, report, write):
 
 
 def test_verification_takes_the_worst(report, write):
-    worse = ranked(report, 1) | {"verification": {"checked": 5, "worst_relative_error": 0.5, "stale_pages": 2}}
-    assert job_of(write, report, worse).verification() == {"checked": 5, "worst_relative_error": 0.5, "stale_pages": 2}
+    worse = ranked(report, 1) | {"verification": {"checked": 5, "violations": 1, "worst_relative_error": 0.5, "stale_pages": 2}}
+    assert job_of(write, report, worse).verification() == {"checked": 5, "violations": 1, "worst_relative_error": 0.5, "stale_pages": 2}
 
 
 def placed(report: dict, rank: int, bytes_placed: int, bytes_left: int) -> dict:

@@ -30,6 +30,7 @@ def multiarch() -> str:
 # Debian's BLAS packages: where they are installed, or unpacked (tests/gpu/run).
 LIBRARIES = Path(os.environ.get("BLASTOFF_TEST_LIBRARIES", f"/usr/lib/{multiarch()}"))
 REFERENCE_BLAS = LIBRARIES / "blas"
+REFERENCE_LAPACK = LIBRARIES / "lapack"
 OPENBLAS = LIBRARIES / "openblas-pthread"
 FFTW = LIBRARIES / "fftw"  # only where it was unpacked
 
@@ -81,11 +82,11 @@ class Outcome:
         return self.report["policy"]["in_force"] == "first-use"
 
 
-def environment(blas: Path | None = REFERENCE_BLAS, **changes: str) -> dict[str, str]:
-    """This process's environment, with one BLAS chosen, and one thread for it. Of Blastoff's settings, only that the
-    first call opens the device: otherwise chance would say which calls run there."""
+def environment(blas: Path | None = REFERENCE_BLAS, beside: Sequence[Path] = (), **changes: str) -> dict[str, str]:
+    """This process's environment, with one BLAS chosen, and one thread for it. `beside` are further folders of libraries. Of
+    Blastoff's settings, only that the first call opens the device: otherwise chance would say which calls run there."""
     result = {name: value for name, value in os.environ.items() if not name.startswith(("BLASTOFF_", "LD_"))}
-    searched = [str(blas)] if blas is not None else []
+    searched = [str(folder) for folder in (blas, *beside) if folder is not None]
     searched += filter(None, [os.environ.get("LD_LIBRARY_PATH")])  # where some machines have their GPU driver
     if searched:
         result["LD_LIBRARY_PATH"] = ":".join(searched)

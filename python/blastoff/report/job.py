@@ -116,6 +116,7 @@ class Job:
         parts = list(self._parts("verification"))
         return {
             "checked": sum(part["checked"] for part in parts),
+            "violations": sum(part["violations"] for part in parts),
             "worst_relative_error": max(part["worst_relative_error"] for part in parts),
             "stale_pages": sum(part["stale_pages"] for part in parts),
         }

@@ -23,7 +23,7 @@ Error bad_plan(const std::string& text) {
   return {
       ErrorKind::unavailable,
       fmt::format("simulated fault \"{}\" not understood: OPERATION:N, OPERATION:N:lost or OPERATION:N:memory, with N "
-                  "from 1 and OPERATION one of {}",
+                  "from 1 and OPERATION one of {}; or execute:N:wrong",
                   text, fmt::join(operation_names, ", "))};
 }
 
@@ -47,21 +47,27 @@ Status Faults::plan(const std::string& text) {
   std::uint64_t failing = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), failing);
   const bool is_number = error == std::errc{} && end == number.data() + number.size() && failing > 0;
-  const bool is_kind = rest.empty() || rest == "lost" || rest == "memory";
+  const bool wrong = rest == "wrong" && operation == name_of(Operation::execute);
+  const bool is_kind = rest.empty() || rest == "lost" || rest == "memory" || wrong;
   if (index == operation_names.size() || !is_number || !is_kind) return tl::unexpected(bad_plan(text));
   operation_ = static_cast<Operation>(index);
   failing_ = failing;
+  wrong_ = wrong;
   kind_ = rest == "memory" ? ErrorKind::out_of_memory : ErrorKind::lost;
   return {};
 }
 
 Status Faults::check(Operation operation) {
   if (lost_.load(std::memory_order_acquire)) return tl::unexpected(lost_error());
-  if (failing_ == 0 || operation != operation_) return {};
+  if (failing_ == 0 || wrong_ || operation != operation_) return {};
   if (count_.fetch_add(1, std::memory_order_relaxed) + 1 != failing_) return {};
   auto message = fmt::format("simulated fault: {} number {} fails", name_of(operation), failing_);
   if (kind_ == ErrorKind::lost) return tl::unexpected(lose(std::move(message)));
   return tl::unexpected(Error{kind_, std::move(message) + " for want of memory"});
+}
+
+bool Faults::spoils_result() {
+  return wrong_ && count_.fetch_add(1, std::memory_order_relaxed) + 1 == failing_;
 }
 
 Error Faults::lose(std::string message) {

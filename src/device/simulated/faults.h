@@ -31,11 +31,14 @@ class Faults {
  public:
   /// "" for none, or "OPERATION:N", "OPERATION:N:lost", "OPERATION:N:memory". The N-th operation (from 1) fails. With
   /// "lost", or without a third part, the device is lost from then on. With "memory" that operation alone fails, with
-  /// out_of_memory.
+  /// out_of_memory. With "execute:N:wrong" that operation succeeds with a wrong number in its result.
   Status plan(const std::string& text);
 
   /// To be called at the start of every operation.
   Status check(Operation operation);
+
+  /// To be called at the end of every operation that computed: whether its result is to be wrong.
+  bool spoils_result();
 
   /// The device is lost from now on.
   Error lose(std::string message);
@@ -46,6 +49,7 @@ class Faults {
   Operation operation_{};
   std::uint64_t failing_ = 0;  ///< which one fails; 0: none
   ErrorKind kind_ = ErrorKind::lost;
+  bool wrong_ = false;  ///< it does not fail: its result is wrong
   std::atomic<std::uint64_t> count_{0};
   std::atomic<bool> lost_{false};
   std::mutex mutex_;

@@ -78,8 +78,10 @@ class SimulatedQueue final : public Queue {
             fmt::format("an operand of {} at {} is outside device memory", operation.name(), operand.address)));
       }
     }
-    if (host.compute(operation)) return {};
-    return tl::unexpected(Error{ErrorKind::failed, fmt::format("{} has no finite result", operation.name())});
+    if (!host.compute(operation))
+      return tl::unexpected(Error{ErrorKind::failed, fmt::format("{} has no finite result", operation.name())});
+    if (state_->faults.spoils_result()) spoil(operation);
+    return {};
   }
 
   /// There is no other place for the memory, so the hint has no effect.
@@ -111,6 +113,25 @@ class SimulatedQueue final : public Queue {
     if (state_->memory.holds(address, bytes)) return {};
     return tl::unexpected(
         state_->faults.lose(fmt::format("a copy of {} bytes at {:#x} is outside device memory", bytes, address)));
+  }
+
+  /// Negates a number of the last result: in a triangle far from the diagonal.
+  static void spoil(const operation::Operation& operation) {
+    unsigned char* sign = nullptr;
+    operation.each_result([&](std::size_t, const operation::Operand& result) {
+      if (result.rows == 0 || result.columns == 0) return;
+      // Not in the middle, where the spectrum of real numbers is real.
+      std::int64_t row = result.rows / 3;
+      std::int64_t column = result.columns / 3;
+      if (result.part != operation::Part::full) {
+        row = result.part == operation::Part::upper ? 0 : result.rows - 1;
+        column = result.part == operation::Part::upper ? result.columns - 1 : 0;
+      }
+      // Of a complex number, the imaginary part. Numbers are little-endian here.
+      sign = static_cast<unsigned char*>(result.address) + static_cast<std::size_t>(column) * result.stride_bytes() +
+             static_cast<std::size_t>(row + 1) * result.element_size - 1;
+    });
+    if (sign != nullptr) *sign ^= 0x80U;
   }
 
   /// If the device is lost in the middle of a copy, the copy is done in part.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <atomic>
+#include <limits>
 
 namespace coherence {
 namespace {
@@ -99,6 +100,14 @@ Box random_box(const Matrix& matrix, Random& random) {
   }
 }
 
+bool is_single(blas::Scalar scalar) {
+  return scalar == blas::Scalar::s || scalar == blas::Scalar::c;
+}
+
+double least_normal(blas::Scalar scalar) {
+  return is_single(scalar) ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
+}
+
 blas::Coefficient value_at(const char* address, blas::Scalar scalar) {
   float singles[2] = {0, 0};
   double doubles[2] = {0, 0};
@@ -114,8 +123,7 @@ blas::Coefficient value_at(const char* address, blas::Scalar scalar) {
 void set_value(char* address, blas::Scalar scalar, blas::Coefficient value) {
   const float singles[2] = {static_cast<float>(value.real()), static_cast<float>(value.imag())};
   const double doubles[2] = {value.real(), value.imag()};
-  const bool single = scalar == blas::Scalar::s || scalar == blas::Scalar::c;
-  memcpy(address, single ? static_cast<const void*>(singles) : doubles, blas::element_size(scalar));
+  memcpy(address, is_single(scalar) ? static_cast<const void*>(singles) : doubles, blas::element_size(scalar));
 }
 
 }  // namespace coherence

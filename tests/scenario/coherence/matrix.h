@@ -75,6 +75,10 @@ class Matrix {
 /// A random part of a matrix: an element, a row, a column, a block, all of it.
 Box random_box(const Matrix& matrix, Random& random);
 
+bool is_single(blas::Scalar scalar);
+/// Below it, rounding errors are absolute.
+double least_normal(blas::Scalar scalar);
+
 /// Reads element `address` of the given type.
 blas::Coefficient value_at(const char* address, blas::Scalar scalar);
 void set_value(char* address, blas::Scalar scalar, blas::Coefficient value);

@@ -136,20 +136,19 @@ Box Player::extent(const Plan& plan, std::size_t index) {
   return plan.down[index] ? Box{0, 0, operand.columns, 1} : Box{0, 0, operand.rows, operand.columns};
 }
 
-bool Player::choose_places(Plan& plan) {
-  const std::size_t result = plan.call.operands().size() - 1;
+bool Player::choose_places(Matrix* const* matrices, Box* boxes, std::size_t count) {
+  const std::size_t result = count - 1;
   for (int attempt = 0; attempt < 20; ++attempt) {
-    for (std::size_t i = 0; i <= result; ++i) {
-      const Box box = extent(plan, i);
-      const std::int64_t rows_left = plan.matrices[i]->rows() - box.rows;
-      const std::int64_t columns_left = plan.matrices[i]->columns() - box.columns;
-      plan.boxes[i] = {random_.pick({std::int64_t{0}, rows_left, random_.between(0, rows_left)}),
-                       random_.pick({std::int64_t{0}, columns_left, random_.between(0, columns_left)}), box.rows,
-                       box.columns};
+    for (std::size_t i = 0; i < count; ++i) {
+      Box& box = boxes[i];
+      const std::int64_t rows_left = matrices[i]->rows() - box.rows;
+      const std::int64_t columns_left = matrices[i]->columns() - box.columns;
+      box = {random_.pick({std::int64_t{0}, rows_left, random_.between(0, rows_left)}),
+             random_.pick({std::int64_t{0}, columns_left, random_.between(0, columns_left)}), box.rows, box.columns};
     }
     bool apart = true;
     for (std::size_t i = 0; i < result; ++i) {
-      if (plan.matrices[i] == plan.matrices[result] && overlap(plan.boxes[i], plan.boxes[result])) apart = false;
+      if (matrices[i] == matrices[result] && overlap(boxes[i], boxes[result])) apart = false;
     }
     if (apart) return true;
   }
@@ -177,7 +176,39 @@ bool Player::plan_call(Plan& plan, Matrix* by_all, bool may_write_by_all) {
     if (!may_write_by_all) plan.call.diagonal = Diagonal::unit;  // a solve with it writes its diagonal first
   }
   for (std::size_t i = 0; i <= result; ++i) plan.down[i] = plan.call.operands()[i].transient && random_.one_in(2);
-  return choose_sizes(plan) && choose_places(plan);
+  if (!choose_sizes(plan)) return false;
+  for (std::size_t i = 0; i <= result; ++i) plan.boxes[i] = extent(plan, i);
+  return choose_places(plan.matrices.data(), plan.boxes.data(), result + 1);
+}
+
+void Player::multiply_by(Matrix& matrix, const Box& box) {
+  Plan plan;
+  const auto is_product = [&](const RoutineRow& row) {
+    return row.kind == Kind::gemm && row.scalar == matrix.scalar();
+  };
+  plan.call.routine =
+      static_cast<Routine>(std::find_if(routines().begin(), routines().end(), is_product) - routines().begin());
+  plan.call.m = box.rows;
+  plan.call.n = random_.between(1, 8);
+  plan.call.k = box.columns;
+  shape(plan.call);
+  std::vector<Matrix*> factors, results;
+  for (const auto& other : matrices_) {
+    if (other->scalar() != matrix.scalar() || other.get() == &matrix || other->columns() < plan.call.n) continue;
+    if (other->rows() >= plan.call.k) factors.push_back(other.get());
+    if (other->rows() >= plan.call.m) results.push_back(other.get());
+  }
+  if (factors.empty() || results.empty()) return;
+  plan.matrices = {&matrix, factors[random_.below(factors.size())], results[random_.below(results.size())]};
+  plan.boxes = {box, {0, 0, plan.call.k, plan.call.n}, {0, 0, plan.call.m, plan.call.n}};
+  if (choose_places(&plan.matrices[1], &plan.boxes[1], 2)) run(plan);
+}
+
+void Player::renew(Matrix& matrix, const Box& box) {
+  const double size = largest(matrix, box);
+  if (size == 0 || (size <= 2 * magnitude_ && size > 1e-9 * magnitude_)) return;
+  matrix.randomise_shadow(box, magnitude_, random_);
+  matrix.store(box, random_);
 }
 
 void Player::run(Plan& plan) {
@@ -218,7 +249,8 @@ void Player::run(Plan& plan) {
 
   const double a = largest(*plan.matrices[0], plan.boxes[0]), b = largest(*plan.matrices[1], plan.boxes[1]);
   const double c = call.result().intent == Intent::write ? 0 : largest(result, box);
-  const double tolerance = 16 * machine_epsilon(call.scalar()) * error_scale(call, a, b, c);
+  const double tolerance =
+      16 * machine_epsilon(call.scalar()) * error_scale(call, a, b, c) + least_normal(call.scalar());
 
   char text[200];
   snprintf(text, sizeof text,
@@ -241,10 +273,7 @@ void Player::run(Plan& plan) {
   compare_result(plan, tolerance);
   dominant.reset();
   for (std::size_t i = 0; i < count; ++i) check(*plan.matrices[i], "beside the result of");
-  if (largest(result, box) > 2 * magnitude_) {
-    result.randomise_shadow(box, magnitude_, random_);
-    result.store(box, random_);
-  }
+  renew(result, box);
 }
 
 void Player::compare_result(const Plan& plan, double tolerance) {

@@ -17,7 +17,6 @@ using blas::Scalar;
 constexpr Scalar scalars[] = {Scalar::s, Scalar::d, Scalar::c, Scalar::z};
 constexpr std::size_t most_threads = 16;
 constexpr std::size_t matrices_per_scalar = 3;
-constexpr std::size_t kept_plans = 6;
 
 // Static data of a program: zero-initialised, and initialised in the executable's file. Threads' parts share pages.
 constexpr std::int64_t static_rows = 70, static_columns = 50;
@@ -83,9 +82,12 @@ std::unique_ptr<Matrix> Player::new_matrix(Scalar scalar) {
 }
 
 void Player::forget_plans_with(const Matrix* matrix) {
-  std::erase_if(recent_, [&](const Plan& plan) {
+  const auto uses_it = [&](const auto& plan) {
     return std::find(plan.matrices.begin(), plan.matrices.end(), matrix) != plan.matrices.end();
-  });
+  };
+  std::erase_if(recent_, uses_it);
+  std::erase_if(recent_factorizations_, uses_it);
+  std::erase_if(recent_transforms_, uses_it);
 }
 
 void Player::replace(std::size_t index) {
@@ -102,7 +104,9 @@ void Player::play() {
 
 void Player::step() {
   const std::size_t choice = random_.below(100);
-  if (choice < 70) return call_step();
+  if (choice < 50) return call_step();
+  if (choice < 59) return factorization_step();
+  if (choice < 70) return transform_step();
   if (choice < 84) return write_step(*matrices_[random_.below(matrices_.size())]);
   if (choice < 91) return memory_step();
   if (choice < 94) return stack_step();
@@ -204,7 +208,9 @@ void Player::memory_step() {
 void Player::fork_step() {
   doing_ = "fork";
   fflush(nullptr);
+  std::unique_lock planning(planner_mutex());
   const pid_t child = fork();
+  planning.unlock();
   if (child < 0) fail_call("fork");
   if (child == 0) {
     in_child_ = true;

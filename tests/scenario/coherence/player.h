@@ -3,12 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <shared_mutex>
 #include <string>
 #include <vector>
 
 #include "blas/call.h"
+#include "fftw_plans.h"
 #include "matrix.h"
 #include "random.h"
 
@@ -34,6 +36,35 @@ struct Common {
   std::int64_t stripe_columns = 0;
 };
 
+class Dense;
+
+/// A matrix A, and right-hand sides B where they are solved for.
+struct Factorization {
+  enum class Kind : std::uint8_t { cholesky, cholesky_at_once, lu, qr, eigenvectors };
+
+  Kind kind = Kind::cholesky;
+  char uplo = 'U';
+  char transpose = 'N';
+  std::array<Matrix*, 2> matrices{};
+  std::array<Box, 2> boxes{};
+};
+
+/// From a box of one matrix to an equal one of another, or in place. On the complex side of a real transform, part of
+/// the box is not used.
+struct Transform {
+  /// Of each column, of each row, of every other element of a column, of the box in two and in three dimensions.
+  enum class Shape : std::uint8_t { columns, rows, every_other, plane, space };
+
+  TransformKind kind = TransformKind::c2c;
+  Shape shape = Shape::columns;
+  int sign = -1;
+  bool in_place = false;
+  std::array<Matrix*, 2> matrices{};
+  std::array<Box, 2> boxes{};
+  std::uint64_t by_all = 0;  ///< identity of an input that every thread reads
+  std::shared_ptr<FftwPlan> fftw;
+};
+
 class Player {
  public:
   Player(const Options& options, Common& common, std::int64_t thread, std::int64_t round);
@@ -41,8 +72,12 @@ class Player {
   /// Takes all steps; ends the process on the first error.
   void play();
   std::int64_t calls() const { return calls_; }
+  std::int64_t factorizations() const { return factorizations_; }
+  std::int64_t transforms() const { return transforms_; }
 
  private:
+  static constexpr std::size_t kept_plans = 6;
+
   /// One call: which parts of which matrices.
   struct Plan {
     blas::Call call;
@@ -54,6 +89,8 @@ class Player {
 
   void step();
   void call_step();
+  void factorization_step();
+  void transform_step();
   void common_step();
   void write_step(Matrix& matrix);
   void memory_step();
@@ -73,11 +110,34 @@ class Player {
   bool choose_sizes(Plan& plan);
   /// Where operand `index` would lie: only the size of the box.
   static Box extent(const Plan& plan, std::size_t index);
-  bool choose_places(Plan& plan);
+  /// No box overlaps the last one.
+  bool choose_places(Matrix* const* matrices, Box* boxes, std::size_t count);
   void choose_coefficients(blas::Call& call);
   /// Makes the call on the matrices and the reference on the shadows, and compares.
   void run(Plan& plan);
   void compare_result(const Plan& plan, double tolerance);
+  /// A product in which part of a matrix is the first factor: what another library left there is used.
+  void multiply_by(Matrix& matrix, const Box& box);
+
+  bool plan_factorization(Factorization& plan);
+  std::int64_t make_dominant(const Factorization& plan);
+  void factorise(const Factorization& plan);
+  void factorise_by_cholesky(const Factorization& plan);
+  void factorise_by_lu(const Factorization& plan);
+  void factorise_by_qr(const Factorization& plan);
+  void find_eigenvectors(const Factorization& plan);
+  /// `call` solves for B; left X = right must hold.
+  void solve(const Factorization& plan, const std::function<int()>& call, const Dense& left, const Dense& right);
+  void compare_solution(const Factorization& plan, const Dense& left, const Dense& right);
+  void compare(const Dense& found, const Dense& expected, double scale, blas::Scalar scalar);
+
+  bool plan_transform(Transform& plan, Matrix* by_all);
+  void run(Transform& plan);
+
+  /// Stores an element in matrix and shadow.
+  static void put(Matrix& matrix, std::int64_t row, std::int64_t column, blas::Coefficient value);
+  /// Ordinary values again where results have grown, or have shrunk to what has no full precision.
+  void renew(Matrix& matrix, const Box& box);
   void check(const Matrix& matrix, const char* when);
   void check_all(const char* when);
   [[noreturn]] void fail(const std::string& what) const;
@@ -88,10 +148,14 @@ class Player {
   std::int64_t round_;
   std::int64_t step_ = 0;
   std::int64_t calls_ = 0;
+  std::int64_t factorizations_ = 0;
+  std::int64_t transforms_ = 0;
   double magnitude_;
   Random random_;
   std::vector<std::unique_ptr<Matrix>> matrices_;
   std::vector<Plan> recent_;
+  std::vector<Factorization> recent_factorizations_;
+  std::vector<Transform> recent_transforms_;
   bool on_stack_ = false;
   bool in_child_ = false;
   std::string doing_ = "starting";

@@ -1,5 +1,5 @@
-// An ordinary program that calls BLAS and does everything that programs do to their memory in between, at random, and
-// checks every byte. It knows nothing of Blastoff: run it under the preloaded library.
+// An ordinary program that calls BLAS, LAPACK and FFTW and does everything that programs do to their memory in between,
+// at random, and checks every byte. It knows nothing of Blastoff: run it under the preloaded library.
 //
 //   random_coherence [--seed N] [--steps N] [--threads N] [--max-size N]
 //
@@ -71,7 +71,7 @@ int main(int count, char** arguments) {
   static Common common;
   Random random(options.seed, 0);
   prepare(common, options, random);
-  std::atomic<std::int64_t> calls{0};
+  std::atomic<std::int64_t> calls{0}, factorizations{0}, transforms{0};
   for (std::int64_t round = 0; round < rounds; ++round) {
     std::vector<std::thread> threads;
     for (std::int64_t thread = 0; thread < options.threads; ++thread) {
@@ -79,10 +79,13 @@ int main(int count, char** arguments) {
         Player player(options, common, thread, round + 1);
         player.play();
         calls += player.calls();
+        factorizations += player.factorizations();
+        transforms += player.transforms();
       });
     }
     for (std::thread& thread : threads) thread.join();
   }
-  printf("random_coherence: seed %llu: %lld calls right\n", static_cast<unsigned long long>(options.seed),
-         static_cast<long long>(calls));
+  printf("random_coherence: seed %llu: %lld calls right, %lld factorizations, %lld transforms\n",
+         static_cast<unsigned long long>(options.seed), static_cast<long long>(calls),
+         static_cast<long long>(factorizations), static_cast<long long>(transforms));
 }

@@ -1,9 +1,12 @@
-"""The random coherence program under Blastoff: thousands of steps of CPU writes, memory operations and calls, every byte checked.
+"""The random coherence program under Blastoff: thousands of steps of CPU writes, memory operations and calls of BLAS, LAPACK and FFTW,
+every byte checked.
 
 BLASTOFF_COHERENCE_SEEDS and BLASTOFF_COHERENCE_STEPS (seeds of each kind, steps of each thread) ask for more than CI does.
 """
 
 import os
+import re
+from collections.abc import Sequence
 
 import offload
 import pytest
@@ -14,16 +17,25 @@ PLENTY = "1G"
 SCARCE = "10M"  # the matrices of all threads take several times as much
 
 
-def play(policy: str, device: str, seed: int, *, budget: str = PLENTY, verify: str = "abort", threads: int = 4) -> offload.Outcome:
+def play(
+    policy: str,
+    device: str,
+    seed: int,
+    *,
+    budget: str = PLENTY,
+    verify: str = "abort",
+    threads: int = 4,
+    settings: Sequence[str] = (),
+) -> offload.Outcome:
     command = offload.program("random_coherence", "--seed", seed, "--steps", STEPS, "--threads", threads)
     outcome = offload.offloaded(
         command,
         policy=policy,
         device=device,
         verify=verify,
-        settings=[f"--device-memory={budget}"],
+        settings=[f"--device-memory={budget}", *settings],
         # A BLAS with threads of its own does not survive the forks of a program with threads.
-        env=offload.environment(OPENBLAS_NUM_THREADS="1"),
+        env=offload.environment(beside=[offload.REFERENCE_LAPACK, offload.FFTW], OPENBLAS_NUM_THREADS="1"),
         timeout=600,
     )
     assert outcome.status == 0, outcome.stderr
@@ -33,11 +45,25 @@ def play(policy: str, device: str, seed: int, *, budget: str = PLENTY, verify: s
     return outcome
 
 
+def made(outcome: offload.Outcome, what: str) -> int:
+    """None where the program was built without the library."""
+    return int(re.search(rf"(\d+) {what}", outcome.stdout)[1])
+
+
+def offloaded(outcome: offload.Outcome, stem: str) -> int:
+    return sum(routine["offloaded"] for routine in outcome.report["routines"] if stem in routine["name"])
+
+
 @pytest.mark.parametrize("seed", range(1, SEEDS + 1))
 @pytest.mark.parametrize("budget", [PLENTY, SCARCE], ids=["plenty", "scarce"])
 def test_every_byte_is_right(policy, device, seed, budget):
     outcome = play(policy, device, seed, budget=budget)
     assert outcome.report["verification"]["checked"] > 0
+    assert offloaded(outcome, "gemm") > 0
+    if made(outcome, "factorizations") > 0:
+        assert all(offloaded(outcome, stem) > 0 for stem in ("potrf", "potrs", "posv", "getrf", "getrs", "geqrf", "evd"))
+    if made(outcome, "transforms") > 0:
+        assert all(offloaded(outcome, f"execute_{kind}") > 0 for kind in ("dft", "dft_r2c", "dft_c2r"))
 
 
 @pytest.mark.parametrize("seed", range(101, 101 + SEEDS))
@@ -47,8 +73,48 @@ def test_every_byte_is_right_at_full_speed(policy, device, seed, budget):
     play(policy, device, seed, budget=budget, verify="off")
 
 
+def test_every_result_passes_the_quick_checks(device):
+    outcome = play("copy", device, 5000, verify="sample=100%")
+    assert outcome.report["verification"]["checked"] > 1000
+    assert outcome.report["verification"]["violations"] == 0, outcome.stderr
+
+
+@pytest.mark.parametrize("number", [40, 41, 42])
+def test_the_program_finds_a_wrong_number(device, number):
+    """And says by which seed it is found again."""
+    if device != "simulated":
+        pytest.skip("wrong numbers are made by the simulated device")
+    command = offload.program("random_coherence", "--seed", 6000, "--steps", STEPS, "--threads", 1)
+    environment = offload.environment(beside=[offload.REFERENCE_LAPACK, offload.FFTW], OPENBLAS_NUM_THREADS="1")
+    outcome = offload.offloaded(command, verify="off", settings=[f"--simulated-fault=execute:{number}:wrong"], env=environment)
+    assert outcome.status == 1
+    assert "random_coherence: seed 6000, round 1" in outcome.stderr
+
+
 def test_many_threads(policy, device):
     play(policy, device, 1000, threads=16, verify="off")
+
+
+FAULTS = ["execute:300:memory", "execute:300:lost", "to-device:200:memory", "to-device:200:lost", "to-host:100:memory", "to-host:100:lost",
+          "allocate:3:memory", "synchronize:100:lost"]  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("policy", ["first-use", "copy"])
+def test_faults(policy, device, fault):
+    if device != "simulated":
+        pytest.skip("faults are injected into the simulated device")
+    outcome = play(policy, device, 3000, settings=[f"--simulated-fault={fault}"])
+    if fault.endswith("lost"):
+        assert outcome.refused()[offload.DEVICE_LOST] > 0
+
+
+@pytest.mark.parametrize(("form", "policy"), [("unified", "coherent"), ("coherent", "coherent"), ("coherent", "first-use")])
+def test_in_place(device, form, policy):
+    if device != "simulated":
+        pytest.skip("which memory a device reaches is its own affair")
+    outcome = play(policy, device, 4000, settings=[f"--simulated-form={form}", "--device-node=0"])
+    assert outcome.report["policy"]["in_force"] == policy
 
 
 def test_reuse_happens(tracker, device):

@@ -19,6 +19,7 @@ namespace fft = blastoff::fft;
 namespace {
 
 constexpr cufftStatus invalid_plan = 1;
+constexpr cufftStatus execution_failed = 6;
 constexpr std::size_t work_bytes = 4096;
 
 struct Plan {
@@ -27,6 +28,7 @@ struct Plan {
   std::int64_t out_elements = 0;
   CUstream stream = nullptr;
   void* work_area = nullptr;
+  std::size_t work_bytes = 0;
   bool own_work_area = false;
 };
 
@@ -90,7 +92,9 @@ cufftStatus execute(cufftPlan handle, int type, void* in, void* out, int directi
       asked.precision != plan.transform.request.precision)
     return fft_invalid_type;
   // device/cuda always sets both.
-  if (plan.stream == nullptr || !driver().is_device_memory(plan.work_area, work_bytes)) return fft_invalid_value;
+  if (plan.stream == nullptr || !driver().is_device_memory(plan.work_area, plan.work_bytes)) return fft_invalid_value;
+  // As cuFFT 12 of CUDA 13.0 does, also if the work area is empty.
+  if (plan.work_area == in) return execution_failed;
   if (asked.kind == fft::Kind::c2c) plan.transform.request.sign = direction;
   driver().post(plan.stream, [plan, in, out] {
     const auto usable = [&](void* address, std::int64_t elements, std::size_t bytes) {
@@ -156,9 +160,10 @@ cufftStatus cufftMakePlanMany64(cufftPlan handle, int rank, FftSize* lengths, Ff
   for (std::size_t d = 1; d < transform.dims.size(); ++d)
     if (in_embedding[d] < transform.in_length(d) || out_embedding[d] < transform.out_length(d)) return fft_invalid_size;
   if (batch > 1) transform.batches.add({batch, in_distance, out_distance});
-  *bytes = work_bytes;
+  *bytes = transform.real_output() ? 0 : work_bytes;
   return change(handle, [&](Plan& plan) {
     plan.transform = transform;
+    plan.work_bytes = *bytes;
     plan.in_elements = extent(transform, false);
     plan.out_elements = extent(transform, true);
   });

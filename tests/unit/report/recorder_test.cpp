@@ -87,10 +87,12 @@ TEST_F(RecorderTest, KeepsTheWorstErrorAndTakesNanAsWorst) {
   add(record, nullptr);
   record.relative_error = 0.25;
   record.stale_pages = 3;
+  record.violated = true;
   add(record, nullptr);
   EXPECT_EQ(totals().verification.checked, 2U);
   EXPECT_EQ(totals().verification.worst_relative_error, 0.5);
   EXPECT_EQ(totals().verification.stale_pages, 3U);
+  EXPECT_EQ(totals().verification.violations, 1U);
   record.relative_error = std::nan("");
   add(record, nullptr);
   EXPECT_EQ(totals().verification.worst_relative_error, std::numeric_limits<double>::max());

@@ -157,7 +157,7 @@ TEST(ReportJson, HasTheKeysOfTheSchema) {
   EXPECT_EQ(report.at("refusals"),
             nlohmann::json::parse(R"([{"reason": "average size below the threshold", "calls": 41}])"));
   EXPECT_EQ(report.at("verification"),
-            nlohmann::json::parse(R"({"checked": 0, "worst_relative_error": 0.0, "stale_pages": 0})"));
+            nlohmann::json::parse(R"({"checked": 0, "violations": 0, "worst_relative_error": 0.0, "stale_pages": 0})"));
 }
 
 TEST(ReportJson, SurvivesACommandLineThatIsNoUtf8) {

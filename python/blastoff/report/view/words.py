@@ -80,5 +80,5 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
     checked = job.verification()
     if checked["checked"] or checked["stale_pages"]:
         worst = f"worst relative error {checked['worst_relative_error']:.1e}"
-        lines.append(("verified", f"{checked['checked']} calls, {worst}, {checked['stale_pages']} stale pages"))
+        lines.append(("verified", f"{checked['checked']} calls, {checked['violations']} violations, {worst}, {checked['stale_pages']} stale pages"))
     return lines

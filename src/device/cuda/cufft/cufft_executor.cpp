@@ -1,5 +1,6 @@
 #include "device/cuda/cufft/cufft_executor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "device/cuda/cufft/plan_cache.h"
@@ -53,10 +54,11 @@ class CufftExecutor final : public Executor {
 
  private:
   /// Makes room for the plan's work area, and behind it for a copy of an input that cuFFT would overwrite: it does so
-  /// with all complex input of real results.
+  /// with all complex input of real results. An input may not begin where the work area does, even if that is empty
+  /// (cuFFT 12 of CUDA 13.0 fails then).
   Result<api::CUdeviceptr> place_input(const operation::Operation& operation, const FftPlan& plan) {
     const Operand& input = fft::input_of(operation);
-    const std::size_t work_bytes = aligned(plan.work_bytes);
+    const std::size_t work_bytes = std::max(aligned(plan.work_bytes), alignment);
     const bool copied = fft::plan_of(operation).transform.real_output() && input.intent == operation::Intent::read;
     if (auto ok = workspace_.grow(work_bytes + (copied ? input.span_bytes() : 0)); !ok)
       return tl::unexpected(ok.error());

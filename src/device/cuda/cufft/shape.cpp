@@ -101,8 +101,6 @@ std::vector<Dimension> merged_batches(const fft::Layout& layout) {
 }  // namespace
 
 std::optional<FftSchedule> schedule(const fft::Transform& transform, const fft::Layout& layout) {
-  const bool apart = !transform.request.in_place;
-  if (transform.real_output() && apart && layout.dims.size() > 1) return std::nullopt;
   FftSchedule result;
   result.shape.type = type_of(transform);
   if (layout.dims.size() > FftShape::most_dims) return std::nullopt;

@@ -36,8 +36,7 @@ struct FftSchedule {
 };
 
 /// Nothing for what cuFFT cannot do at once or in a few executions: more than three dimensions, strides that are no
-/// multiples of each other, real output of several dimensions in another array (cuFFT 12 of CUDA 13.0 fails to execute
-/// it with a work area of the caller's).
+/// multiples of each other.
 std::optional<FftSchedule> schedule(const fft::Transform& transform, const fft::Layout& layout);
 
 }  // namespace blastoff::device::cuda

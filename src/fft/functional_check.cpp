@@ -1,0 +1,471 @@
+#include "fft/functional_check.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "fft/execution.h"
+#include "fft/wave.h"
+#include "platform/threads.h"
+#include "platform/worker_pool.h"
+
+namespace blastoff::fft {
+namespace {
+
+using operation::Comparison;
+using operation::Operand;
+using Number = Wave::Number;
+
+constexpr double epsilon_of_sums = std::numeric_limits<double>::epsilon();
+
+Number times(Number a, Number b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+/// A sum whose rounding errors are summed apart (A. Neumaier, ZAMM 54 (1974) 39).
+class Sum {
+ public:
+  void add(double term) {
+    const double next = sum_ + term;
+    rest_ += std::abs(sum_) >= std::abs(term) ? (sum_ - next) + term : (term - next) + sum_;
+    sum_ = next;
+  }
+  double value() const { return sum_ + rest_; }
+
+ private:
+  double sum_ = 0;
+  double rest_ = 0;
+};
+
+/// Of a part of an array.
+struct Sums {
+  Sum real, imaginary;  ///< of weighted elements
+  Sum squares;          ///< of elements
+  Sum shares;           ///< of elements, each square times its share
+
+  Number weighted() const { return {real.value(), imaginary.value()}; }
+};
+
+/// The weights of a line's elements, some at a time.
+class LineWeights {
+ public:
+  static constexpr std::int64_t block = 256;
+
+  struct Block {
+    std::array<double, block> real, imaginary, share;
+  };
+
+  /// weight(i) is that of element i, and share(i, weight) the share of its square.
+  template <class Weight, class Share>
+  LineWeights(std::int64_t length, const Weight& weight, const Share& share)
+      : length_(length), fill_([length, weight, share](Block& values, std::int64_t number) {
+          const std::int64_t first = number * block;
+          for (std::int64_t i = first; i < std::min(length, first + block); ++i) {
+            const auto at = static_cast<std::size_t>(i - first);
+            const Number value = weight(i);
+            values.real[at] = value.real();
+            values.imaginary[at] = value.imag();
+            values.share[at] = share(i, value);
+          }
+        }) {
+    if (length > most_kept) return;
+    blocks_.resize(static_cast<std::size_t>((length + block - 1) / block));
+    for (std::size_t b = 0; b < blocks_.size(); ++b) fill_(blocks_[b], static_cast<std::int64_t>(b));
+  }
+
+  std::int64_t length() const { return length_; }
+
+  const Block& at(std::int64_t number, Block& room) const {
+    if (!blocks_.empty()) return blocks_[static_cast<std::size_t>(number)];
+    fill_(room, number);
+    return room;
+  }
+
+ private:
+  static constexpr std::int64_t most_kept = 1 << 16;
+
+  std::int64_t length_;
+  std::function<void(Block&, std::int64_t)> fill_;
+  std::vector<Block> blocks_;
+};
+
+/// A loop whose elements have weights.
+struct WeightedLoop {
+  std::int64_t stride;
+  std::vector<Number> weights;
+};
+
+/// An array as the functionals see it.
+struct Side {
+  const void* address;
+  bool complex;
+  std::int64_t parts = 1;
+  std::int64_t part_stride = 0;
+  std::vector<WeightedLoop> loops;
+  std::int64_t line_stride;
+  LineWeights line;
+};
+
+template <class Real, bool complex>
+class Reader {
+ public:
+  explicit Reader(const Side& side) : side_(side) {}
+
+  Sums part(std::int64_t number) {
+    sums_ = {};
+    read_loops(0, number * side_.part_stride, 1);
+    return sums_;
+  }
+
+ private:
+  void read_loops(std::size_t depth, std::int64_t offset, Number weight) {
+    if (depth == side_.loops.size()) return read_line(offset, weight);
+    const WeightedLoop& loop = side_.loops[depth];
+    for (const Number factor : loop.weights) {
+      read_loops(depth + 1, offset, times(weight, factor));
+      offset += loop.stride;
+    }
+  }
+
+  void read_line(std::int64_t offset, Number weight) {
+    const std::int64_t step = side_.line_stride * (complex ? 2 : 1);
+    const auto* x = static_cast<const Real*>(side_.address) + offset * (complex ? 2 : 1);
+    const double share = std::norm(weight);
+    std::int64_t left = side_.line.length();
+    for (std::int64_t number = 0; left > 0; ++number, left -= LineWeights::block) {
+      const auto& weights = side_.line.at(number, room_);
+      double real = 0, imaginary = 0, squares = 0, shares = 0;
+      const auto count = static_cast<std::size_t>(std::min(left, LineWeights::block));
+      for (std::size_t i = 0; i < count; ++i, x += step) {
+        const auto re = static_cast<double>(x[0]);
+        double square = re * re;
+        real += weights.real[i] * re;
+        imaginary += weights.imaginary[i] * re;
+        if constexpr (complex) {
+          const auto im = static_cast<double>(x[1]);
+          square += im * im;
+          real -= weights.imaginary[i] * im;
+          imaginary += weights.real[i] * im;
+        }
+        squares += square;
+        shares += weights.share[i] * square;
+      }
+      const Number weighted = times(weight, {real, imaginary});
+      sums_.real.add(weighted.real());
+      sums_.imaginary.add(weighted.imag());
+      sums_.squares.add(squares);
+      sums_.shares.add(share * shares);
+    }
+  }
+
+  const Side& side_;
+  Sums sums_;
+  LineWeights::Block room_;
+};
+
+/// A thread reads some 5 GB/s.
+constexpr double bytes_per_thread = 4 << 20;
+constexpr int most_threads = 8;
+
+std::unique_ptr<platform::WorkerPool> workers_for(const operation::Operation& operation) {
+  double bytes = 0;
+  for (const Operand& operand : operation.operands()) bytes += static_cast<double>(operand.payload_bytes());
+  const auto useful = static_cast<int>(std::min<double>(most_threads, bytes / bytes_per_thread));
+  const int threads = std::min(useful, platform::cpu_count());
+  return threads > 1 ? platform::create_worker_pool(threads - 1) : nullptr;
+}
+
+template <class Real, bool complex>
+std::vector<Sums> read(const Side& side, platform::WorkerPool* workers) {
+  std::vector<Sums> parts(static_cast<std::size_t>(side.parts));
+  const std::int64_t shares =
+      workers == nullptr ? 1 : std::min<std::int64_t>(side.parts, workers->workers() + std::int64_t{1});
+  const auto read_share = [&](std::size_t share) {
+    Reader<Real, complex> reader(side);
+    const auto number = static_cast<std::int64_t>(share);
+    for (std::int64_t i = number * side.parts / shares; i < (number + 1) * side.parts / shares; ++i)
+      parts[static_cast<std::size_t>(i)] = reader.part(i);
+  };
+  if (shares == 1)
+    read_share(0);
+  else
+    workers->run(static_cast<std::size_t>(shares), read_share);
+  return parts;
+}
+
+std::vector<Sums> read(const Side& side, Precision precision, platform::WorkerPool* workers) {
+  if (precision == Precision::f64)
+    return side.complex ? read<double, true>(side, workers) : read<double, false>(side, workers);
+  return side.complex ? read<float, true>(side, workers) : read<float, false>(side, workers);
+}
+
+double total(const std::vector<Sums>& parts, Sum Sums::*which) {
+  Sum sum;
+  for (const Sums& part : parts) sum.add((part.*which).value());
+  return sum.value();
+}
+
+std::uint64_t next_seed() {
+  static std::atomic<std::uint64_t> seed{1};
+  return seed.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// The loops of a transform, and the waves along them.
+class Functionals {
+ public:
+  explicit Functionals(const Transform& transform) : transform_(transform) {
+    std::mt19937_64 engine(next_seed());
+    const auto dims = transform.dims.all();
+    const auto batches = transform.batches.all();
+    for (const Dimension& dim : dims) waves_.emplace_back(dim.length, transform.request.sign, engine);
+    for (const Dimension& batch : batches) waves_.emplace_back(batch.length, 1, engine);
+    choose_parts();
+  }
+
+  std::int64_t parts() const { return apart_ ? loop(*apart_).length : 1; }
+  /// Whether the parts of the result are a transform of those of the input.
+  bool parts_are_transformed() const { return apart_ && is_dimension(*apart_); }
+  std::int64_t part_stride_of_result() const { return apart_ ? loop(*apart_).out_stride : 0; }
+
+  Side result(const void* address) const {
+    const std::int64_t length = transform_.out_length(last());
+    const bool halved = transform_.real_input();
+    // The squares of the other half are the same.
+    const auto share = [this, halved](std::int64_t k, Number) { return halved && !on_edge(k) ? 2.0 : 1.0; };
+    Side side{address, !transform_.real_output(), 1, 0, {}, loop(last()).out_stride, line_of_weights(length, share)};
+    add_loops(side, true, [this](std::size_t index, std::int64_t k) { return waves_[index].weight(k); });
+    return side;
+  }
+
+  Side input(const void* address) const {
+    const bool halved = transform_.real_input();
+    const Wave& wave = waves_[last()];
+    const auto weight = [this, halved, &wave](std::int64_t j) {
+      if (transform_.real_output()) return wave.sum(j) * (on_edge(j) ? 0.5 : 1);
+      return halved ? wave.half_sum(j) : wave.sum(j);
+    };
+    return input_side(address, weight, [this](std::size_t index, std::int64_t j) { return adjoint(index, j); });
+  }
+
+  /// Of a spectrum of which half is stored: the sums of the other half are the conjugates of the sums with these
+  /// weights, and belong to the opposite parts. Half of each edge counts as stored, half as its own opposite: what
+  /// has no opposite to match is ignored, as FFTW does.
+  Side opposite_input(const void* address) const {
+    const Wave& wave = waves_[last()];
+    const auto weight = [this, &wave](std::int64_t j) {
+      return std::conj(wave.sum(opposite(j, loop(last()).length))) * (on_edge(j) ? 0.5 : 1);
+    };
+    return input_side(address, weight, [this](std::size_t index, std::int64_t j) {
+      return std::conj(is_dimension(index) ? adjoint(index, opposite(j, loop(index).length)) : adjoint(index, j));
+    });
+  }
+
+  /// Where the sums of the other half belong.
+  std::int64_t opposite_part(std::int64_t part) const {
+    return parts_are_transformed() ? opposite(part, parts()) : part;
+  }
+
+  /// What the functionals of the result are, from those of the input.
+  std::vector<Number> of_result(const std::vector<Number>& of_input) const {
+    if (!parts_are_transformed()) return of_input;
+    const std::int64_t n = parts();
+    std::vector<Number> roots, result(of_input.size());
+    for (std::int64_t k = 0; k < n; ++k)
+      roots.push_back(std::polar(
+          1.0, transform_.request.sign * 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n)));
+    for (std::int64_t k = 0; k < n; ++k) {
+      std::int64_t turn = 0;
+      Number sum = 0;
+      for (const Number part : of_input) {
+        sum += times(part, roots[static_cast<std::size_t>(turn)]);
+        turn += k;
+        turn -= turn >= n ? n : 0;
+      }
+      result[static_cast<std::size_t>(k)] = sum;
+    }
+    return result;
+  }
+
+ private:
+  static std::int64_t opposite(std::int64_t index, std::int64_t length) { return index == 0 ? 0 : length - index; }
+
+  bool is_dimension(std::size_t index) const { return index < transform_.dims.size(); }
+  std::size_t last() const { return transform_.dims.size() - 1; }
+  const Dimension& loop(std::size_t index) const {
+    return is_dimension(index) ? transform_.dims.all()[index]
+                               : transform_.batches.all()[index - transform_.dims.size()];
+  }
+
+  /// Whether an element of a halved line is its own opposite.
+  bool on_edge(std::int64_t k) const { return k == 0 || 2 * k == loop(last()).length; }
+
+  /// The loop with most steps, if its parts are cheap: not the lines.
+  void choose_parts() {
+    for (std::size_t i = 0; i < waves_.size(); ++i) {
+      if (i == last()) continue;
+      const auto length = static_cast<double>(loop(i).length);
+      const bool cheap = is_dimension(i) ? length * length <= 2 * transform_.points() : length <= most_parts;
+      if (cheap && length > static_cast<double>(parts())) apart_ = i;
+    }
+  }
+
+  /// Independent transforms have the same weights on both sides.
+  Number adjoint(std::size_t index, std::int64_t j) const {
+    return is_dimension(index) ? waves_[index].sum(j) : waves_[index].weight(j);
+  }
+
+  template <class Share>
+  LineWeights line_of_weights(std::int64_t length, const Share& share) const {
+    return {length, [this](std::int64_t k) { return waves_[last()].weight(k); }, share};
+  }
+
+  template <class Weight, class LoopWeight>
+  Side input_side(const void* address, const Weight& weight, const LoopWeight& loop_weight) const {
+    const auto share = [](std::int64_t, Number value) { return std::norm(value); };
+    Side side{address,
+              !transform_.real_input(),
+              1,
+              0,
+              {},
+              loop(last()).in_stride,
+              LineWeights(transform_.in_length(last()), weight, share)};
+    add_loops(side, false, loop_weight);
+    return side;
+  }
+
+  template <class LoopWeight>
+  void add_loops(Side& side, bool output, const LoopWeight& weight) const {
+    for (std::size_t i = 0; i < waves_.size(); ++i) {
+      if (i == last()) continue;
+      const std::int64_t stride = output ? loop(i).out_stride : loop(i).in_stride;
+      if (apart_ == i) {
+        side.parts = loop(i).length;
+        side.part_stride = stride;
+        continue;
+      }
+      WeightedLoop weighted{stride, {}};
+      for (std::int64_t k = 0; k < loop(i).length; ++k) weighted.weights.push_back(weight(i, k));
+      side.loops.push_back(std::move(weighted));
+    }
+  }
+
+  static constexpr double most_parts = 1 << 16;
+
+  const Transform& transform_;
+  std::vector<Wave> waves_;  ///< of the dimensions, then of the loops over independent transforms
+  std::optional<std::size_t> apart_;
+};
+
+class FunctionalCheck final : public operation::Verification {
+ public:
+  explicit FunctionalCheck(const operation::Operation& operation)
+      : transform_(plan_of(operation).transform),
+        result_(output_of(operation)),
+        workers_(workers_for(operation)),
+        functionals_(transform_) {
+    const void* const input = input_of(operation).address;
+    const Precision precision = transform_.request.precision;
+    const std::vector<Sums> stored = read(functionals_.input(input), precision, workers_.get());
+    squares_ = total(stored, &Sums::squares);
+    for (const Sums& part : stored) {
+      of_input_.push_back(part.weighted());
+      shares_.push_back(part.shares.value());
+    }
+    if (!transform_.real_output()) return;
+    const std::vector<Sums> others = read(functionals_.opposite_input(input), precision, workers_.get());
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      const auto part = static_cast<std::size_t>(functionals_.opposite_part(static_cast<std::int64_t>(i)));
+      of_input_[part] += std::conj(others[i].weighted());
+      shares_[part] += others[i].shares.value();
+    }
+  }
+
+  Comparison compare() const override {
+    const auto parts = read(functionals_.result(result_.address), transform_.request.precision, workers_.get());
+    if (!in_range(total(parts, &Sums::squares))) return {};
+    Comparison comparison{.checked = true};
+    comparison.bound = 4 * epsilon() * std::max(1.0, std::log2(transform_.length()));
+    compare_norms(total(parts, &Sums::shares), comparison);
+    compare_functionals(parts, comparison);
+    return comparison;
+  }
+
+ private:
+  bool narrow() const { return transform_.request.precision == Precision::f32; }
+  double epsilon() const {
+    return narrow() ? static_cast<double>(std::numeric_limits<float>::epsilon()) : epsilon_of_sums;
+  }
+  double largest() const {
+    return narrow() ? static_cast<double>(std::numeric_limits<float>::max()) : std::numeric_limits<double>::max();
+  }
+  double least() const {
+    return narrow() ? static_cast<double>(std::numeric_limits<float>::min()) : std::numeric_limits<double>::min();
+  }
+
+  /// Whether neither the squares nor the transform's own numbers leave their range. `squares`: of the result.
+  bool in_range(double squares) const {
+    const double norm = std::sqrt(2 * squares_ * transform_.length());
+    if (!(norm < 1e-3 * largest()) || squares_ > 1e270) return false;
+    const double smallest = std::max(1e-135, least() / epsilon()) * std::sqrt(transform_.points());
+    return norm > smallest || std::sqrt(squares) > smallest || std::isnan(squares);
+  }
+
+  static void add(Comparison& comparison, double error, std::int64_t row, std::int64_t column) {
+    if (error <= comparison.relative_error) return;
+    comparison.relative_error = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+    comparison.row = row;
+    comparison.column = column;
+  }
+
+  /// Parseval's identity. Of a halved input, the squares of what has no opposite are not known.
+  void compare_norms(double squares, Comparison& comparison) const {
+    if (transform_.real_output()) return;
+    const double expected = std::sqrt(squares_ * transform_.length());
+    add(comparison, std::abs(std::sqrt(squares) - expected) / (expected + least()), 0, 0);
+  }
+
+  void compare_functionals(const std::vector<Sums>& parts, Comparison& comparison) const {
+    const std::vector<Number> expected = functionals_.of_result(of_input_);
+    const bool mixed = functionals_.parts_are_transformed();
+    const auto count = static_cast<double>(parts.size());
+    // Rounding errors of a part come from all parts that it is made of.
+    const double spread = mixed ? std::sqrt(total(parts, &Sums::squares) / count) : 0;
+    double all_shares = 0;
+    for (const double share : shares_) all_shares += share;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      // Those of the functionals themselves.
+      const double terms = std::sqrt(mixed ? all_shares : shares_[i]) + std::abs(expected[i]);
+      const double scale =
+          std::sqrt(parts[i].squares.value()) + spread + 4 * epsilon_of_sums / epsilon() * terms + least();
+      const std::int64_t element = static_cast<std::int64_t>(i) * functionals_.part_stride_of_result() *
+                                   static_cast<std::int64_t>(transform_.out_element_bytes()) /
+                                   static_cast<std::int64_t>(result_.element_size);
+      const std::int64_t rows = std::max<std::int64_t>(1, result_.leading_dimension);
+      add(comparison, std::abs(parts[i].weighted() - expected[i]) / scale, element % rows, element / rows);
+    }
+  }
+
+  const Transform transform_;
+  const Operand result_;
+  std::unique_ptr<platform::WorkerPool> workers_;
+  const Functionals functionals_;
+  std::vector<Number> of_input_;  ///< the functionals of each part
+  std::vector<double> shares_;    ///< squares of their terms
+  double squares_ = 0;            ///< of the input's elements
+};
+
+}  // namespace
+
+std::unique_ptr<operation::Verification> check_by_functional(const operation::Operation& operation) {
+  return std::make_unique<FunctionalCheck>(operation);
+}
+
+}  // namespace blastoff::fft
