@@ -193,7 +193,8 @@ class Invocation {
 
   /// LAPACK overwrites some of its input, at least for a time. Solves do not.
   bool is_destroyed(const Operand& operand) const {
-    const bool solve = problem_.kind() == Kind::potrs || problem_.kind() == Kind::getrs;
+    const Kind kind = problem_.kind();
+    const bool solve = kind == Kind::potrs || kind == Kind::getrs || kind == Kind::trtrs;
     return operand.intent == operation::Intent::read && !solve;
   }
 

@@ -27,6 +27,7 @@ double relative_size(Kind kind) {
     case Kind::geev: return 0.6;
     case Kind::potrs:
     case Kind::getrs:
+    case Kind::trtrs:
     case Kind::ormqr: return 1;
     case Kind::sygv:
     case Kind::sygvd:
@@ -43,6 +44,7 @@ MatrixShape matrix_a(const Problem& problem) {
     case Kind::potri:
     case Kind::trtri: return {n, n, triangle(problem), Intent::update};
     case Kind::potrs:
+    case Kind::trtrs:
     case Kind::syevr:
     case Kind::syevx:
     case Kind::sygvx: return {n, n, triangle(problem), Intent::read};
@@ -72,7 +74,8 @@ MatrixShape matrix_b(const Problem& problem) {
     case Kind::potrs:
     case Kind::posv:
     case Kind::getrs:
-    case Kind::gesv: return {problem.n, problem.k, Part::full, Intent::update};
+    case Kind::gesv:
+    case Kind::trtrs: return {problem.n, problem.k, Part::full, Intent::update};
     case Kind::ormqr: return {problem.m, problem.n, Part::full, Intent::update};
     // The Cholesky factor.
     default: return {problem.n, problem.n, triangle(problem), Intent::update};
@@ -125,6 +128,7 @@ double real_flops(const Problem& problem) {
     case Kind::potrf:
     case Kind::trtri: return cube / 3;
     case Kind::potri: return 2 * cube / 3;
+    case Kind::trtrs: return n * n * k;
     case Kind::posv: return cube / 3 + 2 * n * n * k;
     case Kind::potrs:
     case Kind::getrs: return 2 * n * n * k;
@@ -156,7 +160,8 @@ double product_of_sides(const Problem& problem) {
   const auto k = static_cast<double>(problem.k);
   switch (problem.kind()) {
     case Kind::potrs:
-    case Kind::getrs: return n * n * k;
+    case Kind::getrs:
+    case Kind::trtrs: return n * n * k;
     case Kind::getrf:
     case Kind::geqrf:
     case Kind::gesdd:

@@ -21,6 +21,7 @@ enum class Kind : std::uint8_t {
   gesv,
   getri,
   trtri,
+  trtrs,
   geqrf,
   orgqr,
   ormqr,

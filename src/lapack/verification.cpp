@@ -13,7 +13,8 @@ std::unique_ptr<operation::Verification> verify(const operation::Operation& oper
     case Kind::posv:
     case Kind::potrs:
     case Kind::gesv:
-    case Kind::getrs: return check::solution(operation);
+    case Kind::getrs:
+    case Kind::trtrs: return check::solution(operation);
     case Kind::potri:
     case Kind::getri:
     case Kind::trtri: return check::inverse(operation);

@@ -301,6 +301,15 @@ class LapackTest : public DeviceTest {
     return result;
   }
 
+  /// Its triangles are well conditioned, with their own diagonal as with ones there.
+  Matrix near_identity(bool complex) {
+    Matrix result = hermitian(n, complex, 10);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i)
+        if (i != j) result(i, j) *= 0.0625;
+    return result;
+  }
+
   static constexpr blas::Scalar scalars[] = {blas::Scalar::s, blas::Scalar::d, blas::Scalar::c, blas::Scalar::z};
 
   /// Calls test(scalar, call, complex, tolerance) for every type, each with another width of integers.
@@ -418,10 +427,7 @@ TEST_P(LapackTest, CholeskySolves) {
 TEST_P(LapackTest, TrianglesAreInverted) {
   for (const char diag : {'N', 'U'}) {
     each_triangle(Kind::trtri, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
-      Matrix a = hermitian(n, complex, 10);
-      for (std::int64_t j = 0; j < n; ++j)
-        for (std::int64_t i = 0; i < n; ++i)
-          if (i != j) a(i, j) *= 0.0625;
+      const Matrix a = near_identity(complex);
       call.set(Argument::diag, diag);
       call.set(Argument::n, n);
       call.set(Argument::a, Argument::lda, a);
@@ -432,6 +438,53 @@ TEST_P(LapackTest, TrianglesAreInverted) {
       if (diag == 'U') {
         EXPECT_EQ(result(3, 3), a(3, 3)) << "the diagonal is another triangle's";
       }
+    });
+  }
+}
+
+TEST_P(LapackTest, TrianglesAreSolvedWith) {
+  for (const char diag : {'N', 'U'}) {
+    for (const char trans : {'N', 'T', 'C'}) {
+      each_triangle(Kind::trtrs, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+        const Matrix a = near_identity(complex);
+        const Matrix b = random(n, few, complex);
+        call.set(Argument::trans, trans);
+        call.set(Argument::diag, diag);
+        call.set(Argument::n, n);
+        call.set(Argument::nrhs, few);
+        call.set(Argument::a, Argument::lda, a);
+        call.set(Argument::b, Argument::ldb, b);
+        if (!run(call)) return;
+        Matrix part = triangle_of(a, upper, diag == 'U');
+        if (trans != 'N') part = adjoint(part);
+        if (trans == 'T')
+          for (Complex& element : part.elements) element = std::conj(element);
+        EXPECT_LT(difference(part * call.matrix(Argument::b, n, few), b), tolerance);
+      });
+    }
+  }
+}
+
+TEST_P(LapackTest, AZeroOnTheDiagonalOfATriangleFails) {
+  for (const char diag : {'N', 'U'}) {
+    each_triangle(Kind::trtrs, [&](LapackCall& call, bool, bool complex, double) {
+      Matrix a = near_identity(complex);
+      a(n - 1, n - 1) = -0.0;
+      call.set(Argument::trans, 'N');
+      call.set(Argument::diag, diag);
+      call.set(Argument::n, n);
+      call.set(Argument::nrhs, few);
+      call.set(Argument::a, Argument::lda, a);
+      call.set(Argument::b, Argument::ldb, random(n, few, complex));
+      if (diag == 'U') {
+        run(call);
+        return;
+      }
+      const auto done = execute(call);
+      ASSERT_FALSE(done);
+      if (done.error().message.find("not found") != std::string::npos) GTEST_SKIP() << done.error().message;
+      EXPECT_EQ(done.error().kind, ErrorKind::failed) << done.error().message;
+      EXPECT_THAT(done.error().message, testing::HasSubstr("singular"));
     });
   }
 }

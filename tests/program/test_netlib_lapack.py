@@ -54,7 +54,7 @@ class General(Input):
         return [*lines[first : first + 9], ""]
 
 
-LINEAR = ("getrf", "getrs", "getri", "gesv", "potrf", "potrs", "potri", "posv", "trtri", "geqrf", "orgqr", "ormqr")
+LINEAR = ("getrf", "getrs", "getri", "gesv", "potrf", "potrs", "potri", "posv", "trtri", "trtrs", "geqrf", "orgqr", "ormqr")
 INPUTS = {
     "linear equations": ("xlintst", LinearEquations("{}test.in", LINEAR)),
     "symmetric": ("xeigtst", Symmetric("sep.in", ("syev", "syevd", "syevr", "syevx"))),

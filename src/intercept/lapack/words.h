@@ -14,6 +14,7 @@
 #define BLASTOFF_WORDS_OF_gesv (8, 8)
 #define BLASTOFF_WORDS_OF_getri (7, 7)
 #define BLASTOFF_WORDS_OF_trtri (8, 8)
+#define BLASTOFF_WORDS_OF_trtrs (13, 13)
 #define BLASTOFF_WORDS_OF_geqrf (8, 8)
 #define BLASTOFF_WORDS_OF_orgqr (9, 9)
 #define BLASTOFF_WORDS_OF_ormqr (15, 15)

@@ -93,9 +93,11 @@ operation::Comparison Check::compare() const {
 }
 
 bool Check::results_finite() const {
-  const Structure structure = problem_.diag == 'u' ? Structure::unit_diagonal : Structure::stored;
-  for (const Operand& operand : operation_.operands())
+  for (const Operand& operand : operation_.operands()) {
+    const bool unit = problem_.diag == 'u' && operand.part != Part::full;
+    const Structure structure = unit ? Structure::unit_diagonal : Structure::stored;
     if (operation::writes(operand.intent) && !Matrix(operand, problem_.scalar(), structure).finite()) return false;
+  }
   const auto finite = [](const auto& values) {
     return std::all_of(values.begin(), values.end(), [](auto value) { return std::isfinite(std::abs(value)); });
   };

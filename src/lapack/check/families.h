@@ -10,7 +10,7 @@ namespace blastoff::lapack::check {
 
 /// potrf, getrf, geqrf
 std::unique_ptr<operation::Verification> factorization(const operation::Operation& operation);
-/// posv, potrs, gesv, getrs
+/// posv, potrs, gesv, getrs, trtrs
 std::unique_ptr<operation::Verification> solution(const operation::Operation& operation);
 /// potri, getri, trtri
 std::unique_ptr<operation::Verification> inverse(const operation::Operation& operation);

@@ -90,7 +90,7 @@ def cholesky(check: Checks) -> None:
 
 def lu(check: Checks) -> None:
     n, b = check.n, check.matrix(check.n, 5)
-    getrf, getrs, gesv, getri, trtri = (check.function(name) for name in ("getrf", "getrs", "gesv", "getri", "trtri"))
+    getrf, getrs, gesv, getri = (check.function(name) for name in ("getrf", "getrs", "gesv", "getri"))
     for rows, columns in ((n, n), (n + 13, n), (n, n + 9)):
         a = check.matrix(rows, columns)
         factors, pivots, _ = getrf(a)
@@ -109,10 +109,6 @@ def lu(check: Checks) -> None:
     check.close("gesv", a @ x, b)
     inverse, _ = getri(factors, pivots, lwork=64 * n)
     check.close("getri", inverse @ a, np.eye(n))
-    for lower in (0, 1):
-        part = triangle(a, bool(lower))
-        inverse, _ = trtri(half(a, bool(lower)), lower=lower)
-        check.close(f"trtri lower={lower}", triangle(inverse, bool(lower)) @ part, np.eye(n))
     singular = a.copy()
     singular[:, n // 3] = 0
     factors, pivots, info = getrf(np.asfortranarray(singular))
@@ -121,6 +117,27 @@ def lu(check: Checks) -> None:
     poisoned[n // 2, n // 2] = np.nan
     _, _, x, _ = gesv(poisoned, b)
     check.report("gesv of not-a-number", bool(np.isnan(x).any()))
+
+
+def triangles(check: Checks) -> None:
+    n, b = check.n, check.matrix(check.n, 5)
+    trtri, trtrs = (check.function(name) for name in ("trtri", "trtrs"))
+    a = check.matrix(n, n) + np.asfortranarray(n * np.eye(n, dtype=check.dtype))
+    for lower in (0, 1):
+        part, given = triangle(a, bool(lower)), half(a, bool(lower))
+        inverse, _ = trtri(given, lower=lower)
+        check.close(f"trtri lower={lower}", triangle(inverse, bool(lower)) @ part, np.eye(n))
+        for unit in (0, 1):
+            whole = part / n - np.diag(np.diag(part / n)) + np.eye(n, dtype=check.dtype) if unit else part
+            for trans, op in enumerate((whole, whole.T, whole.conj().T)):
+                x, info = trtrs(given / n if unit else given, b, lower=lower, trans=trans, unitdiag=unit)
+                check.close(f"trtrs lower={lower} trans={trans} unit={unit}", op @ x, b)
+        singular = given.copy()
+        singular[n // 2, n // 2] = singular[n // 4, n // 4] = 0
+        _, info = trtrs(singular, b, lower=lower)
+        check.report(f"trtrs of a singular triangle lower={lower}", info == n // 4 + 1)
+        x, info = trtrs(singular, b, lower=lower, unitdiag=1)
+        check.report(f"trtrs of ones instead of zeros lower={lower}", info == 0 and bool(np.isfinite(x).all()))
 
 
 def qr(check: Checks) -> None:
@@ -228,7 +245,7 @@ def general(check: Checks) -> None:
 
 
 def families() -> Iterator:
-    yield from (cholesky, lu, qr, hermitian, generalized, singular_values, general)
+    yield from (cholesky, lu, triangles, qr, hermitian, generalized, singular_values, general)
 
 
 def main() -> int:

@@ -208,7 +208,8 @@ class Example {
       case Kind::posv: fill_hermitian(problem, Argument::a, static_cast<double>(problem.n)); break;
       case Kind::potrs:
       case Kind::potri:
-      case Kind::trtri: fill_triangle(problem); break;
+      case Kind::trtri:
+      case Kind::trtrs: fill_triangle(problem); break;
       case Kind::getrs:
       case Kind::getri: fill_factors(problem); break;
       case Kind::orgqr:
@@ -311,6 +312,11 @@ inline std::vector<Options> all_options(Kind kind, bool complex) {
     case Kind::posv: vary(&Options::uplo, 'U', 'L'); break;
     case Kind::trtri:
       vary(&Options::uplo, 'U', 'L');
+      vary(&Options::diag, 'N', 'U');
+      break;
+    case Kind::trtrs:
+      vary(&Options::uplo, 'U', 'L');
+      vary(&Options::trans, 'N', 'T', 'C');
       vary(&Options::diag, 'N', 'U');
       break;
     case Kind::getrf:

@@ -117,7 +117,8 @@ TEST_P(Failing, LeavesVectorsAsTheyAre) {
 
 std::vector<Routine> failing() {
   std::vector<Routine> routines;
-  for (const Kind kind : {Kind::potrf, Kind::posv, Kind::getrf, Kind::gesv, Kind::trtri, Kind::sygv, Kind::sygvx})
+  for (const Kind kind :
+       {Kind::potrf, Kind::posv, Kind::getrf, Kind::gesv, Kind::trtri, Kind::trtrs, Kind::sygv, Kind::sygvx})
     for (const auto scalar : {blas::Scalar::s, blas::Scalar::d, blas::Scalar::c, blas::Scalar::z})
       routines.push_back(test::routine_of(kind, scalar));
   return routines;

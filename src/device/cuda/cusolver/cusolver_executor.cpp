@@ -32,6 +32,7 @@ Status run_family(const Task& task) {
     case Kind::getri: return run_factorization(task);
     case Kind::potri:
     case Kind::trtri: return run_triangular_inverse(task);
+    case Kind::trtrs: return run_triangular_solve(task);
     case Kind::geqrf:
     case Kind::orgqr:
     case Kind::ormqr: return run_orthogonal(task);
@@ -130,9 +131,9 @@ class CusolverExecutor final : public Executor {
 
 class CusolverLibrary final : public ExecutorLibrary {
  public:
-  explicit CusolverLibrary(const api::Cusolver& cusolver) : cusolver_(cusolver) {}
+  explicit CusolverLibrary(Libraries libraries) : libraries_(std::move(libraries)) {}
 
-  std::string version() const override { return version_text(cusolver_); }
+  std::string version() const override { return version_text(libraries_.cusolver); }
 
   Result<std::unique_ptr<Executor>> create(const ExecutorStream& stream) const override {
     if (stream.kernel == nullptr) {
@@ -141,7 +142,7 @@ class CusolverLibrary final : public ExecutorLibrary {
     }
     auto kernels = matrix_kernels(stream.context);
     if (!kernels) return tl::unexpected(kernels.error());
-    auto solver = Solver::create(cusolver_, stream, std::move(*kernels));
+    auto solver = Solver::create(libraries_, stream, std::move(*kernels));
     if (!solver) return tl::unexpected(solver.error());
     return std::make_unique<CusolverExecutor>(std::move(*solver));
   }
@@ -159,7 +160,7 @@ class CusolverLibrary final : public ExecutorLibrary {
     return kernels_;
   }
 
-  const api::Cusolver cusolver_;
+  const Libraries libraries_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const MatrixKernels> kernels_;
 };
@@ -173,7 +174,7 @@ bool runs_by_cusolver(const operation::Operation& operation) {
 Result<std::unique_ptr<ExecutorLibrary>> open_cusolver(const LibrarySearch& search) {
   auto cusolver = load_cusolver(search);
   if (!cusolver) return tl::unexpected(cusolver.error());
-  return std::make_unique<CusolverLibrary>(*cusolver);
+  return std::make_unique<CusolverLibrary>(Libraries{*cusolver, load_cublas(search.cuda_path, search.driver_version)});
 }
 
 }  // namespace blastoff::device::cuda

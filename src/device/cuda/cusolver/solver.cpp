@@ -1,5 +1,6 @@
 #include "device/cuda/cusolver/solver.h"
 
+#include <complex>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -16,28 +17,49 @@ api::CUdeviceptr address_of(const Operand& matrix) {
   return reinterpret_cast<std::uintptr_t>(matrix.address);
 }
 
+template <class Element>
+std::vector<double> magnitudes_of(std::span<const std::byte> bytes) {
+  std::vector<double> magnitudes(bytes.size() / sizeof(Element));
+  for (std::size_t i = 0; i < magnitudes.size(); ++i) {
+    Element element;
+    std::memcpy(static_cast<void*>(&element), bytes.data() + i * sizeof element, sizeof element);
+    magnitudes[i] = static_cast<double>(std::abs(element));
+  }
+  return magnitudes;
+}
+
 void* pointer(api::CUdeviceptr address) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Solver>> Solver::create(const api::Cusolver& cusolver, const ExecutorStream& stream,
+Result<std::unique_ptr<Solver>> Solver::create(const Libraries& libraries, const ExecutorStream& stream,
                                                std::shared_ptr<const MatrixKernels> kernels) {
-  std::unique_ptr<Solver> solver(new Solver(cusolver, stream, std::move(kernels)));
+  std::unique_ptr<Solver> solver(new Solver(libraries, stream, std::move(kernels)));
   if (auto ok = solver->configure(); !ok) return tl::unexpected(ok.error());
   return solver;
 }
 
 Status Solver::configure() {
-  if (auto ok = check(cusolver_.cusolverDnCreate(&handle_), "cusolverDnCreate"); !ok) return ok;
-  if (auto ok = check(cusolver_.cusolverDnSetStream(handle_, stream_.stream), "cusolverDnSetStream"); !ok) return ok;
-  return check(cusolver_.cusolverDnCreateParams(&params_), "cusolverDnCreateParams");
+  if (auto ok = check(cusolver().cusolverDnCreate(&handle_), "cusolverDnCreate"); !ok) return ok;
+  if (auto ok = check(cusolver().cusolverDnSetStream(handle_, stream_.stream), "cusolverDnSetStream"); !ok) return ok;
+  return check(cusolver().cusolverDnCreateParams(&params_), "cusolverDnCreateParams");
 }
 
 Solver::~Solver() {
-  if (params_ != nullptr) cusolver_.cusolverDnDestroyParams(params_);
-  if (handle_ != nullptr) cusolver_.cusolverDnDestroy(handle_);
+  if (params_ != nullptr) cusolver().cusolverDnDestroyParams(params_);
+  if (handle_ != nullptr) cusolver().cusolverDnDestroy(handle_);
+}
+
+Result<const BlasHandle*> Solver::cublas() {
+  if (blas_handle_ != nullptr) return blas_handle_.get();
+  const Result<api::Cublas>& cublas = libraries_.cublas;
+  if (!cublas) return tl::unexpected(Error{ErrorKind::unsupported, cublas.error().message});
+  auto handle = BlasHandle::create(*cublas, stream_);
+  if (!handle) return tl::unexpected(handle.error());
+  blas_handle_ = std::move(*handle);
+  return blas_handle_.get();
 }
 
 Status Solver::check(api::cusolverStatus status, std::string_view name) {
@@ -148,6 +170,18 @@ Status Solver::set_to_identity(const Operand& matrix, blas::Scalar scalar) {
       driver().cuMemsetD2D32Async(first + offset, matrix.stride_bytes() + matrix.element_size, one, 1,
                                   static_cast<std::size_t>(matrix.columns), stream_.stream),
       "cuMemsetD2D32Async");
+}
+
+Result<std::vector<double>> Solver::magnitudes(const Operand& matrix, blas::Scalar scalar) {
+  std::vector<std::byte> bytes(matrix.payload_bytes());
+  if (auto ok = copy_to_host(bytes.data(), address_of(matrix), bytes.size()); !ok) return tl::unexpected(ok.error());
+  switch (scalar) {
+    case blas::Scalar::s: return magnitudes_of<float>(bytes);
+    case blas::Scalar::d: return magnitudes_of<double>(bytes);
+    case blas::Scalar::c: return magnitudes_of<std::complex<float>>(bytes);
+    case blas::Scalar::z: break;
+  }
+  return magnitudes_of<std::complex<double>>(bytes);
 }
 
 Status Solver::copy_to_host(void* to, api::CUdeviceptr from, std::size_t bytes) {

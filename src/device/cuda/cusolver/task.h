@@ -1,6 +1,8 @@
 // One LAPACK operation on its way through the library, and the families of routines that run it.
 #pragma once
 
+#include <vector>
+
 #include "device/cuda/cusolver/host_results.h"
 #include "device/cuda/cusolver/solver.h"
 #include "lapack/problem.h"
@@ -40,11 +42,17 @@ struct Task {
 /// Each writes the operands on the device and stages the host vectors.
 Status run_factorization(const Task& task);             ///< potrf, getrf, the solves with their factors, getri
 Status run_triangular_inverse(const Task& task);        ///< potri, trtri
+Status run_triangular_solve(const Task& task);          ///< trtrs
 Status run_orthogonal(const Task& task);                ///< geqrf, orgqr, ormqr
 Status run_eigenproblem(const Task& task);              ///< syev and its like
 Status run_generalized_eigenproblem(const Task& task);  ///< sygv and its like
 Status run_singular_values(const Task& task);           ///< gesdd, gesvd
 Status run_general_eigenproblem(const Task& task);      ///< geev
+
+/// Those of a matrix's diagonal.
+Result<std::vector<double>> diagonal_magnitudes(const Task& task, const Operand& a);
+/// Solves with a triangle, whose part says which, as the problem's trans and diag say.
+Status solve_triangle(const Task& task, const Operand& a, const Operand& b);
 
 /// A where it is the routine's to destroy, which vectors replace; elsewhere a copy of its triangle.
 Result<Operand> symmetric_matrix(const Task& task);
