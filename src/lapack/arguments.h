@@ -130,6 +130,7 @@ constexpr ArgumentList argument_list(Kind kind, bool complex) {
     case Kind::geqrf: add(m, n, a, lda, tau, work, lwork, info); break;
     case Kind::orgqr: add(m, n, k, a, lda, tau, work, lwork, info); break;
     case Kind::ormqr: add(side, trans, m, n, k, a, lda, tau, b, ldb, work, lwork, info); break;
+    case Kind::gels: add(trans, m, n, nrhs, a, lda, b, ldb, work, lwork, info); break;
     case Kind::syev:
       add(job, uplo, n, a, lda, w, work, lwork);
       if (complex) add(rwork);

@@ -52,6 +52,7 @@ WorkSizes least_work_sizes(const Problem& problem) {
     case Kind::geqrf:
     case Kind::orgqr: return {n};
     case Kind::ormqr: return {problem.side == 'l' ? n : problem.m};
+    case Kind::gels: return {low + std::max(low, problem.k)};
     case Kind::syev:
     case Kind::sygv: return {complex(problem) ? 2 * n - 1 : 3 * n - 1};
     case Kind::syevd:
@@ -142,7 +143,7 @@ bool Call::letters_valid() const {
   if (has(Argument::side) && !among(p.side, "lr")) return false;
   if (has(Argument::range) && !among(p.range, "avi")) return false;
   if (has(Argument::itype) && p.itype == 0) return false;
-  if (p.kind() == Kind::ormqr) return among(p.trans, complex(p) ? "nc" : "nt");
+  if (p.kind() == Kind::ormqr || p.kind() == Kind::gels) return among(p.trans, complex(p) ? "nc" : "nt");
   if (has(Argument::trans) && !among(p.trans, "ntc")) return false;
   if (p.kind() == Kind::gesdd) return among(p.job, "asno");
   if (p.kind() == Kind::gesvd)
@@ -179,6 +180,7 @@ bool Call::trivial() const {
 bool Call::supported() const {
   const Problem& p = problem_;
   switch (p.kind()) {
+    case Kind::gels: return p.m >= p.n && p.trans == 'n';  // least squares, not the solution of least norm
     case Kind::syevr:
     case Kind::syevx:
     case Kind::sygvx: return p.range != 'v';  // how many columns z has is known only afterwards

@@ -54,6 +54,7 @@ MatrixShape matrix_a(const Problem& problem) {
     case Kind::getri: return {n, n, Part::full, Intent::update};
     case Kind::getrf:
     case Kind::geqrf:
+    case Kind::gels:
     case Kind::orgqr: return {problem.m, n, Part::full, Intent::update};
     case Kind::ormqr: return {problem.side == 'l' ? problem.m : n, problem.k, Part::full, Intent::read};
     case Kind::syev:
@@ -77,6 +78,7 @@ MatrixShape matrix_b(const Problem& problem) {
     case Kind::gesv:
     case Kind::trtrs: return {problem.n, problem.k, Part::full, Intent::update};
     case Kind::ormqr: return {problem.m, problem.n, Part::full, Intent::update};
+    case Kind::gels: return {std::max(problem.m, problem.n), problem.k, Part::full, Intent::update};
     // The Cholesky factor.
     default: return {problem.n, problem.n, triangle(problem), Intent::update};
   }
@@ -138,6 +140,7 @@ double real_flops(const Problem& problem) {
     case Kind::geqrf: return 2 * low * low * (high - low / 3);
     case Kind::orgqr: return 4 * m * n * k - 2 * (m + n) * k * k + 4 * k * k * k / 3;
     case Kind::ormqr: return problem.side == 'l' ? 2 * n * k * (2 * m - k) : 2 * m * k * (2 * n - k);
+    case Kind::gels: return 2 * low * low * (high - low / 3) + 4 * high * low * k;
     case Kind::syev:
     case Kind::syevd:
     case Kind::syevr:
@@ -164,6 +167,7 @@ double product_of_sides(const Problem& problem) {
     case Kind::trtrs: return n * n * k;
     case Kind::getrf:
     case Kind::geqrf:
+    case Kind::gels:
     case Kind::gesdd:
     case Kind::gesvd: return m * n * std::min(m, n);
     case Kind::orgqr:

@@ -25,6 +25,7 @@ enum class Kind : std::uint8_t {
   geqrf,
   orgqr,
   ormqr,
+  gels,
   syev,
   syevd,
   syevr,

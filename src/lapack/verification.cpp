@@ -20,6 +20,7 @@ std::unique_ptr<operation::Verification> verify(const operation::Operation& oper
     case Kind::trtri: return check::inverse(operation);
     case Kind::orgqr:
     case Kind::ormqr: return check::orthogonal_factor(operation);
+    case Kind::gels: return check::least_squares(operation);
     case Kind::syev:
     case Kind::syevd:
     case Kind::syevr:

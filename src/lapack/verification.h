@@ -20,6 +20,7 @@ namespace blastoff::lapack {
 /// where it is larger than the bound times the norm of the matrix.
 ///
 /// Less is known where a result tells less:
+/// - least squares: the reflectors' factors tau, which are not returned, are those that fit best;
 /// - some eigenvalues without vectors: their order, and that none is larger than the matrix;
 /// - eigenvalues of pairs of matrices without vectors: their order, and that Rayleigh quotients lie among them;
 /// - eigenvalues of a range with vectors: not that they are those of the range;

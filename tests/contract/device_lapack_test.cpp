@@ -597,6 +597,58 @@ TEST_P(LapackTest, QrFactorsAndTheirProducts) {
   });
 }
 
+TEST_P(LapackTest, LeastSquares) {
+  for (const std::int64_t rows : {n, tall}) {
+    each_type(Kind::gels, [&](blas::Scalar, LapackCall& call, bool complex, double tolerance) {
+      Matrix a = random(rows, n, complex);
+      for (std::int64_t i = 0; i < n; ++i) a(i, i) += 16;
+      const Matrix b = random(rows, few, complex);
+      call.set(Argument::trans, 'N');
+      call.set(Argument::m, rows);
+      call.set(Argument::n, n);
+      call.set(Argument::nrhs, few);
+      call.set(Argument::a, Argument::lda, a);
+      call.set(Argument::b, Argument::ldb, b);
+      if (!run(call)) return;
+      const Matrix result = call.matrix(Argument::b, rows, few);
+      Matrix residual = a * call.matrix(Argument::b, n, few);
+      for (std::size_t i = 0; i < residual.elements.size(); ++i) residual.elements[i] -= b.elements[i];
+      EXPECT_LT(difference(adjoint(a) * residual, Matrix(n, few)), 100 * tolerance);
+      for (std::int64_t j = 0; j < few; ++j) {
+        double left = 0;
+        double expected = 0;
+        for (std::int64_t i = 0; i < rows; ++i) expected += std::norm(residual(i, j));
+        for (std::int64_t i = n; i < rows; ++i) left += std::norm(result(i, j));
+        EXPECT_NEAR(std::sqrt(left), std::sqrt(expected), tolerance);
+      }
+      const Matrix r = triangle_of(call.matrix(Argument::a, n, n), true);
+      EXPECT_LT(difference(adjoint(r) * r, adjoint(a) * a), 100 * tolerance);
+    });
+  }
+}
+
+TEST_P(LapackTest, LeastSquaresWithoutFullRankOrOfExtremeNumbersFail) {
+  for (const double factor : {0.0, 1.0, 1e-150}) {
+    LapackCall call(lapack::Routine::dgels, 4);
+    Matrix a = random(tall, n, false);
+    for (std::int64_t i = 0; i < tall; ++i) a(i, 9) = factor * a(i, 4);
+    Matrix b = random(tall, few, false);
+    if (factor == 1e-150)
+      for (Complex& element : b.elements) element *= factor;
+    call.set(Argument::trans, 'N');
+    call.set(Argument::m, tall);
+    call.set(Argument::n, n);
+    call.set(Argument::nrhs, few);
+    call.set(Argument::a, Argument::lda, a);
+    call.set(Argument::b, Argument::ldb, b);
+    const auto done = execute(call);
+    ASSERT_FALSE(done) << factor;
+    if (done.error().kind == ErrorKind::unsupported) GTEST_SKIP() << done.error().message;
+    EXPECT_EQ(done.error().kind, ErrorKind::failed) << done.error().message;
+    EXPECT_THAT(done.error().message, testing::HasSubstr(factor == 1e-150 ? "scaling" : "rank"));
+  }
+}
+
 TEST_P(LapackTest, SymmetricEigenproblems) {
   for (const Kind kind : {Kind::syev, Kind::syevd, Kind::syevr, Kind::syevx}) {
     for (const char range : {'A', 'I'}) {

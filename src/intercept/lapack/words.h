@@ -18,6 +18,7 @@
 #define BLASTOFF_WORDS_OF_geqrf (8, 8)
 #define BLASTOFF_WORDS_OF_orgqr (9, 9)
 #define BLASTOFF_WORDS_OF_ormqr (15, 15)
+#define BLASTOFF_WORDS_OF_gels (12, 12)
 #define BLASTOFF_WORDS_OF_syev (11, 12)
 #define BLASTOFF_WORDS_OF_syevd (13, 15)
 #define BLASTOFF_WORDS_OF_syevr (24, 26)

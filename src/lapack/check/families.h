@@ -16,6 +16,8 @@ std::unique_ptr<operation::Verification> solution(const operation::Operation& op
 std::unique_ptr<operation::Verification> inverse(const operation::Operation& operation);
 /// orgqr, ormqr
 std::unique_ptr<operation::Verification> orthogonal_factor(const operation::Operation& operation);
+/// gels
+std::unique_ptr<operation::Verification> least_squares(const operation::Operation& operation);
 /// syev, syevd, syevr, syevx
 std::unique_ptr<operation::Verification> eigenproblem(const operation::Operation& operation);
 /// sygv, sygvd, sygvx

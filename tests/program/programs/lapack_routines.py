@@ -163,6 +163,29 @@ def qr(check: Checks) -> None:
             check.close(f"ormqr right {trans} {rows} x {columns}", product, c.T @ op)
 
 
+def least_squares(check: Checks) -> None:
+    gels, n = check.function("gels"), check.n
+    for rows, columns in ((n, n), (n + 21, n), (2 * n, n - 5)):
+        a, b = check.matrix(rows, columns), check.matrix(rows, 6)
+        factors, x, info = gels(a, b, lwork=64 * n)
+        r = np.triu(factors)[:columns]
+        solution = x[:columns]
+        residual = b - a @ solution
+        check.small(f"gels {rows} x {columns}", a.conj().T @ residual, np.linalg.norm(a) ** 2 * np.linalg.norm(solution))
+        check.close(f"gels {rows} x {columns} triangle", r.conj().T @ r, a.conj().T @ a)
+        left = np.linalg.norm(x[columns:], axis=0) - np.linalg.norm(residual, axis=0)
+        check.small(f"gels {rows} x {columns} residuals", left, np.linalg.norm(a) * np.linalg.norm(solution))
+    a, b = check.matrix(n, n - 9), check.matrix(n, 6)
+    adjoint = "C" if check.complex else "T"
+    _, x, _ = gels(a, check.matrix(n, 6), trans=adjoint, lwork=64 * n)
+    check.report("gels of the transpose", bool(np.isfinite(x).all()))
+    _, x, _ = gels(np.asfortranarray(a.T), b, lwork=64 * n)
+    check.small("gels of a wide matrix", a.T @ x[:n] - b[: n - 9], np.linalg.norm(a) * np.linalg.norm(x[:n]))
+    a[:, n // 2] = 0
+    _, _, info = gels(a, b, lwork=64 * n)
+    check.report("gels of a matrix without full rank", info == n // 2 + 1)
+
+
 def check_eigenvectors(check: Checks, name: str, a: np.ndarray, w: np.ndarray, v: np.ndarray) -> None:
     check.small(f"{name} residual", a @ v - v * w, np.linalg.norm(a))
     check.close(f"{name} orthogonal", v.conj().T @ v, np.eye(v.shape[1]))
@@ -245,7 +268,7 @@ def general(check: Checks) -> None:
 
 
 def families() -> Iterator:
-    yield from (cholesky, lu, triangles, qr, hermitian, generalized, singular_values, general)
+    yield from (cholesky, lu, triangles, qr, least_squares, hermitian, generalized, singular_values, general)
 
 
 def main() -> int:

@@ -142,6 +142,14 @@ TEST(Supported, IsASpectrumOfKnownSize) {
   }
 }
 
+TEST(Supported, AreLeastSquaresOfTheMatrixItself) {
+  EXPECT_TRUE(supported(Routine::dgels, {.m = 9, .n = 7}));
+  EXPECT_TRUE(supported(Routine::zgels, {.m = 7, .n = 7}));
+  EXPECT_FALSE(supported(Routine::dgels, {.m = 7, .n = 9}));
+  EXPECT_FALSE(supported(Routine::dgels, {.m = 9, .n = 7, .trans = 'T'}));
+  EXPECT_FALSE(supported(Routine::zgels, {.m = 9, .n = 7, .trans = 'C'}));
+}
+
 TEST(Supported, AreSingularVectorsOfBothSidesInTheirOwnPlace) {
   EXPECT_TRUE(supported(Routine::dgesdd, {.job = 'A'}));
   EXPECT_FALSE(supported(Routine::dgesdd, {.job = 'O'}));
@@ -162,6 +170,16 @@ TEST(Valid, AreTransposesThatTheRoutineKnows) {
   EXPECT_FALSE(valid(Routine::dormqr, 'C'));
   EXPECT_TRUE(valid(Routine::zunmqr, 'C'));
   EXPECT_FALSE(valid(Routine::zunmqr, 'T'));
+  EXPECT_FALSE(valid(Routine::dgels, 'C'));
+  EXPECT_FALSE(valid(Routine::zgels, 'T'));
+}
+
+TEST(Valid, IsWorkSpaceForTheReflectorsAndTheRightHandSides) {
+  Example example(Routine::dgels, {.m = 9, .n = 7, .k = 20});
+  example.set_integer(Argument::lwork, 7 + 20);
+  EXPECT_TRUE(example.call().valid());
+  example.set_integer(Argument::lwork, 7 + 19);
+  EXPECT_FALSE(example.call().valid());
 }
 
 TEST(Valid, AreNoMoreReflectorsThanRows) {

@@ -330,6 +330,7 @@ inline std::vector<Options> all_options(Kind kind, bool complex) {
       vary(&Options::side, 'L', 'R');
       vary(&Options::trans, 'N', complex ? 'C' : 'T');
       break;
+    case Kind::gels: result = {{.m = 37, .n = 23, .k = 11}, {.m = 37, .n = 36, .k = 1}, {}}; break;
     case Kind::sygv:
     case Kind::sygvd:
     case Kind::sygvx:

@@ -34,7 +34,7 @@ TEST(ArgumentLists, FitIntoAnOperation) {
 }
 
 TEST(RoutineTable, HoldsEveryKindInEveryType) {
-  EXPECT_EQ(lapack::routine_count, 23U * 4U);
+  EXPECT_EQ(lapack::routine_count, 24U * 4U);
   EXPECT_STREQ(row(test::routine_of(Kind::orgqr, blas::Scalar::z)).name, "zungqr");
   EXPECT_STREQ(row(test::routine_of(Kind::syevd, blas::Scalar::c)).name, "cheevd");
   EXPECT_STREQ(row(test::routine_of(Kind::sygvx, blas::Scalar::s)).name, "ssygvx");
@@ -74,6 +74,12 @@ TEST(Shape, OfVectorsFollowsTheJob) {
   EXPECT_EQ(shape_of(Routine::dgesdd, {.m = 7, .n = 9, .job = 'A'}, Argument::right).rows, 9);
   EXPECT_EQ(shape_of(Routine::dgesdd, {.m = 7, .n = 9, .job = 'N'}, Argument::right).rows, 0);
   EXPECT_EQ(shape_of(Routine::zunmqr, {.m = 7, .n = 9, .k = 3, .side = 'R'}, Argument::a).rows, 9);
+}
+
+TEST(Shape, OfRightHandSidesHasRoomForTheSolution) {
+  EXPECT_EQ(shape_of(Routine::dgels, {.m = 9, .n = 7, .k = 2}, Argument::b).rows, 9);
+  EXPECT_EQ(shape_of(Routine::dgels, {.m = 7, .n = 9, .k = 2}, Argument::b).rows, 9);
+  EXPECT_EQ(shape_of(Routine::dgels, {.m = 7, .n = 9, .k = 2}, Argument::b).columns, 2);
 }
 
 TEST(Shape, OfHostVectors) {

@@ -36,6 +36,7 @@ Status run_family(const Task& task) {
     case Kind::geqrf:
     case Kind::orgqr:
     case Kind::ormqr: return run_orthogonal(task);
+    case Kind::gels: return run_least_squares(task);
     case Kind::syev:
     case Kind::syevd:
     case Kind::syevr:
@@ -51,9 +52,10 @@ Status run_family(const Task& task) {
 }
 
 /// Eigenvalues and singular values are found by iterations that square the elements. LAPACK scales a matrix whose
-/// elements do not allow that; cuSOLVER does not, and has been seen to destroy the context. These kinds come last.
+/// elements do not allow that; cuSOLVER does not, and has been seen to destroy the context. LAPACK scales the matrices
+/// of least squares, too. These kinds come last.
 bool squares_elements(Kind kind) {
-  return kind >= Kind::syev;
+  return kind >= Kind::gels;
 }
 
 struct Range {

@@ -44,11 +44,16 @@ Status run_factorization(const Task& task);             ///< potrf, getrf, the s
 Status run_triangular_inverse(const Task& task);        ///< potri, trtri
 Status run_triangular_solve(const Task& task);          ///< trtrs
 Status run_orthogonal(const Task& task);                ///< geqrf, orgqr, ormqr
+Status run_least_squares(const Task& task);             ///< gels
 Status run_eigenproblem(const Task& task);              ///< syev and its like
 Status run_generalized_eigenproblem(const Task& task);  ///< sygv and its like
 Status run_singular_values(const Task& task);           ///< gesdd, gesvd
 Status run_general_eigenproblem(const Task& task);      ///< geev
 
+/// A = Q R, in place. Returns tau, in the memory of Task::vector().
+Result<void*> factor_orthogonal(const Task& task);
+/// B times Q, or its adjoint, whose first reflectors are those that A and `tau` hold.
+Status multiply_orthogonal(const Task& task, int side, int operation, std::int64_t reflectors, void* tau);
 /// Those of a matrix's diagonal.
 Result<std::vector<double>> diagonal_magnitudes(const Task& task, const Operand& a);
 /// Solves with a triangle, whose part says which, as the problem's trans and diag say.
