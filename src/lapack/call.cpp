@@ -94,6 +94,11 @@ Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_b
     problem_.il = integer(Argument::il);
     problem_.iu = integer(Argument::iu);
   }
+  if (problem_.range == 'v') {
+    problem_.vl = real(Argument::vl);
+    problem_.vu = real(Argument::vu);
+    problem_.ldz = integer(Argument::ldz);
+  }
   problem_.abstol = real(Argument::abstol);
   problem_.lwork = integer(Argument::lwork);
   problem_.lrwork = integer(Argument::lrwork);
@@ -158,6 +163,7 @@ bool Call::sizes_valid() const {
   if (p.kind() == Kind::orgqr && (p.n > p.m || p.k > p.n)) return false;
   if (p.kind() == Kind::ormqr && p.k > (p.side == 'l' ? p.m : p.n)) return false;
   if (p.range == 'i' && p.n > 0 && (p.il < 1 || p.il > p.n || p.iu < p.il || p.iu > p.n)) return false;
+  if (p.range == 'v' && p.n > 0 && !(p.vl < p.vu)) return false;
   const auto long_enough = [&](Argument matrix, Argument leading_dimension) {
     return !has(matrix) || integer(leading_dimension) >= std::max<std::int64_t>(1, matrix_shape(p, matrix).rows);
   };
@@ -181,9 +187,6 @@ bool Call::supported() const {
   const Problem& p = problem_;
   switch (p.kind()) {
     case Kind::gels: return p.m >= p.n && p.trans == 'n';  // least squares, not the solution of least norm
-    case Kind::syevr:
-    case Kind::syevx:
-    case Kind::sygvx: return p.range != 'v';  // how many columns z has is known only afterwards
     case Kind::gesdd:
     case Kind::gesvd: return p.job == p.job_right && p.job != 'o';
     case Kind::geev: return p.job == 'n';
@@ -201,7 +204,7 @@ operation::Operation Call::operation() const {
     if (!arguments_.has(matrix)) return;
     const MatrixShape shape = matrix_shape(problem_, matrix);
     result.add({.address = address(matrix),
-                .rows = shape.rows,
+                .rows = shape.columns == 0 ? 0 : shape.rows,
                 .columns = shape.columns,
                 .leading_dimension = std::max<std::int64_t>(1, integer(leading_dimension)),
                 .element_size = problem_.element_bytes(),
@@ -219,6 +222,7 @@ operation::Operation Call::operation() const {
                                      .bytes = shape.element_bytes * static_cast<std::size_t>(shape.count),
                                      .intent = shape.intent});
   }
+  if (has_eigenvectors_afterwards(problem_)) result.add(operation::HostVector{.address = address(Argument::z)});
   return result;
 }
 

@@ -93,8 +93,9 @@ MatrixShape matrix_z(const Problem& problem) {
     }
     case Kind::geev: return {};
     default: {
-      const std::int64_t columns = problem.wants_vectors() ? problem.eigenvalues() : 0;
-      return {columns == 0 ? 0 : problem.n, columns, Part::full, Intent::write};
+      if (!problem.wants_vectors()) return {};
+      const std::int64_t columns = problem.counts_afterwards() ? 0 : problem.eigenvalues();
+      return {problem.n, columns, Part::full, Intent::write};
     }
   }
 }
@@ -190,6 +191,7 @@ MatrixShape matrix_shape(const Problem& problem, Argument argument) {
 VectorShape vector_shape(const Problem& problem, Argument argument) {
   const std::size_t integer = problem.integer_bytes;
   const Kind kind = problem.kind();
+  const bool all = problem.eigenvalues() == problem.n && !problem.counts_afterwards();
   switch (argument) {
     case Argument::ipiv: {
       const bool given = kind == Kind::getrs || kind == Kind::getri;
@@ -206,8 +208,7 @@ VectorShape vector_shape(const Problem& problem, Argument argument) {
     }
     case Argument::wi: return {problem.real_bytes(), problem.n};
     // LAPACK leaves it alone where only a part of the spectrum is computed, and programs make it that long.
-    case Argument::isuppz:
-      return {integer, problem.wants_vectors() && problem.eigenvalues() == problem.n ? 2 * problem.n : 0};
+    case Argument::isuppz: return {integer, problem.wants_vectors() && all ? 2 * problem.n : 0};
     case Argument::ifail: return {integer, problem.wants_vectors() ? problem.eigenvalues() : 0};
     case Argument::work: return {problem.element_bytes(), problem.lwork > 0 ? 1 : 0};
     case Argument::rwork: return {problem.real_bytes(), problem.lrwork > 0 ? 1 : 0};
@@ -216,12 +217,28 @@ VectorShape vector_shape(const Problem& problem, Argument argument) {
   }
 }
 
+std::size_t result_bytes(const Problem& problem, Argument argument, std::int64_t found) {
+  VectorShape shape = vector_shape(problem, argument);
+  const bool one_each = argument == Argument::w || argument == Argument::ifail;
+  if (one_each && problem.counts_afterwards()) shape.count = std::clamp<std::int64_t>(found, 0, shape.count);
+  return shape.element_bytes * static_cast<std::size_t>(shape.count);
+}
+
 std::size_t operand_index(Routine routine, Argument argument) {
   return index_among(routine, argument, is_matrix);
 }
 
 std::size_t vector_index(Routine routine, Argument argument) {
   return index_among(routine, argument, is_vector);
+}
+
+bool has_eigenvectors_afterwards(const Problem& problem) {
+  return problem.counts_afterwards() && problem.wants_vectors();
+}
+
+std::size_t eigenvectors_index(Routine routine) {
+  const ArgumentList& arguments = argument_list(routine);
+  return static_cast<std::size_t>(std::count_if(arguments.begin(), arguments.end(), is_vector));
 }
 
 double flops(const Problem& problem) {
@@ -262,6 +279,12 @@ std::string text(const Problem& problem) {
         break;
       case Argument::iu:
         if (problem.range == 'i') add(fmt::format("iu={}", problem.iu));
+        break;
+      case Argument::vl:
+        if (problem.range == 'v') add(fmt::format("vl={}", problem.vl));
+        break;
+      case Argument::vu:
+        if (problem.range == 'v') add(fmt::format("vu={}", problem.vu));
         break;
       default: break;
     }

@@ -121,6 +121,13 @@ class LapackCall {
     bytes(argument).resize(sizeof value);
     std::memcpy(bytes(argument).data(), &value, integer_bytes_);
   }
+  std::size_t column_bytes(Argument argument, std::int64_t columns) {
+    return static_cast<std::size_t>(columns * strides_[argument]) * element_bytes();
+  }
+  std::size_t real_bytes(std::int64_t count) const {
+    return static_cast<std::size_t>(count) * (single() ? sizeof(float) : sizeof(double));
+  }
+  void set_real(Argument argument, double value) { write(bytes(argument), 0, value); }
   void set(Argument argument, Argument leading_dimension, const Matrix& matrix) {
     const std::int64_t stride = matrix.rows + 3;
     set(leading_dimension, stride);
@@ -727,6 +734,107 @@ TEST_P(LapackTest, GeneralizedEigenproblems) {
       }
     }
   }
+}
+
+/// A problem whose eigenvalues are known, and one of its routines.
+class RangeOfValuesTest : public LapackTest {
+ protected:
+  static constexpr unsigned char untouched = 0x7f;
+
+  /// Calls test(call, upper, complex, tolerance) once a_, b_ and values_ are there.
+  template <class Test>
+  void each_problem(Test test) {
+    for (const Kind kind : {Kind::syevr, Kind::syevx, Kind::sygvx}) {
+      each_triangle(kind, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+        a_ = hermitian(n, complex, 0);
+        b_ = kind == Kind::sygvx ? hermitian(n, complex, 40) : identity(n);
+        if (!run(call, 'A', 'N')) return;
+        values_.clear();
+        for (const Complex value : call.reals(Argument::w, n)) values_.push_back(value.real());
+        test(call, upper, complex, tolerance);
+      });
+    }
+  }
+
+  device::Status execute(LapackCall& call, char range, char job) {
+    call.set(Argument::itype, std::int64_t{1});
+    call.set(Argument::job, job);
+    call.set(Argument::range, range);
+    call.set(Argument::n, n);
+    call.set(Argument::a, Argument::lda, a_);
+    call.set(Argument::b, Argument::ldb, b_);
+    call.set(Argument::z, Argument::ldz, Matrix(n, n));
+    for (const Argument result : {Argument::w, Argument::z})
+      std::fill(call.bytes(result).begin(), call.bytes(result).end(), untouched);
+    return LapackTest::execute(call);
+  }
+  bool run(LapackCall& call, char range, char job) {
+    const auto done = execute(call, range, job);
+    if (!done && done.error().kind == ErrorKind::unsupported) {
+      unsupported_ = done.error().message;
+      return false;
+    }
+    EXPECT_OK(done);
+    return done.has_value();
+  }
+
+  double between(std::size_t i) const { return (values_[i - 1] + values_[i]) / 2; }
+
+  static bool is_untouched_from(const std::vector<unsigned char>& bytes, std::size_t first) {
+    return std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(first), bytes.end(),
+                       [](unsigned char byte) { return byte == untouched; });
+  }
+
+  Matrix a_{0, 0};
+  Matrix b_{0, 0};
+  std::vector<double> values_;
+};
+INSTANTIATE_TEST_SUITE_P(, RangeOfValuesTest, testing::Values("cuda"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+TEST_P(RangeOfValuesTest, HoldsItsEigenvaluesAndTheirVectorsAlone) {
+  each_problem([&](LapackCall& call, bool upper, bool, double tolerance) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    struct Range {
+      double vl, vu;
+      std::size_t first;
+      std::int64_t count;
+    };
+    for (const Range& range : {Range{between(10), between(20), 10, 10}, Range{-infinity, between(1), 0, 1},
+                               Range{-infinity, infinity, 0, n}, Range{2 * values_.back(), infinity, 0, 0}}) {
+      call.set_real(Argument::vl, range.vl);
+      call.set_real(Argument::vu, range.vu);
+      for (const char job : {'V', 'N'}) {
+        if (!run(call, 'V', job)) return;
+        ASSERT_EQ(call.integer(Argument::found), range.count);
+        const std::vector<Complex> found = call.reals(Argument::w, range.count);
+        for (std::size_t i = 0; i < found.size(); ++i)
+          EXPECT_NEAR(found[i].real(), values_[range.first + i], 10 * tolerance);
+        EXPECT_TRUE(is_untouched_from(call.bytes(Argument::w), call.real_bytes(range.count)));
+        const std::int64_t columns = job == 'V' ? range.count : 0;
+        EXPECT_TRUE(is_untouched_from(call.bytes(Argument::z), call.column_bytes(Argument::z, columns)));
+        const Matrix vectors = call.matrix(Argument::z, n, columns);
+        if (job == 'N') continue;
+        const Matrix image = hermitian_of(b_, upper) * vectors;
+        EXPECT_LT(difference(hermitian_of(a_, upper) * vectors, scale_columns(image, found)), 100 * tolerance);
+        EXPECT_LT(difference(adjoint(vectors) * image, identity(columns)), 10 * tolerance);
+      }
+    }
+  });
+}
+
+TEST_P(RangeOfValuesTest, ThatEndsAtAnEigenvalueFails) {
+  each_problem([&](LapackCall& call, bool, bool, double) {
+    for (const bool lower_end : {true, false}) {
+      call.set_real(Argument::vl, lower_end ? values_[10] : between(10));
+      call.set_real(Argument::vu, lower_end ? between(20) : values_[20]);
+      const auto done = execute(call, 'V', 'V');
+      ASSERT_FALSE(done);
+      EXPECT_EQ(done.error().kind, ErrorKind::failed);
+      EXPECT_THAT(done.error().message, testing::HasSubstr("end of the range"));
+      EXPECT_TRUE(is_untouched_from(call.bytes(Argument::z), 0));
+    }
+  });
 }
 
 TEST_P(LapackTest, SingularValues) {

@@ -3,11 +3,13 @@
 Prints a line for each check: "ok dpotrf lower", or "WRONG ..." with the error in units of n epsilon. Usage: lapack_routines.py [N]
 """
 
+import ctypes
+import mmap
 import sys
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs
+from scipy.linalg import cython_lapack, get_lapack_funcs
 
 MOST = 60.0  # accepted error in units of n epsilon; LAPACK's own testers accept 30
 
@@ -211,6 +213,54 @@ def hermitian(check: Checks) -> None:
             check.report(f"{stem} number found", found == count)
             w, v, found, *_ = function(given, compute_v=0, range="I", lower=lower, il=2, iu=n - 1)
             check.close(f"{stem} part of the values lower={lower}", w[: n - 2], exact[1:-1])
+            ends = {"vl": (exact[3] + exact[4]) / 2, "vu": (exact[n - 6] + exact[n - 5]) / 2}
+            w, v, found, *_ = function(given, compute_v=1, range="V", lower=lower, **ends)
+            check.report(f"{stem} number of values in a range", found == n - 9)
+            check_eigenvectors(check, f"{stem} range lower={lower}", a, w[:found], v[:, :found])
+            w, v, found, *_ = function(given, compute_v=0, range="V", lower=lower, **ends)
+            check.close(f"{stem} values in a range lower={lower}", w[:found], exact[4 : n - 5])
+            _, _, found, *_ = function(given, compute_v=1, range="V", lower=lower, vl=2 * exact[-1], vu=3 * exact[-1])
+            check.report(f"{stem} empty range", found == 0)
+
+
+def no_room_to_spare(check: Checks) -> None:
+    """Eigenvectors in a range of values, in memory that ends with the last of them."""
+    a, n = check.hermitian(), check.n
+    exact = np.linalg.eigvalsh(a.astype(np.complex128 if check.complex else np.float64))
+    count = n // 3
+    size = count * n * a.itemsize
+    pages = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+    memory = mmap.mmap(-1, pages + mmap.PAGESIZE)
+    first = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.mprotect(ctypes.c_void_p(first + pages), mmap.PAGESIZE, 0) == 0
+    z = np.frombuffer(memory, a.dtype, count * n, pages - size).reshape(n, count, order="F")
+
+    real = np.float32 if check.dtype in (np.float32, np.complex64) else np.float64
+    w, ends = np.zeros(n, real), np.array([-1e4, (exact[count - 1] + exact[count]) / 2, 0], real)
+    sizes = np.array([n, 40 * n, 40 * n, 40 * n, 0, -1], np.int32)  # n, three of work space, found, info
+    work, rwork = np.zeros(40 * n, a.dtype), np.zeros(40 * n, real)
+    iwork, isuppz = np.zeros(40 * n, np.int32), np.zeros(2 * n, np.int32)
+    letters = [np.frombuffer(letter, np.uint8) for letter in (b"V", b"V", b"U")]
+    arguments = [*letters, sizes, a, sizes, ends, ends[1:], sizes, sizes, ends[2:], sizes[4:], w, z, sizes, isuppz, work, sizes[1:]]
+    arguments += [rwork, sizes[2:]] if check.complex else []
+    arguments += [iwork, sizes[3:], sizes[5:]]
+    name = {"f": "ssyevr", "d": "dsyevr", "F": "cheevr", "D": "zheevr"}[np.dtype(check.dtype).char]
+    given = a.copy()
+    fortran_routine(name)(*(ctypes.c_void_p(argument.ctypes.data) for argument in arguments))
+    check.report("syevr without room to spare", sizes[4] == count and sizes[5] == 0)
+    check_eigenvectors(check, "syevr without room to spare", given, w[:count], z)
+
+
+def fortran_routine(name: str):
+    """The routine itself, which SciPy passes on to code in Cython."""
+    capsule = cython_lapack.__pyx_capi__[name]
+    ctypes.pythonapi.PyCapsule_GetName.restype = ctypes.c_char_p
+    ctypes.pythonapi.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    ctypes.pythonapi.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    ctypes.pythonapi.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    address = ctypes.pythonapi.PyCapsule_GetPointer(capsule, ctypes.pythonapi.PyCapsule_GetName(capsule))
+    return ctypes.CFUNCTYPE(None)(address)
 
 
 def generalized(check: Checks) -> None:
@@ -223,10 +273,15 @@ def generalized(check: Checks) -> None:
             for stem in ("sygv", "sygvd"):
                 w, v, _ = check.function(stem)(half(a, lower), half(b, lower), itype=itype, jobz="V", uplo=uplo)
                 check.small(f"{stem} itype={itype} {uplo}", residual(w, v), scale)
+            w_all = w
             function = check.function("sygvx")
             w, v, found, *_ = function(half(a, lower), half(b, lower), itype=itype, jobz="V", range="I", uplo=uplo, il=2, iu=n // 3)
             check.small(f"sygvx itype={itype} {uplo}", residual(w[:found], v[:, :found]), scale)
             check.report(f"sygvx itype={itype} {uplo} number found", found == n // 3 - 1)
+            ends = {"vl": (w_all[3] + w_all[4]) / 2, "vu": (w_all[n - 6] + w_all[n - 5]) / 2}
+            w, v, found, *_ = function(half(a, lower), half(b, lower), itype=itype, jobz="V", range="V", uplo=uplo, **ends)
+            check.small(f"sygvx range itype={itype} {uplo}", residual(w[:found], v[:, :found]), scale)
+            check.report(f"sygvx range itype={itype} {uplo} number found", found == n - 9)
 
 
 def singular_values(check: Checks) -> None:
@@ -268,7 +323,7 @@ def general(check: Checks) -> None:
 
 
 def families() -> Iterator:
-    yield from (cholesky, lu, triangles, qr, least_squares, hermitian, generalized, singular_values, general)
+    yield from (cholesky, lu, triangles, qr, least_squares, hermitian, no_room_to_spare, generalized, singular_values, general)
 
 
 def main() -> int:

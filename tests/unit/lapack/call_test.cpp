@@ -113,6 +113,11 @@ TEST_P(Call, BecomesAnOperationOfItsArgumentsInOrder) {
         EXPECT_EQ(operation.vectors()[vectors++].address, example.bytes(argument).data());
       }
     }
+    if (has_eigenvectors_afterwards(example.call().problem())) {
+      EXPECT_TRUE(operation.operands()[operand_index(GetParam(), Argument::z)].empty());
+      EXPECT_EQ(lapack::eigenvectors_index(GetParam()), vectors);
+      EXPECT_EQ(operation.vectors()[vectors++].address, example.bytes(Argument::z).data());
+    }
     EXPECT_EQ(operation.operands().size(), matrices);
     EXPECT_EQ(operation.vectors().size(), vectors);
   }
@@ -134,12 +139,9 @@ bool supported(Routine routine, const Options& options) {
   return example.call().supported();
 }
 
-TEST(Supported, IsASpectrumOfKnownSize) {
-  for (const Routine routine : {Routine::dsyevr, Routine::cheevx, Routine::zhegvx}) {
-    EXPECT_TRUE(supported(routine, {.range = 'A'}));
-    EXPECT_TRUE(supported(routine, {.range = 'I'}));
-    EXPECT_FALSE(supported(routine, {.range = 'V'}));
-  }
+TEST(Supported, AreAllRangesOfASpectrum) {
+  for (const Routine routine : {Routine::dsyevr, Routine::cheevx, Routine::zhegvx})
+    for (const char range : {'A', 'I', 'V'}) EXPECT_TRUE(supported(routine, {.range = range}));
 }
 
 TEST(Supported, AreLeastSquaresOfTheMatrixItself) {
@@ -161,6 +163,15 @@ TEST(Supported, AreSingularVectorsOfBothSidesInTheirOwnPlace) {
 TEST(Supported, AreRightEigenvectorsOnly) {
   EXPECT_TRUE(supported(Routine::sgeev, {.job_right = 'V'}));
   EXPECT_FALSE(supported(Routine::sgeev, {.job = 'V', .job_right = 'V'}));
+}
+
+TEST(Valid, IsARangeOfValuesThatHoldsSome) {
+  for (const auto& [vu, valid] : {std::pair{1.5, true}, {1.0, false}, {0.5, false}, {std::nan(""), false}}) {
+    Example example(Routine::cheevr, {.range = 'V'});
+    example.set_real(Argument::vl, 1);
+    example.set_real(Argument::vu, vu);
+    EXPECT_EQ(example.call().valid(), valid) << vu;
+  }
 }
 
 TEST(Valid, AreTransposesThatTheRoutineKnows) {

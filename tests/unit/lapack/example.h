@@ -146,6 +146,28 @@ class Example {
     return value;
   }
 
+  void set_real(Argument argument, double value) {
+    const blas::Scalar scalar = row(routine_).scalar;
+    const bool single = scalar == blas::Scalar::s || scalar == blas::Scalar::c;
+    write_element(single ? blas::Scalar::s : blas::Scalar::d, bytes(argument).data(), value);
+  }
+
+  /// Eigenvalues, after the routine.
+  std::int64_t found() {
+    const lapack::Problem problem = call().problem();
+    return problem.counts_afterwards() ? integer(Argument::found) : problem.eigenvalues();
+  }
+  /// What the operation refers to, after the routine: of eigenvectors whose number is known only then, those that were
+  /// found.
+  operation::Operand operand(const operation::Operation& operation, Argument argument) {
+    operation::Operand operand = operation.operands()[operand_index(routine_, argument)];
+    const lapack::Problem problem = call().problem();
+    if (argument != Argument::z || !has_eigenvectors_afterwards(problem)) return operand;
+    operand.rows = problem.n;
+    operand.columns = found();
+    return operand;
+  }
+
   /// The bytes of every argument.
   std::vector<std::vector<char>> contents() {
     std::vector<std::vector<char>> result;
@@ -178,11 +200,17 @@ class Example {
                                           {Argument::lrwork, 1 << 20},
                                           {Argument::liwork, 1 << 20}})
       if (has(argument)) set_integer(argument, value);
-    if (has(Argument::abstol)) std::memset(address(Argument::abstol), 0, sizeof(double));
+    if (!has(Argument::abstol)) return;
+    const double order = static_cast<double>(std::max<std::int64_t>(1, n));
+    const double unit = !has(Argument::itype) ? 1 : options.itype == 1 ? 1 / order : order;
+    set_real(Argument::abstol, 0);
+    set_real(Argument::vl, -5 * unit);
+    set_real(Argument::vu, 20 * unit);
   }
 
   void place_matrix(const lapack::Problem& problem, Argument argument) {
-    const lapack::MatrixShape shape = matrix_shape(problem, argument);
+    lapack::MatrixShape shape = matrix_shape(problem, argument);
+    if (argument == Argument::z && has_eigenvectors_afterwards(problem)) shape.columns = problem.n;
     matrix(argument) = PaddedMatrix(problem.scalar(), shape.rows, shape.columns);
     const Argument leading_dimension = argument == Argument::a   ? Argument::lda
                                        : argument == Argument::b ? Argument::ldb
@@ -340,7 +368,7 @@ inline std::vector<Options> all_options(Kind kind, bool complex) {
     case Kind::syevx:
       vary(&Options::uplo, 'U', 'L');
       vary(&Options::job, 'N', 'V');
-      if (kind == Kind::syevr || kind == Kind::syevx || kind == Kind::sygvx) vary(&Options::range, 'A', 'I');
+      if (kind == Kind::syevr || kind == Kind::syevx || kind == Kind::sygvx) vary(&Options::range, 'A', 'I', 'V');
       if (kind == Kind::sygv || kind == Kind::sygvd || kind == Kind::sygvx) vary(&Options::itype, 1, 2, 3);
       break;
     case Kind::gesdd:

@@ -1,6 +1,5 @@
 #include "device/cuda/cusolver/solver.h"
 
-#include <complex>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -18,14 +17,14 @@ api::CUdeviceptr address_of(const Operand& matrix) {
 }
 
 template <class Element>
-std::vector<double> magnitudes_of(std::span<const std::byte> bytes) {
-  std::vector<double> magnitudes(bytes.size() / sizeof(Element));
-  for (std::size_t i = 0; i < magnitudes.size(); ++i) {
+std::vector<std::complex<double>> widen(std::span<const std::byte> bytes) {
+  std::vector<std::complex<double>> elements(bytes.size() / sizeof(Element));
+  for (std::size_t i = 0; i < elements.size(); ++i) {
     Element element;
     std::memcpy(static_cast<void*>(&element), bytes.data() + i * sizeof element, sizeof element);
-    magnitudes[i] = static_cast<double>(std::abs(element));
+    elements[i] = std::complex<double>(element);
   }
-  return magnitudes;
+  return elements;
 }
 
 void* pointer(api::CUdeviceptr address) {
@@ -172,24 +171,28 @@ Status Solver::set_to_identity(const Operand& matrix, blas::Scalar scalar) {
       "cuMemsetD2D32Async");
 }
 
-Result<std::vector<double>> Solver::magnitudes(const Operand& matrix, blas::Scalar scalar) {
+Result<std::vector<std::complex<double>>> Solver::elements(const Operand& matrix, blas::Scalar scalar) {
   std::vector<std::byte> bytes(matrix.payload_bytes());
   if (auto ok = copy_to_host(bytes.data(), address_of(matrix), bytes.size()); !ok) return tl::unexpected(ok.error());
   switch (scalar) {
-    case blas::Scalar::s: return magnitudes_of<float>(bytes);
-    case blas::Scalar::d: return magnitudes_of<double>(bytes);
-    case blas::Scalar::c: return magnitudes_of<std::complex<float>>(bytes);
+    case blas::Scalar::s: return widen<float>(bytes);
+    case blas::Scalar::d: return widen<double>(bytes);
+    case blas::Scalar::c: return widen<std::complex<float>>(bytes);
     case blas::Scalar::z: break;
   }
-  return magnitudes_of<std::complex<double>>(bytes);
+  return widen<std::complex<double>>(bytes);
+}
+
+Status Solver::copy_to_pages(void* to, api::CUdeviceptr from, std::size_t bytes) {
+  auto copied =
+      stream_.context->check(driver().cuMemcpyDtoHAsync_v2(to, from, bytes, stream_.stream), "copy from the GPU");
+  return copied ? synchronize() : copied;
 }
 
 Status Solver::copy_to_host(void* to, api::CUdeviceptr from, std::size_t bytes) {
   const auto own = workspace_.host(SolverWorkspace::HostPurpose::transfers, bytes);
   if (!own) return tl::unexpected(own.error());
-  auto copied =
-      stream_.context->check(driver().cuMemcpyDtoHAsync_v2(*own, from, bytes, stream_.stream), "copy from the GPU");
-  if (copied) copied = synchronize();
+  auto copied = copy_to_pages(*own, from, bytes);
   if (copied) std::memcpy(to, *own, bytes);
   return copied;
 }

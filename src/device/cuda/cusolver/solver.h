@@ -1,6 +1,7 @@
 // cuSOLVER's handle for one stream, and what the routines of every family need: work space, copies, checks of results.
 #pragma once
 
+#include <complex>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -100,10 +101,12 @@ class Solver {
   Status transpose(const Operand& to, const Operand& from, blas::Scalar scalar);
   Status set_to_identity(const Operand& matrix, blas::Scalar scalar);
 
-  /// Of the elements of a matrix whose columns have no gaps.
-  Result<std::vector<double>> magnitudes(const Operand& matrix, blas::Scalar scalar);
+  /// Of a matrix whose columns have no gaps.
+  Result<std::vector<std::complex<double>>> elements(const Operand& matrix, blas::Scalar scalar);
 
   Status copy_to_host(void* to, api::CUdeviceptr from, std::size_t bytes);
+  /// `to` is PageMemory.
+  Status copy_to_pages(void* to, api::CUdeviceptr from, std::size_t bytes);
   Status copy_to_device(api::CUdeviceptr to, const void* from, std::size_t bytes);
 
   /// The largest magnitude of all the matrices' parts; NaN if any holds one.

@@ -61,7 +61,10 @@ Status solve_triangle(const Task& task, const Operand& a, const Operand& b);
 
 /// A where it is the routine's to destroy, which vectors replace; elsewhere a copy of its triangle.
 Result<Operand> symmetric_matrix(const Task& task);
-/// Copies the first vectors, which replaced the matrix, to Z, if the routine has it.
-Status copy_vectors(const Task& task, const Operand& vectors);
+/// All eigenvalues are in `w`, and their vectors, if any, have replaced the matrix: copies the first vectors to Z, if
+/// the routine has it, and stages the eigenvalues. Of a range of values it stages both.
+Status return_eigenvectors(const Task& task, const Operand& vectors, void* w);
+/// The part of that for a range of values.
+Status return_range_of_values(const Task& task, const Operand& vectors, void* w);
 
 }  // namespace blastoff::device::cuda

@@ -1,4 +1,6 @@
 // Solves with a triangular matrix, which are cuBLAS's.
+#include <algorithm>
+
 #include "blas/call.h"
 #include "device/cuda/cusolver/task.h"
 
@@ -31,7 +33,12 @@ Result<std::vector<double>> diagonal_magnitudes(const Task& task, const Operand&
   ++diagonal.leading_dimension;
   const auto row = task.solver.copy_of(diagonal, Solver::Purpose::matrix);
   if (!row) return tl::unexpected(row.error());
-  return task.solver.magnitudes(*row, task.problem.scalar());
+  const auto elements = task.solver.elements(*row, task.problem.scalar());
+  if (!elements) return tl::unexpected(elements.error());
+  std::vector<double> magnitudes(elements->size());
+  std::transform(elements->begin(), elements->end(), magnitudes.begin(),
+                 [](std::complex<double> element) { return std::abs(element); });
+  return magnitudes;
 }
 
 Status solve_triangle(const Task& task, const Operand& a, const Operand& b) {
