@@ -188,7 +188,7 @@ bool Call::supported() const {
   switch (p.kind()) {
     case Kind::gels: return p.m >= p.n && p.trans == 'n';  // least squares, not the solution of least norm
     case Kind::gesdd:
-    case Kind::gesvd: return p.job == p.job_right && p.job != 'o';
+    case Kind::gesvd: return p.job != 'o' && p.job_right != 'o';
     case Kind::geev: return p.job == 'n';
     default: return true;
   }

@@ -151,7 +151,8 @@ double real_flops(const Problem& problem) {
     case Kind::sygvx: return problem.wants_vectors() ? 12 * cube : 3 * cube;
     case Kind::gesdd:
     case Kind::gesvd:
-      return problem.job == 'n' ? 4 * low * low * (high - low / 3) : 4 * high * low * low + 22 * low * low * low;
+      return problem.wants_singular_vectors() ? 4 * high * low * low + 22 * low * low * low
+                                              : 4 * low * low * (high - low / 3);
     case Kind::geev: return problem.job_right == 'v' ? 25 * cube : 10 * cube;
   }
   return 0;

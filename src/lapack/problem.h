@@ -41,6 +41,7 @@ struct Problem {
   std::size_t real_bytes() const { return blas::is_complex(scalar()) ? element_bytes() / 2 : element_bytes(); }
 
   bool wants_vectors() const { return job == 'v'; }
+  bool wants_singular_vectors() const { return job != 'n' || job_right != 'n'; }
   bool upper() const { return uplo == 'u'; }
   /// How many eigenvalues are computed; at most so many if that is known only afterwards.
   std::int64_t eigenvalues() const { return range == 'i' ? iu - il + 1 : n; }

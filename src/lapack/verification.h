@@ -25,7 +25,7 @@ namespace blastoff::lapack {
 /// - eigenvalues of pairs of matrices without vectors: their order, and that Rayleigh quotients lie among them;
 /// - eigenvalues of a range with vectors: not that they are those of the range, or, for one of values, not that they
 ///   are all in it;
-/// - singular values without vectors: their order, and the norm of all.
+/// - singular values without vectors: their order, and the norm of all; with those of one side: their squares, too.
 /// isuppz, ifail and the returned sizes of work space are not looked at.
 std::unique_ptr<operation::Verification> verify(const operation::Operation& operation);
 

@@ -25,7 +25,7 @@ def run(device: str, order: int = 60, **options) -> offload.Outcome:
     outcome = offload.offloaded([sys.executable, PROGRAM, order], device=device, env=offload.environment(blas=None), timeout=600, **options)
     assert outcome.status == 0, outcome.stderr + outcome.stdout[-2000:]
     assert "WRONG" not in outcome.stdout
-    assert len(re.findall("^ok", outcome.stdout, re.MULTILINE)) == 828
+    assert len(re.findall("^ok", outcome.stdout, re.MULTILINE)) == 1068
     return outcome
 
 

@@ -245,22 +245,21 @@ def no_room_to_spare(check: Checks) -> None:
     arguments = [*letters, sizes, a, sizes, ends, ends[1:], sizes, sizes, ends[2:], sizes[4:], w, z, sizes, isuppz, work, sizes[1:]]
     arguments += [rwork, sizes[2:]] if check.complex else []
     arguments += [iwork, sizes[3:], sizes[5:]]
-    name = {"f": "ssyevr", "d": "dsyevr", "F": "cheevr", "D": "zheevr"}[np.dtype(check.dtype).char]
     given = a.copy()
-    fortran_routine(name)(*(ctypes.c_void_p(argument.ctypes.data) for argument in arguments))
+    call_routine(check, "heevr" if check.complex else "syevr", arguments)
     check.report("syevr without room to spare", sizes[4] == count and sizes[5] == 0)
     check_eigenvectors(check, "syevr without room to spare", given, w[:count], z)
 
 
-def fortran_routine(name: str):
-    """The routine itself, which SciPy passes on to code in Cython."""
-    capsule = cython_lapack.__pyx_capi__[name]
+def call_routine(check: Checks, stem: str, arguments: list[np.ndarray]) -> None:
+    """The Fortran routine itself, which SciPy passes on to code in Cython."""
+    capsule = cython_lapack.__pyx_capi__[{"f": "s", "d": "d", "F": "c", "D": "z"}[np.dtype(check.dtype).char] + stem]
     ctypes.pythonapi.PyCapsule_GetName.restype = ctypes.c_char_p
     ctypes.pythonapi.PyCapsule_GetName.argtypes = [ctypes.py_object]
     ctypes.pythonapi.PyCapsule_GetPointer.restype = ctypes.c_void_p
     ctypes.pythonapi.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     address = ctypes.pythonapi.PyCapsule_GetPointer(capsule, ctypes.pythonapi.PyCapsule_GetName(capsule))
-    return ctypes.CFUNCTYPE(None)(address)
+    ctypes.CFUNCTYPE(None)(address)(*(ctypes.c_void_p(argument.ctypes.data) for argument in arguments))
 
 
 def generalized(check: Checks) -> None:
@@ -302,6 +301,37 @@ def singular_values(check: Checks) -> None:
             check.close(f"{stem} values {rows} x {columns}", s, exact)
 
 
+def singular_vectors_of_one_side(check: Checks) -> None:
+    """And of both, but not in the same number."""
+    n = check.n
+    real = np.float32 if check.dtype in (np.float32, np.complex64) else np.float64
+    for rows, columns in ((n, n), (n + 17, n), (n, n + 12)):
+        low = min(rows, columns)
+        for job, job_right in ("NS", "NA", "SN", "AN", "SA", "AS"):
+            a = check.matrix(rows, columns)
+            left = {"N": 0, "S": low, "A": rows}[job]
+            right = {"N": 0, "S": low, "A": columns}[job_right]
+            u = np.full((rows, max(1, left)), np.nan, check.dtype, order="F")
+            vt = np.full((max(1, right), columns), np.nan, check.dtype, order="F")
+            s, work, rwork = np.zeros(low, real), np.zeros(64 * (rows + columns), check.dtype), np.zeros(5 * low, real)
+            sizes = np.array([rows, columns, vt.shape[0], work.size, -1], np.int32)
+            letters = [np.frombuffer(letter.encode(), np.uint8) for letter in (job, job_right)]
+            arguments = [*letters, sizes, sizes[1:], a.copy(order="F"), sizes, s, u, sizes, vt, sizes[2:], work, sizes[3:]]
+            call_routine(check, "gesvd", [*arguments, *([rwork] if check.complex else []), sizes[4:]])
+            name = f"gesvd {job} {job_right} {rows} x {columns}"
+            u, v = u[:, :left], vt[:right].conj().T
+            check.report(name, sizes[4] == 0)
+            for vectors in (u, v):
+                if vectors.size:
+                    check.close(f"{name} orthogonal", vectors.conj().T @ vectors, np.eye(vectors.shape[1]))
+            if left and right:
+                check.close(f"{name} product", u[:, :low] * s @ v[:, :low].conj().T, a)
+            else:
+                side, vectors = (a, u) if left else (a.conj().T, v)
+                residual = side @ (side.conj().T @ vectors[:, :low]) - vectors[:, :low] * s * s
+                check.small(f"{name} residual", residual, np.linalg.norm(a) ** 2)
+
+
 def general(check: Checks) -> None:
     a = check.matrix(check.n, check.n)
     geev = check.function("geev")
@@ -323,7 +353,9 @@ def general(check: Checks) -> None:
 
 
 def families() -> Iterator:
-    yield from (cholesky, lu, triangles, qr, least_squares, hermitian, no_room_to_spare, generalized, singular_values, general)
+    yield from (cholesky, lu, triangles, qr, least_squares)
+    yield from (hermitian, no_room_to_spare, generalized, general)
+    yield from (singular_values, singular_vectors_of_one_side)
 
 
 def main() -> int:

@@ -25,7 +25,8 @@ class Verification : public test::OnSystemLapack {
   /// What only its order, or nothing at all, is known of: see lapack/verification.h.
   static bool half_known(const lapack::Problem& problem, Argument argument, std::int64_t position) {
     if (argument != Argument::w || problem.wants_vectors()) return false;
-    if (kind() == Kind::gesdd || kind() == Kind::gesvd) return problem.job == 'n' && position > 0;
+    if (kind() == Kind::gesdd || kind() == Kind::gesvd)
+      return (problem.job == 'n' || problem.job_right == 'n') && position > 0;
     return problem.eigenvalues() < problem.n || problem.counts_afterwards() || problem.itype != 0;
   }
 
