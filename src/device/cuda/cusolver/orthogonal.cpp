@@ -19,7 +19,7 @@ Status factor(const Task& task) {
 /// The program's own, in device memory.
 Result<void*> given_tau(const Task& task) {
   const auto given = task.results.given(Argument::tau);
-  const auto tau = task.vector(given.size());
+  auto tau = task.vector(given.size());
   if (!tau) return tau;
   const auto ok = task.solver.copy_to_device(reinterpret_cast<std::uintptr_t>(*tau), given.data(), given.size());
   if (!ok) return tl::unexpected(ok.error());
@@ -47,7 +47,7 @@ Status generate(const Task& task, void* tau) {
 Result<void*> factor_orthogonal(const Task& task) {
   const api::Cusolver& library = task.cusolver();
   const Operand a = task.matrix(Argument::a);
-  const auto tau = task.vector(static_cast<std::size_t>(task.problem.least_side()) * a.element_size);
+  auto tau = task.vector(static_cast<std::size_t>(task.problem.least_side()) * a.element_size);
   if (!tau) return tau;
   const auto factored = task.solver.run(
       "geqrf",
