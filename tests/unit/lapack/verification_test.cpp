@@ -1,6 +1,8 @@
 // Verification accepts what LAPACK computes and refuses it once a single number is changed.
 #include "lapack/verification.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "on_system_lapack.h"
@@ -92,6 +94,8 @@ class Verification : public test::OnSystemLapack {
       expect_refusal(verification, place);
       matrix.set(i, j, std::nan(""));
       expect_refusal(verification, place + ": NaN");
+      matrix.set(i, j, std::numeric_limits<double>::infinity());
+      expect_refusal(verification, place + ": infinity");
       matrix.set(i, j, value);
     }
   }

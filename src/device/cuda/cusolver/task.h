@@ -54,7 +54,7 @@ Status run_general_eigenproblem(const Task& task);      ///< geev
 Result<void*> factor_orthogonal(const Task& task);
 /// B times Q, or its adjoint, whose first reflectors are those that A and `tau` hold.
 Status multiply_orthogonal(const Task& task, int side, int operation, std::int64_t reflectors, void* tau);
-/// Those of a matrix's diagonal.
+/// The magnitudes of a matrix's diagonal, on the host.
 Result<std::vector<double>> diagonal_magnitudes(const Task& task, const Operand& a);
 /// Solves with a triangle, whose part says which, as the problem's trans and diag say.
 Status solve_triangle(const Task& task, const Operand& a, const Operand& b);
