@@ -126,9 +126,11 @@ constexpr ArgumentList argument_list(Kind kind, bool complex) {
     case Kind::gesv: add(n, nrhs, a, lda, ipiv, b, ldb, info); break;
     case Kind::getri: add(n, a, lda, ipiv, work, lwork, info); break;
     case Kind::trtri: add(uplo, diag, n, a, lda, info); break;
+    case Kind::trtrs: add(uplo, trans, diag, n, nrhs, a, lda, b, ldb, info); break;
     case Kind::geqrf: add(m, n, a, lda, tau, work, lwork, info); break;
     case Kind::orgqr: add(m, n, k, a, lda, tau, work, lwork, info); break;
     case Kind::ormqr: add(side, trans, m, n, k, a, lda, tau, b, ldb, work, lwork, info); break;
+    case Kind::gels: add(trans, m, n, nrhs, a, lda, b, ldb, work, lwork, info); break;
     case Kind::syev:
       add(job, uplo, n, a, lda, w, work, lwork);
       if (complex) add(rwork);

@@ -52,6 +52,7 @@ WorkSizes least_work_sizes(const Problem& problem) {
     case Kind::geqrf:
     case Kind::orgqr: return {n};
     case Kind::ormqr: return {problem.side == 'l' ? n : problem.m};
+    case Kind::gels: return {low + std::max(low, problem.k)};
     case Kind::syev:
     case Kind::sygv: return {complex(problem) ? 2 * n - 1 : 3 * n - 1};
     case Kind::syevd:
@@ -92,6 +93,11 @@ Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_b
   if (problem_.range == 'i') {
     problem_.il = integer(Argument::il);
     problem_.iu = integer(Argument::iu);
+  }
+  if (problem_.range == 'v') {
+    problem_.vl = real(Argument::vl);
+    problem_.vu = real(Argument::vu);
+    problem_.ldz = integer(Argument::ldz);
   }
   problem_.abstol = real(Argument::abstol);
   problem_.lwork = integer(Argument::lwork);
@@ -142,7 +148,7 @@ bool Call::letters_valid() const {
   if (has(Argument::side) && !among(p.side, "lr")) return false;
   if (has(Argument::range) && !among(p.range, "avi")) return false;
   if (has(Argument::itype) && p.itype == 0) return false;
-  if (p.kind() == Kind::ormqr) return among(p.trans, complex(p) ? "nc" : "nt");
+  if (p.kind() == Kind::ormqr || p.kind() == Kind::gels) return among(p.trans, complex(p) ? "nc" : "nt");
   if (has(Argument::trans) && !among(p.trans, "ntc")) return false;
   if (p.kind() == Kind::gesdd) return among(p.job, "asno");
   if (p.kind() == Kind::gesvd)
@@ -157,6 +163,7 @@ bool Call::sizes_valid() const {
   if (p.kind() == Kind::orgqr && (p.n > p.m || p.k > p.n)) return false;
   if (p.kind() == Kind::ormqr && p.k > (p.side == 'l' ? p.m : p.n)) return false;
   if (p.range == 'i' && p.n > 0 && (p.il < 1 || p.il > p.n || p.iu < p.il || p.iu > p.n)) return false;
+  if (p.range == 'v' && p.n > 0 && !(p.vl < p.vu)) return false;
   const auto long_enough = [&](Argument matrix, Argument leading_dimension) {
     return !has(matrix) || integer(leading_dimension) >= std::max<std::int64_t>(1, matrix_shape(p, matrix).rows);
   };
@@ -179,11 +186,9 @@ bool Call::trivial() const {
 bool Call::supported() const {
   const Problem& p = problem_;
   switch (p.kind()) {
-    case Kind::syevr:
-    case Kind::syevx:
-    case Kind::sygvx: return p.range != 'v';  // how many columns z has is known only afterwards
+    case Kind::gels: return p.m >= p.n && p.trans == 'n';  // least squares, not the solution of least norm
     case Kind::gesdd:
-    case Kind::gesvd: return p.job == p.job_right && p.job != 'o';
+    case Kind::gesvd: return p.job != 'o' && p.job_right != 'o';
     case Kind::geev: return p.job == 'n';
     default: return true;
   }
@@ -199,7 +204,7 @@ operation::Operation Call::operation() const {
     if (!arguments_.has(matrix)) return;
     const MatrixShape shape = matrix_shape(problem_, matrix);
     result.add({.address = address(matrix),
-                .rows = shape.rows,
+                .rows = shape.columns == 0 ? 0 : shape.rows,
                 .columns = shape.columns,
                 .leading_dimension = std::max<std::int64_t>(1, integer(leading_dimension)),
                 .element_size = problem_.element_bytes(),
@@ -217,6 +222,7 @@ operation::Operation Call::operation() const {
                                      .bytes = shape.element_bytes * static_cast<std::size_t>(shape.count),
                                      .intent = shape.intent});
   }
+  if (has_eigenvectors_afterwards(problem_)) result.add(operation::HostVector{.address = address(Argument::z)});
   return result;
 }
 

@@ -95,15 +95,18 @@ class Invocation {
     for (const Argument argument : arguments_) {
       if (!is_vector(argument)) continue;
       const operation::HostVector& vector = operation_.vectors()[vector_index(problem_.routine, argument)];
-      if (operation::writes(vector.intent) && vector.bytes > 0)
-        std::memcpy(vector.address, buffer(argument).data(), vector.bytes);
+      const std::size_t bytes = result_bytes(problem_, argument, found());
+      if (operation::writes(vector.intent) && bytes > 0) std::memcpy(vector.address, buffer(argument).data(), bytes);
     }
+    if (has_eigenvectors_afterwards(problem_)) return_eigenvectors();
   }
 
  private:
-  /// A matrix with NaN keeps netlib's gesvd in an endless iteration, and makes its geev end the program.
+  /// A matrix with NaN keeps netlib's gesvd in an endless iteration, makes its geev end the program, and has no
+  /// eigenvalue in any range of values.
   bool dangerous() const {
-    const bool unguarded = problem_.kind() == Kind::gesvd || problem_.kind() == Kind::geev;
+    const Kind kind = problem_.kind();
+    const bool unguarded = kind == Kind::gesvd || kind == Kind::geev || problem_.counts_afterwards();
     return unguarded && !finite(problem_, operand_of(Argument::a));
   }
 
@@ -148,6 +151,7 @@ class Invocation {
   std::int64_t integer_of(Argument argument) const {
     const auto leading_dimension = [&](Argument matrix) {
       const Operand& operand = operand_of(matrix);
+      if (matrix == Argument::z && has_eigenvectors_afterwards(problem_)) return problem_.n;
       return is_destroyed(operand) ? std::max<std::int64_t>(1, operand.rows) : operand.leading_dimension;
     };
     switch (argument) {
@@ -178,7 +182,9 @@ class Invocation {
   }
 
   void place_real(Argument argument) {
-    const double value = argument == Argument::abstol ? problem_.abstol : 0;
+    const double value = argument == Argument::vl   ? problem_.vl
+                         : argument == Argument::vu ? problem_.vu
+                                                    : problem_.abstol;
     std::vector<char>& memory = buffer(argument);
     memory.resize(sizeof value);
     const auto narrow = static_cast<float>(value);
@@ -193,12 +199,15 @@ class Invocation {
 
   /// LAPACK overwrites some of its input, at least for a time. Solves do not.
   bool is_destroyed(const Operand& operand) const {
-    const bool solve = problem_.kind() == Kind::potrs || problem_.kind() == Kind::getrs;
+    const Kind kind = problem_.kind();
+    const bool solve = kind == Kind::potrs || kind == Kind::getrs || kind == Kind::trtrs;
     return operand.intent == operation::Intent::read && !solve;
   }
 
   void place_matrix(Argument argument) {
     const Operand& operand = operand_of(argument);
+    if (argument == Argument::z && has_eigenvectors_afterwards(problem_))
+      return resize(argument, problem_.n * problem_.n);
     word(argument) = operand.address;
     if (!is_destroyed(operand)) return;
     std::vector<char>& copy = buffer(argument);
@@ -221,9 +230,19 @@ class Invocation {
     }
   }
 
+  /// Into memory that need not hold more columns than were found.
+  void return_eigenvectors() {
+    const std::size_t column = static_cast<std::size_t>(problem_.n) * problem_.element_bytes();
+    const std::size_t stride = static_cast<std::size_t>(problem_.ldz) * problem_.element_bytes();
+    char* const first = static_cast<char*>(operation_.vectors()[eigenvectors_index(problem_.routine)].address);
+    for (std::size_t j = 0; j < static_cast<std::size_t>(found()); ++j)
+      std::memcpy(first + j * stride, buffer(Argument::z).data() + j * column, column);
+  }
+
   std::size_t element_bytes(Argument argument) const {
     constexpr std::size_t largest = 16;
     switch (argument) {
+      case Argument::z:
       case Argument::work: return problem_.element_bytes();
       case Argument::rwork: return problem_.real_bytes();
       case Argument::iwork: return problem_.integer_bytes;
@@ -255,6 +274,10 @@ class Invocation {
   }
 
   std::int64_t info() { return read_integer(Argument::info); }
+  std::int64_t found() {
+    const bool counted = arguments_.has(Argument::found);
+    return counted ? std::clamp<std::int64_t>(read_integer(Argument::found), 0, problem_.n) : problem_.eigenvalues();
+  }
 
   bool results_finite() {
     for (const Operand& operand : operation_.operands())
@@ -262,9 +285,12 @@ class Invocation {
     for (const Argument argument : {Argument::w, Argument::wi, Argument::tau}) {
       if (!arguments_.has(argument)) continue;
       const operation::HostVector& vector = operation_.vectors()[vector_index(problem_.routine, argument)];
-      if (operation::writes(vector.intent) && !finite(problem_, buffer(argument).data(), vector.bytes)) return false;
+      const std::size_t bytes = result_bytes(problem_, argument, found());
+      if (operation::writes(vector.intent) && !finite(problem_, buffer(argument).data(), bytes)) return false;
     }
-    return true;
+    if (!has_eigenvectors_afterwards(problem_)) return true;
+    const auto elements = static_cast<std::size_t>(found() * problem_.n);
+    return finite(problem_, buffer(Argument::z).data(), elements * problem_.element_bytes());
   }
 
   const Problem& problem_;

@@ -27,6 +27,7 @@ double relative_size(Kind kind) {
     case Kind::geev: return 0.6;
     case Kind::potrs:
     case Kind::getrs:
+    case Kind::trtrs:
     case Kind::ormqr: return 1;
     case Kind::sygv:
     case Kind::sygvd:
@@ -43,6 +44,7 @@ MatrixShape matrix_a(const Problem& problem) {
     case Kind::potri:
     case Kind::trtri: return {n, n, triangle(problem), Intent::update};
     case Kind::potrs:
+    case Kind::trtrs:
     case Kind::syevr:
     case Kind::syevx:
     case Kind::sygvx: return {n, n, triangle(problem), Intent::read};
@@ -52,6 +54,7 @@ MatrixShape matrix_a(const Problem& problem) {
     case Kind::getri: return {n, n, Part::full, Intent::update};
     case Kind::getrf:
     case Kind::geqrf:
+    case Kind::gels:
     case Kind::orgqr: return {problem.m, n, Part::full, Intent::update};
     case Kind::ormqr: return {problem.side == 'l' ? problem.m : n, problem.k, Part::full, Intent::read};
     case Kind::syev:
@@ -72,8 +75,10 @@ MatrixShape matrix_b(const Problem& problem) {
     case Kind::potrs:
     case Kind::posv:
     case Kind::getrs:
-    case Kind::gesv: return {problem.n, problem.k, Part::full, Intent::update};
+    case Kind::gesv:
+    case Kind::trtrs: return {problem.n, problem.k, Part::full, Intent::update};
     case Kind::ormqr: return {problem.m, problem.n, Part::full, Intent::update};
+    case Kind::gels: return {std::max(problem.m, problem.n), problem.k, Part::full, Intent::update};
     // The Cholesky factor.
     default: return {problem.n, problem.n, triangle(problem), Intent::update};
   }
@@ -88,8 +93,9 @@ MatrixShape matrix_z(const Problem& problem) {
     }
     case Kind::geev: return {};
     default: {
-      const std::int64_t columns = problem.wants_vectors() ? problem.eigenvalues() : 0;
-      return {columns == 0 ? 0 : problem.n, columns, Part::full, Intent::write};
+      if (!problem.wants_vectors()) return {};
+      const std::int64_t columns = problem.counts_afterwards() ? 0 : problem.eigenvalues();
+      return {problem.n, columns, Part::full, Intent::write};
     }
   }
 }
@@ -125,6 +131,7 @@ double real_flops(const Problem& problem) {
     case Kind::potrf:
     case Kind::trtri: return cube / 3;
     case Kind::potri: return 2 * cube / 3;
+    case Kind::trtrs: return n * n * k;
     case Kind::posv: return cube / 3 + 2 * n * n * k;
     case Kind::potrs:
     case Kind::getrs: return 2 * n * n * k;
@@ -134,6 +141,7 @@ double real_flops(const Problem& problem) {
     case Kind::geqrf: return 2 * low * low * (high - low / 3);
     case Kind::orgqr: return 4 * m * n * k - 2 * (m + n) * k * k + 4 * k * k * k / 3;
     case Kind::ormqr: return problem.side == 'l' ? 2 * n * k * (2 * m - k) : 2 * m * k * (2 * n - k);
+    case Kind::gels: return 2 * low * low * (high - low / 3) + 4 * high * low * k;
     case Kind::syev:
     case Kind::syevd:
     case Kind::syevr:
@@ -143,7 +151,8 @@ double real_flops(const Problem& problem) {
     case Kind::sygvx: return problem.wants_vectors() ? 12 * cube : 3 * cube;
     case Kind::gesdd:
     case Kind::gesvd:
-      return problem.job == 'n' ? 4 * low * low * (high - low / 3) : 4 * high * low * low + 22 * low * low * low;
+      return problem.wants_singular_vectors() ? 4 * high * low * low + 22 * low * low * low
+                                              : 4 * low * low * (high - low / 3);
     case Kind::geev: return problem.job_right == 'v' ? 25 * cube : 10 * cube;
   }
   return 0;
@@ -156,9 +165,11 @@ double product_of_sides(const Problem& problem) {
   const auto k = static_cast<double>(problem.k);
   switch (problem.kind()) {
     case Kind::potrs:
-    case Kind::getrs: return n * n * k;
+    case Kind::getrs:
+    case Kind::trtrs: return n * n * k;
     case Kind::getrf:
     case Kind::geqrf:
+    case Kind::gels:
     case Kind::gesdd:
     case Kind::gesvd: return m * n * std::min(m, n);
     case Kind::orgqr:
@@ -181,6 +192,7 @@ MatrixShape matrix_shape(const Problem& problem, Argument argument) {
 VectorShape vector_shape(const Problem& problem, Argument argument) {
   const std::size_t integer = problem.integer_bytes;
   const Kind kind = problem.kind();
+  const bool all = problem.eigenvalues() == problem.n && !problem.counts_afterwards();
   switch (argument) {
     case Argument::ipiv: {
       const bool given = kind == Kind::getrs || kind == Kind::getri;
@@ -197,8 +209,7 @@ VectorShape vector_shape(const Problem& problem, Argument argument) {
     }
     case Argument::wi: return {problem.real_bytes(), problem.n};
     // LAPACK leaves it alone where only a part of the spectrum is computed, and programs make it that long.
-    case Argument::isuppz:
-      return {integer, problem.wants_vectors() && problem.eigenvalues() == problem.n ? 2 * problem.n : 0};
+    case Argument::isuppz: return {integer, problem.wants_vectors() && all ? 2 * problem.n : 0};
     case Argument::ifail: return {integer, problem.wants_vectors() ? problem.eigenvalues() : 0};
     case Argument::work: return {problem.element_bytes(), problem.lwork > 0 ? 1 : 0};
     case Argument::rwork: return {problem.real_bytes(), problem.lrwork > 0 ? 1 : 0};
@@ -207,12 +218,28 @@ VectorShape vector_shape(const Problem& problem, Argument argument) {
   }
 }
 
+std::size_t result_bytes(const Problem& problem, Argument argument, std::int64_t found) {
+  VectorShape shape = vector_shape(problem, argument);
+  const bool one_each = argument == Argument::w || argument == Argument::ifail;
+  if (one_each && problem.counts_afterwards()) shape.count = std::clamp<std::int64_t>(found, 0, shape.count);
+  return shape.element_bytes * static_cast<std::size_t>(shape.count);
+}
+
 std::size_t operand_index(Routine routine, Argument argument) {
   return index_among(routine, argument, is_matrix);
 }
 
 std::size_t vector_index(Routine routine, Argument argument) {
   return index_among(routine, argument, is_vector);
+}
+
+bool has_eigenvectors_afterwards(const Problem& problem) {
+  return problem.counts_afterwards() && problem.wants_vectors();
+}
+
+std::size_t eigenvectors_index(Routine routine) {
+  const ArgumentList& arguments = argument_list(routine);
+  return static_cast<std::size_t>(std::count_if(arguments.begin(), arguments.end(), is_vector));
 }
 
 double flops(const Problem& problem) {
@@ -253,6 +280,12 @@ std::string text(const Problem& problem) {
         break;
       case Argument::iu:
         if (problem.range == 'i') add(fmt::format("iu={}", problem.iu));
+        break;
+      case Argument::vl:
+        if (problem.range == 'v') add(fmt::format("vl={}", problem.vl));
+        break;
+      case Argument::vu:
+        if (problem.range == 'v') add(fmt::format("vu={}", problem.vu));
         break;
       default: break;
     }

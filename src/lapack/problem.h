@@ -26,7 +26,10 @@ struct Problem {
   std::int64_t k = 0;   ///< right-hand sides, or reflectors
   std::int64_t il = 0;  ///< range i: the first and the last eigenvalue, from 1
   std::int64_t iu = 0;
+  double vl = 0;  ///< range v: eigenvalues in (vl, vu]
+  double vu = 0;
   double abstol = 0;
+  std::int64_t ldz = 0;    ///< range v: elements from one eigenvector to the next
   std::int64_t lwork = 0;  ///< elements of the caller's work space
   std::int64_t lrwork = 0;
   std::int64_t liwork = 0;
@@ -38,9 +41,11 @@ struct Problem {
   std::size_t real_bytes() const { return blas::is_complex(scalar()) ? element_bytes() / 2 : element_bytes(); }
 
   bool wants_vectors() const { return job == 'v'; }
+  bool wants_singular_vectors() const { return job != 'n' || job_right != 'n'; }
   bool upper() const { return uplo == 'u'; }
-  /// Eigenvalues that are computed.
+  /// How many eigenvalues are computed; at most so many if that is known only afterwards.
   std::int64_t eigenvalues() const { return range == 'i' ? iu - il + 1 : n; }
+  bool counts_afterwards() const { return range == 'v'; }
   std::int64_t least_side() const { return m < n ? m : n; }
 };
 
@@ -63,10 +68,17 @@ struct VectorShape {
 MatrixShape matrix_shape(const Problem& problem, Argument argument);
 /// `argument` is a vector of the routine.
 VectorShape vector_shape(const Problem& problem, Argument argument);
+/// How much of a vector is written where so many eigenvalues were found.
+std::size_t result_bytes(const Problem& problem, Argument argument, std::int64_t found);
 
 /// The place of a matrix among the operands, of a vector among the vectors of the operation.
 std::size_t operand_index(Routine routine, Argument argument);
 std::size_t vector_index(Routine routine, Argument argument);
+
+/// Where it is known only afterwards how many eigenvectors there are, the program has promised no more memory than they
+/// take. They are no operand then, but the last vector of the operation.
+bool has_eigenvectors_afterwards(const Problem& problem);
+std::size_t eigenvectors_index(Routine routine);
 
 /// Real operations, by LAPACK Working Note 41 and Golub and Van Loan, Matrix Computations.
 double flops(const Problem& problem);

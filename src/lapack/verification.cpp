@@ -13,12 +13,14 @@ std::unique_ptr<operation::Verification> verify(const operation::Operation& oper
     case Kind::posv:
     case Kind::potrs:
     case Kind::gesv:
-    case Kind::getrs: return check::solution(operation);
+    case Kind::getrs:
+    case Kind::trtrs: return check::solution(operation);
     case Kind::potri:
     case Kind::getri:
     case Kind::trtri: return check::inverse(operation);
     case Kind::orgqr:
     case Kind::ormqr: return check::orthogonal_factor(operation);
+    case Kind::gels: return check::least_squares(operation);
     case Kind::syev:
     case Kind::syevd:
     case Kind::syevr:

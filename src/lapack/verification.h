@@ -20,10 +20,12 @@ namespace blastoff::lapack {
 /// where it is larger than the bound times the norm of the matrix.
 ///
 /// Less is known where a result tells less:
+/// - least squares: the reflectors' factors tau, which are not returned, are those that fit best;
 /// - some eigenvalues without vectors: their order, and that none is larger than the matrix;
 /// - eigenvalues of pairs of matrices without vectors: their order, and that Rayleigh quotients lie among them;
-/// - eigenvalues of a range with vectors: not that they are those of the range;
-/// - singular values without vectors: their order, and the norm of all.
+/// - eigenvalues of a range with vectors: not that they are those of the range, or, for one of values, not that they
+///   are all in it;
+/// - singular values without vectors: their order, and the norm of all; with those of one side: their squares, too.
 /// isuppz, ifail and the returned sizes of work space are not looked at.
 std::unique_ptr<operation::Verification> verify(const operation::Operation& operation);
 

@@ -42,7 +42,7 @@ struct Work {
 /// Host memory that an executor reads or fills itself, apart from the operands: pivots, eigenvalues, info.
 struct HostVector {
   void* address = nullptr;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;  ///< at most; 0 where only the execution shows how many
   Intent intent = Intent::write;
 };
 
@@ -51,7 +51,7 @@ class Operation {
  public:
   static constexpr std::size_t most_operands = 8;
   static constexpr std::size_t most_vectors = 8;
-  static constexpr std::size_t most_payload_bytes = 96;
+  static constexpr std::size_t most_payload_bytes = 112;
 
   Operation() = default;
 

@@ -121,6 +121,13 @@ class LapackCall {
     bytes(argument).resize(sizeof value);
     std::memcpy(bytes(argument).data(), &value, integer_bytes_);
   }
+  std::size_t column_bytes(Argument argument, std::int64_t columns) {
+    return static_cast<std::size_t>(columns * strides_[argument]) * element_bytes();
+  }
+  std::size_t real_bytes(std::int64_t count) const {
+    return static_cast<std::size_t>(count) * (single() ? sizeof(float) : sizeof(double));
+  }
+  void set_real(Argument argument, double value) { write(bytes(argument), 0, value); }
   void set(Argument argument, Argument leading_dimension, const Matrix& matrix) {
     const std::int64_t stride = matrix.rows + 3;
     set(leading_dimension, stride);
@@ -301,6 +308,15 @@ class LapackTest : public DeviceTest {
     return result;
   }
 
+  /// Its triangles are well conditioned, with their own diagonal as with ones there.
+  Matrix near_identity(bool complex) {
+    Matrix result = hermitian(n, complex, 10);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i)
+        if (i != j) result(i, j) *= 0.0625;
+    return result;
+  }
+
   static constexpr blas::Scalar scalars[] = {blas::Scalar::s, blas::Scalar::d, blas::Scalar::c, blas::Scalar::z};
 
   /// Calls test(scalar, call, complex, tolerance) for every type, each with another width of integers.
@@ -330,35 +346,44 @@ class LapackTest : public DeviceTest {
 
   /// Every form of gesdd and gesvd.
   void try_singular_values() {
-    for (const Kind kind : {Kind::gesdd, Kind::gesvd}) {
-      for (const auto& [rows, columns] : {std::pair{n, n}, std::pair{tall, n}, std::pair{n, tall}}) {
-        for (const char job : {'S', 'A', 'N'}) {
-          SCOPED_TRACE(testing::Message() << job << ' ' << rows << " x " << columns);
-          each_type(kind, [&, m = rows, k = columns](blas::Scalar, LapackCall& call, bool complex, double tolerance) {
-            const Matrix a = random(m, k, complex);
-            const std::int64_t low = std::min(m, k);
-            call.set(Argument::job, job);
-            if (kind == Kind::gesvd) call.set(Argument::job_right, job);
-            call.set(Argument::m, m);
-            call.set(Argument::n, k);
-            call.set(Argument::a, Argument::lda, a);
-            call.set(Argument::z, Argument::ldz, Matrix(m, m));
-            call.set(Argument::right, Argument::ld_right, Matrix(k, k));
-            if (!run(call)) return;
-            const std::vector<Complex> values = call.reals(Argument::w, low);
-            EXPECT_TRUE(std::is_sorted(values.begin(), values.end(),
-                                       [](Complex left, Complex right) { return left.real() > right.real(); }));
-            if (job == 'N') return;
-            const Matrix u = call.matrix(Argument::z, m, job == 'A' ? m : low);
-            const Matrix vt = call.matrix(Argument::right, job == 'A' ? k : low, k);
-            EXPECT_LT(difference(adjoint(u) * u, identity(u.columns)), tolerance);
-            EXPECT_LT(difference(vt * adjoint(vt), identity(vt.rows)), tolerance);
-            const Matrix first_rows = adjoint(columns_of(adjoint(vt), 0, low));
-            EXPECT_LT(difference(scale_columns(columns_of(u, 0, low), values) * first_rows, a), 10 * tolerance);
-          });
-        }
+    for (const Kind kind : {Kind::gesdd, Kind::gesvd})
+      for (const auto& [rows, columns] : {std::pair{n, n}, std::pair{tall, n}, std::pair{n, tall}})
+        for (const char job : {'S', 'A', 'N'})
+          for (const char job_right : {'S', 'A', 'N'})
+            if (kind == Kind::gesvd || job == job_right) try_singular_values(kind, rows, columns, job, job_right);
+  }
+
+  void try_singular_values(Kind kind, std::int64_t m, std::int64_t k, char job, char job_right) {
+    SCOPED_TRACE(testing::Message() << job << ' ' << job_right << ' ' << m << " x " << k);
+    each_type(kind, [&](blas::Scalar, LapackCall& call, bool complex, double tolerance) {
+      const Matrix a = random(m, k, complex);
+      const std::int64_t low = std::min(m, k);
+      call.set(Argument::job, job);
+      if (kind == Kind::gesvd) call.set(Argument::job_right, job_right);
+      call.set(Argument::m, m);
+      call.set(Argument::n, k);
+      call.set(Argument::a, Argument::lda, a);
+      call.set(Argument::z, Argument::ldz, Matrix(m, m));
+      call.set(Argument::right, Argument::ld_right, Matrix(k, k));
+      if (!run(call)) return;
+      const std::vector<Complex> values = call.reals(Argument::w, low);
+      EXPECT_TRUE(std::is_sorted(values.begin(), values.end(),
+                                 [](Complex left, Complex right) { return left.real() > right.real(); }));
+      const Matrix u = call.matrix(Argument::z, m, job == 'N' ? 0 : job == 'A' ? m : low);
+      const Matrix v = adjoint(call.matrix(Argument::right, job_right == 'N' ? 0 : job_right == 'A' ? k : low, k));
+      EXPECT_LT(difference(adjoint(u) * u, identity(u.columns)), tolerance);
+      EXPECT_LT(difference(adjoint(v) * v, identity(v.columns)), tolerance);
+      const auto first = [low](const Matrix& vectors) { return columns_of(vectors, 0, low); };
+      if (job != 'N' && job_right != 'N') {
+        EXPECT_LT(difference(scale_columns(first(u), values) * adjoint(first(v)), a), 10 * tolerance);
+      } else if (job != 'N') {
+        const Matrix twice = scale_columns(scale_columns(first(u), values), values);
+        EXPECT_LT(difference(a * (adjoint(a) * first(u)), twice), 100 * tolerance);
+      } else if (job_right != 'N') {
+        const Matrix twice = scale_columns(scale_columns(first(v), values), values);
+        EXPECT_LT(difference(adjoint(a) * (a * first(v)), twice), 100 * tolerance);
       }
-    }
+    });
   }
 
   std::mt19937 generator_{20240607};
@@ -418,10 +443,7 @@ TEST_P(LapackTest, CholeskySolves) {
 TEST_P(LapackTest, TrianglesAreInverted) {
   for (const char diag : {'N', 'U'}) {
     each_triangle(Kind::trtri, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
-      Matrix a = hermitian(n, complex, 10);
-      for (std::int64_t j = 0; j < n; ++j)
-        for (std::int64_t i = 0; i < n; ++i)
-          if (i != j) a(i, j) *= 0.0625;
+      const Matrix a = near_identity(complex);
       call.set(Argument::diag, diag);
       call.set(Argument::n, n);
       call.set(Argument::a, Argument::lda, a);
@@ -432,6 +454,53 @@ TEST_P(LapackTest, TrianglesAreInverted) {
       if (diag == 'U') {
         EXPECT_EQ(result(3, 3), a(3, 3)) << "the diagonal is another triangle's";
       }
+    });
+  }
+}
+
+TEST_P(LapackTest, TrianglesAreSolvedWith) {
+  for (const char diag : {'N', 'U'}) {
+    for (const char trans : {'N', 'T', 'C'}) {
+      each_triangle(Kind::trtrs, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+        const Matrix a = near_identity(complex);
+        const Matrix b = random(n, few, complex);
+        call.set(Argument::trans, trans);
+        call.set(Argument::diag, diag);
+        call.set(Argument::n, n);
+        call.set(Argument::nrhs, few);
+        call.set(Argument::a, Argument::lda, a);
+        call.set(Argument::b, Argument::ldb, b);
+        if (!run(call)) return;
+        Matrix part = triangle_of(a, upper, diag == 'U');
+        if (trans != 'N') part = adjoint(part);
+        if (trans == 'T')
+          for (Complex& element : part.elements) element = std::conj(element);
+        EXPECT_LT(difference(part * call.matrix(Argument::b, n, few), b), tolerance);
+      });
+    }
+  }
+}
+
+TEST_P(LapackTest, AZeroOnTheDiagonalOfATriangleFails) {
+  for (const char diag : {'N', 'U'}) {
+    each_triangle(Kind::trtrs, [&](LapackCall& call, bool, bool complex, double) {
+      Matrix a = near_identity(complex);
+      a(n - 1, n - 1) = -0.0;
+      call.set(Argument::trans, 'N');
+      call.set(Argument::diag, diag);
+      call.set(Argument::n, n);
+      call.set(Argument::nrhs, few);
+      call.set(Argument::a, Argument::lda, a);
+      call.set(Argument::b, Argument::ldb, random(n, few, complex));
+      if (diag == 'U') {
+        run(call);
+        return;
+      }
+      const auto done = execute(call);
+      ASSERT_FALSE(done);
+      if (done.error().message.find("not found") != std::string::npos) GTEST_SKIP() << done.error().message;
+      EXPECT_EQ(done.error().kind, ErrorKind::failed) << done.error().message;
+      EXPECT_THAT(done.error().message, testing::HasSubstr("singular"));
     });
   }
 }
@@ -544,6 +613,58 @@ TEST_P(LapackTest, QrFactorsAndTheirProducts) {
   });
 }
 
+TEST_P(LapackTest, LeastSquares) {
+  for (const std::int64_t rows : {n, tall}) {
+    each_type(Kind::gels, [&](blas::Scalar, LapackCall& call, bool complex, double tolerance) {
+      Matrix a = random(rows, n, complex);
+      for (std::int64_t i = 0; i < n; ++i) a(i, i) += 16;
+      const Matrix b = random(rows, few, complex);
+      call.set(Argument::trans, 'N');
+      call.set(Argument::m, rows);
+      call.set(Argument::n, n);
+      call.set(Argument::nrhs, few);
+      call.set(Argument::a, Argument::lda, a);
+      call.set(Argument::b, Argument::ldb, b);
+      if (!run(call)) return;
+      const Matrix result = call.matrix(Argument::b, rows, few);
+      Matrix residual = a * call.matrix(Argument::b, n, few);
+      for (std::size_t i = 0; i < residual.elements.size(); ++i) residual.elements[i] -= b.elements[i];
+      EXPECT_LT(difference(adjoint(a) * residual, Matrix(n, few)), 100 * tolerance);
+      for (std::int64_t j = 0; j < few; ++j) {
+        double left = 0;
+        double expected = 0;
+        for (std::int64_t i = 0; i < rows; ++i) expected += std::norm(residual(i, j));
+        for (std::int64_t i = n; i < rows; ++i) left += std::norm(result(i, j));
+        EXPECT_NEAR(std::sqrt(left), std::sqrt(expected), tolerance);
+      }
+      const Matrix r = triangle_of(call.matrix(Argument::a, n, n), true);
+      EXPECT_LT(difference(adjoint(r) * r, adjoint(a) * a), 100 * tolerance);
+    });
+  }
+}
+
+TEST_P(LapackTest, LeastSquaresWithoutFullRankOrOfExtremeNumbersFail) {
+  for (const double factor : {0.0, 1.0, 1e-150}) {
+    LapackCall call(lapack::Routine::dgels, 4);
+    Matrix a = random(tall, n, false);
+    for (std::int64_t i = 0; i < tall; ++i) a(i, 9) = factor * a(i, 4);
+    Matrix b = random(tall, few, false);
+    if (factor == 1e-150)
+      for (Complex& element : b.elements) element *= factor;
+    call.set(Argument::trans, 'N');
+    call.set(Argument::m, tall);
+    call.set(Argument::n, n);
+    call.set(Argument::nrhs, few);
+    call.set(Argument::a, Argument::lda, a);
+    call.set(Argument::b, Argument::ldb, b);
+    const auto done = execute(call);
+    ASSERT_FALSE(done) << factor;
+    if (done.error().kind == ErrorKind::unsupported) GTEST_SKIP() << done.error().message;
+    EXPECT_EQ(done.error().kind, ErrorKind::failed) << done.error().message;
+    EXPECT_THAT(done.error().message, testing::HasSubstr(factor == 1e-150 ? "scaling" : "rank"));
+  }
+}
+
 TEST_P(LapackTest, SymmetricEigenproblems) {
   for (const Kind kind : {Kind::syev, Kind::syevd, Kind::syevr, Kind::syevx}) {
     for (const char range : {'A', 'I'}) {
@@ -622,6 +743,107 @@ TEST_P(LapackTest, GeneralizedEigenproblems) {
       }
     }
   }
+}
+
+/// A problem whose eigenvalues are known, and one of its routines.
+class RangeOfValuesTest : public LapackTest {
+ protected:
+  static constexpr unsigned char untouched = 0x7f;
+
+  /// Calls test(call, upper, complex, tolerance) once a_, b_ and values_ are there.
+  template <class Test>
+  void each_problem(Test test) {
+    for (const Kind kind : {Kind::syevr, Kind::syevx, Kind::sygvx}) {
+      each_triangle(kind, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+        a_ = hermitian(n, complex, 0);
+        b_ = kind == Kind::sygvx ? hermitian(n, complex, 40) : identity(n);
+        if (!run(call, 'A', 'N')) return;
+        values_.clear();
+        for (const Complex value : call.reals(Argument::w, n)) values_.push_back(value.real());
+        test(call, upper, complex, tolerance);
+      });
+    }
+  }
+
+  device::Status execute(LapackCall& call, char range, char job) {
+    call.set(Argument::itype, std::int64_t{1});
+    call.set(Argument::job, job);
+    call.set(Argument::range, range);
+    call.set(Argument::n, n);
+    call.set(Argument::a, Argument::lda, a_);
+    call.set(Argument::b, Argument::ldb, b_);
+    call.set(Argument::z, Argument::ldz, Matrix(n, n));
+    for (const Argument result : {Argument::w, Argument::z})
+      std::fill(call.bytes(result).begin(), call.bytes(result).end(), untouched);
+    return LapackTest::execute(call);
+  }
+  bool run(LapackCall& call, char range, char job) {
+    const auto done = execute(call, range, job);
+    if (!done && done.error().kind == ErrorKind::unsupported) {
+      unsupported_ = done.error().message;
+      return false;
+    }
+    EXPECT_OK(done);
+    return done.has_value();
+  }
+
+  double between(std::size_t i) const { return (values_[i - 1] + values_[i]) / 2; }
+
+  static bool is_untouched_from(const std::vector<unsigned char>& bytes, std::size_t first) {
+    return std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(first), bytes.end(),
+                       [](unsigned char byte) { return byte == untouched; });
+  }
+
+  Matrix a_{0, 0};
+  Matrix b_{0, 0};
+  std::vector<double> values_;
+};
+INSTANTIATE_TEST_SUITE_P(, RangeOfValuesTest, testing::Values("cuda"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+TEST_P(RangeOfValuesTest, HoldsItsEigenvaluesAndTheirVectorsAlone) {
+  each_problem([&](LapackCall& call, bool upper, bool, double tolerance) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    struct Range {
+      double vl, vu;
+      std::size_t first;
+      std::int64_t count;
+    };
+    for (const Range& range : {Range{between(10), between(20), 10, 10}, Range{-infinity, between(1), 0, 1},
+                               Range{-infinity, infinity, 0, n}, Range{2 * values_.back(), infinity, 0, 0}}) {
+      call.set_real(Argument::vl, range.vl);
+      call.set_real(Argument::vu, range.vu);
+      for (const char job : {'V', 'N'}) {
+        if (!run(call, 'V', job)) return;
+        ASSERT_EQ(call.integer(Argument::found), range.count);
+        const std::vector<Complex> found = call.reals(Argument::w, range.count);
+        for (std::size_t i = 0; i < found.size(); ++i)
+          EXPECT_NEAR(found[i].real(), values_[range.first + i], 10 * tolerance);
+        EXPECT_TRUE(is_untouched_from(call.bytes(Argument::w), call.real_bytes(range.count)));
+        const std::int64_t columns = job == 'V' ? range.count : 0;
+        EXPECT_TRUE(is_untouched_from(call.bytes(Argument::z), call.column_bytes(Argument::z, columns)));
+        const Matrix vectors = call.matrix(Argument::z, n, columns);
+        if (job == 'N') continue;
+        const Matrix image = hermitian_of(b_, upper) * vectors;
+        EXPECT_LT(difference(hermitian_of(a_, upper) * vectors, scale_columns(image, found)), 100 * tolerance);
+        EXPECT_LT(difference(adjoint(vectors) * image, identity(columns)), 10 * tolerance);
+      }
+    }
+  });
+}
+
+TEST_P(RangeOfValuesTest, ThatEndsAtAnEigenvalueFails) {
+  each_problem([&](LapackCall& call, bool, bool, double) {
+    for (const bool lower_end : {true, false}) {
+      call.set_real(Argument::vl, lower_end ? values_[10] : between(10));
+      call.set_real(Argument::vu, lower_end ? between(20) : values_[20]);
+      const auto done = execute(call, 'V', 'V');
+      ASSERT_FALSE(done);
+      EXPECT_EQ(done.error().kind, ErrorKind::failed);
+      EXPECT_THAT(done.error().message, testing::HasSubstr("end of the range"));
+      EXPECT_TRUE(is_untouched_from(call.bytes(Argument::z), 0));
+    }
+  });
 }
 
 TEST_P(LapackTest, SingularValues) {

@@ -32,7 +32,7 @@ class LinearEquations(Input):
     def shortened(self, lines: list[str]) -> list[str]:
         """Three orders, one block size, and the paths of the routines that are offloaded."""
         sizes = ["3", "2 10 50", "3", "2 10 50", "1", "15", "1", "20", "1"]
-        paths = [line for line in lines[17:] if line[1:3] in ("GE", "PO", "TR", "QR")]
+        paths = [line for line in lines[17:] if line[1:3] in ("GE", "PO", "TR", "QR", "LS")]
         return [lines[0], *sizes, *lines[10:17], *paths]
 
 
@@ -54,7 +54,7 @@ class General(Input):
         return [*lines[first : first + 9], ""]
 
 
-LINEAR = ("getrf", "getrs", "getri", "gesv", "potrf", "potrs", "potri", "posv", "trtri", "geqrf", "orgqr", "ormqr")
+LINEAR = ("getrf", "getrs", "getri", "gesv", "potrf", "potrs", "potri", "posv", "trtri", "trtrs", "geqrf", "orgqr", "ormqr", "gels")
 INPUTS = {
     "linear equations": ("xlintst", LinearEquations("{}test.in", LINEAR)),
     "symmetric": ("xeigtst", Symmetric("sep.in", ("syev", "syevd", "syevr", "syevx"))),

@@ -93,20 +93,36 @@ operation::Comparison Check::compare() const {
 }
 
 bool Check::results_finite() const {
-  const Structure structure = problem_.diag == 'u' ? Structure::unit_diagonal : Structure::stored;
-  for (const Operand& operand : operation_.operands())
+  const ArgumentList& arguments = argument_list(problem_.routine);
+  for (const Argument argument : arguments) {
+    if (!is_matrix(argument)) continue;
+    const Operand operand = this->operand(argument);
+    const bool unit = problem_.diag == 'u' && operand.part != Part::full;
+    const Structure structure = unit ? Structure::unit_diagonal : Structure::stored;
     if (operation::writes(operand.intent) && !Matrix(operand, problem_.scalar(), structure).finite()) return false;
+  }
   const auto finite = [](const auto& values) {
     return std::all_of(values.begin(), values.end(), [](auto value) { return std::isfinite(std::abs(value)); });
   };
-  const ArgumentList& arguments = argument_list(problem_.routine);
   return (!arguments.has(Argument::tau) || finite(numbers(Argument::tau))) &&
          (!arguments.has(Argument::w) || finite(reals(Argument::w))) &&
          (!arguments.has(Argument::wi) || finite(reals(Argument::wi)));
 }
 
-const Operand& Check::operand(Argument argument) const {
-  return operation_.operands()[operand_index(problem_.routine, argument)];
+Operand Check::operand(Argument argument) const {
+  if (argument != Argument::z || !has_eigenvectors_afterwards(problem_))
+    return operation_.operands()[operand_index(problem_.routine, argument)];
+  return {.address = operation_.vectors()[eigenvectors_index(problem_.routine)].address,
+          .rows = problem_.n,
+          .columns = found(),
+          .leading_dimension = problem_.ldz,
+          .element_size = problem_.element_bytes(),
+          .intent = operation::Intent::write};
+}
+
+std::int64_t Check::found() const {
+  if (!problem_.counts_afterwards()) return problem_.eigenvalues();
+  return std::clamp<std::int64_t>(integers(Argument::found).front(), 0, problem_.n);
 }
 
 Matrix Check::matrix(Argument argument, Structure structure) const {
@@ -119,12 +135,14 @@ Matrix Check::triangle(Argument argument, Structure structure) const {
   return {stored, problem_.scalar(), structure};
 }
 
-const operation::HostVector& Check::vector(Argument argument) const {
-  return operation_.vectors()[vector_index(problem_.routine, argument)];
+operation::HostVector Check::vector(Argument argument) const {
+  operation::HostVector vector = operation_.vectors()[vector_index(problem_.routine, argument)];
+  if (argument == Argument::w) vector.bytes = result_bytes(problem_, argument, found());
+  return vector;
 }
 
 std::vector<std::int64_t> Check::integers(Argument argument) const {
-  const operation::HostVector& stored = vector(argument);
+  const operation::HostVector stored = vector(argument);
   std::vector<std::int64_t> result(stored.bytes / problem_.integer_bytes);
   for (std::size_t i = 0; i < result.size(); ++i) {
     const char* at = static_cast<const char*>(stored.address) + i * problem_.integer_bytes;
@@ -137,14 +155,14 @@ std::vector<std::int64_t> Check::integers(Argument argument) const {
 }
 
 Vector Check::numbers(Argument argument) const {
-  const operation::HostVector& stored = vector(argument);
+  const operation::HostVector stored = vector(argument);
   Vector result(stored.bytes / problem_.element_bytes());
   widen(stored.address, problem_.scalar(), result);
   return result;
 }
 
 std::vector<double> Check::reals(Argument argument) const {
-  const operation::HostVector& stored = vector(argument);
+  const operation::HostVector stored = vector(argument);
   Vector wide(stored.bytes / problem_.real_bytes());
   widen(stored.address, problem_.real_bytes() == sizeof(float) ? blas::Scalar::s : blas::Scalar::d, wide);
   std::vector<double> result(wide.size());

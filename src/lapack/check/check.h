@@ -50,11 +50,13 @@ class Check : public operation::Verification {
 
   const Problem& problem() const { return problem_; }
   Kind kind() const { return problem_.kind(); }
-  const operation::Operand& operand(Argument argument) const;
+  /// Those that were found, where z is that of eigenvectors whose number is known only afterwards.
+  operation::Operand operand(Argument argument) const;
   Matrix matrix(Argument argument, Structure structure = Structure::stored) const;
   /// The triangle that `uplo` names, of a square matrix.
   Matrix triangle(Argument argument, Structure structure = Structure::stored) const;
 
+  std::int64_t found() const;  ///< eigenvalues
   std::vector<std::int64_t> integers(Argument argument) const;
   std::vector<double> reals(Argument argument) const;
   Vector numbers(Argument argument) const;
@@ -64,7 +66,8 @@ class Check : public operation::Verification {
 
  private:
   bool results_finite() const;
-  const operation::HostVector& vector(Argument argument) const;
+  /// As much of it as holds results.
+  operation::HostVector vector(Argument argument) const;
 
   operation::Operation operation_;
   Problem problem_;

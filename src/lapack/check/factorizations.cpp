@@ -25,7 +25,8 @@ std::unique_ptr<Factored> factored(const Check& check) {
     case Kind::potri: return std::make_unique<Cholesky>(check.triangle(Argument::a), check.problem().upper());
     case Kind::geqrf:
       return std::make_unique<QrFactored>(check.operand(Argument::a), scalar, check.numbers(Argument::tau));
-    case Kind::trtri: {
+    case Kind::trtri:
+    case Kind::trtrs: {
       const bool unit = check.problem().diag == 'u';
       return std::make_unique<Unfactored>(
           check.triangle(Argument::a, unit ? Structure::unit_diagonal : Structure::stored));

@@ -15,6 +15,17 @@ std::int64_t least_side(const Operand& operand) {
   return std::min(operand.rows, operand.columns);
 }
 
+Vector undefined(const Vector& x) {
+  return Vector(x.size(), std::numeric_limits<double>::quiet_NaN());
+}
+
+/// x -= tau v v^H x
+void reflect(Vector& x, const Matrix::Column& v, Number tau) {
+  add(x, -tau * dot(v, x), v);
+}
+
+}  // namespace
+
 Operand lower_trapezoid(Operand operand) {
   operand.columns = least_side(operand);
   operand.part = Part::lower;
@@ -26,17 +37,6 @@ Operand upper_trapezoid(Operand operand) {
   operand.part = Part::upper;
   return operand;
 }
-
-Vector undefined(const Vector& x) {
-  return Vector(x.size(), std::numeric_limits<double>::quiet_NaN());
-}
-
-/// x -= tau v v^H x
-void reflect(Vector& x, const Matrix::Column& v, Number tau) {
-  add(x, -tau * dot(v, x), v);
-}
-
-}  // namespace
 
 double Factored::magnitude() const {
   return spectral_norm(

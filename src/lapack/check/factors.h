@@ -11,6 +11,10 @@
 
 namespace blastoff::lapack::check {
 
+/// The diagonal of a matrix and what is below, or above.
+operation::Operand lower_trapezoid(operation::Operand operand);
+operation::Operand upper_trapezoid(operation::Operand operand);
+
 class Factored {
  public:
   virtual ~Factored() = default;

@@ -10,12 +10,14 @@ namespace blastoff::lapack::check {
 
 /// potrf, getrf, geqrf
 std::unique_ptr<operation::Verification> factorization(const operation::Operation& operation);
-/// posv, potrs, gesv, getrs
+/// posv, potrs, gesv, getrs, trtrs
 std::unique_ptr<operation::Verification> solution(const operation::Operation& operation);
 /// potri, getri, trtri
 std::unique_ptr<operation::Verification> inverse(const operation::Operation& operation);
 /// orgqr, ormqr
 std::unique_ptr<operation::Verification> orthogonal_factor(const operation::Operation& operation);
+/// gels
+std::unique_ptr<operation::Verification> least_squares(const operation::Operation& operation);
 /// syev, syevd, syevr, syevx
 std::unique_ptr<operation::Verification> eigenproblem(const operation::Operation& operation);
 /// sygv, sygvd, sygvx

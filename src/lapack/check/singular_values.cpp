@@ -1,6 +1,8 @@
 // Singular value decompositions.
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "lapack/check/check.h"
 #include "lapack/check/families.h"
@@ -10,7 +12,8 @@ namespace {
 
 using operation::Operation;
 
-/// A = U S VT, where A is only read. U and VT are whole or have as many vectors as there are singular values.
+/// A = U S VT, where A is only read. U and VT are whole or have as many vectors as there are singular values. If there
+/// is only one of them: A A^H U = U S S, A^H A V = V S S.
 class SingularValues final : public Check {
  public:
   explicit SingularValues(const Operation& operation) : Check(operation) {}
@@ -21,17 +24,23 @@ class SingularValues final : public Check {
     const std::vector<double> values = reals(Argument::w);
     inspect_order(values, norm_of_a, discrepancy);
     discrepancy.add(std::abs(norm(values) - norm_of_a), norm_of_a);
-    if (problem().job == 'n') return;
+    if (norm_of_a == 0) return;
     const Matrix u = matrix(Argument::z);
     const Matrix vt = matrix(Argument::right);
     for (std::size_t trial = 0; trial < trials; ++trial) {
-      const Vector x = random_vector(problem().n, trial);
-      Vector components = vt.times(x);
-      components.resize(values.size());
-      components = product(values, components);
-      components.resize(static_cast<std::size_t>(u.columns()));
-      discrepancy.add(u.times(components), a.times(x), norm_of_a);
       inspect_orthogonality(u, vt, trial, discrepancy);
+      if (problem().job != 'n' && problem().job_right != 'n') {
+        const Vector x = random_vector(problem().n, trial);
+        discrepancy.add(u.times(stretched(values, vt.times(x), u.columns())), a.times(x), norm_of_a);
+      } else if (problem().job != 'n') {
+        const Vector y = random_vector(u.columns(), trial);
+        const Vector image = divided(a.adjoint_times(u.times(y)), norm_of_a);
+        discrepancy.add(a.times(image), u.times(stretched_twice(values, y, norm_of_a)), norm_of_a);
+      } else if (problem().job_right != 'n') {
+        const Vector y = random_vector(vt.rows(), trial);
+        const Vector image = divided(a.times(vt.adjoint_times(y)), norm_of_a);
+        discrepancy.add(a.adjoint_times(image), vt.adjoint_times(stretched_twice(values, y, norm_of_a)), norm_of_a);
+      }
     }
   }
 
@@ -42,6 +51,25 @@ class SingularValues final : public Check {
       const double next = i + 1 < values.size() ? values[i + 1] : 0;
       discrepancy.add(std::max(0.0, next - values[i]), norm, static_cast<std::int64_t>(i));
     }
+  }
+
+  /// S x, of so many elements.
+  static Vector stretched(const std::vector<double>& values, Vector x, std::int64_t size) {
+    x.resize(values.size());
+    x = product(values, std::move(x));
+    x.resize(static_cast<std::size_t>(size));
+    return x;
+  }
+
+  /// S S x / norm
+  static Vector stretched_twice(const std::vector<double>& values, const Vector& x, double norm) {
+    const auto size = static_cast<std::int64_t>(x.size());
+    return stretched(values, divided(stretched(values, x, size), norm), size);
+  }
+
+  static Vector divided(Vector x, double divisor) {
+    for (Number& value : x) value /= divisor;
+    return x;
   }
 
   static void inspect_orthogonality(const Matrix& u, const Matrix& vt, std::size_t trial, Discrepancy& discrepancy) {

@@ -3,11 +3,13 @@
 Prints a line for each check: "ok dpotrf lower", or "WRONG ..." with the error in units of n epsilon. Usage: lapack_routines.py [N]
 """
 
+import ctypes
+import mmap
 import sys
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs
+from scipy.linalg import cython_lapack, get_lapack_funcs
 
 MOST = 60.0  # accepted error in units of n epsilon; LAPACK's own testers accept 30
 
@@ -90,7 +92,7 @@ def cholesky(check: Checks) -> None:
 
 def lu(check: Checks) -> None:
     n, b = check.n, check.matrix(check.n, 5)
-    getrf, getrs, gesv, getri, trtri = (check.function(name) for name in ("getrf", "getrs", "gesv", "getri", "trtri"))
+    getrf, getrs, gesv, getri = (check.function(name) for name in ("getrf", "getrs", "gesv", "getri"))
     for rows, columns in ((n, n), (n + 13, n), (n, n + 9)):
         a = check.matrix(rows, columns)
         factors, pivots, _ = getrf(a)
@@ -109,10 +111,6 @@ def lu(check: Checks) -> None:
     check.close("gesv", a @ x, b)
     inverse, _ = getri(factors, pivots, lwork=64 * n)
     check.close("getri", inverse @ a, np.eye(n))
-    for lower in (0, 1):
-        part = triangle(a, bool(lower))
-        inverse, _ = trtri(half(a, bool(lower)), lower=lower)
-        check.close(f"trtri lower={lower}", triangle(inverse, bool(lower)) @ part, np.eye(n))
     singular = a.copy()
     singular[:, n // 3] = 0
     factors, pivots, info = getrf(np.asfortranarray(singular))
@@ -121,6 +119,27 @@ def lu(check: Checks) -> None:
     poisoned[n // 2, n // 2] = np.nan
     _, _, x, _ = gesv(poisoned, b)
     check.report("gesv of not-a-number", bool(np.isnan(x).any()))
+
+
+def triangles(check: Checks) -> None:
+    n, b = check.n, check.matrix(check.n, 5)
+    trtri, trtrs = (check.function(name) for name in ("trtri", "trtrs"))
+    a = check.matrix(n, n) + np.asfortranarray(n * np.eye(n, dtype=check.dtype))
+    for lower in (0, 1):
+        part, given = triangle(a, bool(lower)), half(a, bool(lower))
+        inverse, _ = trtri(given, lower=lower)
+        check.close(f"trtri lower={lower}", triangle(inverse, bool(lower)) @ part, np.eye(n))
+        for unit in (0, 1):
+            whole = part / n - np.diag(np.diag(part / n)) + np.eye(n, dtype=check.dtype) if unit else part
+            for trans, op in enumerate((whole, whole.T, whole.conj().T)):
+                x, info = trtrs(given / n if unit else given, b, lower=lower, trans=trans, unitdiag=unit)
+                check.close(f"trtrs lower={lower} trans={trans} unit={unit}", op @ x, b)
+        singular = given.copy()
+        singular[n // 2, n // 2] = singular[n // 4, n // 4] = 0
+        _, info = trtrs(singular, b, lower=lower)
+        check.report(f"trtrs of a singular triangle lower={lower}", info == n // 4 + 1)
+        x, info = trtrs(singular, b, lower=lower, unitdiag=1)
+        check.report(f"trtrs of ones instead of zeros lower={lower}", info == 0 and bool(np.isfinite(x).all()))
 
 
 def qr(check: Checks) -> None:
@@ -144,6 +163,29 @@ def qr(check: Checks) -> None:
             check.close(f"ormqr left {trans} {rows} x {columns}", product, op @ c)
             product, _, _ = ormqr("R", trans, reflectors, tau, np.asfortranarray(c.T), 64 * rows)
             check.close(f"ormqr right {trans} {rows} x {columns}", product, c.T @ op)
+
+
+def least_squares(check: Checks) -> None:
+    gels, n = check.function("gels"), check.n
+    for rows, columns in ((n, n), (n + 21, n), (2 * n, n - 5)):
+        a, b = check.matrix(rows, columns), check.matrix(rows, 6)
+        factors, x, info = gels(a, b, lwork=64 * n)
+        r = np.triu(factors)[:columns]
+        solution = x[:columns]
+        residual = b - a @ solution
+        check.small(f"gels {rows} x {columns}", a.conj().T @ residual, np.linalg.norm(a) ** 2 * np.linalg.norm(solution))
+        check.close(f"gels {rows} x {columns} triangle", r.conj().T @ r, a.conj().T @ a)
+        left = np.linalg.norm(x[columns:], axis=0) - np.linalg.norm(residual, axis=0)
+        check.small(f"gels {rows} x {columns} residuals", left, np.linalg.norm(a) * np.linalg.norm(solution))
+    a, b = check.matrix(n, n - 9), check.matrix(n, 6)
+    adjoint = "C" if check.complex else "T"
+    _, x, _ = gels(a, check.matrix(n, 6), trans=adjoint, lwork=64 * n)
+    check.report("gels of the transpose", bool(np.isfinite(x).all()))
+    _, x, _ = gels(np.asfortranarray(a.T), b, lwork=64 * n)
+    check.small("gels of a wide matrix", a.T @ x[:n] - b[: n - 9], np.linalg.norm(a) * np.linalg.norm(x[:n]))
+    a[:, n // 2] = 0
+    _, _, info = gels(a, b, lwork=64 * n)
+    check.report("gels of a matrix without full rank", info == n // 2 + 1)
 
 
 def check_eigenvectors(check: Checks, name: str, a: np.ndarray, w: np.ndarray, v: np.ndarray) -> None:
@@ -171,6 +213,53 @@ def hermitian(check: Checks) -> None:
             check.report(f"{stem} number found", found == count)
             w, v, found, *_ = function(given, compute_v=0, range="I", lower=lower, il=2, iu=n - 1)
             check.close(f"{stem} part of the values lower={lower}", w[: n - 2], exact[1:-1])
+            ends = {"vl": (exact[3] + exact[4]) / 2, "vu": (exact[n - 6] + exact[n - 5]) / 2}
+            w, v, found, *_ = function(given, compute_v=1, range="V", lower=lower, **ends)
+            check.report(f"{stem} number of values in a range", found == n - 9)
+            check_eigenvectors(check, f"{stem} range lower={lower}", a, w[:found], v[:, :found])
+            w, v, found, *_ = function(given, compute_v=0, range="V", lower=lower, **ends)
+            check.close(f"{stem} values in a range lower={lower}", w[:found], exact[4 : n - 5])
+            _, _, found, *_ = function(given, compute_v=1, range="V", lower=lower, vl=2 * exact[-1], vu=3 * exact[-1])
+            check.report(f"{stem} empty range", found == 0)
+
+
+def no_room_to_spare(check: Checks) -> None:
+    """Eigenvectors in a range of values, in memory that ends with the last of them."""
+    a, n = check.hermitian(), check.n
+    exact = np.linalg.eigvalsh(a.astype(np.complex128 if check.complex else np.float64))
+    count = n // 3
+    size = count * n * a.itemsize
+    pages = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+    memory = mmap.mmap(-1, pages + mmap.PAGESIZE)
+    first = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.mprotect(ctypes.c_void_p(first + pages), mmap.PAGESIZE, 0) == 0
+    z = np.frombuffer(memory, a.dtype, count * n, pages - size).reshape(n, count, order="F")
+
+    real = np.float32 if check.dtype in (np.float32, np.complex64) else np.float64
+    w, ends = np.zeros(n, real), np.array([-1e4, (exact[count - 1] + exact[count]) / 2, 0], real)
+    sizes = np.array([n, 40 * n, 40 * n, 40 * n, 0, -1], np.int32)  # n, three of work space, found, info
+    work, rwork = np.zeros(40 * n, a.dtype), np.zeros(40 * n, real)
+    iwork, isuppz = np.zeros(40 * n, np.int32), np.zeros(2 * n, np.int32)
+    letters = [np.frombuffer(letter, np.uint8) for letter in (b"V", b"V", b"U")]
+    arguments = [*letters, sizes, a, sizes, ends, ends[1:], sizes, sizes, ends[2:], sizes[4:], w, z, sizes, isuppz, work, sizes[1:]]
+    arguments += [rwork, sizes[2:]] if check.complex else []
+    arguments += [iwork, sizes[3:], sizes[5:]]
+    given = a.copy()
+    call_routine(check, "heevr" if check.complex else "syevr", arguments)
+    check.report("syevr without room to spare", sizes[4] == count and sizes[5] == 0)
+    check_eigenvectors(check, "syevr without room to spare", given, w[:count], z)
+
+
+def call_routine(check: Checks, stem: str, arguments: list[np.ndarray]) -> None:
+    """The Fortran routine itself, which SciPy passes on to code in Cython."""
+    capsule = cython_lapack.__pyx_capi__[{"f": "s", "d": "d", "F": "c", "D": "z"}[np.dtype(check.dtype).char] + stem]
+    ctypes.pythonapi.PyCapsule_GetName.restype = ctypes.c_char_p
+    ctypes.pythonapi.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    ctypes.pythonapi.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    ctypes.pythonapi.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    address = ctypes.pythonapi.PyCapsule_GetPointer(capsule, ctypes.pythonapi.PyCapsule_GetName(capsule))
+    ctypes.CFUNCTYPE(None)(address)(*(ctypes.c_void_p(argument.ctypes.data) for argument in arguments))
 
 
 def generalized(check: Checks) -> None:
@@ -183,10 +272,15 @@ def generalized(check: Checks) -> None:
             for stem in ("sygv", "sygvd"):
                 w, v, _ = check.function(stem)(half(a, lower), half(b, lower), itype=itype, jobz="V", uplo=uplo)
                 check.small(f"{stem} itype={itype} {uplo}", residual(w, v), scale)
+            w_all = w
             function = check.function("sygvx")
             w, v, found, *_ = function(half(a, lower), half(b, lower), itype=itype, jobz="V", range="I", uplo=uplo, il=2, iu=n // 3)
             check.small(f"sygvx itype={itype} {uplo}", residual(w[:found], v[:, :found]), scale)
             check.report(f"sygvx itype={itype} {uplo} number found", found == n // 3 - 1)
+            ends = {"vl": (w_all[3] + w_all[4]) / 2, "vu": (w_all[n - 6] + w_all[n - 5]) / 2}
+            w, v, found, *_ = function(half(a, lower), half(b, lower), itype=itype, jobz="V", range="V", uplo=uplo, **ends)
+            check.small(f"sygvx range itype={itype} {uplo}", residual(w[:found], v[:, :found]), scale)
+            check.report(f"sygvx range itype={itype} {uplo} number found", found == n - 9)
 
 
 def singular_values(check: Checks) -> None:
@@ -205,6 +299,37 @@ def singular_values(check: Checks) -> None:
                 check.close(f"{name} right", vt @ vt.conj().T, np.eye(vt.shape[0]))
             _, s, _, _ = function(a, compute_uv=0)
             check.close(f"{stem} values {rows} x {columns}", s, exact)
+
+
+def singular_vectors_of_one_side(check: Checks) -> None:
+    """And of both, but not in the same number."""
+    n = check.n
+    real = np.float32 if check.dtype in (np.float32, np.complex64) else np.float64
+    for rows, columns in ((n, n), (n + 17, n), (n, n + 12)):
+        low = min(rows, columns)
+        for job, job_right in ("NS", "NA", "SN", "AN", "SA", "AS"):
+            a = check.matrix(rows, columns)
+            left = {"N": 0, "S": low, "A": rows}[job]
+            right = {"N": 0, "S": low, "A": columns}[job_right]
+            u = np.full((rows, max(1, left)), np.nan, check.dtype, order="F")
+            vt = np.full((max(1, right), columns), np.nan, check.dtype, order="F")
+            s, work, rwork = np.zeros(low, real), np.zeros(64 * (rows + columns), check.dtype), np.zeros(5 * low, real)
+            sizes = np.array([rows, columns, vt.shape[0], work.size, -1], np.int32)
+            letters = [np.frombuffer(letter.encode(), np.uint8) for letter in (job, job_right)]
+            arguments = [*letters, sizes, sizes[1:], a.copy(order="F"), sizes, s, u, sizes, vt, sizes[2:], work, sizes[3:]]
+            call_routine(check, "gesvd", [*arguments, *([rwork] if check.complex else []), sizes[4:]])
+            name = f"gesvd {job} {job_right} {rows} x {columns}"
+            u, v = u[:, :left], vt[:right].conj().T
+            check.report(name, sizes[4] == 0)
+            for vectors in (u, v):
+                if vectors.size:
+                    check.close(f"{name} orthogonal", vectors.conj().T @ vectors, np.eye(vectors.shape[1]))
+            if left and right:
+                check.close(f"{name} product", u[:, :low] * s @ v[:, :low].conj().T, a)
+            else:
+                side, vectors = (a, u) if left else (a.conj().T, v)
+                residual = side @ (side.conj().T @ vectors[:, :low]) - vectors[:, :low] * s * s
+                check.small(f"{name} residual", residual, np.linalg.norm(a) ** 2)
 
 
 def general(check: Checks) -> None:
@@ -228,7 +353,9 @@ def general(check: Checks) -> None:
 
 
 def families() -> Iterator:
-    yield from (cholesky, lu, qr, hermitian, generalized, singular_values, general)
+    yield from (cholesky, lu, triangles, qr, least_squares)
+    yield from (hermitian, no_room_to_spare, generalized, general)
+    yield from (singular_values, singular_vectors_of_one_side)
 
 
 def main() -> int:

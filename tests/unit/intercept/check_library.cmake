@@ -22,7 +22,7 @@ foreach(routine IN LISTS routines)
 endforeach()
 # LAPACK: Fortran names only.
 set(lapack)
-foreach(operation potrf potrs posv potri getrf getrs gesv getri trtri geqrf gesdd gesvd geev)
+foreach(operation potrf potrs posv potri getrf getrs gesv getri trtri trtrs geqrf gels gesdd gesvd geev)
   list(APPEND lapack s${operation} d${operation} c${operation} z${operation})
 endforeach()
 foreach(operation ev evd evr evx gv gvd gvx)

@@ -113,6 +113,11 @@ TEST_P(Call, BecomesAnOperationOfItsArgumentsInOrder) {
         EXPECT_EQ(operation.vectors()[vectors++].address, example.bytes(argument).data());
       }
     }
+    if (has_eigenvectors_afterwards(example.call().problem())) {
+      EXPECT_TRUE(operation.operands()[operand_index(GetParam(), Argument::z)].empty());
+      EXPECT_EQ(lapack::eigenvectors_index(GetParam()), vectors);
+      EXPECT_EQ(operation.vectors()[vectors++].address, example.bytes(Argument::z).data());
+    }
     EXPECT_EQ(operation.operands().size(), matrices);
     EXPECT_EQ(operation.vectors().size(), vectors);
   }
@@ -134,25 +139,41 @@ bool supported(Routine routine, const Options& options) {
   return example.call().supported();
 }
 
-TEST(Supported, IsASpectrumOfKnownSize) {
-  for (const Routine routine : {Routine::dsyevr, Routine::cheevx, Routine::zhegvx}) {
-    EXPECT_TRUE(supported(routine, {.range = 'A'}));
-    EXPECT_TRUE(supported(routine, {.range = 'I'}));
-    EXPECT_FALSE(supported(routine, {.range = 'V'}));
-  }
+TEST(Supported, AreAllRangesOfASpectrum) {
+  for (const Routine routine : {Routine::dsyevr, Routine::cheevx, Routine::zhegvx})
+    for (const char range : {'A', 'I', 'V'}) EXPECT_TRUE(supported(routine, {.range = range}));
 }
 
-TEST(Supported, AreSingularVectorsOfBothSidesInTheirOwnPlace) {
+TEST(Supported, AreLeastSquaresOfTheMatrixItself) {
+  EXPECT_TRUE(supported(Routine::dgels, {.m = 9, .n = 7}));
+  EXPECT_TRUE(supported(Routine::zgels, {.m = 7, .n = 7}));
+  EXPECT_FALSE(supported(Routine::dgels, {.m = 7, .n = 9}));
+  EXPECT_FALSE(supported(Routine::dgels, {.m = 9, .n = 7, .trans = 'T'}));
+  EXPECT_FALSE(supported(Routine::zgels, {.m = 9, .n = 7, .trans = 'C'}));
+}
+
+TEST(Supported, AreSingularVectorsInTheirOwnPlace) {
   EXPECT_TRUE(supported(Routine::dgesdd, {.job = 'A'}));
   EXPECT_FALSE(supported(Routine::dgesdd, {.job = 'O'}));
   EXPECT_TRUE(supported(Routine::zgesvd, {.job = 'S', .job_right = 'S'}));
-  EXPECT_FALSE(supported(Routine::zgesvd, {.job = 'S', .job_right = 'A'}));
+  EXPECT_TRUE(supported(Routine::zgesvd, {.job = 'S', .job_right = 'A'}));
+  EXPECT_TRUE(supported(Routine::zgesvd, {.job = 'N', .job_right = 'S'}));
+  EXPECT_FALSE(supported(Routine::zgesvd, {.job = 'O', .job_right = 'S'}));
   EXPECT_FALSE(supported(Routine::zgesvd, {.job = 'N', .job_right = 'O'}));
 }
 
 TEST(Supported, AreRightEigenvectorsOnly) {
   EXPECT_TRUE(supported(Routine::sgeev, {.job_right = 'V'}));
   EXPECT_FALSE(supported(Routine::sgeev, {.job = 'V', .job_right = 'V'}));
+}
+
+TEST(Valid, IsARangeOfValuesThatHoldsSome) {
+  for (const auto& [vu, valid] : {std::pair{1.5, true}, {1.0, false}, {0.5, false}, {std::nan(""), false}}) {
+    Example example(Routine::cheevr, {.range = 'V'});
+    example.set_real(Argument::vl, 1);
+    example.set_real(Argument::vu, vu);
+    EXPECT_EQ(example.call().valid(), valid) << vu;
+  }
 }
 
 TEST(Valid, AreTransposesThatTheRoutineKnows) {
@@ -162,6 +183,16 @@ TEST(Valid, AreTransposesThatTheRoutineKnows) {
   EXPECT_FALSE(valid(Routine::dormqr, 'C'));
   EXPECT_TRUE(valid(Routine::zunmqr, 'C'));
   EXPECT_FALSE(valid(Routine::zunmqr, 'T'));
+  EXPECT_FALSE(valid(Routine::dgels, 'C'));
+  EXPECT_FALSE(valid(Routine::zgels, 'T'));
+}
+
+TEST(Valid, IsWorkSpaceForTheReflectorsAndTheRightHandSides) {
+  Example example(Routine::dgels, {.m = 9, .n = 7, .k = 20});
+  example.set_integer(Argument::lwork, 7 + 20);
+  EXPECT_TRUE(example.call().valid());
+  example.set_integer(Argument::lwork, 7 + 19);
+  EXPECT_FALSE(example.call().valid());
 }
 
 TEST(Valid, AreNoMoreReflectorsThanRows) {

@@ -146,6 +146,28 @@ class Example {
     return value;
   }
 
+  void set_real(Argument argument, double value) {
+    const blas::Scalar scalar = row(routine_).scalar;
+    const bool single = scalar == blas::Scalar::s || scalar == blas::Scalar::c;
+    write_element(single ? blas::Scalar::s : blas::Scalar::d, bytes(argument).data(), value);
+  }
+
+  /// Eigenvalues, after the routine.
+  std::int64_t found() {
+    const lapack::Problem problem = call().problem();
+    return problem.counts_afterwards() ? integer(Argument::found) : problem.eigenvalues();
+  }
+  /// What the operation refers to, after the routine: of eigenvectors whose number is known only then, those that were
+  /// found.
+  operation::Operand operand(const operation::Operation& operation, Argument argument) {
+    operation::Operand operand = operation.operands()[operand_index(routine_, argument)];
+    const lapack::Problem problem = call().problem();
+    if (argument != Argument::z || !has_eigenvectors_afterwards(problem)) return operand;
+    operand.rows = problem.n;
+    operand.columns = found();
+    return operand;
+  }
+
   /// The bytes of every argument.
   std::vector<std::vector<char>> contents() {
     std::vector<std::vector<char>> result;
@@ -178,11 +200,17 @@ class Example {
                                           {Argument::lrwork, 1 << 20},
                                           {Argument::liwork, 1 << 20}})
       if (has(argument)) set_integer(argument, value);
-    if (has(Argument::abstol)) std::memset(address(Argument::abstol), 0, sizeof(double));
+    if (!has(Argument::abstol)) return;
+    const double order = static_cast<double>(std::max<std::int64_t>(1, n));
+    const double unit = !has(Argument::itype) ? 1 : options.itype == 1 ? 1 / order : order;
+    set_real(Argument::abstol, 0);
+    set_real(Argument::vl, -5 * unit);
+    set_real(Argument::vu, 20 * unit);
   }
 
   void place_matrix(const lapack::Problem& problem, Argument argument) {
-    const lapack::MatrixShape shape = matrix_shape(problem, argument);
+    lapack::MatrixShape shape = matrix_shape(problem, argument);
+    if (argument == Argument::z && has_eigenvectors_afterwards(problem)) shape.columns = problem.n;
     matrix(argument) = PaddedMatrix(problem.scalar(), shape.rows, shape.columns);
     const Argument leading_dimension = argument == Argument::a   ? Argument::lda
                                        : argument == Argument::b ? Argument::ldb
@@ -208,7 +236,8 @@ class Example {
       case Kind::posv: fill_hermitian(problem, Argument::a, static_cast<double>(problem.n)); break;
       case Kind::potrs:
       case Kind::potri:
-      case Kind::trtri: fill_triangle(problem); break;
+      case Kind::trtri:
+      case Kind::trtrs: fill_triangle(problem); break;
       case Kind::getrs:
       case Kind::getri: fill_factors(problem); break;
       case Kind::orgqr:
@@ -313,6 +342,11 @@ inline std::vector<Options> all_options(Kind kind, bool complex) {
       vary(&Options::uplo, 'U', 'L');
       vary(&Options::diag, 'N', 'U');
       break;
+    case Kind::trtrs:
+      vary(&Options::uplo, 'U', 'L');
+      vary(&Options::trans, 'N', 'T', 'C');
+      vary(&Options::diag, 'N', 'U');
+      break;
     case Kind::getrf:
     case Kind::geqrf: result = shapes; break;
     case Kind::getrs: vary(&Options::trans, 'N', 'T', 'C'); break;
@@ -324,6 +358,7 @@ inline std::vector<Options> all_options(Kind kind, bool complex) {
       vary(&Options::side, 'L', 'R');
       vary(&Options::trans, 'N', complex ? 'C' : 'T');
       break;
+    case Kind::gels: result = {{.m = 37, .n = 23, .k = 11}, {.m = 37, .n = 36, .k = 1}, {}}; break;
     case Kind::sygv:
     case Kind::sygvd:
     case Kind::sygvx:
@@ -333,17 +368,19 @@ inline std::vector<Options> all_options(Kind kind, bool complex) {
     case Kind::syevx:
       vary(&Options::uplo, 'U', 'L');
       vary(&Options::job, 'N', 'V');
-      if (kind == Kind::syevr || kind == Kind::syevx || kind == Kind::sygvx) vary(&Options::range, 'A', 'I');
+      if (kind == Kind::syevr || kind == Kind::syevx || kind == Kind::sygvx) vary(&Options::range, 'A', 'I', 'V');
       if (kind == Kind::sygv || kind == Kind::sygvd || kind == Kind::sygvx) vary(&Options::itype, 1, 2, 3);
       break;
     case Kind::gesdd:
     case Kind::gesvd:
       result.clear();
       for (Options options : shapes)
-        for (const char job : {'N', 'S', 'A'}) {
-          options.job = options.job_right = job;
-          result.push_back(options);
-        }
+        for (const char job : {'N', 'S', 'A'})
+          for (const char job_right : {'N', 'S', 'A'}) {
+            options.job = job;
+            options.job_right = job_right;
+            if (kind == Kind::gesvd || job == job_right) result.push_back(options);
+          }
       break;
     case Kind::geev: vary(&Options::job_right, 'N', 'V'); break;
   }

@@ -27,10 +27,12 @@ void expect_results_only(Example& example, const Operation& operation, const std
     SCOPED_TRACE("argument " + std::to_string(position));
     if (is_vector(argument)) {
       const HostVector& vector = operation.vectors()[vector_index(problem.routine, argument)];
-      if (writes(vector.intent)) std::copy_n(old.begin(), vector.bytes, now.begin());
+      const std::size_t bytes = result_bytes(problem, argument, example.found());
+      EXPECT_LE(bytes, vector.bytes);
+      if (writes(vector.intent)) std::copy_n(old.begin(), bytes, now.begin());
     }
     if (is_matrix(argument)) {
-      const Operand& operand = operation.operands()[operand_index(problem.routine, argument)];
+      const Operand operand = example.operand(operation, argument);
       for (std::int64_t j = 0; j < operand.columns; ++j)
         for (std::int64_t i = 0; i < operand.rows; ++i) {
           if (!writes(operand.intent) || !test::refers_to(problem, operand, i, j)) continue;
@@ -117,7 +119,8 @@ TEST_P(Failing, LeavesVectorsAsTheyAre) {
 
 std::vector<Routine> failing() {
   std::vector<Routine> routines;
-  for (const Kind kind : {Kind::potrf, Kind::posv, Kind::getrf, Kind::gesv, Kind::trtri, Kind::sygv, Kind::sygvx})
+  for (const Kind kind :
+       {Kind::potrf, Kind::posv, Kind::getrf, Kind::gesv, Kind::trtri, Kind::trtrs, Kind::sygv, Kind::sygvx})
     for (const auto scalar : {blas::Scalar::s, blas::Scalar::d, blas::Scalar::c, blas::Scalar::z})
       routines.push_back(test::routine_of(kind, scalar));
   return routines;

@@ -39,7 +39,7 @@ inline std::string name_of(const testing::TestParamInfo<Routine>& info) {
 /// Elements of an operand's part that its routine refers to.
 inline bool refers_to(const lapack::Problem& problem, const operation::Operand& operand, std::int64_t row,
                       std::int64_t column) {
-  if (problem.diag == 'u' && row == column) return false;
+  if (problem.diag == 'u' && operand.part != operation::Part::full && row == column) return false;
   return operand.part == operation::Part::full ||
          (operand.part == operation::Part::upper ? row <= column : row >= column);
 }

@@ -28,13 +28,14 @@ TEST(ArgumentLists, FitIntoAnOperation) {
     const lapack::ArgumentList& list = lapack::argument_list(static_cast<Routine>(i));
     EXPECT_LE(list.words(), lapack::most_words);
     EXPECT_LE(list.size(), lapack::ArgumentList::longest);
-    EXPECT_LE(std::count_if(list.begin(), list.end(), lapack::is_vector),
+    const std::ptrdiff_t eigenvectors = list.has(Argument::found) ? 1 : 0;
+    EXPECT_LE(std::count_if(list.begin(), list.end(), lapack::is_vector) + eigenvectors,
               static_cast<std::ptrdiff_t>(operation::Operation::most_vectors));
   }
 }
 
 TEST(RoutineTable, HoldsEveryKindInEveryType) {
-  EXPECT_EQ(lapack::routine_count, 22U * 4U);
+  EXPECT_EQ(lapack::routine_count, 24U * 4U);
   EXPECT_STREQ(row(test::routine_of(Kind::orgqr, blas::Scalar::z)).name, "zungqr");
   EXPECT_STREQ(row(test::routine_of(Kind::syevd, blas::Scalar::c)).name, "cheevd");
   EXPECT_STREQ(row(test::routine_of(Kind::sygvx, blas::Scalar::s)).name, "ssygvx");
@@ -50,6 +51,7 @@ TEST(Text, SaysOptionsAndSizesInTheRoutinesOrder) {
   EXPECT_EQ(text_of(Routine::sormqr, {.m = 5, .n = 4, .k = 3, .trans = 'T', .side = 'R'}), "R T m=5 n=4 k=3");
   EXPECT_EQ(text_of(Routine::dsyevr, {.n = 20, .job = 'V'}), "V A L n=20");
   EXPECT_EQ(text_of(Routine::dsygvx, {.n = 20, .range = 'I', .itype = 2}), "itype=2 N I L n=20 il=3 iu=12");
+  EXPECT_EQ(text_of(Routine::ssyevx, {.n = 20, .range = 'V'}), "N V L n=20 vl=-5 vu=20");
   EXPECT_EQ(text_of(Routine::cgesvd, {.m = 7, .n = 9, .job = 'S', .job_right = 'S'}), "S S m=7 n=9");
 }
 
@@ -74,6 +76,22 @@ TEST(Shape, OfVectorsFollowsTheJob) {
   EXPECT_EQ(shape_of(Routine::dgesdd, {.m = 7, .n = 9, .job = 'A'}, Argument::right).rows, 9);
   EXPECT_EQ(shape_of(Routine::dgesdd, {.m = 7, .n = 9, .job = 'N'}, Argument::right).rows, 0);
   EXPECT_EQ(shape_of(Routine::zunmqr, {.m = 7, .n = 9, .k = 3, .side = 'R'}, Argument::a).rows, 9);
+}
+
+TEST(Shape, OfRightHandSidesHasRoomForTheSolution) {
+  EXPECT_EQ(shape_of(Routine::dgels, {.m = 9, .n = 7, .k = 2}, Argument::b).rows, 9);
+  EXPECT_EQ(shape_of(Routine::dgels, {.m = 7, .n = 9, .k = 2}, Argument::b).rows, 9);
+  EXPECT_EQ(shape_of(Routine::dgels, {.m = 7, .n = 9, .k = 2}, Argument::b).columns, 2);
+}
+
+TEST(Shape, OfEigenvectorsInARangeOfValuesHasNoKnownColumns) {
+  const lapack::Problem problem = Example(Routine::dsyevr, {.n = 20, .job = 'V', .range = 'V'}).call().problem();
+  EXPECT_EQ(matrix_shape(problem, Argument::z).rows, 20);
+  EXPECT_EQ(matrix_shape(problem, Argument::z).columns, 0);
+  EXPECT_EQ(vector_shape(problem, Argument::isuppz).count, 0);
+  EXPECT_EQ(result_bytes(problem, Argument::w, 7), 7 * sizeof(double));
+  EXPECT_EQ(result_bytes(problem, Argument::w, 21), 20 * sizeof(double));
+  EXPECT_EQ(result_bytes(problem, Argument::found, 7), 4U);
 }
 
 TEST(Shape, OfHostVectors) {

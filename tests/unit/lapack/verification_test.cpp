@@ -1,6 +1,8 @@
 // Verification accepts what LAPACK computes and refuses it once a single number is changed.
 #include "lapack/verification.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "on_system_lapack.h"
@@ -25,8 +27,9 @@ class Verification : public test::OnSystemLapack {
   /// What only its order, or nothing at all, is known of: see lapack/verification.h.
   static bool half_known(const lapack::Problem& problem, Argument argument, std::int64_t position) {
     if (argument != Argument::w || problem.wants_vectors()) return false;
-    if (kind() == Kind::gesdd || kind() == Kind::gesvd) return problem.job == 'n' && position > 0;
-    return problem.eigenvalues() < problem.n || problem.itype != 0;
+    if (kind() == Kind::gesdd || kind() == Kind::gesvd)
+      return (problem.job == 'n' || problem.job_right == 'n') && position > 0;
+    return problem.eigenvalues() < problem.n || problem.counts_afterwards() || problem.itype != 0;
   }
 
   void expect_refusal(const operation::Verification& verification, const std::string& what) {
@@ -75,7 +78,7 @@ class Verification : public test::OnSystemLapack {
   void change_matrix(Example& example, const Operation& operation, Argument argument,
                      const operation::Verification& verification) {
     const auto problem = operation.payload<lapack::Problem>();
-    const Operand& operand = operation.operands()[operand_index(problem.routine, argument)];
+    const Operand operand = example.operand(operation, argument);
     if (!writes(operand.intent) || operand.empty()) return;
     test::PaddedMatrix& matrix = example.matrix(argument);
     const double change = perturbation() * norm(problem, operand, matrix);
@@ -91,6 +94,8 @@ class Verification : public test::OnSystemLapack {
       expect_refusal(verification, place);
       matrix.set(i, j, std::nan(""));
       expect_refusal(verification, place + ": NaN");
+      matrix.set(i, j, std::numeric_limits<double>::infinity());
+      expect_refusal(verification, place + ": infinity");
       matrix.set(i, j, value);
     }
   }
@@ -106,8 +111,10 @@ class Verification : public test::OnSystemLapack {
   void change_vector(Example& example, const Operation& operation, Argument argument,
                      const operation::Verification& verification) {
     const auto problem = operation.payload<lapack::Problem>();
-    const lapack::VectorShape shape = vector_shape(problem, argument);
+    lapack::VectorShape shape = vector_shape(problem, argument);
     if (!writes(shape.intent)) return;
+    shape.count = static_cast<std::int64_t>(result_bytes(problem, argument, example.found()) / shape.element_bytes);
+    if (shape.count == 0) return;
     const blas::Scalar scalar = shape.element_bytes == problem.element_bytes() ? problem.scalar()
                                 : is_single()                                  ? blas::Scalar::s
                                                                                : blas::Scalar::d;
@@ -141,6 +148,7 @@ class Verification : public test::OnSystemLapack {
       const auto position = static_cast<std::size_t>(shape.count / 2);
       const std::int64_t value = example.integer(argument, position);
       if (changed == value) continue;
+      if (problem.counts_afterwards() && changed < value) continue;  // the others would be right
       example.set_integer(argument, changed, position);
       expect_refusal(verification, "integer " + std::to_string(static_cast<int>(argument)));
       example.set_integer(argument, value, position);

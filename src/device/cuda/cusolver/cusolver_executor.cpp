@@ -32,9 +32,11 @@ Status run_family(const Task& task) {
     case Kind::getri: return run_factorization(task);
     case Kind::potri:
     case Kind::trtri: return run_triangular_inverse(task);
+    case Kind::trtrs: return run_triangular_solve(task);
     case Kind::geqrf:
     case Kind::orgqr:
     case Kind::ormqr: return run_orthogonal(task);
+    case Kind::gels: return run_least_squares(task);
     case Kind::syev:
     case Kind::syevd:
     case Kind::syevr:
@@ -50,9 +52,10 @@ Status run_family(const Task& task) {
 }
 
 /// Eigenvalues and singular values are found by iterations that square the elements. LAPACK scales a matrix whose
-/// elements do not allow that; cuSOLVER does not, and has been seen to destroy the context. These kinds come last.
+/// elements do not allow that; cuSOLVER does not, and has been seen to destroy the context. LAPACK scales the matrices
+/// of least squares, too. These kinds come last.
 bool squares_elements(Kind kind) {
-  return kind >= Kind::syev;
+  return kind >= Kind::gels;
 }
 
 struct Range {
@@ -130,9 +133,9 @@ class CusolverExecutor final : public Executor {
 
 class CusolverLibrary final : public ExecutorLibrary {
  public:
-  explicit CusolverLibrary(const api::Cusolver& cusolver) : cusolver_(cusolver) {}
+  explicit CusolverLibrary(Libraries libraries) : libraries_(std::move(libraries)) {}
 
-  std::string version() const override { return version_text(cusolver_); }
+  std::string version() const override { return version_text(libraries_.cusolver); }
 
   Result<std::unique_ptr<Executor>> create(const ExecutorStream& stream) const override {
     if (stream.kernel == nullptr) {
@@ -141,7 +144,7 @@ class CusolverLibrary final : public ExecutorLibrary {
     }
     auto kernels = matrix_kernels(stream.context);
     if (!kernels) return tl::unexpected(kernels.error());
-    auto solver = Solver::create(cusolver_, stream, std::move(*kernels));
+    auto solver = Solver::create(libraries_, stream, std::move(*kernels));
     if (!solver) return tl::unexpected(solver.error());
     return std::make_unique<CusolverExecutor>(std::move(*solver));
   }
@@ -159,7 +162,7 @@ class CusolverLibrary final : public ExecutorLibrary {
     return kernels_;
   }
 
-  const api::Cusolver cusolver_;
+  const Libraries libraries_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const MatrixKernels> kernels_;
 };
@@ -173,7 +176,7 @@ bool runs_by_cusolver(const operation::Operation& operation) {
 Result<std::unique_ptr<ExecutorLibrary>> open_cusolver(const LibrarySearch& search) {
   auto cusolver = load_cusolver(search);
   if (!cusolver) return tl::unexpected(cusolver.error());
-  return std::make_unique<CusolverLibrary>(*cusolver);
+  return std::make_unique<CusolverLibrary>(Libraries{*cusolver, load_cublas(search.cuda_path, search.driver_version)});
 }
 
 }  // namespace blastoff::device::cuda

@@ -57,13 +57,16 @@ Result<Operand> symmetric_matrix(const Task& task) {
   return task.solver.copy_of(a, Solver::Purpose::matrix);
 }
 
-Status copy_vectors(const Task& task, const Operand& vectors) {
-  if (!lapack::argument_list(task.problem.routine).has(Argument::z) || !task.problem.wants_vectors()) return {};
-  const Operand z = task.matrix(Argument::z);
-  Operand first = vectors;
-  first.columns = z.columns;
-  first.part = operation::Part::full;
-  return task.solver.copy(z, first);
+Status return_eigenvectors(const Task& task, const Operand& vectors, void* w) {
+  if (task.problem.counts_afterwards()) return return_range_of_values(task, vectors, w);
+  if (lapack::argument_list(task.problem.routine).has(Argument::z) && task.problem.wants_vectors()) {
+    const Operand z = task.matrix(Argument::z);
+    Operand first = vectors;
+    first.columns = z.columns;
+    first.part = operation::Part::full;
+    if (auto ok = task.solver.copy(z, first); !ok) return ok;
+  }
+  return task.stage(Argument::w, w);
 }
 
 Status run_eigenproblem(const Task& task) {
@@ -72,8 +75,7 @@ Status run_eigenproblem(const Task& task) {
   const auto a = symmetric_matrix(task);
   if (!a) return tl::unexpected(a.error());
   if (auto ok = task.problem.range == 'i' ? solve_some(task, *a, *w) : solve_all(task, *a, *w); !ok) return ok;
-  if (auto ok = copy_vectors(task, *a); !ok) return ok;
-  return task.stage(Argument::w, *w);
+  return return_eigenvectors(task, *a, *w);
 }
 
 }  // namespace blastoff::device::cuda

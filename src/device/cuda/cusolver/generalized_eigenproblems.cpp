@@ -76,8 +76,7 @@ Status run_generalized_eigenproblem(const Task& task) {
   if (!factor) return tl::unexpected(factor.error());
   if (auto ok = solve(task, *a, *factor, *w); !ok) return ok;
   if (auto ok = task.solver.copy(b, *factor); !ok) return ok;
-  if (auto ok = copy_vectors(task, *a); !ok) return ok;
-  return task.stage(Argument::w, *w);
+  return return_eigenvectors(task, *a, *w);
 }
 
 }  // namespace blastoff::device::cuda

@@ -58,13 +58,18 @@ std::vector<std::int64_t> HostResults::given_integers(Argument argument) const {
 
 std::span<std::byte> HostResults::stage(Argument argument) {
   auto& bytes = staged_[static_cast<std::size_t>(argument)];
-  bytes.resize(vector(argument).bytes);
+  bytes.resize(lapack::result_bytes(problem_, argument, found_));
   return bytes;
 }
 
 void HostResults::stage_integers(Argument argument, std::span<const std::int64_t> values) {
   const std::span<std::byte> to = stage(argument);
   for (std::size_t i = 0; i < values.size(); ++i) write_integer(to, i, values[i], problem_.integer_bytes);
+}
+
+std::byte* HostResults::stage_eigenvectors() {
+  eigenvectors_ = PageMemory(static_cast<std::size_t>(found_ * problem_.n) * problem_.element_bytes());
+  return static_cast<std::byte*>(eigenvectors_.address());
 }
 
 bool HostResults::finite() const {
@@ -80,14 +85,26 @@ void HostResults::commit() const {
   for (const Argument argument : lapack::argument_list(problem_.routine)) {
     if (!lapack::is_vector(argument)) continue;
     const operation::HostVector& own = vector(argument);
-    if (own.bytes == 0 || !operation::writes(own.intent)) continue;
+    const std::size_t length = lapack::result_bytes(problem_, argument, found_);
+    if (length == 0 || !operation::writes(own.intent)) continue;
     const auto& bytes = staged_[static_cast<std::size_t>(argument)];
     if (bytes.empty()) {
-      write_rest(argument, {static_cast<std::byte*>(own.address), own.bytes});
+      write_rest(argument, {static_cast<std::byte*>(own.address), length});
     } else {
-      std::memcpy(own.address, bytes.data(), own.bytes);
+      std::memcpy(own.address, bytes.data(), length);
     }
   }
+  if (eigenvectors_.address() != nullptr) write_eigenvectors();
+}
+
+/// Nothing past the last column's last row.
+void HostResults::write_eigenvectors() const {
+  const std::size_t column = static_cast<std::size_t>(problem_.n) * problem_.element_bytes();
+  const std::size_t stride = static_cast<std::size_t>(problem_.ldz) * problem_.element_bytes();
+  auto* const to = static_cast<std::byte*>(operation_.vectors()[lapack::eigenvectors_index(problem_.routine)].address);
+  const auto* const from = static_cast<const std::byte*>(eigenvectors_.address());
+  for (std::size_t j = 0; j < static_cast<std::size_t>(found_); ++j)
+    std::memcpy(to + j * stride, from + j * column, column);
 }
 
 void HostResults::write_rest(Argument argument, std::span<std::byte> to) const {
@@ -101,7 +118,7 @@ void HostResults::write_rest(Argument argument, std::span<std::byte> to) const {
   const std::size_t integer = problem_.integer_bytes;
   std::fill(to.begin(), to.end(), std::byte{0});  // info, ifail, the imaginary part of work
   switch (argument) {
-    case Argument::found: write_integer(to, 0, problem_.eigenvalues(), integer); break;
+    case Argument::found: write_integer(to, 0, found_, integer); break;
     case Argument::isuppz:
       // No vector has zeros by its structure.
       for (std::size_t i = 0; i < to.size() / integer; ++i) write_integer(to, i, i % 2 == 0 ? 1 : problem_.n, integer);

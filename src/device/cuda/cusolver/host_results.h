@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "device/cuda/cusolver/page_memory.h"
 #include "lapack/problem.h"
 
 namespace blastoff::device::cuda {
@@ -15,7 +16,7 @@ class HostResults {
  public:
   /// `operation` must outlive it.
   HostResults(const operation::Operation& operation, const lapack::Problem& problem)
-      : operation_(operation), problem_(problem) {}
+      : operation_(operation), problem_(problem), found_(problem.eigenvalues()) {}
 
   /// The program's own bytes of a vector that is read.
   std::span<const std::byte> given(lapack::Argument argument) const;
@@ -24,6 +25,13 @@ class HostResults {
   /// Memory for what the vector will hold.
   std::span<std::byte> stage(lapack::Argument argument);
   void stage_integers(lapack::Argument argument, std::span<const std::int64_t> values);
+
+  /// How many eigenvalues there are, where that was not known before.
+  void set_found(std::int64_t count) { found_ = count; }
+  std::int64_t found() const { return found_; }
+
+  /// Memory for the eigenvectors that were found, on pages of their own; nullptr if there is none.
+  std::byte* stage_eigenvectors();
 
   /// The reals staged so far are neither infinite nor NaN.
   bool finite() const;
@@ -35,10 +43,13 @@ class HostResults {
  private:
   const operation::HostVector& vector(lapack::Argument argument) const;
   void write_rest(lapack::Argument argument, std::span<std::byte> to) const;
+  void write_eigenvectors() const;
 
   const operation::Operation& operation_;
   const lapack::Problem problem_;
+  std::int64_t found_;
   std::array<std::vector<std::byte>, lapack::argument_count> staged_{};
+  PageMemory eigenvectors_;
 };
 
 }  // namespace blastoff::device::cuda

@@ -12,29 +12,14 @@ int narrow(std::int64_t size) {
 }
 
 Status factor(const Task& task) {
-  const api::Cusolver& library = task.cusolver();
-  const Operand a = task.matrix(Argument::a);
-  const auto tau = task.vector(static_cast<std::size_t>(task.problem.least_side()) * a.element_size);
-  if (!tau) return tl::unexpected(tau.error());
-  auto factored = task.solver.run(
-      "geqrf",
-      [&](std::size_t* device, std::size_t* host) {
-        return library.cusolverDnXgeqrf_bufferSize(task.handle(), task.params(), a.rows, a.columns, task.type(),
-                                                   a.address, a.leading_dimension, task.type(), *tau, task.type(),
-                                                   device, host);
-      },
-      [&](const LibrarySpace& space) {
-        return library.cusolverDnXgeqrf(task.handle(), task.params(), a.rows, a.columns, task.type(), a.address,
-                                        a.leading_dimension, task.type(), *tau, task.type(), space.device,
-                                        space.device_bytes, space.host, space.host_bytes, space.info);
-      });
-  return factored ? task.stage(Argument::tau, *tau) : factored;
+  const auto tau = factor_orthogonal(task);
+  return tau ? task.stage(Argument::tau, *tau) : tl::unexpected(tau.error());
 }
 
 /// The program's own, in device memory.
 Result<void*> given_tau(const Task& task) {
   const auto given = task.results.given(Argument::tau);
-  const auto tau = task.vector(given.size());
+  auto tau = task.vector(given.size());
   if (!tau) return tau;
   const auto ok = task.solver.copy_to_device(reinterpret_cast<std::uintptr_t>(*tau), given.data(), given.size());
   if (!ok) return tl::unexpected(ok.error());
@@ -57,16 +42,37 @@ Status generate(const Task& task, void* tau) {
       });
 }
 
-Status multiply(const Task& task, void* tau) {
+}  // namespace
+
+Result<void*> factor_orthogonal(const Task& task) {
+  const api::Cusolver& library = task.cusolver();
+  const Operand a = task.matrix(Argument::a);
+  auto tau = task.vector(static_cast<std::size_t>(task.problem.least_side()) * a.element_size);
+  if (!tau) return tau;
+  const auto factored = task.solver.run(
+      "geqrf",
+      [&](std::size_t* device, std::size_t* host) {
+        return library.cusolverDnXgeqrf_bufferSize(task.handle(), task.params(), a.rows, a.columns, task.type(),
+                                                   a.address, a.leading_dimension, task.type(), *tau, task.type(),
+                                                   device, host);
+      },
+      [&](const LibrarySpace& space) {
+        return library.cusolverDnXgeqrf(task.handle(), task.params(), a.rows, a.columns, task.type(), a.address,
+                                        a.leading_dimension, task.type(), *tau, task.type(), space.device,
+                                        space.device_bytes, space.host, space.host_bytes, space.info);
+      });
+  if (!factored) return tl::unexpected(factored.error());
+  return tau;
+}
+
+Status multiply_orthogonal(const Task& task, int side, int operation, std::int64_t reflectors, void* tau) {
   const api::Cusolver& library = task.cusolver();
   const std::size_t scalar = task.scalar_index();
   const Operand a = task.matrix(Argument::a);
   const Operand c = task.matrix(Argument::b);
-  const int side = task.problem.side == 'l' ? api::side_left : api::side_right;
-  const int operation = task.operation_code();
   const int m = narrow(c.rows);
   const int n = narrow(c.columns);
-  const int k = narrow(task.problem.k);
+  const int k = narrow(reflectors);
   const int lda = narrow(a.leading_dimension);
   const int ldc = narrow(c.leading_dimension);
   return task.solver.run_in_elements(
@@ -81,14 +87,14 @@ Status multiply(const Task& task, void* tau) {
       });
 }
 
-}  // namespace
-
 Status run_orthogonal(const Task& task) {
   if (task.problem.kind() == Kind::geqrf) return factor(task);
   if (auto ok = task.require_32_bits(); !ok) return ok;
   const auto tau = given_tau(task);
   if (!tau) return tl::unexpected(tau.error());
-  return task.problem.kind() == Kind::orgqr ? generate(task, *tau) : multiply(task, *tau);
+  if (task.problem.kind() == Kind::orgqr) return generate(task, *tau);
+  const int side = task.problem.side == 'l' ? api::side_left : api::side_right;
+  return multiply_orthogonal(task, side, task.operation_code(), task.problem.k, *tau);
 }
 
 }  // namespace blastoff::device::cuda

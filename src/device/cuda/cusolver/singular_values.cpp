@@ -18,8 +18,28 @@ struct Decomposition {
   void* values = nullptr;
 
   bool wide() const { return task.problem.m < task.problem.n; }
+  /// Where vectors go; empty where those of one side are not wanted. They are computed none the less.
   Operand left() const { return task.matrix(Argument::z); }
   Operand right() const { return task.matrix(Argument::right); }
+  /// As many vectors of the long side as it has elements.
+  bool whole() const { return (wide() ? task.problem.job_right : task.problem.job) == 'a'; }
+  std::int64_t left_count() const { return left().empty() ? matrix.columns : left().columns; }
+  std::int64_t right_count() const { return right().empty() ? matrix.columns : right().rows; }
+
+  /// The place for the left vectors, or work space.
+  Result<Operand> left_place() const {
+    if (!left().empty()) return task.solver.without_gaps(left(), Solver::Purpose::third_matrix);
+    return task.solver.matrix(Solver::Purpose::third_matrix, task.problem.m, left_count(), matrix.element_size);
+  }
+  /// Work space for the right vectors as columns.
+  Result<Operand> right_columns() const {
+    return task.solver.matrix(Solver::Purpose::second_matrix, task.problem.n, right_count(), matrix.element_size);
+  }
+  /// From there to where they go.
+  Status return_left(const Operand& from) const { return left().empty() ? Status{} : task.solver.copy(left(), from); }
+  Status return_right_columns(const Operand& from) const {
+    return right().empty() ? Status{} : task.solver.transpose(right(), from, task.problem.scalar());
+  }
 };
 
 /// Puts the matrix into the work space, where it is destroyed.
@@ -39,7 +59,8 @@ Status iterate(const Decomposition& decomposition, const Operand& u, const Opera
   const Task& task = decomposition.task;
   const api::Cusolver& library = task.cusolver();
   const Operand& a = decomposition.matrix;
-  const auto job = static_cast<signed char>(task.problem.job - 'a' + 'A');
+  const signed char with_vectors = decomposition.whole() ? 'A' : 'S';
+  const signed char job = task.problem.wants_singular_vectors() ? with_vectors : 'N';
   return task.solver.run(
       "gesvd",
       [&](std::size_t* device, std::size_t* host) {
@@ -67,19 +88,20 @@ Status iterate_with_vectors(const Decomposition& decomposition) {
   const Task& task = decomposition.task;
   const Operand left = decomposition.left();
   const Operand right = decomposition.right();
-  const auto z = task.solver.without_gaps(left, Solver::Purpose::third_matrix);
+  const auto z = decomposition.left_place();
   if (!z) return tl::unexpected(z.error());
   if (!decomposition.wide()) {
-    const auto vt = task.solver.without_gaps(right, Solver::Purpose::second_matrix);
+    const auto vt =
+        right.empty() ? decomposition.right_columns() : task.solver.without_gaps(right, Solver::Purpose::second_matrix);
     if (!vt) return tl::unexpected(vt.error());
     if (auto ok = iterate(decomposition, *z, *vt); !ok) return ok;
-    if (auto ok = task.solver.copy(right, *vt); !ok) return ok;
-    return task.solver.copy(left, *z);
+    if (auto ok = right.empty() ? Status{} : task.solver.copy(right, *vt); !ok) return ok;
+    return decomposition.return_left(*z);
   }
-  const auto u = task.solver.matrix(Solver::Purpose::second_matrix, right.columns, right.rows, right.element_size);
+  const auto u = decomposition.right_columns();
   if (!u) return tl::unexpected(u.error());
   if (auto ok = iterate(decomposition, *u, *z); !ok) return ok;
-  if (auto ok = task.solver.transpose(right, *u, task.problem.scalar()); !ok) return ok;
+  if (auto ok = decomposition.return_right_columns(*u); !ok || left.empty()) return ok;
   const auto vt = task.solver.copy_of(*z, Solver::Purpose::matrix);
   if (!vt) return tl::unexpected(vt.error());
   return task.solver.transpose(left, *vt, task.problem.scalar());
@@ -91,7 +113,7 @@ Status decompose(const Decomposition& decomposition, const Operand& u, const Ope
   const Task& task = decomposition.task;
   const api::Cusolver& library = task.cusolver();
   const Operand& a = decomposition.matrix;
-  const int economic = task.problem.job == 's' ? 1 : 0;
+  const int economic = decomposition.whole() ? 0 : 1;
   return task.solver.run(
       "gesvdp",
       [&](std::size_t* device, std::size_t* host) {
@@ -125,29 +147,23 @@ Status decompose_with_vectors(const Decomposition& decomposition) {
   const Task& task = decomposition.task;
   const blas::Scalar scalar = task.problem.scalar();
   // The left factor is wanted as it is, the right one transposed.
-  const auto left = task.solver.without_gaps(decomposition.left(), Solver::Purpose::third_matrix);
+  const auto left = decomposition.left_place();
   if (!left) return tl::unexpected(left.error());
-  const Operand right = decomposition.right();
-  const auto transposed =
-      task.solver.matrix(Solver::Purpose::second_matrix, right.columns, right.rows, right.element_size);
+  const auto transposed = decomposition.right_columns();
   if (!transposed) return tl::unexpected(transposed.error());
   double perturbation = 0;
   auto decomposed = decomposition.wide() ? decompose(decomposition, *transposed, *left, perturbation)
                                          : decompose(decomposition, *left, *transposed, perturbation);
   if (!decomposed) return decomposed;
-  if (auto ok = task.solver.copy(decomposition.left(), *left); !ok) return ok;
-  if (auto ok = task.solver.transpose(right, *transposed, scalar); !ok) return ok;
+  if (auto ok = decomposition.return_left(*left); !ok) return ok;
+  if (auto ok = decomposition.return_right_columns(*transposed); !ok) return ok;
   if (auto ok = task.stage(Argument::w, decomposition.values); !ok) return ok;
   const double largest = first_real(task.results.stage(Argument::w), task.problem.real_bytes());
   if (perturbation <= blas::machine_epsilon(scalar) * largest) return {};
   return tl::unexpected(Error{ErrorKind::failed, "cuSOLVER's gesvdp perturbed the singular values"});
 }
 
-/// Polar decomposition is faster, where it is accurate; without vectors there is no gain.
-bool prefers_polar_decomposition(const lapack::Problem& problem) {
-  return problem.job != 'n';
-}
-
+/// Polar decomposition is faster, where it is accurate.
 Status decompose_or_iterate(Decomposition& decomposition) {
   auto decomposed = decompose_with_vectors(decomposition);
   if (decomposed || decomposed.error().kind != ErrorKind::failed) return decomposed;
@@ -162,12 +178,8 @@ Status run_singular_values(const Task& task) {
   if (!values) return tl::unexpected(values.error());
   Decomposition decomposition{task, {}, *values};
   if (auto ok = fetch(decomposition); !ok) return ok;
-  Status done;
-  if (prefers_polar_decomposition(task.problem)) {
-    done = decompose_or_iterate(decomposition);
-  } else {
-    done = task.problem.job == 'n' ? iterate_without_vectors(decomposition) : iterate_with_vectors(decomposition);
-  }
+  const bool with_vectors = task.problem.wants_singular_vectors();
+  const Status done = with_vectors ? decompose_or_iterate(decomposition) : iterate_without_vectors(decomposition);
   return done ? task.stage(Argument::w, decomposition.values) : done;
 }
 

@@ -16,28 +16,49 @@ api::CUdeviceptr address_of(const Operand& matrix) {
   return reinterpret_cast<std::uintptr_t>(matrix.address);
 }
 
+template <class Element>
+std::vector<std::complex<double>> widen(std::span<const std::byte> bytes) {
+  std::vector<std::complex<double>> elements(bytes.size() / sizeof(Element));
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    Element element;
+    std::memcpy(static_cast<void*>(&element), bytes.data() + i * sizeof element, sizeof element);
+    elements[i] = std::complex<double>(element);
+  }
+  return elements;
+}
+
 void* pointer(api::CUdeviceptr address) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Solver>> Solver::create(const api::Cusolver& cusolver, const ExecutorStream& stream,
+Result<std::unique_ptr<Solver>> Solver::create(const Libraries& libraries, const ExecutorStream& stream,
                                                std::shared_ptr<const MatrixKernels> kernels) {
-  std::unique_ptr<Solver> solver(new Solver(cusolver, stream, std::move(kernels)));
+  std::unique_ptr<Solver> solver(new Solver(libraries, stream, std::move(kernels)));
   if (auto ok = solver->configure(); !ok) return tl::unexpected(ok.error());
   return solver;
 }
 
 Status Solver::configure() {
-  if (auto ok = check(cusolver_.cusolverDnCreate(&handle_), "cusolverDnCreate"); !ok) return ok;
-  if (auto ok = check(cusolver_.cusolverDnSetStream(handle_, stream_.stream), "cusolverDnSetStream"); !ok) return ok;
-  return check(cusolver_.cusolverDnCreateParams(&params_), "cusolverDnCreateParams");
+  if (auto ok = check(cusolver().cusolverDnCreate(&handle_), "cusolverDnCreate"); !ok) return ok;
+  if (auto ok = check(cusolver().cusolverDnSetStream(handle_, stream_.stream), "cusolverDnSetStream"); !ok) return ok;
+  return check(cusolver().cusolverDnCreateParams(&params_), "cusolverDnCreateParams");
 }
 
 Solver::~Solver() {
-  if (params_ != nullptr) cusolver_.cusolverDnDestroyParams(params_);
-  if (handle_ != nullptr) cusolver_.cusolverDnDestroy(handle_);
+  if (params_ != nullptr) cusolver().cusolverDnDestroyParams(params_);
+  if (handle_ != nullptr) cusolver().cusolverDnDestroy(handle_);
+}
+
+Result<const BlasHandle*> Solver::cublas() {
+  if (blas_handle_ != nullptr) return blas_handle_.get();
+  const Result<api::Cublas>& cublas = libraries_.cublas;
+  if (!cublas) return tl::unexpected(Error{ErrorKind::unsupported, cublas.error().message});
+  auto handle = BlasHandle::create(*cublas, stream_);
+  if (!handle) return tl::unexpected(handle.error());
+  blas_handle_ = std::move(*handle);
+  return blas_handle_.get();
 }
 
 Status Solver::check(api::cusolverStatus status, std::string_view name) {
@@ -150,12 +171,28 @@ Status Solver::set_to_identity(const Operand& matrix, blas::Scalar scalar) {
       "cuMemsetD2D32Async");
 }
 
+Result<std::vector<std::complex<double>>> Solver::elements(const Operand& matrix, blas::Scalar scalar) {
+  std::vector<std::byte> bytes(matrix.payload_bytes());
+  if (auto ok = copy_to_host(bytes.data(), address_of(matrix), bytes.size()); !ok) return tl::unexpected(ok.error());
+  switch (scalar) {
+    case blas::Scalar::s: return widen<float>(bytes);
+    case blas::Scalar::d: return widen<double>(bytes);
+    case blas::Scalar::c: return widen<std::complex<float>>(bytes);
+    case blas::Scalar::z: break;
+  }
+  return widen<std::complex<double>>(bytes);
+}
+
+Status Solver::copy_to_pages(void* to, api::CUdeviceptr from, std::size_t bytes) {
+  auto copied =
+      stream_.context->check(driver().cuMemcpyDtoHAsync_v2(to, from, bytes, stream_.stream), "copy from the GPU");
+  return copied ? synchronize() : copied;
+}
+
 Status Solver::copy_to_host(void* to, api::CUdeviceptr from, std::size_t bytes) {
   const auto own = workspace_.host(SolverWorkspace::HostPurpose::transfers, bytes);
   if (!own) return tl::unexpected(own.error());
-  auto copied =
-      stream_.context->check(driver().cuMemcpyDtoHAsync_v2(*own, from, bytes, stream_.stream), "copy from the GPU");
-  if (copied) copied = synchronize();
+  auto copied = copy_to_pages(*own, from, bytes);
   if (copied) std::memcpy(to, *own, bytes);
   return copied;
 }

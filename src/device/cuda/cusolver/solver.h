@@ -1,12 +1,15 @@
 // cuSOLVER's handle for one stream, and what the routines of every family need: work space, copies, checks of results.
 #pragma once
 
+#include <complex>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "blas/types.h"
+#include "device/cuda/cublas/operations.h"
 #include "device/cuda/cusolver/library.h"
 #include "device/cuda/cusolver/matrix_kernels.h"
 #include "device/cuda/cusolver/workspace.h"
@@ -16,6 +19,12 @@
 namespace blastoff::device::cuda {
 
 using operation::Operand;
+
+/// cuSOLVER, and cuBLAS for what cuSOLVER lacks.
+struct Libraries {
+  api::Cusolver cusolver;
+  Result<api::Cublas> cublas;
+};
 
 /// A call of the library, in the terms of its 64-bit interface.
 struct LibrarySpace {
@@ -31,14 +40,16 @@ class Solver {
  public:
   using Purpose = SolverWorkspace::Purpose;
 
-  /// `cusolver` must outlive it. The stream must have a triangle kernel.
-  static Result<std::unique_ptr<Solver>> create(const api::Cusolver& cusolver, const ExecutorStream& stream,
+  /// The libraries must outlive it. The stream must have a triangle kernel.
+  static Result<std::unique_ptr<Solver>> create(const Libraries& libraries, const ExecutorStream& stream,
                                                 std::shared_ptr<const MatrixKernels> kernels);
   ~Solver();
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 
-  const api::Cusolver& cusolver() const { return cusolver_; }
+  const api::Cusolver& cusolver() const { return libraries_.cusolver; }
+  /// Made at its first use. ErrorKind::unsupported if there is no cuBLAS.
+  Result<const BlasHandle*> cublas();
   api::cusolverHandle handle() const { return handle_; }
   api::cusolverParams params() const { return params_; }
   SolverWorkspace& workspace() { return workspace_; }
@@ -90,15 +101,20 @@ class Solver {
   Status transpose(const Operand& to, const Operand& from, blas::Scalar scalar);
   Status set_to_identity(const Operand& matrix, blas::Scalar scalar);
 
+  /// Of a matrix whose columns have no gaps.
+  Result<std::vector<std::complex<double>>> elements(const Operand& matrix, blas::Scalar scalar);
+
   Status copy_to_host(void* to, api::CUdeviceptr from, std::size_t bytes);
+  /// `to` is PageMemory.
+  Status copy_to_pages(void* to, api::CUdeviceptr from, std::size_t bytes);
   Status copy_to_device(api::CUdeviceptr to, const void* from, std::size_t bytes);
 
   /// The largest magnitude of all the matrices' parts; NaN if any holds one.
   Result<double> largest_magnitude(std::span<const Operand> matrices, blas::Scalar scalar);
 
  private:
-  Solver(const api::Cusolver& cusolver, const ExecutorStream& stream, std::shared_ptr<const MatrixKernels> kernels)
-      : cusolver_(cusolver), stream_(stream), kernels_(std::move(kernels)), workspace_(stream.memory) {}
+  Solver(const Libraries& libraries, const ExecutorStream& stream, std::shared_ptr<const MatrixKernels> kernels)
+      : libraries_(libraries), stream_(stream), kernels_(std::move(kernels)), workspace_(stream.memory) {}
 
   Status configure();
   Status provide(LibrarySpace& space);
@@ -111,12 +127,13 @@ class Solver {
   /// context lose the device.
   Status check(api::cusolverStatus status, std::string_view name);
 
-  const api::Cusolver& cusolver_;
+  const Libraries& libraries_;
   const ExecutorStream stream_;
   const std::shared_ptr<const MatrixKernels> kernels_;
   SolverWorkspace workspace_;
   api::cusolverHandle handle_ = nullptr;
   api::cusolverParams params_ = nullptr;
+  std::unique_ptr<BlasHandle> blas_handle_;
 };
 
 }  // namespace blastoff::device::cuda

@@ -1,6 +1,8 @@
 // One LAPACK operation on its way through the library, and the families of routines that run it.
 #pragma once
 
+#include <vector>
+
 #include "device/cuda/cusolver/host_results.h"
 #include "device/cuda/cusolver/solver.h"
 #include "lapack/problem.h"
@@ -40,15 +42,29 @@ struct Task {
 /// Each writes the operands on the device and stages the host vectors.
 Status run_factorization(const Task& task);             ///< potrf, getrf, the solves with their factors, getri
 Status run_triangular_inverse(const Task& task);        ///< potri, trtri
+Status run_triangular_solve(const Task& task);          ///< trtrs
 Status run_orthogonal(const Task& task);                ///< geqrf, orgqr, ormqr
+Status run_least_squares(const Task& task);             ///< gels
 Status run_eigenproblem(const Task& task);              ///< syev and its like
 Status run_generalized_eigenproblem(const Task& task);  ///< sygv and its like
 Status run_singular_values(const Task& task);           ///< gesdd, gesvd
 Status run_general_eigenproblem(const Task& task);      ///< geev
 
+/// A = Q R, in place. Returns tau, in the memory of Task::vector().
+Result<void*> factor_orthogonal(const Task& task);
+/// B times Q, or its adjoint, whose first reflectors are those that A and `tau` hold.
+Status multiply_orthogonal(const Task& task, int side, int operation, std::int64_t reflectors, void* tau);
+/// The magnitudes of a matrix's diagonal, on the host.
+Result<std::vector<double>> diagonal_magnitudes(const Task& task, const Operand& a);
+/// Solves with a triangle, whose part says which, as the problem's trans and diag say.
+Status solve_triangle(const Task& task, const Operand& a, const Operand& b);
+
 /// A where it is the routine's to destroy, which vectors replace; elsewhere a copy of its triangle.
 Result<Operand> symmetric_matrix(const Task& task);
-/// Copies the first vectors, which replaced the matrix, to Z, if the routine has it.
-Status copy_vectors(const Task& task, const Operand& vectors);
+/// All eigenvalues are in `w`, and their vectors, if any, have replaced the matrix: copies the first vectors to Z, if
+/// the routine has it, and stages the eigenvalues. Of a range of values it stages both.
+Status return_eigenvectors(const Task& task, const Operand& vectors, void* w);
+/// The part of that for a range of values.
+Status return_range_of_values(const Task& task, const Operand& vectors, void* w);
 
 }  // namespace blastoff::device::cuda

@@ -30,15 +30,12 @@ Result<Address> SolverWorkspace::device(Purpose purpose, std::size_t bytes) {
 }
 
 Result<void*> SolverWorkspace::host(HostPurpose purpose, std::size_t bytes) {
-  constexpr std::size_t page = 4096;
-  HostBlock& block = host_blocks_[static_cast<std::size_t>(purpose)];
-  if (bytes > block.bytes || block.memory == nullptr) {
-    const std::size_t whole_pages = (bytes / page + 1) * page;
-    block.memory.reset();
-    block.memory.reset(std::aligned_alloc(page, whole_pages));
-    block.bytes = block.memory == nullptr ? 0 : whole_pages;
+  PageMemory& block = host_blocks_[static_cast<std::size_t>(purpose)];
+  if (bytes > block.bytes() || block.address() == nullptr) {
+    block = PageMemory();
+    block = PageMemory(bytes);
   }
-  if (block.memory != nullptr) return block.memory.get();
+  if (block.address() != nullptr) return block.address();
   return tl::unexpected(Error{ErrorKind::out_of_memory, fmt::format("no {} bytes of host memory for cuSOLVER", bytes)});
 }
 

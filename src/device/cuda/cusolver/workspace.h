@@ -4,9 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 
+#include "device/cuda/cusolver/page_memory.h"
 #include "device/cuda/memory.h"
 
 namespace blastoff::device::cuda {
@@ -31,8 +31,7 @@ class SolverWorkspace {
   /// operation is void. ErrorKind::out_of_memory if there is none, even after all that is unused has been freed.
   Result<Address> device(Purpose purpose, std::size_t bytes);
 
-  /// The same in host memory. It fills pages of its own: the driver refuses a copy that begins in a page that is
-  /// page-locked, because a matrix lies there too, and ends in one that is not.
+  /// The same in host memory.
   Result<void*> host(HostPurpose purpose, std::size_t bytes);
 
  private:
@@ -42,20 +41,12 @@ class SolverWorkspace {
     bool used = false;
   };
 
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-  struct HostBlock {
-    std::unique_ptr<void, Free> memory;
-    std::size_t bytes = 0;
-  };
-
   void free(Block& block);
   Status allocate(Block& block, std::size_t bytes);
 
   const std::shared_ptr<Memory> memory_;
   std::array<Block, 6> blocks_{};
-  std::array<HostBlock, 2> host_blocks_{};
+  std::array<PageMemory, 2> host_blocks_{};
 };
 
 }  // namespace blastoff::device::cuda

@@ -1,0 +1,32 @@
+// Host memory that the GPU copies to and from.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+
+namespace blastoff::device::cuda {
+
+/// It fills pages of its own: the driver refuses a copy that begins in a page that is page-locked, because a matrix
+/// lies there too, and ends in one that is not.
+class PageMemory {
+ public:
+  PageMemory() = default;
+  explicit PageMemory(std::size_t bytes)
+      : bytes_((bytes / page + 1) * page), memory_(std::aligned_alloc(page, bytes_)) {}
+
+  /// nullptr: there was no memory.
+  void* address() const { return memory_.get(); }
+  std::size_t bytes() const { return memory_ == nullptr ? 0 : bytes_; }
+
+ private:
+  static constexpr std::size_t page = 4096;
+
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  std::size_t bytes_ = 0;
+  std::unique_ptr<void, Free> memory_;
+};
+
+}  // namespace blastoff::device::cuda

@@ -1,0 +1,139 @@
+// Least squares by QR factorization.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "lapack/check/factors.h"
+#include "lapack/check/families.h"
+
+namespace blastoff::lapack::check {
+namespace {
+
+using operation::Operand;
+using operation::Operation;
+
+Vector scaled(Vector x, double scale) {
+  for (Number& value : x) value /= scale;
+  return x;
+}
+
+/// Q^H maps one to the other. Both are in units of what their rounding errors are in proportion to.
+struct Image {
+  Vector given;
+  Vector expected;
+};
+
+/// A = Q R, R X = the first rows of Q^H B, and the other rows of Q^H B are returned below X. The reflectors of Q are
+/// returned without their factors tau.
+class LeastSquares final : public Check {
+ public:
+  explicit LeastSquares(const Operation& operation) : Check(operation) {
+    const Matrix a = matrix(Argument::a);
+    norm_ = a.norm();
+    const Matrix right_sides = matrix(Argument::b);
+    const std::vector<double> norms = right_sides.column_norms();
+    for (const double norm : norms) weights_.push_back(norm > least_norm() ? 1 / norm : 0);
+    for (std::size_t trial = 0; trial < trials; ++trial) {
+      products_.push_back(a.times(random_vector(problem().n, trial)));
+      right_sides_.push_back(right_sides.times(combination(trial)));
+    }
+  }
+
+  void inspect(Discrepancy& discrepancy) const override {
+    if (may_be_scaled()) return discrepancy.add(0, std::numeric_limits<double>::infinity());
+    std::vector<Image> images = this->images();
+    const Matrix vectors(lower_trapezoid(operand(Argument::a)), problem().scalar(), Structure::unit_diagonal);
+    Vector buffer;
+    for (std::int64_t k = 0; k < vectors.columns(); ++k) reflect(images, k, vectors.column(k, buffer));
+    for (const Image& image : images) discrepancy.add(image.given, image.expected, 1);
+  }
+
+ private:
+  Vector combination(std::size_t trial) const { return product(weights_, random_vector(problem().k, trial)); }
+
+  /// Below it, LAPACK scales.
+  double least_norm() const {
+    const bool single = problem().real_bytes() == sizeof(float);
+    const double least_normal = single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
+    return least_normal / blas::machine_epsilon(problem().scalar());
+  }
+
+  /// LAPACK returns the factors of the scaled matrix.
+  bool may_be_scaled() const {
+    const double elements = static_cast<double>(problem().m) * static_cast<double>(problem().n);
+    return !(norm_ >= least_norm() * std::sqrt(elements) && norm_ <= 1 / least_norm());
+  }
+
+  Matrix upper() const { return {upper_trapezoid(operand(Argument::a)), problem().scalar()}; }
+
+  Matrix solutions() const {
+    Operand first_rows = operand(Argument::b);
+    first_rows.rows = problem().n;
+    return {first_rows, problem().scalar()};
+  }
+
+  /// A x becomes R x, and a combination of right-hand sides becomes that of R X above what is left.
+  std::vector<Image> images() const {
+    std::vector<Image> images;
+    const Matrix r = upper();
+    const auto rows = static_cast<std::size_t>(problem().m);
+    for (std::size_t trial = 0; trial < trials; ++trial) {
+      Vector expected = r.times(random_vector(problem().n, trial));
+      expected.resize(rows);
+      images.push_back({scaled(products_[trial], norm_), scaled(std::move(expected), norm_)});
+    }
+    const double scale = scale_of_right_sides();
+    for (std::size_t trial = 0; trial < trials && scale > 0; ++trial) {
+      Vector expected = matrix(Argument::b).times(combination(trial));
+      const Vector first_rows = r.times(solutions().times(combination(trial)));
+      std::copy(first_rows.begin(), first_rows.end(), expected.begin());
+      images.push_back({scaled(right_sides_[trial], scale), scaled(std::move(expected), scale)});
+    }
+    return images;
+  }
+
+  double scale_of_right_sides() const {
+    double of_right_sides = 0;
+    for (const double weight : weights_) of_right_sides = std::hypot(of_right_sides, weight > 0 ? 1 : 0);
+    const std::vector<double> norms = solutions().column_norms();
+    double of_solutions = 0;
+    for (std::size_t j = 0; j < norms.size(); ++j) of_solutions = std::hypot(of_solutions, weights_[j] * norms[j]);
+    return of_right_sides + Unfactored(upper()).magnitude() * of_solutions;
+  }
+
+  /// Applies the adjoint of H = I - tau v v^H, whose tau makes element k of all images what is expected, as far as it
+  /// can: H is unitary, so |1 - tau v^H v| = 1. How accurately tau is known does not matter: where the images hardly
+  /// tell, it hardly changes them.
+  static void reflect(std::vector<Image>& images, std::int64_t k, const Matrix::Column& v) {
+    const auto row = static_cast<std::size_t>(k);
+    Number numerator = 0;
+    double denominator = 0;
+    for (const Image& image : images) {
+      const Number component = dot(v, image.given);
+      numerator += std::conj(component) * (image.given[row] - image.expected[row]);
+      denominator += std::norm(component);
+    }
+    if (!(denominator > 0)) return;
+    double square = 0;
+    for (const Number value : v.elements) square += std::norm(value);
+    const Number factor = 1.0 - square * numerator / denominator;
+    if (factor == 0.0) return;
+    const Number tau_of_adjoint = (1.0 - factor / std::abs(factor)) / square;
+    for (Image& image : images) add(image.given, -tau_of_adjoint * dot(v, image.given), v);
+  }
+
+  double norm_ = 0;
+  std::vector<double> weights_;  ///< of right-hand sides, so that they count as much as each other
+  std::vector<Vector> products_;
+  std::vector<Vector> right_sides_;
+};
+
+}  // namespace
+
+std::unique_ptr<operation::Verification> least_squares(const Operation& operation) {
+  return std::make_unique<LeastSquares>(operation);
+}
+
+}  // namespace blastoff::lapack::check
