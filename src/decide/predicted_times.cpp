@@ -100,8 +100,10 @@ Verdict PredictedTimes::judge(const operation::Operation& operation, operation::
   }
   if (cpu > predicted.with_nothing_there) return Verdict::device;
   auto found = residency.estimate(operation);
-  // Nobody can tell while another thread asks.
-  if (!found) found = {.missing = static_cast<std::uint64_t>(times->brought.load(relaxed))};
+  // Nobody can tell while another thread asks, or before there is a device.
+  const bool known = times->device_calls.load(relaxed) > 0;
+  const double expected = known ? static_cast<double>(times->brought.load(relaxed)) : predicted.read_bytes;
+  if (!found) found = {.missing = static_cast<std::uint64_t>(expected)};
   return weigh(*times, operation, predicted, cpu, *found);
 }
 

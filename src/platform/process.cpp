@@ -44,6 +44,12 @@ int global_rank() {
   return first_number(global_rank_variables);
 }
 
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 std::string program_name() {
   return program_invocation_short_name;
 }

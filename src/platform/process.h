@@ -22,6 +22,9 @@ std::string host_name();
 /// Then nothing that the caller chooses may be used, neither variables nor paths.
 bool has_elevated_rights();
 
+/// Seconds that all threads of the process have computed so far, together.
+double cpu_seconds();
+
 /// Bytes of main memory of this machine.
 std::size_t physical_memory();
 

@@ -68,6 +68,7 @@ class FirstUsePolicy final : public Policy {
   copy::DeviceBuffers& buffers() { return buffers_; }
   const FirstUseSettings& settings() const { return settings_; }
 
+  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane, bool may_copy);
   Result<std::unique_ptr<Tools>> take_tools();
   void give_back(std::unique_ptr<Tools> tools) {
     const std::lock_guard lock(mutex_);
@@ -174,6 +175,7 @@ class FirstUseLease final : public Lease {
   std::unique_ptr<mirror::ReturnPath> direct_;                              ///< where results take it
   std::unique_ptr<mirror::ReturnPath> staged_;                              ///< likewise
   Traffic traffic_;
+  bool uploads_pinned_ = false;  ///< some uploads take the direct way, and are not waited for where they are queued
   bool finished_ = false;
 };
 
@@ -189,9 +191,17 @@ struct FirstUseLease::Parcels {
 };
 
 Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation& call, device::Lane& lane) {
+  auto lease = begin(call, lane, true);
+  // Mirrors have a budget of their own.
+  const bool short_of_memory = !lease && lease.error().kind == device::ErrorKind::out_of_memory;
+  return short_of_memory ? begin(call, lane, false) : std::move(lease);
+}
+
+Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation& call, device::Lane& lane,
+                                                     bool may_copy) {
   auto tools = take_tools();
   if (!tools) return tl::unexpected(tools.error());
-  auto hold = coherence_.hold(mirrored(call));
+  auto hold = coherence_.hold(mirrored(call), may_copy);
   if (!hold) {
     give_back(std::move(*tools));
     return tl::unexpected(hold.error());
@@ -244,7 +254,7 @@ bool FirstUseLease::is_pinned(const Transfer& transfer) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(transfer.host);
   const platform::Span source{begin, begin + (block.columns - 1) * block.host_pitch + block.column_bytes};
   return std::any_of(hold_.pins.begin(), hold_.pins.end(),
-                     [&](const mirror::Pins::Pin* pin) { return pin && pin->span.contains(source); });
+                     [&](const mirror::Pins::Pin* pin) { return pin && !pin->gone && pin->span.contains(source); });
 }
 
 /// Queues the copies from pinned memory, and takes them off the list.
@@ -257,6 +267,7 @@ Status FirstUseLease::upload_pinned(std::vector<Transfer>& transfers) {
       block = {block.column_bytes * block.columns, 1, block.column_bytes, block.column_bytes};
     if (auto queued = lane_.upload->copy_to_device(transfer->device, transfer->host, block); !queued) return queued;
   }
+  uploads_pinned_ = pinned != transfers.end();
   transfers.erase(pinned, transfers.end());
   return {};
 }
@@ -354,6 +365,11 @@ FirstUseLease::Parcels FirstUseLease::parcels(std::size_t index) const {
 
 Status FirstUseLease::finish() {
   if (direct_) policy_.coherence().prepare_finish(hold_);
+  if (uploads_pinned_) {
+    const platform::Stopwatch waiting;
+    if (auto arrived = tools_->uploaded->synchronize(); !arrived) return arrived;
+    traffic_.transfer_seconds += waiting.seconds();
+  }
   if (auto computed = lane_.compute->synchronize(); !computed) return computed;
   const platform::Stopwatch stopwatch;
   for (mirror::ReturnPath* path : {staged_.get(), direct_.get()})

@@ -26,7 +26,7 @@ struct FirstUseSettings {
   /// Bytes of the largest matrix that is copied with every call, because the CPU keeps rewriting it. Larger ones have a
   /// mirror all the same.
   std::size_t most_copied = std::size_t{64} << 20;
-  bool verify = false;        ///< compare every page reused with host memory
+  bool verify = false;  ///< compare every page reused with host memory
   PanelSizes panels = {};
 };
 

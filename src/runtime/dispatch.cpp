@@ -82,19 +82,22 @@ void report_violation(const Operation& operation, const Comparison& comparison, 
                        static_cast<unsigned long long>(stale_pages));
 }
 
-// Runs the operation on the device. False: it was not done; record.refusal says why.
-bool try_device(const Visit& visit, const Operation& operation, Session& session, report::Record& record) {
+// Runs the operation on the device. False: it was not done; record.refusal says why. `seconds`: without verification.
+bool try_device(const Visit& visit, const Operation& operation, Session& session, report::Record& record,
+                double& seconds) {
   const auto host = visit.host(visit);
   const config::Verify& verify = Process::instance().settings().verify;
-  if (!is_verified(verify)) {
+  const auto run = [&] {
+    const platform::Stopwatch stopwatch;
     record.refusal = offload(session, operation, *host, record);
+    seconds = stopwatch.seconds();
     return record.refusal == Refusal::none;
-  }
+  };
+  if (!is_verified(verify)) return run();
   const bool sampled = verify.mode == config::VerifyMode::sample;
   const auto effort = sampled ? operation::Effort::quick : operation::Effort::full;
   const auto verification = visit.front_end.verification(operation, *host, effort);
-  record.refusal = offload(session, operation, *host, record);
-  if (record.refusal != Refusal::none) return false;
+  if (!run()) return false;
   const Comparison comparison = verification->compare();
   record.verified = comparison.checked;
   record.relative_error = comparison.relative_error;
@@ -155,11 +158,12 @@ decide::Observation observation_of(const report::Record& record, double seconds)
   if (!session) return false;
   stopwatch.restart();
   bool done = false;
+  double seconds = 0;
   {
     const CallersEnvironment environment;
-    const auto run = [&] { done = try_device(visit, operation, *session, record); };
+    const auto run = [&] { done = try_device(visit, operation, *session, record, seconds); };
     if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
-    if (done) process.decider().observe(operation, observation_of(record, stopwatch.seconds()));
+    if (done) process.decider().observe(operation, observation_of(record, seconds));
     process.leave_session();
   }
   if (done) count(visit, &operation, record, stopwatch.seconds());
@@ -187,12 +191,15 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
     platform::undisturbed([&] { done = run_undisturbed(visit, operation, record, stopwatch); });
   if (done) return;
   const bool judged = understood && parsed->valid && !parsed->trivial;
+  const bool opens_later = record.refusal == Refusal::not_open;
+  const double cpu_before = opens_later ? platform::cpu_seconds() : 0;
   const platform::Stopwatch original;
   const double recorded_before = report::recorded_seconds();
   run_original(visit);
   const double seconds = report::own_seconds(stopwatch.seconds(), recorded_before);
   if (judged) Process::instance().decider().observe(operation, {.seconds = original.seconds()});
-  if (record.refusal == Refusal::not_open) Process::instance().add_spent_before_opening(original.seconds());
+  if (opens_later)
+    Process::instance().add_spent_before_opening(original.seconds(), platform::cpu_seconds() - cpu_before);
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::logs_calls()) {
     // A line is put together in memory, which a handler may need too.

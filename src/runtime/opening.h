@@ -1,6 +1,6 @@
 // When the device is opened, and made ready for a routine. Opening a GPU takes half a second, and loading the kernels
-// of a routine some hundredths. Threads of ours do it: the CPU computes meanwhile, and a program that ends soon never
-// pays.
+// of a routine some hundredths. A program that ends soon is not to pay for that. Where the program leaves cores idle,
+// threads of ours do it while the CPU computes. Where it does not, a call waits: both at once would slow each other.
 #pragma once
 
 #include <atomic>
@@ -13,40 +13,51 @@ namespace blastoff::runtime {
 /// The rule. Thread-safe; takes no lock.
 class Opening {
  public:
-  /// `cpu_flops`: operations per second that no CPU of this machine exceeds.
-  Opening(config::StartMode mode, double cpu_flops) : mode_(mode), cpu_flops_(cpu_flops) {}
+  /// `cpu_flops`: operations per second that no CPU of this machine exceeds. `cores`: that the process may use.
+  Opening(config::StartMode mode, double cpu_flops, int cores) : mode_(mode), cpu_flops_(cpu_flops), cores_(cores) {}
 
   enum class Answer : std::uint8_t {
     not_yet,        ///< the CPU makes this call
     in_background,  ///< likewise, and the device is to be opened meanwhile
-    now,            ///< this call waits for the device: the CPU would take longer than opening
+    now,            ///< this call waits for the device
   };
   Answer answer(const operation::Operation& operation) const {
-    const double least = operation.work.flops / cpu_flops_;
-    if (mode_ == config::StartMode::now || least > seconds_to_open) return Answer::now;
-    return spent_.load(std::memory_order_relaxed) + least < worth_opening ? Answer::not_yet : Answer::in_background;
+    if (mode_ == config::StartMode::now || least_seconds(operation) > seconds_to_open) return Answer::now;
+    if (spent_.load(std::memory_order_relaxed) < worth_opening) return Answer::not_yet;
+    return cores_are_busy() ? Answer::now : Answer::in_background;
   }
 
   /// Whether a call waits until the kernels of its routine are loaded, rather than leaving it to the CPU meanwhile.
   bool waits_for_kernels(const operation::Operation& operation) const {
-    return mode_ == config::StartMode::now || operation.work.flops / cpu_flops_ > seconds_to_load;
+    return mode_ == config::StartMode::now || least_seconds(operation) > seconds_to_load || cores_are_busy();
   }
 
-  /// The CPU has made a call for which the device was not open yet.
-  void add_spent(double seconds) { spent_.fetch_add(seconds, std::memory_order_relaxed); }
+  /// The CPU has made a call for which the device was not open yet, in so many seconds of wall time. `cpu_seconds`: of
+  /// all threads of the process meanwhile.
+  void add_spent(double seconds, double cpu_seconds) {
+    spent_.fetch_add(seconds, std::memory_order_relaxed);
+    cpu_spent_.fetch_add(cpu_seconds, std::memory_order_relaxed);
+  }
 
-  /// Of a GPU and its libraries.
-  static constexpr double seconds_to_open = 0.5;
+  /// Of a GPU and its libraries, and of giving it back at the end.
+  static constexpr double seconds_to_open = 0.55;
   /// Of the kernels of a routine.
   static constexpr double seconds_to_load = 0.06;
-  /// Seconds that the CPU has spent on calls for the device. Half of what opening costs: a program that gets so far may
-  /// well go on, and short ones are those that would lose most.
+  /// Seconds that the CPU has spent on calls for the device. A program that gets so far may well go on; short ones are
+  /// those that would lose most.
   static constexpr double worth_opening = 0.25;
 
  private:
+  double least_seconds(const operation::Operation& operation) const { return operation.work.flops / cpu_flops_; }
+  bool cores_are_busy() const {
+    return cpu_spent_.load(std::memory_order_relaxed) > 0.5 * cores_ * spent_.load(std::memory_order_relaxed);
+  }
+
   const config::StartMode mode_;
   const double cpu_flops_;
+  const int cores_;
   std::atomic<double> spent_{0};
+  std::atomic<double> cpu_spent_{0};
 };
 
 }  // namespace blastoff::runtime

@@ -35,6 +35,9 @@ namespace {
 using report::Refusal;
 using Clock = std::chrono::steady_clock;
 
+// At the end of the process, for calls in flight or for threads that open the device.
+constexpr auto longest_wait = std::chrono::seconds(10);
+
 Clock::time_point loaded_at;
 std::atomic<bool> forked{false};
 std::atomic<bool> exiting{false};
@@ -71,6 +74,22 @@ void note_library(const intercept::ObservedLibrary& library) {
   if (Process* process = the_process.load()) process->share_driver();
 }
 
+/// exit() destroys what belongs to the calling thread before it runs any handler. The libraries of the device register
+/// theirs while they are opened, and they may not run meanwhile. The main thread has one from the start: it is the one
+/// that ends most programs.
+class OpeningGuard {
+ public:
+  ~OpeningGuard() {
+    const bool main_thread = gettid() == getpid();
+    if (Process* const process = Process::existing(); process && main_thread) process->end_opening();
+  }
+  void arm() { armed_ = true; }
+
+ private:
+  bool armed_ = false;  // so that there is something to do: its first use registers the destructor
+};
+thread_local OpeningGuard opening_guard;
+
 [[gnu::constructor]] void load() {
   loaded_at = Clock::now();
   pthread_atfork(platform::before_fork, platform::after_fork_in_parent, become_forked_child);
@@ -83,6 +102,7 @@ void note_library(const intercept::ObservedLibrary& library) {
     intercept::deactivate();
     return;
   }
+  opening_guard.arm();
   tracking::system_calls::find_next();
   for (const intercept::RoutineTable* table : intercept::front_ends()) operation::add_front_end(table->front_end());
   intercept::observe_libraries(note_library);
@@ -162,21 +182,6 @@ std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings
                                                                : decide::by_size_and_depth(settings.min_size);
 }
 
-/// exit() destroys what belongs to the calling thread before it runs any handler. The libraries of the device register
-/// theirs while they are opened, and they may not run meanwhile.
-class OpeningGuard {
- public:
-  ~OpeningGuard() {
-    const bool main_thread = gettid() == getpid();
-    if (Process* const process = Process::existing(); process && armed_ && main_thread) process->end_opening();
-  }
-  void arm() { armed_ = true; }
-
- private:
-  bool armed_ = false;
-};
-thread_local OpeningGuard opening_guard;
-
 }  // namespace
 
 std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
@@ -203,7 +208,7 @@ Process::Process()
     : settings_(config::read_settings()),
       rates_(assumed_rates()),
       decider_(create_decider(settings_, rates_)),
-      opening_(config::start_mode(settings_), rates_.cpu_flops) {
+      opening_(config::start_mode(settings_), rates_.cpu_flops, platform::cpu_count()) {
   report::log_calls(settings_.log == config::LogMode::calls);
   the_process = this;
   // If every call is printed, none takes the short path.
@@ -227,7 +232,7 @@ void Process::start_session(const operation::Operation& first) {
   const std::lock_guard lock(mutex_);
   if (tried_ || unwanted_) return;
   find_session(first);
-  tried_ = true;
+  tried_ = !unwanted_;
 }
 
 /// Whether the device has been opened, or cannot be.
@@ -243,11 +248,12 @@ bool Process::open_for(const operation::Operation& operation) {
   return tried_;
 }
 
-/// Whether the call's routine may be used; if not, it soon may.
+/// Whether the call's routine may be used; if not, it soon may. A transform cannot be prepared in the background: it
+/// refers to a plan, which the program may end.
 bool Process::ready_for(const operation::Operation& operation) {
   std::atomic<Readiness>& readiness = readiness_[operation.routine()];
   if (readiness.load(std::memory_order_relaxed) == Readiness::ready) return true;
-  if (opening_.waits_for_kernels(operation)) {
+  if (operation.shape != 0 || opening_.waits_for_kernels(operation)) {
     readiness = Readiness::ready;
     return true;
   }
@@ -266,22 +272,34 @@ bool Process::run_in_background(std::function<void()> body) {
   opening_guard.arm();
   std::atexit([] { instance().leave_device(); });
   ++in_background_;
-  const auto end = [this] {
+  const bool started = platform::start_thread("blastoff-open", [this, body = std::move(body)] {
+    try {
+      body();
+    } catch (const std::bad_alloc&) {
+      fail_to_open("out of memory");
+    }
     --in_background_;
-    in_background_.notify_all();
-  };
-  const bool started = platform::start_thread("blastoff-open", [body = std::move(body), end] {
-    body();
-    end();
   });
-  if (!started) end();
+  if (!started) --in_background_;
   return started;
 }
 
-void Process::end_opening() {
-  if (in_forked_child()) return;  // the threads stayed in the parent
+void Process::fail_to_open(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (tried_) return;
+  failure_ = reason;
+  tried_ = true;
+  platform::log_line("%s; all calls run on the CPU", failure_.c_str());
+}
+
+bool Process::end_opening() {
+  if (in_forked_child()) return true;  // the threads stayed in the parent
   unwanted_ = true;
-  for (int running = in_background_; running > 0; running = in_background_) in_background_.wait(running);
+  const auto deadline = Clock::now() + longest_wait;
+  while (in_background_ > 0 && Clock::now() < deadline) usleep(200);
+  unwanted_ = false;
+  opening_begun_ = session_ != nullptr;  // the main thread may have ended, and not the process
+  return in_background_ == 0;
 }
 
 void Process::find_session(const operation::Operation& first) {
@@ -289,7 +307,7 @@ void Process::find_session(const operation::Operation& first) {
     platform::log_line("%s", copies.c_str());
   auto session = Session::start(settings_, [this] { return unwanted_ || exiting; });
   if (session) {
-    if (opening_begun_) {
+    if (opening_begun_ && first.shape == 0) {
       (*session)->make_ready(first);
       readiness_[first.routine()] = Readiness::ready;
     }
@@ -354,7 +372,7 @@ void Process::leave_session() {
 // thread would continue only after the handler that ends the process has returned, which it never does.
 void Process::wait_for_calls() {
   if (inside_a_call() || waited_.exchange(true)) return;
-  const auto deadline = Clock::now() + std::chrono::seconds(10);
+  const auto deadline = Clock::now() + longest_wait;
   while (calls_in_flight_ > 0 && Clock::now() < deadline) usleep(50);
 }
 
@@ -362,9 +380,9 @@ void Process::leave_device() {
   const platform::CancellationDisabled no_cancellation;
   if (in_forked_child()) return;  // the threads that are waited for stayed in the parent
   exiting = true;
-  end_opening();
+  const bool opened = end_opening();
   wait_for_calls();
-  if (calls_in_flight_ == 0 && !inside_a_call() && session_) session_.load()->stop();
+  if (opened && calls_in_flight_ == 0 && !inside_a_call() && session_) session_.load()->stop();
 }
 
 report::Context Process::describe() {

@@ -40,10 +40,11 @@ class Process final : public operation::Estimator {
   void leave_session();
 
   /// The CPU has made a call because the device was not open yet.
-  void add_spent_before_opening(double seconds) { opening_.add_spent(seconds); }
+  void add_spent_before_opening(double seconds, double cpu_seconds) { opening_.add_spent(seconds, cpu_seconds); }
 
-  /// Waits until no thread of ours opens the device or makes it ready, or gives that up. For exit().
-  void end_opening();
+  /// Asks the threads of ours that open the device, or make it ready, to give that up, and waits for them, but not for
+  /// ever. False: one is still at it. For exit().
+  bool end_opening();
 
   /// The program starts to use the device's driver itself. Called from within dlopen().
   void share_driver();
@@ -66,6 +67,7 @@ class Process final : public operation::Estimator {
   bool open_for(const operation::Operation& operation);
   bool ready_for(const operation::Operation& operation);
   bool run_in_background(std::function<void()> body);
+  void fail_to_open(const std::string& reason);
   void wait_for_calls();
   report::Context describe();
 

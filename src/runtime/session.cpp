@@ -71,7 +71,6 @@ StagingSize staging_size(int workers, std::size_t device_memory, std::size_t add
   return {small ? std::size_t{1} << 20 : std::size_t{4} << 20, slots};
 }
 
-/// The policy to which the reason refers: "coherent", "first-use", "first-use by moves".
 /// For devices that compute by themselves.
 class NoHost final : public operation::Host {
  public:
@@ -79,6 +78,7 @@ class NoHost final : public operation::Host {
   bool compute(const operation::Operation&) const override { return false; }
 };
 
+/// The policy to which the reason refers: "coherent", "first-use", "first-use by moves".
 std::string describe_request(const config::Settings& settings) {
   if (settings.policy == config::PolicyName::coherent) return "coherent";
   switch (settings.mechanism) {

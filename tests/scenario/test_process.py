@@ -73,7 +73,7 @@ def test_calls_of_a_forked_child_are_counted_as_such(device, policy, tmp_path):
     parent, child = reports_of(offload.program("process", "fork-and-exit"), device, policy, tmp_path)
     assert (parent["totals"]["offloaded"], refused(parent)) == (1, {})
     assert (child["totals"]["calls"], child["totals"]["offloaded"], refused(child)) == (3, 0, {offload.FORKED: 3})
-    assert child["verification"] == {"checked": 0, "worst_relative_error": 0, "stale_pages": 0}
+    assert child["verification"] == {"checked": 0, "violations": 0, "worst_relative_error": 0, "stale_pages": 0}
 
 
 def test_calls_of_an_ending_process_are_counted_as_such(device, policy, tmp_path):

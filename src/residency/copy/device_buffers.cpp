@@ -43,9 +43,14 @@ device::Result<Buffer> DeviceBuffers::take(std::size_t bytes) {
   return Buffer(*this, *address, rounded);
 }
 
+// Others have the same budget. Where a third of it or less is left, nothing is kept.
 void DeviceBuffers::give_back(device::Address address, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  idle_.emplace(bytes, address);
+  const device::MemoryAccountant& accountant = device_.accountant();
+  if (accountant.fits(device::MemoryClient::copies, accountant.held(device::MemoryClient::copies).now / 2))
+    idle_.emplace(bytes, address);
+  else
+    device_.free(address);
 }
 
 void DeviceBuffers::free_idle() {

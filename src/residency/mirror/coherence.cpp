@@ -88,6 +88,21 @@ void each_sample(const operation::Operand& operand, Visit&& visit) {
   }
 }
 
+// Calls visit(index, first) for the operands that hold data; `first` is the index of the first one at that address.
+template <class Visit>
+void each_matrix(const operation::Operation& call, Visit&& visit) {
+  const auto operands = call.operands();
+  const auto holds_data = [](const operation::Operand& operand) {
+    return !operand.empty() && operand.intent != operation::Intent::scratch;
+  };
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!holds_data(operands[i])) continue;
+    std::size_t first = 0;
+    while (!holds_data(operands[first]) || operands[first].address != operands[i].address) ++first;
+    visit(i, first);
+  }
+}
+
 // Calls visit(index, operand) for the operands that have a mirror.
 template <class Visit>
 void each_mirrored(const Hold& hold, Visit&& visit) {
@@ -97,15 +112,21 @@ void each_mirrored(const Hold& hold, Visit&& visit) {
 }
 
 // A matrix is not worth pinning as a whole if most of the memory between its first and last byte belongs to other data.
+// Wide gaps are not watched: other memory may come to lie there unseen.
 bool dense_enough_to_pin(const operation::Operand& operand) {
-  return operand.span_bytes() <= 4 * operand.payload_bytes();
+  return !has_wide_gaps(operand) && operand.span_bytes() <= 4 * operand.payload_bytes();
 }
 
 }  // namespace
 
 Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t pin_limit,
                      std::size_t most_copied)
-    : device_(device), most_copied_(most_copied), watched_(tracker), mirrors_(device), pins_(device, pin_limit) {}
+    : device_(device),
+      most_copied_(most_copied),
+      watched_(tracker),
+      mirrors_(device),
+      pins_(device, pin_limit),
+      usage_(most_copied) {}
 
 void Coherence::apply_events() {
   events_.clear();
@@ -314,8 +335,8 @@ device::Status Coherence::back(Hold& hold, const Survey& found) {
 void Coherence::choose_copied(Hold& hold) const {
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i)
-    hold.copied[i] = !hold.tracked[i] && !operands[i].empty() && operands[i].intent != operation::Intent::scratch &&
-                     operands[i].payload_bytes() <= most_copied_;
+    hold.copied[i] = hold.may_copy && !hold.tracked[i] && !operands[i].empty() &&
+                     operands[i].intent != operation::Intent::scratch && operands[i].payload_bytes() <= most_copied_;
 }
 
 // From here on the bytes count as current for all calls, as soon as they have arrived. Operands that are not tracked do
@@ -444,12 +465,13 @@ void Coherence::look_for_foreign_writers() {
   if (unasked_) foreign_writer();
 }
 
-device::Result<Hold> Coherence::hold(const operation::Operation& call) {
+device::Result<Hold> Coherence::hold(const operation::Operation& call, bool may_copy) {
   const auto operands = call.operands();
   if (std::any_of(operands.begin(), operands.end(), not_worth_a_chunk))
     return tl::unexpected(Error{ErrorKind::unsupported, "a small matrix on a thread's stack"});
   Hold hold;
   hold.call = call;
+  hold.may_copy = may_copy;
   std::unique_lock lock(mutex_);
   if (foreign_ || unasked_)
     if (const auto writer = foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
@@ -466,9 +488,9 @@ device::Result<Hold> Coherence::hold(const operation::Operation& call) {
 device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock) {
   const operation::Operation& call = hold.call;
   const auto operands = call.operands();
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    hold.tracked[i] =
-        !operands[i].empty() && operands[i].intent != operation::Intent::scratch && usage_.worth_tracking(call, i);
+  each_matrix(call, [&](std::size_t i, std::size_t first) {
+    hold.tracked[i] = i == first ? usage_.worth_tracking(call, i) : hold.tracked[first];
+  });
 
   constexpr int most_replacements = 8;
   bool pins_asked_for = false;
@@ -662,10 +684,10 @@ void Coherence::end(Hold& hold, bool home) {
     count_writer(hold, -1);
     release_pins_of(hold);
     mirrors_.unhold(hold.backings);
-    for (const operation::Operand& operand : hold.call.operands()) {
-      if (operand.empty() || operand.intent == operation::Intent::scratch) continue;
-      if (usage_.used(operand)) stop_tracking(operand);
-    }
+    each_matrix(hold.call, [&](std::size_t i, std::size_t first) {
+      const operation::Operand& operand = hold.call.operands()[i];
+      if (i == first && usage_.used(operand)) stop_tracking(operand);
+    });
     hold.backings.clear();
   }
   changed_.notify_all();

@@ -46,7 +46,8 @@ struct Hold {
       tracked{};  ///< per operand; false: not current at the next use, since the CPU keeps rewriting it or it is
                   ///< scratch
   std::array<bool, operation::Operation::most_operands>
-      copied{};  ///< per operand; it has no mirror here, and the call brings it to device memory of its own
+      copied{};          ///< per operand; it has no mirror here, and the call brings it to device memory of its own
+  bool may_copy = true;  ///< operands may do without a mirror
   std::vector<Backing*> backings;  ///< device memory that cannot be evicted meanwhile
   std::array<device::Address, operation::Operation::most_operands> addresses{};  ///< of the mirrored operands
   struct Upload {
@@ -78,8 +79,9 @@ class Coherence {
   Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t pin_limit, std::size_t most_copied);
 
   /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. unsupported: memory that
-  /// cannot be mirrored (the message says why). out_of_memory: the operands do not fit the budget.
-  device::Result<Hold> hold(const operation::Operation& call);
+  /// cannot be mirrored (the message says why). out_of_memory: the operands do not fit the budget. Without `may_copy`
+  /// all operands have mirrors.
+  device::Result<Hold> hold(const operation::Operation& call, bool may_copy = true);
 
   /// What is known about the operands without asking the kernel. Of large operands only a sample of pages is examined.
   /// Nothing if another thread holds the lock.

@@ -21,6 +21,11 @@ std::size_t own_growth(std::size_t before, std::size_t after, Span span) {
 
 }  // namespace
 
+Pins::Map::iterator Pins::first_reaching(std::uintptr_t address) {
+  const auto next = pins_.upper_bound(address);
+  return next != pins_.begin() && std::prev(next)->second.span.end > address ? std::prev(next) : next;
+}
+
 Pins::Pin* Pins::hold(Span span, bool& created) {
   created = false;
   if (!device_.may_pin()) {
@@ -28,10 +33,10 @@ Pins::Pin* Pins::hold(Span span, bool& created) {
     return nullptr;
   }
   const Span pages = platform::outward_to_pages(span);
-  for (Pin& pin : pins_) {
-    if (pin.gone || !pin.span.contains(pages)) continue;
-    ++pin.holds;
-    return &pin;
+  if (const auto found = first_reaching(pages.begin);
+      found != pins_.end() && !found->second.gone && found->second.span.contains(pages)) {
+    ++found->second.holds;
+    return &found->second;
   }
   constexpr std::size_t most_remembered = 4096;
   if (requested_.size() > most_remembered) {
@@ -44,35 +49,43 @@ Pins::Pin* Pins::hold(Span span, bool& created) {
     before = pages.bytes();
     return nullptr;
   }
+  // The memory of pins that a larger one takes the place of is locked once more. If the larger one has twice as much,
+  // this adds up to no more than locking all of it once.
   const Span extent = extents_.around(pages);
-  Pin* pin = extent.bytes() <= limit_ / 2 ? create(extent) : nullptr;
-  if (pin == nullptr && extent != pages) pin = create(pages);
+  const bool larger = extent.bytes() <= limit_ / 2 && extent.bytes() >= 2 * bytes_within(extent);
+  Pin* pin = larger ? create(extent) : nullptr;
+  if (pin == nullptr) pin = create(pages);
   created = pin != nullptr;
   return pin;
+}
+
+bool Pins::held_within(Span span) {
+  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin)
+    if (pin->second.holds > 0) return true;
+  return false;
+}
+
+std::size_t Pins::bytes_within(Span span) {
+  std::size_t bytes = 0;
+  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin)
+    bytes += pin->second.span.bytes();
+  return bytes;
 }
 
 // Registrations must not overlap. Pins that the new one would touch are ended, and the new one covers their memory,
 // too.
 Pins::Pin* Pins::create(Span span) {
-  for (auto pin = pins_.begin(); pin != pins_.end();) {
-    const auto next = std::next(pin);
-    if (pin->span.overlaps(span)) {
-      if (pin->holds > 0) return nullptr;
-      if (!pin->gone) span = {std::min(span.begin, pin->span.begin), std::max(span.end, pin->span.end)};
-      end(pin);
-    }
-    pin = next;
-  }
-  for (auto pin = pins_.begin(); pin != pins_.end() && pinned_ + span.bytes() > limit_;) {
-    const auto next = std::next(pin);
-    if (pin->holds == 0) end(pin);
-    pin = next;
-  }
+  if (held_within(span)) return nullptr;
+  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; pin = end(pin))
+    if (!pin->second.gone)
+      span = {std::min(span.begin, pin->second.span.begin), std::max(span.end, pin->second.span.end)};
+  for (auto pin = pins_.begin(); pin != pins_.end() && pinned_ + span.bytes() > limit_;)
+    pin = pin->second.holds == 0 ? end(pin) : std::next(pin);
   if (pinned_ + span.bytes() > limit_) return nullptr;
   const std::size_t before = tracking::pinned_kilobytes();
   if (!device_.pin(reinterpret_cast<void*>(span.begin), span.bytes())) return nullptr;
   pinned_ += span.bytes();
-  Pin& pin = pins_.emplace_front();
+  Pin& pin = pins_[span.begin];
   pin.counted = own_growth(before, tracking::pinned_kilobytes(), span);
   counted_ += pin.counted;
   pin.span = span;
@@ -81,28 +94,24 @@ Pins::Pin* Pins::create(Span span) {
 }
 
 void Pins::unhold(Pin* pin) {
-  if (--pin->holds > 0 || !pin->gone) return;
-  end(std::find_if(pins_.begin(), pins_.end(), [&](const Pin& p) { return &p == pin; }));
+  if (--pin->holds == 0 && pin->gone) end(pins_.find(pin->span.begin));
 }
 
-void Pins::end(std::list<Pin>::iterator pin) {
-  device_.unpin(reinterpret_cast<void*>(pin->span.begin), pin->span.bytes());
-  pinned_ -= pin->span.bytes();
-  counted_ -= pin->counted;
-  pins_.erase(pin);
+Pins::Map::iterator Pins::end(Map::iterator pin) {
+  const Pin& ended = pin->second;
+  device_.unpin(reinterpret_cast<void*>(ended.span.begin), ended.span.bytes());
+  pinned_ -= ended.span.bytes();
+  counted_ -= ended.counted;
+  return pins_.erase(pin);
 }
 
 void Pins::forget(Span span) {
   extents_.remove(span);
-  for (auto request = requested_.begin(); request != requested_.end();)
-    request = span.contains({request->first, request->first + 1}) ? requested_.erase(request) : std::next(request);
-  for (auto pin = pins_.begin(); pin != pins_.end();) {
-    const auto next = std::next(pin);
-    if (pin->span.overlaps(span)) {
-      pin->gone = true;
-      if (pin->holds == 0) end(pin);
-    }
-    pin = next;
+  for (auto request = requested_.lower_bound(span.begin); request != requested_.end() && request->first < span.end;)
+    request = requested_.erase(request);
+  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end;) {
+    pin->second.gone = true;
+    pin = pin->second.holds == 0 ? end(pin) : std::next(pin);
   }
 }
 
@@ -110,15 +119,14 @@ void Pins::release() {
   requested_.clear();
   extents_.clear();
   for (auto pin = pins_.begin(); pin != pins_.end();) {
-    const auto next = std::next(pin);
-    pin->gone = true;
-    if (pin->holds == 0) end(pin);
-    pin = next;
+    pin->second.gone = true;
+    pin = pin->second.holds == 0 ? end(pin) : std::next(pin);
   }
 }
 
-bool Pins::covers(Span span) const {
-  return std::any_of(pins_.begin(), pins_.end(), [&](const Pin& pin) { return !pin.gone && pin.span.contains(span); });
+bool Pins::covers(Span span) {
+  const auto pin = first_reaching(span.begin);
+  return pin != pins_.end() && !pin->second.gone && pin->second.span.contains(span);
 }
 
 }  // namespace blastoff::residency::mirror

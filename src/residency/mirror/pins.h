@@ -4,8 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <list>
-#include <unordered_map>
+#include <map>
 
 #include "device/device.h"
 #include "platform/span.h"
@@ -34,7 +33,8 @@ class Pins {
   /// Returns a pin that covers all of `span`, held until unhold(). Returns nullptr if the memory should be copied
   /// through staging, because pinning it does not pay yet, or must be, because of the limit or the driver. Pinning
   /// costs about as much as two copies, so it begins with the second request for the same memory. It then covers the
-  /// memory that was requested beside it, too: threads that each ask for a slice of a matrix share one pin.
+  /// memory that was requested beside it, too, if that is much: threads that each ask for a slice of a matrix share one
+  /// pin.
   /// `created`: whether the pin is new. Pinning touches the pages as a write does, and the tracking reports them as
   /// written.
   Pin* hold(platform::Span span, bool& created);
@@ -46,7 +46,7 @@ class Pins {
   bool empty() const { return pins_.empty(); }
 
   /// Whether one of our pins covers all of `span`.
-  bool covers(platform::Span span) const;
+  bool covers(platform::Span span);
 
   /// Kilobytes of the process's VmPin that are ours. Memory that NVIDIA's driver pins is not counted in VmPin.
   std::size_t counted_kilobytes() const { return counted_; }
@@ -56,15 +56,19 @@ class Pins {
 
  private:
   Pin* create(platform::Span span);
-  void end(std::list<Pin>::iterator pin);
+  using Map = std::map<std::uintptr_t, Pin>;
+  Map::iterator first_reaching(std::uintptr_t address);
+  Map::iterator end(Map::iterator pin);
+  bool held_within(platform::Span span);
+  std::size_t bytes_within(platform::Span span);
 
   device::Device& device_;
   std::size_t limit_;
   std::size_t pinned_ = 0;
   std::size_t counted_ = 0;
-  std::list<Pin> pins_;
-  std::unordered_map<std::uintptr_t, std::size_t> requested_;  // begin -> bytes copied through staging so far
-  IntervalSet extents_;                                        // of what was requested
+  Map pins_;                                         // by begin; they do not overlap
+  std::map<std::uintptr_t, std::size_t> requested_;  // begin -> bytes copied through staging so far
+  IntervalSet extents_;                              // of what was requested
 };
 
 }  // namespace blastoff::residency::mirror

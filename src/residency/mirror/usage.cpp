@@ -78,7 +78,8 @@ bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) 
     return !matrix.copied;
   }
   Matrix& matrix = found->second;
-  if (is_result_only(operand) && matrix.results_in_a_row >= most_unread) return false;
+  if (is_result_only(operand) && matrix.results_in_a_row >= most_unread && operand.payload_bytes() <= most_copied_)
+    return false;
   return !matrix.copied || unchanged(matrix, operand);
 }
 
@@ -110,7 +111,7 @@ bool Usage::used(const operation::Operand& operand) {
     matrix.results_in_a_row = 0;
     return false;
   }
-  return ++matrix.results_in_a_row == most_unread;
+  return ++matrix.results_in_a_row == most_unread && operand.payload_bytes() <= most_copied_;
 }
 
 bool Usage::rewritten(const operation::Operand& operand, std::size_t written, std::size_t pages) {
@@ -131,13 +132,9 @@ bool Usage::rewritten(const operation::Operand& operand, std::size_t written, st
 }
 
 void Usage::forget(platform::Span span) {
-  for (auto matrix = matrices_.begin(); matrix != matrices_.end();) {
-    if (span.contains({matrix->first, matrix->first + 1})) {
-      learn(matrix->second, false);
-      matrix = matrices_.erase(matrix);
-    } else {
-      ++matrix;
-    }
+  for (auto matrix = matrices_.lower_bound(span.begin); matrix != matrices_.end() && matrix->first < span.end;) {
+    learn(matrix->second, false);
+    matrix = matrices_.erase(matrix);
   }
 }
 

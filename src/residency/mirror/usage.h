@@ -3,7 +3,9 @@
 // needs no mirror either. Nor does what a program allocates, uses once and frees.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 
 #include "operation/operation.h"
@@ -14,6 +16,9 @@ namespace blastoff::residency::mirror {
 /// Its decisions affect only speed, never results. Not thread-safe.
 class Usage {
  public:
+  /// `most_copied`: bytes of the largest matrix that can do without a mirror.
+  explicit Usage(std::size_t most_copied) : most_copied_(most_copied) {}
+
   /// Whether an operand of the call is to be tracked (true) or copied at every use. For a matrix that was rewritten,
   /// some dozens of its elements are compared with their values after its last use. If they stay unchanged for some
   /// uses, it is tracked again; this takes more unchanged uses after every failure.
@@ -49,8 +54,9 @@ class Usage {
   bool unchanged(Matrix& matrix, const operation::Operand& operand);
   void learn(Matrix& matrix, bool used_again);
 
-  std::unordered_map<std::uintptr_t, Matrix> matrices_;  // by address of the first element
-  std::unordered_map<std::uint64_t, int> used_once_;     // by kind: so many new matrices in a row
+  const std::size_t most_copied_;
+  std::map<std::uintptr_t, Matrix> matrices_;         // by address of the first element
+  std::unordered_map<std::uint64_t, int> used_once_;  // by kind: so many new matrices in a row
 };
 
 }  // namespace blastoff::residency::mirror

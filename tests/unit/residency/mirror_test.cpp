@@ -1,4 +1,4 @@
-// The data structures under the mirrors: bitmaps, intervals, footprints, mirror memory, rewrites, pins.
+// The data structures under the mirrors: bitmaps, intervals, footprints, mirror memory, usage.
 #include <cstring>
 #include <vector>
 
@@ -250,7 +250,7 @@ TEST_F(MirrorMemoryTest, OverlappingRunsAreBackedOnce) {
 struct UsageTest : testing::Test {
   std::vector<double> elements = std::vector<double>(256 * 256);
   operation::Operation call = with(operation::Intent::read);
-  Usage usage;
+  Usage usage{std::size_t{1} << 20};
 
   operation::Operation with(operation::Intent intent) {
     operation::Operation made;

@@ -15,24 +15,34 @@ operation::Operation taking(double seconds) {
 }
 
 TEST(Opening, ComesWithTheFirstCallWhereThatIsAskedFor) {
-  EXPECT_EQ(Opening(config::StartMode::now, cpu_flops).answer(taking(1e-6)), Opening::Answer::now);
+  EXPECT_EQ(Opening(config::StartMode::now, cpu_flops, 4).answer(taking(1e-6)), Opening::Answer::now);
 }
 
 TEST(Opening, WaitsUntilTheCpuHasSpentAsMuchAsTells) {
-  Opening opening(config::StartMode::background, cpu_flops);
+  Opening opening(config::StartMode::background, cpu_flops, 4);
   int calls = 0;
   while (opening.answer(taking(0.01)) == Opening::Answer::not_yet && calls < 1000) {
-    opening.add_spent(0.05);  // the CPU is slower than any might be
+    opening.add_spent(0.04, 0.04);
     ++calls;
   }
   EXPECT_EQ(opening.answer(taking(0.01)), Opening::Answer::in_background);
-  EXPECT_EQ(calls, 5);
+  EXPECT_EQ(calls, 7);
+  EXPECT_FALSE(opening.waits_for_kernels(taking(0.01)));
+  EXPECT_TRUE(opening.waits_for_kernels(taking(0.1)));
+}
+
+TEST(Opening, IsWaitedForWhereTheProgramLeavesNoCoreIdle) {
+  Opening opening(config::StartMode::background, cpu_flops, 4);
+  opening.add_spent(0.2, 0.7);
+  EXPECT_EQ(opening.answer(taking(0.01)), Opening::Answer::not_yet);
+  opening.add_spent(0.2, 0.7);
+  EXPECT_EQ(opening.answer(taking(0.01)), Opening::Answer::now);
+  EXPECT_TRUE(opening.waits_for_kernels(taking(0.01)));
 }
 
 TEST(Opening, IsWaitedForByACallThatTakesLonger) {
-  const Opening opening(config::StartMode::background, cpu_flops);
-  EXPECT_EQ(opening.answer(taking(0.2)), Opening::Answer::not_yet);
-  EXPECT_EQ(opening.answer(taking(0.4)), Opening::Answer::in_background);
+  const Opening opening(config::StartMode::background, cpu_flops, 4);
+  EXPECT_EQ(opening.answer(taking(0.5)), Opening::Answer::not_yet);
   EXPECT_EQ(opening.answer(taking(0.6)), Opening::Answer::now);
 }
 

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Whole programs under the default settings: never slower than without Blastoff, and near the best fixed setting.
+
+    bench/never_slower.py [--library FILE] [--only NAME,...] [--repeats 5] [--modes default,first-use,...] [--output FILE]
+
+Each program is a process of its own, and the figure is its wall time from start to exit: opening the device, and giving it back, are
+part of it. The modes take turns, and the median of the repeats counts. `cpu` is the program without Blastoff. Fixed settings open
+the device with the first call that is large enough, and send every such call there.
+
+For each program: seconds on the CPU, the default's time over the CPU's (at most 1.03 is asked), and over that of the best of all
+fixed settings and the CPU (at most 1.10).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+FIXED = {"BLASTOFF_START": "now", "BLASTOFF_DECIDE": "size"}
+MODES: dict[str, dict[str, str]] = {
+    "default": {},
+    "off": {"BLASTOFF_DEVICE": "none"},
+    "first-use": FIXED,
+    "copy": FIXED | {"BLASTOFF_POLICY": "copy"},
+    "min-100": FIXED | {"BLASTOFF_MIN_SIZE": "100"},
+    "min-500": FIXED | {"BLASTOFF_MIN_SIZE": "500"},
+    "min-1000": FIXED | {"BLASTOFF_MIN_SIZE": "1000"},
+}
+
+
+def product(n: int, calls: int = 1, kind: str = "d") -> None:
+    import numpy as np
+
+    random = np.random.default_rng(1)
+    a, b = (random.random((n, n)).astype(kind) for _ in range(2))
+    for _ in range(calls):
+        a @ b
+
+
+def rewritten(n: int, calls: int) -> None:
+    """All matrices are new before each product."""
+    import numpy as np
+
+    a, b, c = (np.ones((n, n)) for _ in range(3))
+    for call in range(calls):
+        a[:] = call
+        b[:] = call + 1
+        np.matmul(a, b, out=c)
+        float(c[0, 0])
+
+
+def slices(threads: int, calls: int, m: int = 4000, n: int = 640, k: int = 400) -> None:
+    """Threads share one product; B is new before each."""
+    import numpy as np
+
+    a, b, c = np.ones((m, k), order="F"), np.ones((k, n), order="F"), np.zeros((m, n), order="F")
+    step = n // threads
+
+    def work(first: int) -> None:
+        np.matmul(b[:, first : first + step].T, a.T, out=c[:, first : first + step].T)
+
+    with ThreadPoolExecutor(threads) as team:
+        for call in range(calls):
+            b[:] = call
+            list(team.map(work, range(0, step * threads, step)))
+
+
+def matrices(n: int, count: int) -> None:
+    """Many small ones, each used once."""
+    import numpy as np
+
+    random = np.random.default_rng(1)
+    sources = random.random((20, n, n))
+    for i in range(count):
+        a = sources[i % 20] + i
+        a @ a
+
+
+def iteration(n: int, steps: int) -> None:
+    """Power iteration: one matrix, many vectors."""
+    import numpy as np
+
+    a = np.random.default_rng(1).random((n, n))
+    x = np.ones(n)
+    for _ in range(steps):
+        x = a @ x
+        x /= np.linalg.norm(x)
+
+
+def self_consistent(n: int, steps: int) -> None:
+    """Eigenvectors, a density from them, a new matrix from that."""
+    import numpy as np
+
+    h = np.random.default_rng(1).random((n, n))
+    h = h + h.T
+    for _ in range(steps):
+        _, vectors = np.linalg.eigh(h)
+        density = vectors[:, : n // 3] @ vectors[:, : n // 3].T
+        h = 0.9 * h + 0.1 * (density @ h + h @ density)
+
+
+def solve(n: int, calls: int) -> None:
+    import numpy as np
+
+    random = np.random.default_rng(1)
+    a, b = random.random((n, n)), random.random((n, n))
+    for _ in range(calls):
+        np.linalg.solve(a, b)
+
+
+def exponential(n: int) -> None:
+    import numpy as np
+    from scipy.linalg import expm
+
+    expm(np.random.default_rng(1).random((n, n)) / n)
+
+
+def no_algebra() -> None:
+    import numpy as np
+
+    np.sort(np.random.default_rng(1).random(3_000_000))
+
+
+def learning(what: str) -> None:
+    import numpy as np
+    from sklearn.cluster import KMeans
+    from sklearn.decomposition import PCA
+    from sklearn.gaussian_process import GaussianProcessRegressor
+
+    random = np.random.default_rng(1)
+    if what == "k-means":
+        KMeans(50, n_init=1, max_iter=30, random_state=1).fit(random.random((60_000, 64)))
+    elif what == "pca":
+        PCA(100, svd_solver="full").fit(random.random((6000, 1500)))
+    else:
+        points = random.random((3000, 4))
+        GaussianProcessRegressor().fit(points, points.sum(axis=1))
+
+
+PROGRAMS: dict[str, tuple[Callable[[], None], dict[str, str]]] = {
+    "no linear algebra": (no_algebra, {}),
+    "product 500": (lambda: product(500), {}),
+    "product 2000": (lambda: product(2000), {}),
+    "product 2000 single": (lambda: product(2000, kind="f"), {}),
+    "product 2000 complex": (lambda: product(2000, kind="D"), {}),
+    "product 5000": (lambda: product(5000), {}),
+    "products 5000 x 10": (lambda: product(5000, 10), {}),
+    "products 1000 x 300": (lambda: product(1000, 300), {}),
+    "small products 64 x 30000": (lambda: product(64, 30_000), {}),
+    "matrices 200 x 1000": (lambda: matrices(200, 1000), {}),
+    "rewritten 1500 x 60": (lambda: rewritten(1500, 60), {}),
+    "slices 16 x 300": (lambda: slices(16, 300), {"OPENBLAS_NUM_THREADS": "1"}),
+    "power iteration 6000 x 300": (lambda: iteration(6000, 300), {}),
+    "self-consistent 1000 x 20": (lambda: self_consistent(1000, 20), {}),
+    "solve 2000 x 10": (lambda: solve(2000, 10), {}),
+    "expm 1500": (lambda: exponential(1500), {}),
+    "k-means": (lambda: learning("k-means"), {}),
+    "PCA": (lambda: learning("pca"), {}),
+    "Gaussian process": (lambda: learning("gaussian process"), {}),
+}
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", dest="preloaded", type=pathlib.Path, default=ROOT / "build" / "libblastoff.so")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=list(PROGRAMS), help="programs")
+    parser.add_argument("--modes", type=lambda text: text.split(","), default=list(MODES), help="of " + ", ".join(MODES))
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
+    parser.add_argument("--program", choices=list(PROGRAMS), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    for given, accepted in ((options.only, PROGRAMS), (options.modes, MODES)):
+        if unknown := set(given) - set(accepted):
+            parser.error(f"unknown {', '.join(sorted(unknown))}; accepted: {', '.join(accepted)}")
+    if not options.program and not options.preloaded.exists():
+        parser.error(f"no library {options.preloaded}: make build")
+    return options
+
+
+def wall_seconds(program: str, settings: dict[str, str]) -> float | None:
+    """nothing where the program fails: a package is missing."""
+    begin = time.perf_counter()
+    done = subprocess.run([sys.executable, __file__, f"--program={program}"], env=os.environ | settings, capture_output=True, text=True)
+    seconds = time.perf_counter() - begin
+    if done.returncode != 0:
+        print(f"{program}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    return seconds
+
+
+def medians(options: argparse.Namespace, program: str) -> dict[str, float] | None:
+    preload = {"LD_PRELOAD": str(options.preloaded.resolve()), "BLASTOFF_SUMMARY": "never"}
+    # What `blastoff run` sets for malloc is set for the CPU, too.
+    common = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"} | PROGRAMS[program][1]
+    settings = {"cpu": common} | {mode: common | preload | MODES[mode] for mode in options.modes}
+    seconds: dict[str, list[float]] = {mode: [] for mode in settings}
+    for _ in range(options.repeats):
+        for mode, variables in settings.items():
+            taken = wall_seconds(program, variables)
+            if taken is None:
+                return None
+            seconds[mode].append(taken)
+    return {mode: statistics.median(values) for mode, values in seconds.items()}
+
+
+def main() -> None:
+    options = parse_arguments()
+    if options.program:
+        PROGRAMS[options.program][0]()
+        return
+    print(f"{'program':28}{'CPU s':>8}{'default s':>11}{'of CPU':>8}{'of best':>9}  best")
+    rows = []
+    for program in options.only:
+        taken = medians(options, program)
+        if taken is None:
+            continue
+        rows.append({"program": program, "seconds": {mode: round(value, 4) for mode, value in taken.items()}})
+        if "default" not in taken:
+            continue
+        best = min((mode for mode in taken if mode != "default"), key=lambda mode: taken[mode])
+        print(
+            f"{program:28}{taken['cpu']:8.3f}{taken['default']:11.3f}{taken['default'] / taken['cpu']:8.2f}"
+            f"{taken['default'] / taken[best]:9.2f}  {best} {taken[best]:.3f}",
+            flush=True,
+        )
+    if options.output:
+        options.output.write_text(json.dumps({"repeats": options.repeats, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+// Which memory of the program is page-locked, and for how long.
+#include "residency/mirror/pins.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "device/open.h"
+#include "forwarding_device.h"
+
+namespace blastoff::residency::mirror {
+namespace {
+
+using platform::Span;
+
+/// Page-locks nothing, and knows what it was asked for.
+class CountingDevice final : public support::ForwardingDevice {
+ public:
+  CountingDevice() : ForwardingDevice(open_simulated()) {}
+
+  bool may_pin() override { return true; }
+  device::Status pin(void* address, std::size_t bytes) override {
+    const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    for (const auto& [other, size] : pinned) EXPECT_FALSE(Span(begin, begin + bytes).overlaps({other, other + size}));
+    pinned[begin] = bytes;
+    locked += bytes;
+    return {};
+  }
+  void unpin(void* address, std::size_t bytes) override {
+    const auto found = pinned.find(reinterpret_cast<std::uintptr_t>(address));
+    ASSERT_NE(found, pinned.end());
+    EXPECT_EQ(found->second, bytes);
+    pinned.erase(found);
+  }
+
+  std::map<std::uintptr_t, std::size_t> pinned;
+  std::size_t locked = 0;  ///< bytes in all, unlocked ones included
+
+ private:
+  static std::unique_ptr<device::Device> open_simulated() {
+    device::Choice choice;
+    choice.name = "simulated";
+    choice.simulated_memory = std::size_t{1} << 20;
+    return *device::open(choice);
+  }
+};
+
+class PinsTest : public testing::Test {
+ protected:
+  const std::size_t page = platform::page_size();
+  /// So many pages, from a number on.
+  Span pages(std::size_t first, std::size_t count) const {
+    const std::uintptr_t begin = std::uintptr_t{1} << 32;
+    return {begin + first * page, begin + (first + count) * page};
+  }
+  Pins::Pin* request(Span span) {
+    bool created = false;
+    return pins.hold(span, created);
+  }
+  void use(Span span) {
+    if (Pins::Pin* const pin = request(span)) pins.unhold(pin);
+  }
+
+  CountingDevice device;
+  Pins pins{device, 1000 * page};
+};
+
+TEST_F(PinsTest, BeginWithTheSecondRequest) {
+  EXPECT_EQ(request(pages(0, 10)), nullptr);
+  Pins::Pin* const pin = request(pages(0, 10));
+  ASSERT_NE(pin, nullptr);
+  EXPECT_EQ(pin->span, pages(0, 10));
+  EXPECT_TRUE(pins.covers(pages(3, 2)));
+  EXPECT_FALSE(pins.covers(pages(9, 2)));
+  pins.unhold(pin);
+}
+
+TEST_F(PinsTest, SlicesOfAMatrixShareOne) {
+  std::vector<Span> slices;
+  for (std::size_t i = 0; i < 8; ++i) slices.push_back({pages(i * 4, 4).begin + 100, pages(i * 4, 4).end + 100});
+  for (const Span slice : slices) EXPECT_EQ(request(slice), nullptr);
+  std::vector<Pins::Pin*> held;
+  for (const Span slice : slices) held.push_back(request(slice));
+  for (Pins::Pin* const pin : held) EXPECT_EQ(pin, held.front());
+  EXPECT_EQ(device.locked, 33 * page);
+  for (Pins::Pin* const pin : held) pins.unhold(pin);
+}
+
+TEST_F(PinsTest, NothingHeldIsEndedForALargerOne) {
+  use(pages(0, 4));
+  Pins::Pin* const held = request(pages(0, 4));
+  use(pages(6, 2));
+  use(pages(6, 2));
+  const auto before = device.pinned;
+  EXPECT_EQ(request(pages(2, 30)), nullptr);
+  EXPECT_EQ(request(pages(2, 30)), nullptr);
+  EXPECT_EQ(device.pinned, before);
+  pins.unhold(held);
+  EXPECT_NE(request(pages(2, 30)), nullptr);
+}
+
+TEST_F(PinsTest, PanelsInTurnAreNotLockedAgainAndAgain) {
+  constexpr std::size_t count = 60;
+  for (std::size_t panel = 0; panel < count; ++panel)
+    for (int round = 0; round < 3; ++round) use(pages(panel * 10, 10));
+  EXPECT_LE(device.locked, 3 * count * 10 * page);
+}
+
+TEST_F(PinsTest, EndWithTheirMemoryAndNotBeforeTheirLastHold) {
+  use(pages(0, 8));
+  Pins::Pin* const pin = request(pages(0, 8));
+  pins.forget(pages(7, 1));
+  EXPECT_TRUE(pin->gone);
+  EXPECT_EQ(device.pinned.size(), 1U);
+  EXPECT_FALSE(pins.covers(pages(0, 8)));
+  EXPECT_EQ(request(pages(0, 8)), nullptr) << "it is another one's memory";
+  pins.unhold(pin);
+  EXPECT_TRUE(device.pinned.empty());
+}
+
+TEST_F(PinsTest, StayWithinTheirLimit) {
+  for (std::size_t i = 0; i < 30; ++i) {
+    use(pages(i * 200, 100));
+    use(pages(i * 200, 100));
+  }
+  std::size_t bytes = 0;
+  for (const auto& [begin, size] : device.pinned) bytes += size;
+  EXPECT_LE(bytes, 1000 * page);
+  EXPECT_GE(bytes, 900 * page);
+  pins.release();
+  EXPECT_TRUE(pins.empty());
+  EXPECT_TRUE(device.pinned.empty());
+}
+
+}  // namespace
+}  // namespace blastoff::residency::mirror
