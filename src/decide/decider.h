@@ -23,6 +23,7 @@ enum class Verdict : std::uint8_t {
 struct Observation {
   bool on_device = false;
   bool operands_kept = false;  ///< on the device, for later calls
+  bool typical = true;         ///< false: the device was not quite ready, and later calls will take less time
   double seconds = 0;          ///< wall time of the computation, copies included; no attempt that came to nothing
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;

@@ -19,10 +19,10 @@ void add(std::atomic<float>& sum, double amount) {
   sum.store(sum.load(relaxed) + static_cast<float>(amount), relaxed);
 }
 
-/// Follows a fall faster than a rise: the least time is the one that was not disturbed.
+/// Follows a fall faster than a rise: the least time is the one that was not disturbed. One call alone tells little.
 void average(std::atomic<float>& known, double latest) {
   const float before = known.load(relaxed);
-  const auto now = static_cast<float>(latest);
+  const auto now = before > 0 ? std::min(static_cast<float>(latest), 4 * before) : static_cast<float>(latest);
   const float weight = now < before ? 0.5F : 0.25F;
   known.store(before > 0 ? before + weight * (now - before) : now, relaxed);
 }
@@ -161,7 +161,7 @@ void PredictedTimes::learn_device(Class& times, double flops, const Observation&
   add(times.for_cpu, share_for_trials * observation.seconds);
   const auto brought = static_cast<double>(observation.bytes_to_device);
   times.brought.store(static_cast<float>(brought), relaxed);
-  if (times.device_calls.fetch_add(1, relaxed) < first_calls) return;
+  if (times.device_calls.fetch_add(1, relaxed) < first_calls || !observation.typical) return;
   average(times.device_seconds, observation.seconds);
   const double moving = (brought + static_cast<double>(observation.bytes_from_device)) / rates_.link;
   // Transfers overlap with the work; something of it is always left.

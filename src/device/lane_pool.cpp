@@ -18,28 +18,37 @@ Result<std::unique_ptr<Lane>> create_lane(Device& device) {
 }  // namespace
 
 Result<LanePool::Lease> LanePool::acquire() {
-  {
-    std::unique_lock lock(mutex_);
-    given_back_.wait(lock, [&] { return !idle_.empty() || created_ < most_; });
-    if (idle_.empty()) {
-      ++created_;
-    } else {
-      const auto self = std::this_thread::get_id();
-      const auto mine =
-          std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) { return idle.last_user == self; });
-      const auto chosen = mine == idle_.rend() ? std::prev(idle_.end()) : std::prev(mine.base());
-      auto lane = std::move(chosen->lane);
-      idle_.erase(chosen);
-      return Lease(*this, std::move(lane));
-    }
+  constexpr std::chrono::milliseconds look_again{2};
+  std::unique_lock lock(mutex_);
+  for (bool at_once = true;; at_once = false) {
+    if (!idle_.empty()) return Lease(*this, take_idle(), at_once);
+    const auto now = Clock::now();
+    const bool worth_it = waited_ >= price && now - latest_ >= 2 * price;
+    if (created_ == 0 || (worth_it && created_ < most_)) return create(lock);
+    given_back_.wait_for(lock, look_again);
+    waited_ += Clock::now() - now;
   }
+}
+
+std::unique_ptr<Lane> LanePool::take_idle() {
+  const auto self = std::this_thread::get_id();
+  const auto mine =
+      std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) { return idle.last_user == self; });
+  const auto chosen = mine == idle_.rend() ? std::prev(idle_.end()) : std::prev(mine.base());
+  auto lane = std::move(chosen->lane);
+  idle_.erase(chosen);
+  return lane;
+}
+
+Result<LanePool::Lease> LanePool::create(std::unique_lock<std::mutex>& lock) {
+  ++created_;
+  waited_ = {};
+  latest_ = Clock::now();
+  lock.unlock();
   auto lane = create_lane(device_);
-  if (lane) return Lease(*this, std::move(*lane));
-  {
-    const std::lock_guard lock(mutex_);
-    --created_;
-  }
-  given_back_.notify_one();
+  lock.lock();
+  if (lane) return Lease(*this, std::move(*lane), false);
+  --created_;
   return tl::unexpected(std::move(lane.error()));
 }
 

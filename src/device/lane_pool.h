@@ -1,6 +1,7 @@
 // Lanes for calling threads: each call borrows three queues.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
@@ -12,9 +13,11 @@
 
 namespace blastoff::device {
 
-/// Thread-safe. Creates as many lanes as calls run at once, up to `most`, and keeps them; further calls wait for one. A
-/// thread gets the lane that it used last, if that is free, because its cuBLAS handle and workspace are warm. Must
-/// outlive its leases; the device must outlive it.
+/// Thread-safe. Keeps the lanes that it creates, up to `most`; further calls wait for one. A lane with its library
+/// handles and work space costs some hundredths of a second, and the driver creates one at a time. So another one is
+/// created when calls have waited for so long, together, that it has cost as much not to have it, and when the latest
+/// one is surely in use. A thread gets the lane that it used last, if that is free, because its cuBLAS handle and
+/// workspace are warm. Must outlive its leases; the device must outlive it.
 class LanePool {
  public:
   LanePool(Device& device, std::size_t most) : device_(device), most_(most) {}
@@ -23,7 +26,8 @@ class LanePool {
   /// whose order relative to the next call's work does not matter.
   class Lease {
    public:
-    Lease(LanePool& pool, std::unique_ptr<Lane> lane) : pool_(&pool), lane_(std::move(lane)) {}
+    Lease(LanePool& pool, std::unique_ptr<Lane> lane, bool at_once)
+        : pool_(&pool), lane_(std::move(lane)), at_once_(at_once) {}
     Lease(Lease&& other) noexcept = default;
     Lease& operator=(Lease&&) = delete;
     ~Lease() {
@@ -33,9 +37,13 @@ class LanePool {
     Lane& operator*() const { return *lane_; }
     Lane* operator->() const { return lane_.get(); }
 
+    /// Neither waited for nor new: what a call takes with such a lane is what others will take.
+    bool at_once() const { return at_once_; }
+
    private:
     LanePool* pool_;
     std::unique_ptr<Lane> lane_;
+    bool at_once_;
   };
 
   Result<Lease> acquire();
@@ -47,12 +55,19 @@ class LanePool {
   };
 
   void give_back(std::unique_ptr<Lane> lane);
+  Result<Lease> create(std::unique_lock<std::mutex>& lock);
+  std::unique_ptr<Lane> take_idle();
+
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::duration<double> price{0.02};
 
   Device& device_;
   const std::size_t most_;
   std::mutex mutex_;
   std::condition_variable given_back_;
   std::size_t created_ = 0;
+  Clock::time_point latest_{};               // lane's creation
+  std::chrono::duration<double> waited_{0};  // by all calls, since then
   std::vector<Idle> idle_;
 };
 

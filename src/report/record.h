@@ -15,6 +15,7 @@ struct Record {
   Refusal refusal = Refusal::none;
   const char* policy = "";      ///< the policy that ran it ("first-use", "copy"), "" on the CPU
   bool operands_kept = false;   ///< on the device, by that policy
+  bool lane_at_once = false;    ///< the call found an idle lane of the device
   double seconds = 0;           ///< wall time of the whole call
   double transfer_seconds = 0;  ///< of that, waiting for data only
   std::uint64_t bytes_to_device = 0;

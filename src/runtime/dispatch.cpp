@@ -142,6 +142,7 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
 decide::Observation observation_of(const report::Record& record, double seconds) {
   return {.on_device = true,
           .operands_kept = record.operands_kept,
+          .typical = record.lane_at_once,
           .seconds = seconds,
           .bytes_to_device = record.bytes_to_device,
           .bytes_from_device = record.bytes_from_device,

@@ -84,6 +84,7 @@ Refusal offload(Session& session, const operation::Operation& operation, const o
   const auto prepared = session.prepare(operation);
   auto lane = prepared ? session.lanes().acquire() : tl::unexpected(prepared.error());
   if (lane) {
+    record.lane_at_once = lane->at_once();
     for (residency::Policy* policy : session.policies()) {
       auto lease = policy->begin(operation, **lane);
       if (lease) {

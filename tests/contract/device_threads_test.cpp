@@ -89,6 +89,25 @@ TEST_P(DeviceThreadsTest, ManyThreadsShareAFewLanes) {
   EXPECT_LE(lanes.size(), most);
 }
 
+TEST_P(DeviceThreadsTest, ShortWaitsAreWorthNoLane) {
+  device::LanePool pool(*device_, 64);
+  std::mutex mutex;
+  std::set<const device::Lane*> lanes;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int call = 0; call < 5; ++call) {
+        auto lane = pool.acquire();
+        ASSERT_OK(lane);
+        const std::lock_guard lock(mutex);
+        lanes.insert(&**lane);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(lanes.size(), 1U);
+}
+
 TEST_P(DeviceThreadsTest, AThreadGetsItsLaneBack) {
   device::LanePool pool(*device_, 64);
   const device::Lane* mine = nullptr;

@@ -52,6 +52,7 @@ class Machine final : public operation::Estimator {
     resident = resident || (brought && keeps);
     times.observe(product_, {.on_device = on_device,
                              .operands_kept = on_device && keeps,
+                             .typical = typical,
                              .seconds = taken,
                              .bytes_to_device = brought ? matrix_bytes() : 0,
                              .bytes_from_device = on_device ? product_.operands()[1].part_bytes() : 0});
@@ -72,6 +73,7 @@ class Machine final : public operation::Estimator {
   bool resident = false;
   bool keeps = true;
   bool busy = false;
+  bool typical = true;
   double seconds = 0;
   int asked = 0;
 
@@ -161,6 +163,28 @@ TEST(PredictedTimes, NoticeThatTheDeviceHasBecomeFaster) {
   machine.device_seconds = 0.0003;
   machine.on_device_of(2000);
   EXPECT_GE(machine.on_device_of(100), 95);
+}
+
+TEST(PredictedTimes, LearnNothingFromCallsForWhichTheDeviceWasNotReady) {
+  Machine machine({}, 0.0020, 0.0002);
+  machine.resident = true;
+  machine.on_device_of(3);
+  machine.device_seconds = 0.5;
+  machine.typical = false;
+  machine.on_device_of(16);
+  machine.device_seconds = 0.0002;
+  machine.typical = true;
+  EXPECT_EQ(machine.on_device_of(100), 100);
+}
+
+TEST(PredictedTimes, AreNotUpsetByOneSlowCall) {
+  Machine machine({}, 0.0020, 0.0002);
+  machine.resident = true;
+  machine.on_device_of(20);
+  machine.device_seconds = 5;
+  machine.use();
+  machine.device_seconds = 0.0002;
+  EXPECT_EQ(machine.on_device_of(100), 100);
 }
 
 TEST(PredictedTimes, ExpectWhatTheLatestCallsFoundWhereNobodyCanTell) {
