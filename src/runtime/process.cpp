@@ -348,8 +348,8 @@ Session* Process::enter_session(const operation::Operation& operation, Refusal& 
   calls_in_flight_.fetch_add(1);
   ++own_calls_in_flight;
   if (why == Refusal::none) why = refusal();
-  if (why == Refusal::none && session_ && !ready_for(operation)) why = Refusal::not_open;
-  if (why == Refusal::none && session_) return session_;
+  if (why == Refusal::none && (!session_ || !ready_for(operation))) why = Refusal::not_open;
+  if (why == Refusal::none) return session_;
   --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);
   return nullptr;
