@@ -487,7 +487,6 @@ device::Result<Hold> Coherence::hold(const operation::Operation& call, bool may_
 
 device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock) {
   const operation::Operation& call = hold.call;
-  const auto operands = call.operands();
   each_matrix(call, [&](std::size_t i, std::size_t first) {
     hold.tracked[i] = i == first ? usage_.worth_tracking(call, i) : hold.tracked[first];
   });

@@ -22,7 +22,7 @@ class CountingDevice final : public support::ForwardingDevice {
   bool may_pin() override { return true; }
   device::Status pin(void* address, std::size_t bytes) override {
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
-    for (const auto& [other, size] : pinned) EXPECT_FALSE(Span(begin, begin + bytes).overlaps({other, other + size}));
+    for (const auto& [other, size] : pinned) EXPECT_FALSE((Span{begin, begin + bytes}.overlaps({other, other + size})));
     pinned[begin] = bytes;
     locked += bytes;
     return {};
