@@ -260,7 +260,11 @@ bool Process::ready_for(const operation::Operation& operation) {
   auto cold = Readiness::cold;
   if (!readiness.compare_exchange_strong(cold, Readiness::in_preparation)) return cold == Readiness::ready;
   const bool begun = run_in_background([this, operation, &readiness] {
-    if (!unwanted_) session_.load()->make_ready(operation);
+    try {
+      if (!unwanted_) session_.load()->make_ready(operation);
+    } catch (const std::bad_alloc&) {
+      // The next call loads them.
+    }
     readiness = Readiness::ready;
   });
   if (!begun) readiness = Readiness::ready;

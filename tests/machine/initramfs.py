@@ -26,14 +26,14 @@ class Toolset:
     """Where a machine's programs come from."""
 
     build: Path
-    library_directories: tuple[Path, ...]
+    searched: tuple[Path, ...]
     prefix: str = ""  # of binutils
 
-    def library(self, name: str) -> Path:
-        for directory in self.library_directories:
+    def shared_object(self, name: str) -> Path:
+        for directory in self.searched:
             if (directory / name).exists():
                 return (directory / name).resolve()
-        raise FileNotFoundError(f"{name} is in none of {', '.join(map(str, self.library_directories))}")
+        raise FileNotFoundError(f"{name} is in none of {', '.join(map(str, self.searched))}")
 
 
 @functools.cache
@@ -54,10 +54,10 @@ def with_libraries(source: Path, target: Path, root: Path, tools: Toolset) -> No
     install(source, target, tools)
     names, interpreter = needed(source, tools.prefix)
     if interpreter and not (root / interpreter[1:]).exists():
-        install(tools.library(Path(interpreter).name), root / interpreter[1:], tools)
+        install(tools.shared_object(Path(interpreter).name), root / interpreter[1:], tools)
     for name in names:
         if not (root / "lib" / name).exists():
-            with_libraries(tools.library(name), root / "lib" / name, root, tools)
+            with_libraries(tools.shared_object(name), root / "lib" / name, root, tools)
 
 
 def pack(root: Path, archive: Path) -> None:

@@ -51,7 +51,7 @@ class Workshop:
         subprocess.run(["gcc", "-O1", str(code), *options, "-o", str(path)], check=True)
         return path
 
-    def library(self, name: str = "libtoyblas.so") -> Path:
+    def shared_object(self, name: str = "libtoyblas.so") -> Path:
         return self.build(name, TOY_BLAS, "-shared", "-fPIC", f"-Wl,-soname,{name}")
 
     def static(self, name: str, *options: str) -> Path:
@@ -91,7 +91,7 @@ def test_the_schema_is_a_schema():
 
 
 def test_a_dynamically_linked_program(workshop, inspect, blastoff):
-    library = workshop.library()
+    library = workshop.shared_object()
     program = workshop.build("dynamic", USER, str(library), f"-Wl,-rpath,{library.parent}")
     found = inspect(program)
     assert (found["status"], found["refused"], found["missing"]) == (0, "", [])
@@ -110,13 +110,13 @@ def test_a_dynamically_linked_program(workshop, inspect, blastoff):
 
 
 def test_integers_are_told_by_the_librarys_name(workshop, inspect):
-    found = inspect(workshop.library("libopenblas64.so"))
+    found = inspect(workshop.shared_object("libopenblas64.so"))
     assert found["objects"][0]["library"] == "OpenBLAS"
     assert {function["integers"] for function in functions_of(found).values()} == {"ilp64"}
 
 
 def test_a_library_that_is_missing(workshop, inspect, blastoff):
-    library = workshop.library()
+    library = workshop.shared_object()
     program = workshop.build("dynamic", USER, str(library))
     library.unlink()
     found = inspect(program)
@@ -222,7 +222,7 @@ def test_musl(workshop, blastoff):
 def test_paths_are_printed_as_they_are(workshop, blastoff, tmp_path):
     """Square brackets are markup for the printing library."""
     (tmp_path / "[bold]").mkdir()
-    library = workshop.library()
+    library = workshop.shared_object()
     moved = library.rename(tmp_path / "[bold]" / library.name)
     assert str(moved) in blastoff("inspect", moved).stdout.replace("\n", "")
 
@@ -251,7 +251,7 @@ def states(found: dict) -> dict[str, str | None]:
 
 
 def test_a_process_without_blastoff(workshop, inspect, blastoff, running):
-    library = workshop.library()
+    library = workshop.shared_object()
     pid = running(library)
     found = inspect("--pid", pid)
     assert found["status"] == 0 and found["process"]["blastoff"] is None
@@ -262,7 +262,7 @@ def test_a_process_without_blastoff(workshop, inspect, blastoff, running):
 
 @pytest.mark.parametrize(("mode", "state"), [("auto", "patched"), ("patch", "patched"), ("preload", "as in file")])
 def test_a_process_with_blastoff(workshop, inspect, blastoff, running, mode, state):
-    library = workshop.library()
+    library = workshop.shared_object()
     pid = running(library, preload=offload.LIBRARY, BLASTOFF_INTERCEPT=mode)
     found = inspect("--pid", pid)
     assert found["process"]["blastoff"] == str(offload.LIBRARY)
@@ -273,7 +273,7 @@ def test_a_process_with_blastoff(workshop, inspect, blastoff, running, mode, sta
 
 
 def test_a_program_that_was_deleted(workshop, inspect, running):
-    library = workshop.library()
+    library = workshop.shared_object()
     pid = running(library)
     (workshop.directory / "opener").unlink()
     library.unlink()
@@ -284,7 +284,7 @@ def test_a_program_that_was_deleted(workshop, inspect, running):
 
 def test_memory_that_may_not_be_read(workshop, running, monkeypatch, capsys):
     monkeypatch.setenv("BLASTOFF_LIBRARY", str(offload.LIBRARY))
-    pid = running(workshop.library(), preload=offload.LIBRARY)
+    pid = running(workshop.shared_object(), preload=offload.LIBRARY)
     monkeypatch.setattr(processes, "open_memory", lambda pid: None)
     assert command.show(None, pid, as_json=False) == 0
     text = " ".join(capsys.readouterr().out.split())
