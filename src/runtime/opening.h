@@ -46,11 +46,13 @@ class Opening {
   /// Seconds that the CPU has spent on calls for the device. A program that gets so far may well go on; short ones are
   /// those that would lose most.
   static constexpr double worth_opening = 0.25;
+  /// Share of the cores that may compute meanwhile: one thread on two cores leaves one to us.
+  static constexpr double most_busy = 0.75;
 
  private:
   double least_seconds(const operation::Operation& operation) const { return operation.work.flops / cpu_flops_; }
   bool cores_are_busy() const {
-    return cpu_spent_.load(std::memory_order_relaxed) > 0.5 * cores_ * spent_.load(std::memory_order_relaxed);
+    return cpu_spent_.load(std::memory_order_relaxed) > most_busy * cores_ * spent_.load(std::memory_order_relaxed);
   }
 
   const config::StartMode mode_;

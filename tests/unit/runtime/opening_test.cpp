@@ -31,6 +31,12 @@ TEST(Opening, WaitsUntilTheCpuHasSpentAsMuchAsTells) {
   EXPECT_TRUE(opening.waits_for_kernels(taking(0.1)));
 }
 
+TEST(Opening, OneThreadOnTwoCoresLeavesOneIdle) {
+  Opening opening(config::StartMode::background, cpu_flops, 2);
+  opening.add_spent(0.3, 0.303);
+  EXPECT_EQ(opening.answer(taking(0.01)), Opening::Answer::in_background);
+}
+
 TEST(Opening, IsWaitedForWhereTheProgramLeavesNoCoreIdle) {
   Opening opening(config::StartMode::background, cpu_flops, 4);
   opening.add_spent(0.2, 0.7);
