@@ -1,0 +1,78 @@
+"""What the six applications have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from blastoff.lab.device import Device
+from blastoff.lab.kernels.table import Kernel
+from blastoff.lab.modes import Buffer
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of an application. The CPU initialises it, from `contents` where there are any, or never touches it first."""
+
+    kind: type
+    shape: tuple[int, ...]
+    contents: np.ndarray | None = None
+    initialised: bool = False
+    read_back: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.kind).itemsize
+
+
+def given(contents: np.ndarray, read_back: bool = False) -> Array:
+    """An array that the CPU initialises with `contents`."""
+    return Array(contents.dtype.type, contents.shape, contents, initialised=True, read_back=read_back)
+
+
+Buffers = dict[str, Buffer]
+
+
+class Application(ABC):
+    """One problem. `compute` queues its kernels; `error` compares the arrays that were read back with the CPU's own result."""
+
+    name: str
+    kernels: tuple[Kernel, ...]
+    tolerance: float = 0.0
+    arrays: dict[str, Array]
+    size_text: str
+
+    chunks = 0
+    """Parts of the problem that come to the device one after the other; 0: it is there as a whole."""
+
+    needs_undo = False
+    """Whether `error` speaks of the arrays after `undo`."""
+
+    def initialise(self, name: str, array: np.ndarray) -> None:
+        """What the CPU does before the computation."""
+        array[...] = self.arrays[name].contents
+
+    def undo(self, device: Device, buffers: Buffers) -> None:
+        """Runs the computation backwards, where the problem is too large for the CPU to check it forwards."""
+        raise NotImplementedError(self.name)
+
+    @abstractmethod
+    def compute(self, device: Device, buffers: Buffers) -> None:
+        """Everything between the copies in and the copies out."""
+
+    @abstractmethod
+    def error(self, results: dict[str, np.ndarray]) -> float:
+        """The largest deviation from the CPU's result; above `tolerance` the result is wrong."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all arrays."""
+        return sum(array.size for array in self.arrays.values())
+
+
+def grid_2d(side: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Grid and blocks for one thread an element of a square."""
+    return (-(-side // 32), -(-side // 8)), (32, 8)

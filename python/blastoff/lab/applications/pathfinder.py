@@ -1,0 +1,59 @@
+"""Pathfinder: the cheapest way down a grid of weights."""
+
+import numpy as np
+
+from blastoff.lab.applications.application import Application, Array, Buffers, given
+from blastoff.lab.device import Device
+from blastoff.lab.kernels.table import DESCEND
+
+ROWS_A_LAUNCH = 20
+THREADS = 256
+
+
+class Pathfinder(Application):
+    """`launches` is even, so that the result ends in the array where the first row began."""
+
+    name = "pathfinder"
+    kernels = (DESCEND,)
+
+    def __init__(self, columns: int, launches: int) -> None:
+        self.columns, self.launches = columns, launches
+        rows = 1 + ROWS_A_LAUNCH * launches
+        self.size_text = f"{rows} x {columns}"
+        weights = np.random.default_rng(2).integers(0, 10, (rows, columns), dtype=np.int32)
+        self.arrays: dict[str, Array] = {
+            "weights": given(weights),
+            "costs": given(weights[0].copy(), read_back=True),
+            "other": Array(np.int32, (columns,)),
+        }
+        self.expected = self.upwards(weights)
+
+    @staticmethod
+    def upwards(weights: np.ndarray) -> np.ndarray:
+        """One row at a time, on a row with a border that no path takes."""
+        border = np.iinfo(np.int64).max // 2
+        cost = np.full(weights.shape[1] + 2, border, np.int64)
+        cost[1:-1] = weights[0]
+        for row in weights[1:]:
+            cost[1:-1] = np.min(np.lib.stride_tricks.sliding_window_view(cost, 3), axis=1) + row
+        return cost[1:-1]
+
+    def compute(self, device: Device, buffers: Buffers) -> None:
+        useful = THREADS - 2 * ROWS_A_LAUNCH
+        source, target = buffers["costs"].address, buffers["other"].address
+        for number in range(self.launches):
+            device.launch(
+                DESCEND,
+                (-(-self.columns // useful), 1),
+                (THREADS, 1),
+                self.columns,
+                number * ROWS_A_LAUNCH,
+                ROWS_A_LAUNCH,
+                buffers["weights"].address,
+                source,
+                target,
+            )
+            source, target = target, source
+
+    def error(self, results: dict[str, np.ndarray]) -> float:
+        return float(np.count_nonzero(results["costs"] != self.expected))

@@ -1,0 +1,73 @@
+"""SRAD: speckle-reducing anisotropic diffusion of an image. In each iteration the CPU reads a part of the image."""
+
+import numpy as np
+
+from blastoff.lab.applications.application import Application, Array, Buffers, given, grid_2d
+from blastoff.lab.device import Device
+from blastoff.lab.kernels.table import COEFFICIENT, DIFFUSE
+
+RATE = 0.5
+SAMPLE = 128
+"""The side of the uniform part of the image, whose noise is the speckle."""
+
+
+def speckle_of(sample: np.ndarray) -> float:
+    """The squared coefficient of variation of a uniform part."""
+    part = sample.astype(np.float64)
+    return float(part.var() / part.mean() ** 2)
+
+
+class Srad(Application):
+    """`iterations` is even, so that the result ends where the image was."""
+
+    name = "srad"
+    kernels = (COEFFICIENT, DIFFUSE)
+    tolerance = 1e-4
+
+    def __init__(self, side: int, iterations: int) -> None:
+        self.side, self.iterations, self.size_text = side, iterations, f"{side} x {side}, {iterations} iterations"
+        image = np.exp(np.random.default_rng(5).random((side, side), dtype=np.float32))
+        self.arrays: dict[str, Array] = {
+            "image": given(image, read_back=True),
+            "other": Array(np.float32, (side, side)),
+            "diffusion": Array(np.float32, (side, side)),
+        }
+        self.expected = self.by_fluxes(image)
+
+    def by_fluxes(self, image: np.ndarray) -> np.ndarray:
+        """In double precision, by what flows through each border between two pixels."""
+        now = image.astype(np.float64)
+        for _ in range(self.iterations):
+            speckle = speckle_of(now[:SAMPLE, :SAMPLE])
+            down, right = np.diff(now, axis=0), np.diff(now, axis=1)
+            laplacian, gradient = np.zeros_like(now), np.zeros_like(now)
+            for part, inner, outer in ((down, np.s_[:-1], np.s_[1:]), (right, np.s_[:, :-1], np.s_[:, 1:])):
+                laplacian[inner] += part
+                laplacian[outer] -= part
+                gradient[inner] += part**2
+                gradient[outer] += part**2
+            laplacian /= now
+            gradient /= now**2
+            variation = (gradient / 2 - (laplacian / 4) ** 2) / (1 + laplacian / 4) ** 2
+            weight = np.clip(1 / (1 + (variation - speckle) / (speckle * (1 + speckle))), 0, 1)
+            # What flows through a border is weighted by the pixel below or right of it.
+            change = np.zeros_like(now)
+            change[:-1] += weight[1:] * down
+            change[1:] -= weight[1:] * down
+            change[:, :-1] += weight[:, 1:] * right
+            change[:, 1:] -= weight[:, 1:] * right
+            now += RATE / 4 * change
+        return now
+
+    def compute(self, device: Device, buffers: Buffers) -> None:
+        source, target, diffusion = buffers["image"], buffers["other"], buffers["diffusion"]
+        rows = min(SAMPLE, self.side)
+        for _ in range(self.iterations):
+            source.fetch(0, 4 * rows * self.side)
+            speckle = speckle_of(source.view(np.float32, rows, self.side)[:, :SAMPLE])
+            device.launch(COEFFICIENT, *grid_2d(self.side), self.side, speckle, source.address, diffusion.address)
+            device.launch(DIFFUSE, *grid_2d(self.side), self.side, RATE, diffusion.address, source.address, target.address)
+            source, target = target, source
+
+    def error(self, results: dict[str, np.ndarray]) -> float:
+        return float(np.max(np.abs(results["image"] - self.expected)))

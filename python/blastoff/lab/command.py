@@ -1,0 +1,141 @@
+"""`blastoff lab`: measures how memory behaves between the CPU and the GPU of this machine."""
+
+import json
+import re
+import sys
+import time
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from blastoff.errors import CommandError
+from blastoff.parser import Parser
+
+SHARES = {"daxpy": 0.35, "pages": 0.1, "oversubscription": 0.15, "applications": 0.4}
+"""The sets, and how they share the time of `all`."""
+
+KEPT = 0.08
+KEPT_SECONDS = 8.0
+"""So much of the time may be needed to write the results: a share, and at least some seconds of it if there are many."""
+
+FORMAT = 1
+WRONG_RESULT = 3
+INTERRUPTED = 130
+
+
+def run(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog="blastoff lab",
+        description="Measures how memory behaves between the CPU and the GPU of this machine, and writes JSON, a page with figures and the findings.",
+        epilog="Exit status: 0; 1 if the device cannot be used; 3 if a kernel's result was wrong; 130 if interrupted: what was measured is written.",
+    )
+    parser.add_argument("set", metavar="SET", nargs="?", default="all", choices=[*SHARES, "all"], help=f"{', '.join(SHARES)} or all (the default)")
+    parser.add_argument("--device", default="cuda", help="cuda (the default), cuda:N or simulated")
+    parser.add_argument("--quick", action="store_true", help="few and small cases: some seconds")
+    parser.add_argument("--minutes", type=float, default=10.0, help="the time for everything; larger cases are left out (default 10)")
+    parser.add_argument("--output", metavar="DIRECTORY", default="blastoff-lab", help="where the results go (default blastoff-lab)")
+    parser.add_argument("--from", metavar="FILE", dest="earlier", help="measure nothing; show and write the results that a lab.json has")
+    parser.add_argument("--cuda-path", metavar="DIRECTORY", default="", help="a CUDA installation, for NVRTC")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parsed = parser.parse_args(arguments)
+    if not parsed.minutes > 0:
+        raise CommandError("lab: --minutes takes a number above 0")
+    if parsed.earlier:
+        return show_again(Path(parsed.earlier), parsed)
+    try:
+        import numpy  # noqa: F401
+    except ImportError as error:
+        raise CommandError("lab: NumPy is missing (pip install numpy)") from error
+    try:
+        return measure(parsed)
+    except KeyboardInterrupt:
+        print("blastoff lab: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def show_again(file: Path, parsed: Any) -> int:
+    """Shows and writes earlier results: the page, for example, on a machine that has its packages."""
+    from blastoff.lab.view import output
+
+    try:
+        document = json.loads(file.read_text())
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{file}: {error}") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise CommandError(f"{file}: not a result of blastoff lab in format {FORMAT}")
+    output.make_directory(Path(parsed.output))
+    output.write(document, Path(parsed.output))
+    output.show(document, parsed.json)
+    return 0
+
+
+def open_device(name: str, cuda_path: str) -> Any:
+    """The device that --device names."""
+    if name == "simulated":
+        from blastoff.lab.simulated import SimulatedDevice
+
+        return SimulatedDevice()
+    numbered = re.fullmatch(r"cuda(?::(\d+))?", name)
+    if numbered is None:
+        raise CommandError(f"lab: unknown device {name}; cuda, cuda:N and simulated are known")
+    from blastoff.lab.cuda.compiler import Compiler
+    from blastoff.lab.cuda.device import CudaDevice
+    from blastoff.lab.cuda.driver import Driver
+
+    driver = Driver()
+    return CudaDevice(int(numbered[1] or 0), driver, Compiler(cuda_path))
+
+
+def run_sets(session: Any, names: Sequence[str], end: float) -> None:
+    """Each set gets its share of the time that is left."""
+    from blastoff.lab import daxpy, oversubscription, pages
+    from blastoff.lab.applications import experiment
+
+    runs = {"daxpy": daxpy.run, "pages": pages.run, "oversubscription": oversubscription.run, "applications": experiment.run}
+    for number, name in enumerate(names):
+        now = time.perf_counter()
+        session.until = now + (end - now) * SHARES[name] / sum(SHARES[later] for later in names[number:])
+        session.present = name
+        runs[name](session)
+
+
+def kept(seconds: float) -> float:
+    """The part of the time that is left for writing the results."""
+    return max(KEPT * seconds, min(KEPT_SECONDS, seconds / 2))
+
+
+def measure(parsed: Any) -> int:
+    """Measures, writes and prints; the exit status."""
+    from blastoff.lab import results
+    from blastoff.lab.failures import DeviceFailed
+    from blastoff.lab.session import Session
+    from blastoff.lab.view import output
+
+    began = time.perf_counter()
+    output.make_directory(Path(parsed.output))
+    names = list(SHARES) if parsed.set == "all" else [parsed.set]
+    with open_device(parsed.device, parsed.cuda_path) as device:
+        session = Session(device, quick=parsed.quick, say=lambda line: print(f"blastoff lab: {line}", file=sys.stderr))
+        problem, status = "", 0
+        try:
+            run_sets(session, names, began + 60 * parsed.minutes - kept(60 * parsed.minutes))
+        except DeviceFailed as error:
+            problem, status = str(error), 1
+        except KeyboardInterrupt:
+            problem, status = "interrupted", INTERRUPTED
+        described = results.describe_device(device)
+    document = {
+        "format": FORMAT,
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "request": {"set": parsed.set, "quick": parsed.quick, "minutes": parsed.minutes},
+        "seconds": time.perf_counter() - began,
+        "problem": problem,
+        "device": described,
+        **results.describe(session),
+    }
+    output.write(document, Path(parsed.output))
+    output.show(document, parsed.json)
+    if problem and status == 1:
+        raise CommandError(problem, status)
+    return status or (WRONG_RESULT if document["wrong"] else 0)

@@ -1,0 +1,142 @@
+"""DAXPY: the CPU touches two arrays, then kernels use them; how often, and in which memory."""
+
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from blastoff import quantities
+from blastoff.lab.kernels.table import DAXPY
+from blastoff.lab.modes import MODES, Mode
+from blastoff.lab.session import Session, seconds_of
+
+SCALE = 2.0
+MARKED = 257
+"""Every so many elements, x begins with 3 instead of 1: a result in the wrong place is noticed."""
+
+
+TIE = 1.05
+"""A mode stays the best one until another takes so much less time: smaller differences come and go."""
+
+
+def touch(x: np.ndarray, y: np.ndarray, turn: int) -> None:
+    """The CPU writes both arrays at first, and adds 1 to every element later."""
+    if turn:
+        x += 1
+        y += 1
+    else:
+        x.fill(1)
+        x[::MARKED] = 3
+        y.fill(0)
+
+
+def expected(start: float, inner: int, turns: int) -> float:
+    """An element of y at the end. All values are integers: the comparison is exact."""
+    x, y = start, 0.0
+    for turn in range(turns):
+        x, y = x + (turn > 0), y + (turn > 0)
+        for _ in range(inner):
+            y += SCALE * x
+    return y
+
+
+def is_right(y: np.ndarray, inner: int, turns: int) -> bool:
+    marked = np.count_nonzero(y[::MARKED] == expected(3, inner, turns))
+    plain = np.count_nonzero(y == expected(1, inner, turns))
+    return bool(marked == len(y[::MARKED]) and plain == len(y) - marked)
+
+
+def measure(session: Session, mode: Mode, size: int, inner: int, outer: int) -> dict[str, Any]:
+    """One case: `outer` rounds of one touch and `inner` launches."""
+    device, n = session.device, size // 16
+    with ExitStack() as stack:
+        x, y = (mode.allocate(device, 8 * n, stack) for _ in range(2))
+        xs, ys = x.view(np.float64, n), y.view(np.float64, n)
+        rounds = []
+        for turn in range(outer):
+            began = time.perf_counter()
+            touched = seconds_of(partial(touch, xs, ys, turn))
+            moved = seconds_of(x.before_launch) + seconds_of(y.before_launch)
+            kernels = device.timed_launches(inner, DAXPY, device.blocks_for(n), (256, 1), n, SCALE, x.address, y.address)
+            moved += seconds_of(y.after_launch)
+            rounds.append({"touch": touched, "moving": moved, "kernels": kernels, "total": time.perf_counter() - began})
+        right = is_right(ys, inner, outer)
+    later = [seconds for part in rounds for seconds in part["kernels"][1:]]
+    return {
+        "mode": mode.name,
+        "bytes": 16 * n,
+        "inner": inner,
+        "outer": outer,
+        "kernel_first": median(part["kernels"][0] for part in rounds),
+        "kernel_later": median(later) if later else None,
+        "kernel_count": len(later),
+        "kernel": median(sum(part["kernels"]) for part in rounds),
+        "touch_first": rounds[0]["touch"],
+        "touch_later": median(part["touch"] for part in rounds[1:]) if outer > 1 else None,
+        "moving": median(part["moving"] for part in rounds),
+        "total_first": rounds[0]["total"],
+        "total_later": median(part["total"] for part in rounds[1:]) if outer > 1 else None,
+        "totals": [sum(part["total"] for part in rounds[: turns + 1]) for turns in range(outer)],
+        "right": right,
+    }
+
+
+def sizes(session: Session) -> list[int]:
+    """From 128 bytes per multiprocessor up to the largest that may be used."""
+    found, size = [], 128 * session.device.multiprocessors
+    while size <= session.largest:
+        found.append(size)
+        size *= 8
+    if session.quick:
+        return found[1:-1:2][:3] or found[:1]
+    if found and session.largest > 2 * found[-1]:
+        found.append(session.largest // 16 * 16)
+    return found
+
+
+def run(session: Session) -> None:
+    """Sizes outermost, the smallest first: what does not fit into the time is the largest."""
+    inners, outer = ((1, 4, 16), 3) if session.quick else ((1, 4, 16, 64), 4)
+    session.device.prepare(DAXPY)
+    for mode in MODES:
+        if reason := mode.why_not(session.device):
+            session.note_cannot(mode.name, reason)
+    for size in sizes(session):
+        session.say(f"daxpy, {quantities.size(size)}")
+        for inner in inners:
+            for mode in MODES:
+                if mode.why_not(session.device):
+                    continue
+                what = f"{mode.name}, {quantities.size(size)}, {inner} launches per touch"
+                case = partial(measure, session, mode, size, inner, outer)
+                session.attempt(("daxpy", mode.name, inner), size, what, case)
+    session.results().rules = rules(session.results().rows)
+
+
+def best(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    return min(rows, key=lambda row: row["total_later"])
+
+
+def rules(rows: list[dict[str, Any]]) -> list[str]:
+    """For each size, from how many launches per touch which mode is best. Rounds after the first count."""
+    lines, modes = [], len({row["mode"] for row in rows})
+    for size in sorted({row["bytes"] for row in rows}):
+        phrases, previous = [], None
+        for inner in sorted({row["inner"] for row in rows if row["bytes"] == size}):
+            compared = [row for row in rows if (row["bytes"], row["inner"]) == (size, inner)]
+            if len(compared) < modes:
+                continue  # a mode is missing: there was no time for it
+            winner = best(compared)
+            if previous and previous["mode"] != winner["mode"]:
+                held = next(row for row in compared if row["mode"] == previous["mode"])
+                winner = held if held["total_later"] < TIE * winner["total_later"] else winner
+            if not previous or winner["mode"] != previous["mode"]:
+                phrases.append(f"{winner['mode']} from {inner} {'launch' if inner == 1 else 'launches'} per touch")
+            previous = winner
+        if phrases:
+            lines.append(f"{quantities.size(size)}: {', '.join(phrases)}")
+    return lines

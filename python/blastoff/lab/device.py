@@ -1,0 +1,166 @@
+"""What the laboratory needs of a device: memory, copies, kernels, time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from blastoff import quantities
+from blastoff.lab.failures import Cannot
+from blastoff.lab.kernels.table import Kernel
+
+
+@dataclass
+class Span:
+    """How long the device worked, in seconds: known when the block of `Device.span` has ended."""
+
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Held:
+    """One allocation that was not released yet."""
+
+    size: int
+    managed: bool
+
+
+class Device(ABC):
+    """A device with memory of its own. Addresses are integers; sizes are bytes. All work is in one queue, in order.
+
+    No allocation takes more than what is free less a reserve, and managed memory never exceeds what the device has free: pages of
+    managed memory that push each other out can stall a GPU for everyone who uses it.
+    """
+
+    kind: str
+    name: str
+    software: str
+    multiprocessors: int
+    context_seconds: float = 0.0
+    compile_seconds: float = 0.0
+
+    def __init__(self) -> None:
+        self.held: dict[int, Held] = {}
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def memory(self) -> tuple[int, int]:
+        """Free and total bytes of the device."""
+
+    @abstractmethod
+    def why_not(self, ability: str) -> str:
+        """Why the device lacks an ability ("managed", "managed prefetch", "managed remote", "system", "system prefetch"); "" if it has it."""
+
+    @abstractmethod
+    def attributes(self) -> dict[str, Any]:
+        """What the device says about its memory."""
+
+    @abstractmethod
+    def _allocate(self, size: int, managed: bool) -> int: ...
+
+    @abstractmethod
+    def _release(self, address: int, managed: bool) -> None: ...
+
+    @abstractmethod
+    def upload(self, address: int, source: np.ndarray) -> None:
+        """Copies an array in host memory to the device and waits."""
+
+    @abstractmethod
+    def download(self, target: np.ndarray, address: int) -> None:
+        """Copies device memory into an array and waits."""
+
+    @abstractmethod
+    def prefetch(self, address: int, size: int, to_device: bool) -> None:
+        """Moves pages of managed or system memory; does not wait."""
+
+    @abstractmethod
+    def keep_on_host(self, address: int, size: int) -> None:
+        """Managed memory stays in host memory; the device reads and writes it there, over the link."""
+
+    @abstractmethod
+    def launch(self, kernel: Kernel, grid: tuple[int, int], block: tuple[int, int], *values: Any) -> None:
+        """Queues a kernel; `values` are its arguments in order."""
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Waits for all queued work."""
+
+    @abstractmethod
+    def mark(self) -> Any:
+        """Queues a time mark."""
+
+    @abstractmethod
+    def seconds_between(self, first: Any, second: Any) -> float:
+        """Waits for both marks; the time between them."""
+
+    @abstractmethod
+    def forget(self, marks: Sequence[Any]) -> None:
+        """The marks are no longer needed."""
+
+    def prepare(self, *kernels: Kernel) -> None:
+        """Compiles kernels, so that no measurement has to wait for it."""
+        return None
+
+    @property
+    def reserve(self) -> int:
+        """Bytes that stay free: the driver and other programs need some."""
+        return max(self.memory()[1] // 50, 1 << 20)
+
+    def room(self) -> int:
+        """The most bytes that one more allocation may take."""
+        managed = sum(held.size for held in self.held.values() if held.managed)
+        return max(0, self.memory()[0] - self.reserve - managed)
+
+    def allocate(self, size: int, managed: bool = False) -> int:
+        """The address of new memory; Cannot if it does not fit."""
+        room = self.room()
+        if size > room:
+            kind = "managed" if managed else "device"
+            raise Cannot(f"{quantities.size(size)} of {kind} memory do not fit: {quantities.size(room)} may be used")
+        address = self._allocate(size, managed)
+        self.held[address] = Held(size, managed)
+        return address
+
+    def release(self, address: int) -> None:
+        held = self.held.pop(address)
+        self._release(address, held.managed)
+
+    def close(self) -> None:
+        """Releases all memory."""
+        for address in list(self.held):
+            self.release(address)
+
+    @contextmanager
+    def span(self) -> Iterator[Span]:
+        """Measures what the block queues, on the device's own clock."""
+        span = Span()
+        marks = [self.mark()]
+        yield span
+        marks.append(self.mark())
+        span.seconds = self.seconds_between(*marks)
+        self.forget(marks)
+
+    def timed_launches(self, count: int, kernel: Kernel, grid: tuple[int, int], block: tuple[int, int], *values: Any) -> list[float]:
+        """Seconds of each of `count` launches, queued without waiting between them."""
+        marks = [self.mark()]
+        for _ in range(count):
+            self.launch(kernel, grid, block, *values)
+            marks.append(self.mark())
+        seconds = [self.seconds_between(*pair) for pair in pairwise(marks)]
+        self.forget(marks)
+        return seconds
+
+    def blocks_for(self, items: int, threads: int = 256) -> tuple[int, int]:
+        """A grid for a loop over `items` with the grid as its stride."""
+        return max(1, min(-(-items // threads), 32 * self.multiprocessors)), 1

@@ -1,0 +1,150 @@
+"""What this machine says about the findings of the two studies that the laboratory repeats.
+
+Gayatri, Gott and Deslippe, "Comparing Managed Memory and ATS with and without Prefetching on NVIDIA Volta GPUs" (PMBS 2019), and
+Schieffer, Wahlgren, Ren, Faj and Peng, "Harnessing Integrated CPU-GPU System Memory for HPC: a first look into Grace Hopper"
+(ICPP 2024).
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from math import prod
+from typing import Any
+
+from blastoff import quantities
+
+GAYATRI, SCHIEFFER = "Gayatri et al. 2019", "Schieffer et al. 2024"
+AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot tell"
+NO_SYSTEM = "system memory was not measured"
+CLEAR = 1.1
+"""Two times differ if one is so many times the other."""
+
+Rows = list[dict[str, Any]]
+Verdict = tuple[str, str]
+"""What was measured here, and whether that agrees."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding of a study beside this machine's."""
+
+    source: str
+    claim: str
+    here: str
+    verdict: str
+
+
+def compare(what: str, pair: tuple[dict[str, Any], dict[str, Any]], *keys: str) -> Verdict:
+    """A claim that the first row's times take clearly longer than the second's."""
+    slower, faster = (sum(row[key] for key in keys) for row in pair)
+    times = f"{quantities.duration(slower)} against {quantities.duration(faster)}"
+    return f"{what}, {quantities.size(pair[0]['bytes'])}: {times}", AGREES if slower > CLEAR * faster else DIFFERS
+
+
+def largest(rows: Rows, first: str, second: str, **fixed: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """The rows of two modes for the largest case that has both."""
+    chosen = [row for row in rows if all(row[key] == value for key, value in fixed.items())]
+    by_mode = {mode: {row["bytes"]: row for row in chosen if row["mode"] == mode} for mode in (first, second)}
+    shared = by_mode[first].keys() & by_mode[second].keys()
+    return (by_mode[first][max(shared)], by_mode[second][max(shared)]) if shared else None
+
+
+def staying(rows: Rows, inner: int) -> tuple[str, dict[str, Any], dict[str, Any]] | None:
+    """A kind of memory that stays where the CPU put it, its row, and the row of managed memory, which moves."""
+    for mode in ("system", "managed remote"):
+        if pair := largest(rows, mode, "managed", inner=inner):
+            return mode, *pair
+    return None
+
+
+def staying_against_moving(rows: Rows, few: bool) -> Verdict:
+    """Data that stays on the host against data that moves, at the fewest launches per touch (where staying should win) or at the most."""
+    inner = (min if few else max)((row["inner"] for row in rows), default=0)
+    found = staying(rows, inner)
+    if found is None:
+        return NO_SYSTEM, UNKNOWN
+    mode, stays, moves = found
+    launches = f"{inner} launch{'es' if inner > 1 else ''} per touch"
+    if few:
+        return compare(f"managed against {mode} memory, {launches}", (moves, stays), "total_later")
+    return compare(f"{mode} against managed memory, {launches}", (stays, moves), "total_later")
+
+
+def prefetch_helps(rows: Rows) -> Verdict:
+    inner = min((row["inner"] for row in rows), default=0)
+    pair = largest(rows, "managed", "managed prefetch", inner=inner)
+    if pair is None:
+        return "managed memory with prefetch was not measured", UNKNOWN
+    return compare(f"managed memory without against with prefetch, {inner} launch per touch", pair, "kernel", "moving")
+
+
+def slow_touch(rows: Rows) -> Verdict:
+    """In system memory, only a prefetch moves the data away from the CPU for certain."""
+    pair = largest(rows, "system prefetch", "system")
+    if pair is None:
+        return NO_SYSTEM, UNKNOWN
+    return compare("the CPU's next touch of system memory, with against without prefetch", pair, "touch_later")
+
+
+def cpu_initialised(rows: Rows) -> Verdict:
+    totals: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows:
+        totals.setdefault((row["application"], row["problem"]), {})[row["mode"]] = row["total"]
+    ratios = [modes["managed"] / modes["system"] for modes in totals.values() if "managed" in modes and "system" in modes]
+    if not ratios:
+        return NO_SYSTEM, UNKNOWN
+    mean = prod(ratios) ** (1 / len(ratios))
+    return f"managed memory takes {mean:.3g} times as long as system memory, all applications (geometric mean)", AGREES if mean > CLEAR else DIFFERS
+
+
+def gpu_first_touch(rows: Rows) -> Verdict:
+    chosen = [row for row in rows if row["experiment"] == "first touch" and row["by"] == "gpu"]
+    pair = largest(chosen, "system", "managed")
+    if pair is None:
+        return NO_SYSTEM, UNKNOWN
+    return compare("first touch by the GPU, system against managed memory", pair, "first")
+
+
+def amplification(rows: Rows) -> Verdict:
+    walks = [row for row in rows if row["experiment"] == "granularity" and row["mode"] == "managed" and row["distance"]]
+    if not walks:
+        return "no touch of managed memory moved pages", UNKNOWN
+    words = " and ".join(f"{row['distance'] // 1024} KiB by the {row['by'].upper()}" for row in walks)
+    return f"a touch of one word moves {words} (median)", AGREES if max(row["distance"] for row in walks) > 4096 else DIFFERS
+
+
+def remote_access(rows: Rows) -> Verdict:
+    beyond = [row for row in rows if row["ratio"] > 1]
+    ratio = max((row["ratio"] for row in beyond if row["mode"] == "system"), default=None)
+    if ratio is None:
+        return f"{NO_SYSTEM}; managed memory is never oversubscribed here", UNKNOWN
+    pair = largest(beyond, "explicit", "system", ratio=ratio)
+    if pair is None:
+        return "only one mode was measured", UNKNOWN
+    return compare(f"copies in chunks against system memory, data {ratio:g} times the free memory", pair, "total")
+
+
+CLAIMS: tuple[tuple[str, str, str, Callable[[Rows], Verdict]], ...] = (
+    ("daxpy", GAYATRI, "With few launches per touch, data is best left where it is.", partial(staying_against_moving, few=True)),
+    ("daxpy", GAYATRI, "With many launches per touch, moving the data pays.", partial(staying_against_moving, few=False)),
+    ("daxpy", GAYATRI, "Prefetch helps.", prefetch_helps),
+    ("daxpy", GAYATRI, "Prefetch makes the CPU's next touch slow.", slow_touch),
+    ("applications", SCHIEFFER, "System memory suits data that the CPU initialises.", cpu_initialised),
+    ("pages", SCHIEFFER, "First touch by the GPU is slow in system memory: the operating system makes the pages.", gpu_first_touch),
+    ("pages", SCHIEFFER, "The granularity of migration amplifies what is moved.", amplification),
+    ("oversubscription", SCHIEFFER, "When memory is oversubscribed, remote access is better than moving.", remote_access),
+)
+
+
+def findings(rows_of: dict[str, Rows], simulated: bool, no_system: str) -> list[dict[str, str]]:
+    """The claims that the measured sets speak of, beside what was measured. `no_system` says why the device cannot reach system memory."""
+    found = []
+    for name, source, claim, judge in CLAIMS:
+        if rows_of.get(name):
+            here, verdict = judge(rows_of[name])
+            if no_system and verdict == UNKNOWN:
+                here = here.replace(NO_SYSTEM, no_system)
+            if simulated:
+                here, verdict = f"{here} (simulated)", UNKNOWN
+            found.append(asdict(Finding(source, claim, here, verdict)))
+    return found

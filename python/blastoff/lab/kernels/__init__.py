@@ -1,0 +1,1 @@
+"""The laboratory's kernels: CUDA sources, and what each computes in NumPy."""

@@ -1,0 +1,36 @@
+// A gate on two qubits of a state vector: each thread multiplies four amplitudes with the gate's matrix.
+struct Gate {
+  float entries[32];  // 4 x 4 complex, by rows
+};
+
+// Inserts a zero at bit `position`.
+__device__ long long spread(long long index, int position) {
+  const long long low = index & ((1LL << position) - 1);
+  return ((index >> position) << (position + 1)) | low;
+}
+
+// `low` < `high` are the qubits' bits; `first` and `second` are the bits that the matrix counts as 1 and 2.
+extern "C" __global__ void gate(long long quads, int low, int high, int first, int second, Gate matrix, float2* state) {
+  const long long stride = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < quads; i += stride) {
+    const long long base = spread(spread(i, low), high);
+    long long where[4];
+    float2 before[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      where[k] = base | ((long long)(k & 1) << first) | ((long long)(k >> 1) << second);
+      before[k] = state[where[k]];
+    }
+#pragma unroll
+    for (int row = 0; row < 4; ++row) {
+      float2 sum = {0.0f, 0.0f};
+#pragma unroll
+      for (int column = 0; column < 4; ++column) {
+        const float real = matrix.entries[8 * row + 2 * column], imaginary = matrix.entries[8 * row + 2 * column + 1];
+        sum.x += real * before[column].x - imaginary * before[column].y;
+        sum.y += real * before[column].y + imaginary * before[column].x;
+      }
+      state[where[row]] = sum;
+    }
+  }
+}

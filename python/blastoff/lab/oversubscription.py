@@ -1,0 +1,135 @@
+"""Oversubscription: kernels pass over data that is smaller or larger than what a ballast leaves free on the device."""
+
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from blastoff import quantities
+from blastoff.lab.daxpy import SCALE, is_right, touch
+from blastoff.lab.failures import Cannot
+from blastoff.lab.host import host_memory
+from blastoff.lab.kernels.table import DAXPY
+from blastoff.lab.modes import EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, SYSTEM_PREFETCH, Mode
+from blastoff.lab.session import Session, seconds_of
+
+RATIOS = (0.5, 2.0, 1.0, 1.5, 0.8, 1.2)
+"""Data to free memory; the most telling first, since time may not suffice for all."""
+
+MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, SYSTEM_PREFETCH)
+PASSES = 3
+GRANULE = 2 << 20
+SLACK = 4 * GRANULE
+"""The driver rounds allocations up: so much is left, that data of exactly the free size still fits."""
+
+TOO_MUCH = "managed memory beyond what the device has free is never asked for: it can stall the GPU for everyone"
+
+
+def put_ballast(session: Session, free: int, stack: ExitStack) -> int:
+    """Allocates device memory until only `free` bytes may be used; what was taken."""
+    room = session.device.room()
+    if room < free:
+        raise Cannot(f"{quantities.size(free)} are needed on the device, {quantities.size(room)} may be used")
+    amount = max(0, room - free - min(SLACK, room // 64)) // GRANULE * GRANULE
+    if amount:
+        ballast = session.device.allocate(amount)
+        stack.callback(lambda: session.device.release(ballast))
+    return amount
+
+
+def explicit_passes(session: Session, size: int, capacity: int) -> tuple[list[float], float, bool]:
+    """Seconds of each pass and of the way back. Data that fits is copied once; otherwise each pass copies every chunk in and out."""
+    device, n = session.device, size // 16
+    x, y = host_memory(8 * n).view(np.float64), host_memory(8 * n).view(np.float64)
+    touch(x, y, 0)
+    fits = size <= capacity
+    chunk = n if fits else max(1, capacity // 16)
+    with ExitStack() as stack:
+        xs, ys = (device.allocate(8 * chunk) for _ in range(2))
+        stack.callback(lambda: device.release(xs))
+        stack.callback(lambda: device.release(ys))
+
+        def run_pass(number: int) -> None:
+            for start in range(0, n, chunk):
+                part = slice(start, min(n, start + chunk))
+                length = part.stop - part.start
+                if number == 0 or not fits:
+                    device.upload(xs, x[part])
+                    device.upload(ys, y[part])
+                device.launch(DAXPY, device.blocks_for(length), (256, 1), length, SCALE, xs, ys)
+                device.synchronize()
+                if not fits:
+                    device.download(y[part], ys)
+
+        taken = [seconds_of(lambda number=number: run_pass(number)) for number in range(PASSES)]
+        back = seconds_of(lambda: device.download(y, ys)) if fits else 0.0
+        back += seconds_of(y.sum)
+    return taken, back, is_right(y, PASSES, 1)
+
+
+def shared_passes(session: Session, mode: Mode, size: int) -> tuple[list[float], float, bool]:
+    """Seconds of each pass and of the way back: the CPU reads the result."""
+    device, n = session.device, size // 16
+    with ExitStack() as stack:
+        x, y = (mode.allocate(device, 8 * n, stack) for _ in range(2))
+        xs, ys = x.view(np.float64, n), y.view(np.float64, n)
+        touch(xs, ys, 0)
+
+        def run_pass(number: int) -> None:
+            if number == 0:
+                x.before_launch()
+                y.before_launch()
+            device.launch(DAXPY, device.blocks_for(n), (256, 1), n, SCALE, x.address, y.address)
+            device.synchronize()
+
+        taken = [seconds_of(lambda number=number: run_pass(number)) for number in range(PASSES)]
+        back = seconds_of(ys.sum)
+        right = is_right(ys, PASSES, 1)
+        del xs, ys
+    return taken, back, right
+
+
+def measure(session: Session, mode: Mode, size: int, ratio: float) -> dict[str, Any]:
+    """One ratio of data to free device memory in one mode."""
+    if reason := mode.why_not(session.device):
+        raise Cannot(reason)
+    if mode.kind == "managed" and ratio > 1:
+        raise Cannot(TOO_MUCH)
+    capacity = int(size / ratio) // 16 * 16
+    with ExitStack() as stack:
+        ballast = put_ballast(session, capacity, stack)
+        taken, back, right = explicit_passes(session, size, capacity) if mode is EXPLICIT else shared_passes(session, mode, size)
+    return {
+        "mode": mode.name,
+        "ratio": ratio,
+        "bytes": size,
+        "ballast": ballast,
+        "pass_first": taken[0],
+        "pass_later": min(taken[1:]),
+        "back": back,
+        "total": sum(taken) + back,
+        "right": right,
+    }
+
+
+def run(session: Session) -> None:
+    size = min(session.largest, (1 << 20) if session.quick else (2 << 30)) // 16 * 16
+    session.device.prepare(DAXPY)
+    for ratio in RATIOS:
+        session.say(f"oversubscription, {quantities.size(size)}, {ratio:g} times the free memory")
+        for mode in MODES:
+            what = f"{mode.name}, {ratio:g} times the free memory"
+            session.attempt(("oversubscription", mode.name), size, what, lambda mode=mode, ratio=ratio: measure(session, mode, size, ratio))
+    session.results().rules = rules(session.results().rows)
+
+
+def rules(rows: list[dict[str, Any]]) -> list[str]:
+    """What passing over more data than fits costs, by mode."""
+    lines = []
+    for mode in dict.fromkeys(row["mode"] for row in rows):
+        passes = {row["ratio"]: row["pass_later"] for row in rows if row["mode"] == mode}
+        within = [seconds for ratio, seconds in passes.items() if ratio <= 1]
+        beyond = [seconds for ratio, seconds in passes.items() if ratio > 1]
+        if within and beyond:
+            lines.append(f"{mode}: a pass over data that does not fit takes {max(beyond) / min(within):.3g} times as long as one over data that fits")
+    return lines

@@ -1,0 +1,83 @@
+"""A device without a GPU: its memory is separate host memory, its copies are copies, its kernels run as NumPy references.
+
+Managed and system memory are host memory that both sides use, as on a coherent machine. Times say nothing about any GPU.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from blastoff.lab.device import Device
+from blastoff.lab.failures import Cannot
+from blastoff.lab.host import bytes_at, host_memory
+from blastoff.lab.kernels.table import Kernel
+
+MEMORY = 256 << 20
+
+
+class SimulatedDevice(Device):
+    """See the module."""
+
+    kind = "simulated"
+    name = "simulated device"
+    software = "NumPy " + np.__version__
+    multiprocessors = 4
+
+    def __init__(self, memory: int = MEMORY) -> None:
+        super().__init__()
+        self.total = memory
+        self.arrays: dict[int, np.ndarray] = {}
+
+    def memory(self) -> tuple[int, int]:
+        return self.total - sum(held.size for held in self.held.values() if not held.managed), self.total
+
+    def why_not(self, ability: str) -> str:
+        return ""
+
+    def attributes(self) -> dict[str, Any]:
+        return {"coherent": True}
+
+    def _allocate(self, size: int, managed: bool) -> int:
+        array = host_memory(size)
+        address = array.ctypes.data
+        self.arrays[address] = array
+        return address
+
+    def _release(self, address: int, managed: bool) -> None:
+        del self.arrays[address]
+
+    def _check(self, address: int, size: int) -> None:
+        """Copies stay within one allocation, as a GPU's driver demands."""
+        if not any(start <= address and address + size <= start + array.nbytes for start, array in self.arrays.items()):
+            raise Cannot(f"{size} bytes at {address:#x} are no device memory")
+
+    def upload(self, address: int, source: np.ndarray) -> None:
+        self._check(address, source.nbytes)
+        bytes_at(address, source.nbytes)[:] = source.reshape(-1).view(np.uint8)
+
+    def download(self, target: np.ndarray, address: int) -> None:
+        self._check(address, target.nbytes)
+        target.reshape(-1).view(np.uint8)[:] = bytes_at(address, target.nbytes)
+
+    def prefetch(self, address: int, size: int, to_device: bool) -> None:
+        """Both sides use the same memory: nothing moves."""
+
+    def keep_on_host(self, address: int, size: int) -> None:
+        """It is there."""
+
+    def launch(self, kernel: Kernel, grid: tuple[int, int], block: tuple[int, int], *values: Any) -> None:
+        kernel.reference(grid, block, *kernel.decode(kernel.encode(values)))
+
+    def synchronize(self) -> None:
+        """Kernels have run when `launch` returns."""
+
+    def mark(self) -> float:
+        return time.perf_counter()
+
+    def seconds_between(self, first: float, second: float) -> float:
+        return second - first
+
+    def forget(self, marks: Sequence[float]) -> None:
+        """Marks hold nothing."""

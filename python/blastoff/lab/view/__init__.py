@@ -1,0 +1,1 @@
+"""How results are shown: on a terminal, as files, as a page."""

@@ -1,0 +1,120 @@
+"""The figures of the page, as inline SVG."""
+
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib
+
+from blastoff import quantities
+from blastoff.lab.view.words import MODES
+from blastoff.view.figures import FAINT, draw
+
+COLOURS = dict(zip(MODES, ("#8d99ae", "#c8553d", "#e09f3e", "#a44a9c", "#0f7b6c", "#3d5a80", "#6d597a"), strict=True))
+PHASES = {
+    "allocation": "#8d99ae",
+    "initialisation": "#3d5a80",
+    "moving": "#e09f3e",
+    "computation": "#0f7b6c",
+    "reading": "#c8553d",
+    "release": "#6d597a",
+}
+WIDE, HALF = 10.6, 5.2
+FONT_SIZE = 9
+
+Rows = list[dict[str, Any]]
+Plot = tuple[str, str]
+"""A heading and a figure."""
+
+
+def curves(rows: Rows, across: str, value: Callable[[dict[str, Any]], float | None], label: str, logarithmic: bool = True) -> str:
+    """Times of each mode over a quantity."""
+
+    def fill(axes: Any) -> None:
+        for mode in MODES:
+            points = sorted((row[across], seconds) for row in rows if row["mode"] == mode and (seconds := value(row)))
+            if points:
+                axes.plot(*zip(*points, strict=True), color=COLOURS[mode], marker="o", markersize=3, linewidth=1.4, label=mode)
+        if logarithmic:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda number, _: quantities.size(number)))
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda number, _: quantities.duration(number)))
+        axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+        axes.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+        axes.set_xlabel(label)
+        axes.grid(color=FAINT, linewidth=0.7)
+        axes.legend(frameon=False, fontsize=8)
+
+    return draw(HALF, 3.1, fill, font_size=FONT_SIZE)
+
+
+DAXPY_TIMES: tuple[tuple[str, Callable[[dict[str, Any]], float | None]], ...] = (
+    ("kernels of a round", lambda row: row["kernel"]),
+    ("CPU touch", lambda row: row["touch_later"]),
+    ("copies or prefetch", lambda row: row["moving"]),
+    ("whole round", lambda row: row["total_later"]),
+)
+
+
+def daxpy(rows: Rows) -> list[Plot]:
+    """Eight figures: kernels, touch, moving and total, for few and for many launches per touch."""
+    found = []
+    for inner in sorted({min(row["inner"] for row in rows), max(row["inner"] for row in rows)}):
+        chosen = [row for row in rows if row["inner"] == inner]
+        launches = f"{inner} launch{'' if inner == 1 else 'es'} per touch"
+        found += [(f"{name[0].upper()}{name[1:]}, {launches}", curves(chosen, "bytes", value, "size")) for name, value in DAXPY_TIMES]
+    return found
+
+
+def bars(names: list[str], series: dict[str, tuple[str, list[float]]]) -> str:
+    """Horizontal stacked bars of seconds."""
+
+    def fill(axes: Any) -> None:
+        places = range(len(names))
+        starts = [0.0] * len(names)
+        for label, (colour, values) in series.items():
+            axes.barh(places, values, left=starts, color=colour, label=label, height=0.66)
+            starts = [start + value for start, value in zip(starts, values, strict=True)]
+        axes.set_yticks(places, names)
+        for place, total in enumerate(starts):
+            axes.annotate(quantities.duration(total), (total, place), xytext=(5, 0), textcoords="offset points", va="center", fontsize=8)
+        axes.invert_yaxis()
+        axes.set_xlim(0, max(starts) * 1.12 or 1)
+        axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda number, _: quantities.duration(number)))
+        axes.grid(axis="x", color=FAINT, linewidth=0.7)
+        if len(series) > 1:
+            axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=len(series), frameon=False, fontsize=8, handlelength=1)
+
+    return draw(WIDE, 0.8 + 0.3 * len(names), fill, font_size=FONT_SIZE)
+
+
+def pages(rows: Rows) -> list[Plot]:
+    """First and second touch."""
+    touched = [row for row in rows if row["experiment"] == "first touch"]
+    if not touched:
+        return []
+    names = [f"{row['mode']} by {row['by']}" for row in touched]
+    series = {"first touch": ("#c8553d", [row["first"] for row in touched]), "second touch": ("#0f7b6c", [row["second"] for row in touched])}
+    return [("First and second touch", bars(names, series))]
+
+
+def oversubscription(rows: Rows) -> list[Plot]:
+    label = "data / free memory"
+    return [
+        ("A later pass", curves(rows, "ratio", lambda row: row["pass_later"], label, logarithmic=False)),
+        ("All passes and the way back", curves(rows, "ratio", lambda row: row["total"], label, logarithmic=False)),
+    ]
+
+
+def applications(rows: Rows) -> list[Plot]:
+    """The phases of the largest problem of each application."""
+    found = []
+    for name in dict.fromkeys(row["application"] for row in rows):
+        size = max(row["bytes"] for row in rows if row["application"] == name)
+        chosen = [row for row in rows if (row["application"], row["bytes"]) == (name, size)]
+        series = {phase: (colour, [row[phase] for row in chosen]) for phase, colour in PHASES.items()}
+        found.append((f"{name}: {chosen[0]['problem']}", bars([row["mode"] for row in chosen], series)))
+    return found
+
+
+FIGURES = {"daxpy": daxpy, "pages": pages, "oversubscription": oversubscription, "applications": applications}

@@ -1,0 +1,96 @@
+"""Results in words, for the terminal, the page of findings and the HTML page."""
+
+from typing import Any
+
+from blastoff import quantities
+
+MODES = ("explicit", "managed", "managed prefetch", "managed remote", "system", "system prefetch", "chunks")
+Table = tuple[list[str], list[list[str]]]
+"""Headings and rows."""
+
+
+def time(seconds: float | None) -> str:
+    return "-" if seconds is None else quantities.duration(seconds)
+
+
+def facts(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """The device, the machine and the run."""
+    device, machine = document["device"], document["machine"]
+    memory = device["memory_bytes"]
+    size = "" if memory is None else f", {quantities.size(memory)}, {quantities.size(device['memory_free_bytes'])} free"
+    kinds = f"pages of {machine['page_bytes'] // 1024} KiB, huge pages {machine['huge_pages']}, 64 KiB pages {machine['huge_pages_64k']}"
+    right = f"{document['wrong']} wrong" if document["wrong"] else "every result agrees with the CPU's"
+    simulated = "; the times of the simulated device say nothing about a GPU" if device["kind"] == "simulated" else ""
+    lines = [
+        ("device", f"{device['name']} ({device['software']}){size}"),
+        ("context", f"{time(device['context_seconds'])}, compiling the kernels {time(device['compile_seconds'])}"),
+        ("machine", f"{machine['processor']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, {kinds}"),
+        ("run", f"{document['request']['set']}{', quick' if document['request']['quick'] else ''}: {quantities.seconds(document['seconds'])} s"),
+        ("results", right + simulated),
+    ]
+    if document["problem"]:
+        lines.append(("ended", document["problem"]))
+    return lines
+
+
+def daxpy(rows: list[dict[str, Any]]) -> Table:
+    """The time of one round after the first, by mode."""
+    modes = [mode for mode in MODES if any(row["mode"] == mode for row in rows)]
+    cells = {(row["bytes"], row["inner"], row["mode"]): time(row["total_later"]) for row in rows}
+    body = []
+    for size, inner in sorted({key[:2] for key in cells}):
+        body.append([quantities.size(size), str(inner), *[cells.get((size, inner, mode), "-") for mode in modes]])
+    return ["size", "launches per touch", *modes], body
+
+
+def pages(rows: list[dict[str, Any]]) -> Table:
+    body = []
+    for row in rows:
+        first, later = row.get("first"), row.get("second", row.get("used_later", row.get("late")))
+        if row["experiment"] == "granularity":
+            moved = "nothing moved" if row["distance"] is None else f"{row['distance'] // 1024} KiB"
+            body.append([row["experiment"], row["mode"], row["by"], quantities.size(row["bytes"]), time(row["move_seconds"]), moved])
+        else:
+            detail = row.get("by", row.get("pages", ""))
+            body.append([row["experiment"], row["mode"], detail, quantities.size(row["bytes"]), time(first), time(later)])
+    return ["experiment", "memory", "by", "size", "first", "later"], body
+
+
+def oversubscription(rows: list[dict[str, Any]]) -> Table:
+    body = []
+    for row in sorted(rows, key=lambda row: (row["ratio"], MODES.index(row["mode"]))):
+        passes = [time(row[key]) for key in ("pass_first", "pass_later", "total")]
+        body.append([row["mode"], f"{row['ratio']:g}", quantities.size(row["bytes"]), *passes])
+    return ["memory", "data / free", "size", "first pass", "later pass", "total"], body
+
+
+def applications(rows: list[dict[str, Any]]) -> Table:
+    phases = ("allocation", "initialisation", "moving", "computation", "reading", "release", "total")
+    body = [[row["application"], row["problem"], row["mode"], *[time(row[phase]) for phase in phases]] for row in rows]
+    return ["application", "problem", "memory", *phases], body
+
+
+TABLES = {"daxpy": daxpy, "pages": pages, "oversubscription": oversubscription, "applications": applications}
+
+TITLES = {
+    "daxpy": ("DAXPY", "One round: the CPU touches two arrays, then kernels use them. Rounds after the first; medians."),
+    "pages": ("Pages", "What the first touch costs, how far a touch moves its neighbours, and what page sizes change."),
+    "oversubscription": ("Oversubscription", "Kernels pass over data; a ballast leaves less or more than its size free on the device."),
+    "applications": ("Applications", "Each phase timed apart. Moving: copies or prefetch. Reading: the CPU reads the result."),
+}
+
+
+def unable(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """What this machine cannot do, and what there was no time for: the reason, and what it concerns."""
+    concerned: dict[str, list[str]] = {}
+    for entry in document["cannot"]:
+        concerned.setdefault(entry["why"], []).append(f"{entry['set']}: {entry['what']}")
+    lines = [(reason, shorten(subjects)) for reason, subjects in concerned.items()]
+    if document["skipped"]:
+        lines.append(("no time (--minutes gives more)", shorten([f"{entry['set']}: {entry['what']}" for entry in document["skipped"]])))
+    return lines
+
+
+def shorten(subjects: list[str]) -> str:
+    rest = len(subjects) - 4
+    return "; ".join(subjects[:4]) + (f"; and {rest} more" if rest > 0 else "")

@@ -1,0 +1,480 @@
+"""`blastoff lab`: on the simulated device, and on a driver of the tests that runs the CUDA kernels on the CPU."""
+
+import ctypes
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import offload
+import pytest
+from blastoff.errors import CommandError
+
+np = pytest.importorskip("numpy")
+
+from blastoff.lab import command, daxpy, findings, oversubscription, pages  # noqa: E402
+from blastoff.lab.applications import experiment, quantum_volume  # noqa: E402
+from blastoff.lab.cuda import search  # noqa: E402
+from blastoff.lab.cuda.compiler import Compiler  # noqa: E402
+from blastoff.lab.cuda.device import CudaDevice  # noqa: E402
+from blastoff.lab.cuda.driver import Driver  # noqa: E402
+from blastoff.lab.failures import Cannot, DeviceFailed  # noqa: E402
+from blastoff.lab.kernels.table import KERNELS  # noqa: E402
+from blastoff.lab.modes import CHUNKS, EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, MODES, SYSTEM, SYSTEM_PREFETCH  # noqa: E402
+from blastoff.lab.session import Session  # noqa: E402
+from blastoff.lab.simulated import SimulatedDevice  # noqa: E402
+from blastoff.lab.view import output  # noqa: E402
+
+SCHEMA = json.loads((offload.ROOT / "share" / "lab.schema.json").read_text())
+FAKE = offload.ROOT / "tests" / "python" / "lab" / "fake_cuda.cpp"
+KERNEL_FOLDER = offload.ROOT / "python" / "blastoff" / "lab" / "kernels"
+COMPILE = ["g++", "-std=c++20", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", f"-I{KERNEL_FOLDER}", str(FAKE)]
+SETS = {"daxpy": daxpy.run, "pages": pages.run, "oversubscription": oversubscription.run, "applications": experiment.run}
+LAUNCH_FAILED, OUT_OF_MEMORY = 719, 2
+
+
+def checked(path: Path) -> dict:
+    """The results in a directory, which follow the schema."""
+    document = json.loads((path / "lab.json").read_text())
+    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+    return document
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory) -> Path:
+    """The fake driver and compiler, as a file."""
+    file = tmp_path_factory.mktemp("cuda") / "fake.so"
+    subprocess.run([*COMPILE, "-o", str(file)], check=True)
+    return file
+
+
+@pytest.fixture
+def cuda(built, tmp_path) -> Path:
+    """A folder with a libcuda.so.1 and a libnvrtc.so.13 of this test's own: their state is new."""
+    for name in ("libcuda.so.1", "libnvrtc.so.13"):
+        shutil.copy(built, tmp_path / name)
+    return tmp_path
+
+
+class Fake:
+    """The fake driver with its controls."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.controls = ctypes.CDLL(str(folder / "libcuda.so.1"))
+        self.controls.fake_set_memory.argtypes = (ctypes.c_size_t,)
+        self.controls.fake_fail.argtypes = (ctypes.c_char_p, ctypes.c_int)
+
+    def open(self) -> CudaDevice:
+        return CudaDevice(0, Driver(str(self.folder / "libcuda.so.1")), Compiler(str(self.folder)))
+
+    def fail(self, function: str, status: int) -> None:
+        self.controls.fake_fail(function.encode(), status)
+
+    def reach_system_memory(self) -> None:
+        self.controls.fake_set_attribute(88, 1)
+
+    def leaks(self) -> int:
+        return self.controls.fake_leaks()
+
+
+@pytest.fixture
+def fake(cuda) -> Fake:
+    return Fake(cuda)
+
+
+def session_on(device, present: str = "daxpy", **options) -> Session:
+    return Session(device, quick=True, present=present, **options)
+
+
+# ---- The command.
+
+
+@pytest.fixture
+def bare(tmp_path) -> dict[str, str]:
+    """The environment of a Python with NumPy and nothing else, and without Blastoff's library."""
+    blocked = "import sys\nfor name in ('matplotlib', 'jinja2', 'markupsafe', 'rich', 'jsonschema'): sys.modules[name] = None\n"
+    (tmp_path / "sitecustomize.py").write_text(blocked)
+    return {"PYTHONPATH": f"{offload.ROOT / 'python'}:{tmp_path}", "BLASTOFF_LIBRARY": "/nowhere"}
+
+
+def test_the_schema_is_a_schema():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_everything_on_the_simulated_device(blastoff, tmp_path):
+    done = blastoff("lab", "--device", "simulated", "--quick", "--output", "out")
+    assert done.returncode == 0, done.stderr
+    document = checked(tmp_path / "out")
+    assert document["sets"].keys() == SETS.keys() and all(part["rows"] for part in document["sets"].values())
+    assert document["wrong"] == 0 and document["problem"] == "" and document["skipped"] == []
+    assert {row["mode"] for row in document["sets"]["daxpy"]["rows"]} == {mode.name for mode in MODES}
+    assert {row["application"] for row in document["sets"]["applications"]["rows"]} == {
+        "quantum volume",
+        "needle",
+        "pathfinder",
+        "bfs",
+        "hotspot",
+        "srad",
+    }
+    assert {finding["verdict"] for finding in document["findings"]} == {"cannot tell"} and len(document["findings"]) == len(findings.CLAIMS)
+    page = (tmp_path / "out" / "lab.html").read_text()
+    assert page.count("<svg") == 8 + 1 + 2 + 6 and not re.search(r'(?:src|href)="(?!#)', page)
+    assert "say nothing about a GPU" in done.stdout and "| finding |" in (tmp_path / "out" / "findings.md").read_text()
+
+
+def test_everything_on_a_gpu_that_reaches_no_system_memory(blastoff, cuda, bare):
+    done = blastoff("lab", "--quick", "--json", "--cuda-path", cuda, env=bare | {"LD_LIBRARY_PATH": str(cuda)})
+    assert done.returncode == 0, done.stderr
+    document = checked(cuda / "blastoff-lab")
+    assert json.loads(done.stdout) == document and document["wrong"] == 0
+    assert document["device"]["name"] == "fake GPU" and document["device"]["attributes"]["pageable_memory_access"] == 0
+    modes = {mode.name for mode in (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE)}
+    assert {row["mode"] for row in document["sets"]["daxpy"]["rows"]} == modes
+    assert {row["mode"] for row in document["sets"]["applications"]["rows"]} == {*modes, CHUNKS.name}
+    assert any("neither ATS nor HMM" in entry["why"] for entry in document["cannot"])
+    assert all(row["ratio"] <= 1 for row in document["sets"]["oversubscription"]["rows"] if row["mode"].startswith("managed"))
+
+
+def test_packages_that_are_missing_cost_the_page_alone(blastoff, tmp_path, bare):
+    done = blastoff("lab", "daxpy", "--device=simulated", "--quick", "--output=out", env=bare)
+    assert done.returncode == 0, done.stderr
+    assert "is missing (pip install jinja2 matplotlib)" in done.stderr and "launches per touch" in done.stdout
+    assert checked(tmp_path / "out")["sets"]["daxpy"]["rows"] and not (tmp_path / "out" / "lab.html").exists()
+
+
+def test_results_of_another_machine_are_shown(blastoff, tmp_path, bare):
+    assert blastoff("lab", "pages", "--device=simulated", "--quick", "--output=there", env=bare).returncode == 0
+    done = blastoff("lab", "--from=there/lab.json", "--output=here")
+    assert done.returncode == 0 and "First and second touch" in (tmp_path / "here" / "lab.html").read_text(), done.stderr
+    assert checked(tmp_path / "here") == checked(tmp_path / "there") and "first touch" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--from", "nothing.json"], "nothing.json: "),
+        (["--from", "other.json"], "other.json: not a result of blastoff lab in format 1"),
+        (["--device", "gpu"], "unknown device gpu; cuda, cuda:N and simulated are known"),
+        (["dgemm"], "invalid choice: 'dgemm'"),
+        (["--minutes", "0"], "--minutes takes a number above 0"),
+        (["--quik"], "unknown option --quik (did you mean --quick?)"),
+        (["--device", "simulated", "--output", "file"], "file: File exists"),
+    ],
+)
+def test_mistakes_are_one_line(blastoff, tmp_path, arguments, message):
+    (tmp_path / "file").touch()
+    (tmp_path / "other.json").write_text("[]")
+    done = blastoff("lab", *arguments)
+    assert done.returncode == 2 and message in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_device_that_is_not_there(fake):
+    with pytest.raises(DeviceFailed, match="there is no cuda:1: the driver shows 1 devices"):
+        CudaDevice(1, Driver(str(fake.folder / "libcuda.so.1")), Compiler(str(fake.folder)))
+
+
+def test_no_driver_names_the_simulated_device():
+    with pytest.raises(CommandError, match="--device simulated") as caught:
+        Driver("libblastoff-there-is-none.so")
+    assert caught.value.status == 1
+
+
+def test_no_gpu_names_the_simulated_device(fake):
+    fake.fail("cuInit", 100)
+    with pytest.raises(DeviceFailed, match=r"cuInit failed: CUDA_ERROR_OF_THE_TEST, words of the driver; --device simulated"):
+        fake.open()
+
+
+def run_command(monkeypatch, device, tmp_path, *arguments) -> int:
+    monkeypatch.setattr(command, "open_device", lambda *_: device)
+    monkeypatch.setattr(output, "html_page", lambda _: None)  # it takes seconds
+    return command.run([*arguments, "--quick", "--output", str(tmp_path / "out")])
+
+
+def test_an_interrupt_keeps_what_was_measured(monkeypatch, tmp_path, fake, capsys):
+    device = fake.open()
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pages, "run", interrupt)
+    assert run_command(monkeypatch, device, tmp_path) == 130
+    document = checked(tmp_path / "out")
+    assert document["problem"] == "interrupted" and document["sets"]["daxpy"]["rows"] and "applications" not in document["sets"]
+    assert fake.leaks() == 0
+
+
+def test_a_device_that_fails_ends_the_run_with_its_results(monkeypatch, tmp_path, fake):
+    device = fake.open()
+
+    def fail(session):
+        fake.fail("cuLaunchKernel", LAUNCH_FAILED)
+        oversubscription.run(session)
+
+    monkeypatch.setattr(pages, "run", fail)
+    with pytest.raises(CommandError, match="cuLaunchKernel failed") as caught:
+        run_command(monkeypatch, device, tmp_path)
+    document = checked(tmp_path / "out")
+    assert caught.value.status == 1 and "cuLaunchKernel failed" in document["problem"] and document["sets"]["daxpy"]["rows"]
+    assert fake.leaks() == 0
+
+
+class LosesLaunches(SimulatedDevice):
+    """Leaves out one launch of one kernel."""
+
+    def __init__(self, name: str, number: int) -> None:
+        super().__init__()
+        self.victim, self.number = name, number
+
+    def launch(self, kernel, *rest):
+        if kernel.name == self.victim:
+            self.number -= 1
+            if self.number == -1:
+                return
+        super().launch(kernel, *rest)
+
+
+def test_a_wrong_result_is_the_exit_status(monkeypatch, tmp_path):
+    assert run_command(monkeypatch, LosesLaunches("daxpy", 1), tmp_path, "daxpy") == command.WRONG_RESULT
+    document = checked(tmp_path / "out")
+    assert document["wrong"] == 1 and "1 wrong" in (tmp_path / "out" / "findings.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("daxpy", "daxpy"),
+        ("oversubscription", "daxpy"),
+        ("pages", "fill"),
+        ("pages", "walk"),
+        ("applications", "gate"),
+        ("applications", "align"),
+        ("applications", "descend"),
+        ("applications", "expand"),
+        ("applications", "heat"),
+        ("applications", "coefficient"),
+        ("applications", "diffuse"),
+    ],
+)
+def test_a_lost_launch_is_noticed(name, kernel):
+    with LosesLaunches(kernel, 0 if kernel == "walk" else 1) as device:
+        session = session_on(device, name)
+        if name == "applications":
+            makers = [maker for _, _, maker in experiment.problems(session)]
+            application = next(made for made in (maker() for maker in makers) if any(used.name == kernel for used in made.kernels))
+            assert not experiment.measure(session, application, EXPLICIT)["right"]
+        else:
+            SETS[name](session)
+            assert sum(not row["right"] for row in session.results().rows) >= 1
+
+
+# ---- CUDA.
+
+
+def test_declarations_agree_with_nvidias_headers(tmp_path):
+    """The fake's functions are what the laboratory calls; the compiler compares them with the headers, where there are any."""
+    roots = [Path(root) / "include" for root in search.roots()]
+    headers = next((root for root in roots if (root / "cuda.h").exists() and (root / "nvrtc.h").exists()), None)
+    if headers is None:
+        pytest.skip("no cuda.h and nvrtc.h")
+    subprocess.run([*COMPILE, "-DCHECK_HEADERS", f"-I{headers}", "-fsyntax-only"], check=True)
+
+
+def test_the_kernels_compile():
+    try:
+        compiler = Compiler()
+    except DeviceFailed as reason:
+        pytest.skip(str(reason))
+    newest = compiler.architectures()[-1]
+    for kernel in {kernel.file: kernel for kernel in KERNELS}.values():
+        assert compiler.compile(kernel.source, kernel.file, 90)[:4] == b"\x7fELF"
+    assert b".target" in compiler.compile(kernel.source, kernel.file, newest + 1)
+    with pytest.raises(DeviceFailed, match=r"broken\.cu does not compile: .*error"):
+        compiler.compile("what is this", "broken.cu", 90)
+    with pytest.raises(DeviceFailed, match=r"this device has 3\.5"):
+        compiler.compile(kernel.source, kernel.file, 35)
+
+
+def test_nvrtc_is_found_in_wheels_and_toolkits(tmp_path, monkeypatch):
+    for folder in ("nvidia/cu13/lib", "lib64"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "libnvrtc.so.13").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert search.compilers(str(tmp_path))[:2] == [str(tmp_path / "lib64/libnvrtc.so.13"), str(tmp_path / "nvidia/cu13/lib/libnvrtc.so.13")]
+    assert str(tmp_path / "nvidia/cu13/lib/libnvrtc.so.13") in search.compilers()
+    assert search.compilers()[-2:] == ["libnvrtc.so.13", "libnvrtc.so.12"]
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_every_mode_on_a_gpu_that_reaches_system_memory(fake, older):
+    fake.reach_system_memory()
+    with fake.open() as device:
+        if older:
+            device.driver.takes_locations = False  # a driver before CUDA 12.2
+        session = session_on(device)
+        rows = [daxpy.measure(session, mode, 1 << 16, 3, 2) for mode in MODES]
+        rows += [oversubscription.measure(session, mode, 1 << 20, 2.0) for mode in (EXPLICIT, SYSTEM, SYSTEM_PREFETCH)]
+        rows += [pages.granularity(session, SYSTEM, 1 << 18, by) for by in ("cpu", "gpu")]
+        rows += [pages.access_counters(session, 1 << 18)]
+        assert all(row["right"] for row in rows)
+    assert fake.leaks() == 0
+
+
+def test_memory_that_does_not_fit_is_never_asked_for(fake):
+    with fake.open() as device:
+        room = device.room()
+        assert room <= device.memory()[1] - device.reserve
+        with pytest.raises(Cannot, match="of managed memory do not fit"):
+            device.allocate(room + 1, managed=True)
+        managed = device.allocate(room // 2, managed=True)
+        assert device.memory()[0] == device.memory()[1]  # its pages are nowhere yet, and yet count
+        with pytest.raises(Cannot, match="of device memory do not fit"):
+            device.allocate(room - room // 2 + 1)
+        device.allocate(room - room // 2)
+        device.release(managed)
+    assert fake.leaks() == 0
+
+
+def test_managed_memory_is_never_oversubscribed(fake):
+    with fake.open() as device, pytest.raises(Cannot, match="never asked for"):
+        oversubscription.measure(session_on(device), MANAGED, 1 << 20, 1.2)
+
+
+def test_what_the_driver_refuses_is_named_and_the_rest_goes_on(fake):
+    fake.fail("cuMemAllocManaged", OUT_OF_MEMORY)
+    with fake.open() as device:
+        session = session_on(device, largest=1 << 16)
+        daxpy.run(session)
+        assert {row["mode"] for row in session.results().rows} == {"explicit"}
+        assert any("cuMemAllocManaged failed: CUDA_ERROR_OUT_OF_MEMORY" in entry["why"] for entry in session.cannot)
+    assert fake.leaks() == 0
+
+
+def test_a_kernel_that_fails_leaves_nothing_behind(fake):
+    with fake.open() as device:
+        fake.fail("cuLaunchKernel", LAUNCH_FAILED)
+        with pytest.raises(DeviceFailed, match="cuLaunchKernel failed"):
+            daxpy.measure(session_on(device), MANAGED, 1 << 12, 4, 2)
+    assert fake.leaks() == 0
+
+
+def test_problems_that_are_too_large_are_named():
+    with SimulatedDevice() as device:
+        session = session_on(device, "applications", largest=40 << 10)
+        experiment.run(session)
+    assert {row["application"] for row in session.results().rows} == {"quantum volume"}
+    assert {entry["what"].split(",")[0] for entry in session.cannot} == {"needle", "pathfinder", "bfs", "hotspot", "srad"}
+
+
+def test_advice_that_the_driver_refuses_leaves_nothing_behind(fake):
+    fake.fail("cuMemAdvise_v2", 801)
+    with fake.open() as device:
+        with pytest.raises(Cannot, match="cuMemAdvise_v2 failed"):
+            daxpy.measure(session_on(device), MANAGED_REMOTE, 1 << 12, 1, 1)
+        assert device.held == {}
+
+
+# ---- Experiments.
+
+
+@pytest.mark.parametrize("chunks", [0, 8])
+def test_a_large_state_is_checked_by_the_inverse_circuit(monkeypatch, chunks):
+    monkeypatch.setattr(quantum_volume, "CHECKED_QUBITS", 4)
+    application = quantum_volume.QuantumVolume(9, chunks=chunks)
+    assert application.expected is None
+    mode = CHUNKS if chunks else EXPLICIT
+    with SimulatedDevice() as device:
+        assert experiment.measure(session_on(device), application, mode)["right"]
+    with LosesLaunches("gate", 5) as device:
+        assert not experiment.measure(session_on(device), application, mode)["right"]
+
+
+def test_chunks_need_less_than_the_state_on_the_device():
+    application = quantum_volume.QuantumVolume(12, chunks=16)
+    reserve = 1 << 20
+    with SimulatedDevice(memory=reserve + application.size // 2) as device:
+        session = session_on(device, largest=application.size)
+        assert device.room() == application.size // 2
+        assert experiment.measure(session, application, CHUNKS)["right"]
+        with pytest.raises(Cannot, match="do not fit"):
+            experiment.measure(session, application, EXPLICIT)
+
+
+def test_cases_that_would_take_too_long_are_named():
+    with SimulatedDevice() as device:
+        session = session_on(device)
+        session.last["key"] = 1.0, 2.0
+        session.until = 0.0
+        assert session.attempt("key", 4.0, "the case", lambda: pytest.fail("ran")) is None
+    assert session.skipped[0]["what"] == "the case" and session.skipped[0]["why"].startswith("about 8.00 s")
+
+
+def round_row(mode: str, inner: int, seconds: float, size: int = 1000) -> dict:
+    return {"mode": mode, "inner": inner, "bytes": size, "total_later": seconds}
+
+
+def test_the_rule_names_the_mode_from_which_on_it_is_best():
+    rows = [round_row("explicit", 1, 3.0), round_row("managed", 1, 1.0), round_row("explicit", 4, 1.0), round_row("managed", 4, 0.97)]
+    rows += [round_row("explicit", 16, 1.0), round_row("managed", 16, 2.0), round_row("managed", 64, 1.0)]
+    assert daxpy.rules(rows) == ["1.00 kB: managed from 1 launch per touch, explicit from 16 launches per touch"]
+
+
+def test_a_tie_changes_no_rule():
+    rows = [round_row("explicit", 1, 1.0), round_row("managed", 1, 2.0), round_row("explicit", 4, 1.02), round_row("managed", 4, 1.0)]
+    assert daxpy.rules(rows) == ["1.00 kB: explicit from 1 launch per touch"]
+
+
+def test_granularity_is_the_distance_of_slow_touches():
+    seconds = [30e-6 if number % 16 == 0 else 1e-7 for number in range(64)]
+    assert pages.distances(seconds, 5e-6) == [65536] * 3
+
+
+@pytest.mark.parametrize(("managed", "system", "verdict"), [(3.0, 1.0, "agrees"), (1.0, 3.0, "differs")])
+def test_findings_compare_the_largest_case(managed, system, verdict):
+    rows = [
+        round_row("managed", 1, managed, 2000),
+        round_row("system", 1, system, 2000),
+        round_row("managed", 1, system),
+        round_row("system", 1, managed),
+    ]
+    assert findings.staying_against_moving(rows, few=True) == (
+        f"managed against system memory, 1 launch per touch, 2.00 kB: {managed:.2f} s against {system:.2f} s",
+        verdict,
+    )
+
+
+def test_without_system_memory_managed_memory_that_stays_is_compared():
+    rows = [round_row("managed", 1, 3.0), round_row("managed remote", 1, 1.0)]
+    assert findings.staying_against_moving(rows, few=True) == (
+        "managed against managed remote memory, 1 launch per touch, 1.00 kB: 3.00 s against 1.00 s",
+        "agrees",
+    )
+
+
+def test_a_finding_without_system_memory_says_why():
+    rows = {"daxpy": [round_row("managed", 1, 1.0) | {"kernel": 1.0, "moving": 0.0}]}
+    found = findings.findings(rows, simulated=False, no_system="neither ATS nor HMM")
+    assert {finding["verdict"] for finding in found} == {"cannot tell"} and found[0]["here"] == "neither ATS nor HMM"
+
+
+def test_a_container_limits_host_memory(tmp_path):
+    from blastoff.lab import host
+
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   10485760 kB\n")
+    assert host.available(tmp_path) == (10 << 30) - host.RESERVE
+    (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
+    (tmp_path / "sys/fs/cgroup/memory.max").write_text(f"{4 << 30}\n")
+    (tmp_path / "sys/fs/cgroup/memory.current").write_text(f"{1 << 30}\n")
+    assert host.available(tmp_path) == (3 << 30) - host.RESERVE
+    with pytest.raises(Cannot, match="of host memory do not fit"):
+        host.host_memory(1 << 60)
+
+
+def test_the_command_needs_no_library(blastoff, tmp_path):
+    done = blastoff("lab", "--help", env={"BLASTOFF_LIBRARY": os.devnull})
+    assert done.returncode == 0 and "oversubscription" in done.stdout
