@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "decide/machine_model.h"
 #include "decide/matrix_history.h"
 #include "decide/measured_times.h"
 #include "decide/predicted_times.h"
@@ -38,13 +39,15 @@ class SizeAndDepthDecider : public Decider {
 
   double floor_volume() const override { return floor_volume_; }
 
-  Verdict judge(const operation::Operation& operation, operation::Estimator& residency) override {
+  Verdict judge(const operation::Operation& operation, operation::Estimator& residency, Grounds* grounds) override {
     if (operation.work.volume < floor_volume_) return Verdict::too_small;
     if (operation.work.memory_bound) return judge_memory_bound(operation, residency);
     if (operation.shape != 0) return judge_by_time(operation);
     if (operation.work.depth < min_depth_) return Verdict::too_shallow;
-    return judge_large(operation, residency);
+    return judge_large(operation, residency, grounds);
   }
+
+  void use(const MachineModel& model) override { matrices_.assume(model); }
 
   void observe(const operation::Operation& operation, const Observation& observation) override {
     matrices_.learn_link(observation);
@@ -58,7 +61,7 @@ class SizeAndDepthDecider : public Decider {
 
  protected:
   /// Of operations that are large and deep enough.
-  virtual Verdict judge_large(const operation::Operation& operation, operation::Estimator&) {
+  virtual Verdict judge_large(const operation::Operation& operation, operation::Estimator&, Grounds*) {
     return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
   }
   virtual void observe_large(const operation::Operation& operation, const Observation& observation) {
@@ -90,11 +93,17 @@ class SizeAndDepthDecider : public Decider {
 
 class TimeDecider final : public SizeAndDepthDecider {
  public:
-  TimeDecider(double min_size, const MachineRates& rates) : SizeAndDepthDecider(min_size), times_(rates) {}
+  TimeDecider(double min_size, const MachineModel& model) : SizeAndDepthDecider(min_size), times_(model) {}
+
+  void use(const MachineModel& model) override {
+    SizeAndDepthDecider::use(model);
+    times_.use(model);
+  }
 
  protected:
-  Verdict judge_large(const operation::Operation& operation, operation::Estimator& residency) override {
-    return floor_volume() > 0 ? times_.judge(operation, residency) : Verdict::device;
+  Verdict judge_large(const operation::Operation& operation, operation::Estimator& residency,
+                      Grounds* grounds) override {
+    return floor_volume() > 0 ? times_.judge(operation, residency, grounds) : Verdict::device;
   }
   void observe_large(const operation::Operation& operation, const Observation& observation) override {
     times_.observe(operation, observation);
@@ -106,8 +115,8 @@ class TimeDecider final : public SizeAndDepthDecider {
 
 }  // namespace
 
-std::unique_ptr<Decider> by_time(std::int64_t min_size, const MachineRates& rates) {
-  return std::make_unique<TimeDecider>(static_cast<double>(min_size), rates);
+std::unique_ptr<Decider> by_time(std::int64_t min_size, const MachineModel& model) {
+  return std::make_unique<TimeDecider>(static_cast<double>(min_size), model);
 }
 
 std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size) {

@@ -31,13 +31,15 @@ struct Observation {
   double transfer_seconds = 0;     ///< of `seconds`, in which the call only waited for data
 };
 
-/// What is assumed of a machine until calls have shown better.
-struct MachineRates {
-  double link = 25e9;             ///< bytes per second, either way, through page-locked buffers
-  double device_flops = 10e12;    ///< per second
-  double device_seconds = 60e-6;  ///< of every operation: launches, waiting, looking at pages
-  double cpu_flops = 720e9;       ///< per second: no CPU of this machine is faster
+/// What a verdict rests on, in seconds: for --explain. 0 where nobody has predicted anything.
+struct Grounds {
+  double cpu_seconds = 0;       ///< 0: unknown
+  double device_seconds = 0;    ///< with all matrices there, the results' way home included
+  double bringing_seconds = 0;  ///< of what is missing
+  double missing_bytes = 0;
 };
+
+struct MachineModel;
 
 /// Decides for calls that could run on either. Thread-safe.
 class Decider {
@@ -47,8 +49,15 @@ class Decider {
   /// Calls with a smaller Work::volume always stay on the CPU. This is one comparison, made before anything else.
   virtual double floor_volume() const = 0;
 
-  /// `residency` is asked only where the verdict depends on the answer.
-  virtual Verdict judge(const operation::Operation& operation, operation::Estimator& residency) = 0;
+  /// `residency` is asked only where the verdict depends on the answer. `grounds`, unless nullptr, is filled in where
+  /// times were predicted.
+  virtual Verdict judge(const operation::Operation& operation, operation::Estimator& residency, Grounds* grounds) = 0;
+  Verdict judge(const operation::Operation& operation, operation::Estimator& residency) {
+    return judge(operation, residency, nullptr);
+  }
+
+  /// A better model of the machine has been found. It must outlive this.
+  virtual void use(const MachineModel& model) = 0;
 
   /// How a call went that was not too small to be judged, wherever it ran. A signal handler may interrupt this for good
   /// where it ran on the CPU: then no lock is to be taken.
@@ -65,6 +74,7 @@ class Decider {
 std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size);
 
 /// What is large enough, by size and depth as above, goes where it is expected to take less time: see PredictedTimes.
-std::unique_ptr<Decider> by_time(std::int64_t min_size, const MachineRates& rates);
+/// The model must outlive the decider.
+std::unique_ptr<Decider> by_time(std::int64_t min_size, const MachineModel& model);
 
 }  // namespace blastoff::decide

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "decide/machine_model.h"
+
 namespace blastoff::decide {
 
 namespace {
@@ -183,11 +185,16 @@ void MatrixHistory::fail(Record& record, double cost) {
   record.required.store(static_cast<float>(std::ldexp(cost, static_cast<int>(failures))), relaxed);
 }
 
+void MatrixHistory::assume(const MachineModel& model) {
+  if (!link_seen_.load(relaxed)) bytes_per_second_.store(static_cast<float>(model.to_device), relaxed);
+}
+
 void MatrixHistory::learn_link(const Observation& observation) {
   if (!observation.on_device) return;
   if (!device_open_.load(relaxed)) device_open_.store(true, relaxed);
   if (!observation.operands_kept || observation.bytes_to_device < tells_rate || observation.transfer_seconds <= 0)
     return;
+  link_seen_.store(true, relaxed);
   bytes_per_second_.store(
       static_cast<float>(static_cast<double>(observation.bytes_to_device) / observation.transfer_seconds), relaxed);
 }

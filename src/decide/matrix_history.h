@@ -32,6 +32,9 @@ class MatrixHistory {
   /// A product is over.
   void observe(const operation::Operation& product, const Observation& observation);
 
+  /// Until uploads have shown better.
+  void assume(const MachineModel& model);
+
   /// Some call is over: learns that there is a device, and how fast matrices get there.
   void learn_link(const Observation& observation);
 
@@ -76,6 +79,7 @@ class MatrixHistory {
   std::atomic<std::uint32_t> clock_{0};
   std::atomic<bool> device_open_{false};
   std::atomic<float> bytes_per_second_{25e9F};
+  std::atomic<bool> link_seen_{false};  ///< uploads have shown that rate
 };
 
 }  // namespace blastoff::decide

@@ -51,12 +51,13 @@ std::uint64_t half_octave(double amount) {
 
 }  // namespace
 
-/// What one call would take on the device, in seconds, and what it would move.
+/// What one call would take, in seconds, and what it would move.
 struct PredictedTimes::Prediction {
-  double flops = 0;
+  double seconds_per_byte = 0;  ///< of bringing matrices
   double read_bytes = 0;
   double with_all_there = 0;  ///< work and results
   double with_nothing_there = 0;
+  double cpu = 0;        ///< 0: unknown
   double least_cpu = 0;  ///< no CPU of this machine is faster
 };
 
@@ -76,35 +77,54 @@ PredictedTimes::Class* PredictedTimes::class_of(const operation::Operation& oper
 }
 
 PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const operation::Operation& operation) const {
+  const MachineModel& model = *model_.load(std::memory_order_acquire);
+  const double flops = operation.work.flops;
   Prediction result;
-  result.flops = operation.work.flops;
+  const auto seen = static_cast<double>(to_device_.load(relaxed));
+  result.seconds_per_byte = 1 / (seen > 0 ? seen : model.to_device);
   result.read_bytes = static_cast<double>(part_bytes(operation, operation::reads));
-  const double known = static_cast<double>(times.device_per_flop.load(relaxed));
-  const double work = known > 0 ? known * result.flops : rates_.device_seconds + result.flops / rates_.device_flops;
-  result.with_all_there = work + static_cast<double>(part_bytes(operation, operation::writes)) / rates_.link;
-  result.with_nothing_there = result.with_all_there + result.read_bytes / rates_.link;
-  result.least_cpu = result.flops / rates_.cpu_flops;
+  const auto device = static_cast<double>(times.device_per_flop.load(relaxed));
+  const double work = device > 0 ? device * flops : model.device_seconds_of(operation);
+  result.with_all_there = work + static_cast<double>(part_bytes(operation, operation::writes)) / model.from_device;
+  result.with_nothing_there = result.with_all_there + result.read_bytes * result.seconds_per_byte;
+  result.least_cpu = model.least_cpu_seconds_of(operation);
+  const auto cpu = static_cast<double>(times.cpu_per_flop.load(relaxed));
+  result.cpu = cpu > 0 ? cpu * flops : model.cpu_seconds_of(operation);
   return result;
 }
 
-Verdict PredictedTimes::judge(const operation::Operation& operation, operation::Estimator& residency) {
+Verdict PredictedTimes::judge(const operation::Operation& operation, operation::Estimator& residency,
+                              Grounds* grounds) {
   Class* const times = class_of(operation);
   if (times == nullptr) return Verdict::device;
   const Prediction predicted = predict(*times, operation);
-  const double cpu = static_cast<double>(times->cpu_per_flop.load(relaxed)) * predicted.flops;
-  if (cpu == 0) return first_verdict(*times, predicted);
-  const double device = static_cast<double>(times->device_seconds.load(relaxed));
-  if (device > predicted.least_cpu && static_cast<double>(times->for_cpu.load(relaxed)) >= cpu) {
-    times->for_cpu.store(0, relaxed);
+  if (grounds != nullptr)
+    *grounds = {.cpu_seconds = predicted.cpu,
+                .device_seconds = predicted.with_all_there,
+                .bringing_seconds = predicted.with_nothing_there - predicted.with_all_there,
+                .missing_bytes = predicted.read_bytes};
+  return decide(*times, operation, residency, predicted, grounds);
+}
+
+Verdict PredictedTimes::decide(Class& times, const operation::Operation& operation, operation::Estimator& residency,
+                               const Prediction& predicted, Grounds* grounds) {
+  if (predicted.cpu == 0) return first_verdict(times, predicted);
+  const double device = static_cast<double>(times.device_seconds.load(relaxed));
+  if (device > predicted.least_cpu && static_cast<double>(times.for_cpu.load(relaxed)) >= predicted.cpu) {
+    times.for_cpu.store(0, relaxed);
     return Verdict::not_timed;
   }
-  if (cpu > predicted.with_nothing_there) return Verdict::device;
+  if (predicted.cpu > predicted.with_nothing_there) return Verdict::device;
   auto found = residency.estimate(operation);
   // Nobody can tell while another thread asks, or before there is a device.
-  const bool known = times->device_calls.load(relaxed) > 0;
-  const double expected = known ? static_cast<double>(times->brought.load(relaxed)) : predicted.read_bytes;
+  const bool known = times.device_calls.load(relaxed) > 0;
+  const double expected = known ? static_cast<double>(times.brought.load(relaxed)) : predicted.read_bytes;
   if (!found) found = {.missing = static_cast<std::uint64_t>(expected)};
-  return weigh(*times, operation, predicted, cpu, *found);
+  if (grounds != nullptr) {
+    grounds->missing_bytes = static_cast<double>(found->missing + found->dirty);
+    grounds->bringing_seconds = grounds->missing_bytes * predicted.seconds_per_byte;
+  }
+  return weigh(times, operation, predicted, *found);
 }
 
 /// The CPU's time is not known.
@@ -118,10 +138,10 @@ Verdict PredictedTimes::first_verdict(Class& times, const Prediction& predicted)
 }
 
 Verdict PredictedTimes::weigh(Class& times, const operation::Operation& operation, const Prediction& predicted,
-                              double cpu, const operation::Estimate& found) {
-  const double now = predicted.with_all_there + static_cast<double>(found.dirty) / rates_.link;
-  const double price = static_cast<double>(found.missing) / rates_.link;
-  const double gain = cpu - now;
+                              const operation::Estimate& found) {
+  const double now = predicted.with_all_there + static_cast<double>(found.dirty) * predicted.seconds_per_byte;
+  const double price = static_cast<double>(found.missing) * predicted.seconds_per_byte;
+  const double gain = predicted.cpu - now;
   if (gain <= 0) return stay(times, price - gain);
   return gain >= price ? Verdict::device : invest(operation, gain, price);
 }
@@ -135,19 +155,30 @@ Verdict PredictedTimes::stay(Class& times, double loss) const {
 
 Verdict PredictedTimes::invest(const operation::Operation& operation, double gain, double price) {
   const std::uint64_t key = matrix_key(operation);
-  Loss& loss = losses_[(key >> 40) % most_losses];
-  if (loss.key.exchange(key, relaxed) != key) loss.seconds.store(0, relaxed);
+  Loss& loss = loss_of(key);
   add(loss.seconds, gain);
   if (static_cast<double>(loss.seconds.load(relaxed)) < price) return Verdict::not_reused;
   loss.seconds.store(0, relaxed);
   return Verdict::device;
 }
 
+/// Where there are too many matrices, one takes over the place and the loss of the one that has lost least: so no
+/// number of them keeps all from being brought, and no more is invested than has been lost (Metwally, Agrawal, El
+/// Abbadi 2005, Space-Saving).
+PredictedTimes::Loss& PredictedTimes::loss_of(std::uint64_t key) {
+  auto& set = losses_[(key >> 40) % loss_sets];
+  const auto known = std::ranges::find_if(set, [&](const Loss& loss) { return loss.key.load(relaxed) == key; });
+  if (known != set.end()) return *known;
+  Loss& least = *std::ranges::min_element(set, {}, [](const Loss& loss) { return loss.seconds.load(relaxed); });
+  least.key.store(key, relaxed);
+  return least;
+}
+
 void PredictedTimes::observe(const operation::Operation& operation, const Observation& observation) {
   Class* const times = class_of(operation);
   if (times == nullptr || operation.work.flops <= 0) return;
   if (observation.on_device)
-    learn_device(*times, operation.work.flops, observation);
+    learn_device(*times, operation, observation);
   else
     learn_cpu(*times, operation.work.flops, observation.seconds);
 }
@@ -157,16 +188,35 @@ void PredictedTimes::learn_cpu(Class& times, double flops, double seconds) const
   add(times.for_device, share_for_trials * seconds);
 }
 
-void PredictedTimes::learn_device(Class& times, double flops, const Observation& observation) const {
+void PredictedTimes::learn_device(Class& times, const operation::Operation& operation, const Observation& observation) {
+  learn_link(observation);
   add(times.for_cpu, share_for_trials * observation.seconds);
   const auto brought = static_cast<double>(observation.bytes_to_device);
   times.brought.store(static_cast<float>(brought), relaxed);
   if (times.device_calls.fetch_add(1, relaxed) < first_calls || !observation.typical) return;
   average(times.device_seconds, observation.seconds);
-  const double moving = (brought + static_cast<double>(observation.bytes_from_device)) / rates_.link;
-  // Transfers overlap with the work; something of it is always left.
-  const double work = std::max(observation.seconds - moving, 0.1 * observation.seconds);
-  average(times.device_per_flop, work / flops);
+  const MachineModel& model = *model_.load(std::memory_order_acquire);
+  const double flops = operation.work.flops;
+  const double known = static_cast<double>(times.device_per_flop.load(relaxed)) * flops;
+  const double expected = known > 0 ? known : model.device_seconds_of(operation);
+  const auto seen = static_cast<double>(to_device_.load(relaxed));
+  const double moving = brought / (seen > 0 ? seen : model.to_device) +
+                        static_cast<double>(observation.bytes_from_device) / model.from_device;
+  // Transfers overlap with the work, and are not known exactly: of what is left, some may be the work.
+  const double least = 0.1 * observation.seconds;
+  const double work = observation.seconds - moving;
+  if (work < least && expected <= least) return;  // as expected: this call tells no more
+  average(times.device_per_flop, std::max(work, least) / flops);
+}
+
+/// Smaller uploads end in page-locked buffers, whose transfer is not part of the time.
+void PredictedTimes::learn_link(const Observation& observation) {
+  constexpr std::uint64_t tells_rate = std::uint64_t{256} << 20;
+  if (!observation.operands_kept || observation.bytes_to_device < tells_rate || observation.transfer_seconds <= 0)
+    return;
+  const double rate = static_cast<double>(observation.bytes_to_device) / observation.transfer_seconds;
+  const auto before = static_cast<double>(to_device_.load(relaxed));
+  to_device_.store(static_cast<float>(before > 0 ? (before + rate) / 2 : rate), relaxed);
 }
 
 }  // namespace blastoff::decide

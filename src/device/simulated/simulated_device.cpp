@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "device/alignment.h"
+#include "device/simulated/clock.h"
 #include "device/simulated/copy.h"
 #include "device/simulated/faults.h"
 #include "device/simulated/memory.h"
@@ -19,11 +20,18 @@ constexpr std::align_val_t staging_alignment{4096};
 
 /// What a device shares with its queues and events, which may outlive it.
 struct State {
-  State(std::size_t total, HostAccess host_access) : memory(total), access(host_access) {}
+  State(std::size_t total, HostAccess host_access, const std::optional<Rates>& rates)
+      : memory(total), access(host_access) {
+    if (rates) clock.emplace(*rates);
+  }
+  void count_copy(const Block& block) {
+    if (clock) clock->advance(clock->rates().copy_seconds(static_cast<double>(block.column_bytes * block.columns)));
+  }
   Faults faults;
   Memory memory;
   MemoryAccountant accountant;
   const HostAccess access;
+  std::optional<Clock> clock;
 };
 
 void* pointer(Address address) {
@@ -46,6 +54,7 @@ class SimulatedQueue final : public Queue {
   Status copy_to_device(Address destination, const void* source, const Block& block) override {
     if (auto ok = state_->faults.check(Operation::to_device); !ok) return ok;
     if (auto ok = inside(destination, block); !ok) return ok;
+    state_->count_copy(block);
     copy_columns(pointer(destination), block.device_pitch, source, block.host_pitch, block.column_bytes, block.columns);
     return {};
   }
@@ -56,6 +65,7 @@ class SimulatedQueue final : public Queue {
       if (ok.error().kind == ErrorKind::lost) tear(destination, block);
       return ok;
     }
+    state_->count_copy(block);
     copy_columns(destination, block.host_pitch, pointer(source), block.device_pitch, block.column_bytes, block.columns);
     return {};
   }
@@ -81,6 +91,7 @@ class SimulatedQueue final : public Queue {
     if (!host.compute(operation))
       return tl::unexpected(Error{ErrorKind::failed, fmt::format("{} has no finite result", operation.name())});
     if (state_->faults.spoils_result()) spoil(operation);
+    if (state_->clock) state_->clock->advance(state_->clock->rates().device_seconds(operation.work.flops));
     return {};
   }
 
@@ -166,6 +177,9 @@ class SimulatedDevice final : public Device {
 
   Result<MemoryInfo> memory_info() override { return MemoryInfo{state_->memory.unused(), state_->memory.total()}; }
   MemoryAccountant& accountant() override { return state_->accountant; }
+  std::optional<double> own_seconds() const override {
+    return state_->clock ? std::optional(state_->clock->seconds()) : std::nullopt;
+  }
 
   Result<std::unique_ptr<Queue>> create_queue() override {
     if (auto ok = state_->faults.check(Operation::queue); !ok) return tl::unexpected(ok.error());
@@ -250,7 +264,10 @@ Result<std::unique_ptr<Device>> open(const Choice& choice) {
     }
     memory_node = nodes.front();
   }
-  auto state = std::make_shared<State>(choice.simulated_memory, choice.simulated_access);
+  const auto rates = parse_rates(choice.simulated_rates);
+  if (!rates) return tl::unexpected(rates.error());
+  auto state = std::make_shared<State>(choice.simulated_memory, choice.simulated_access, *rates);
+  if (state->clock) state->clock->advance(state->clock->rates().start);
   if (auto planned = state->faults.plan(choice.simulated_fault); !planned) return tl::unexpected(planned.error());
   return std::make_unique<SimulatedDevice>(std::move(state), choice.simulated_memory, memory_node);
 }

@@ -7,6 +7,8 @@
 // Choice::simulated_access selects other forms. Coherent, unified and pageable devices also compute with the program's
 // own addresses. The coherent one's memory is a NUMA node: Choice::memory_node, else the first node without CPUs.
 //
+// Choice::simulated_rates gives it a clock of its own (device/simulated/clock.h).
+//
 // Choice::simulated_fault makes one operation fail: see Faults::plan (device/simulated/faults.h) for the text and
 // Operation for what can fail.
 #pragma once

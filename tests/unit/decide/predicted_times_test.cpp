@@ -10,7 +10,11 @@
 namespace blastoff::decide {
 namespace {
 
-constexpr MachineRates rates{.link = 25e9, .device_flops = 10e12, .device_seconds = 60e-6, .cpu_flops = 700e9};
+const MachineModel rates = [] {
+  MachineModel model;
+  model.cpu_flops = 700e9;
+  return model;
+}();
 
 /// A product of a matrix that may stay on the device, and of little else.
 struct Product {
@@ -44,7 +48,7 @@ class Machine final : public operation::Estimator {
   }
 
   Verdict use() {
-    const Verdict verdict = times.judge(product_, *this);
+    const Verdict verdict = times.judge(product_, *this, nullptr);
     const bool on_device = verdict == Verdict::device;
     const bool brought = on_device && !resident;
     const double taken = on_device ? device_seconds + (brought ? price() : 0) : cpu_seconds;
@@ -65,7 +69,7 @@ class Machine final : public operation::Estimator {
   }
 
   std::uint64_t matrix_bytes() const { return product_.operands()[0].part_bytes(); }
-  double price() const { return static_cast<double>(matrix_bytes()) / rates.link; }
+  double price() const { return static_cast<double>(matrix_bytes()) / rates.to_device; }
 
   PredictedTimes times{rates};
   double cpu_seconds;

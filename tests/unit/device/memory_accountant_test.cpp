@@ -61,7 +61,7 @@ TEST_F(MemoryAccountantTest, BeyondItsBudgetAClientIsOutOfMemoryAndTheDeviceIsNo
   const auto refused = allocate(MemoryClient::mirrors, 12 * mebibyte);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::out_of_memory);
-  EXPECT_EQ(refused.error().message, "mirrors need 12.0 MiB beside 5.0 MiB in use, the budget is 16.0 MiB");
+  EXPECT_EQ(refused.error().message, "mirrors need 12.6 MB beside 5.24 MB in use, the budget is 16.8 MB");
   EXPECT_EQ(last_, before);
   EXPECT_TRUE(allocate(MemoryClient::mirrors, 11 * mebibyte));
 }

@@ -1,0 +1,1 @@
+"""`blastoff calibrate`: measures this machine, for decisions and predictions."""

@@ -1,0 +1,68 @@
+"""Measurements in processes of their own: drivers may hang or crash, and a BLAS reads its number of threads when it is loaded."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from blastoff import glibc, library
+from blastoff.errors import CommandError
+
+CODE = """import sys
+sys.path.insert(0, sys.argv[1])
+from blastoff.calibrate.{module} import main
+main(sys.argv[2:])"""
+
+THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
+SLACK = 60
+"""Seconds that a measurement may take beyond its time, for a last operation that is slow."""
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """Large blocks on huge pages, as under `blastoff run`; nothing is intercepted."""
+    result = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "BLASTOFF_MODEL", "BLASTOFF_REPORT")}
+    glibc.ask_for_huge_pages(result)
+    return result | {"BLASTOFF_INTERCEPT": "preload"} | changes
+
+
+def ask(module: str, *arguments: str, seconds: float, **changes: str) -> tuple[dict[str, Any], float]:
+    """What the module's main() prints, and how long the process takes to end after that."""
+    # Isolated (-I): files in the current directory must not be imported as Python's own modules.
+    command = [sys.executable, "-I", "-c", CODE.format(module=module), str(library.PACKAGE.parent), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(**changes)) as process:
+        try:
+            text, _ = process.communicate(timeout=seconds + SLACK)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            raise CommandError(f"calibrate: the measurement took longer than {seconds + SLACK:.0f} s") from error
+        ended = time.monotonic()
+    if process.returncode != 0 or not text.strip():
+        raise CommandError(f"calibrate: the measurement ended with status {process.returncode}", 1)
+    result = json.loads(text)
+    return result, max(0.0, ended - result.pop("at"))
+
+
+def show(result: dict[str, Any]) -> None:
+    """Prints what ask() reads, with the time at which it was known."""
+    print(json.dumps(result | {"at": time.monotonic()}), flush=True)
+
+
+def measure_device(blas: str, seconds: float, quick: bool) -> dict[str, Any]:
+    """The device's part of a model: what `blastoff_calibration_json` returns (src/calibration/calibration.h)."""
+    path = library.find_library()
+    # Preloaded, as under `blastoff run`: only then does it hear of libraries that are opened, and page-locks results.
+    changes = dict.fromkeys(THREADS, "1") | {"LD_PRELOAD": str(path)}
+    result, ending = ask("device", str(path), blas, str(seconds), str(int(quick)), seconds=seconds, **changes)
+    if "error" in result:
+        raise CommandError(f"calibrate: {result['error']}", 1)
+    result["open_seconds"] += ending
+    return result
+
+
+def measure_cpu(blas: Path, threads: int, seconds: float, quick: bool) -> dict[str, Any]:
+    """Rates of a BLAS on that many threads: {"description", "rates": rows without "threads"}."""
+    result, _ = ask("cpu", str(blas), str(seconds), str(int(quick)), seconds=seconds, **{name: str(threads) for name in THREADS})
+    return result

@@ -1,0 +1,122 @@
+"""A machine model from measurements: its content, its place, and whether it is valid (share/machine.schema.json)."""
+
+import datetime
+import json
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+from blastoff import library
+from blastoff.errors import CommandError
+
+SCHEMAS = (library.PACKAGE / "machine.schema.json", library.PACKAGE.parent.parent / "share" / "machine.schema.json")
+SITE = Path("/etc/blastoff/machines")
+READING = 4
+"""Bytes that a product of a real matrix and a vector reads for each operation."""
+
+
+def cpu_name() -> str:
+    """As the library reads it (platform::cpu_name)."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return ""
+    found = re.search(r"^model name[^:\n]*:[ \t]*(.*)$", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def rounded(value: Any) -> Any:
+    """All numbers with four digits: the others are noise."""
+    if isinstance(value, float):
+        return float(f"{value:.4g}")
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
+    return {key: rounded(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def host_part(blas: Path | None, measured: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """What is known of the CPU; `measured` are the rates by number of threads."""
+    cores = len(os.sched_getaffinity(0))
+    host: dict[str, Any] = {"name": platform.node(), "cpu": cpu_name(), "cores": cores}
+    if blas is None or not measured:
+        return host
+    host["blas"] = {"file": str(blas), "description": next(iter(measured.values()))["description"]}
+    host["rates"] = [
+        {"family": row["family"], "precision": row["precision"], "threads": threads, "points": row["points"]}
+        for threads, of_threads in sorted(measured.items())
+        for row in of_threads["rates"]
+    ]
+    reading = [row["points"][-1][1] for row in host["rates"] if (row["family"], row["precision"], row["threads"]) == ("gemv", "d", cores)]
+    if reading:
+        host["memory_rate"] = READING * reading[0]
+    return host
+
+
+def assemble(device: dict[str, Any], blas: Path | None, measured: dict[int, dict[str, Any]], quick: bool) -> dict[str, Any]:
+    """The whole model."""
+    host = host_part(blas, measured)
+    properties = device["device"]
+    gpu = {"names": [properties["name"]], "software": properties["software"], "memory": properties["memory"]}
+    gpu |= {key: device[key] for key in ("memory_rate", "open_seconds", "launch_seconds", "call_seconds", "rates") if key in device}
+    source = {"kind": "measured", "date": datetime.date.today().isoformat(), "version": library.version()} | ({"quick": True} if quick else {})
+    model = {"blastoff_machine": 1, "name": f"{properties['name']} on {host['name']}, {host['cores']} cores", "source": source, "gpu": gpu}
+    model |= {key: device[key] for key in ("link", "pinning", "tracking") if key in device}
+    return rounded(model | {"host": host})
+
+
+def validate(model: dict[str, Any]) -> bool:
+    """Raises CommandError for what the schema does not allow; False where nobody can tell, for want of Python's jsonschema."""
+    try:
+        import jsonschema
+    except ImportError:
+        return False
+    schema = json.loads(next(path for path in SCHEMAS if path.is_file()).read_text())
+    try:
+        jsonschema.validate(model, schema)
+    except jsonschema.ValidationError as error:
+        raise CommandError(f"calibrate: the model is not valid: {error.message}", 1) from error
+    return True
+
+
+def text_of(model: dict[str, Any]) -> str:
+    """JSON with a line for each row of rates."""
+    rows: list[str] = []
+
+    def as_line(match: re.Match[str]) -> str:
+        return rows[int(match[1])]
+
+    def marked(value: Any) -> Any:
+        if isinstance(value, dict) and "points" in value:
+            rows.append(json.dumps(value))
+            return f"row {len(rows) - 1}"
+        if isinstance(value, list):
+            return [marked(each) for each in value]
+        return {key: marked(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+    return re.sub(r'"row (\d+)"', as_line, json.dumps(marked(model), indent=2)) + "\n"
+
+
+def slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def place(kind: str, gpu: str, system: bool) -> Path:
+    """Where the library looks for it (src/runtime/model_search.h)."""
+    if system:
+        return SITE / f"{slug(gpu)}.json"
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    folder = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
+    return folder / "blastoff" / "machines" / (f"{platform.node()}.json" if kind == "cuda" else f"{platform.node()}-{kind}.json")
+
+
+def write(path: Path, text: str) -> None:
+    """All of it or nothing: programs may read it meanwhile."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        beside.write_text(text)
+        beside.replace(path)
+    except OSError as error:
+        raise CommandError(f"calibrate: cannot write {path}: {error.strerror}", 1) from error

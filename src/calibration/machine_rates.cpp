@@ -1,0 +1,178 @@
+#include "calibration/machine_rates.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "blas/front_end.h"
+#include "calibration/device_rates.h"
+#include "calibration/trial.h"
+#include "platform/numa.h"
+#include "platform/stopwatch.h"
+#include "runtime/offload.h"
+#include "tracking/page_tracker.h"
+
+namespace blastoff::calibration {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int repetitions = 5;
+
+/// Page-aligned memory as malloc gives it for large blocks, written once.
+class Memory {
+ public:
+  explicit Memory(std::size_t bytes) : bytes_(bytes), block_(new (std::nothrow) char[bytes + page()]) {
+    const auto address = reinterpret_cast<std::uintptr_t>(block_.get());
+    begin_ = (address + page() - 1) / page() * page();
+    if (block_) std::memset(get(), 1, bytes);
+  }
+  explicit operator bool() const { return block_ != nullptr; }
+  void* get() const { return reinterpret_cast<void*>(begin_); }
+  platform::Span span(std::size_t bytes) const { return {begin_, begin_ + bytes}; }
+  std::size_t bytes() const { return bytes_; }
+
+  static std::size_t page() { return platform::page_size(); }
+
+ private:
+  std::size_t bytes_;
+  std::unique_ptr<char[]> block_;
+  std::uintptr_t begin_ = 0;
+};
+
+/// The shortest of several; nothing if one fails.
+std::optional<double> least_seconds(const std::function<bool()>& work) {
+  std::optional<double> least;
+  for (int i = 0; i < repetitions; ++i) {
+    const platform::Stopwatch stopwatch;
+    if (!work()) return std::nullopt;
+    least = std::min(least.value_or(stopwatch.seconds()), stopwatch.seconds());
+  }
+  return least;
+}
+
+/// `key`: bytes per second of copies between host memory at `host` and the device.
+void add_copies(Json& link, runtime::Session& session, void* host, std::size_t bytes, const std::string& prefix) {
+  auto lane = session.lanes().acquire();
+  auto there = session.device().allocate(device::MemoryClient::copies, bytes);
+  if (!lane || !there) return;
+  device::Queue& up = *(*lane)->upload;
+  device::Queue& down = *(*lane)->download;
+  const device::Block block{bytes, 1, bytes, bytes};
+  const auto to = least_seconds([&] { return up.copy_to_device(*there, host, block) && up.synchronize(); });
+  const auto from = least_seconds([&] { return down.copy_to_host(host, *there, block) && down.synchronize(); });
+  if (to) link[prefix + "to_device"] = static_cast<double>(bytes) / *to;
+  if (from) link[prefix + "from_device"] = static_cast<double>(bytes) / *from;
+  session.device().free(*there);
+}
+
+/// One call as a program makes it: its record, or nothing.
+std::optional<std::pair<double, report::Record>> make_call(runtime::Session& session, const operation::Operation& call,
+                                                           const operation::Host& host) {
+  report::Record record;
+  const platform::Stopwatch stopwatch;
+  if (runtime::offload(session, call, host, record) != report::Refusal::none) return std::nullopt;
+  return std::pair{stopwatch.seconds(), record};
+}
+
+/// Of a small product whose matrices have been used before.
+std::optional<double> call_seconds(runtime::Session& session, const operation::Host& host) {
+  constexpr int first_uses = 8;
+  constexpr int timed = 21;
+  const auto trial = Trial::make({decide::Family::gemm, decide::Precision::d}, 96);
+  std::vector<double> seconds;
+  for (int i = 0; i < first_uses + timed; ++i) {
+    const auto made = make_call(session, trial->operation(), host);
+    if (!made) return std::nullopt;
+    if (i >= first_uses) seconds.push_back(made->first);
+  }
+  std::ranges::nth_element(seconds, seconds.begin() + timed / 2);
+  return seconds[timed / 2];
+}
+
+/// Bytes per second of matrices that the device has not seen, by whatever policy is in force: the best of some, since
+/// the first finds no page-locked buffers.
+std::optional<double> rate_of_first_uses(runtime::Session& session, const operation::Host& host, bool quick) {
+  std::optional<double> best;
+  for (int i = 0; i < 3; ++i) {
+    const auto trial = Trial::make({decide::Family::gemv, decide::Precision::d}, quick ? 256 : 6000);
+    const auto made = make_call(session, trial->operation(), host);
+    if (!made) return best;
+    best = std::max(best.value_or(0), static_cast<double>(made->second.bytes_to_device) / made->first);
+  }
+  return best;
+}
+
+Json link_json(runtime::Session& session, const Memory& memory) {
+  Json link = Json::object();
+  device::Device& device = session.device();
+  if (auto staging = device.allocate_staging(memory.bytes())) {
+    std::memset(*staging, 1, memory.bytes());
+    add_copies(link, session, *staging, memory.bytes(), "");
+    device.free_staging(*staging, memory.bytes());
+  }
+  add_copies(link, session, memory.get(), memory.bytes(), "pageable_");
+  return link;
+}
+
+std::optional<Json> pinning_json(device::Device& device, const Memory& memory) {
+  if (!device.may_pin()) return std::nullopt;
+  const platform::Stopwatch stopwatch;
+  if (!device.pin(memory.get(), memory.bytes())) return std::nullopt;
+  const double seconds = stopwatch.seconds();
+  device.unpin(memory.get(), memory.bytes());
+  return Json{{"seconds_per_byte", seconds / static_cast<double>(memory.bytes())}};
+}
+
+/// Of scans that find nothing written: of little memory, and of much.
+std::optional<Json> tracking_json(const config::Settings& settings, const Memory& memory) {
+  auto tracker = tracking::open_page_tracker(runtime::tracker_kind(settings.tracker));
+  const platform::Span all = memory.span(memory.bytes() / Memory::page() * Memory::page());
+  if (!tracker || !(*tracker)->track(all)) return std::nullopt;
+  std::vector<platform::Span> written;
+  (void)(*tracker)->scan(all, true, written);
+  const auto scan = [&](platform::Span span) {
+    return least_seconds([&] {
+      written.clear();
+      return (*tracker)->scan(span, false, written) == tracking::PageTracker::Scan::ok;
+    });
+  };
+  const auto little = scan(memory.span(Memory::page()));
+  const auto much = scan(all);
+  (*tracker)->untrack(all);
+  if (!little || !much) return std::nullopt;
+  const double more = static_cast<double>(all.bytes()) / 4096;
+  return Json{{"method", (*tracker)->name()},
+              {"scan_seconds", *little},
+              {"page_seconds", std::max(0.0, *much - *little) / more}};
+}
+
+}  // namespace
+
+Json machine_rates(runtime::Session& session, const config::Settings& settings, const operation::Host& host,
+                   bool quick) {
+  Json result = Json::object();
+  const auto smallest = Trial::make({decide::Family::gemm, decide::Precision::d}, 16);
+  if (const auto launch = seconds_on_device(session, *smallest, host)) result["launch_seconds"] = *launch;
+  // Of a device with little memory, single copies may have a small part.
+  const std::size_t most = session.device().properties().total_memory / 32;
+  const Memory memory(std::min(std::size_t{quick ? 4U : 256U} << 20, most));
+  if (!memory) return result;
+  result["link"] = link_json(session, memory);
+  if (const auto pinning = pinning_json(session.device(), memory)) result["pinning"] = *pinning;
+  if (const auto tracking = tracking_json(settings, memory)) result["tracking"] = *tracking;
+  return result;
+}
+
+void add_call_rates(Json& result, runtime::Session& session, const operation::Host& host, bool quick) {
+  if (const auto seconds = call_seconds(session, host)) result["call_seconds"] = *seconds;
+  if (const auto rate = rate_of_first_uses(session, host, quick); rate && *rate > 0)
+    result["link"]["staged_to_device"] = *rate;
+}
+
+}  // namespace blastoff::calibration

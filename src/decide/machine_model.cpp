@@ -1,0 +1,130 @@
+#include "decide/machine_model.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <optional>
+
+#include "operation/front_end.h"
+
+namespace blastoff::decide {
+namespace {
+
+/// A CPU may be so many times as fast as it was when it was measured.
+constexpr double doubt = 1.25;
+
+constexpr double page_bytes = 4096;
+
+Precision with_other_length(Precision precision) {
+  switch (precision) {
+    case Precision::s: return Precision::d;
+    case Precision::d: return Precision::s;
+    case Precision::c: return Precision::z;
+    case Precision::z: return Precision::c;
+  }
+  return precision;
+}
+Precision with_other_field(Precision precision) {
+  switch (precision) {
+    case Precision::s: return Precision::c;
+    case Precision::d: return Precision::z;
+    case Precision::c: return Precision::s;
+    case Precision::z: return Precision::d;
+  }
+  return precision;
+}
+bool is_single(Precision precision) {
+  return precision == Precision::s || precision == Precision::c;
+}
+
+/// Of operands that lie in memory, as they are read and written.
+double operand_bytes(const operation::Operation& operation) {
+  double bytes = 0;
+  for (const operation::Operand& operand : operation.operands()) bytes += static_cast<double>(operand.part_bytes());
+  return bytes;
+}
+
+/// Names are compared once for each routine: this is asked at every decision.
+std::optional<RateKey> key_of(const operation::Operation& operation) {
+  constexpr std::uint8_t none = 0xff;
+  static constinit std::array<std::atomic<std::uint8_t>, operation::most_routines> known{};  // 0: not asked yet
+  std::atomic<std::uint8_t>& slot = known[operation.routine() % known.size()];
+  std::uint8_t value = slot.load(std::memory_order_relaxed);
+  if (value == 0) {
+    const auto key = rate_key_of(operation::routine_name(operation.routine()));
+    value = key ? static_cast<std::uint8_t>(1 + RateTable::index(*key)) : none;
+    slot.store(value, std::memory_order_relaxed);
+  }
+  if (value == none) return std::nullopt;
+  const std::size_t index = value - std::size_t{1};
+  return RateKey{static_cast<Family>(index / precision_count), static_cast<Precision>(index % precision_count)};
+}
+
+/// 0 where the table does not tell.
+double seconds_by(const RateTable& table, double memory_rate, const operation::Operation& operation) {
+  const auto key = table.empty() ? std::nullopt : key_of(operation);
+  const double rate = key ? table.rate(*key, operation.work.flops) : 0;
+  if (rate == 0) return 0;
+  const double reading = memory_rate > 0 ? operand_bytes(operation) / memory_rate : 0;
+  return std::max(operation.work.flops / rate, reading);
+}
+
+}  // namespace
+
+void RateTable::set(RateKey key, std::span<const RatePoint> points) {
+  Row& row = rows_[index(key)];
+  row.begin = static_cast<std::uint16_t>(points_.size());
+  for (const RatePoint& point : points)
+    points_.push_back({static_cast<float>(std::log(point.flops)), static_cast<float>(std::log(point.rate))});
+  row.end = static_cast<std::uint16_t>(points_.size());
+  row.factor = 1;
+  row.trust = 4;
+  // The best guess for precisions that nobody has measured: twice the rate at half the length of numbers.
+  const Row lent = row;
+  const Precision other_length = with_other_length(key.precision);
+  const float factor = is_single(key.precision) ? 0.5F : 2.0F;
+  borrow(lent, {key.family, with_other_field(key.precision)}, 1, 3);
+  borrow(lent, {key.family, other_length}, factor, 2);
+  borrow(lent, {key.family, with_other_field(other_length)}, factor, 1);
+}
+
+void RateTable::borrow(Row lent, RateKey to, float factor, std::uint8_t trust) {
+  Row& row = rows_[index(to)];
+  if (row.trust >= trust) return;
+  row = lent;
+  row.factor = factor;
+  row.trust = trust;
+}
+
+double RateTable::rate(RateKey key, double flops) const {
+  const Row& row = rows_[index(key)];
+  if (row.begin == row.end) return 0;
+  const auto wanted = static_cast<float>(std::log(std::max(flops, 1.0)));
+  const Point* const first = points_.data() + row.begin;
+  const Point* const last = points_.data() + row.end - 1;
+  const Point* above = first;
+  while (above != last && above->flops < wanted) ++above;
+  float result = above->rate;
+  if (above != first && above->flops > wanted) {
+    const Point* const below = above - 1;
+    result = below->rate + (above->rate - below->rate) * (wanted - below->flops) / (above->flops - below->flops);
+  }
+  return static_cast<double>(row.factor * std::exp(result));
+}
+
+double MachineModel::device_seconds_of(const operation::Operation& operation) const {
+  const double known = seconds_by(device_rates, device_memory_rate, operation);
+  const double looking = page_seconds > 0 ? page_seconds * operand_bytes(operation) / page_bytes : 0;
+  return device_seconds + looking + (known > 0 ? known : operation.work.flops / device_flops);
+}
+
+double MachineModel::cpu_seconds_of(const operation::Operation& operation) const {
+  return seconds_by(cpu_rates, cpu_memory_rate, operation);
+}
+
+double MachineModel::least_cpu_seconds_of(const operation::Operation& operation) const {
+  const double expected = cpu_seconds_of(operation);
+  return expected > 0 ? expected / doubt : operation.work.flops / cpu_flops;
+}
+
+}  // namespace blastoff::decide

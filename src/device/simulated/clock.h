@@ -1,0 +1,47 @@
+// A clock of the simulated device's own: what copies and operations would take on a machine of given rates. With it,
+// decisions can be tried without a GPU and without real time.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "device/error.h"
+
+namespace blastoff::device::simulated {
+
+struct Rates {
+  double link = 25e9;     ///< bytes per second, either way
+  double device = 10e12;  ///< operations per second
+  double cpu = 500e9;     ///< likewise, of the program's own library
+  double launch = 20e-6;  ///< seconds of every operation
+  double start = 0.5;     ///< seconds of opening the device
+
+  double copy_seconds(double bytes) const { return bytes / link; }
+  double device_seconds(double flops) const { return launch + flops / device; }
+  double cpu_seconds(double flops) const { return flops / cpu; }
+};
+
+/// "" for real time, or "NAME=NUMBER,...", names as above: "link=50e9,cpu=1e11". "default" gives the rates above.
+Result<std::optional<Rates>> parse_rates(const std::string& text);
+
+/// Nothing overlaps on it. Thread-safe.
+class Clock {
+ public:
+  explicit Clock(const Rates& rates) : rates_(rates) {}
+
+  const Rates& rates() const { return rates_; }
+  double seconds() const { return seconds_.load(std::memory_order_relaxed); }
+  void advance(double seconds) {
+    double before = seconds_.load(std::memory_order_relaxed);
+    while (!seconds_.compare_exchange_weak(before, before + seconds, std::memory_order_relaxed)) {
+    }
+  }
+
+ private:
+  const Rates rates_;
+  std::atomic<double> seconds_{0};
+};
+
+}  // namespace blastoff::device::simulated

@@ -1,0 +1,133 @@
+#include "report/decisions.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "operation/front_end.h"
+#include "platform/fork_guard.h"
+#include "platform/quantity.h"
+
+namespace blastoff::report {
+namespace {
+
+using platform::format_bytes;
+using platform::format_duration;
+using platform::format_seconds;
+
+/// A program of many shapes: later ones are not kept.
+constexpr std::size_t most_classes = 4096;
+
+/// Routine, reason, and the logarithms of work and data in steps of a factor of the square root of 2.
+using Key = std::tuple<operation::RoutineId, Refusal, int, int>;
+using Table = std::map<Key, Decisions>;
+
+constinit std::atomic<std::size_t> most_decisions{0};
+constinit std::mutex mutex;
+
+/// Never destroyed: calls may still end while the process does.
+Table& table() {
+  static Table& result = *new Table;
+  return result;
+}
+
+int half_octave(double amount) {
+  return static_cast<int>(2 * std::log2(std::max(1.0, amount)));
+}
+
+Key key_of(const operation::Operation& operation, Refusal refusal) {
+  double bytes = 0;
+  for (const operation::Operand& operand : operation.operands()) bytes += static_cast<double>(operand.part_bytes());
+  return {operation.routine(), refusal, half_octave(operation.work.flops), half_octave(bytes)};
+}
+
+void add(Decisions& sums, const Prediction& predicted, double seconds) {
+  ++sums.calls;
+  sums.seconds += seconds;
+  if (predicted.device_seconds == 0) return;
+  ++sums.judged;
+  sums.predicted.device_seconds += predicted.device_seconds;
+  sums.predicted.bringing_seconds += predicted.bringing_seconds;
+  sums.predicted.missing_bytes += predicted.missing_bytes;
+  if (predicted.cpu_seconds == 0) return;
+  ++sums.known;
+  sums.predicted.cpu_seconds += predicted.cpu_seconds;
+}
+
+/// Of one call.
+std::string mean_seconds(double sum, std::uint64_t calls) {
+  return calls == 0 ? "-" : format_duration(sum / static_cast<double>(calls));
+}
+
+std::string line(const Decisions& each) {
+  const std::string missing =
+      each.judged == 0
+          ? "-"
+          : format_bytes(static_cast<std::uint64_t>(each.predicted.missing_bytes / static_cast<double>(each.judged)));
+  return fmt::format("  {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}  {} {}: {}\n", format_seconds(each.seconds),
+                     each.calls, mean_seconds(each.seconds, each.calls),
+                     mean_seconds(each.predicted.cpu_seconds, each.known),
+                     mean_seconds(each.predicted.device_seconds, each.judged),
+                     mean_seconds(each.predicted.bringing_seconds, each.judged), missing,
+                     operation::routine_name(each.routine), each.example, refusal_text(each.refusal));
+}
+
+}  // namespace
+
+void explain_decisions(std::size_t most) {
+  most_decisions.store(most, std::memory_order_relaxed);
+}
+
+bool explains_decisions() {
+  return most_decisions.load(std::memory_order_relaxed) > 0;
+}
+
+void add_decision(const operation::Operation& operation, Refusal refusal, const Prediction& predicted, double seconds) {
+  const Key key = key_of(operation, refusal);
+  const platform::ForkGuard guard;
+  const std::lock_guard lock(mutex);
+  auto found = table().find(key);
+  if (found == table().end()) {
+    if (table().size() == most_classes) return;
+    found = table().emplace(key, Decisions()).first;
+    found->second.routine = operation.routine();
+    found->second.refusal = refusal;
+  }
+  Decisions& sums = found->second;
+  add(sums, predicted, seconds);
+  if (seconds <= sums.longest && !sums.example.empty()) return;
+  sums.longest = seconds;
+  sums.example = operation.arguments();
+}
+
+std::vector<Decisions> dearest_decisions() {
+  std::vector<Decisions> result;
+  const platform::ForkGuard guard;
+  const std::lock_guard lock(mutex);
+  for (const auto& [key, decisions] : table()) result.push_back(decisions);
+  std::ranges::stable_sort(result, std::greater(), &Decisions::seconds);
+  result.resize(std::min(result.size(), most_decisions.load(std::memory_order_relaxed)));
+  return result;
+}
+
+void forget_decisions() {
+  if (explains_decisions()) table().clear();
+}
+
+std::string to_text(const std::vector<Decisions>& decisions) {
+  if (decisions.empty()) return "";
+  std::string text =
+      "\n  decisions, those that took longest first; means of a call: what it took, what was predicted for the CPU,\n"
+      "  for the device with all matrices there, for bringing those that were missing, and their size\n\n";
+  text += fmt::format("  {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "seconds", "calls", "took", "CPU", "device",
+                      "bringing", "missing");
+  for (const Decisions& each : decisions) text += line(each);
+  return text + "\n";
+}
+
+}  // namespace blastoff::report

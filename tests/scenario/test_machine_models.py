@@ -1,0 +1,129 @@
+"""Which machine model decisions start from: named, this machine's own, one for this device, or none."""
+
+import json
+import re
+import socket
+from pathlib import Path
+
+import offload
+import pytest
+
+MODELS = sorted((offload.ROOT / "share" / "machines").glob("*.json"))
+MODEL = {"blastoff_machine": 1, "name": "a model", "gpu": {"names": ["no such device"]}, "link": {"to_device": 1e9, "from_device": 1e9}}
+
+
+@pytest.fixture
+def models(tmp_path):
+    """The folder of the user's models, empty."""
+    folder = tmp_path / "blastoff" / "machines"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def outcome_of(tmp_path, device, *settings, env=None):
+    environment = offload.environment(XDG_CACHE_HOME=str(tmp_path), BLASTOFF_DECIDE="time", **(env or {}))
+    outcome = offload.offloaded(offload.program("products"), device=device, min_size=1, settings=settings, env=environment)
+    assert (outcome.status, outcome.stdout) == (0, offload.plain(offload.program("products")).stdout)
+    return outcome
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_shipped_models_are_read(device, tmp_path, path):
+    outcome = outcome_of(tmp_path, device, f"--model={path}")
+    assert outcome.lines == []
+    assert outcome.report["device"]["model"] == f"{json.loads(path.read_text())['name']} ({path})"
+
+
+def test_this_machines_own_model(device, tmp_path, models):
+    path = models / f"{socket.gethostname()}.json"
+    path.write_text(json.dumps(MODEL | {"gpu": {"names": ["*"]}}))
+    assert outcome_of(tmp_path, device).report["device"]["model"] == f"a model ({path})"
+    assert outcome_of(tmp_path, device, "--model=none").report["device"]["model"] == "assumed rates"
+
+
+def test_a_model_of_the_device(device, tmp_path, models):
+    if device != "simulated":
+        pytest.skip("a GPU has a shipped model")
+    (models / "a.json").write_text(json.dumps(MODEL))
+    (models / f"{socket.gethostname()}.json").write_text(json.dumps(MODEL))
+    assert outcome_of(tmp_path, device).report["device"]["model"] == "assumed rates"
+    (models / "b.json").write_text(json.dumps(MODEL | {"name": "the device's", "gpu": {"names": ["no such", "simulated*"]}}))
+    assert outcome_of(tmp_path, device).report["device"]["model"] == f"the device's ({models / 'b.json'})"
+
+
+def test_a_broken_file_is_one_line(device, tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text('{"blastoff_machine": 1, "link": {"to_device": "fast"}}')
+    outcome = outcome_of(tmp_path, device, f"--model={path}")
+    assert outcome.lines == [
+        f"machine model {path} is not used: the value of to_device is wrong",
+        f"no machine model {path}: rates are assumed",
+    ]
+    assert outcome.report["device"]["model"] == "assumed rates"
+
+
+def test_no_model_is_read_without_a_decision_by_time(device, tmp_path):
+    outcome = outcome_of(tmp_path, device, "--decide=size", f"--model={tmp_path}/missing.json")
+    assert outcome.lines == []
+
+
+def test_rates_of_another_blas_do_not_count(device, tmp_path):
+    """The CPU of the model takes no time at all: believed only if the model was measured here with the BLAS in use."""
+    if device != "simulated":
+        pytest.skip("the figures are made for the simulated device")
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    if found is None:
+        pytest.skip("the processor has no name")
+    blas = (offload.REFERENCE_BLAS / "libblas.so.3").resolve()
+    rates = [{"family": "gemm", "precision": "d", "threads": 1, "points": [[1, 1e18]]}]
+    host = {"name": socket.gethostname(), "cpu": found[1], "cores": 1, "rates": rates}
+    path = tmp_path / "model.json"
+
+    def reasons(file):
+        path.write_text(json.dumps(MODEL | {"host": host | {"blas": {"file": file}}}))
+        return outcome_of(tmp_path, device, f"--model={path}").refused()
+
+    untimed = "its time on the CPU was not known yet"
+    assert reasons("libother.so")[untimed] > 0
+    assert reasons("/nowhere/" + blas.name)[untimed] > 0
+    for file in (str(blas), "libblas.so.3"):
+        assert untimed not in reasons(file)
+
+
+def test_decisions_are_explained(device, tmp_path):
+    """On stderr and in the report, and only where they are asked for."""
+    jsonschema = pytest.importorskip("jsonschema")
+    assert "decisions" not in outcome_of(tmp_path, device).report
+    outcome = outcome_of(tmp_path, device, "--explain")
+    schema = json.loads((offload.ROOT / "share" / "report.schema.json").read_text())
+    jsonschema.validate(outcome.report, schema)
+    decisions = outcome.report["decisions"]
+    calls = outcome.total("calls") - outcome.refused().get("average size below the threshold", 0)
+    assert sum(each["calls"] for each in decisions) == calls
+    assert [each["seconds"] for each in decisions] == sorted((each["seconds"] for each in decisions), reverse=True)
+    first = next(each for each in decisions if each["verdict"] == "its time on the CPU was not known yet")
+    assert first["predicted"]["cpu_seconds"] is None and first["predicted"]["device_seconds"] > 0
+    later = [each for each in decisions if each["verdict"] != first["verdict"]]
+    assert later and all(each["predicted"]["cpu_seconds"] > 0 for each in later)
+    assert f": {first['verdict']}\n" in outcome.stderr
+    assert len(outcome_of(tmp_path, device, "--explain=1").report["decisions"]) == 1
+
+
+@pytest.mark.parametrize(("cpu", "offloaded"), [("1e8", True), ("1e15", False)])
+def test_decisions_by_the_simulated_devices_clock(tmp_path, cpu, offloaded):
+    """Real time plays no part: the program's own BLAS computes on both sides."""
+    rates = f"--simulated-rates=link=2e10,device=1e13,launch=1e-5,cpu={cpu}"
+    outcome = outcome_of(tmp_path, "simulated", "--model=none", rates)
+    first = 2  # calls with beta = 0 and others are two classes, of each of which one call may tell the CPU's time
+    if offloaded:
+        assert outcome.total("offloaded") >= outcome.total("calls") - first
+    else:
+        assert outcome.total("offloaded") <= first
+
+
+def test_looking_for_a_model_leaves_the_callers_environment_alone(device, tmp_path):
+    """errno, flags and traps: no file of that name makes the search fail."""
+    command = offload.program("environment", "errno")
+    environment = offload.environment(XDG_CACHE_HOME=str(tmp_path), BLASTOFF_DECIDE="time")
+    outcome = offload.offloaded(command, device=device, min_size=1, settings=["--explain"], env=environment)
+    assert (outcome.status, outcome.stdout) == (0, offload.plain(command).stdout)
