@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "blas/blocks.h"
 #include "blas/call_text.h"
 #include "blas/element_check.h"
 #include "blas/panels.h"
@@ -80,6 +81,12 @@ class BlasFrontEnd final : public operation::FrontEnd {
     const Call whole = call_of(operation);
     std::vector<operation::Operation> result;
     for (const Call& panel : panels(whole, piece_bytes)) result.push_back(make_operation(panel, whole));
+    return result;
+  }
+
+  std::vector<operation::Operation> blocks(const operation::Operation& operation, std::size_t bytes) const override {
+    std::vector<operation::Operation> result;
+    for (const Call& block : blas::blocks(call_of(operation), bytes)) result.push_back(operation_of(block));
     return result;
   }
 

@@ -3,32 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "blas/element_address.h"
 #include "blas/shape.h"
 
 namespace blastoff::blas {
 namespace {
-
-/// Indices [begin, end) of rows or columns.
-struct Range {
-  std::int64_t begin;
-  std::int64_t end;
-  std::int64_t size() const { return end - begin; }
-};
-
-void* element(const Operand& operand, std::int64_t i, std::int64_t j) {
-  return static_cast<char*>(operand.address) +
-         (i + j * operand.leading_dimension) * static_cast<std::int64_t>(operand.element_size);
-}
-
-/// Where the rows `begin`... of op(X) start in X.
-void* row_of(const Operand& operand, Transpose transpose, std::int64_t begin) {
-  return transpose == Transpose::none ? element(operand, begin, 0) : element(operand, 0, begin);
-}
-
-/// Where the columns `begin`... of op(X) start in X.
-void* column_of(const Operand& operand, Transpose transpose, std::int64_t begin) {
-  return transpose == Transpose::none ? element(operand, 0, begin) : element(operand, begin, 0);
-}
 
 /// `part`, whose options and sizes are set, on the operands at `addresses` with the leading dimensions of `whole`.
 Call with_operands(Call part, const Call& whole, std::span<void* const> addresses) {
@@ -46,11 +25,11 @@ Call columns_of(const Call& call, Range columns) {
   std::array<void*, 3> addresses{};
   for (std::size_t i = 0; i < call.operands().size(); ++i) addresses[i] = call.operands()[i].address;
   if (call.kind() == Kind::gemm) {
-    addresses[1] = column_of(call.operands()[1], call.transpose_b, columns.begin);
+    addresses[1] = element_address(call.operands()[1], call.transpose_b, 0, columns.begin);
   } else if (call.operand_count == 3) {
-    addresses[1] = element(call.operands()[1], 0, columns.begin);
+    addresses[1] = element_address(call.operands()[1], 0, columns.begin);
   }
-  addresses[static_cast<std::size_t>(call.operand_count) - 1] = element(call.result(), 0, columns.begin);
+  addresses[static_cast<std::size_t>(call.operand_count) - 1] = element_address(call.result(), 0, columns.begin);
   return with_operands(part, call, {addresses.data(), call.operands().size()});
 }
 
@@ -60,7 +39,8 @@ Call rows_of(const Call& call, Range rows) {
   part.m = rows.size();
   std::array<void*, 3> addresses{};
   addresses[0] = call.operands()[0].address;
-  for (std::size_t i = 1; i < call.operands().size(); ++i) addresses[i] = element(call.operands()[i], rows.begin, 0);
+  for (std::size_t i = 1; i < call.operands().size(); ++i)
+    addresses[i] = element_address(call.operands()[i], rows.begin, 0);
   return with_operands(part, call, {addresses.data(), call.operands().size()});
 }
 
@@ -69,11 +49,12 @@ Call diagonal_square(const Call& call, Range columns) {
   Call part = call;
   part.n = columns.size();
   std::array<void*, 3> addresses{};
-  addresses[0] = row_of(call.operands()[0], call.transpose_a, columns.begin);
+  addresses[0] = element_address(call.operands()[0], call.transpose_a, columns.begin, 0);
   if (call.kind() == Kind::gemmt) {
-    addresses[1] = column_of(call.operands()[1], call.transpose_b, columns.begin);
+    addresses[1] = element_address(call.operands()[1], call.transpose_b, 0, columns.begin);
   }
-  addresses[static_cast<std::size_t>(call.operand_count) - 1] = element(call.result(), columns.begin, columns.begin);
+  addresses[static_cast<std::size_t>(call.operand_count) - 1] =
+      element_address(call.result(), columns.begin, columns.begin);
   return with_operands(part, call, {addresses.data(), call.operands().size()});
 }
 
@@ -89,9 +70,9 @@ Call rectangle(const Call& call, Range rows, Range columns) {
   if (!two_operands) part.transpose_b = call.transpose_a == Transpose::none ? reversed : Transpose::none;
   part.m = rows.size();
   part.n = columns.size();
-  const std::array<void*, 3> addresses{row_of(a, call.transpose_a, rows.begin),
-                                       column_of(b, part.transpose_b, columns.begin),
-                                       element(call.result(), rows.begin, columns.begin)};
+  const std::array<void*, 3> addresses{element_address(a, call.transpose_a, rows.begin, 0),
+                                       element_address(b, part.transpose_b, 0, columns.begin),
+                                       element_address(call.result(), rows.begin, columns.begin)};
   const std::array<std::int64_t, 3> leading_dimensions{a.leading_dimension, b.leading_dimension,
                                                        call.result().leading_dimension};
   shape_operands(part, addresses, leading_dimensions);

@@ -162,13 +162,35 @@ Scale scale_of(const Call& call, const Operand& factor) {
   return {};
 }
 
-// The trmm that undoes a trsm.
-Call product_of_solve(const Call& solve) {
-  static constexpr std::array<Routine, 4> trmm{Routine::strmm, Routine::dtrmm, Routine::ctrmm, Routine::ztrmm};
-  Call product = solve;
-  product.routine = trmm[static_cast<std::size_t>(solve.scalar())];
+// The gemm that undoes a trsm: op(A) X or X op(A), into `result`. `triangle`: A with zeros and ones where it has them.
+Call product_of_solve(const Call& solve, std::vector<char>& triangle, std::vector<char>& result) {
+  const bool left = solve.side == Side::left;
+  Call product;
+  product.routine = routine_of(Kind::gemm, solve.scalar());
+  (left ? product.transpose_a : product.transpose_b) = solve.transpose_a;
+  product.m = solve.m;
+  product.n = solve.n;
+  product.k = solve.k;
   product.alpha = 1;
+  product.beta = 0;
+  const Operand& solution = solve.result();
+  const std::array<void*, 3> addresses{left ? triangle.data() : solution.address,
+                                       left ? solution.address : triangle.data(), result.data()};
+  const std::array<std::int64_t, 3> leading_dimensions{left ? solve.k : solution.leading_dimension,
+                                                       left ? solution.leading_dimension : solve.k,
+                                                       std::max<std::int64_t>(1, solution.rows)};
+  shape_operands(product, addresses, leading_dimensions);
   return product;
+}
+
+// A of a trsm, with zeros in the other triangle, and ones on the diagonal where these are implied.
+std::vector<char> dense_triangle(const Call& solve) {
+  std::vector<char> triangle = dense_copy(solve.operands()[0]);
+  if (solve.diagonal == Diagonal::non_unit) return triangle;
+  const std::size_t size = element_size(solve.scalar());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(solve.k); ++i)
+    store(solve.scalar(), triangle.data() + i * (static_cast<std::size_t>(solve.k) + 1) * size, 1);
+  return triangle;
 }
 
 class CallVerification final : public operation::Verification {
@@ -225,10 +247,10 @@ Comparison CallVerification::compare_products(const Call& product, const std::ve
 
 Comparison CallVerification::compare() const {
   if (call_.kind() == Kind::trsm) {
-    Call product = product_of_solve(call_);
+    std::vector<char> triangle = dense_triangle(call_);
+    std::vector<char> residual(call_.result().payload_bytes());
+    const Call product = product_of_solve(call_, triangle, residual);
     if (!host_.can_compute(product)) return {};
-    std::vector<char> residual = dense_copy(call_.result());
-    product.result() = moved_to(call_.result(), residual);
     host_.compute(product);
     return compare_products(product, scaled(before_, call_.scalar(), call_.alpha), residual);
   }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "blas/panels.h"
+#include "every_routine.h"
 #include "reference_blas.h"
 #include "test_call.h"
 
@@ -75,14 +76,7 @@ TEST_P(Panels, OfAnEmptyResultAreTheCallItself) {
   EXPECT_EQ(panels(made.call(), 1).size(), 1U);
 }
 
-std::vector<blas::Routine> every_routine() {
-  std::vector<blas::Routine> result;
-  for (std::size_t i = 0; i < blas::routine_count; ++i) result.push_back(static_cast<blas::Routine>(i));
-  return result;
-}
-
-INSTANTIATE_TEST_SUITE_P(Every, Panels, testing::ValuesIn(every_routine()),
-                         [](const auto& test) { return std::string(row(test.param).name); });
+INSTANTIATE_TEST_SUITE_P(Every, Panels, testing::ValuesIn(test::every_routine()), test::routine_name);
 
 TEST(PanelSizes, AreAboutTheSizeAskedFor) {
   for (const Kind kind : {Kind::gemm, Kind::syrk}) {
