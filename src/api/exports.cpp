@@ -3,12 +3,17 @@
 #include "../include/blastoff.h"
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 
 #include "api/inspection_json.h"
 #include "api/probe.h"
+#include "api/reports.h"
+#include "calibration/calibration.h"
 #include "config/settings.h"
+#include "platform/process.h"
+#include "report/counter_file.h"
 #include "tracking/interposed/memory_events.h"
 #include "tracking/memory_events.h"
 
@@ -41,6 +46,39 @@ extern "C" {
   static const char* const text =
       lasting_text([] { return blastoff::api::probe_json(blastoff::config::read_settings()); });
   return text;
+}
+
+[[gnu::visibility("default")]] char* blastoff_counters_json(const char* path) {
+  try {
+    const std::string report = blastoff::report::report_of_counter_file(path);
+    return report.empty() ? nullptr : strdup(report.c_str());
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+[[gnu::visibility("default")]] int blastoff_global_rank(void) {
+  return blastoff::platform::global_rank();
+}
+
+[[gnu::visibility("default")]] const char* blastoff_report_path_json(const char* path) {
+  return lasting_text([&] { return blastoff::api::report_path_json(path); });
+}
+
+[[gnu::visibility("default")]] int blastoff_write_report(const char* pattern, const char* report) {
+  try {
+    return blastoff::api::write_report(pattern, report) ? 0 : -1;
+  } catch (...) {
+    return -1;
+  }
+}
+
+[[gnu::visibility("default")]] const char* blastoff_calibration_json(const char* host_library, double seconds,
+                                                                     int quick) {
+  const blastoff::calibration::Request request{
+      .quick = quick != 0, .most_seconds = seconds, .host_library = host_library};
+  return lasting_text(
+      [&] { return blastoff::calibration::calibration_json(blastoff::config::read_settings(), request); });
 }
 
 [[gnu::visibility("default")]] void blastoff_memory_event(int kind, const void* begin, unsigned long bytes,

@@ -1,15 +1,26 @@
 #include "report/call_log.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <iterator>
 
 #include "platform/log.h"
-#include "report/quantity.h"
+#include "platform/process.h"
+#include "platform/quantity.h"
+#include "report/file.h"
+#include "report/output.h"
 
 namespace blastoff::report {
 
 namespace {
+
+using platform::format_bytes;
+using platform::format_duration;
+
+constinit std::atomic<const CallLog*> the_log{nullptr};
 
 using Line = std::back_insert_iterator<std::string>;
 
@@ -17,6 +28,17 @@ void write_traffic(Line line, const Record& record) {
   if (record.bytes_to_device > 0) fmt::format_to(line, ", {} to device", format_bytes(record.bytes_to_device));
   if (record.bytes_from_device > 0) fmt::format_to(line, ", {} back", format_bytes(record.bytes_from_device));
   if (record.bytes_reused > 0) fmt::format_to(line, ", {} reused", format_bytes(record.bytes_reused));
+}
+
+/// Opened for each line, since the program may close any descriptor. False where that is not possible.
+bool append_to_file(const CallLog& log, const std::string& line) {
+  Context context;
+  context.pid = getpid();
+  context.rank = log.rank;
+  context.host = platform::host_name();
+  const NoWriteSignals no_signals;
+  Output file(open(expand_path(log.file, context).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666));
+  return file.valid() && write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
 }  // namespace
@@ -39,8 +61,20 @@ std::string call_line(const Record& record, const operation::Operation* operatio
   return text;
 }
 
+void log_calls(const CallLog& log) {
+  the_log = new CallLog{log.file.empty() ? "" : report_pattern(log.file), log.rank, log.start};
+}
+
+bool logs_calls() {
+  return the_log.load(std::memory_order_relaxed) != nullptr;
+}
+
 void log_call(const Record& record, const operation::Operation* operation) {
-  platform::log_line("%s", call_line(record, operation).c_str());
+  const CallLog& log = *the_log.load();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - log.start).count();
+  const std::string rank = log.rank < 0 ? "" : fmt::format(" rank {}", log.rank);
+  const std::string line = fmt::format("{}{} {:.6f} s: {}", getpid(), rank, seconds, call_line(record, operation));
+  if (log.file.empty() || !append_to_file(log, line + "\n")) platform::log_line("%s", line.c_str());
 }
 
 }  // namespace blastoff::report

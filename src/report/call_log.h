@@ -1,6 +1,7 @@
 // The line per call of --log calls.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "operation/operation.h"
@@ -12,7 +13,19 @@ namespace blastoff::report {
 /// 1.82 GB reused". `operation` is nullptr where the arguments were not understood.
 std::string call_line(const Record& record, const operation::Operation* operation);
 
-/// Prints it.
+/// Where the lines go.
+struct CallLog {
+  std::string file;  ///< a pattern as for write_report(); "": stderr
+  int rank = -1;     ///< -1: no MPI
+  std::chrono::steady_clock::time_point start;
+};
+
+/// Switches the line per call on (--log calls). From then on small calls must be recorded by add() too, because the
+/// path of small calls prints nothing. Called once.
+void log_calls(const CallLog& log);
+bool logs_calls();
+
+/// Prints it, after process, rank, and the seconds since the start: "4711 rank 3 12.345678 s: ".
 void log_call(const Record& record, const operation::Operation* operation);
 
 }  // namespace blastoff::report

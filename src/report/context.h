@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "report/decisions.h"
+
 namespace blastoff::report {
 
 /// An object whose BLAS functions were patched, or not.
@@ -60,6 +62,7 @@ struct Context {
   std::uint64_t device_memory = 0;         ///< bytes
   std::uint64_t device_memory_budget = 0;  ///< bytes
   std::vector<HeldMemory> held_memory;     ///< of the device, by client
+  std::string machine_model;               ///< that decisions started from: its name and path
   std::string policy_requested;            ///< "first-use"
   std::string policy;                      ///< in force
   std::string policy_reason;               ///< why it is not the requested one, or ""
@@ -76,6 +79,7 @@ struct Context {
   Interception interception;
   std::vector<std::pair<std::string, std::uint64_t>>
       copied_operands;                                        ///< why calls under first-use were copied: reason, calls
+  std::vector<Decisions> decisions;                           ///< with --explain, the dearest first
   std::vector<std::pair<std::string, std::string>> settings;  ///< every option: name, value in force
 };
 

@@ -14,8 +14,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "platform/errno_guard.h"
 #include "platform/log.h"
@@ -58,6 +60,14 @@ std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Like mkdir -p. What is missing shows at the next use of the directory.
+bool make_directories(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  errno = error.value();
+  return !error;
 }
 
 /// The file that has the name intended for our report. Only a plain file of this user is opened, because it may be an
@@ -190,6 +200,27 @@ const char* cause_of(int error, bool special, std::array<char, 128>& text) {
 
 }  // namespace
 
+std::string report_pattern(const std::string& path) {
+  if (path == "-") return "/dev/stdout";
+  const char* const home = secure_getenv("HOME");
+  const bool at_home = (path == "~" || path.starts_with("~/")) && home != nullptr && *home != '\0';
+  std::string pattern = at_home ? home + path.substr(1) : path;
+  struct stat status {};
+  const bool directory = pattern.ends_with('/') || (stat(pattern.c_str(), &status) == 0 && S_ISDIR(status.st_mode));
+  if (!pattern.empty() && directory) pattern += pattern.ends_with('/') ? "%h-%p.json" : "/%h-%p.json";
+  return pattern;
+}
+
+std::string obstacle_to_report(const std::string& pattern, const Context& context) {
+  const platform::ErrnoGuard errno_stays;
+  const std::string path = expand_path(pattern, context);
+  if (is_special_file(path)) return "";
+  const std::string directory = directory_of(path);
+  std::array<char, 128> cause{};
+  if (make_directories(directory) && access(directory.c_str(), W_OK | X_OK) == 0) return "";
+  return fmt::format("{}: {}", directory, strerror_r(errno, cause.data(), cause.size()));
+}
+
 std::string expand_path(const std::string& pattern, const Context& context) {
   std::string path;
   bool distinct = false;
@@ -212,8 +243,9 @@ std::string expand_path(const std::string& pattern, const Context& context) {
 bool write_report(const std::string& pattern, const std::string& text, const Context& context) {
   const platform::ErrnoGuard errno_stays;
   const NoWriteSignals no_signals;
-  const std::string path = expand_path(pattern, context);
+  const std::string path = expand_path(report_pattern(pattern), context);
   const bool special = is_special_file(path);
+  if (!special) make_directories(directory_of(path));
   const bool written = special ? write_special_file(path, text) : write_new_file(path, text, context.pid);
   if (!written) {
     std::array<char, 128> cause{};

@@ -7,12 +7,19 @@
 
 namespace blastoff::report {
 
+/// A report path as the user writes it, as a pattern: "-" is standard output, "~/" the home directory, and a directory
+/// stands for a file of each process in it.
+std::string report_pattern(const std::string& path);
+
+/// Why no report can be written there, as far as can be told before; "" if it can. Creates missing directories.
+std::string obstacle_to_report(const std::string& pattern, const Context& context);
+
 /// Expands %p (process id), %r (rank, "0" without MPI), %h (host), %% in a report path. In an MPI job a path without %p
 /// or %r gets ".<rank>" before its extension.
 std::string expand_path(const std::string& pattern, const Context& context);
 
-/// Expands the pattern and writes the file. On failure, one line on stderr and false. Never blocks for long, and
-/// follows nothing that another user has created (report/special_file.h).
+/// Expands the pattern and writes the file, in a directory that is created if need be. On failure, one line on stderr
+/// and false. Never blocks for long, and follows nothing that another user has created (report/special_file.h).
 ///
 /// The file is written completely under a random name and then linked to its own name. If another process of this run
 /// (identified by BLASTOFF_RUN, which the launcher sets) has taken that name, also at the same moment, ".<pid>" is

@@ -1,9 +1,11 @@
 #include "report/json.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "operation/front_end.h"
+#include "platform/process.h"
 #include "report/summary.h"
 
 namespace blastoff::report {
@@ -45,7 +47,8 @@ Json device_json(const Context& context) {
           {"state", context.device_state},
           {"memory", context.device_memory},
           {"memory_budget", context.device_memory_budget},
-          {"memory_held", held_memory_json(context)}};
+          {"memory_held", held_memory_json(context)},
+          {"model", context.machine_model}};
 }
 
 Json policy_json(const Context& context) {
@@ -92,6 +95,12 @@ Json named(const std::vector<std::pair<std::string, std::string>>& functions, co
   return list;
 }
 
+std::size_t functions_of(const Interception& interception) {
+  std::size_t functions = 0;
+  for (const PatchedObject& object : interception.objects) functions += object.patched.size() + object.refused.size();
+  return functions;
+}
+
 Json interception_json(const Interception& interception) {
   Json objects = Json::array();
   for (const PatchedObject& object : interception.objects) {
@@ -103,6 +112,7 @@ Json interception_json(const Interception& interception) {
   }
   return {{"mode", interception.mode},
           {"objects_seen", interception.objects_seen},
+          {"functions_found", functions_of(interception)},
           {"seconds", interception.seconds},
           {"objects", objects}};
 }
@@ -145,23 +155,95 @@ Json refusals_json(const Totals& totals) {
   return list;
 }
 
+/// Means of a call; null where nobody knew.
+Json mean_json(double sum, std::uint64_t calls) {
+  return calls == 0 ? Json(nullptr) : Json(sum / static_cast<double>(calls));
+}
+
+Json decisions_json(const Context& context) {
+  Json list = Json::array();
+  for (const Decisions& each : context.decisions) {
+    list.push_back({{"routine", operation::routine_name(each.routine)},
+                    {"example", each.example},
+                    {"verdict", refusal_text(each.refusal)},
+                    {"calls", each.calls},
+                    {"seconds", each.seconds},
+                    {"longest_seconds", each.longest},
+                    {"predicted",
+                     {{"cpu_seconds", mean_json(each.predicted.cpu_seconds, each.known)},
+                      {"device_seconds", mean_json(each.predicted.device_seconds, each.judged)},
+                      {"bringing_seconds", mean_json(each.predicted.bringing_seconds, each.judged)},
+                      {"missing_bytes", mean_json(each.predicted.missing_bytes, each.judged)}}}});
+  }
+  return list;
+}
+
+void put_counts(Json& report, const Totals& totals) {
+  report["totals"] = sums_json(sum_over_routines(totals));
+  report["routines"] = routines_json(totals);
+  report["refusals"] = refusals_json(totals);
+  report["verification"] = verification_json(totals.verification);
+  report["largest_small_size"] = std::cbrt(totals.largest_small_volume);
+}
+
+Json describe_process(const Context& context) {
+  return {{"blastoff", BLASTOFF_VERSION},
+          {"process", process_json(context)},
+          {"settings", settings_json(context)},
+          {"device", device_json(context)},
+          {"policy", policy_json(context)},
+          {"placement", placement_json(context)},
+          {"allocation", allocation_json(context.allocation)},
+          {"interception", interception_json(context.interception)}};
+}
+
+/// Command lines need not be UTF-8: what is not becomes U+FFFD instead of an exception.
+std::string text_of(const Json& report) {
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// A process that has described nothing has made no call.
+Json undescribed(const Kept& kept) {
+  Context context;
+  context.program = kept.program;
+  context.host = platform::host_name();
+  context.kernel = platform::kernel_release();
+  context.device_state = "not started";
+  context.tracker = "none";
+  return describe_process(context);
+}
+
 }  // namespace
 
 std::string to_json(const Totals& totals, const Context& context) {
-  const Json report{{"blastoff", BLASTOFF_VERSION},
-                    {"process", process_json(context)},
-                    {"settings", settings_json(context)},
-                    {"device", device_json(context)},
-                    {"policy", policy_json(context)},
-                    {"placement", placement_json(context)},
-                    {"allocation", allocation_json(context.allocation)},
-                    {"interception", interception_json(context.interception)},
-                    {"totals", sums_json(sum_over_routines(totals))},
-                    {"routines", routines_json(totals)},
-                    {"refusals", refusals_json(totals)},
-                    {"verification", verification_json(totals.verification)}};
-  // Command lines need not be UTF-8: what is not becomes U+FFFD instead of an exception.
-  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  Json report = describe_process(context);
+  report["process"]["ended"] = "exit";
+  put_counts(report, totals);
+  if (!context.decisions.empty()) report["decisions"] = decisions_json(context);
+  return text_of(report);
+}
+
+std::string to_json(const Totals& totals, const Kept& kept, const std::string& description) {
+  Json report = Json::parse(description, nullptr, false);
+  if (!report.is_object()) report = undescribed(kept);
+  Json& process = report["process"];
+  if (kept.forked && process["pid"] != kept.pid) {
+    Context child;
+    child.device_kind = report["device"]["kind"];
+    child.device_state = "not started";
+    report["device"] = device_json(child);
+    report["policy"]["copied_operands"] = Json::array();
+  }
+  process["pid"] = kept.pid;
+  process["rank"] = kept.rank < 0 ? Json(nullptr) : Json(kept.rank);
+  process["elapsed_seconds"] = kept.elapsed_seconds;
+  process["ended"] = kept.ended ? "exit" : "";
+  process["incomplete"] = kept.incomplete;
+  report["device"]["memory_in_use"] = kept.device_memory;
+  report["interception"]["objects_seen"] = kept.objects;
+  report["interception"]["functions_found"] = kept.functions;
+  put_counts(report, totals);
+  return text_of(report);
 }
 
 }  // namespace blastoff::report

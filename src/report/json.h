@@ -11,4 +11,22 @@ namespace blastoff::report {
 /// The JSON text (schema: share/report.schema.json).
 std::string to_json(const Totals& totals, const Context& context);
 
+/// What a counter file tells of its process.
+struct Kept {
+  int pid = 0;
+  int rank = -1;            ///< -1: no MPI
+  bool forked = false;      ///< and `description` is its parent's, or that of its own end
+  bool ended = false;       ///< by exit
+  bool incomplete = false;  ///< there was no room for some counters
+  std::string program;
+  double elapsed_seconds = 0;
+  std::uint64_t device_memory = 0;  ///< bytes held at last
+  std::uint32_t objects = 0;        ///< looked at
+  std::uint32_t functions = 0;      ///< found in them
+};
+
+/// The report of a process whose counters were kept. `description` is a report that it wrote earlier, or "" if it has
+/// written none.
+std::string to_json(const Totals& totals, const Kept& kept, const std::string& description);
+
 }  // namespace blastoff::report

@@ -7,13 +7,13 @@
 #include <limits>
 
 #include "report/call_log.h"
+#include "report/counter_file.h"
+#include "report/decisions.h"
 #include "report/thread_counters.h"
 
 namespace blastoff::report {
 
 namespace {
-
-constinit std::atomic<bool> log_switch{false};
 
 /// Reading the clock twice costs some 50 ns: 1 % of a real product of this volume on a fast core (100 GFLOP/s).
 constexpr double timed_volume = 64.0 * 64.0 * 64.0;
@@ -62,6 +62,7 @@ SmallCall begin_small(double volume) {
   ThreadCounters& counters = thread_counters();
   const bool always = volume >= timed_volume;
   if (!always && !counters.sampler.take()) return {};
+  counters.largest_small_volume.raise_to(volume);
   return {always ? 1 : Sampler::mean_spacing, now_nanoseconds(), counters.recorded_seconds.get()};
 }
 
@@ -87,30 +88,16 @@ double own_seconds(double elapsed, double recorded_before) {
 
 Totals totals() {
   Totals result;
-  const std::size_t routine_count = operation::routine_count();
-  result.routines.resize(routine_count);
-  std::uint64_t& small_calls = result.refusals[static_cast<std::size_t>(Refusal::below_min_size)];
-  for (const ThreadCounters* block = all_thread_counters(); block != nullptr; block = block->next) {
-    for (std::size_t i = 0; i < routine_count; ++i) {
-      block->routines[i].add_to(result.routines[i]);
-      small_calls += block->routines[i].small_calls.get();
-    }
-    for (std::size_t i = 0; i < result.refusals.size(); ++i) result.refusals[i] += block->refusals[i].get();
-    block->verification.add_to(result.verification);
-  }
+  result.routines.resize(operation::routine_count());
+  for (const ThreadCounters* block = all_thread_counters(); block != nullptr; block = block->next)
+    block->add_to(result);
   return result;
 }
 
 void reset() {
+  if (leave_counter_file()) leave_thread_counters();
   for (ThreadCounters* block = all_thread_counters(); block != nullptr; block = block->next) block->clear();
-}
-
-void log_calls(bool on) {
-  log_switch.store(on, std::memory_order_relaxed);
-}
-
-bool logs_calls() {
-  return log_switch.load(std::memory_order_relaxed);
+  forget_decisions();
 }
 
 }  // namespace blastoff::report

@@ -27,6 +27,8 @@ struct Totals {
   std::vector<RoutineTotals> routines;                  ///< indexed by operation::RoutineId
   std::array<std::uint64_t, refusal_count> refusals{};  ///< indexed by Refusal
   Verification verification;
+  /// Of the calls of the small-call path that were timed: all from 64^3 on, one in 64 of the others.
+  double largest_small_volume = 0;
 };
 
 /// Adds a record. Prints it too under --log calls.
@@ -57,10 +59,5 @@ Totals totals();
 
 /// Resets all counters, for the child of a fork.
 void reset();
-
-/// Switches the line per call on or off (--log calls). While it is on, small calls must be recorded by add() too,
-/// because the path of small calls prints nothing.
-void log_calls(bool on);
-bool logs_calls();
 
 }  // namespace blastoff::report

@@ -9,12 +9,17 @@
 #include <vector>
 
 #include "operation/front_end.h"
-#include "report/quantity.h"
+#include "platform/quantity.h"
 #include "report/summary.h"
 
 namespace blastoff::report {
 
 namespace {
+
+using platform::format_bytes;
+using platform::format_duration;
+using platform::format_number;
+using platform::format_seconds;
 
 using Text = std::back_insert_iterator<std::string>;
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <new>
 
+#include "report/counter_file.h"
+
 namespace blastoff::report {
 
 constinit thread_local ThreadCounters* own_counters = nullptr;
@@ -47,7 +49,8 @@ ThreadCounters* take_unused() {
 }
 
 ThreadCounters* create() {
-  auto* block = new (std::nothrow) ThreadCounters;
+  void* const kept = space_in_counter_file();
+  auto* block = kept != nullptr ? new (kept) ThreadCounters : new (std::nothrow) ThreadCounters;
   if (block == nullptr) return nullptr;
   block->sampler = Sampler(reinterpret_cast<std::uintptr_t>(block));
   block->next = list_head.load(std::memory_order_relaxed);
@@ -93,6 +96,18 @@ void ThreadCounters::clear() {
   for (auto& refusal : refusals) refusal.clear();
   verification.clear();
   recorded_seconds.clear();
+  largest_small_volume.clear();
+}
+
+void ThreadCounters::add_to(Totals& totals) const {
+  std::uint64_t& small_calls = totals.refusals[static_cast<std::size_t>(Refusal::below_min_size)];
+  for (std::size_t i = 0; i < totals.routines.size(); ++i) {
+    routines[i].add_to(totals.routines[i]);
+    small_calls += routines[i].small_calls.get();
+  }
+  for (std::size_t i = 0; i < totals.refusals.size(); ++i) totals.refusals[i] += refusals[i].get();
+  verification.add_to(totals.verification);
+  totals.largest_small_volume = std::max(totals.largest_small_volume, largest_small_volume.get());
 }
 
 ThreadCounters& take_thread_counters() {
@@ -107,6 +122,13 @@ ThreadCounters& take_thread_counters() {
 
 ThreadCounters* all_thread_counters() {
   return list_head.load(std::memory_order_acquire);
+}
+
+void leave_thread_counters() {
+  list_head = nullptr;
+  own_counters = nullptr;
+  const std::int64_t key = exit_key.load();
+  if (key >= 0) pthread_setspecific(static_cast<pthread_key_t>(key), nullptr);
 }
 
 }  // namespace blastoff::report

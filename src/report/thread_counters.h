@@ -57,10 +57,12 @@ struct ThreadCounters {
   VerificationCounters verification;
 
   Sampler sampler{0};
-  Counter<double> recorded_seconds;  ///< of all calls; see recorded_seconds()
-  std::atomic<bool> in_use{true};    ///< some live thread counts here
-  ThreadCounters* next = nullptr;    ///< constant once the block is in the list
+  Counter<double> recorded_seconds;      ///< of all calls; see recorded_seconds()
+  Counter<double> largest_small_volume;  ///< see Totals
+  std::atomic<bool> in_use{true};        ///< some live thread counts here
+  ThreadCounters* next = nullptr;        ///< constant once the block is in the list
 
+  void add_to(Totals& totals) const;
   void clear();
 };
 
@@ -78,5 +80,8 @@ inline ThreadCounters& thread_counters() {
 
 /// Head of the list of all blocks, linked by `next`. Blocks are only ever added.
 ThreadCounters* all_thread_counters();
+
+/// For the child of a fork whose parent's counters lie in a file: leaves them to the parent. The child takes new ones.
+void leave_thread_counters();
 
 }  // namespace blastoff::report

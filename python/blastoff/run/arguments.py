@@ -1,12 +1,21 @@
 """The command line of `blastoff run`."""
 
 import argparse
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 
 from blastoff import options
-from blastoff.errors import CommandError
+from blastoff.errors import NOT_FOUND, CommandError
 from blastoff.options import Option
 from blastoff.parser import Parser
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Writes an option that may stand without its value as --verify[=VALUE]."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        return super()._format_action_invocation(action).replace(" [=", "[=")
 
 
 def parser(table: Sequence[Option]) -> Parser:
@@ -16,21 +25,26 @@ def parser(table: Sequence[Option]) -> Parser:
         usage="blastoff run [options] [--] PROGRAM [ARGUMENT...]",
         description="Runs PROGRAM and offloads its BLAS calls. Exit status, output and signals are those of PROGRAM.\n"
         "Each option can also be set by the environment variable in parentheses.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
-    result._optionals.title = "options"
-    tests = result.add_argument_group("options for tests")
+    add_options(result, table)
+    return result
+
+
+def add_options(accepting: Parser, table: Sequence[Option]) -> None:
+    """Makes a parser accept the options of the table."""
+    accepting._optionals.title = "options"
+    tests = accepting.add_argument_group("options for tests")
     for option in table:
         if not option.on_command_line:
             continue
-        group = result if option.audience == "user" else tests
+        group = accepting if option.audience == "user" else tests
         default = f"Default: {option.default}. " if option.default else ""
         group.add_argument(
             option.flag,
             metavar=option.metavar,
             help=f"{option.help} {default}({option.environment})".replace("%", "%%"),
         )
-    return result
 
 
 def split(arguments: Sequence[str], table: Sequence[Option]) -> tuple[list[str], list[str]]:
@@ -55,6 +69,16 @@ def split(arguments: Sequence[str], table: Sequence[Option]) -> tuple[list[str],
     return ours, rest
 
 
+def check_program(command: Sequence[str], before: str, table: Sequence[Option]) -> None:
+    """Raises CommandError if there is no such program, but the option `before` it accepts the word as its value: `--verify off`."""
+    word = command[0]
+    if shutil.which(word) is not None or Path(word).exists():
+        return
+    for option in table:
+        if option.flag == before and option.bare is not None and option.accepts(word):
+            raise CommandError(f"{word}: no such program; the value of {before} follows after an equals sign: {before}={word}", NOT_FOUND)
+
+
 def parse(arguments: Sequence[str], table: Sequence[Option]) -> tuple[dict[str, str], list[str]]:
     """The options given, by name and checked, and the program with its arguments."""
     ours, command = split(arguments, table)
@@ -62,12 +86,20 @@ def parse(arguments: Sequence[str], table: Sequence[Option]) -> tuple[dict[str, 
     parsed, unknown = accepting.parse_known_args(ours)
     if unknown:
         raise accepting.unknown_option(unknown[0])
+    given = checked(parsed, table)
+    if not command:
+        raise CommandError("run: no program given; usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]")
+    before = len(arguments) - len(command) - 1
+    check_program(command, arguments[before] if before >= 0 else "", table)
+    return given, command
+
+
+def checked(parsed: argparse.Namespace, table: Sequence[Option]) -> dict[str, str]:
+    """The options given, by name; raises CommandError for a value that is not accepted."""
     given = {}
     for option in table:
         value = getattr(parsed, option.name.replace("-", "_"), None)
         if value is not None:
             options.check(option, value, option.flag)
             given[option.name] = value
-    if not command:
-        raise CommandError("run: no program given; usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]")
-    return given, command
+    return given

@@ -1,16 +1,19 @@
-"""`blastoff run`: checks everything first, then becomes the program."""
+"""`blastoff run`: checks everything first, runs the program, and reports when it has ended."""
 
-import errno
+import contextlib
 import os
-import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from blastoff import executable, library, options
-from blastoff.errors import CANNOT_EXECUTE, NOT_FOUND, CommandError
+from blastoff.errors import CommandError
+from blastoff.job import runs
 from blastoff.run import arguments as command_line
+from blastoff.run import membership, process
 from blastoff.run.environment import program_environment
+
+STDOUT = "/dev/stdout"
 
 
 def preloadable_library() -> Path:
@@ -21,25 +24,59 @@ def preloadable_library() -> Path:
     return path
 
 
-def become(program: Path, command: Sequence[str], environment: dict[str, str]) -> NoReturn:
-    """Replaces this process by the program."""
-    # Python ignores these two signals, and the program would inherit that.
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(ignored, signal.SIG_DFL)
+def say(text: str) -> None:
+    """Prints on stderr, if it is open and takes it."""
+    with contextlib.suppress(OSError, ValueError):
+        if sys.__stderr__ is not None:
+            os.write(sys.__stderr__.fileno(), text.encode(sys.__stderr__.encoding, errors="replace"))
+
+
+def report(member: membership.Member, command: Sequence[str], environment: dict[str, str], known: dict[int, str]) -> None:
+    """Reports for all processes of the run, if this is its last launcher. What is imported for that would delay the start of the program."""
+    if not member.leave():
+        return
+    from blastoff.job import reading
+    from blastoff.run import view
+
+    processes = list(reading.read_run(member.directory, known))
+    pattern = environment.get("BLASTOFF_REPORT")
+    if pattern:
+        os.environ["BLASTOFF_RUN"] = environment["BLASTOFF_RUN"]  # by which the library knows the reports of this run
+        for one in processes:
+            if one.totals.calls and one.ended not in ("exit", runs.RUNNING):
+                library.write_report(library.find_library(), pattern, one.report)
+    say(view.words(processes, command, environment.get("BLASTOFF_SUMMARY") or "auto"))
+    member.remove()
+
+
+def execute(program: Path, command: Sequence[str], environment: dict[str, str], member: membership.Member | None) -> int:
+    """Runs the program, and returns its exit status or ends as it did."""
     try:
-        os.execve(program, list(command), environment)
-    except OSError as error:
-        status = NOT_FOUND if error.errno == errno.ENOENT else CANNOT_EXECUTE
-        missing = " (its interpreter is missing)" if error.errno == errno.ENOENT else ""
-        raise CommandError(f"{program}: {error.strerror}{missing}", status) from error
+        child = process.start(program, command, environment)
+    except CommandError:
+        if member is not None and member.leave():
+            member.remove()
+        raise
+    process.let_go_of_files({1} if environment.get("BLASTOFF_REPORT") == STDOUT else set())
+    status = process.wait_for(child)
+    if member is not None:
+        try:
+            report(member, command, environment, {child: runs.how_it_ended(status)})
+        except Exception as error:  # whatever it is, the exit status stays the program's
+            say(f"blastoff: this run cannot be summed up: {error}; its counters are in {member.directory}\n")
+    return process.end_as(status)
 
 
-def run(arguments: Sequence[str]) -> NoReturn:
-    """`blastoff run ARGUMENTS`; returns only by an exception."""
+def run(arguments: Sequence[str]) -> int:
+    """`blastoff run ARGUMENTS`."""
     path = preloadable_library()
     table = options.read_table(path)
     given, command = command_line.parse(arguments, table)
     options.check_environment([option for option in table if option.name not in given], os.environ)
     program = executable.find_program(command[0])
     executable.check_preloadable(program)
-    become(program, command, program_environment(table, given, path))
+    environment = program_environment(table, given, path)
+    member = membership.join()
+    if member is not None:
+        environment["BLASTOFF_RUN_DIRECTORY"] = str(member.directory)
+    return execute(program, command, environment, member)

@@ -11,14 +11,6 @@ from blastoff.errors import CommandError
 from blastoff.options import Option
 
 NODES = Path("/sys/devices/system/node")
-HUGE_PAGES = "glibc.malloc.hugetlb"
-
-
-def ask_for_huge_pages(environment: MutableMapping[str, str]) -> None:
-    """Adds the tunable that makes malloc ask for huge pages, unless the user has set it."""
-    tunables = environment.get("GLIBC_TUNABLES", "")
-    if HUGE_PAGES not in tunables and glibc.version() >= glibc.HUGE_PAGES_SINCE:
-        environment["GLIBC_TUNABLES"] = f"{tunables}:{HUGE_PAGES}=1".lstrip(":")
 
 
 def node_numbers(name: str) -> set[int]:
@@ -73,6 +65,16 @@ def undo_locale_coercion(environment: MutableMapping[str, str]) -> None:
         environment.pop("LC_CTYPE", None)
 
 
+def absolute(option: Option, path: str, library_path: Path) -> str:
+    """A path that stays right when the program changes its directory. A report path is refused if no report can be written there."""
+    if option.name != "report":
+        return str(Path(path).absolute())
+    pattern, obstacle = library.report_path(library_path, path)
+    if obstacle:
+        raise CommandError(f"no report can be written to {path}: {obstacle}")
+    return str(Path(pattern).absolute())
+
+
 def program_environment(table: Sequence[Option], given: dict[str, str], library_path: Path) -> dict[str, str]:
     """The environment that the program starts with."""
     environment = dict(os.environ)
@@ -80,10 +82,14 @@ def program_environment(table: Sequence[Option], given: dict[str, str], library_
     for option in table:
         if option.name in given:
             environment[option.environment] = given[option.name]
-        if option.is_path and environment.get(option.environment):
-            environment[option.environment] = str(Path(environment[option.environment]).absolute())
+        value = environment.get(option.environment, "")
+        if option.is_path and value and not (value == "none" and "none" in option.values.split()):
+            environment[option.environment] = absolute(option, value, library_path)
+    file = environment.get("BLASTOFF_LOG", "").partition("=")[2]
+    if file:
+        environment["BLASTOFF_LOG"] = f"calls={file if file == '-' else Path(file).expanduser().absolute()}"
     if environment.get("BLASTOFF_PLACE") != "none":
-        ask_for_huge_pages(environment)
+        glibc.ask_for_huge_pages(environment)
     environment["LD_PRELOAD"] = ":".join(preloads(environment, library_path))
     environment["BLASTOFF_RUN"] = f"{platform.node()}:{os.getpid()}:{time.time_ns()}"
     return environment

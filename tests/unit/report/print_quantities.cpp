@@ -3,10 +3,10 @@
 #include <iostream>
 #include <string>
 
-#include "report/quantity.h"
+#include "platform/quantity.h"
 
 int main() {
-  using namespace blastoff::report;
+  using namespace blastoff::platform;
   std::string kind;
   std::string value;
   while (std::cin >> kind >> value) {

@@ -23,10 +23,10 @@
 #include <thread>
 
 #include "blas_front_end.h"
+#include "platform/quantity.h"
 #include "report/call_log.h"
 #include "report/file.h"
 #include "report/json.h"
-#include "report/quantity.h"
 #include "report/special_file.h"
 #include "report/summary.h"
 #include "report/text.h"
@@ -34,6 +34,11 @@
 
 namespace blastoff::report {
 namespace {
+
+using platform::format_bytes;
+using platform::format_duration;
+using platform::format_number;
+using platform::format_seconds;
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -363,11 +368,39 @@ TEST_F(ReportFile, IsWrittenWholeAndLeavesNothingElse) {
 TEST_F(ReportFile, UnwritablePathIsOneLine) {
   testing::internal::CaptureStderr();
   errno = 0;
-  EXPECT_FALSE(write_report(directory / "missing" / "run.json", "text", some_context()));
+  EXPECT_FALSE(write_report("/proc/missing/run.json", "text", some_context()));
   EXPECT_EQ(errno, 0);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "blastoff: cannot write the report " +
-                                                        (directory / "missing" / "run.json").string() +
-                                                        ": No such file or directory\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "blastoff: cannot write the report /proc/missing/run.json: No such file or directory\n");
+}
+
+TEST_F(ReportFile, MissingDirectoriesAreMade) {
+  EXPECT_TRUE(write_report(directory / "new" / "er" / "run.json", "text", some_context()));
+  EXPECT_EQ(contents(directory / "new" / "er" / "run.json"), "text");
+}
+
+TEST_F(ReportFile, ADirectoryGetsAFileOfEachProcess) {
+  EXPECT_TRUE(write_report(directory, "text", some_context()));
+  EXPECT_TRUE(write_report(directory / "new/", "text", some_context()));
+  EXPECT_THAT(names(), ElementsAre("new", "node17-4711.json"));
+  EXPECT_EQ(contents(directory / "new" / "node17-4711.json"), "text");
+}
+
+TEST_F(ReportFile, PathsAreTakenAsAShellWould) {
+  setenv("HOME", directory.c_str(), 1);
+  EXPECT_EQ(report_pattern("-"), "/dev/stdout");
+  EXPECT_EQ(report_pattern("~/run.json"), directory / "run.json");
+  EXPECT_EQ(report_pattern("~"), directory / "%h-%p.json");
+  EXPECT_EQ(report_pattern("~other/run.json"), "~other/run.json");
+  EXPECT_EQ(report_pattern("run.json"), "run.json");
+  EXPECT_EQ(report_pattern(""), "");
+}
+
+TEST_F(ReportFile, ObstaclesAreToldBefore) {
+  EXPECT_EQ(obstacle_to_report(directory / "new" / "%p.json", some_context()), "");
+  EXPECT_TRUE(is_directory(directory / "new"));
+  EXPECT_EQ(obstacle_to_report("/dev/stdout", some_context()), "");
+  EXPECT_THAT(obstacle_to_report("/proc/missing/run.json", some_context()), StartsWith("/proc/missing: "));
 }
 
 TEST_F(ReportFile, FullDiskIsOneLine) {

@@ -2,11 +2,14 @@
 
 from typing import Any
 
-import jinja2
-
 from blastoff import quantities
-from blastoff.report.job import Job, Sums
-from blastoff.report.view import plots, words
+from blastoff.job.processes import Job, Sums
+from blastoff.job.view import words
+from blastoff.report.view import plots
+from blastoff.view.page import template
+
+SHOWN_PROGRAMS = 3
+"""In the title of a job of several programs."""
 
 
 def figures(job: Job) -> list[tuple[str, str, str]]:
@@ -16,7 +19,7 @@ def figures(job: Job) -> list[tuple[str, str, str]]:
     if job.totals.seconds > 0:
         shown.append(("Time by routine", "The time of an offloaded call is spent computing or waiting for data.", plots.times(job.routines)))
         if len(job.processes) > 1:
-            shown.append(("Time by process", "Large differences mean load imbalance.", plots.times(by_process)))
+            shown.append(("Time by process", "Large differences mean load imbalance.", plots.times_of_processes(by_process)))
     if job.totals.offloaded:
         explanation = "Data that is on the device already and unchanged is not moved again."
         shown.append(("Bytes by routine", explanation, plots.traffic(job.routines)))
@@ -41,6 +44,13 @@ def headline(job: Job) -> list[tuple[str, str]]:
     return numbers
 
 
+def title(job: Job) -> str:
+    """The program, or the programs of a job."""
+    names = [text for text, _ in job.distinct(lambda report: report["process"]["program"])]
+    more = f" and {len(names) - SHOWN_PROGRAMS} more" if len(names) > SHOWN_PROGRAMS else ""
+    return ", ".join(names[:SHOWN_PROGRAMS]) + more
+
+
 def rows(sums: dict[str, Sums]) -> list[tuple[str, list[str]]]:
     return [(name, words.cells(part)) for name, part in sums.items()]
 
@@ -54,12 +64,10 @@ def settings(job: Job) -> list[tuple[str, str]]:
 
 def render(job: Job) -> str:
     """The page as HTML text, which refers to nothing outside it."""
-    loader = jinja2.PackageLoader("blastoff.report.view")
-    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     several = len(job.processes) > 1
-    return environment.get_template("report.html.j2").render(
+    return template("blastoff.report.view", "report.html.j2").render(
         version=job.processes[0].report["blastoff"],
-        program=job.processes[0].report["process"]["program"],
+        program=title(job),
         processes=len(job.processes),
         headline=headline(job),
         facts=words.facts(job),

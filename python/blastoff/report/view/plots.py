@@ -1,36 +1,22 @@
 """The plots of the report page, as inline SVG."""
 
-import io
 import re
 from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
-from matplotlib.figure import Figure
 
 from blastoff import quantities
-from blastoff.report.job import Job, Sums
+from blastoff.job.processes import Job, Sums
+from blastoff.view.figures import FAINT, draw
 
 CPU, COMPUTING, MOVING = "#8d99ae", "#0f7b6c", "#e09f3e"
 UPLOADED, DOWNLOADED, REUSED = "#e09f3e", "#c8553d", "#0f7b6c"
-INK, FAINT = "#2b2d42", "#d9dce3"
+AVERAGE = "#8d6a9f"
 INCHES_WIDE = 10.6
 INCHES_A_BAR = 0.36
 LARGEST = 12
 """The most bars in a plot; further rows are summed up in one more bar."""
-
-matplotlib.rcParams.update(
-    {
-        "svg.fonttype": "none",  # text stays text: searchable, and in the page's own font
-        "svg.hashsalt": "blastoff",
-        "font.family": "sans-serif",
-        "font.size": 10,
-        "text.color": INK,
-        "axes.labelcolor": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-    }
-)
 
 Series = tuple[str, str, Sequence[float]]
 """Name, colour, and one value for each bar."""
@@ -48,45 +34,39 @@ def largest_first(rows: dict[str, Sums], key: Any) -> dict[str, Sums]:
 
 def stacked_bars(names: Sequence[str], series: Sequence[Series], text: Any, label: str) -> str:
     """Horizontal stacked bars with the total after each; `text` formats a value."""
-    figure = Figure(figsize=(INCHES_WIDE, 0.9 + INCHES_A_BAR * len(names)), layout="constrained")
-    axes = figure.add_subplot()
-    starts = [0.0] * len(names)
-    for name, colour, values in series:
-        axes.barh(names, values, left=starts, color=colour, label=name, height=0.66)
-        starts = [start + value for start, value in zip(starts, values, strict=True)]
-    for position, total in enumerate(starts):
-        axes.annotate(text(total), (total, position), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9)
-    decorate(axes, label, text, max(starts, default=0))
-    if len(series) > 1:
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=len(series), frameon=False, borderaxespad=0.1, handlelength=1)
-    return svg(figure)
+
+    def fill(axes: Any) -> None:
+        starts = [0.0] * len(names)
+        for name, colour, values in series:
+            axes.barh(names, values, left=starts, color=colour, label=name, height=0.66)
+            starts = [start + value for start, value in zip(starts, values, strict=True)]
+        for position, total in enumerate(starts):
+            axes.annotate(text(total), (total, position), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9)
+        axes.invert_yaxis()
+        axes.set_xlim(0, max(starts, default=0) * 1.12 or 1)
+        axes.set_xlabel(label)
+        scale(axes.xaxis, text)
+        if len(series) > 1:
+            legend(axes)
+
+    return draw(INCHES_WIDE, 0.9 + INCHES_A_BAR * len(names), fill, sides=("left",))
 
 
-def decorate(axes: Any, label: str, text: Any, largest: float) -> None:
-    """Draws axes, ticks and grid faintly."""
-    axes.invert_yaxis()
-    axes.set_xlim(0, largest * 1.12 or 1)
-    axes.set_xlabel(label)
-    axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(5))
-    axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: tick(text(value))))
-    axes.grid(axis="x", color=FAINT, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(length=0)
-    for side in ("top", "right", "bottom"):
-        axes.spines[side].set_visible(False)
-    axes.spines["left"].set_color(FAINT)
+def scale(axis: Any, text: Any) -> None:
+    """A few ticks with faint lines, as `text` formats them."""
+    axis.set_major_locator(matplotlib.ticker.MaxNLocator(5))
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: tick(text(value))))
+    axis.grid(visible=True, color=FAINT, linewidth=0.8)
+
+
+def legend(axes: Any) -> None:
+    """Above the plot, in one line."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, frameon=False, borderaxespad=0.1, handlelength=1)
 
 
 def tick(text: str) -> str:
     """Without trailing zeros: "15 s" for "15.0 s"."""
     return re.sub(r"\.0+(?!\d)", "", text)
-
-
-def svg(figure: Figure) -> str:
-    """The figure as an element for a page, sized by the page."""
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return buffer.getvalue()[buffer.getvalue().index("<svg") :]
 
 
 def time_series(rows: Sequence[Sums]) -> list[Series]:
@@ -102,6 +82,34 @@ def times(rows: dict[str, Sums]) -> str:
     """Seconds by routine or by process."""
     shown = largest_first(rows, lambda sums: sums.seconds)
     return stacked_bars(list(shown), time_series(list(shown.values())), quantities.duration, "wall time, summed over threads")
+
+
+def times_of_processes(rows: dict[str, Sums]) -> str:
+    """Seconds by process: a bar with its name for each of a few, a column for each of many."""
+    if len(rows) <= LARGEST:
+        return times(rows)
+
+    def fill(axes: Any) -> None:
+        starts = [0.0] * len(rows)
+        for name, colour, values in time_series(list(rows.values())):
+            axes.bar(range(len(rows)), values, bottom=starts, color=colour, label=name, width=0.8)
+            starts = [start + value for start, value in zip(starts, values, strict=True)]
+        mean = sum(starts) / len(starts)
+        axes.axhline(mean, color=AVERAGE, linewidth=0.8, linestyle=(0, (4, 3)))
+        axes.annotate(
+            f"mean {quantities.duration(mean)}", (len(rows) - 0.4, mean), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9
+        )
+        longest = max(range(len(rows)), key=lambda place: starts[place])
+        side = "left" if longest < len(rows) / 3 else "right" if longest > len(rows) * 2 / 3 else "center"
+        axes.annotate(list(rows)[longest], (longest, starts[longest]), xytext=(0, 4), textcoords="offset points", ha=side, fontsize=9)
+        axes.set_xlim(-0.6, len(rows) - 0.4)
+        axes.set_ylim(0, max(starts) * 1.15 or 1)
+        axes.set_xlabel(f"{len(rows)} processes, by rank")
+        axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(8, integer=True))
+        scale(axes.yaxis, quantities.duration)
+        legend(axes)
+
+    return draw(INCHES_WIDE, 3.2, fill, sides=("bottom",))
 
 
 def traffic(rows: dict[str, Sums]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from blastoff.report import schema
+from blastoff.job import schema
 
 
 @cache
@@ -30,6 +30,11 @@ class Sums:
 
     def __add__(self, other: "Sums") -> "Sums":
         return Sums({name: getattr(self, name) + getattr(other, name) for name in counters()})
+
+    @property
+    def counters(self) -> dict[str, float]:
+        """All counters by name."""
+        return dict(self._counters)
 
     @property
     def seconds(self) -> float:
@@ -58,11 +63,16 @@ class Process:
     def label(self) -> str:
         process = self.report["process"]
         rank = "" if process["rank"] is None else f" rank {process['rank']}"
-        return f"{process['host']}:{process['pid']}{rank}"
+        return f"{process['host'].split('.')[0]}:{process['pid']}{rank}"
 
     @property
     def totals(self) -> Sums:
         return Sums(self.report["totals"])
+
+    @property
+    def ended(self) -> str:
+        """How it ended; reports of earlier versions were written by exit(3) only."""
+        return self.report["process"].get("ended", "exit")
 
 
 @dataclass
@@ -112,6 +122,34 @@ class Job:
                 left[entry["reason"]] += entry["bytes"]
         return sum(placement["bytes_placed"] for placement in placements), dict(left.most_common())
 
+    def patched(self) -> tuple[int, int]:
+        """Functions that were patched, and functions that could not be, in the process with the most of them."""
+        counts = [
+            (sum(len(one["patched"]) for one in objects), sum(len(one["refused"]) for one in objects))
+            for objects in self._parts("interception", "objects")
+        ]
+        return max(counts, default=(0, 0))
+
+    def allocated(self) -> tuple[int, int, int]:
+        """Large blocks that the allocator library placed, their bytes, and of these the bytes bound to the device's node."""
+        allocations = [part for part in self._parts("allocation") if part is not None]
+        names = ("placed_blocks", "placed_bytes", "bound_bytes")
+        blocks, size, bound = (sum(allocation[name] for allocation in allocations) for name in names)
+        return blocks, size, bound
+
+    def ranks(self) -> dict[int, Sums]:
+        """The sums of each MPI rank, with those of its child processes."""
+        ranks: dict[int, Sums] = {}
+        for process in self.processes:
+            rank = process.report["process"]["rank"]
+            if rank is not None:
+                ranks[rank] = ranks.get(rank, Sums()) + process.totals
+        return ranks
+
+    def endings(self) -> dict[str, int]:
+        """Number of processes that did not end by exit(3), by how they ended."""
+        return dict(Counter(process.ended for process in self.processes if process.ended != "exit").most_common())
+
     def verification(self) -> dict[str, float]:
         parts = list(self._parts("verification"))
         return {
@@ -124,3 +162,8 @@ class Job:
     def distinct(self, describe: Any) -> list[tuple[str, int]]:
         """The different values of `describe` over the processes' reports, and the number of processes with each."""
         return Counter(describe(process.report) for process in self.processes).most_common()
+
+
+def in_order(processes: Iterable[Process]) -> Job:
+    """A job of these processes, in the order of their ranks."""
+    return Job(sorted(processes, key=lambda process: (process.report["process"]["rank"] or 0, process.report["process"]["pid"])))

@@ -1,7 +1,7 @@
 """A job in words and numbers, for all views."""
 
 from blastoff import quantities
-from blastoff.report.job import Job, Sums
+from blastoff.job.processes import Job, Sums
 
 COLUMNS = ("calls", "offloaded", "CPU s", "device s", "moving s", "GFLOP/s", "to device", "from device", "reused", "reuse")
 
@@ -29,7 +29,8 @@ def describe_device(report: dict) -> str:
     name = device["name"] or device["kind"]
     software = f" ({device['software']})" if device["software"] else ""
     state = "" if device["state"] == "working" else f", {device['state']}"
-    return f"{name}{software}{state}"
+    memory = f", {quantities.size(device['memory_budget'])} of {quantities.size(device['memory'])} for matrices" if device["memory_budget"] else ""
+    return f"{name}{software}{memory}{state}"
 
 
 def describe_policy(report: dict) -> str:
@@ -56,6 +57,10 @@ def facts(job: Job) -> list[tuple[str, str]]:
         for text, processes in job.distinct(describe):
             shared = "" if processes == len(job.processes) else f"  ({processes} of {len(job.processes)} processes)"
             lines.append((label, f"{text}{shared}"))
+    patched, refused = job.patched()
+    if patched or refused:
+        others = f", {refused} others could not be patched (--report names them)" if refused else ""
+        lines.append(("patched", f"{patched} functions{others}"))
     elapsed = quantities.duration(max(process.report["process"]["elapsed_seconds"] for process in job.processes))
     in_blas = quantities.duration(job.totals.seconds)
     if len(job.processes) > 1:
@@ -63,6 +68,52 @@ def facts(job: Job) -> list[tuple[str, str]]:
         lines.append(("time", f"{elapsed} for the longest process; {in_blas} in BLAS, all processes and threads together"))
     else:
         lines.append(("time", f"{elapsed}; {in_blas} in BLAS, all threads together"))
+    return lines
+
+
+IMBALANCED = 1.25
+"""A rank that spends this many times the mean in BLAS is named..."""
+
+NOTICEABLE = 0.1
+"""...if it spends so many seconds more than the mean."""
+
+ENDINGS = {
+    "exec": "replaced themselves by another program",
+    "running": "were still running",
+    "_exit": "ended without exit, so the counts are up to then",
+    "_exit or signal": "ended without exit or were killed, so the counts are up to then",
+}
+
+
+def distribution(job: Job) -> dict[str, Sums]:
+    """The processes with the least, the median and the most time in BLAS."""
+    ordered = sorted(job.processes, key=lambda process: process.totals.seconds)
+    chosen = (("least", ordered[0]), ("median", ordered[len(ordered) // 2]), ("most", ordered[-1]))
+    return {f"{name}: {process.label}": process.totals for name, process in chosen}
+
+
+def balance(job: Job) -> list[tuple[str, str]]:
+    """How the time in BLAS is spread over the ranks, and the rank for which the others wait, if there is one."""
+    ranks = job.ranks()
+    if len(ranks) < 2 or not job.totals.seconds:
+        return []
+    seconds = {rank: sums.seconds for rank, sums in ranks.items()}
+    ordered = sorted(seconds.values())
+    mean = sum(ordered) / len(ordered)
+    spread = " / ".join(quantities.duration(value) for value in (ordered[0], ordered[len(ordered) // 2], ordered[-1]))
+    lines = [("ranks", f"{len(ranks)}; in BLAS each spent {spread} (least / median / most)")]
+    longest = max(seconds, key=lambda rank: seconds[rank])
+    if seconds[longest] >= IMBALANCED * mean and seconds[longest] - mean >= NOTICEABLE:
+        lines.append(("imbalance", f"rank {longest} spent {seconds[longest] / mean:.1f} times the mean in BLAS: the others may wait for it"))
+    return lines
+
+
+def endings(job: Job) -> list[tuple[str, str]]:
+    """How processes ended that did not end by exit."""
+    lines = []
+    for how, count in job.endings().items():
+        number = "1 process" if count == 1 else f"{count} processes"
+        lines.append(("ended", f"{number}: {ENDINGS.get(how, how)}"))
     return lines
 
 
@@ -75,10 +126,14 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
     if placed or left:
         lines.append(("placed", f"{quantities.size(placed)} on the device's NUMA node"))
     lines.extend(("placed", f"{quantities.size(count)} stay elsewhere: {reason}") for reason, count in left.items())
+    blocks, size, bound = job.allocated()
+    if blocks:
+        to_node = f"; {quantities.size(bound)} bound to the device's NUMA node" if bound else ""
+        lines.append(("allocated", f"{quantities.count(blocks)} large blocks, {quantities.size(size)}, on pages of their own{to_node}"))
     for label, reasons in (("on the CPU", job.refusals()), ("copied", job.copied())):
         lines.extend((label, f"{quantities.count(calls)} calls: {reason}") for reason, calls in reasons.items())
     checked = job.verification()
     if checked["checked"] or checked["stale_pages"]:
         worst = f"worst relative error {checked['worst_relative_error']:.1e}"
         lines.append(("verified", f"{checked['checked']} calls, {checked['violations']} violations, {worst}, {checked['stale_pages']} stale pages"))
-    return lines
+    return [*lines, *balance(job), *endings(job)]

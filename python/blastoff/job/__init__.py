@@ -1,0 +1,1 @@
+"""The processes of a run: what their reports or their counters say, and the sums."""

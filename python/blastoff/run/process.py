@@ -1,0 +1,126 @@
+"""The program as a child of the launcher: signals go through, and it ends the launcher as it ended itself."""
+
+import ctypes
+import os
+import resource
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from blastoff.errors import CANNOT_EXECUTE, NOT_FOUND, CommandError
+
+FORWARDED = {
+    getattr(signal, name) for name in ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGTSTP", "SIGCONT", "SIGALRM", "SIGWINCH")
+}
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+
+
+def _prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)
+
+
+def _execute(program: Path, command: Sequence[str], environment: dict[str, str], parent: int) -> None:
+    """In the child. If the launcher is killed, the program is too: it would otherwise outlive its job."""
+    for ignored in IGNORED_BY_PYTHON:  # the program would inherit that
+        signal.signal(ignored, signal.SIG_DFL)
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(CANNOT_EXECUTE)
+    os.execve(program, list(command), environment)
+
+
+def why_not_executed(program: Path, code: int) -> CommandError:
+    """The message for an errno of execve."""
+    missing = code == 2
+    return CommandError(
+        f"{program}: {os.strerror(code)}{' (its interpreter is missing)' if missing else ''}", NOT_FOUND if missing else CANNOT_EXECUTE
+    )
+
+
+def start(program: Path, command: Sequence[str], environment: dict[str, str]) -> int:
+    """The process id of the program. From now on the launcher only hears of signals by wait_for()."""
+    failure, failed = os.pipe2(os.O_CLOEXEC)
+    parent = os.getpid()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, *FORWARDED})
+    of_children = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, the child's status is lost
+    child = os.fork()
+    if child == 0:
+        code = 0
+        try:
+            signal.signal(signal.SIGCHLD, of_children)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            _execute(program, command, environment, parent)
+        except OSError as error:
+            code = error.errno
+        finally:
+            os.write(failed, code.to_bytes(4, "little"))
+            os._exit(CANNOT_EXECUTE)
+    os.close(failed)
+    code = int.from_bytes(os.read(failure, 4), "little")
+    os.close(failure)
+    if code:
+        os.waitpid(child, 0)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        raise why_not_executed(program, code)
+    return child
+
+
+def let_go_of_files(kept: set[int]) -> None:
+    """Closes what the program has inherited too, so that pipes and locks end when the program closes them."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in {0, 1} - kept:
+        os.dup2(null, number)
+    for name in os.listdir("/proc/self/fd"):
+        number = int(name)
+        if number > 2:
+            try:
+                os.close(number)
+            except OSError:
+                continue  # the directory that was just listed
+
+
+def _stop_as(number: int) -> None:
+    """The program has been stopped: the shell must see that its job has."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    signal.raise_signal(number)
+    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+
+
+def _state(child: int) -> int | None:
+    """The wait status if the program has ended."""
+    while True:
+        pid, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
+        if pid == 0:
+            return None
+        if not os.WIFSTOPPED(status):
+            return status
+        _stop_as(os.WSTOPSIG(status))
+
+
+def wait_for(child: int) -> int:
+    """The wait status of the program. Signals that were sent to the launcher alone are sent on; those that the terminal sends reach both."""
+    while True:
+        heard = signal.sigwaitinfo({signal.SIGCHLD, *FORWARDED})
+        if heard.si_signo != signal.SIGCHLD:
+            if heard.si_code <= 0:  # from a process, not from the kernel
+                os.kill(child, heard.si_signo)
+            continue
+        status = _state(child)
+        if status is not None:
+            return status
+
+
+def end_as(status: int) -> int:
+    """Ends the launcher by the signal that ended the program, without a second core file, or returns the program's exit status."""
+    if not os.WIFSIGNALED(status):
+        return os.waitstatus_to_exitcode(status)
+    number = os.WTERMSIG(status)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _prctl(PR_SET_DUMPABLE, 0)
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    return 128 + number

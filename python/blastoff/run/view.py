@@ -1,0 +1,64 @@
+"""What is said when a run has ended: its summary, or a line that says why there is nothing to sum up."""
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from blastoff import library, quantities
+from blastoff.job.processes import Process, in_order
+from blastoff.job.view import table
+
+BELOW_THRESHOLD = "average size below the threshold"
+ALWAYS_TIMED = 64
+"""Below this average size only a sample of the calls is looked at (src/report/recorder.h)."""
+LEVEL_2 = re.compile(r"[sd](gemv|symv)|[cz](gemv|hemv)")
+MOST_REASONS = 3
+
+
+def nothing_called(processes: Sequence[Process], command: Sequence[str]) -> str:
+    """The line for a run without calls."""
+    seen = [process.report["interception"] for process in processes]
+    objects = max((part["objects_seen"] for part in seen), default=0)
+    functions = max((part["functions_found"] for part in seen), default=0)
+    if not processes:
+        return f"no process of this run could be observed: try blastoff inspect {shlex.join(command)}"
+    if functions:
+        return f"{quantities.count(functions)} functions of BLAS, LAPACK or FFTW found, but no call of one that can be offloaded"
+    where = f"no BLAS found in {objects} objects" if objects else "no call of BLAS, LAPACK or FFTW was seen"
+    return f"{where}: try blastoff inspect {shlex.join(command)}"
+
+
+def nothing_offloaded(processes: Sequence[Process]) -> str:
+    """The line for a run whose calls all stayed on the CPU."""
+    job = in_order(processes)
+    calls = f"{quantities.count(job.totals.calls)} calls"
+    if all(LEVEL_2.fullmatch(name) for name in job.routines):
+        return f"level-1 and level-2 calls only ({calls} of {', '.join(job.routines)})"
+    reasons = job.refusals()
+    if set(reasons) == {BELOW_THRESHOLD}:
+        largest = round(max(process.report["largest_small_size"] for process in processes))
+        size = f"largest average size {largest}" if largest >= ALWAYS_TIMED else f"all average sizes below {ALWAYS_TIMED}"
+        return f"{calls}, all below the threshold; {size}"
+    told = [f"{reason} ({quantities.count(count)})" for reason, count in list(reasons.items())[:MOST_REASONS]]
+    return f"{calls}, none offloaded: {', '.join(told)}"
+
+
+def concerns_a_device(process: Process) -> bool:
+    """Whether the process used a device, wanted to, or was told to use none."""
+    device = process.report["device"]
+    return bool(process.totals.offloaded) or device["used"] or device["kind"] == "none" or device["state"] not in ("", "not started")
+
+
+def words(processes: Sequence[Process], command: Sequence[str], summary: str) -> str:
+    """What to print on stderr; "" for nothing. `summary` is the value of --summary."""
+    calling = [process for process in processes if process.totals.calls]
+    incomplete = sum(process.report["process"]["incomplete"] for process in processes)
+    if incomplete and summary != "never":
+        return f"blastoff: no room for the counters of {incomplete} of {len(processes)} processes: each reports for itself if it ends by exit\n"
+    if summary == "never" or (summary == "each" and calling):
+        return ""
+    if not calling:
+        return f"blastoff: {nothing_called(processes, command)}\n"
+    if summary == "always" or any(concerns_a_device(process) for process in calling):
+        return f"blastoff {library.version()}\n" + "".join(f"  {line}".rstrip() + "\n" for line in table.text(in_order(calling)).splitlines())
+    return f"blastoff: {nothing_offloaded(calling)}\n"

@@ -1,0 +1,1 @@
+"""`blastoff top`: the counters of a run while it goes on."""

@@ -1,0 +1,97 @@
+"""`blastoff top`: what the processes of a run do now."""
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from blastoff.errors import CommandError
+from blastoff.job import runs
+from blastoff.parser import Parser
+from blastoff.top import frame, view
+
+IN_PLACE = "\x1b[H"
+REST_OF_LINE = "\x1b[K"
+REST_OF_SCREEN = "\x1b[J"
+SHORTEST = 0.05
+
+
+def interval(text: str) -> float:
+    seconds = float(text)
+    if not SHORTEST <= seconds < 86400:
+        raise ValueError(text)
+    return seconds
+
+
+def parser() -> Parser:
+    result = Parser(
+        prog="blastoff top",
+        description="Shows what the processes of a run do: routines, share on the device, rate, bytes moved, device memory, and why calls stay on "
+        "the CPU. Refreshes in place on a terminal, and prints a line each time otherwise.",
+    )
+    which = result.add_mutually_exclusive_group()
+    which.add_argument("run", metavar="RUN", nargs="?", help="directory of the run. Default: the latest run on this machine")
+    which.add_argument("--pid", type=int, metavar="PID", help="the run to which this process belongs")
+    result.add_argument("--interval", type=interval, default=1.0, metavar="SECONDS", help="time between two looks. Default: 1")
+    result.add_argument("--once", action="store_true", help="look twice, print once, and end")
+    result.add_argument("--json", action="store_true", help="print one JSON object for each look")
+    return result
+
+
+def chosen(run: str | None, pid: int | None) -> Path:
+    """The directory of the run that is meant."""
+    if run is not None:
+        directory = Path(run)
+        if not directory.is_dir():
+            raise CommandError(f"top: {run}: no such run")
+        return directory
+    found = runs.find()
+    if pid is not None:
+        found = [directory for directory in found if pid in runs.pids(directory)]
+        if not found:
+            raise CommandError(f"top: process {pid} belongs to no run of blastoff on this machine")
+    live = [directory for directory in found if any(file.alive for file in runs.counter_files(directory))]
+    if not live and not found:
+        raise CommandError("top: no run of blastoff on this machine; start one by blastoff run")
+    return (live or found)[0]
+
+
+def show(now: frame.Frame, as_json: bool, whole: bool) -> None:
+    """Prints one look."""
+    if as_json:
+        print(json.dumps(frame.as_json(now)), flush=True)
+    elif whole and sys.stdout.isatty():
+        size = shutil.get_terminal_size()
+        shown = [line[: size.columns - 1] + REST_OF_LINE for line in view.lines(now)[: size.lines - 1]]
+        print(IN_PLACE + "\n".join(shown) + REST_OF_SCREEN, flush=True)
+    elif whole:
+        print("\n".join(view.lines(now)), flush=True)
+    else:
+        print(view.line(now), flush=True)
+
+
+def watch(directory: Path, seconds: float, once: bool, as_json: bool) -> None:
+    """Looks again and again, until the run has ended."""
+    now = frame.read(directory, None)
+    whole = once or sys.stdout.isatty()
+    while True:
+        time.sleep(seconds)
+        if not directory.is_dir():
+            if once:
+                show(now, as_json, whole)
+            return
+        now = frame.read(directory, now)
+        show(now, as_json, whole)
+        if once or not now.running:
+            return
+
+
+def run(arguments: Sequence[str]) -> int:
+    parsed = parser().parse_args(arguments)
+    try:
+        watch(chosen(parsed.run, parsed.pid), parsed.interval, parsed.once, parsed.json)
+    except KeyboardInterrupt:
+        print()
+    return 0

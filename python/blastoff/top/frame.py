@@ -1,0 +1,98 @@
+"""What a run does at a moment: its counters, and rates since an earlier moment."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from blastoff.job import reading, runs
+from blastoff.job.processes import Job, Process, Sums, in_order
+
+
+@dataclass
+class Frame:
+    """All processes of a run as they were read at `time` (seconds); those without calls are `idle`."""
+
+    directory: Path
+    time: float
+    processes: list[Process]
+    before: "Frame | None" = None
+    _by_path: dict[str, Process] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._by_path = {process.path: process for process in self.processes}
+
+    @property
+    def calling(self) -> list[Process]:
+        return [process for process in self.processes if process.totals.calls]
+
+    @property
+    def job(self) -> Job:
+        return in_order(self.calling)
+
+    @property
+    def running(self) -> int:
+        return sum(process.ended == runs.RUNNING for process in self.processes)
+
+    @property
+    def device_memory(self) -> int:
+        """Bytes that the running processes hold."""
+        return sum(process.report["device"]["memory_in_use"] for process in self.processes if process.ended == runs.RUNNING)
+
+    def rate(self, name: str, process: Process | None = None) -> float | None:
+        """By how much a counter has grown in a second, of one process or of all; None without an earlier moment."""
+        if self.before is None:
+            return None
+        chosen = [process] if process is not None else self.processes
+        earlier = self.before._by_path
+        grown = sum(getattr(one.totals, name) - (getattr(earlier[one.path].totals, name) if one.path in earlier else 0) for one in chosen)
+        return max(0.0, grown) / max(1e-9, self.time - self.before.time)
+
+    def routine_rate(self, routine: str) -> float | None:
+        """Operations of one routine in a second."""
+        if self.before is None:
+            return None
+        now, earlier = self.job.routines[routine], self.before.job.routines.get(routine, Sums())
+        return max(0.0, now.flops - earlier.flops) / max(1e-9, self.time - self.before.time)
+
+
+def read(directory: Path, before: Frame | None) -> Frame:
+    """The run now. Only the latest moment is kept, not all before it."""
+    if before is not None:
+        before.before = None
+    return Frame(directory, time.monotonic(), list(reading.read_run(directory)), before)
+
+
+def share(sums: Sums) -> float:
+    """The part of the arithmetic that ran on the device, from 0 to 1."""
+    return sums.offloaded_flops / sums.flops if sums.flops else 0.0
+
+
+def sums_json(sums: Sums, rate: float | None) -> dict[str, Any]:
+    """The counters of a routine or a process, with their share and their rate."""
+    counters: Mapping[str, float] = sums.counters
+    return {**counters, "offloaded_share": share(sums), "flops_per_second": rate}
+
+
+def as_json(frame: Frame) -> dict[str, Any]:
+    """A moment as data."""
+    job = frame.job
+    moved = [frame.rate("bytes_to_device"), frame.rate("bytes_from_device")]
+    return {
+        "run": str(frame.directory),
+        "running": frame.running,
+        "device_memory": frame.device_memory,
+        "totals": sums_json(job.totals, frame.rate("flops")),
+        "bytes_per_second": None if None in moved else sum(moved),
+        "routines": [{"name": name, **sums_json(sums, frame.routine_rate(name))} for name, sums in job.routines.items()],
+        "processes": [
+            {
+                **{key: process.report["process"][key] for key in ("pid", "rank", "host", "program", "elapsed_seconds", "ended")},
+                "device_memory": process.report["device"]["memory_in_use"],
+                **sums_json(process.totals, frame.rate("flops", process)),
+            }
+            for process in frame.processes
+        ],
+        "refusals": [{"reason": reason, "calls": calls} for reason, calls in job.refusals().items()],
+    }

@@ -1,0 +1,35 @@
+"""Figures as inline SVG, in the style of the pages."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+INK, FAINT = "#2b2d42", "#8d99ae59"
+PARAMETERS = {
+    "svg.fonttype": "none",  # text stays text: searchable, and in the page's own font and colour
+    "svg.hashsalt": "blastoff",
+    "font.family": "sans-serif",
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+def draw(width: float, height: float, fill: Callable[[Any], None], sides: tuple[str, ...] = ("left", "bottom"), font_size: float = 10) -> str:
+    """A figure of so many inches that `fill` draws into, with lines at these sides only. The page decides on its size."""
+    with matplotlib.rc_context(PARAMETERS | {"font.size": font_size}):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        axes = figure.add_subplot()
+        fill(axes)
+        axes.set_axisbelow(True)
+        axes.tick_params(length=0, which="both")
+        for side, spine in axes.spines.items():
+            spine.set_visible(side in sides)
+            spine.set_color(FAINT)
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()[buffer.getvalue().index("<svg") :]

@@ -1,0 +1,63 @@
+// What lies where in a counter file: a header, then the counters of one thread after the other.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "report/thread_counters.h"
+
+namespace blastoff::report {
+
+inline constexpr char counter_extension[] = ".counters";
+inline constexpr char description_extension[] = ".json";
+inline constexpr std::uint64_t counter_magic = 0x46464f5453414c42;  // "BLASTOFF"
+
+/// FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/
+constexpr std::uint64_t hash(std::string_view text, std::uint64_t start = 0xcbf29ce484222325U) {
+  for (const char letter : text) start = (start ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  return start;
+}
+
+/// Differs between libraries that would misread each other's files.
+#define BLASTOFF_NAME(name, ...) #name " " #__VA_ARGS__ ";"
+inline constexpr std::uint64_t counter_layout =
+    hash(BLASTOFF_VERSION " 1;" BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_NAME) BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_NAME)
+             BLASTOFF_REFUSALS(BLASTOFF_NAME)) +
+    sizeof(ThreadCounters);
+#undef BLASTOFF_NAME
+
+/// Written by the process alone.
+struct CounterFileHeader {
+  std::atomic<std::uint64_t> magic;  ///< counter_magic once the header is complete
+  std::uint64_t layout;
+  std::int32_t pid;
+  std::int32_t rank;                      ///< -1: no MPI
+  std::uint64_t started;                  ///< by the clock since boot, nanoseconds: when the library was loaded
+  std::atomic<std::uint64_t> ended_at;    ///< likewise, if it has ended
+  std::atomic<std::uint32_t> ended;       ///< 1: by exit, so that the counts are complete
+  std::uint32_t forked;                   ///< 1: a forked child, which uses no device
+  std::uint32_t page;                     ///< size in bytes, of which all parts are multiples
+  std::atomic<std::uint32_t> objects;     ///< see Interceptors
+  std::atomic<std::uint32_t> functions;   ///< likewise
+  std::atomic<std::uint32_t> described;   ///< 1: `description` names a file
+  std::atomic<std::uint32_t> incomplete;  ///< 1: there was no room for some counters or for the description
+  std::atomic<std::uint64_t> device_memory;
+  std::atomic<std::uint32_t> blocks;  ///< of threads, as far as there was room for them
+  std::array<char, 64> program;
+  std::array<char, 64> name;         ///< of this file, without folder and extension
+  std::array<char, 64> description;  ///< likewise, of the description: its own or its parent's
+};
+
+/// The header takes one page.
+static_assert(sizeof(CounterFileHeader) <= 4096);
+constexpr std::size_t counter_block_bytes(std::size_t page) {
+  return (sizeof(ThreadCounters) + page - 1) / page * page;
+}
+
+/// By the clock that `started` is read from.
+std::uint64_t boot_nanoseconds();
+
+}  // namespace blastoff::report

@@ -1,0 +1,101 @@
+// Reading the counter file of a process, be it alive or not.
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "operation/front_end.h"
+#include "platform/descriptor.h"
+#include "platform/span.h"
+#include "report/counter_file.h"
+#include "report/counter_layout.h"
+#include "report/json.h"
+
+namespace blastoff::report {
+
+namespace {
+
+/// The file, in memory and read only; empty where it cannot be read. It never becomes shorter while it is mapped.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    const platform::Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) return;
+    const auto bytes = static_cast<std::size_t>(status.st_size);
+    void* const memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.get(), 0);
+    if (memory == MAP_FAILED) return;
+    memory_ = static_cast<std::byte*>(memory);
+    bytes_ = bytes;
+  }
+  ~MappedFile() {
+    if (memory_ != nullptr) munmap(memory_, bytes_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::size_t bytes() const { return bytes_; }
+  template <class Part>
+  const Part* at(std::size_t offset) const {
+    return reinterpret_cast<const Part*>(memory_ + offset);
+  }
+
+ private:
+  std::byte* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+const CounterFileHeader* header_of(const MappedFile& file) {
+  if (file.bytes() < sizeof(CounterFileHeader)) return nullptr;
+  const auto* const header = file.at<CounterFileHeader>(0);
+  const bool complete = header->magic.load(std::memory_order_acquire) == counter_magic;
+  return complete && header->layout == counter_layout && header->page > 0 ? header : nullptr;
+}
+
+Totals totals_of(const MappedFile& file, const CounterFileHeader& header) {
+  Totals totals;
+  totals.routines.resize(operation::routine_count());
+  const std::size_t bytes = counter_block_bytes(header.page);
+  for (std::size_t offset = header.page; offset + bytes <= file.bytes(); offset += bytes)
+    file.at<ThreadCounters>(offset)->add_to(totals);
+  return totals;
+}
+
+std::string text_of(const std::array<char, 64>& text) {
+  return {text.begin(), std::find(text.begin(), text.end(), '\0')};
+}
+
+/// What the process has written beside its counters.
+std::string description_of(const std::string& path, const CounterFileHeader& header) {
+  if (header.described.load(std::memory_order_acquire) == 0) return "";
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  std::ifstream file(folder + text_of(header.description) + description_extension, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+std::string report_of_counter_file(const std::string& path) {
+  const MappedFile file(path);
+  const CounterFileHeader* const header = header_of(file);
+  if (header == nullptr) return "";
+  const bool ended = header->ended.load(std::memory_order_acquire) != 0;
+  const std::uint64_t until = ended ? header->ended_at.load() : boot_nanoseconds();
+  const Kept kept{.pid = header->pid,
+                  .rank = header->rank,
+                  .forked = header->forked != 0,
+                  .ended = ended,
+                  .incomplete = header->incomplete.load() != 0,
+                  .program = text_of(header->program),
+                  .elapsed_seconds = 1e-9 * static_cast<double>(until - header->started),
+                  .device_memory = header->device_memory.load(),
+                  .objects = header->objects.load(),
+                  .functions = header->functions.load()};
+  return to_json(totals_of(file, *header), kept, description_of(path, *header));
+}
+
+}  // namespace blastoff::report

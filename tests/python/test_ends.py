@@ -1,0 +1,312 @@
+"""`blastoff run` tells what happened, however a program and its children end."""
+
+import contextlib
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import offload
+import pytest
+from blastoff.job import runs
+from command_rig import clean_environment
+
+PRODUCTS = str(offload.PROGRAMS / "products")
+PROCESS = str(offload.PROGRAMS / "process")
+SIMULATED = ["--device=simulated", "--min-size=0"]
+
+pytestmark = pytest.mark.skipif(not os.path.exists(PRODUCTS), reason="the scenario programs are not built: no BLAS to link against")
+
+# What each worker and each thread does. ctypes reaches the BLAS without NumPy.
+CALLS = """
+import ctypes, multiprocessing, os, signal, subprocess, sys, threading, time
+blas = ctypes.CDLL("libblas.so.3")
+def call(n=8, times=1, _=None):
+    matrices = [(ctypes.c_double * (n * n))() for _ in range(3)]
+    size, one = ctypes.byref(ctypes.c_int(n)), ctypes.byref(ctypes.c_double(1))
+    for _ in range(times):
+        blas.dgemm_(b"N", b"N", size, size, size, one, matrices[0], size, matrices[1], size, one, matrices[2], size)
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(body: str) -> list[str]:
+        path = tmp_path / "script.py"
+        path.write_text(CALLS + body)
+        return [sys.executable, str(path)]
+
+    return write
+
+
+@pytest.fixture
+def place(tmp_path):
+    """An own place for run directories, which must be empty afterwards."""
+    directory = tmp_path / "place"
+    directory.mkdir()
+    yield {"XDG_RUNTIME_DIR": str(directory), "LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)}
+    assert list(directory.iterdir()) == []
+
+
+def reports(directory) -> list[dict]:
+    """The reports there, those with most calls first."""
+    found = [json.loads(path.read_text()) for path in directory.glob("*.json")]
+    return sorted(found, key=lambda report: -report["totals"]["calls"])
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_of_a_pool_are_counted(blastoff, script, place, tmp_path, method):
+    body = f"""
+if __name__ == "__main__":
+    call()
+    with multiprocessing.get_context("{method}").Pool(3) as pool:
+        pool.starmap(call, [(8, 100)] * 30, chunksize=1)
+"""
+    done = blastoff("run", "--device=none", f"--report={tmp_path}/out/", "--", *script(body), env=place)
+    assert done.returncode == 0, done.stderr
+    total = next(line for line in done.stderr.splitlines() if line.split()[:1] == ["dgemm"])
+    assert total.split()[1] == "3001", done.stderr
+    found = reports(tmp_path / "out")
+    assert sum(report["totals"]["calls"] for report in found) == 3001
+    assert sorted(report["process"]["ended"] for report in found) == ["_exit or signal"] * (len(found) - 1) + ["exit"]
+
+
+@pytest.mark.parametrize(
+    ("how", "ended"), [("_exit", "_exit"), ("segv", "signal 11 (SIGSEGV)"), ("term", "signal 15 (SIGTERM)"), ("kill", "signal 9 (SIGKILL)")]
+)
+def test_a_process_that_does_not_end_by_exit(blastoff, place, tmp_path, how, ended):
+    done = blastoff("run", *SIMULATED, "--report=run.json", PROCESS, how, env=place)
+    assert done.returncode == {"_exit": 4, "segv": -11, "term": -15, "kill": -9}[how]
+    report = json.loads((tmp_path / "run.json").read_text())
+    assert report["process"]["ended"] == ended and report["totals"]["offloaded"] == 2
+    assert report["device"]["used"] and report["settings"]["min-size"] == "0"
+    assert "dgemm" in done.stderr
+    again = blastoff("report", "run.json")  # it follows the schema
+    assert again.returncode == 0 and "ended" in again.stdout
+
+
+def started(command: list[str], env: dict[str, str], **options) -> subprocess.Popen:
+    command = [sys.executable, "-m", "blastoff", "run", "--device=none", "--", *command]
+    return subprocess.Popen(command, env=clean_environment() | env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
+def test_a_signal_to_the_launcher_is_the_programs(script, place, number):
+    process = started(script("call(8, 1000)\nprint(flush=True)\ntime.sleep(60)"), place)
+    process.stdout.readline()
+    process.send_signal(number)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == -number
+    assert "dgemm" in said and "1000" in said
+    if number == signal.SIGINT:
+        assert "KeyboardInterrupt" in said  # Python ends itself by the signal afterwards
+
+
+def test_a_program_decides_what_a_signal_does(script, place):
+    body = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\ncall()\nprint(flush=True)\ntime.sleep(60)"
+    process = started(script(body), place)
+    process.stdout.readline()
+    process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == 5
+
+
+def test_ctrl_c_reaches_the_program_once(script, place):
+    """The terminal sends it to launcher and program; the launcher survives to report."""
+    body = """
+seen = []
+signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+call()
+print("ready", flush=True)
+time.sleep(1)
+sys.exit(40 + len(seen))
+"""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        command = [sys.executable, "-m", "blastoff", "run", "--device=none", "--", *script(body)]
+        os.execve(command[0], command, clean_environment() | place)
+    seen = b""
+    while b"ready" not in seen:
+        seen += os.read(terminal, 4096)
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):
+        while piece := os.read(terminal, 4096):
+            seen += piece
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 41
+    assert b"dgemm" in seen
+
+
+def test_a_stopped_program_stops_its_launcher(script, place):
+    process = started(script("call()\nprint(flush=True)\nos.kill(os.getpid(), signal.SIGSTOP)\nsys.exit(6)"), place)
+    process.stdout.readline()
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    process.send_signal(signal.SIGCONT)
+    process.communicate(timeout=30)
+    assert process.returncode == 6
+
+
+def test_a_program_does_not_outlive_its_launcher(script, tmp_path, place):
+    """Neither its directory: the next run finds nothing of it."""
+    process = started(script("print(os.getpid(), flush=True)\ntime.sleep(60)"), place)
+    child = int(process.stdout.readline())
+    process.kill()
+    process.communicate(timeout=30)
+    deadline = time.monotonic() + 10
+    while runs.started_after(child) is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert runs.started_after(child) is None
+    for directory in (tmp_path / "place").iterdir():  # nobody was left to remove it
+        for path in directory.iterdir():
+            path.unlink()
+        directory.rmdir()
+
+
+def test_what_a_program_did_before_exec_counts(blastoff, script, place, tmp_path):
+    body = f"call(8, 5)\nos.execv('{PRODUCTS}', ['{PRODUCTS}', '40'])"
+    done = blastoff("run", *SIMULATED, f"--report={tmp_path}/%p.json", "--", *script(body), env=place)
+    assert done.returncode == 0, done.stderr
+    found = reports(tmp_path)
+    assert sorted((report["process"]["ended"], report["totals"]["calls"]) for report in found) == [("exec", 5), ("exit", 6)]
+
+
+def test_each_of_many_threads_counts(blastoff, script, place):
+    body = """
+together = threading.Barrier(200)
+def work():
+    call()
+    together.wait()
+    call()
+threads = [threading.Thread(target=work) for _ in range(200)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+os._exit(0)
+"""
+    done = blastoff("run", "--", *script(body), env=place)
+    assert done.stderr == "blastoff: 400 calls, all below the threshold; all average sizes below 64\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "body", "line"),
+    [
+        ([], "", "no BLAS found in "),
+        ([], "call(96, 3); call(80, 4)", "7 calls, all below the threshold; largest average size 96"),
+        (
+            [],
+            "dims = ctypes.byref(ctypes.c_int(0)); blas.dgemv_",
+            "functions of BLAS, LAPACK or FFTW found, but no call of one that can be offloaded",
+        ),
+        (["--intercept=preload"], "", "no call of BLAS, LAPACK or FFTW was seen: try blastoff inspect "),
+    ],
+)
+def test_there_is_always_a_line(blastoff, script, place, tmp_path, options, body, line):
+    command = script(body)
+    if not body:
+        (tmp_path / "script.py").write_text("")
+    done = blastoff("run", *options, "--", *command, env=place)
+    assert done.returncode == 0
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("blastoff: ") and line in said
+
+
+def test_products_with_vectors_alone(blastoff, script, place):
+    body = """
+n = 8
+size, one, step = ctypes.byref(ctypes.c_int(n)), ctypes.byref(ctypes.c_double(1)), ctypes.byref(ctypes.c_int(1))
+a, x, y = (ctypes.c_double * (n * n))(), (ctypes.c_double * n)(), (ctypes.c_double * n)()
+blas.dgemv_(b"N", size, size, one, a, size, x, step, one, y, step)
+"""
+    done = blastoff("run", "--", *script(body), env=place)
+    assert done.stderr == "blastoff: level-1 and level-2 calls only (1 calls of dgemv)\n"
+
+
+def test_only_the_job_gets_a_line(blastoff, place):
+    """Neither the shell nor what it starts: they are no numeric programs."""
+    done = blastoff("run", "sh", "-c", f"true; /usr/bin/env true; {PRODUCTS} 40 >/dev/null; uname >/dev/null", env=place)
+    assert done.stderr == "blastoff: 6 calls, all below the threshold; all average sizes below 64\n"
+
+
+def test_summary_modes_of_a_job(blastoff, place):
+    command = ["sh", "-c", f"{PRODUCTS} 40; {PRODUCTS} 40"]
+    said = {mode: blastoff("run", *SIMULATED, f"--summary={mode}", *command, env=place).stderr for mode in ("auto", "always", "each", "never")}
+    assert said["never"] == ""
+    assert said["auto"].count("routine") == said["always"].count("routine") == 1
+    assert "processes  2" in said["auto"]
+    assert said["each"].count("routine") == 2 and said["each"].count("products, process") == 2
+    small = {mode: blastoff("run", f"--summary={mode}", *command, env=place).stderr for mode in ("auto", "always")}
+    assert len(small["auto"].splitlines()) == 1 and "dgemm" in small["always"]
+
+
+def test_device_none_prints_its_table(blastoff, place):
+    done = blastoff("run", "--device=none", PRODUCTS, "40", env=place)
+    assert "dgemm" in done.stderr and "CPU s" in done.stderr
+
+
+def ranks(script, place, body: str, count: int, env: dict[str, str]) -> list[str]:
+    """What each launcher says where each rank of a job has its own."""
+    command = script(body)
+    both = [started(command, place | env | {"PMIX_RANK": str(rank), "PMIX_NAMESPACE": "job@1"}) for rank in range(count)]
+    return [process.communicate(timeout=60)[1] for process in both]
+
+
+def test_ranks_with_launchers_of_their_own_share_a_summary(script, place, tmp_path):
+    body = f"""
+open(f"{tmp_path}/ready-{{os.environ['PMIX_RANK']}}", "w").close()
+while not all(os.path.exists(f"{tmp_path}/ready-{{rank}}") for rank in range(3)): time.sleep(0.01)
+call(*((400, 16) if os.environ["PMIX_RANK"] == "2" else (8, 1)))
+"""
+    said = ranks(script, place, body, 3, {})
+    summaries = [text for text in said if text]
+    assert len(summaries) == 1, said
+    assert "processes  3" in summaries[0]
+    assert "(least / median / most)" in summaries[0]
+    assert "imbalance" in summaries[0] and "rank 2 spent" in summaries[0]
+
+
+def test_runs_of_the_same_rank_are_not_one_job(script, place, tmp_path):
+    body = f"open('{tmp_path}/' + str(os.getpid()), 'w').close()\ncall()\ntime.sleep(1)"
+    command = script(body)
+    both = [started(command, place | {"SLURM_PROCID": "0", "PMIX_NAMESPACE": "job@2"}) for _ in range(2)]
+    said = [process.communicate(timeout=60)[1] for process in both]
+    assert all("dgemm" in text and "processes" not in text for text in said), said
+
+
+def test_no_place_for_counters(blastoff, tmp_path):
+    """Then the program runs all the same, and each process says what it knows at its end."""
+    (tmp_path / "file").write_text("")
+    code = (
+        "import sys; from blastoff.job import runs; from pathlib import Path; place = Path(sys.argv.pop(1)); runs.bases = lambda: [place];"
+        "from blastoff.command import main; sys.exit(main())"
+    )
+    env = clean_environment() | {"LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)}
+    command = [sys.executable, "-c", code, str(tmp_path / "file"), "run", *SIMULATED, PRODUCTS, "40"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.returncode == 0 and "products, process" in done.stderr and done.stderr.count("dgemm") == 1
+
+
+def test_no_room_for_counters(blastoff, place):
+    """A full file system neither harms the program nor hides that something is missing."""
+    limited = ["sh", "-c", f"ulimit -f 8; exec {PRODUCTS} 40"]
+    done = blastoff("run", *SIMULATED, *limited, env=place)
+    assert done.returncode == 0, done.stderr
+    assert "products, process" in done.stderr and "dgemm" in done.stderr
+    assert "no room for the counters of 1 of 2 processes" in done.stderr
+
+
+def test_a_directory_that_is_not_ours_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "bases", lambda: [tmp_path])
+    (tmp_path / (runs.prefix() + "job-x")).mkdir(mode=0o755)
+    assert runs.create("job-x") is None
+    made = runs.create("job-y")
+    assert made is not None and made.stat().st_mode & 0o777 == 0o700 and runs.create("job-y") == made
+    assert runs.find() == [made]
+
+
+def test_reports_on_standard_output(blastoff, place):
+    for how, ended in (("return", "exit"), ("term", "signal 15 (SIGTERM)")):
+        done = blastoff("run", *SIMULATED, "--report=-", PROCESS, how, env=place)
+        report = json.loads(done.stdout[done.stdout.index("{") :])
+        assert report["process"]["ended"] == ended

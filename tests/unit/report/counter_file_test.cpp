@@ -1,0 +1,196 @@
+// Counters that another process reads. Each test runs in a child, since a process keeps its counters in one place only.
+#include "report/counter_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <latch>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "blas_front_end.h"
+#include "report/recorder.h"
+
+namespace blastoff::report {
+namespace {
+
+constexpr auto dgemm = static_cast<std::size_t>(blas::Routine::dgemm);
+
+Record refused_record() {
+  Record record;
+  record.routine = dgemm;
+  record.symbol = "dgemm_";
+  record.refusal = Refusal::too_shallow;
+  record.seconds = 0.5;
+  record.flops = 2e9;
+  return record;
+}
+
+class CounterFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "blastoff-counters-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    directory = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  /// Runs `body` in a child that keeps its counters in the directory. Its wait status.
+  template <class Body>
+  int in_child(const Body& body) const {
+    const pid_t child = fork();
+    if (child == 0) {
+      reset();
+      keep_counters_in(directory.c_str());
+      body();
+      _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status;
+  }
+
+  /// The reports of all processes, in the order of their numbers of calls.
+  std::vector<nlohmann::json> reports() const {
+    std::vector<nlohmann::json> all;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      if (entry.path().extension() == ".counters")
+        all.push_back(nlohmann::json::parse(report_of_counter_file(entry.path())));
+    }
+    std::ranges::sort(all, {}, [](const nlohmann::json& report) { return report["totals"]["calls"].get<int>(); });
+    return all;
+  }
+
+  std::filesystem::path directory;
+};
+
+TEST_F(CounterFile, SurvivesAProcessThatIsKilled) {
+  const int status = in_child([] {
+    add(refused_record(), nullptr);
+    add(refused_record(), nullptr);
+    raise(SIGKILL);
+  });
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  const auto all = reports();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0]["totals"]["calls"], 2);
+  EXPECT_EQ(all[0]["totals"]["cpu_seconds"], 1.0);
+  EXPECT_EQ(all[0]["routines"][0]["name"], "dgemm");
+  EXPECT_EQ(all[0]["refusals"][0]["calls"], 2);
+  EXPECT_EQ(all[0]["process"]["ended"], "");
+  EXPECT_EQ(all[0]["process"]["incomplete"], false);
+}
+
+TEST_F(CounterFile, TellsWhatTheProcessHasDescribed) {
+  in_child([] {
+    keep_interceptors({14, 3});
+    keep_description(R"({"process": {"pid": )" + std::to_string(getpid()) +
+                     R"(, "host": "node17"}, "device": {"kind": "cuda", "name": "H100"}, "interception": {}})");
+    add(refused_record(), nullptr);
+    keep_device_memory(4096);
+    keep_end();
+  });
+  const auto all = reports();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0]["process"]["ended"], "exit");
+  EXPECT_EQ(all[0]["process"]["host"], "node17");
+  EXPECT_EQ(all[0]["device"]["name"], "H100");
+  EXPECT_EQ(all[0]["device"]["memory_in_use"], 4096);
+  EXPECT_EQ(all[0]["interception"]["objects_seen"], 14);
+  EXPECT_EQ(all[0]["interception"]["functions_found"], 3);
+  EXPECT_EQ(all[0]["totals"]["calls"], 1);
+}
+
+TEST_F(CounterFile, HasRoomForEachThread) {
+  constexpr int threads = 200;
+  in_child([] {
+    std::latch all_count(threads);
+    std::vector<std::thread> workers;
+    for (int i = 0; i < threads; ++i) {
+      workers.emplace_back([&] {
+        add(refused_record(), nullptr);
+        all_count.arrive_and_wait();  // so that no block is used twice
+        add(refused_record(), nullptr);
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+    raise(SIGKILL);
+  });
+  ASSERT_EQ(reports().size(), 1U);
+  EXPECT_EQ(reports()[0]["totals"]["calls"], 2 * threads);
+}
+
+TEST_F(CounterFile, OfAForkedChildIsItsOwn) {
+  in_child([] {
+    add(refused_record(), nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+      reset();
+      for (int i = 0; i < 3; ++i) add(refused_record(), nullptr);
+      std::thread([] { add(refused_record(), nullptr); }).join();
+      raise(SIGKILL);
+    }
+    waitpid(child, nullptr, 0);
+    add(refused_record(), nullptr);
+    if (totals().routines[dgemm].calls != 2) _exit(1);
+  });
+  const auto all = reports();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0]["totals"]["calls"], 2);
+  EXPECT_EQ(all[1]["totals"]["calls"], 4);
+  EXPECT_NE(all[0]["process"]["pid"], all[1]["process"]["pid"]);
+}
+
+TEST_F(CounterFile, OfAChildWithoutCallsIsNotMade) {
+  in_child([] {
+    const pid_t child = fork();
+    if (child == 0) {
+      reset();
+      _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+  });
+  EXPECT_EQ(reports().size(), 1U);
+}
+
+TEST_F(CounterFile, WithoutRoomTheCountsStayInTheProcess) {
+  const int status = in_child([] {
+    rlimit limit{4096, 4096};
+    setrlimit(RLIMIT_FSIZE, &limit);  // of each file: the header fits, no more
+    add(refused_record(), nullptr);
+    const bool right = totals().routines[dgemm].calls == 1 && !counters_are_kept();
+    _exit(right ? 3 : 4);
+  });
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  ASSERT_EQ(reports().size(), 1U);
+  EXPECT_EQ(reports()[0]["process"]["incomplete"], true);
+  EXPECT_EQ(reports()[0]["totals"]["calls"], 0);
+}
+
+TEST_F(CounterFile, WithoutADirectoryTheCountsStayInTheProcess) {
+  directory /= "missing";
+  const int status = in_child([] {
+    add(refused_record(), nullptr);
+    _exit(!counters_are_kept() && totals().routines[dgemm].calls == 1 ? 3 : 4);
+  });
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+}
+
+TEST_F(CounterFile, IsRecognised) {
+  EXPECT_EQ(report_of_counter_file(directory / "missing"), "");
+  std::ofstream(directory / "other") << std::string(10000, 'x');
+  EXPECT_EQ(report_of_counter_file(directory / "other"), "");
+  std::ofstream(directory / "empty");
+  EXPECT_EQ(report_of_counter_file(directory / "empty"), "");
+}
+
+}  // namespace
+}  // namespace blastoff::report
