@@ -3,7 +3,7 @@
 find_path(LZMA_INCLUDE_DIR lzma.h)
 find_library(LZMA_ARCHIVE liblzma.a)
 if(NOT LZMA_INCLUDE_DIR OR NOT LZMA_ARCHIVE)
-  message(FATAL_ERROR "lzma.h or liblzma.a is missing: install liblzma-dev (apt install liblzma-dev)")
+  message(FATAL_ERROR "Blastoff cannot be built here. Missing:\n  the archive liblzma.a (Debian, Ubuntu: liblzma-dev)")
 endif()
 
 add_library(lzma_archive STATIC IMPORTED)

@@ -1,5 +1,20 @@
-# What `pip install .` (scikit-build-core) puts beside the Python files: the libraries and the report's schema.
-if(SKBUILD)
+# What `pip install .` (scikit-build-core) puts beside the Python files: libraries, schemas and machine models, and for the environment
+# manual pages and completions.
+if(NOT SKBUILD)
+  return()
+endif()
+if(BLASTOFF_PREBUILT)
+  set(wheel_libraries ${BLASTOFF_PREBUILT}/libblastoff.so ${BLASTOFF_PREBUILT}/libblastoff-allocator.so)
+  install(PROGRAMS ${wheel_libraries} DESTINATION blastoff/lib COMPONENT wheel)
+  set(manual ${BLASTOFF_PREBUILT}/manual)
+  add_custom_target(blastoff DEPENDS ${wheel_libraries})
+  add_custom_target(blastoff-manual DEPENDS ${manual}/.made)
+else()
   install(TARGETS blastoff blastoff-allocator LIBRARY DESTINATION blastoff/lib COMPONENT wheel)
-  install(FILES ${PROJECT_SOURCE_DIR}/share/report.schema.json DESTINATION blastoff COMPONENT wheel)
+endif()
+file(GLOB schemas ${PROJECT_SOURCE_DIR}/share/*.schema.json)
+install(FILES ${schemas} DESTINATION blastoff COMPONENT wheel)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/machines DESTINATION blastoff COMPONENT wheel)
+if(TARGET blastoff-manual)
+  install(DIRECTORY ${manual}/man ${manual}/bash-completion ${manual}/zsh ${manual}/fish DESTINATION ${SKBUILD_DATA_DIR}/share COMPONENT wheel)
 endif()

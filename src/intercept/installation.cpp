@@ -26,6 +26,8 @@ struct Installation {
   std::set<Seen> seen;
   std::vector<PatchedObject> objects;
   double seconds = 0;
+  std::size_t functions = 0;
+  void (*observer)() = nullptr;
 };
 
 /// Lasts until the process ends: exit handlers may still load objects.
@@ -62,9 +64,18 @@ void look_at(const LoadedObject& object) {
   const double seconds = stopwatch.seconds();
   if (worth_a_word) all.objects.back().seconds = seconds;
   all.seconds += seconds;
+  all.functions += found.functions.size();
+}
+
+void tell_observer() {
+  if (auto* const observer = installation().observer) observer();
 }
 
 }  // namespace
+
+void observe_searches(void (*observer)()) {
+  installation().observer = observer;
+}
 
 void install(Mode mode) {
   installation().mode = mode;
@@ -91,6 +102,7 @@ void patch_new_objects() {
     for (const LoadedObject& object : loaded_objects()) {
       if (!is_ours(object) && unseen(object)) look_at(object);
     }
+    tell_observer();
   });
 }
 
@@ -101,6 +113,7 @@ void patch_objects_beside(void* handle) {
     for (const LoadedObject& object : objects_beside(handle)) {
       if (unseen(object)) look_at(object);
     }
+    tell_observer();
   });
 }
 
@@ -113,7 +126,7 @@ std::vector<PatchedObject> patched_objects() {
 Effort patching_effort() {
   const platform::ForkGuard guard;
   const std::lock_guard lock(installation().mutex);
-  return {installation().seen.size(), installation().seconds};
+  return {installation().seen.size(), installation().functions, installation().seconds};
 }
 
 }  // namespace blastoff::intercept

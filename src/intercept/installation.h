@@ -29,12 +29,16 @@ void patch_new_objects();
 /// Patches the objects of the linker namespace that a handle belongs to. For after dlmopen().
 void patch_objects_beside(void* handle);
 
+/// Called after each search for functions: when the library is loaded, and after dlopen().
+void observe_searches(void (*observer)());
+
 /// Every object with BLAS functions so far.
 std::vector<PatchedObject> patched_objects();
 
 /// The cost so far of searching for functions and patching them.
 struct Effort {
-  std::size_t objects = 0;  ///< looked at, with BLAS functions or without
+  std::size_t objects = 0;    ///< looked at, with BLAS functions or without
+  std::size_t functions = 0;  ///< found in them, patched or not
   double seconds = 0;
 };
 Effort patching_effort();

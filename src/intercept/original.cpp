@@ -12,6 +12,7 @@
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 #include "intercept/patch/patched_function.h"
+#include "intercept/standard_library.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/process.h"
@@ -79,6 +80,7 @@ Original look_up(const EntryPoint& entry, const void* caller) {
   Original original;
   original.convention = entry.convention;
   original.function = find_definition(entry.symbol, caller);
+  if (original.function == nullptr) original.function = load_standard_definition(entry, caller);
   if (original.function == nullptr) return original;
   keep_loaded(original.function);
   if (only_patched() || platform::has_elevated_rights()) {

@@ -16,7 +16,8 @@ struct Original {
 
 /// The original for `entry` as called from `caller` (a return address): the definition that the calling object would
 /// have bound. Order: next in the global search order; the caller's own dependencies; any loaded object that defines it
-/// and whose dependents include the caller; any loaded object. Looked up once per caller and entry, then a few loads.
+/// and whose dependents include the caller; any loaded object; in a program that was linked with Blastoff, the system's
+/// library. Looked up once per caller and entry, then a few loads.
 /// The object that defines it stays loaded. Where there is none, a later call finds one that has been loaded meanwhile.
 Original original_for(const EntryPoint& entry, const void* caller);
 

@@ -75,6 +75,9 @@ struct RoutineTable {
 
   /// The routine of the same library that is needed beside another, for its pieces or its verification; itself: none.
   std::uint16_t (*companion)(std::uint16_t routine);
+  /// The libraries in which systems keep the routines, for programs that were linked without one. The first that is
+  /// there and has the routine is taken.
+  std::span<const char* const> system_libraries;
   /// What a patched function does instead. It finds that function in blastoff_called (patch/hooks.h).
   Hook (*hook)(abi::Style style, std::uint16_t routine);
 };

@@ -25,6 +25,8 @@ constexpr Spelling spellings[] = {BLASTOFF_SPELLINGS(BLASTOFF_SPELLING_OF, dgemm
 /// Of BLIS (and AOCL), and of NVPL.
 constexpr std::string_view inner_suffixes[] = {"_blis_impl", "_internal_"};
 
+constexpr const char* system_libraries[] = {"libblas.so.3", "libcblas.so.3", "libopenblas.so.0", "libflexiblas.so.3"};
+
 constinit std::array<std::atomic<std::uint64_t>, entry_point_count> absent{};
 
 const blas::RoutineRow& row_of(std::uint16_t routine) {
@@ -66,6 +68,7 @@ constinit const RoutineTable blas_routines = {
     .accompanies = &accompanies,
     .without_company = "no underscore, in an object without all of level 3",
     .companion = &companion,
+    .system_libraries = system_libraries,
     .hook = &blas_hook,
 };
 

@@ -29,6 +29,8 @@ namespace {
 
 constexpr Spelling spellings[] = {{"", "", Style::cblas, Decoration::ambiguous}};
 
+constexpr const char* system_libraries[] = {"libfftw3.so.3", "libfftw3f.so.3"};
+
 constinit std::array<std::atomic<std::uint64_t>, fft::routine_count> absent{};
 
 std::uint16_t itself(std::uint16_t routine) {
@@ -76,6 +78,7 @@ constinit const RoutineTable fft_routines = {
     .accompanies = &no_company,
     .without_company = "",
     .companion = &companion,
+    .system_libraries = system_libraries,
     .hook = &fft_hook,
 };
 

@@ -21,6 +21,8 @@ namespace {
 
 constexpr Spelling spellings[] = {BLASTOFF_LAPACK_SPELLINGS(BLASTOFF_SPELLING_OF, dgetrf, getrf, d)};
 
+constexpr const char* system_libraries[] = {"liblapack.so.3", "libopenblas.so.0", "libflexiblas.so.3"};
+
 constinit std::array<std::atomic<std::uint64_t>, std::size(lapack_entry_points)> absent{};
 
 std::uint16_t itself(std::uint16_t routine) {
@@ -49,6 +51,7 @@ constinit const RoutineTable lapack_routines = {
     .accompanies = &accompanies,
     .without_company = "no underscore, in an object without LAPACK's factorizations",
     .companion = &itself,
+    .system_libraries = system_libraries,
     .hook = &lapack_hook,
 };
 

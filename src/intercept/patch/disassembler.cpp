@@ -8,28 +8,34 @@ struct Capstone {
   csh handle = 0;
   cs_insn* instruction = nullptr;
 
-  Capstone(cs_arch architecture, cs_mode mode) {
+  Capstone(cs_arch architecture, cs_mode mode, Detail detail) {
     if (cs_open(architecture, mode, &handle) != CS_ERR_OK) return;
-    cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
+    if (detail == Detail::operands) cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
     instruction = cs_malloc(handle);
   }
 };
 
 /// Opened when first asked for: the library is linked with its own architecture alone.
+template <Detail detail>
 const Capstone& capstone(Architecture architecture) {
   if (architecture == Architecture::x86_64) {
-    static const Capstone x86_64(CS_ARCH_X86, CS_MODE_64);
+    static const Capstone x86_64(CS_ARCH_X86, CS_MODE_64, detail);
     return x86_64;
   }
-  static const Capstone aarch64(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN);
+  static const Capstone aarch64(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, detail);
   return aarch64;
+}
+
+const Capstone& capstone(Architecture architecture, Detail detail) {
+  return detail == Detail::none ? capstone<Detail::none>(architecture) : capstone<Detail::operands>(architecture);
 }
 
 }  // namespace
 
-Disassembly::Disassembly(Architecture architecture, std::span<const std::byte> code, std::uint64_t address)
-    : handle_(capstone(architecture).handle),
-      instruction_(capstone(architecture).instruction),
+Disassembly::Disassembly(Architecture architecture, std::span<const std::byte> code, std::uint64_t address,
+                         Detail detail)
+    : handle_(capstone(architecture, detail).handle),
+      instruction_(capstone(architecture, detail).instruction),
       code_(reinterpret_cast<const std::uint8_t*>(code.data())),
       left_(code.size()),
       address_(address) {}

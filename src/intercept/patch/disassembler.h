@@ -11,10 +11,14 @@
 
 namespace blastoff::intercept::patch {
 
+/// What is told of an instruction beside its length and mnemonic. Operands take half of the time.
+enum class Detail : bool { none, operands };
+
 /// Decodes code from its first byte. One at a time in the process, because all share the memory for one instruction.
 class Disassembly {
  public:
-  Disassembly(Architecture architecture, std::span<const std::byte> code, std::uint64_t address);
+  Disassembly(Architecture architecture, std::span<const std::byte> code, std::uint64_t address,
+              Detail detail = Detail::operands);
 
   /// The next instruction; the following call overwrites it. nullptr at the end, and at bytes that are not an
   /// instruction.

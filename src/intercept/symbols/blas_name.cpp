@@ -12,24 +12,13 @@ bool is_capital(char letter) {
   return letter >= 'A' && letter <= 'Z';
 }
 
-bool starts_with_routine(std::string_view name, std::string_view routine, bool capitals) {
-  if (name.size() < routine.size() || (name.front() | 0x20) != routine.front()) return false;
-  for (std::size_t i = 0; i < routine.size(); ++i) {
-    const bool letter = routine[i] >= 'a';
-    if (name[i] != (capitals && letter ? routine[i] - 'a' + 'A' : routine[i])) return false;
+/// By its number in routine_names, which lists the routines of all tables.
+Routine routine_numbered(std::size_t number) {
+  for (const RoutineTable* table : front_ends()) {
+    if (number < table->names.size()) return {table, static_cast<std::uint16_t>(number)};
+    number -= table->names.size();
   }
-  return true;
-}
-
-/// The longest routine that `name` starts with: dgemmtr, not dgemm.
-std::optional<Routine> routine_at_start(std::string_view name, bool capitals) {
-  std::optional<Routine> longest;
-  for (const RoutineTable* table : front_ends())
-    for (std::size_t number = 0; number < table->names.size(); ++number)
-      if (starts_with_routine(name, table->names[number], capitals) &&
-          (!longest || table->names[number].size() > longest->name().size()))
-        longest = Routine{table, static_cast<std::uint16_t>(number)};
-  return longest;
+  return {};
 }
 
 }  // namespace
@@ -41,13 +30,14 @@ std::optional<BlasName> parse_blas_name(std::string_view name) {
   for (std::size_t place = find_routine_name(name, 0); place != std::string_view::npos;
        place = find_routine_name(name, place + 1)) {
     const bool capitals = is_capital(name[place]);
-    const std::optional<Routine> routine = routine_at_start(name.substr(place), capitals);
-    if (!routine) continue;
-    const std::size_t end = place + routine->name().size();
+    const std::optional<std::size_t> number = longest_routine_name(name.substr(place), capitals);
+    if (!number) continue;
+    const Routine routine = routine_numbered(*number);
+    const std::size_t end = place + routine.name().size();
     // fftw_execute_dft is a part of dfftw_execute_dft_.
     if (end <= end_of_last) continue;
     end_of_last = end;
-    last = BlasName{name.substr(0, place), *routine, name.substr(end), capitals};
+    last = BlasName{name.substr(0, place), routine, name.substr(end), capitals};
   }
   return last;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "intercept/front_ends.h"
@@ -114,11 +115,53 @@ bool block_may_have_stem(const char* from) {
   return any(ends & are_pair<stem_begins>(load(from), load(from + 1)));
 }
 
-bool is_stem(std::uint32_t value) {
-  return [&]<std::size_t... i>(std::index_sequence<i...>) {
-    return ((value == stems.elements[i]) || ...);
-  }
-  (std::make_index_sequence<stems.count>());
+/// Set bits: hashes of stems. Fourteen bits let one of a hundred other words pass.
+constexpr std::size_t hash_bits = 14;
+constexpr std::size_t hash_of(std::uint32_t stem) {
+  return (stem * 0x9e3779b1U) >> (32 - hash_bits);
+}
+
+constexpr auto hashed_stems() {
+  std::array<std::uint64_t, (std::size_t{1} << hash_bits) / 64> bits{};
+  for (std::size_t i = 0; i < stems.count; ++i)
+    bits[hash_of(stems.elements[i]) / 64] |= std::uint64_t{1} << hash_of(stems.elements[i]) % 64;
+  return bits;
+}
+
+bool may_be_stem(std::uint32_t value) {
+  static constexpr auto bits = hashed_stems();
+  return (bits[hash_of(value) / 64] >> hash_of(value) % 64 & 1) != 0;
+}
+
+/// The routines by stem: some four have the same.
+struct NumberedStem {
+  std::uint32_t stem;
+  std::uint16_t number;  ///< in routine_names
+};
+
+constexpr auto sorted_stems() {
+  std::array<NumberedStem, routine_names.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = {packed_stem(routine_names[i]), static_cast<std::uint16_t>(i)};
+  std::sort(all.begin(), all.end(), [](const NumberedStem& left, const NumberedStem& right) {
+    return std::pair(left.stem, left.number) < std::pair(right.stem, right.number);
+  });
+  return all;
+}
+
+constexpr auto numbered_stems = sorted_stems();
+
+std::uint32_t stem_at(const char* place) {
+  std::uint32_t value;
+  std::memcpy(&value, place, sizeof value);
+  return value | 0x20202020U;
+}
+
+/// The numbers of the routines with this stem.
+std::span<const NumberedStem> routines_with(std::uint32_t stem) {
+  const auto [first, last] =
+      std::equal_range(numbered_stems.begin(), numbered_stems.end(), NumberedStem{stem, 0},
+                       [](const NumberedStem& left, const NumberedStem& right) { return left.stem < right.stem; });
+  return {first, last};
 }
 
 bool begins_with(std::string_view strings, std::string_view name) {
@@ -129,12 +172,22 @@ bool begins_with(std::string_view strings, std::string_view name) {
 /// Whether a routine's name has its stem at `place`.
 bool is_routine(std::string_view strings, std::size_t place) {
   if (strings.size() - place < stem_length) return false;
-  std::uint32_t value;
-  std::memcpy(&value, strings.data() + place, sizeof value);
-  if (!is_stem(value | 0x20202020U)) return false;
+  const std::uint32_t stem = stem_at(strings.data() + place);
+  if (!may_be_stem(stem)) return false;
   const std::string_view from = strings.substr(place - 1);
-  return std::any_of(routine_names.begin(), routine_names.end(),
-                     [&](std::string_view name) { return begins_with(from, name); });
+  const auto routines = routines_with(stem);
+  return std::any_of(routines.begin(), routines.end(),
+                     [&](const NumberedStem& routine) { return begins_with(from, routine_names[routine.number]); });
+}
+
+/// All letters of `name` are small or all are capitals.
+bool begins_with_exactly(std::string_view strings, std::string_view name, bool capitals) {
+  if (strings.size() < name.size()) return false;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool letter = name[i] >= 'a';
+    if (strings[i] != (capitals && letter ? name[i] - 'a' + 'A' : name[i])) return false;
+  }
+  return true;
 }
 
 constexpr std::size_t nowhere = std::string_view::npos;
@@ -154,6 +207,17 @@ std::size_t find_routine_name(std::string_view strings, std::size_t from) {
       if (is_routine(strings, place)) return place - 1;
   }
   return nowhere;
+}
+
+std::optional<std::size_t> longest_routine_name(std::string_view strings, bool capitals) {
+  if (strings.size() <= stem_length) return std::nullopt;
+  std::optional<std::size_t> longest;
+  for (const NumberedStem& routine : routines_with(stem_at(strings.data() + 1))) {
+    const std::string_view name = routine_names[routine.number];
+    if (begins_with_exactly(strings, name, capitals) && (!longest || name.size() > routine_names[*longest].size()))
+      longest = routine.number;
+  }
+  return longest;
 }
 
 std::optional<TableString> next_routine_string(std::string_view strings, std::size_t from) {

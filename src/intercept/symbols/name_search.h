@@ -10,6 +10,10 @@ namespace blastoff::intercept {
 /// The next routine's name at `from` or behind it, in whatever case; npos if there is none.
 std::size_t find_routine_name(std::string_view strings, std::size_t from);
 
+/// The longest of the names that `strings` starts with (dgemmtr, not dgemm), by its number in routine_names; all
+/// letters are small or all are `capitals`.
+std::optional<std::size_t> longest_routine_name(std::string_view strings, bool capitals);
+
 /// A string of a string table.
 struct TableString {
   std::size_t begin;

@@ -14,7 +14,7 @@ bool begins_instruction(std::span<const std::byte> code, std::size_t offset) {
   std::array<bool, window + 1> arrives{true};  // decoding from that many bytes before `offset`
   int in_a_row = 0;                            // that do; negative: that do not
   for (std::size_t before = 1; before <= std::min(window, offset); ++before) {
-    Disassembly walk(Architecture::x86_64, code.subspan(offset - before), 0);
+    Disassembly walk(Architecture::x86_64, code.subspan(offset - before), 0, Detail::none);
     const cs_insn* decoded = walk.next();
     arrives[before] = decoded != nullptr && decoded->size <= before && arrives[before - decoded->size];
     in_a_row = arrives[before] ? std::max(in_a_row, 0) + 1 : std::min(in_a_row, 0) - 1;

@@ -1,5 +1,6 @@
 #include "intercept/patch/x86_64/branch_scan.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -9,6 +10,7 @@ namespace {
 using Code = std::span<const std::byte>;
 
 constexpr std::int64_t largest_text = 1 << 28;
+constexpr std::size_t longest_short_branch = 128;  // bytes back, from its end
 constexpr std::size_t displacement_size = sizeof(std::int32_t);
 
 unsigned byte_at(Code code, std::size_t offset) {
@@ -28,7 +30,7 @@ bool is_short_branch(Code code, std::size_t end, Range range) {
   return range.holds(static_cast<std::int64_t>(end) + static_cast<std::int8_t>(byte_at(code, end - 1)));
 }
 
-bool is_near_branch(Code code, std::size_t end, Range range) {
+[[gnu::always_inline]] inline bool is_near_branch(Code code, std::size_t end, Range range) {
   if (end <= displacement_size || !range.holds(near_target(code, end))) return false;
   const std::size_t opcode = end - displacement_size - 1;
   const unsigned last = byte_at(code, opcode);
@@ -48,13 +50,14 @@ bool is_computed_jump(Code code, std::size_t end) {
 
 std::size_t last_branch_into(Range range, Code code) {
   if (range.empty()) return 0;
-  std::size_t last = 0;
-  for (std::size_t end = 2; end <= code.size(); ++end) {
-    if (is_short_branch(code, end, range) || is_near_branch(code, end, range) || is_computed_jump(code, end)) {
-      last = end - 1;
-    }
-  }
-  return last;
+  // Only the first bytes are within a short branch of the range, and only the last one counts.
+  const std::size_t short_reach = std::min(code.size(), range.end + longest_short_branch);
+  for (std::size_t end = code.size(); end > short_reach; --end)
+    if (is_near_branch(code, end, range) || is_computed_jump(code, end)) return end - 1;
+  for (std::size_t end = short_reach; end >= 2; --end)
+    if (is_short_branch(code, end, range) || is_near_branch(code, end, range) || is_computed_jump(code, end))
+      return end - 1;
+  return 0;
 }
 
 std::size_t next_call(Code code, std::size_t from) {

@@ -1,0 +1,23 @@
+# Manual pages and completions, made from the option table of the library by the command (python/blastoff/manual). They need a Python
+# that can load the library: not one for another processor, and not a library with a sanitizer.
+find_package(Python3 3.10 COMPONENTS Interpreter)
+if(NOT Python3_Interpreter_FOUND OR CMAKE_CROSSCOMPILING OR BLASTOFF_SANITIZE)
+  message(STATUS "Blastoff: no manual pages and completions (they need Python 3.10 or newer that runs here; Debian, Ubuntu: python3)")
+  return()
+endif()
+
+set(manual ${PROJECT_BINARY_DIR}/manual)
+set(manual_stamp ${manual}/.made)
+file(GLOB manual_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/blastoff/*.py ${PROJECT_SOURCE_DIR}/python/blastoff/*/*.py)
+add_custom_command(
+  OUTPUT ${manual_stamp}
+  COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1 BLASTOFF_LIBRARY=$<TARGET_FILE:blastoff>
+          ${Python3_EXECUTABLE} -m blastoff.manual ${manual}
+  COMMAND ${CMAKE_COMMAND} -E touch ${manual_stamp}
+  DEPENDS blastoff ${manual_sources}
+  VERBATIM)
+add_custom_target(blastoff-manual ALL DEPENDS ${manual_stamp})
+
+# Optional: who builds the target blastoff alone has none.
+install(DIRECTORY ${manual}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
+install(DIRECTORY ${manual}/bash-completion ${manual}/zsh ${manual}/fish DESTINATION ${CMAKE_INSTALL_DATADIR} OPTIONAL)

@@ -1,0 +1,13 @@
+# Before project(), which would say less: a compiler, and Ninja where it is to be used.
+if(NOT CMAKE_CXX_COMPILER AND NOT CMAKE_TOOLCHAIN_FILE AND NOT DEFINED ENV{CXX})
+  find_program(blastoff_compiler NAMES c++ g++ clang++)
+  if(NOT blastoff_compiler)
+    message(FATAL_ERROR "Blastoff cannot be built here. Missing:\n  a C++20 compiler (Debian, Ubuntu: g++)\nOn Debian and Ubuntu:\n  apt-get install g++")
+  endif()
+endif()
+if(CMAKE_GENERATOR MATCHES "Ninja" AND NOT CMAKE_MAKE_PROGRAM)
+  find_program(blastoff_ninja NAMES ninja ninja-build samu)
+  if(NOT blastoff_ninja)
+    message(FATAL_ERROR "Blastoff cannot be built here. Missing:\n  Ninja (Debian, Ubuntu: ninja-build)\nOn Debian and Ubuntu:\n  apt-get install ninja-build")
+  endif()
+endif()

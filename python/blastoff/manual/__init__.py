@@ -1,0 +1,1 @@
+"""Manual pages and completions for shells, made from what the commands accept."""

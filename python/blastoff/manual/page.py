@@ -1,0 +1,96 @@
+"""Manual pages, in the man macros of roff."""
+
+import re
+from collections.abc import Sequence
+
+from blastoff.manual.syntax import Argument, Command
+from blastoff.options import Option
+
+
+def escaped(text: str) -> str:
+    """Text of a page. Hyphens are those of options, and no line begins with a request."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.splitlines())
+
+
+def prose(text: str) -> str:
+    """A paragraph; what stands between backquotes is set in bold."""
+    return re.sub(r"`([^`]*)`", r"\\fB\1\\fR", escaped(text))
+
+
+def heading(name: str, version: str) -> str:
+    return f'.TH {name.upper()} 1 "" "blastoff {version}" "User Commands"'
+
+
+def section(title: str, *lines: str) -> list[str]:
+    return [f".SH {title}", *lines]
+
+
+def synopsis(lines: Sequence[str]) -> list[str]:
+    """Usage lines, with the command in bold."""
+    result = []
+    for line in lines:
+        words = re.match(r"(blastoff(?: [a-z]+)?)(.*)", line)
+        result += [f"\\fB{escaped(words[1])}\\fR{escaped(words[2])}" if words else escaped(line), ".br"]
+    return result[:-1]
+
+
+def spelled(argument: Argument) -> str:
+    """The names, and the value in italics."""
+    names = ", ".join(f"\\fB{escaped(name)}\\fR" for name in argument.names)
+    if not argument.value:
+        return names
+    value = f"\\fI{escaped(argument.value)}\\fR"
+    return f"{names}[={value}]" if argument.optional else f"{names} {value}"
+
+
+def options_of(command: Command) -> list[str]:
+    lines = []
+    for group in dict.fromkeys(argument.group for argument in command.arguments):
+        lines += section(group.upper())
+        for argument in command.arguments:
+            if argument.group == group:
+                lines += [".TP", spelled(argument), prose(argument.help)]
+    return lines
+
+
+def variables(table: Sequence[Option]) -> list[str]:
+    """Those of the environment alone; the others stand with their options."""
+    lines = ["Each option names its variable in parentheses. An empty variable counts as unset."]
+    for option in table:
+        if not option.on_command_line:
+            lines += [".TP", f"\\fB{escaped(option.environment)}\\fR", prose(option.help)]
+    return lines
+
+
+def command_page(command: Command, table: Sequence[Option], version: str) -> str:
+    """blastoff-COMMAND(1)."""
+    name = f"blastoff-{command.name}"
+    lines = [heading(name, version), *section("NAME", f"{escaped(name)} \\- {escaped(command.summary)}")]
+    lines += section("SYNOPSIS", *synopsis(command.usage))
+    lines += section("DESCRIPTION", prose(command.description))
+    lines += options_of(command)
+    if command.name in ("run", "env"):
+        lines += section("ENVIRONMENT", *variables(table))
+    if command.name == "run":
+        status = "That of PROGRAM; 2 if an option, a setting or the program does not allow it to be run with Blastoff; "
+        lines += section("EXIT STATUS", prose(status + "126 if it cannot be executed; 127 if there is no such program."))
+    if command.epilog:
+        title, _, text = command.epilog.partition(": ")
+        lines += section(title.upper(), prose(text[:1].upper() + text[1:]))
+    lines += section("SEE ALSO", "\\fBblastoff\\fR(1)")
+    return "\n".join(lines) + "\n"
+
+
+def overview(commands: Sequence[Command], usage: str, version: str) -> str:
+    """blastoff(1)."""
+    lines = [heading("blastoff", version), *section("NAME", "blastoff \\- run the dense linear algebra of unmodified programs on the GPU")]
+    head, about, *_ = usage.split("\n\n")
+    lines += section("SYNOPSIS", *synopsis([line.removeprefix("usage: ").strip() for line in head.splitlines()]))
+    lines += section("DESCRIPTION", prose(about))
+    lines += section("COMMANDS")
+    for command in commands:
+        lines += [".TP", f"\\fB{command.name}\\fR", prose(command.summary)]
+    lines += section("FILES", ".TP", "\\fIlibblastoff.so\\fR", "The library that is preloaded.")
+    lines += section("SEE ALSO", ", ".join(f"\\fBblastoff\\-{command.name}\\fR(1)" for command in commands))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,202 @@
+"""What `cmake --install` installs: a list of files, and a command that works wherever they are moved."""
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import installing
+import offload
+import pytest
+
+pytestmark = pytest.mark.skipif(bool(installing.why_not()), reason=installing.why_not())
+
+FILES = """
+bin/blastoff
+include/blastoff.h
+include/blastoff_allocator.h
+LIB/libblastoff.so
+LIB/libblastoff-allocator.so
+LIB/blastoff/libblastoff.so
+LIB/blastoff/python/__main__.py
+LIB/blastoff/python/blastoff/command.py
+LIB/blastoff/python/blastoff/report.schema.json
+LIB/blastoff/python/blastoff/inspect.schema.json
+LIB/pkgconfig/blastoff.pc
+share/bash-completion/completions/blastoff
+share/blastoff/inspect.schema.json
+share/blastoff/lab.schema.json
+share/blastoff/machine.schema.json
+share/blastoff/report.schema.json
+share/doc/blastoff/CITATION.cff
+share/doc/blastoff/LICENSE
+share/doc/blastoff/THIRD_PARTY_NOTICES
+share/fish/vendor_completions.d/blastoff.fish
+share/man/man1/blastoff.1
+share/man/man1/blastoff-run.1
+share/modulefiles/blastoff-preload/VERSION
+share/modulefiles/blastoff/VERSION
+share/zsh/site-functions/_blastoff
+"""
+
+
+def version() -> str:
+    return re.search(r"project\(blastoff VERSION ([0-9.]+)", (offload.ROOT / "CMakeLists.txt").read_text())[1]
+
+
+@pytest.fixture(scope="module")
+def moved(tmp_path_factory) -> Path:
+    """An installation that was moved afterwards."""
+    directory = tmp_path_factory.mktemp("site")
+    return installing.install(directory / "first").rename(directory / "second place")
+
+
+def bare_environment() -> dict[str, str]:
+    environment = {name: value for name, value in offload.environment().items() if not name.startswith("PYTHON")}
+    return environment | {"PATH": "/usr/bin:/bin"}
+
+
+def run(*command: object, **env: str) -> subprocess.CompletedProcess:
+    return subprocess.run([str(word) for word in command], env=bare_environment() | env, capture_output=True, text=True, timeout=60)
+
+
+def test_files(moved):
+    library = str(installing.folder_of_libraries(moved).relative_to(moved))
+    expected = FILES.replace("LIB", library).replace("VERSION\n", f"{version()}\n").split()
+    assert [name for name in expected if not (moved / name).is_file()] == []
+    everything = {str(path.relative_to(moved)) for path in moved.rglob("*") if path.is_file()}
+    assert [name for name in everything if "__pycache__" in name or str(offload.ROOT) in name] == []
+    # Whatever else there is, is of these kinds.
+    kinds = (f"{library}/blastoff/python/blastoff/", "share/man/man1/blastoff-", "share/blastoff/machines/")
+    assert [name for name in sorted(everything - set(expected)) if not name.startswith(kinds)] == []
+
+
+def test_no_file_names_the_checkout(moved):
+    """Text does not; debug information may."""
+    texts = [path for path in moved.rglob("*") if path.is_file() and path.suffix != ".so"]
+    assert [path for path in texts if str(offload.ROOT) in path.read_text()] == []
+
+
+def test_the_command_works_where_it_is_moved_to(moved, tmp_path):
+    """By a link to it, and under a path without spaces, which LD_PRELOAD cannot take."""
+    site = tmp_path / "site"
+    shutil.copytree(moved, site)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "blastoff").symlink_to(site / "bin" / "blastoff")
+    assert run(tmp_path / "bin" / "blastoff", "--version").stdout == f"blastoff {version()}\n"
+    done = run(tmp_path / "bin" / "blastoff", "run", "/usr/bin/env")
+    assert done.returncode == 0, done.stderr
+    assert f"LD_PRELOAD={installing.folder_of_libraries(site)}/libblastoff.so" in done.stdout.splitlines()
+    assert "PYTHONPATH" not in done.stdout
+
+
+def test_a_path_with_a_space_is_refused(moved):
+    done = run(moved / "bin" / "blastoff", "run", "/bin/true")
+    assert done.returncode == 2 and "cannot contain a space" in done.stderr
+
+
+def test_a_missing_python_package_is_one_line(moved, tmp_path):
+    (tmp_path / "rich.py").write_text("raise ModuleNotFoundError(name='rich')\n")
+    done = run(moved / "bin" / "blastoff", "doctor", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 2 and re.fullmatch(r"blastoff: this command needs the Python package rich, which \S+ has not\n", done.stderr), (
+        done.stderr
+    )
+
+
+def test_no_python_is_one_line(moved, tmp_path):
+    for name in ("dirname", "readlink"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    script = (moved / "bin" / "blastoff").read_text().replace(" /usr/bin/python3;", ";")
+    (tmp_path / "blastoff").write_text(script)
+    done = run("/bin/sh", tmp_path / "blastoff", "--version", PATH=str(tmp_path))
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "needs Python 3.10" in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config here")
+def test_pkg_config_follows(moved):
+    directory = installing.folder_of_libraries(moved) / "pkgconfig"
+    assert run("pkg-config", "--modversion", "blastoff", PKG_CONFIG_PATH=str(directory)).stdout.strip() == version()
+    asked = run("pkg-config", "--variable=libdir", "blastoff", PKG_CONFIG_PATH=str(directory)).stdout.strip().replace("\\ ", " ")
+    assert Path(asked).resolve() == directory.parent
+
+
+def modules() -> list[str]:
+    """The command of Environment Modules, else of Lmod."""
+    for path in (*Path("/usr/lib").glob("*/modulecmd.tcl"), Path("/usr/share/lmod/lmod/libexec/lmod")):
+        if path.exists():
+            return [str(path), "sh"]
+    return []
+
+
+def after_loading(directory: Path, *names: str) -> dict[str, str]:
+    """The environment of a shell in which the modules were loaded."""
+    changes = run(*modules(), "load", *names, MODULEPATH=str(directory))
+    assert changes.returncode == 0, changes.stderr
+    show = "\npython3 -c 'import json, os; print(json.dumps(dict(os.environ)))'"
+    done = run("sh", "-c", changes.stdout + show, MODULEPATH=str(directory))
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.skipif(not modules(), reason="neither Environment Modules nor Lmod here")
+def test_modulefiles(moved, tmp_path):
+    site = tmp_path / "site"
+    shutil.copytree(moved, site)
+    got = after_loading(site / "share" / "modulefiles", "blastoff")
+    assert got["PATH"].split(":")[0] == f"{site}/bin"
+    assert got["MANPATH"].split(":")[0] == f"{site}/share/man"
+    assert got["PKG_CONFIG_PATH"].split(":")[0] == f"{installing.folder_of_libraries(site)}/pkgconfig"
+    assert "LD_PRELOAD" not in got
+    preloading = after_loading(site / "share" / "modulefiles", "blastoff", "blastoff-preload")
+    assert preloading["LD_PRELOAD"] == f"{installing.folder_of_libraries(site)}/libblastoff.so"
+    assert preloading["GLIBC_TUNABLES"] == "glibc.malloc.hugetlb=1"
+    assert "blastoff run" in run(*modules(), "help", "blastoff", MODULEPATH=str(site / "share" / "modulefiles")).stderr
+
+
+@pytest.mark.skipif(not modules(), reason="neither Environment Modules nor Lmod here")
+def test_a_copied_modulefile_names_the_prefix(tmp_path):
+    """A site may keep its modulefiles in one place."""
+    prefix = installing.install(tmp_path / "prefix")
+    shutil.copytree(prefix / "share" / "modulefiles", tmp_path / "a" / "b" / "c" / "modules")
+    got = after_loading(tmp_path / "a" / "b" / "c" / "modules", "blastoff")
+    assert got["PATH"].split(":")[0] == f"{prefix}/bin"
+
+
+# The recipe cannot be run without Spack. What it names must be there.
+
+
+def recipe() -> list[ast.Call]:
+    """The directives of the Spack recipe."""
+    tree = ast.parse((offload.ROOT / "share" / "spack" / "package.py").read_text())
+    [package] = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert (package.name, [base.id for base in package.bases]) == ("Blastoff", ["CMakePackage"])
+    return [node.value for node in package.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
+
+
+def test_the_spack_recipe_names_our_version_and_options():
+    assert [call.args[0].value for call in recipe() if call.func.id == "version"] == [version()]
+    options = re.findall(r'define\("(\w+)"', (offload.ROOT / "share" / "spack" / "package.py").read_text())
+    lists = (offload.ROOT / "CMakeLists.txt").read_text()
+    assert options and all(f"option({name} " in lists for name in options)
+
+
+def test_the_spack_recipe_needs_what_the_build_needs():
+    spack = {
+        "g++": "cxx",
+        "cmake": "cmake",
+        "ninja-build": "ninja",
+        "libfmt-dev": "fmt",
+        "nlohmann-json3-dev": "nlohmann-json",
+        "libexpected-dev": "tl-expected",
+        "libcapstone-dev": "capstone",
+        "liblzma-dev": "xz",
+        "python3-venv": "python",
+    }
+    listed = re.search(r"build\) cat <<END\n(.*?)\nEND", (offload.ROOT / "tools" / "install").read_text(), re.DOTALL)[1]
+    debian = {line.split("|")[2] for line in listed.splitlines()}
+    named = [call.args[0].value for call in recipe() if call.func.id == "depends_on"]
+    assert {spack[package] for package in debian} | {"c"} == {re.split(r"[@ ]", name)[0] for name in named if not name.startswith("py-")}
+    python = re.search(r"^dependencies = \[(.*?)\]", (offload.ROOT / "pyproject.toml").read_text(), re.DOTALL | re.MULTILINE)[1]
+    required = {f"py-{name}@{least}:" for name, least in re.findall(r'"(\w+)>=([0-9.]+)"', python)}
+    assert required == {name for name in named if name.startswith("py-")}

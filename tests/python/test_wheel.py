@@ -1,0 +1,122 @@
+"""The wheel says on which systems it runs, and runs where there is nothing but Python and the C library."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import installing
+import offload
+import pytest
+
+PYTHON = str(Path("/usr/bin/python3").resolve())
+# What the program in the bare system does: a product, by the Fortran interface, compared with one in Python.
+PROGRAM = """
+import ctypes, random
+n = 64
+a, b = ([random.uniform(-1, 1) for _ in range(n * n)] for _ in "ab")
+vector = ctypes.c_double * (n * n)
+c, size, one, zero = vector(), ctypes.c_int(n), ctypes.c_double(1), ctypes.c_double(0)
+by = ctypes.byref
+dgemm = ctypes.CDLL("libblas.so.3").dgemm_
+dgemm(b"N", b"N", by(size), by(size), by(size), by(one), vector(*a), by(size), vector(*b), by(size), by(zero), c, by(size))
+worst = max(abs(c[i + n * j] - sum(a[i + n * k] * b[k + n * j] for k in range(n))) for i in range(n) for j in range(n))
+print("right" if worst < 1e-12 else "wrong")
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    if not (offload.BUILD / "manual" / ".made").exists() or installing.why_not():
+        pytest.skip("no build here that a wheel can be made of")
+    folder = tmp_path_factory.mktemp("wheel")
+    made = subprocess.run([sys.executable, offload.ROOT / "tools" / "wheel", "--libraries", offload.BUILD, folder], capture_output=True, text=True)
+    if "Could not find a version" in made.stderr or "Temporary failure" in made.stderr:
+        pytest.skip("no package index here")
+    assert made.returncode == 0, made.stderr
+    return Path(made.stdout.strip())
+
+
+def test_its_tag_is_the_c_library_that_it_needs_and_it_is_complete(wheel):
+    tag = re.fullmatch(rf"blastoff-[\d.]+-py3-none-manylinux_2_(\d+)_{os.uname().machine}\.whl", wheel.name)
+    assert tag, wheel.name
+    needed = subprocess.run(["objdump", "-T", offload.LIBRARY], check=True, capture_output=True, text=True).stdout
+    assert int(tag[1]) == max(17, *(int(minor) for minor in re.findall(r"\(GLIBC_2\.(\d+)[.)]", needed)))
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name.partition("/")[2] if ".dist-info" in name or ".data" in name else name for name in archive.namelist()}
+    assert {
+        "blastoff/lib/libblastoff.so",
+        "blastoff/lib/libblastoff-allocator.so",
+        "blastoff/report.schema.json",
+        "blastoff/inspect.schema.json",
+        "licenses/LICENSE",
+        "licenses/THIRD_PARTY_NOTICES",
+        "data/share/man/man1/blastoff-run.1",
+        "data/share/bash-completion/completions/blastoff",
+    } <= names
+
+
+def libraries_of(*files: Path) -> set[Path]:
+    """The shared libraries that the dynamic linker loads for programs and libraries."""
+    found = set()
+    for file in files:
+        listed = subprocess.run(["ldd", file], capture_output=True, text=True).stdout
+        found |= {Path(path) for path in re.findall(r"(/\S+) \(0x", listed)}
+    return found
+
+
+def make_bare_system(root: Path) -> None:
+    """Python, its libraries, and a BLAS."""
+    asked = "import ctypes, _ctypes, json; print(json.dumps([json.__file__, _ctypes.__file__]))"
+    module, extension = json.loads(subprocess.run([PYTHON, "-c", asked], check=True, capture_output=True, text=True).stdout)
+    standard = Path(module).parents[1]
+    ignored = shutil.ignore_patterns("__pycache__", "test", "idlelib", "lib2to3", "tkinter", "ensurepip", "config-*")
+    shutil.copytree(standard, root / standard.relative_to("/"), ignore=ignored, symlinks=True, ignore_dangling_symlinks=True)
+    blas = offload.REFERENCE_BLAS / "libblas.so.3"
+    interpreter = Path(PYTHON).resolve()
+    for file in {interpreter, blas, *libraries_of(interpreter, Path(extension), blas)}:
+        # All libraries in the directory where the dynamic linker looks first, and itself where programs name it.
+        place = file if file == interpreter or file.name.startswith("ld-") else Path("/lib64") / file.name
+        target = root / place.relative_to("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file.resolve(), target)
+    for folder in ("proc", "dev", "tmp", "wheel"):
+        (root / folder).mkdir()
+
+
+def test_in_a_system_without_compilers(wheel, tmp_path):
+    if not (offload.REFERENCE_BLAS / "libblas.so.3").exists() or not Path(PYTHON).exists() or not shutil.which("unshare"):
+        pytest.skip("no BLAS, Python or unshare here to make a small system of")
+    if subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode != 0:
+        pytest.skip("a namespace of its own is not allowed here")
+    root = tmp_path / "root"
+    make_bare_system(root)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target", root / "wheel", wheel]
+    subprocess.run(pip, check=True)
+    (root / "product.py").write_text(PROGRAM)
+    command = [
+        PYTHON,
+        "-m",
+        "blastoff",
+        "run",
+        "--device=simulated",
+        "--min-size=0",
+        "--verify=abort",
+        "--report=/tmp/report.json",
+        "--summary=never",
+    ]
+    enter = 'for place in proc dev; do mount --rbind "/$place" "$1/$place" || exit; done; root=$1; shift; exec chroot "$root" "$@"'
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", enter, "sh", root, *command, "--", PYTHON, "/product.py"],
+        env={"PATH": f"/usr/bin:/bin:{os.environ['PATH']}", "PYTHONPATH": "/wheel", "LD_LIBRARY_PATH": "/lib64"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
+    assert offload.read_report(root / "tmp" / "report.json")["totals"]["offloaded"] == 1
+    assert not [path for path in root.rglob("*") if re.fullmatch(r"(gcc|g\+\+|cc|ld|as|make|cmake)(-\d+)?", path.name)]
