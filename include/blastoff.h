@@ -24,6 +24,28 @@ const char* blastoff_inspect_json(const char* path);
  * descriptor of its /proc/PID/mem; `bias` is added to the file's addresses. */
 const char* blastoff_inspect_memory_json(const char* path, int memory, unsigned long bias);
 
+/* The report (share/report.schema.json) of the process whose counters are kept in this file, as they are now, whether
+ * it still runs or not. NULL if the file is none, or is of another version, or when out of memory. To be freed with
+ * free(). */
+char* blastoff_counters_json(const char* path);
+
+/* The rank of this process in its MPI job, by the variables of MPI libraries and batch systems; -1: none. */
+int blastoff_global_rank(void);
+
+/* What BLASTOFF_REPORT is to be for a path that the user has given, and why no report can be written there, if so:
+ * {"pattern": "...", "obstacle": ""}. Creates missing directories. The text stays until the process ends. NULL when out
+ * of memory. */
+const char* blastoff_report_path_json(const char* path);
+
+/* Writes a report that blastoff_counters_json() has given to a path of that pattern, as its process would have done.
+ * 0, or -1 after one line on stderr. */
+int blastoff_write_report(const char* pattern, const char* report);
+
+/* Opens the device and measures it, its link and the kernel's page tracking: a JSON object, with "error" where there is
+ * no device. `host_library` is the path of a BLAS that computes on the simulated device, or "". No measurement begins
+ * after so many seconds; `quick` is for tests. For a process of its own. NULL when out of memory. */
+const char* blastoff_calibration_json(const char* host_library, double seconds, int quick);
+
 /* Reports freed memory from interposed calls, for kernels that do not report it. Called by libblastoff-allocator.so,
  * from any thread, inside malloc and beside signal handlers. Takes no lock, allocates nothing, keeps errno; costs one
  * load without a listener. `kind`: 0 unmapped (or freed), 1 moved to `moved_to`, 2 dropped (madvise). 0 and 1 are

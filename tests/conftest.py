@@ -1,9 +1,13 @@
 """What the scenario and program tests share. `--blastoff-device cuda` (or BLASTOFF_TEST_DEVICE) runs them on a GPU."""
 
 import os
+import signal
 
 import offload
 import pytest
+
+# A shell without job control starts what it leaves in the background with Ctrl-C ignored, and all programs inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

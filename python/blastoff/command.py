@@ -4,30 +4,47 @@ import io
 import sys
 from collections.abc import Sequence
 
+from blastoff.errors import USAGE as NOT_USABLE
 from blastoff.errors import CommandError
 from blastoff.parser import hint
 
 USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
+       blastoff env [options] [--shell sh|csh|fish] [--unset] [--json]
        blastoff inspect [--json] PROGRAM [ARGUMENT...]
        blastoff inspect [--json] --pid PID
        blastoff doctor [--json]
+       blastoff top [RUN | --pid PID] [--once] [--json]
        blastoff report FILE... [--html FILE]
+       blastoff calibrate [options]
+       blastoff lab [SET] [--device DEVICE] [--quick] [--minutes N] [--output DIRECTORY]
+       blastoff completion bash|zsh|fish
        blastoff --version
 
 Runs the dense linear algebra of unmodified programs on the GPU.
 
-  run      run a program and offload its BLAS calls
-  inspect  show how a program or a running process gets its BLAS, and which functions can be intercepted
-  doctor   show what works on this machine, what does not, and how to fix it
-  report   show the reports that `run --report FILE` has written; several files are added up as one job
+  run         run a program, offload its BLAS calls, and sum them up when it has ended, however it ends
+  env         print the environment of `run`, as lines for a shell
+  inspect     show how a program or a running process gets its BLAS, and which functions can be intercepted
+  doctor      show what works on this machine, what does not, and how to fix it
+  top         show what a run does now: processes, routines, share on the device, rates, reasons
+  report      show the reports that `run --report FILE` has written; several files are added up as one job
+  calibrate   measure this machine, so that decisions start from its own figures
+  lab         measure how memory behaves between the CPU and the GPU of this machine
+  completion  print the completion of this command for a shell
 
-`blastoff COMMAND --help` and `blastoff help COMMAND` list the options of a command."""
+`blastoff COMMAND --help` and `blastoff help COMMAND` list the options of a command. `blastoff help --man COMMAND` prints its manual page."""
 
 
 def run(arguments: Sequence[str]) -> int:
     from blastoff.run import command
 
-    command.run(arguments)
+    return command.run(arguments)
+
+
+def env(arguments: Sequence[str]) -> int:
+    from blastoff.run import env
+
+    return env.run(arguments)
 
 
 def inspect(arguments: Sequence[str]) -> int:
@@ -48,7 +65,41 @@ def report(arguments: Sequence[str]) -> int:
     return command.run(arguments)
 
 
-COMMANDS = {"run": run, "inspect": inspect, "doctor": doctor, "report": report}
+def top(arguments: Sequence[str]) -> int:
+    from blastoff.top import command
+
+    return command.run(arguments)
+
+
+def lab(arguments: Sequence[str]) -> int:
+    from blastoff.lab import command
+
+    return command.run(arguments)
+
+
+def calibrate(arguments: Sequence[str]) -> int:
+    from blastoff.calibrate import command
+
+    return command.run(arguments)
+
+
+def completion(arguments: Sequence[str]) -> int:
+    from blastoff.manual import command
+
+    return command.print_completion(arguments, COMMANDS, USAGE)
+
+
+COMMANDS = {
+    "run": run,
+    "env": env,
+    "inspect": inspect,
+    "doctor": doctor,
+    "top": top,
+    "report": report,
+    "calibrate": calibrate,
+    "lab": lab,
+    "completion": completion,
+}
 
 
 def unknown(name: str) -> CommandError:
@@ -58,10 +109,14 @@ def unknown(name: str) -> CommandError:
 
 
 def show_help(words: Sequence[str]) -> int:
-    """`blastoff help`, or `blastoff help COMMAND`, which is `blastoff COMMAND --help`."""
+    """`blastoff help`, or `blastoff help COMMAND`, which is `blastoff COMMAND --help`; with --man as a manual page."""
     if not words:
         print(USAGE)
         return 0
+    if words[0] == "--man":
+        from blastoff.manual import command
+
+        return command.print_page(words[1:], COMMANDS, USAGE)
     if words[0] not in COMMANDS:
         raise unknown(words[0])
     return COMMANDS[words[0]](["--help"])
@@ -92,6 +147,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CommandError as error:
         print(f"blastoff: {error}", file=sys.stderr)
         return error.status
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "blastoff":
+            raise
+        print(f"blastoff: this command needs the Python package {error.name.partition('.')[0]}, which {sys.executable} has not", file=sys.stderr)
+        return NOT_USABLE
     except BrokenPipeError:
         sys.stderr.close()  # the reader has closed the pipe
         return 1

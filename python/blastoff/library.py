@@ -1,8 +1,10 @@
 """Finding libblastoff.so, and what it says about itself."""
 
 import ctypes
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 from blastoff.errors import CommandError
 
@@ -14,7 +16,9 @@ def candidates() -> list[Path]:
     chosen = os.environ.get("BLASTOFF_LIBRARY")
     if chosen:
         return [Path(chosen).absolute()]
-    return [PACKAGE / "lib" / "libblastoff.so", PACKAGE.parent.parent / "build" / "libblastoff.so"]
+    wheel, checkout = PACKAGE / "lib", PACKAGE.parent.parent / "build"
+    installed = PACKAGE.parent.parent.parent  # of lib/blastoff/python/blastoff (cmake/site.cmake)
+    return [folder / "libblastoff.so" for folder in (wheel, checkout, installed)]
 
 
 def find_library() -> Path:
@@ -41,6 +45,39 @@ def ask(path: Path, function: str, *arguments: ctypes._SimpleCData) -> str:
     if text is None:
         raise CommandError(f"{path}: {function} failed: out of memory")
     return text.decode()
+
+
+def counters(path: Path, file: Path) -> dict[str, Any] | None:
+    """The report that a process's counter file makes now; None if the file is not of this version of the library."""
+    loaded = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
+    function = loaded.blastoff_counters_json
+    function.restype = ctypes.c_void_p
+    text = function(ctypes.c_char_p(os.fsencode(file)))
+    if text is None:
+        return None
+    try:
+        return json.loads(ctypes.string_at(text))
+    finally:
+        free = ctypes.CDLL(None).free
+        free.argtypes = [ctypes.c_void_p]
+        free(text)
+
+
+def report_path(path: Path, given: str) -> tuple[str, str]:
+    """What BLASTOFF_REPORT is to be for a report path, and why no report can be written there ("" if it can)."""
+    answer = json.loads(ask(path, "blastoff_report_path_json", ctypes.c_char_p(os.fsencode(given))))
+    return answer["pattern"], answer["obstacle"]
+
+
+def global_rank(path: Path) -> int:
+    """The rank that this process would have in an MPI job; -1 if there is none."""
+    return ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_global_rank()
+
+
+def write_report(path: Path, pattern: str, report: dict[str, Any]) -> bool:
+    """Writes the report of a process that has not done so itself; false after a line on stderr."""
+    loaded = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
+    return loaded.blastoff_write_report(os.fsencode(pattern), json.dumps(report, indent=2).encode() + b"\n") == 0
 
 
 def allocator_beside(path: Path) -> Path:

@@ -17,7 +17,7 @@ LARGEST_INTEGER = 2**63 - 1
 LARGEST_SIZE = 2**64 - 1
 MOST_DIGITS = 20
 """Digits of LARGEST_SIZE. Longer numbers are not read, since Python refuses numbers with thousands of digits."""
-PATHS = ("report", "cuda-path")
+PATHS = ("report", "cuda-path", "model")
 """Options that name files."""
 
 
@@ -82,6 +82,10 @@ class Option:
     @property
     def metavar(self) -> str:
         """The value's placeholder in the help."""
+        return f"[={self._placeholder}]" if self.bare is not None else self._placeholder
+
+    @property
+    def _placeholder(self) -> str:
         if self.choices:
             return "|".join(self.choices)
         return {"integer": "N", "memory": "SIZE"}.get(self.kind, "PATH" if self.is_path else "TEXT")
@@ -99,8 +103,8 @@ class Option:
                 return True
 
     def _accepts_by(self, choice: str, value: str) -> bool:
-        """Whether one choice accepts the value: a word, or a word that ends with the placeholder of a number."""
-        for placeholder, accepts in (("N", self._accepts_integer), ("SIZE", is_size), ("PERCENT", is_decimal_percent)):
+        """Whether one choice accepts the value: a word, or a word that ends with the placeholder of a number or a path."""
+        for placeholder, accepts in (("N", self._accepts_integer), ("SIZE", is_size), ("PERCENT", is_decimal_percent), ("FILE", bool)):
             if choice.endswith(placeholder):
                 prefix = choice.removesuffix(placeholder)
                 return value.startswith(prefix) and accepts(value.removeprefix(prefix))

@@ -1,9 +1,10 @@
 """Parses command lines. A mistake is reported in one line, as all errors are."""
 
 import argparse
+import contextlib
 import difflib
-from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, NoReturn
 
 from blastoff.errors import CommandError
 
@@ -16,6 +17,9 @@ def hint(word: str, known: Iterable[str], otherwise: str) -> str:
 
 class Parser(argparse.ArgumentParser):
     """Raises CommandError for a wrong command line; `prog` is "blastoff COMMAND"."""
+
+    asked: ClassVar[list["Parser"] | None] = None
+    """Where parsers go instead of printing their help: see parser_of."""
 
     def __init__(self, prog: str, **options: Any) -> None:
         super().__init__(prog=prog, allow_abbrev=False, **options)
@@ -35,3 +39,20 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             raise self.unknown_option(unknown[0])
         return parsed
+
+    def print_help(self, file: Any = None) -> None:
+        if Parser.asked is None:
+            super().print_help(file)
+        else:
+            Parser.asked.append(self)
+
+
+def parser_of(command: Callable[[Sequence[str]], object]) -> Parser:
+    """The parser with which a command reads its arguments: the one that `--help` asks for its text."""
+    Parser.asked = []
+    with contextlib.suppress(SystemExit):
+        command(["--help"])
+    try:
+        return Parser.asked[0]
+    finally:
+        Parser.asked = None

@@ -1,4 +1,4 @@
-"""Quantities as people read them: three significant digits, as src/report/quantity.cpp writes them in the library's summary."""
+"""Quantities as people read them: three significant digits, as src/platform/quantity.cpp writes them in the library's summary."""
 
 
 def _three_digits(value: float) -> str:
@@ -43,7 +43,9 @@ def rate(flops_per_second: float) -> str:
 
 
 def duration(value: float) -> str:
-    """Seconds with the unit that fits."""
+    """Seconds with the unit that fits; hours from ten on."""
+    if value >= 36000:
+        return f"{_three_digits(value / 3600)} h"
     for unit in ("s", "ms", "us"):
         if value >= 0.9995 or value == 0:
             return f"{_three_digits(value)} {unit}"

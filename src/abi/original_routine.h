@@ -13,12 +13,11 @@ struct HostFunction {
   Style style = Style::fortran;
 };
 
-/// The second routine that panels or verification need: gemm for the rectangles of a triangular result, trmm to check a
-/// trsm. Products of a matrix and a vector need none: the routine itself.
+/// The second routine that panels, blocks or verification need: gemm. Products of a matrix and a vector need none: the
+/// routine itself.
 constexpr blas::Routine companion_of(blas::Routine routine) {
   const blas::RoutineRow& of = row(routine);
-  if (is_matrix_vector(of.kind)) return routine;
-  return blas::routine_of(of.kind == blas::Kind::trsm ? blas::Kind::trmm : blas::Kind::gemm, of.scalar);
+  return is_matrix_vector(of.kind) ? routine : blas::routine_of(blas::Kind::gemm, of.scalar);
 }
 
 class OriginalRoutine final : public blas::HostRoutine {

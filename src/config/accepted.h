@@ -14,8 +14,8 @@ namespace blastoff::config {
 /// The maximum of an integer that has none.
 inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
-/// What an option accepts. A choice is a word, or what comes before a number and the number's placeholder: "cuda:N" (an
-/// integer within the limits), "at-malloc=SIZE", "sample=PERCENT".
+/// What an option accepts. A choice is a word, or what comes before a value and the value's placeholder: "cuda:N" (an
+/// integer within the limits), "at-malloc=SIZE", "sample=PERCENT", "calls=FILE" (any path).
 struct Accepted {
   enum class Kind : std::uint8_t { choice, integer, memory, memory_or_percent, text };
   Kind kind;
@@ -55,6 +55,7 @@ struct Value {
   std::int64_t integer = 0;
   std::uint64_t bytes = 0;
   double percent = 0;
+  std::string_view text{};  ///< FILE
 };
 
 /// Calls body(position, choice) for each until it returns false.
@@ -72,6 +73,7 @@ namespace accepted {
 inline constexpr std::string_view integer_placeholder = "N";
 inline constexpr std::string_view size_placeholder = "SIZE";
 inline constexpr std::string_view percent_placeholder = "PERCENT";
+inline constexpr std::string_view file_placeholder = "FILE";
 inline constexpr std::string_view memory_suffixes = "KMGT";
 
 /// All of `text` as a decimal number. std::from_chars: strtol and friends follow the program's locale.
@@ -141,12 +143,14 @@ inline std::optional<Value> parse_decimal_percent(std::string_view text) {
 
 /// By one choice: "cuda", "cuda:N".
 inline std::optional<Value> parse_by(const Accepted& accepted, std::string_view choice, std::string_view text) {
-  for (const std::string_view placeholder : {integer_placeholder, size_placeholder, percent_placeholder}) {
+  for (const std::string_view placeholder :
+       {integer_placeholder, size_placeholder, percent_placeholder, file_placeholder}) {
     if (!choice.ends_with(placeholder)) continue;
     const std::string_view prefix = choice.substr(0, choice.size() - placeholder.size());
     if (!text.starts_with(prefix)) return std::nullopt;
     text.remove_prefix(prefix.size());
     if (placeholder == percent_placeholder) return parse_decimal_percent(text);
+    if (placeholder == file_placeholder) return text.empty() ? std::nullopt : std::optional(Value{.text = text});
     return placeholder == size_placeholder ? parse_size(text) : parse_integer(accepted, text);
   }
   return text == choice ? std::optional(Value{}) : std::nullopt;

@@ -43,6 +43,9 @@ bool assign(Field& field, const Accepted& accepted, std::string_view text) {
     const auto sample = static_cast<std::size_t>(VerifyMode::sample);
     field.mode = static_cast<VerifyMode>(std::min(value->choice, sample));
     field.share = field.mode != VerifyMode::sample ? 1 : value->choice == sample ? default_share : value->percent / 100;
+  } else if constexpr (std::is_same_v<Field, Log>) {
+    field.mode = value->choice == 0 ? LogMode::none : LogMode::calls;
+    field.file = value->text;
   } else {
     field = text;
   }
@@ -60,6 +63,9 @@ std::string format(const Field& field, const Accepted& accepted) {
   } else if constexpr (std::is_same_v<Field, Verify>) {
     const std::string mode(split_choices(accepted.values)[static_cast<std::size_t>(field.mode)]);
     return field.mode == VerifyMode::sample ? fmt::format("{}={:.4g}%", mode, 100 * field.share) : mode;
+  } else if constexpr (std::is_same_v<Field, Log>) {
+    const std::string mode(split_choices(accepted.values)[static_cast<std::size_t>(field.mode)]);
+    return field.file.empty() ? mode : mode + "=" + field.file;
   } else {
     return field;
   }

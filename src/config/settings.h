@@ -14,7 +14,7 @@ enum class PolicyName : std::uint8_t { automatic, first_use, coherent, copy };
 enum class MechanismName : std::uint8_t { automatic, mirrors, moves, prefetch };
 enum class DecideBy : std::uint8_t { automatic, time, size };
 enum class StartMode : std::uint8_t { automatic, background, now };
-enum class SummaryMode : std::uint8_t { automatic, always, never };
+enum class SummaryMode : std::uint8_t { automatic, always, each, never };
 enum class LogMode : std::uint8_t { none, calls };
 enum class VerifyMode : std::uint8_t { off, report, abort, sample };
 enum class TrackerName : std::uint8_t { automatic, uffd, soft_dirty, none };
@@ -27,10 +27,18 @@ struct MemorySize {
   std::uint64_t bytes = 0;
 };
 
+struct Log {
+  LogMode mode = LogMode::none;
+  std::string file;  ///< to which lines are appended; "": stderr
+};
+
 struct Verify {
   VerifyMode mode = VerifyMode::off;
   double share = 1;  ///< of offloaded calls that are checked (sample)
 };
+
+/// The directory in which the processes of a run keep their counters, set by `blastoff run`; no setting.
+inline constexpr const char* run_directory_variable = "BLASTOFF_RUN_DIRECTORY";
 
 /// The settings in force. Names and defaults: config/options.def.
 struct Settings {
@@ -43,16 +51,19 @@ struct Settings {
   bool min_size_given = false;  ///< by the user
   DecideBy decide{};
   StartMode start{};
+  std::string model;         ///< path of a machine model, "" to look for one, or "none"
+  std::int64_t explain = 0;  ///< decisions to print at the end
   MemorySize device_memory{};
   TrackerName tracker{};
   SummaryMode summary{};
   std::string report;  ///< path pattern, "" for none
-  LogMode log{};
+  Log log;
   Verify verify;
   std::int64_t copy_threads = 0;  ///< 0: chosen from the CPU set
   std::string cuda_path;
   MemorySize simulated_memory{};
   SimulatedForm simulated_form{};
+  std::string simulated_rates;  ///< "" for real time
   std::string simulated_fault;
 };
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,9 @@ class Device {
   /// Whose the device's memory is, and how much each may have: that of allocate() and back(), and the workspaces of
   /// queues.
   virtual MemoryAccountant& accountant() = 0;
+
+  /// What its work has taken so far by a clock of its own; nothing where real time counts.
+  virtual std::optional<double> own_seconds() const { return std::nullopt; }
 
   /// Versions of the driver and of the libraries in use so far, one line.
   virtual std::string software() { return properties().software; }

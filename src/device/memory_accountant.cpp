@@ -4,14 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "platform/quantity.h"
+
 namespace blastoff::device {
-namespace {
 
-double mebibytes(std::size_t bytes) {
-  return static_cast<double>(bytes) / (1 << 20);
-}
-
-}  // namespace
+using platform::format_bytes;
 
 const char* to_string(MemoryClient client) {
   switch (client) {
@@ -25,6 +22,11 @@ const char* to_string(MemoryClient client) {
 void MemoryAccountant::limit(MemoryClient client, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   account(client).limit = bytes;
+}
+
+std::size_t MemoryAccountant::limit_of(MemoryClient client) const {
+  const std::lock_guard lock(mutex_);
+  return account(client).limit;
 }
 
 bool MemoryAccountant::fits(MemoryClient client, std::size_t bytes) const {
@@ -50,10 +52,9 @@ Status MemoryAccountant::take(MemoryClient client, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   Account& its = account(client);
   if (!its.fits(bytes)) {
-    return tl::unexpected(
-        Error{ErrorKind::out_of_memory,
-              fmt::format("{} need {:.1f} MiB beside {:.1f} MiB in use, the budget is {:.1f} MiB", to_string(client),
-                          mebibytes(bytes), mebibytes(its.held.now), mebibytes(its.limit))});
+    return tl::unexpected(Error{ErrorKind::out_of_memory,
+                                fmt::format("{} need {} beside {} in use, the budget is {}", to_string(client),
+                                            format_bytes(bytes), format_bytes(its.held.now), format_bytes(its.limit))});
   }
   its.held.now += bytes;
   return {};

@@ -36,6 +36,8 @@ class MemoryAccountant {
   /// The client may hold so many bytes from now on. Without a limit it may hold all.
   void limit(MemoryClient client, std::size_t bytes);
 
+  std::size_t limit_of(MemoryClient client) const;
+
   /// Whether the client may hold `bytes` more. Where other threads allocate for it too, they may come first.
   bool fits(MemoryClient client, std::size_t bytes) const;
 

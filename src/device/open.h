@@ -17,6 +17,7 @@ struct Choice {
   int memory_node = -1;   ///< NUMA node that its memory is said to be, instead of what the driver says; -1: ask
   HostAccess simulated_access = HostAccess::none;       ///< of the simulated device
   std::size_t simulated_memory = std::size_t{1} << 30;  ///< bytes of the simulated device
+  std::string simulated_rates;  ///< a clock of its own, see device/simulated/clock.h; "" for none
   std::string simulated_fault;  ///< tests: "OPERATION:N[:lost|:memory|:wrong]", see device/simulated/simulated_device.h
 };
 

@@ -25,6 +25,9 @@ class FrontEnd {
   /// See pieces(). Only called if the operation may be cut.
   virtual std::vector<Operation> pieces(const Operation& operation, std::size_t piece_bytes) const = 0;
 
+  /// See blocks().
+  virtual std::vector<Operation> blocks(const Operation& operation, std::size_t /*bytes*/) const { return {operation}; }
+
   /// Created before the operation runs, compared after it. `host` must outlive it.
   virtual std::unique_ptr<Verification> verification(const Operation& operation, const Host& host,
                                                      Effort effort) const = 0;

@@ -152,4 +152,9 @@ class Operation {
 /// depend on each other, each of about `piece_bytes` of all results together. Never empty.
 std::vector<Operation> pieces(const Operation& operation, std::size_t piece_bytes);
 
+/// Cuts an operation that does not fit `bytes` of device memory into smaller ones that do the same when they are made
+/// in this order, each with the results of those before it in host memory. {operation} where that is not possible, or
+/// where it fits. Never empty.
+std::vector<Operation> blocks(const Operation& operation, std::size_t bytes);
+
 }  // namespace blastoff::operation

@@ -44,6 +44,22 @@ int global_rank() {
   return first_number(global_rank_variables);
 }
 
+int requested_threads() {
+  static constexpr const char* variables[] = {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
+                                              "OMP_NUM_THREADS"};
+  return std::max(0, first_number(variables));
+}
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", std::min(line.find(':'), line.size() - 1) + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
 double cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

@@ -25,6 +25,13 @@ bool has_elevated_rights();
 /// Seconds that all threads of the process have computed so far, together.
 double cpu_seconds();
 
+/// The processor's name as the system knows it; "" where it has none.
+std::string cpu_name();
+
+/// Threads that variables ask of the BLAS (OPENBLAS_NUM_THREADS, MKL_NUM_THREADS, BLIS_NUM_THREADS, OMP_NUM_THREADS);
+/// 0: none does.
+int requested_threads();
+
 /// Bytes of main memory of this machine.
 std::size_t physical_memory();
 

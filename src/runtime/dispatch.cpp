@@ -11,6 +11,9 @@
 #include "platform/process.h"
 #include "platform/stopwatch.h"
 #include "platform/threads.h"
+#include "report/call_log.h"
+#include "report/counter_file.h"
+#include "report/decisions.h"
 #include "report/recorder.h"
 #include "runtime/offload.h"
 #include "runtime/process.h"
@@ -88,9 +91,10 @@ bool try_device(const Visit& visit, const Operation& operation, Session& session
   const auto host = visit.host(visit);
   const config::Verify& verify = Process::instance().settings().verify;
   const auto run = [&] {
+    const std::optional<double> before = session.device().own_seconds();
     const platform::Stopwatch stopwatch;
     record.refusal = offload(session, operation, *host, record);
-    seconds = stopwatch.seconds();
+    seconds = before ? *session.device().own_seconds() - *before : stopwatch.seconds();
     return record.refusal == Refusal::none;
   };
   if (!is_verified(verify)) return run();
@@ -122,6 +126,28 @@ Refusal refusal_of(decide::Verdict verdict) {
     case decide::Verdict::device: break;
   }
   return Refusal::none;
+}
+
+Refusal judge(const Operation& operation, decide::Grounds& grounds) {
+  Process& process = Process::instance();
+  if (!process.model_sought()) {
+    platform::undisturbed([&] {
+      const CallersEnvironment environment;
+      process.seek_model();
+    });
+  }
+  return refusal_of(process.decider().judge(operation, process, report::explains_decisions() ? &grounds : nullptr));
+}
+
+// For --explain: a call is over that was judged.
+void explain(const Operation& operation, const report::Record& record, const decide::Grounds& grounds) {
+  if (!report::explains_decisions()) return;
+  platform::undisturbed([&] {
+    const CallersEnvironment environment;
+    report::add_decision(operation, record.refusal,
+                         {grounds.cpu_seconds, grounds.device_seconds, grounds.bringing_seconds, grounds.missing_bytes},
+                         record.seconds);
+  });
 }
 
 // Opens the device if it is time for that.
@@ -165,6 +191,7 @@ decide::Observation observation_of(const report::Record& record, double seconds)
     const auto run = [&] { done = try_device(visit, operation, *session, record, seconds); };
     if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
     if (done) process.decider().observe(operation, observation_of(record, seconds));
+    if (done && report::counters_are_kept()) report::keep_device_memory(session->memory_held());
     process.leave_session();
   }
   if (done) count(visit, &operation, record, stopwatch.seconds());
@@ -175,6 +202,7 @@ decide::Observation observation_of(const report::Record& record, double seconds)
 void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (!visit.original.function && platform::has_elevated_rights()) end_without_original(visit.entry);
   report::Record record;
+  decide::Grounds grounds;
   const bool understood = parsed && parsed->supported;
   const Operation operation = understood ? parsed->make_operation() : Operation();
   if (!parsed || !parsed->valid)
@@ -184,13 +212,13 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   else if (!parsed->supported)
     record.refusal = Refusal::unsupported;
   else
-    record.refusal = refusal_of(Process::instance().decider().judge(operation, Process::instance()));
+    record.refusal = judge(operation, grounds);
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
   platform::Stopwatch stopwatch;
   bool done = false;
   if (record.refusal == Refusal::none)
     platform::undisturbed([&] { done = run_undisturbed(visit, operation, record, stopwatch); });
-  if (done) return;
+  if (done) return explain(operation, record, grounds);
   const bool judged = understood && parsed->valid && !parsed->trivial;
   const bool opens_later = record.refusal == Refusal::not_open;
   const double cpu_before = opens_later ? platform::cpu_seconds() : 0;
@@ -198,9 +226,9 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const double recorded_before = report::recorded_seconds();
   run_original(visit);
   const double seconds = report::own_seconds(stopwatch.seconds(), recorded_before);
-  if (judged) Process::instance().decider().observe(operation, {.seconds = original.seconds()});
-  if (opens_later)
-    Process::instance().add_spent_before_opening(original.seconds(), platform::cpu_seconds() - cpu_before);
+  const double on_cpu = judged ? Process::instance().seconds_on_cpu(operation, original.seconds()) : 0;
+  if (judged) Process::instance().decider().observe(operation, {.seconds = on_cpu});
+  if (opens_later) Process::instance().add_spent_before_opening(on_cpu, platform::cpu_seconds() - cpu_before);
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::logs_calls()) {
     // A line is put together in memory, which a handler may need too.
@@ -208,6 +236,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   } else {
     count(visit, counted, record, seconds);
   }
+  if (judged) explain(operation, record, grounds);
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
 
 #include "platform/log.h"
 
@@ -69,46 +72,82 @@ void note(report::Record& record, const Lease& lease, const residency::Policy& p
   const residency::Traffic& traffic = lease.traffic();
   record.policy = policy.name();
   record.operands_kept = policy.keeps_operands();
-  record.transfer_seconds = traffic.transfer_seconds;
+  record.transfer_seconds += traffic.transfer_seconds;
   record.bytes_to_device += traffic.bytes_to_device;
   record.bytes_from_device += traffic.bytes_from_device;
   record.bytes_reused += traffic.bytes_reused;
   record.stale_pages += traffic.stale_pages;
 }
 
+using Policies = std::span<residency::Policy* const>;
+
+// The first policy that can takes the operation. nullopt: it is done. Else what stopped the last policy; nothing of
+// host memory has changed.
+std::optional<Error> run_by(Policies policies, Session& session, const operation::Operation& operation,
+                            const operation::Host& host, report::Record& record) {
+  if (auto prepared = session.prepare(operation); !prepared) return prepared.error();
+  auto lane = session.lanes().acquire();
+  if (!lane) return lane.error();
+  record.lane_at_once = lane->at_once();
+  Error error;
+  std::string why_copied;  // why the first policy did not serve
+  for (residency::Policy* policy : policies) {
+    auto lease = policy->begin(operation, **lane);
+    if (lease) {
+      auto run = run_panels(**lease, **lane, host);
+      note(record, **lease, *policy);
+      if (run && !why_copied.empty()) session.count_copied(why_copied);
+      if (run) return std::nullopt;
+      error = run.error();
+      if (error.kind == ErrorKind::lost) session.lost(error.message);
+      if (complete_on_host(**lease, operation, host, error)) return std::nullopt;
+    } else {
+      error = lease.error();
+    }
+    const bool another = error.kind == ErrorKind::unsupported || error.kind == ErrorKind::out_of_memory;
+    if (!another) break;
+    why_copied = error.message;
+  }
+  return error;
+}
+
+// An operation that does not fit: block after block, each by copies, within `room` bytes of device memory. nullopt: it
+// is done. Else nothing of host memory has changed. What has been done is at home, so that the CPU can take over.
+std::optional<Error> run_in_blocks(std::size_t room, Session& session, const operation::Operation& operation,
+                                   const operation::Host& host, report::Record& record, Error too_large) {
+  constexpr std::size_t least_room = std::size_t{16} << 10;
+  auto blocks = operation::blocks(operation, room);
+  for (; blocks.size() == 1 && room > least_room; blocks = operation::blocks(operation, room)) room /= 2;
+  const auto computable = [&](const operation::Operation& block) { return host.can_compute(block); };
+  if (blocks.size() == 1 || !std::ranges::all_of(blocks, computable)) return too_large;
+  bool begun = false;
+  for (const operation::Operation& block : blocks) {
+    auto error = run_by(Policies(session.policies()).last(1), session, block, host, record);
+    // Other threads hold memory, too.
+    if (error && error->kind == ErrorKind::out_of_memory && room > least_room)
+      error = run_in_blocks(room / 4, session, block, host, record, *error);
+    if (error && !begun) return error;
+    if (error) host.compute(block);
+    begun = true;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Refusal offload(Session& session, const operation::Operation& operation, const operation::Host& host,
                 report::Record& record) {
-  Error error;
-  const auto prepared = session.prepare(operation);
-  auto lane = prepared ? session.lanes().acquire() : tl::unexpected(prepared.error());
-  if (lane) {
-    record.lane_at_once = lane->at_once();
-    for (residency::Policy* policy : session.policies()) {
-      auto lease = policy->begin(operation, **lane);
-      if (lease) {
-        auto run = run_panels(**lease, **lane, host);
-        note(record, **lease, *policy);
-        if (run) return Refusal::none;
-        error = run.error();
-        if (error.kind == ErrorKind::lost) session.lost(error.message);
-        if (complete_on_host(**lease, operation, host, error)) return Refusal::none;
-      } else {
-        error = lease.error();
-      }
-      const bool another = error.kind == ErrorKind::unsupported || error.kind == ErrorKind::out_of_memory;
-      if (!another) break;
-      if (policy != session.policies().back()) session.count_copied(error.message);
-    }
-  } else {
-    error = lane.error();
+  auto error = run_by(session.policies(), session, operation, host, record);
+  if (error && error->kind == ErrorKind::out_of_memory) {
+    error = run_in_blocks(session.room_for_copies(), session, operation, host, record, *error);
+    if (!error) session.count_copied("too large for the device: computed block by block");
   }
-  if (error.kind == ErrorKind::lost || error.kind == ErrorKind::unavailable)
-    session.lost(error.message);
-  else if (error.kind != ErrorKind::failed)
-    session.say_once(error.message);
-  return refusal_of(error.kind);
+  if (!error) return Refusal::none;
+  if (error->kind == ErrorKind::lost || error->kind == ErrorKind::unavailable)
+    session.lost(error->message);
+  else if (error->kind != ErrorKind::failed)
+    session.say_once(error->message);
+  return refusal_of(error->kind);
 }
 
 }  // namespace blastoff::runtime

@@ -22,7 +22,8 @@ class Opening {
     now,            ///< this call waits for the device
   };
   Answer answer(const operation::Operation& operation) const {
-    if (mode_ == config::StartMode::now || least_seconds(operation) > seconds_to_open) return Answer::now;
+    if (mode_ == config::StartMode::now || least_seconds(operation) > price_.load(std::memory_order_relaxed))
+      return Answer::now;
     if (spent_.load(std::memory_order_relaxed) < worth_opening) return Answer::not_yet;
     return cores_are_busy() ? Answer::now : Answer::in_background;
   }
@@ -39,7 +40,10 @@ class Opening {
     cpu_spent_.fetch_add(cpu_seconds, std::memory_order_relaxed);
   }
 
-  /// Of a GPU and its libraries, and of giving it back at the end.
+  /// What opening takes on this machine, as its model says.
+  void expect(double seconds) { price_.store(seconds, std::memory_order_relaxed); }
+
+  /// Of a GPU and its libraries, and of giving it back at the end, where nobody has measured it.
   static constexpr double seconds_to_open = 0.55;
   /// Of the kernels of a routine.
   static constexpr double seconds_to_load = 0.06;
@@ -58,6 +62,7 @@ class Opening {
   const config::StartMode mode_;
   const double cpu_flops_;
   const int cores_;
+  std::atomic<double> price_{seconds_to_open};
   std::atomic<double> spent_{0};
   std::atomic<double> cpu_spent_{0};
 };

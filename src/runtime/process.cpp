@@ -21,7 +21,9 @@
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/threads.h"
+#include "report/call_log.h"
 #include "report/context.h"
+#include "report/counter_file.h"
 #include "report/file.h"
 #include "report/json.h"
 #include "report/recorder.h"
@@ -52,12 +54,12 @@ bool inside_a_call() {
   return own_calls_in_flight > 0 || platform::is_own_thread();
 }
 
-// Before the first BLAS call a child has nothing to lose.
+// Before the first BLAS call a child has nothing to lose but what its parent counts.
 void become_forked_child() {
   platform::after_fork_in_child();
+  report::reset();
   if (the_process.load() == nullptr || forked.exchange(true)) return;
   own_calls_in_flight = 0;
-  report::reset();
 }
 
 intercept::Mode mode_named(config::InterceptName name) {
@@ -72,6 +74,11 @@ intercept::Mode mode_named(config::InterceptName name) {
 void note_library(const intercept::ObservedLibrary& library) {
   if (!device::note_library({library.name, library.requested_by, library.needed})) return;
   if (Process* process = the_process.load()) process->share_driver();
+}
+
+void keep_interceptors() {
+  const intercept::Effort effort = intercept::patching_effort();
+  report::keep_interceptors({static_cast<std::uint32_t>(effort.objects), static_cast<std::uint32_t>(effort.functions)});
 }
 
 /// exit() destroys what belongs to the calling thread before it runs any handler. The libraries of the device register
@@ -98,13 +105,15 @@ thread_local OpeningGuard opening_guard;
   if (platform::has_elevated_rights()) return;
   platform::remember_cpu_set();
   platform::remember_stderr();
+  for (const intercept::RoutineTable* table : intercept::front_ends()) operation::add_front_end(table->front_end());
   if (!intercept::this_copy_acts()) {
     intercept::deactivate();
     return;
   }
   opening_guard.arm();
   tracking::system_calls::find_next();
-  for (const intercept::RoutineTable* table : intercept::front_ends()) operation::add_front_end(table->front_end());
+  report::keep_counters_in(secure_getenv(config::run_directory_variable));
+  intercept::observe_searches(keep_interceptors);
   intercept::observe_libraries(note_library);
   if (!intercept::hears_of_opening()) device::assume_shared_driver();
   intercept::install(mode_named(config::read_intercept_mode()));
@@ -114,7 +123,7 @@ thread_local OpeningGuard opening_guard;
   const platform::CancellationDisabled no_cancellation;
   exiting = true;
   Process* const process = Process::existing();
-  if (process == nullptr) return;
+  if (process == nullptr) return report::keep_end();
   try {
     process->end();
   } catch (const std::bad_alloc&) {
@@ -170,15 +179,21 @@ std::optional<report::Allocation> describe_allocation() {
   };
 }
 
-decide::MachineRates assumed_rates() {
-  constexpr double flops_of_a_core = 45e9;
-  decide::MachineRates rates;
-  rates.cpu_flops = flops_of_a_core * platform::cpu_count();
-  return rates;
+/// Of the simulated device's own clock. What is not understood is said when the device is opened.
+std::optional<device::simulated::Rates> rates_of(const config::Settings& settings) {
+  const auto rates = device::simulated::parse_rates(settings.device == "simulated" ? settings.simulated_rates : "");
+  return rates ? *rates : std::nullopt;
 }
 
-std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings, const decide::MachineRates& rates) {
-  return config::decide_by(settings) == config::DecideBy::time ? decide::by_time(settings.min_size, rates)
+decide::MachineModel assumed_model() {
+  constexpr double flops_of_a_core = 45e9;
+  decide::MachineModel model;
+  model.cpu_flops = flops_of_a_core * platform::cpu_count();
+  return model;
+}
+
+std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings, const decide::MachineModel& model) {
+  return config::decide_by(settings) == config::DecideBy::time ? decide::by_time(settings.min_size, model)
                                                                : decide::by_size_and_depth(settings.min_size);
 }
 
@@ -199,20 +214,27 @@ Process* Process::existing() {
 Process& Process::create() {
   platform::undisturbed([] {
     const platform::ForkGuard guard;
-    [[maybe_unused]] static Process& process = *new Process;
+    static Process& process = *new Process;
+    process.keep_description();
   });
   return *the_process.load(std::memory_order_acquire);
 }
 
 Process::Process()
     : settings_(config::read_settings()),
-      rates_(assumed_rates()),
-      decider_(create_decider(settings_, rates_)),
-      opening_(config::start_mode(settings_), rates_.cpu_flops, platform::cpu_count()) {
-  report::log_calls(settings_.log == config::LogMode::calls);
+      assumed_(assumed_model()),
+      simulated_rates_(rates_of(settings_)),
+      decider_(create_decider(settings_, assumed_)),
+      opening_(config::start_mode(settings_), assumed_.cpu_flops, platform::cpu_count()),
+      model_sought_(config::decide_by(settings_) != config::DecideBy::time || settings_.device == "none" ||
+                    settings_.model == "none"),
+      model_description_(assumed_.name) {
+  if (settings_.log.mode == config::LogMode::calls)
+    report::log_calls({.file = settings_.log.file, .rank = platform::global_rank(), .start = loaded_at});
+  report::explain_decisions(static_cast<std::size_t>(settings_.explain));
   the_process = this;
   // If every call is printed, none takes the short path.
-  if (settings_.log != config::LogMode::calls) floor_volume = decider_->floor_volume();
+  if (settings_.log.mode != config::LogMode::calls) floor_volume = decider_->floor_volume();
 }
 
 bool Process::in_forked_child() {
@@ -233,6 +255,7 @@ void Process::start_session(const operation::Operation& first) {
   if (tried_ || unwanted_) return;
   find_session(first);
   tried_ = !unwanted_;
+  keep_description();
 }
 
 /// Whether the device has been opened, or cannot be.
@@ -306,6 +329,37 @@ bool Process::end_opening() {
   return in_background_ == 0;
 }
 
+// Other threads go on with what is assumed meanwhile.
+void Process::seek_model() {
+  if (model_sought_.exchange(true)) return;
+  try {
+    const std::lock_guard lock(model_mutex_);
+    const bool named = !settings_.model.empty();
+    host_model_ = named ? read_model(settings_.model) : model_of_host();
+    if (named && !host_model_) platform::log_line("no machine model %s: rates are assumed", settings_.model.c_str());
+    if (host_model_) use_model(&*host_model_);
+  } catch (const std::bad_alloc&) {
+    // Assumed rates need no memory.
+  }
+}
+
+/// The device is open, and its name is known.
+void Process::seek_model_of(const std::string& gpu) {
+  if (config::decide_by(settings_) != config::DecideBy::time || !settings_.model.empty()) return;
+  const std::lock_guard lock(model_mutex_);
+  if (host_model_ && host_model_->file.describes(gpu)) return;
+  const auto found = model_of_gpu(model_folders(), gpu);
+  if (found || host_model_) use_model(found ? &*found : nullptr);
+}
+
+/// `device`: nullptr where no model tells of it.
+void Process::use_model(const FoundModel* device) {
+  const decide::MachineModel* const model = complete_model(assumed_, device, host_model_ ? &*host_model_ : nullptr);
+  model_description_ = device == nullptr ? assumed_.name : device->file.model.name + " (" + device->path + ")";
+  opening_.expect(model->open_seconds);
+  decider_->use(*model);
+}
+
 void Process::find_session(const operation::Operation& first) {
   if (const std::string copies = intercept::describe_copies(); !copies.empty())
     platform::log_line("%s", copies.c_str());
@@ -315,6 +369,7 @@ void Process::find_session(const operation::Operation& first) {
       (*session)->make_ready(first);
       readiness_[first.routine()] = Readiness::ready;
     }
+    seek_model_of((*session)->device().properties().name);
     session_ = session->release();
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
@@ -405,6 +460,9 @@ report::Context Process::describe() {
   context.policy = context.policy_requested;
   context.interception.mode = value_of("intercept", context.settings);
   context.tracker = "none";
+  // A thread that is still at it at the end of the process is not waited for.
+  if (const std::unique_lock lock(model_mutex_, std::try_to_lock); lock) context.machine_model = model_description_;
+  if (report::explains_decisions()) context.decisions = report::dearest_decisions();
   describe_interception(context);
   context.allocation = describe_allocation();
   Session* session = session_;
@@ -412,20 +470,41 @@ report::Context Process::describe() {
   return context;
 }
 
+/// What has been found out, for those who read the counters while the process runs, or after it has been killed.
+void Process::keep_description() {
+  if (report::counters_are_kept()) report::keep_description(report::to_json(report::totals(), describe()));
+}
+
+/// Those of a run whose counters are kept are summed up by `blastoff run`.
+bool Process::wants_summary(const report::Context& context, std::uint64_t calls) const {
+  const bool alone = !report::run_goes_on();
+  const bool any_device = context.device_used || !failure_.empty() || settings_.device == "none";
+  switch (settings_.summary) {
+    case config::SummaryMode::automatic: return alone && any_device && calls > 0;
+    case config::SummaryMode::always: return alone;
+    case config::SummaryMode::each: return calls > 0;
+    case config::SummaryMode::never: break;
+  }
+  return false;
+}
+
 void Process::end() {
   if (in_forked_child() && !forked) return;  // a guest in its parent's memory
   const report::Totals totals = report::totals();
   const std::uint64_t calls = total_calls(totals);
   const report::Context context = describe();
-  const bool wanted =
-      settings_.summary == config::SummaryMode::always ||
-      (settings_.summary == config::SummaryMode::automatic && (context.device_used || !failure_.empty()));
-  if (calls > 0 && !settings_.report.empty())
-    report::write_report(settings_.report, report::to_json(totals, context), context);
-  if (wanted && (calls > 0 || settings_.summary == config::SummaryMode::always)) {
+  if (calls > 0 && (report::counters_are_kept() || !settings_.report.empty())) {
+    const std::string text = report::to_json(totals, context);
+    if (report::counters_are_kept()) report::keep_description(text);
+    if (!settings_.report.empty()) report::write_report(settings_.report, text, context);
+  }
+  report::keep_end();
+  if (wants_summary(context, calls)) {
     const std::string text = report::to_text(totals, context);
     platform::write_to_stderr(text.data(), text.size());
   }
+  const std::string decisions = report::to_text(context.decisions);
+  platform::write_to_stderr(decisions.data(), decisions.size());
 }
 
 }  // namespace blastoff::runtime

@@ -8,10 +8,13 @@
 
 #include "config/settings.h"
 #include "decide/decider.h"
+#include "decide/machine_model.h"
+#include "device/simulated/clock.h"
 #include "operation/estimate.h"
 #include "operation/front_end.h"
 #include "platform/process_mark.h"
 #include "report/record.h"
+#include "runtime/model_search.h"
 #include "runtime/opening.h"
 #include "runtime/session.h"
 
@@ -28,6 +31,11 @@ class Process final : public operation::Estimator {
   const config::Settings& settings() const { return settings_; }
   decide::Decider& decider() { return *decider_; }
 
+  /// Before the first judgement a machine model is to be looked for, once. That changes errno and the floating-point
+  /// environment, and must not be interrupted for good.
+  bool model_sought() const { return model_sought_.load(std::memory_order_relaxed); }
+  void seek_model();
+
   /// What an operation would find on the device; nothing while there is none.
   std::optional<operation::Estimate> estimate(const operation::Operation& operation) override;
 
@@ -41,6 +49,11 @@ class Process final : public operation::Estimator {
 
   /// The CPU has made a call because the device was not open yet.
   void add_spent_before_opening(double seconds, double cpu_seconds) { opening_.add_spent(seconds, cpu_seconds); }
+
+  /// What a call on the CPU took: `elapsed`, or its time by the clock of the simulated device.
+  double seconds_on_cpu(const operation::Operation& operation, double elapsed) const {
+    return simulated_rates_ ? simulated_rates_->cpu_seconds(operation.work.flops) : elapsed;
+  }
 
   /// Asks the threads of ours that open the device, or make it ready, to give that up, and waits for them, but not for
   /// ever. False: one is still at it. For exit().
@@ -64,18 +77,27 @@ class Process final : public operation::Estimator {
   static Process& create();
   void start_session(const operation::Operation& first);
   void find_session(const operation::Operation& first);
+  void seek_model_of(const std::string& gpu);
+  void use_model(const FoundModel* device);
   bool open_for(const operation::Operation& operation);
   bool ready_for(const operation::Operation& operation);
   bool run_in_background(std::function<void()> body);
   void fail_to_open(const std::string& reason);
   void wait_for_calls();
   report::Context describe();
+  void keep_description();
+  bool wants_summary(const report::Context& context, std::uint64_t calls) const;
 
   const platform::ProcessMark mark_;
   const config::Settings settings_;
-  const decide::MachineRates rates_;
+  const decide::MachineModel assumed_;
+  const std::optional<device::simulated::Rates> simulated_rates_;
   const std::unique_ptr<decide::Decider> decider_;
   Opening opening_;
+  std::atomic<bool> model_sought_{false};
+  std::mutex model_mutex_;
+  std::optional<FoundModel> host_model_;  // named by the settings, or this machine's own
+  std::string model_description_;
   std::mutex mutex_;
   std::atomic<Session*> session_{nullptr};
   std::atomic<bool> tried_{false};

@@ -12,6 +12,7 @@
 #include "platform/memory_limits.h"
 #include "platform/numa.h"
 #include "platform/process.h"
+#include "platform/quantity.h"
 #include "platform/threads.h"
 #include "residency/copy_policy.h"
 #include "residency/first_use_policy.h"
@@ -120,6 +121,7 @@ Result<std::unique_ptr<device::Device>> open_device(const config::Settings& sett
   choice.memory_node = static_cast<int>(settings.device_node);
   choice.simulated_memory = resolve(settings.simulated_memory, 0);
   choice.simulated_access = simulated_access(settings.simulated_form);
+  choice.simulated_rates = settings.simulated_rates;
   choice.simulated_fault = settings.simulated_fault;
   return device::open(choice);
 }
@@ -128,10 +130,10 @@ Result<std::unique_ptr<Session>> Session::start(const config::Settings& settings
                                                 const std::function<bool()>& unwanted) {
   const std::size_t least = least_address_space(settings.device);
   if (const std::size_t left = platform::address_space_left(); left < least)
-    return tl::unexpected(Error{
-        ErrorKind::unavailable,
-        fmt::format("the process's memory is limited (ulimit -v or -d): {} MiB are left, but the device needs {} MiB",
-                    left >> 20, least >> 20)});
+    return tl::unexpected(
+        Error{ErrorKind::unavailable,
+              fmt::format("the process's memory is limited (ulimit -v or -d): {} are left, but the device needs {}",
+                          platform::format_bytes(left), platform::format_bytes(least))});
   const auto given_up = [] { return tl::unexpected(Error{ErrorKind::unavailable, "the process was ending"}); };
   if (unwanted()) return given_up();
   auto device = open_device(settings);
@@ -160,8 +162,8 @@ Status Session::open_residency(const config::Settings& settings) {
   choose_policy(settings);
   if (preferred_) order_.push_back(preferred_.get());
   // The memory that mirrors do not use serves the calls that cannot use mirrors.
-  const std::size_t for_copies =
-      mechanism_ == Mechanism::mirrors ? (memory->free - budget_) / 2 + memory->free / 20 : budget_;
+  const std::size_t unused = (memory->free - budget_) / 2 + memory->free / 20;
+  const std::size_t for_copies = mechanism_ == Mechanism::mirrors ? std::min(unused, budget_) : budget_;
   device_->accountant().limit(device::MemoryClient::copies, for_copies);
   copy_ = residency::create_copy_policy(*device_, *staging_);
   order_.push_back(copy_.get());
@@ -291,6 +293,12 @@ void Session::count_copied(const std::string& reason) {
     ++known->second;
   else if (copied_.size() < most_reasons)
     copied_.emplace_back(reason, 1);
+}
+
+std::uint64_t Session::memory_held() const {
+  std::uint64_t bytes = 0;
+  for (const device::MemoryClient client : device::memory_clients) bytes += device_->accountant().held(client).now;
+  return bytes;
 }
 
 void Session::describe(report::Context& context) {

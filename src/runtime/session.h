@@ -41,8 +41,13 @@ class Session {
 
   device::LanePool& lanes() { return *lanes_; }
 
+  device::Device& device() { return *device_; }
+
   /// The policies to try for a call, in order; at least one.
   const std::vector<residency::Policy*>& policies() const { return order_; }
+
+  /// Bytes of device memory that calls may take at once if their operands do not stay there.
+  std::size_t room_for_copies() const { return device_->accountant().limit_of(device::MemoryClient::copies); }
 
   /// False once the device is lost: it is not to be used again.
   bool working() const { return working_.load(std::memory_order_acquire); }
@@ -66,6 +71,9 @@ class Session {
 
   /// Counts a call whose operands the first policy could not hold.
   void count_copied(const std::string& reason);
+
+  /// Device memory that is held now, in bytes.
+  std::uint64_t memory_held() const;
 
   /// Fills the device, policy and tracker fields.
   void describe(report::Context& context);

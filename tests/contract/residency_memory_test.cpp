@@ -35,6 +35,18 @@ double* map(std::size_t bytes) {
   return reinterpret_cast<double*>(pages);
 }
 
+/// Puts other memory in the place of these pages; no event tells. False: this system has no means.
+bool replace_without_a_notice(void* pages, std::size_t bytes) {
+  const int segment = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
+  if (segment < 0) return false;
+  void* const attached = shmat(segment, pages, SHM_REMAP);
+  shmctl(segment, IPC_RMID, nullptr);
+  EXPECT_EQ(attached, pages);
+  EXPECT_EQ(shmdt(pages), 0);
+  EXPECT_EQ(mmap(pages, bytes, PROT_READ | PROT_WRITE, private_flags | MAP_FIXED, -1, 0), pages);
+  return true;
+}
+
 std::uint64_t bytes_of_page_tables() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -175,14 +187,7 @@ TEST_P(ResidencyMemory, WhatWasReplacedWithoutANoticeLosesItsPin) {
   fill(b, bytes_, 2);
   for (int round = 0; round < 4; ++round) ASSERT_FALSE(run(product(a, b, c, n_, n_, 0)).error);
   ASSERT_GT(rig_->unseen_writes(), 0U);
-  // No event tells of what this takes the place of.
-  const int segment = shmget(IPC_PRIVATE, bytes_, IPC_CREAT | 0600);
-  if (segment < 0) GTEST_SKIP() << "no System V shared memory here";
-  void* attached = shmat(segment, c, SHM_REMAP);
-  shmctl(segment, IPC_RMID, nullptr);
-  ASSERT_EQ(attached, c);
-  ASSERT_EQ(shmdt(c), 0);
-  ASSERT_EQ(mmap(c, bytes_, PROT_READ | PROT_WRITE, private_flags | MAP_FIXED, -1, 0), c);
+  if (!replace_without_a_notice(c, bytes_)) GTEST_SKIP() << "no System V shared memory here";
   for (int round = 0; round < 4; ++round) {
     const Outcome outcome = run(product(a, b, c, n_, n_, round % 2));
     ASSERT_FALSE(outcome.error) << outcome.error->message;
@@ -212,14 +217,7 @@ TEST_P(ResidencyMemory, WhatTheCpuRewritesIsReadThroughAPinAsLongAsItIsThere) {
   const std::uint64_t before = rig_->unseen_reads();
   rewrite_and_run(8);
   EXPECT_GT(rig_->unseen_reads(), before);
-  // Other memory in the place of an operand that is pinned; no event tells.
-  const int segment = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
-  if (segment < 0) GTEST_SKIP() << "no System V shared memory here";
-  void* attached = shmat(segment, a, SHM_REMAP);
-  shmctl(segment, IPC_RMID, nullptr);
-  ASSERT_EQ(attached, a);
-  ASSERT_EQ(shmdt(a), 0);
-  ASSERT_EQ(mmap(a, bytes, PROT_READ | PROT_WRITE, private_flags | MAP_FIXED, -1, 0), a);
+  if (!replace_without_a_notice(a, bytes)) GTEST_SKIP() << "no System V shared memory here";
   rewrite_and_run(8);
   munmap(a, bytes);
   munmap(b, bytes);

@@ -88,3 +88,40 @@ def test_names_alone_do_not_reach_functions_of_a_handle(device):
     outcome = offload.offloaded(command, device=device, settings=["--intercept=preload"])
     assert outcome.status == 0
     assert outcome.report == {}, "no call was seen"
+
+
+def larger_than_the_device(library: Library, policy: str, *settings: str) -> offload.Outcome:
+    """Matrices of order 120, of up to 230 kB, in a device that has room for 200 kB of them."""
+    command = [PROGRAM, "default", library.path, library.prefix, library.suffix, library.style, "120"]
+    options = ["--simulated-memory=256K", *settings]
+    env = offload.environment(library.path.parent)
+    return offload.offloaded(command, policy=policy, settings=options, env=env, timeout=300, verify="off" if settings else "abort")
+
+
+@pytest.mark.parametrize(("name", "policy"), [("reference-fortran", "first-use"), ("numpy-cblas", "copy")])
+def test_calls_that_are_larger_than_the_device_run_there_block_by_block(name, policy):
+    library = LIBRARIES[name]
+    if library.path is None:
+        pytest.skip(f"the library is not installed ({library.package})")
+    outcome = larger_than_the_device(library, policy)
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+    for routine in outcome.report["routines"]:
+        if not routine["name"].endswith("mv"):
+            assert routine["offloaded"] == routine["calls"], routine["name"]
+    copied = {row["reason"]: row["calls"] for row in outcome.report["policy"]["copied_operands"]}
+    assert copied["too large for the device: computed block by block"] > 50
+
+
+@pytest.mark.parametrize("fault", ["execute:40", "execute:333", "to-host:500:lost", "to-device:700", "allocate:50:memory"])
+def test_a_device_that_fails_between_two_blocks(fault):
+    """The CPU makes the blocks that are left."""
+    library = LIBRARIES["numpy-cblas"]
+    if library.path is None:
+        pytest.skip(f"the library is not installed ({library.package})")
+    outcome = larger_than_the_device(library, "copy", f"--simulated-fault={fault}")
+    if "half overwritten" in outcome.stderr:
+        assert outcome.status == 70
+        return
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+    assert 0 < outcome.total("offloaded") <= outcome.total("calls")
+    assert ("lost" in outcome.report["device"]["state"]) == (not fault.endswith(":memory"))

@@ -34,6 +34,7 @@ REPORT = {
         "state": "working",
         "memory": 85_000_000_000,
         "memory_budget": 68_000_000_000,
+        "model": "H100 SXM 80 GB on PCIe gen5, 16 cores (/usr/share/blastoff/machines/h100-sxm-pcie5.json)",
         "memory_held": [{"client": "mirrors", "bytes": 12_000_000_000, "bytes_peak": 14_000_000_000}],
     },
     "policy": {

@@ -1,9 +1,12 @@
 """`blastoff inspect`: programs linked in every way, running processes, and what cannot be helped."""
 
+import importlib.util
 import json
 import os
+import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -184,6 +187,36 @@ def test_a_script(workshop, inspect, blastoff, tmp_path, first_line):
     assert found["scripts"] == [str(script)]
     assert found["objects"][0]["path"] == str(program) and found["status"] == 0
     assert "other programs that a script starts" in " ".join(blastoff("inspect", "script", env=environment).stdout.split())
+
+
+@pytest.mark.parametrize("executable", [True, False])
+def test_a_python_script_shows_what_numpy_loads(inspect, blastoff, tmp_path, executable):
+    numpy = importlib.util.find_spec("numpy")
+    script = tmp_path / "train.py"
+    script.write_text(f"#!{sys.executable}\nraise SystemExit('was run')\n" if executable else "raise SystemExit('was run')\n")
+    script.chmod(0o755 if executable else 0o644)
+    environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    found = inspect(script, env=environment)
+    assert found["scripts"] == [str(script)]
+    loaded = [one for one in found["objects"] if one.get("loaded_by") == "numpy"]
+    assert any(one["functions"] for one in loaded) == (numpy is not None)
+    assert found["status"] == (0 if numpy else 1)
+    assert "(loaded by numpy)" in blastoff("inspect", script, env=environment).stdout
+
+
+def test_a_python_without_packages(inspect, tmp_path):
+    (tmp_path / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    (tmp_path / "python3").chmod(0o755)
+    found = inspect("python3", env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert found["verdict"] == "No BLAS was found: this Python has neither NumPy nor SciPy." and found["status"] == 1
+
+
+def test_r_is_a_shell_script_that_starts_a_program(inspect, tmp_path):
+    if shutil.which("R") is None:
+        pytest.skip("R is not installed")
+    found = inspect("R")
+    assert any(one["path"].endswith("/bin/exec/R") or "libR.so" in one["path"] for one in found["objects"] if one.get("loaded_by") == "R")
+    assert found["status"] == 0
 
 
 def test_what_is_neither_program_nor_script(blastoff, tmp_path):

@@ -20,7 +20,7 @@ def environment_of(blastoff):
     """The environment in which `blastoff run` starts a program."""
 
     def run(*options: str, **env: str) -> dict[str, str]:
-        done = blastoff("run", *options, *PRINT_ENVIRONMENT, env=env)
+        done = blastoff("run", "--summary=never", *options, *PRINT_ENVIRONMENT, env=env)
         assert (done.returncode, done.stderr) == (0, "")
         return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
 
@@ -104,5 +104,5 @@ def test_it_tells_where_the_kernel_does_not(tmp_path):
 
 
 def test_a_program_under_it(blastoff):
-    done = blastoff("run", "--place=at-malloc=1M", "--device-node=0", "sh", "-c", "seq 300000 | sort -r -S 20M | head -1")
+    done = blastoff("run", "--summary=never", "--place=at-malloc=1M", "--device-node=0", "sh", "-c", "seq 300000 | sort -r -S 20M | head -1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "99999\n", "")

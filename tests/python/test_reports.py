@@ -7,8 +7,9 @@ from html.parser import HTMLParser
 import offload
 import pytest
 from blastoff.errors import CommandError
-from blastoff.report import job, reading
-from blastoff.report.job import Job
+from blastoff.job import processes as job
+from blastoff.job import reading
+from blastoff.job.processes import Job
 
 
 def job_of(write, *contents) -> Job:
@@ -171,7 +172,15 @@ def test_a_page_without_calls(blastoff, report, write, tmp_path):
 
 
 def test_many_processes_fit_a_plot(blastoff, report, write, tmp_path):
-    assert "28 others" in page(blastoff, tmp_path, *write(*(ranked(report, rank) for rank in range(40)))).text
+    text = page(blastoff, tmp_path, *write(*(ranked(report, rank) for rank in range(40)))).text
+    assert "40 processes, by rank" in text and "others" not in text
+
+
+def test_the_title_names_all_programs_of_a_job(blastoff, report, write, tmp_path):
+    reports = [ranked(report, rank) for rank in range(4)]
+    for each, program in zip(reports, ("scf", "phonons", "scf", "bands"), strict=True):
+        each["process"] = each["process"] | {"program": program}
+    assert "scf, phonons, bands" in page(blastoff, tmp_path, *write(*reports)).text
 
 
 def test_the_page_cannot_be_written(blastoff, report, write):

@@ -44,6 +44,8 @@ def printed_environment(done) -> dict[str, str]:
         (["--verify=sample=0.00001%"], "sample=PERCENT"),
         (["--place=here"], "auto, huge-pages, at-malloc, at-malloc=SIZE or none"),
         (["--place=at-malloc=0"], "at-malloc=SIZE"),
+        (["--log=calls="], "calls=FILE"),
+        (["--summary=all"], "auto, always, each or never"),
         (["--align=0"], "suffix K, M, G or T"),
         (["--polcy=copy"], "--policy"),
         (["--policy"], "--policy"),
@@ -82,6 +84,7 @@ VALUES += ["18446744073709551616", "9223372036854775807", "9223372036854775808",
 VALUES += ["none", "+1", "-1", "-2", "-0", "--1", "-", "1023", "1024", " 1", "1 ", "\u0663", "1\n", "copy\n", "cuda\n"]
 
 
+VALUES += ["calls", "calls=", "calls=file", "calls=/a/%p.log", "each"]
 VALUES += ["at-malloc", "at-malloc=", "at-malloc=3M", "at-malloc=0", "at-malloc=16777216T", "huge-pages", "simulated", "1" * 5000, "0" * 50 + "1"]
 
 
@@ -130,7 +133,7 @@ def test_help_lists_every_option(blastoff, table):
     assert done.returncode == 0
     for option in table:
         if option.on_command_line:
-            assert f"{option.flag} " in done.stdout and option.environment in done.stdout, option.name
+            assert f"{option.flag}{' ' if option.bare is None else '[='}" in done.stdout and option.environment in done.stdout, option.name
 
 
 def test_variables_and_preload(blastoff):
@@ -160,8 +163,27 @@ def test_huge_pages(blastoff):
 
 
 def test_paths_are_made_absolute(blastoff, tmp_path):
-    environment = printed_environment(blastoff("run", "--report", "out/%p.json", *PRINT_ENVIRONMENT))
-    assert environment["BLASTOFF_REPORT"] == f"{tmp_path}/out/%p.json"
+    """And what a report needs is there before the program starts."""
+
+    def variable(name: str, *options: str, **env: str) -> str:
+        return printed_environment(blastoff("run", *options, *PRINT_ENVIRONMENT, env=env))[name]
+
+    assert variable("BLASTOFF_REPORT", "--report", "out/%p.json") == f"{tmp_path}/out/%p.json"
+    assert (tmp_path / "out").is_dir()
+    assert variable("BLASTOFF_REPORT", "--report", "out") == f"{tmp_path}/out/%h-%p.json"
+    assert variable("BLASTOFF_REPORT", "--report", "new/") == f"{tmp_path}/new/%h-%p.json"
+    assert variable("BLASTOFF_REPORT", "--report=-") == "/dev/stdout"
+    assert variable("BLASTOFF_REPORT", BLASTOFF_REPORT="~/run.json", HOME=f"{tmp_path}/home") == f"{tmp_path}/home/run.json"
+    assert variable("BLASTOFF_LOG", "--log=calls=lines") == f"calls={tmp_path}/lines"
+
+
+def test_a_report_that_cannot_be_written_is_refused(blastoff, tmp_path):
+    (tmp_path / "file").write_text("")
+    for path, cause in (("/proc/no/such/run.json", "No such file"), ("file/run.json", "Not a directory")):
+        done = blastoff("run", "--report", path, "touch", "started")
+        assert done.returncode == 2 and len(lines(done.stderr)) == 1, done.stderr
+        assert f"no report can be written to {path}: " in done.stderr and cause in done.stderr
+    assert not (tmp_path / "started").exists()
 
 
 def test_the_rest_of_the_environment_is_untouched(blastoff):
@@ -174,7 +196,7 @@ def test_the_rest_of_the_environment_is_untouched(blastoff):
 
 def test_exit_status_and_output_are_the_programs(blastoff):
     done = blastoff("run", "--", "sh", "-c", "echo out; echo err >&2; exit 41")
-    assert (done.returncode, done.stdout, done.stderr) == (41, "out\n", "err\n")
+    assert (done.returncode, done.stdout, lines(done.stderr)[0]) == (41, "out\n", "err")
 
 
 def test_signals_are_the_programs(blastoff):
@@ -187,10 +209,10 @@ def test_arguments_reach_the_program(blastoff):
     assert done.stdout == "--policy|x y|--||"
 
 
-def test_it_is_the_same_process(blastoff):
-    done = blastoff("run", "sh", "-c", "echo $$ $BLASTOFF_RUN")
-    pid, run = done.stdout.split()
-    assert run.split(":")[-2] == pid
+def test_it_is_a_child_in_the_same_process_group(blastoff):
+    done = blastoff("run", "sh", "-c", "echo $PPID $BLASTOFF_RUN; ps -o pgid= -p $$,$PPID | sort -u | wc -l")
+    parent, run, groups = done.stdout.split()
+    assert run.split(":")[-2] == parent and groups == "1"
 
 
 @pytest.mark.parametrize(("program", "status"), [("no-such-program", 127), ("./no-such-program", 127), ("/", 126), ("./plain", 126)])
@@ -199,6 +221,14 @@ def test_a_program_that_cannot_be_started(blastoff, tmp_path, program, status):
     done = blastoff("run", program)
     assert done.returncode == status
     assert len(lines(done.stderr)) == 1 and program in done.stderr
+
+
+@pytest.mark.parametrize(("option", "value"), [("--verify", "off"), ("--align", "1M")])
+def test_a_value_where_only_an_equals_sign_gives_one(blastoff, option, value):
+    done = blastoff("run", option, value, "true")
+    assert done.returncode == 127
+    assert done.stderr == f"blastoff: {value}: no such program; the value of {option} follows after an equals sign: {option}={value}\n"
+    assert f"{option}[=" in blastoff("run", "--help").stdout
 
 
 def test_a_missing_interpreter(blastoff, tmp_path):
@@ -277,6 +307,7 @@ def test_no_heavy_import():
         (["doctor", "--jsn"], "doctor: unknown option --jsn (did you mean --json?)"),
         (["report", "--htlm=x", "run.json"], "report: unknown option --htlm (did you mean --html?)"),
         (["report"], "report: the following arguments are required: FILE"),
+        (["top", "--onec"], "top: unknown option --onec (did you mean --once?)"),
         (["inspect", "--jsn", "true"], "inspect: unknown option --jsn (did you mean --json?)"),
         (["run", "--frobnicate", "true"], "run: unknown option --frobnicate; blastoff run --help lists the options"),
     ],
@@ -292,7 +323,7 @@ def test_version(blastoff, spelling):
     assert done.returncode == 0 and done.stdout.startswith("blastoff ")
 
 
-@pytest.mark.parametrize("command", ["run", "inspect", "doctor", "report"])
+@pytest.mark.parametrize("command", ["run", "inspect", "doctor", "top", "report"])
 def test_help_of_a_command(blastoff, command):
     """`blastoff help run` is `blastoff run --help`."""
     done, other = blastoff("help", command), blastoff(command, "--help")

@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 
 import offload
 import pytest
 
 
-@pytest.mark.parametrize("path", ["/no/such/folder/run.json", "/proc/run.json", "/dev/full"])
+@pytest.mark.parametrize("path", ["/proc/no/such/folder/run.json", "/proc/run.json", "/dev/full"])
 def test_an_unwritable_report(device, path):
     command = offload.program("products")
     plain = offload.plain(command)
@@ -100,6 +101,20 @@ def test_a_line_for_every_call(device):
     calls = [line for line in outcome.lines if "dgemm" in line]
     assert len(calls) == 6
     assert all("96" in line for line in calls)
+
+
+def test_lines_of_calls_name_process_rank_and_time(device, tmp_path):
+    settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "90", "BLASTOFF_SUMMARY": "never"}
+    for name in ("stderr", "file"):
+        env = settings | {"BLASTOFF_LOG": "calls" if name == "stderr" else f"calls={tmp_path}/lines", "PMI_RANK": "3"}
+        outcome = offload.preloaded(offload.program("products"), env=env)
+        lines = outcome.lines if name == "stderr" else (tmp_path / "lines.3").read_text().splitlines()
+        calls = [re.fullmatch(r"(\d+) rank 3 (\d+\.\d{6}) s: dgemm_ .*", line) for line in lines if "dgemm" in line]
+        assert len(calls) == 6 and all(calls), lines
+        assert len({call[1] for call in calls}) == 1
+        times = [float(call[2]) for call in calls]
+        assert times == sorted(times) and times[0] > 0
+    assert outcome.lines == []
 
 
 def test_the_report_follows_its_schema(unharmed):

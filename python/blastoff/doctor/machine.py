@@ -3,11 +3,10 @@
 import os
 import platform
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 from blastoff import glibc
+from blastoff.blas_libraries import is_reference, system_blas, wheel_blas
 from blastoff.doctor.finding import Finding, State
 
 
@@ -81,37 +80,14 @@ def cpus() -> Finding:
     return Finding("CPUs", State.NOTE, text)
 
 
-def system_blas() -> str:
-    """The file that the dynamic linker finds as libblas.so.3; "" if none."""
-    for directory in filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":")):
-        path = Path(directory, "libblas.so.3")
-        if path.exists():
-            return str(path.resolve())
-    ldconfig = shutil.which("ldconfig", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin")
-    listing = subprocess.run([ldconfig, "-p"], capture_output=True, text=True).stdout if ldconfig else ""
-    found = re.search(r"libblas\.so\.3 .*=> (\S+)", listing)
-    return str(Path(found[1]).resolve()) if found else ""
-
-
-def wheel_blas() -> list[str]:
-    """The BLAS libraries inside the NumPy and SciPy wheels of the `python3` that a user would run."""
-    python = shutil.which("python3")
-    if python is None:
-        return []
-    code = "import sysconfig; print(sysconfig.get_path('platlib'))"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True)
-    site = Path(done.stdout.strip() or "/nonexistent")
-    return [f"{package}: {path.name}" for package in ("numpy", "scipy") for path in sorted(site.glob(f"{package}.libs/lib*openblas*.so*"))]
-
-
 def blas_libraries() -> Finding:
     """The BLAS libraries that programs use without Blastoff; they also compute the calls that stay on the CPU."""
     system = system_blas()
     found = [f"libblas.so.3 is {system}"] if system else []
-    found += wheel_blas()
+    found += [f"{package}: {path.name}" for package, path in wheel_blas()]
     if not found:
         return Finding("BLAS", State.NOTE, "no libblas.so.3 and no NumPy found: programs must bring their own BLAS")
-    reference = re.search(r"/blas/libblas\.so", system)
+    reference = is_reference(system)
     advice = (
         "This is the reference BLAS, which is slow for calls that stay on the CPU. Install an optimised one, such as libopenblas0-pthread."
         if reference

@@ -12,6 +12,9 @@ from blastoff.errors import CommandError
 NESTED_SCRIPTS = 4
 """The kernel does not follow more either."""
 
+BY_SUFFIX = {".py": "python3", ".R": "Rscript", ".r": "Rscript", ".jl": "julia"}
+"""What runs a script without an interpreter line."""
+
 FOUND = re.compile(r"^\s+(?:.* => )?(/.*|\./.*) \(0x[0-9a-f]+\)$")
 MISSING = re.compile(r"^\s+(.*) => not found$")
 LIST_SECONDS = 60
@@ -39,7 +42,7 @@ def resolve_scripts(program: Path) -> tuple[Path, list[Path]]:
     """The ELF file that runs when `program` is executed, and the scripts on the way to it."""
     scripts: list[Path] = []
     while not elf.is_elf(program):
-        words = executable.script_interpreter(program)
+        words = executable.script_interpreter(program) or [*filter(None, [BY_SUFFIX.get(program.suffix)])]
         if not words or len(scripts) == NESTED_SCRIPTS:
             raise CommandError(f"{program}: neither a program nor a script with an interpreter line (#!)")
         scripts.append(program)

@@ -8,7 +8,7 @@ from typing import Any
 
 from blastoff import elf, executable, library
 from blastoff.errors import CommandError
-from blastoff.inspect import dependencies, processes
+from blastoff.inspect import dependencies, interpreters, processes
 from blastoff.inspect.processes import LoadedFile
 
 Document = dict[str, Any]
@@ -75,6 +75,7 @@ def inspect_program(name: str) -> Document:
         needed = look_at_file(Path(path))
         if concerns_blas(needed) and needed["library"] != OURSELVES:
             objects.append({"path": path, **needed})
+    objects += later_objects([*scripts, program, file], loader, {str(Path(one["path"]).resolve()) for one in objects})
     return document(
         target=name,
         scripts=[str(script) for script in scripts],
@@ -86,10 +87,23 @@ def inspect_program(name: str) -> Document:
     )
 
 
+def later_objects(programs: list[Path], loader: str, known: set[str]) -> list[Document]:
+    """What an interpreter among the programs loads while it runs, and what that needs, but for what is known."""
+    modules = interpreters.libraries_of(interpreters.later_modules(programs), loader)
+    looked_at = [(module, look_at_file(module.path)) for module in modules if str(module.path.resolve()) not in known]
+    return [
+        {"path": str(module.path), "loaded_by": module.package, **found}
+        for module, found in looked_at
+        if concerns_blas(found) and found["library"] != OURSELVES
+    ]
+
+
 def find_file(name: str) -> Path:
     """A program as the shell would find it, or the file of a library, which need not be executable."""
     path = Path(name)
     if "/" in name and path.is_file() and os.access(path, os.R_OK) and elf.is_elf(path):
+        return path
+    if path.suffix in dependencies.BY_SUFFIX and path.is_file() and not os.access(path, os.X_OK):
         return path
     return executable.find_program(name)
 
@@ -149,6 +163,8 @@ def no_blas(found: Document) -> str:
     program = found["objects"][0]
     if program["left_alone"]:
         return "No BLAS was found. Functions that merely have the names of BLAS routines are left alone."
+    if found["process"] is None and any(interpreters.is_python(Path(path)) for path in (*found["scripts"], found["target"], program["path"])):
+        return "No BLAS was found: this Python has neither NumPy nor SciPy."
     stripped = program["stripped"] and program["linkage"] != "shared_object"
     hidden = " The program is stripped: a BLAS that was linked into it statically cannot be recognised." if stripped else ""
     return f"No BLAS was found.{hidden}"

@@ -127,7 +127,8 @@ def heading(found: Document) -> str:
         known = found["library"] or "a BLAS of unknown make"
         holds = f": {known}" if found["linkage"] == "shared_object" else f"; {known} is linked into it"
     what = "" if found["linkage"] == "shared_object" and holds else f": {LINKAGES[found['linkage']]} for {found['machine']}{stripped}"
-    return f"{found['path']}{what}{holds}"
+    when = f" (loaded by {found['loaded_by']})" if "loaded_by" in found else ""
+    return f"{found['path']}{what}{holds}{when}"
 
 
 def facts(found: Document) -> Lines:
@@ -158,5 +159,6 @@ def print_document(found: Document) -> None:
         lines = object_lines(one) or [("BLAS", "none defined, none called")]
         parts += [Text(heading(one), "bold"), Padding(terminal.pairs(lines), (0, 0, 0, 2)), ""]
     if found["process"] is None and not found["refused"] and found["objects"][0]["linkage"] != "shared_object":
-        parts += [Text(SCRIPTS if found["scripts"] else LATER), ""]
+        later = SCRIPTS if found["scripts"] else LATER
+        parts += [Text(f"Other {later[0].lower()}{later[1:]}" if any("loaded_by" in one for one in found["objects"]) else later), ""]
     terminal.show(*parts, Text(found["verdict"], "bold"))

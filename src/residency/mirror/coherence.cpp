@@ -25,10 +25,6 @@ constexpr std::size_t large_look = std::size_t{8} << 20;
 // Up to this many runs of written pages are protected one by one. For more, one call about all pages costs less.
 constexpr std::size_t most_looks = 32;
 
-// Protecting a result column by column pays for few columns. With more columns the result is uploaded again when it is
-// next read.
-constexpr int most_filled_runs = 64;
-
 constexpr Span everything = {0, ~std::uintptr_t{chunk_bytes - 1}};
 
 // Where the kernel cannot be asked about single mappings, reading the list of all mappings takes as long as the CPU
@@ -50,12 +46,6 @@ tl::unexpected<Error> registered() {
   return tl::unexpected(Error{ErrorKind::unsupported, "memory that the program itself shares with the device"});
 }
 
-bool few_filled_runs(const operation::Operand& operand) {
-  int runs = 0;
-  each_filled_run(operand, [&](Span) { ++runs; });
-  return runs <= most_filled_runs;
-}
-
 // Device memory comes in chunks. A small matrix on the stack of a thread, which may end soon, is cheaper to copy than
 // to give a chunk of its own.
 constexpr std::size_t small_on_stack = chunk_bytes / 16;
@@ -63,11 +53,6 @@ constexpr std::size_t small_on_stack = chunk_bytes / 16;
 bool not_worth_a_chunk(const operation::Operand& operand) {
   return !operand.empty() && operand.intent != operation::Intent::scratch && operand.span_bytes() <= small_on_stack &&
          platform::on_own_stack(bounds(operand));
-}
-
-// Whether the device writes the operand, even if what it writes is not a result.
-bool scribbles(operation::Intent intent) {
-  return operation::writes(intent) || intent == operation::Intent::scratch;
 }
 
 // Calls visit(pages) for some of the runs of pages that hold the operand, spread over all of it. The runs are chunks
@@ -86,29 +71,6 @@ void each_sample(const operation::Operand& operand, Visit&& visit) {
     const std::uintptr_t begin = whole.begin + i * pieces / samples * step;
     visit(platform::outward_to_pages({begin, std::min(begin + length, whole.end)}));
   }
-}
-
-// Calls visit(index, first) for the operands that hold data; `first` is the index of the first one at that address.
-template <class Visit>
-void each_matrix(const operation::Operation& call, Visit&& visit) {
-  const auto operands = call.operands();
-  const auto holds_data = [](const operation::Operand& operand) {
-    return !operand.empty() && operand.intent != operation::Intent::scratch;
-  };
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!holds_data(operands[i])) continue;
-    std::size_t first = 0;
-    while (!holds_data(operands[first]) || operands[first].address != operands[i].address) ++first;
-    visit(i, first);
-  }
-}
-
-// Calls visit(index, operand) for the operands that have a mirror.
-template <class Visit>
-void each_mirrored(const Hold& hold, Visit&& visit) {
-  const auto operands = hold.call.operands();
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    if (!operands[i].empty() && !hold.copied[i]) visit(i, operands[i]);
 }
 
 // A matrix is not worth pinning as a whole if most of the memory between its first and last byte belongs to other data.
@@ -575,121 +537,6 @@ void Coherence::loaded(Hold& hold, bool arrived) {
 void Coherence::stage_all(Hold& hold) {
   const std::lock_guard lock(mutex_);
   release_pins_of(hold);
-}
-
-void Coherence::expect_staged_return(const Hold& hold) {
-  hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (return_of(hold, i) == Return::staged && few_filled_runs(result))
-      each_filled_run(result, [&](Span run) { watched_.unprotect(run); });
-  });
-}
-
-void Coherence::prepare_finish(Hold& hold) {
-  bool kept = false;
-  hold.call.each_result([&](std::size_t i, const operation::Operand&) { kept = kept || hold.tracked[i]; });
-  if (!kept) return;
-  const std::lock_guard lock(mutex_);
-  find_result_pages(hold);
-}
-
-void Coherence::find_result_pages(Hold& hold) {
-  if (hold.result_pages) return;
-  auto& found = hold.result_pages.emplace();
-  hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (!hold.tracked[i] || return_of(hold, i) != Return::direct) return;
-    std::size_t at = found.size();
-    each_touched_run(result, [&](Span run) {
-      mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
-        if (found.size() == at || found.back().chunk != &chunk)
-          found.push_back({i, &chunk, pages.begin - pages.begin % chunk_bytes});
-        found.back().shared.set(page_numbers(pages).first, page_numbers(pages).last);
-      });
-    });
-    each_filled_run(result, [&](Span run) {
-      mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
-        while (found[at].chunk != &chunk) ++at;
-        found[at].filled.set(page_numbers(pages).first, page_numbers(pages).last);
-        found[at].shared.clear(page_numbers(pages).first, page_numbers(pages).last);
-      });
-    });
-  });
-}
-
-// Pages that lie wholly within a result are now equal on both sides. The other pages keep their state, because the
-// neighbouring bytes decide it, unless the CPU wrote them when it returned the result.
-void Coherence::settle(const Hold& hold, bool home) {
-  const auto operands = hold.call.operands();
-  const auto kept = [&](std::size_t i) { return home && hold.tracked[i] && !foreign_; };
-  // What we wrote ourselves must not look like the program rewriting the matrix at its next use.
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!scribbles(operands[i].intent)) continue;
-    if (home && hold.tracked[i] && return_of(hold, i) == Return::direct) continue;
-    each_covered_run(operands[i], [&](Span run) { mirrors_.invalidate(run); });
-  }
-  hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (!kept(i)) return;
-    if (return_of(hold, i) == Return::direct)
-      settle_direct(hold, i);
-    else
-      settle_staged(result);
-  });
-}
-
-void Coherence::settle_staged(const operation::Operand& result) {
-  if (!few_filled_runs(result)) return;
-  each_filled_run(result, [&](Span run) {
-    written_.clear();
-    if (!watched_.scan(run, true, written_)) return;
-    unasked_ = true;
-    mirrors_.each_part(run, make_wholly_current);
-  });
-}
-
-// On shared pages, too, the result's own bytes are now equal on both sides.
-void Coherence::settle_direct(const Hold& hold, std::size_t operand) {
-  const operation::Operand& result = hold.call.operands()[operand];
-  const std::size_t size = platform::page_size();
-  Currency currency(result, true);
-  examined_.begin();
-  for (const ResultPages& pages : *hold.result_pages) {
-    if (pages.operand != operand) continue;
-    Chunk& chunk = *pages.chunk;
-    chunk.current.set(pages.filled);
-    chunk.partial.clear(pages.filled);
-    if (currency.known(chunk, pages.shared)) continue;
-    examined_.add(chunk);
-    pages.shared.each([&](std::size_t number) {
-      const std::uintptr_t begin = pages.begin + number * size;
-      if (touches(result, {begin, begin + size})) make_current(mirrors_, chunk, {begin, begin + size}, result);
-    });
-  }
-  examined_.end(result);
-}
-
-void Coherence::finish(Hold& hold) {
-  end(hold, true);
-}
-
-void Coherence::abandon(Hold& hold) {
-  end(hold, false);
-}
-
-void Coherence::end(Hold& hold, bool home) {
-  loaded(hold, home);
-  {
-    const std::lock_guard lock(mutex_);
-    if (home) find_result_pages(hold);
-    settle(hold, home);
-    count_writer(hold, -1);
-    release_pins_of(hold);
-    mirrors_.unhold(hold.backings);
-    each_matrix(hold.call, [&](std::size_t i, std::size_t first) {
-      const operation::Operand& operand = hold.call.operands()[i];
-      if (i == first && usage_.used(operand)) stop_tracking(operand);
-    });
-    hold.backings.clear();
-  }
-  changed_.notify_all();
 }
 
 }  // namespace blastoff::residency::mirror

@@ -22,6 +22,7 @@
 #include "operation/estimate.h"
 #include "operation/operation.h"
 #include "residency/mirror/currency.h"
+#include "residency/mirror/hold.h"
 #include "residency/mirror/mirror_memory.h"
 #include "residency/mirror/pins.h"
 #include "residency/mirror/usage.h"
@@ -29,48 +30,6 @@
 #include "tracking/page_tracker.h"
 
 namespace blastoff::residency::mirror {
-
-/// Pages of one chunk on which a result lies.
-struct ResultPages {
-  std::size_t operand = 0;  ///< index of the result
-  Chunk* chunk = nullptr;
-  std::uintptr_t begin = 0;  ///< host address of the chunk
-  PageBitmap filled = {};    ///< pages of which every byte belongs to the result
-  PageBitmap shared = {};    ///< pages that also hold other data
-};
-
-/// One call's hold on the pages of its operands.
-struct Hold {
-  operation::Operation call;
-  std::array<bool, operation::Operation::most_operands>
-      tracked{};  ///< per operand; false: not current at the next use, since the CPU keeps rewriting it or it is
-                  ///< scratch
-  std::array<bool, operation::Operation::most_operands>
-      copied{};          ///< per operand; it has no mirror here, and the call brings it to device memory of its own
-  bool may_copy = true;  ///< operands may do without a mirror
-  std::vector<Backing*> backings;  ///< device memory that cannot be evicted meanwhile
-  std::array<device::Address, operation::Operation::most_operands> addresses{};  ///< of the mirrored operands
-  struct Upload {
-    platform::Span run;
-    device::Address device = 0;
-  };
-  std::vector<Upload> uploads;  ///< page runs that this call has to upload
-  std::uint64_t bytes_reused =
-      0;  ///< bytes of operands that are read, current on the device without an upload by this call
-  std::array<Pins::Pin*, operation::Operation::most_operands>
-      pins{};                                            ///< per operand; copies to and from it may be direct
-  std::optional<std::vector<ResultPages>> result_pages;  ///< of these results, once find_result_pages() has run
-  bool loading = false;                                  ///< uploads are under way
-};
-
-/// How a result returns to host memory.
-enum class Return : std::uint8_t {
-  direct,  ///< written by the device into pinned pages; the tracking does not see it
-  staged,  ///< written by the CPU; the pages count as written
-};
-inline Return return_of(const Hold& hold, std::size_t operand) {
-  return hold.pins[operand] ? Return::direct : Return::staged;
-}
 
 /// Every hold ends by finish() or abandon(); the other functions only save time. Thread-safe.
 class Coherence {

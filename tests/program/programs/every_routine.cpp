@@ -1,7 +1,8 @@
 // Calls every level-3 routine that a BLAS library has, with every combination of options, and checks the results
-// against the definition. Usage: every_routine handle|default LIBRARY PREFIX SUFFIX fortran|cblas handle: functions
-// from dlsym() on the library's handle; default: whatever their names mean in this process, the library being loaded
-// globally. Prints a line for each routine: its symbol and the number of calls, "absent", or what was wrong.
+// against the definition. Usage: every_routine handle|default LIBRARY PREFIX SUFFIX fortran|cblas [ORDER]. The matrices
+// have about that order; 13 unless given. handle: functions from dlsym() on the library's handle; default: whatever
+// their names mean in this process, the library being loaded globally. Prints a line for each routine: its symbol and
+// the number of calls, "absent", or what was wrong.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -19,10 +20,10 @@ namespace {
 using namespace blastoff;
 
 /// The calls made; exits at the first wrong one.
-int check(blas::Routine routine, const abi::OriginalRoutine& function, const char* symbol) {
+int check(blas::Routine routine, const abi::OriginalRoutine& function, const char* symbol, std::int64_t order) {
   int calls = 0;
   for (const test::Options& options : test::all_options(routine)) {
-    const test::TestCall tested(routine, options, 13, 13, 5, {0.75, -0.5}, {-0.5, 0.25});
+    const test::TestCall tested(routine, options, order, order, order * 2 / 5, {0.75, -0.5}, {-0.5, 0.25});
     std::vector<std::byte> expected = tested.result();
     std::vector<std::byte> actual = tested.result();
     reference::compute(tested.with_result(expected));
@@ -38,7 +39,8 @@ int check(blas::Routine routine, const abi::OriginalRoutine& function, const cha
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 6) return 2;
+  if (argc != 6 && argc != 7) return 2;
+  const std::int64_t order = argc == 7 ? std::atoll(argv[6]) : 13;
   const bool by_handle = std::strcmp(argv[1], "handle") == 0;
   const auto style = std::strcmp(argv[5], "cblas") == 0 ? abi::Style::cblas : abi::Style::fortran;
   void* const library = dlopen(argv[2], RTLD_NOW | (by_handle ? RTLD_LOCAL : RTLD_GLOBAL));
@@ -56,7 +58,7 @@ int main(int argc, char** argv) {
     if (address == nullptr)
       std::printf("%s absent\n", symbol.c_str());
     else
-      std::printf("%s %d\n", symbol.c_str(), check(routine, function, symbol.c_str()));
+      std::printf("%s %d\n", symbol.c_str(), check(routine, function, symbol.c_str(), order));
   }
   return 0;
 }

@@ -77,7 +77,8 @@ TEST(OriginalRoutine, ComputesItsRoutineAndItsCompanion) {
   const OriginalRoutine none(Routine::zgemm3m, {}, {&function, Style::fortran});
   EXPECT_FALSE(can(none, Routine::zgemm));
   const OriginalRoutine solve(Routine::ztrsm, {&function, Style::fortran}, {&function, Style::fortran});
-  EXPECT_TRUE(can(solve, Routine::ztrmm));
+  EXPECT_TRUE(can(solve, Routine::zgemm));
+  EXPECT_FALSE(can(solve, Routine::ztrmm));
 }
 
 bool was_inside = false;

@@ -68,7 +68,7 @@ TEST_F(SettingsTest, EveryChoiceIsTakenAndEchoed) {
   for (const Option& option : options()) {
     if (option.accepted.kind != Accepted::Kind::choice || option.scope != Scope::library) continue;
     for (const std::string_view word : split_choices(option.accepted.values)) {
-      if (word.ends_with(":N") || word.ends_with("=PERCENT")) continue;
+      if (word.ends_with(":N") || word.ends_with("=PERCENT") || word.ends_with("=FILE")) continue;
       const Settings settings = read_with(option.environment, std::string(word).c_str());
       EXPECT_THAT(printed, IsEmpty());
       EXPECT_THAT(describe(settings),
@@ -93,7 +93,7 @@ TEST_F(SettingsTest, EnumeratorsMatchTheirWords) {
   EXPECT_EQ(read_with("BLASTOFF_SUMMARY", "auto").summary, SummaryMode::automatic);
   EXPECT_EQ(read_with("BLASTOFF_SUMMARY", "always").summary, SummaryMode::always);
   EXPECT_EQ(read_with("BLASTOFF_SUMMARY", "never").summary, SummaryMode::never);
-  EXPECT_EQ(read_with("BLASTOFF_LOG", "calls").log, LogMode::calls);
+  EXPECT_EQ(read_with("BLASTOFF_LOG", "calls").log.mode, LogMode::calls);
   EXPECT_EQ(read_with("BLASTOFF_VERIFY", "report").verify.mode, VerifyMode::report);
   EXPECT_EQ(read_with("BLASTOFF_VERIFY", "abort").verify.mode, VerifyMode::abort);
   EXPECT_EQ(read_with("BLASTOFF_VERIFY", "sample").verify.mode, VerifyMode::sample);
@@ -129,6 +129,15 @@ TEST_F(SettingsTest, DecisionAndStartDependOnTheDeviceUnlessTheyAreSet) {
 TEST_F(SettingsTest, EmptyMeansNotSet) {
   EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "").min_size, 250);
   EXPECT_THAT(printed, IsEmpty());
+}
+
+TEST_F(SettingsTest, LinesOfCallsMayGoToAFile) {
+  const Settings settings = read_with("BLASTOFF_LOG", "calls=/tmp/lines=%p");
+  EXPECT_EQ(settings.log.mode, LogMode::calls);
+  EXPECT_EQ(settings.log.file, "/tmp/lines=%p");
+  EXPECT_THAT(describe(settings), testing::Contains(testing::Pair("log", "calls=/tmp/lines=%p")));
+  EXPECT_EQ(read_with("BLASTOFF_LOG", "calls=").log.mode, LogMode::none);
+  EXPECT_THAT(printed, HasSubstr("none, calls or calls=FILE"));
 }
 
 TEST_F(SettingsTest, TheShareOfCallsThatAreVerified) {

@@ -22,10 +22,12 @@ struct Told {
 class RecordingDecider final : public decide::Decider {
  public:
   double floor_volume() const override { return 1000; }
-  decide::Verdict judge(const operation::Operation& operation, operation::Estimator& residency) override {
+  decide::Verdict judge(const operation::Operation& operation, operation::Estimator& residency,
+                        decide::Grounds*) override {
     estimate = residency.estimate(operation);
     return verdict;
   }
+  void use(const decide::MachineModel&) override {}
   void observe(const operation::Operation& operation, const decide::Observation& observation) override {
     told.push_back({operation, observation});
   }
@@ -45,7 +47,7 @@ std::unique_ptr<decide::Decider> decide::by_size_and_depth(std::int64_t) {
   the_decider = decider.get();
   return decider;
 }
-std::unique_ptr<decide::Decider> decide::by_time(std::int64_t min_size, const MachineRates&) {
+std::unique_ptr<decide::Decider> decide::by_time(std::int64_t min_size, const MachineModel&) {
   return by_size_and_depth(min_size);
 }
 

@@ -1,0 +1,86 @@
+// One call's hold on the pages of its operands.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "device/address.h"
+#include "operation/operation.h"
+#include "platform/span.h"
+#include "residency/mirror/mirror_memory.h"
+#include "residency/mirror/pins.h"
+
+namespace blastoff::residency::mirror {
+
+/// Pages of one chunk on which a result lies.
+struct ResultPages {
+  std::size_t operand = 0;  ///< index of the result
+  Chunk* chunk = nullptr;
+  std::uintptr_t begin = 0;  ///< host address of the chunk
+  PageBitmap filled = {};    ///< pages of which every byte belongs to the result
+  PageBitmap shared = {};    ///< pages that also hold other data
+};
+
+/// One call's hold on the pages of its operands.
+struct Hold {
+  template <class Value>
+  using PerOperand = std::array<Value, operation::Operation::most_operands>;
+
+  operation::Operation call;
+  PerOperand<bool> tracked{};      ///< false: scratch, or not current at the next use, since the CPU keeps rewriting it
+  PerOperand<bool> copied{};       ///< it has no mirror here, and the call brings it to device memory of its own
+  bool may_copy = true;            ///< operands may do without a mirror
+  std::vector<Backing*> backings;  ///< device memory that cannot be evicted meanwhile
+  PerOperand<device::Address> addresses{};  ///< of the mirrored operands
+  PerOperand<Pins::Pin*> pins{};            ///< copies to and from the operand may be direct
+  struct Upload {
+    platform::Span run;
+    device::Address device = 0;
+  };
+  std::vector<Upload> uploads;     ///< page runs that this call has to upload
+  std::uint64_t bytes_reused = 0;  ///< of operands that are read, current on the device without an upload by this call
+  std::optional<std::vector<ResultPages>> result_pages;  ///< of results that return directly, once they were looked for
+  bool loading = false;                                  ///< uploads are under way
+};
+
+/// How a result returns to host memory.
+enum class Return : std::uint8_t {
+  direct,  ///< written by the device into pinned pages; the tracking does not see it
+  staged,  ///< written by the CPU; the pages count as written
+};
+inline Return return_of(const Hold& hold, std::size_t operand) {
+  return hold.pins[operand] ? Return::direct : Return::staged;
+}
+
+/// Whether the device writes the operand, even if what it writes is not a result.
+inline bool scribbles(operation::Intent intent) {
+  return operation::writes(intent) || intent == operation::Intent::scratch;
+}
+
+/// Calls visit(index, first) for the operands that hold data; `first` is the index of the first one at that address.
+template <class Visit>
+void each_matrix(const operation::Operation& call, Visit&& visit) {
+  const auto operands = call.operands();
+  const auto holds_data = [](const operation::Operand& operand) {
+    return !operand.empty() && operand.intent != operation::Intent::scratch;
+  };
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!holds_data(operands[i])) continue;
+    std::size_t first = 0;
+    while (!holds_data(operands[first]) || operands[first].address != operands[i].address) ++first;
+    visit(i, first);
+  }
+}
+
+/// Calls visit(index, operand) for the operands that have a mirror.
+template <class Visit>
+void each_mirrored(const Hold& hold, Visit&& visit) {
+  const auto operands = hold.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (!operands[i].empty() && !hold.copied[i]) visit(i, operands[i]);
+}
+
+}  // namespace blastoff::residency::mirror
