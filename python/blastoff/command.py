@@ -14,7 +14,9 @@ USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
        blastoff inspect [--json] --pid PID
        blastoff doctor [--json]
        blastoff top [RUN | --pid PID] [--once] [--json]
-       blastoff report FILE... [--html FILE]
+       blastoff report FILE... [--html FILE] [--json] [--csv FILE] [--chrome-trace FILE]
+       blastoff report --compare FIRST SECOND
+       blastoff advise FILE... [--json]
        blastoff calibrate [options]
        blastoff lab [SET] [--device DEVICE] [--quick] [--minutes N] [--output DIRECTORY]
        blastoff completion bash|zsh|fish
@@ -28,6 +30,7 @@ Runs the dense linear algebra of unmodified programs on the GPU.
   doctor      show what works on this machine, what does not, and how to fix it
   top         show what a run does now: processes, routines, share on the device, rates, reasons
   report      show the reports that `run --report FILE` has written; several files are added up as one job
+  advise      say what stands in the way of a job, by seconds, and what to do about it
   calibrate   measure this machine, so that decisions start from its own figures
   lab         measure how memory behaves between the CPU and the GPU of this machine
   completion  print the completion of this command for a shell
@@ -65,6 +68,12 @@ def report(arguments: Sequence[str]) -> int:
     return command.run(arguments)
 
 
+def advise(arguments: Sequence[str]) -> int:
+    from blastoff.advise import command
+
+    return command.run(arguments)
+
+
 def top(arguments: Sequence[str]) -> int:
     from blastoff.top import command
 
@@ -96,6 +105,7 @@ COMMANDS = {
     "doctor": doctor,
     "top": top,
     "report": report,
+    "advise": advise,
     "calibrate": calibrate,
     "lab": lab,
     "completion": completion,

@@ -47,6 +47,12 @@ class SizeAndDepthDecider : public Decider {
     return judge_large(operation, residency, grounds);
   }
 
+  double cpu_seconds(const operation::Operation& operation, double device_seconds) const override {
+    if (operation.work.memory_bound) return matrices_.cpu_seconds(operation);
+    return operation.shape != 0 ? measured_times_.cpu_seconds(operation.shape)
+                                : cpu_seconds_of_large(operation, device_seconds);
+  }
+
   void use(const MachineModel& model) override { matrices_.assume(model); }
 
   void observe(const operation::Operation& operation, const Observation& observation) override {
@@ -64,6 +70,7 @@ class SizeAndDepthDecider : public Decider {
   virtual Verdict judge_large(const operation::Operation& operation, operation::Estimator&, Grounds*) {
     return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
   }
+  virtual double cpu_seconds_of_large(const operation::Operation&, double) const { return 0; }
   virtual void observe_large(const operation::Operation& operation, const Observation& observation) {
     if (observation.operands_kept && needs_reuse(operation))
       reuse_.learn(observation.bytes_to_device, observation.bytes_reused);
@@ -104,6 +111,9 @@ class TimeDecider final : public SizeAndDepthDecider {
   Verdict judge_large(const operation::Operation& operation, operation::Estimator& residency,
                       Grounds* grounds) override {
     return floor_volume() > 0 ? times_.judge(operation, residency, grounds) : Verdict::device;
+  }
+  double cpu_seconds_of_large(const operation::Operation& operation, double device_seconds) const override {
+    return times_.cpu_seconds(operation, device_seconds);
   }
   void observe_large(const operation::Operation& operation, const Observation& observation) override {
     times_.observe(operation, observation);

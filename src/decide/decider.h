@@ -56,6 +56,11 @@ class Decider {
     return judge(operation, residency, nullptr);
   }
 
+  /// What the CPU would take for a call that took `device_seconds` on the device, by earlier calls of the same kind or
+  /// by the machine's model. Where these do not tell, and the device took less than any CPU of this machine would: what
+  /// that would take at least. 0: unknown.
+  virtual double cpu_seconds(const operation::Operation& operation, double device_seconds) const = 0;
+
   /// A better model of the machine has been found. It must outlive this.
   virtual void use(const MachineModel& model) = 0;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "decide/machine_model.h"
 
@@ -58,10 +59,23 @@ void add(std::atomic<float>& sum, double amount) {
 
 }  // namespace
 
-MatrixHistory::Record* MatrixHistory::find(std::uint64_t key) {
-  for (Record& record : records_[(key >> 1) % set_count])
+const MatrixHistory::Record* MatrixHistory::find(std::uint64_t key) const {
+  for (const Record& record : records_[(key >> 1) % set_count])
     if (record.key.load(relaxed) == key) return &record;
   return nullptr;
+}
+
+MatrixHistory::Record* MatrixHistory::find(std::uint64_t key) {
+  return const_cast<Record*>(std::as_const(*this).find(key));
+}
+
+double MatrixHistory::cpu_seconds(const operation::Operation& product) const {
+  const operation::Operand& matrix = matrix_of(product);
+  const Record* const record = find(key_of(matrix));
+  const auto seen = record == nullptr ? 0.0 : static_cast<double>(record->cpu.load(relaxed));
+  if (seen > 0) return seen;
+  const auto rate = static_cast<double>(first_uses_.cpu_rate.load(relaxed));
+  return rate > 0 ? static_cast<double>(matrix.part_bytes()) / rate : 0;
 }
 
 MatrixHistory::Record& MatrixHistory::find_or_replace(std::uint64_t key) {

@@ -32,6 +32,9 @@ class MatrixHistory {
   /// A product is over.
   void observe(const operation::Operation& product, const Observation& observation);
 
+  /// What the CPU takes for it: the least so far with this matrix, else by its rate for others; 0: unknown.
+  double cpu_seconds(const operation::Operation& product) const;
+
   /// Until uploads have shown better.
   void assume(const MachineModel& model);
 
@@ -68,6 +71,7 @@ class MatrixHistory {
   };
 
   Record* find(std::uint64_t key);
+  const Record* find(std::uint64_t key) const;
   Record& find_or_replace(std::uint64_t key);
   double seconds_to_bring(double bytes) const;
   void brought(Record& record, const Observation& observation);

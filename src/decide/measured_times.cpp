@@ -47,6 +47,14 @@ Verdict MeasuredTimes::judge(std::uint64_t shape, std::uint64_t bytes) {
   return over ? Verdict::device : Verdict::cpu_faster;
 }
 
+double MeasuredTimes::cpu_seconds(std::uint64_t shape) const {
+  for (std::size_t probe = 0; probe < probes; ++probe) {
+    const Times& times = times_[(shape + probe) % most_shapes];
+    if (times.shape.load(std::memory_order_relaxed) == shape) return times.cpu_seconds.load(std::memory_order_relaxed);
+  }
+  return 0;
+}
+
 void MeasuredTimes::learn(std::uint64_t shape, bool on_device, double seconds) {
   Times* const times = times_of(shape);
   if (times == nullptr) return;

@@ -21,6 +21,9 @@ class MeasuredTimes {
   Verdict judge(std::uint64_t shape, std::uint64_t bytes);
   void learn(std::uint64_t shape, bool on_device, double seconds);
 
+  /// The least that the CPU took; 0: it was not timed.
+  double cpu_seconds(std::uint64_t shape) const;
+
   /// Executions on the CPU that are timed before the first on the device.
   static constexpr int cpu_trial = 3;
   /// Executions on the device of one trial. The first of a trial is not counted: plans are made, memory is allocated.

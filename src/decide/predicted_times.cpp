@@ -49,6 +49,13 @@ std::uint64_t half_octave(double amount) {
   return static_cast<std::uint64_t>(std::max(0.0, 2 * std::log2(amount)));
 }
 
+std::uint64_t class_key(const operation::Operation& operation) {
+  const auto bytes = static_cast<double>(part_bytes(operation, operation::reads) + 1);
+  return (std::uint64_t{operation.routine()} << 32 | half_octave(operation.work.flops) << 16 | half_octave(bytes) << 4 |
+          1) *
+         0x9e3779b97f4a7c15U;
+}
+
 }  // namespace
 
 /// What one call would take, in seconds, and what it would move.
@@ -62,10 +69,7 @@ struct PredictedTimes::Prediction {
 };
 
 PredictedTimes::Class* PredictedTimes::class_of(const operation::Operation& operation) {
-  const auto bytes = static_cast<double>(part_bytes(operation, operation::reads) + 1);
-  const std::uint64_t key = (std::uint64_t{operation.routine()} << 32 | half_octave(operation.work.flops) << 16 |
-                             half_octave(bytes) << 4 | 1) *
-                            0x9e3779b97f4a7c15U;
+  const std::uint64_t key = class_key(operation);
   for (std::size_t probe = 0; probe < probes; ++probe) {
     Class& each = classes_[((key >> 40) + probe) % most_classes];
     std::uint64_t holder = each.key.load(relaxed);
@@ -74,6 +78,27 @@ PredictedTimes::Class* PredictedTimes::class_of(const operation::Operation& oper
     if (each.key.compare_exchange_strong(holder, key, relaxed) || holder == key) return &each;
   }
   return nullptr;
+}
+
+const PredictedTimes::Class* PredictedTimes::known_class_of(const operation::Operation& operation) const {
+  const std::uint64_t key = class_key(operation);
+  for (std::size_t probe = 0; probe < probes; ++probe) {
+    const Class& each = classes_[((key >> 40) + probe) % most_classes];
+    const std::uint64_t holder = each.key.load(relaxed);
+    if (holder == key) return &each;
+    if (holder == 0) break;
+  }
+  return nullptr;
+}
+
+double PredictedTimes::cpu_seconds(const operation::Operation& operation, double device_seconds) const {
+  const Class* const times = known_class_of(operation);
+  const auto measured = times == nullptr ? 0.0 : static_cast<double>(times->cpu_per_flop.load(relaxed));
+  if (measured > 0) return measured * operation.work.flops;
+  const MachineModel& model = *model_.load(std::memory_order_acquire);
+  const double expected = model.cpu_seconds_of(operation);
+  const double least = model.least_cpu_seconds_of(operation);
+  return expected > 0 || least <= device_seconds ? expected : least;
 }
 
 PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const operation::Operation& operation) const {

@@ -40,6 +40,9 @@ class PredictedTimes {
   Verdict judge(const operation::Operation& operation, operation::Estimator& residency, Grounds* grounds);
   void observe(const operation::Operation& operation, const Observation& observation);
 
+  /// See Decider::cpu_seconds().
+  double cpu_seconds(const operation::Operation& operation, double device_seconds) const;
+
  private:
   /// Times in seconds; 0: not known.
   struct Class {
@@ -61,6 +64,7 @@ class PredictedTimes {
 
   /// nullptr where there are too many classes.
   Class* class_of(const operation::Operation& operation);
+  const Class* known_class_of(const operation::Operation& operation) const;
   Prediction predict(const Class& times, const operation::Operation& operation) const;
   Verdict decide(Class& times, const operation::Operation& operation, operation::Estimator& residency,
                  const Prediction& predicted, Grounds* grounds);

@@ -30,12 +30,13 @@ enum class HostAccess : std::uint8_t {
 const char* to_string(HostAccess access);
 
 struct Properties {
-  std::string kind;                     ///< its name in device/kinds.def
-  std::string name;                     ///< "NVIDIA H100 80GB HBM3"
-  int index = 0;                        ///< ordinal among the devices of its kind
-  std::string software;                 ///< the driver's version, one line; see Device::software()
-  std::size_t total_memory = 0;         ///< bytes
-  bool can_reserve = false;             ///< reserve/back/unback work (virtual memory management)
+  std::string kind;              ///< its name in device/kinds.def
+  std::string name;              ///< "NVIDIA H100 80GB HBM3"
+  int index = 0;                 ///< ordinal among the devices of its kind
+  bool by_server = false;        ///< processes use it by way of a server, which lets them use it at the same time
+  std::string software;          ///< the driver's version, one line; see Device::software()
+  std::size_t total_memory = 0;  ///< bytes
+  bool can_reserve = false;      ///< reserve/back/unback work (virtual memory management)
   std::size_t backing_granularity = 0;  ///< bytes; spans of back() are multiples of it
   std::size_t largest_reservation = 0;  ///< bytes that one reserve() may ask for
   HostAccess host_access = HostAccess::none;

@@ -24,6 +24,7 @@ struct Visit {
   const operation::FrontEnd& front_end;
   std::size_t routine;                                     ///< number within the front end
   std::unique_ptr<operation::Host> (*host)(const Visit&);  ///< the original, for any operation of its kind
+  const void* caller = nullptr;                            ///< where the call returns to
   bool composed = false;  ///< the original calls other routines, which are intercepted in their turn
 
   operation::RoutineId routine_id() const {

@@ -9,6 +9,7 @@ namespace blastoff::intercept {
 template <class... Values>
 struct PassedOn {
   std::tuple<Values...> values;
+  const void* caller;  ///< where the call returns to
 
   static void invoke(const void* self, void* original) {
     std::apply(reinterpret_cast<void (*)(Values...)>(original), static_cast<const PassedOn*>(self)->values);

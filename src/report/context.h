@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/decisions.h"
+#include "report/timeline.h"
 
 namespace blastoff::report {
 
@@ -51,12 +52,16 @@ struct Context {
   std::string command_line;
   std::string host;
   std::string kernel;
+  std::string huge_pages;  ///< transparent ones: "always", "madvise", "never", "" without
   int pid = 0;
   int rank = -1;               ///< -1: no MPI
-  double elapsed_seconds = 0;  ///< since the library was loaded
+  double started = 0;          ///< when the library was loaded, in seconds since 1970
+  double elapsed_seconds = 0;  ///< since then
   bool device_used = false;
-  std::string device_kind;  ///< a name of device/kinds.def, or "none"
-  std::string device_name;  ///< "" if it was never opened
+  std::string device_kind;        ///< a name of device/kinds.def, or "none"
+  std::string device_name;        ///< "" if it was never opened
+  int device_index = -1;          ///< among the devices of its kind
+  bool device_by_server = false;  ///< processes share it by way of a server (NVIDIA MPS)
   std::string device_software;
   std::string device_state;                ///< "not started", "working", or why it is unusable
   std::uint64_t device_memory = 0;         ///< bytes
@@ -80,6 +85,7 @@ struct Context {
   std::vector<std::pair<std::string, std::uint64_t>>
       copied_operands;                                        ///< why calls under first-use were copied: reason, calls
   std::vector<Decisions> decisions;                           ///< with --explain, the dearest first
+  Timeline timeline;                                          ///< with --report
   std::vector<std::pair<std::string, std::string>> settings;  ///< every option: name, value in force
 };
 

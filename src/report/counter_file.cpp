@@ -188,6 +188,17 @@ void* space_in_counter_file() {
   return memory;
 }
 
+void* space_beside_counters(const char* extension, std::size_t bytes) {
+  const platform::ErrnoGuard errno_stays;
+  const CounterFileHeader* const header = this_file();
+  if (header == nullptr) return nullptr;
+  const Path path = path_of(header->name.data(), extension);
+  const Output file(open(path.data(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  void* const memory = map(file.get(), 0, bytes);
+  if (memory == nullptr && file.valid()) unlink(path.data());
+  return memory;
+}
+
 bool leave_counter_file() {
   const CounterFileHeader* const parent = own_file.exchange(nullptr);
   if (parent != nullptr) parents_file = parent;

@@ -38,6 +38,9 @@ void keep_end();
 /// calls only.
 void* space_in_counter_file();
 
+/// Likewise, of another file of the process, whose name has that extension. To be called once for each extension.
+void* space_beside_counters(const char* extension, std::size_t bytes);
+
 /// For the child of a fork: the file is the parent's. The child makes one of its own at its first call. False if there
 /// is no file.
 bool leave_counter_file();

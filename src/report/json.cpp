@@ -1,5 +1,7 @@
 #include "report/json.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -21,8 +23,10 @@ Json process_json(const Context& context) {
           {"command_line", context.command_line},
           {"host", context.host},
           {"kernel", context.kernel},
+          {"huge_pages", context.huge_pages},
           {"pid", context.pid},
           {"rank", context.rank < 0 ? Json(nullptr) : Json(context.rank)},
+          {"started", context.started},
           {"elapsed_seconds", context.elapsed_seconds}};
 }
 
@@ -43,6 +47,8 @@ Json device_json(const Context& context) {
   return {{"used", context.device_used},
           {"kind", context.device_kind},
           {"name", context.device_name},
+          {"index", context.device_index < 0 ? Json(nullptr) : Json(context.device_index)},
+          {"by_server", context.device_by_server},
           {"software", context.device_software},
           {"state", context.device_state},
           {"memory", context.device_memory},
@@ -146,11 +152,11 @@ Json routines_json(const Totals& totals) {
   return list;
 }
 
-Json refusals_json(const Totals& totals) {
+Json refusals_json(const std::array<std::uint64_t, refusal_count>& refusals) {
   Json list = Json::array();
-  for (std::size_t i = 1; i < totals.refusals.size(); ++i) {
-    if (totals.refusals[i] == 0) continue;
-    list.push_back({{"reason", refusal_text(static_cast<Refusal>(i))}, {"calls", totals.refusals[i]}});
+  for (std::size_t i = 1; i < refusals.size(); ++i) {
+    if (refusals[i] == 0) continue;
+    list.push_back({{"reason", refusal_text(static_cast<Refusal>(i))}, {"calls", refusals[i]}});
   }
   return list;
 }
@@ -178,10 +184,57 @@ Json decisions_json(const Context& context) {
   return list;
 }
 
-void put_counts(Json& report, const Totals& totals) {
+Json sizes_json(const Totals& totals) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < totals.sizes.size(); ++i) {
+    const SizeTotals& sums = totals.sizes[i];
+    if (sums.calls == 0) continue;
+    list.push_back({{"least_size", least_size(i)},
+                    {"calls", sums.calls},
+                    {"offloaded", sums.offloaded},
+                    {"cpu_seconds", sums.cpu_seconds},
+                    {"device_seconds", sums.device_seconds}});
+  }
+  return list;
+}
+
+Json call_sites_json(const std::vector<CallSite>& sites) {
+  Json list = Json::array();
+  for (const CallSite& site : sites) {
+    if (site.sums.calls == 0) continue;
+    Json json{{"routine", operation::routine_name(site.routine)},
+              {"object", site.object},
+              {"offset", site.offset},
+              {"python", site.python},
+              {"threads", site.threads},
+              {"mean_size", std::cbrt(site.volume / static_cast<double>(site.sums.calls))}};
+    json.update(sums_json(site.sums));
+    json["refusals"] = refusals_json(site.refusals);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+std::vector<Json> timeline_json(const Timeline& timeline) {
+  std::vector<Json> list;
+  for (const TimedCall& call : timeline.calls) {
+    list.push_back({{"start", call.start},
+                    {"seconds", call.seconds},
+                    {"transfer_seconds", call.transfer_seconds},
+                    {"routine", operation::routine_name(call.routine)},
+                    {"on_device", call.on_device},
+                    {"thread", call.thread},
+                    {"size", std::cbrt(call.volume)}});
+  }
+  return list;
+}
+
+void put_counts(Json& report, const Totals& totals, const std::vector<CallSite>& sites) {
   report["totals"] = sums_json(sum_over_routines(totals));
   report["routines"] = routines_json(totals);
-  report["refusals"] = refusals_json(totals);
+  report["refusals"] = refusals_json(totals.refusals);
+  report["sizes"] = sizes_json(totals);
+  report["call_sites"] = call_sites_json(sites);
   report["verification"] = verification_json(totals.verification);
   report["largest_small_size"] = std::cbrt(totals.largest_small_volume);
 }
@@ -202,6 +255,19 @@ std::string text_of(const Json& report) {
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+/// With another key of many values, on one line each.
+std::string text_with(const Json& report, const char* key, const std::vector<Json>& values) {
+  std::string text = text_of(report);
+  text.resize(text.rfind("\n}"));
+  text += fmt::format(",\n  \"{}\": [", key);
+  const char* separator = "";
+  for (const Json& value : values) {
+    text += fmt::format("{}\n    {}", separator, value.dump());
+    separator = ",";
+  }
+  return text + "\n  ]\n}\n";
+}
+
 /// A process that has described nothing has made no call.
 Json undescribed(const Kept& kept) {
   Context context;
@@ -218,9 +284,11 @@ Json undescribed(const Kept& kept) {
 std::string to_json(const Totals& totals, const Context& context) {
   Json report = describe_process(context);
   report["process"]["ended"] = "exit";
-  put_counts(report, totals);
+  put_counts(report, totals, call_sites());
   if (!context.decisions.empty()) report["decisions"] = decisions_json(context);
-  return text_of(report);
+  if (context.timeline.calls.empty()) return text_of(report);
+  report["shortest_timed_seconds"] = context.timeline.shortest;
+  return text_with(report, "timeline", timeline_json(context.timeline));
 }
 
 std::string to_json(const Totals& totals, const Kept& kept, const std::string& description) {
@@ -242,7 +310,7 @@ std::string to_json(const Totals& totals, const Kept& kept, const std::string& d
   report["device"]["memory_in_use"] = kept.device_memory;
   report["interception"]["objects_seen"] = kept.objects;
   report["interception"]["functions_found"] = kept.functions;
-  put_counts(report, totals);
+  put_counts(report, totals, kept.call_sites);
   return text_of(report);
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "report/call_sites.h"
 #include "report/context.h"
 #include "report/recorder.h"
 
@@ -23,6 +25,7 @@ struct Kept {
   std::uint64_t device_memory = 0;  ///< bytes held at last
   std::uint32_t objects = 0;        ///< looked at
   std::uint32_t functions = 0;      ///< found in them
+  std::vector<CallSite> call_sites;
 };
 
 /// The report of a process whose counters were kept. `description` is a report that it wrote earlier, or "" if it has

@@ -69,11 +69,15 @@ std::string text_of(const std::array<char, 64>& text) {
   return {text.begin(), std::find(text.begin(), text.end(), '\0')};
 }
 
+/// Another file of the run.
+std::string beside(const std::string& path, const std::string& name, const char* extension) {
+  return path.substr(0, path.rfind('/') + 1) + name + extension;
+}
+
 /// What the process has written beside its counters.
 std::string description_of(const std::string& path, const CounterFileHeader& header) {
   if (header.described.load(std::memory_order_acquire) == 0) return "";
-  const std::string folder = path.substr(0, path.rfind('/') + 1);
-  std::ifstream file(folder + text_of(header.description) + description_extension, std::ios::binary);
+  std::ifstream file(beside(path, text_of(header.description), description_extension), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -94,7 +98,8 @@ std::string report_of_counter_file(const std::string& path) {
                   .elapsed_seconds = 1e-9 * static_cast<double>(until - header->started),
                   .device_memory = header->device_memory.load(),
                   .objects = header->objects.load(),
-                  .functions = header->functions.load()};
+                  .functions = header->functions.load(),
+                  .call_sites = call_sites_of_file(beside(path, text_of(header->name), call_site_extension))};
   return to_json(totals_of(file, *header), kept, description_of(path, *header));
 }
 

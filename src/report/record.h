@@ -13,15 +13,18 @@ struct Record {
   operation::RoutineId routine{};
   const char* symbol = "";  ///< the name that the program called
   Refusal refusal = Refusal::none;
-  const char* policy = "";      ///< the policy that ran it ("first-use", "copy"), "" on the CPU
-  bool operands_kept = false;   ///< on the device, by that policy
-  bool lane_at_once = false;    ///< the call found an idle lane of the device
-  double seconds = 0;           ///< wall time of the whole call
-  double transfer_seconds = 0;  ///< of that, waiting for data only
+  const char* policy = "";       ///< the policy that ran it ("first-use", "copy"), "" on the CPU
+  bool operands_kept = false;    ///< on the device, by that policy
+  bool lane_at_once = false;     ///< the call found an idle lane of the device
+  const void* caller = nullptr;  ///< where the call returns to
+  double seconds = 0;            ///< wall time of the whole call
+  double cpu_seconds = 0;        ///< what the CPU would have taken, as far as known; 0: unknown
+  double transfer_seconds = 0;   ///< of that, waiting for data only
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
   std::uint64_t bytes_reused = 0;
   double flops = 0;
+  double volume = 0;          ///< operation::Work
   bool verified = false;      ///< compared with the CPU
   double relative_error = 0;  ///< of the comparison, scaled as in blas/verification.h
   bool violated = false;      ///< above its bound, or with stale pages

@@ -7,9 +7,11 @@
 #include <limits>
 
 #include "report/call_log.h"
+#include "report/call_sites.h"
 #include "report/counter_file.h"
 #include "report/decisions.h"
 #include "report/thread_counters.h"
+#include "report/timeline.h"
 
 namespace blastoff::report {
 
@@ -35,26 +37,50 @@ void add_verification(VerificationCounters& counters, const Record& record) {
 
 }  // namespace
 
+std::size_t size_class(double volume) {
+  // Two thirds of the binary logarithm of the volume are twice that of the average size.
+  const double steps = volume > 1 ? std::log2(volume) * (2.0 / 3.0) : 0.0;
+  return std::min(static_cast<std::size_t>(steps), size_classes - 1);
+}
+
+double least_size(std::size_t size_class) {
+  return std::exp2(0.5 * static_cast<double>(size_class));
+}
+
+void count_in(RoutineTotals& sums, const Record& record) {
+  ++sums.calls;
+  sums.flops += record.flops;
+  sums.transfer_seconds += record.transfer_seconds;
+  sums.bytes_to_device += record.bytes_to_device;
+  sums.bytes_from_device += record.bytes_from_device;
+  sums.bytes_reused += record.bytes_reused;
+  if (record.refusal != Refusal::none) {
+    sums.cpu_seconds += record.seconds;
+    return;
+  }
+  ++sums.offloaded;
+  sums.device_seconds += record.seconds;
+  sums.offloaded_flops += record.flops;
+  if (record.cpu_seconds <= 0) return;
+  ++sums.judged;
+  sums.judged_seconds += record.seconds;
+  sums.expected_cpu_seconds += record.cpu_seconds;
+  if (record.seconds <= record.cpu_seconds) return;
+  ++sums.lost;
+  sums.lost_seconds += record.seconds - record.cpu_seconds;
+}
+
 void add(const Record& record, const operation::Operation* operation) {
   ThreadCounters& counters = thread_counters();
-  RoutineCounters& routine = counters.routines[static_cast<std::size_t>(record.routine)];
-  const bool offloaded = record.refusal == Refusal::none;
   counters.recorded_seconds.add(record.seconds);
-  routine.calls.add(1);
-  routine.flops.add(record.flops);
-  routine.transfer_seconds.add(record.transfer_seconds);
-  routine.bytes_to_device.add(record.bytes_to_device);
-  routine.bytes_from_device.add(record.bytes_from_device);
-  routine.bytes_reused.add(record.bytes_reused);
-  if (offloaded) {
-    routine.offloaded.add(1);
-    routine.device_seconds.add(record.seconds);
-    routine.offloaded_flops.add(record.flops);
-  } else {
-    routine.cpu_seconds.add(record.seconds);
-    counters.refusals[static_cast<std::size_t>(record.refusal)].add(1);
-  }
+  RoutineTotals sums;
+  count_in(sums, record);
+  counters.routines[static_cast<std::size_t>(record.routine)].add(sums);
+  if (record.refusal != Refusal::none) counters.refusals[static_cast<std::size_t>(record.refusal)].add(1);
+  counters.sizes[size_class(record.volume)].add(sums);
   add_verification(counters.verification, record);
+  add_to_call_site(record);
+  if (belongs_to_timeline(record.seconds)) add_to_timeline(record);
   if (logs_calls()) log_call(record, operation);
 }
 
@@ -63,10 +89,10 @@ SmallCall begin_small(double volume) {
   const bool always = volume >= timed_volume;
   if (!always && !counters.sampler.take()) return {};
   counters.largest_small_volume.raise_to(volume);
-  return {always ? 1 : Sampler::mean_spacing, now_nanoseconds(), counters.recorded_seconds.get()};
+  return {always ? 1 : Sampler::mean_spacing, volume, now_nanoseconds(), counters.recorded_seconds.get()};
 }
 
-void end_small(operation::RoutineId routine, const SmallCall& small, double flops) {
+void end_small(operation::RoutineId routine, const void* caller, const SmallCall& small, double flops) {
   ThreadCounters& counters = thread_counters();
   RoutineCounters& sums = counters.routines[static_cast<std::size_t>(routine)];
   sums.small_calls.add(1);
@@ -76,6 +102,11 @@ void end_small(operation::RoutineId routine, const SmallCall& small, double flop
   const double seconds = own_seconds(elapsed, small.recorded_before) * small.weight;
   sums.small_seconds.add(seconds);
   counters.recorded_seconds.add(seconds);
+  RoutineTotals counted;
+  counted.calls = small.weight;
+  counted.cpu_seconds = seconds;
+  counters.sizes[size_class(small.volume)].add(counted);
+  add_to_call_site(caller, routine, small.weight, seconds / small.weight, flops, small.volume);
 }
 
 double recorded_seconds() {
@@ -98,6 +129,8 @@ void reset() {
   if (leave_counter_file()) leave_thread_counters();
   for (ThreadCounters* block = all_thread_counters(); block != nullptr; block = block->next) block->clear();
   forget_decisions();
+  forget_call_sites();
+  forget_timeline();
 }
 
 }  // namespace blastoff::report

@@ -23,13 +23,31 @@ struct Verification {
 };
 #undef BLASTOFF_FIELD
 
+/// Average sizes (the cube root of Work::volume) in steps of a factor of the square root of 2, from 1 on.
+inline constexpr std::size_t size_classes = 36;
+std::size_t size_class(double volume);
+/// The least average size of a class.
+double least_size(std::size_t size_class);
+
+/// Sums over the calls of one class of sizes. Of small calls it holds an estimate, as of their time.
+struct SizeTotals {
+  std::uint64_t calls = 0;
+  std::uint64_t offloaded = 0;
+  double cpu_seconds = 0;
+  double device_seconds = 0;
+};
+
 struct Totals {
   std::vector<RoutineTotals> routines;                  ///< indexed by operation::RoutineId
   std::array<std::uint64_t, refusal_count> refusals{};  ///< indexed by Refusal
+  std::array<SizeTotals, size_classes> sizes{};         ///< indexed by size_class()
   Verification verification;
   /// Of the calls of the small-call path that were timed: all from 64^3 on, one in 64 of the others.
   double largest_small_volume = 0;
 };
+
+/// Adds a record to the sums of its routine; verification apart.
+void count_in(RoutineTotals& sums, const Record& record);
 
 /// Adds a record. Prints it too under --log calls.
 void add(const Record& record, const operation::Operation* operation);
@@ -40,11 +58,12 @@ void add(const Record& record, const operation::Operation* operation);
 /// it. Together they take a few nanoseconds for an untimed call.
 struct SmallCall {
   std::uint32_t weight = 0;    ///< number of calls that this time stands for; 0: not timed
+  double volume = 0;           ///< of a timed call
   std::uint64_t start = 0;     ///< nanoseconds
   double recorded_before = 0;  ///< recorded_seconds()
 };
 SmallCall begin_small(double volume);
-void end_small(operation::RoutineId routine, const SmallCall& small, double flops);
+void end_small(operation::RoutineId routine, const void* caller, const SmallCall& small, double flops);
 
 /// The time of all calls that this thread has recorded. What it grows by during a call was spent in other calls inside
 /// that call, and does not count again.

@@ -40,7 +40,8 @@ std::string rate(double flops, const RoutineTotals& sums) {
   return timed ? format_number(1e-9 * flops / sums.device_seconds) : "-";
 }
 /// Not shown in a column.
-std::string none(double, const RoutineTotals&) {
+template <class Value>
+std::string none(Value, const RoutineTotals&) {
   return "";
 }
 
@@ -176,6 +177,24 @@ void write_reasons(Text out, const Totals& totals, const Context& context) {
   }
 }
 
+/// What came of it all, in time. blastoff/job/view/words.py says the same of jobs.
+void write_verdict(Text out, const RoutineTotals& sums) {
+  if (sums.offloaded == 0) return;
+  const double saved = sums.expected_cpu_seconds - sums.judged_seconds;
+  const double on_cpu = sums.cpu_seconds + sums.device_seconds + saved;
+  const double share = sums.flops > 0 ? 100 * sums.offloaded_flops / sums.flops : 0;
+  fmt::format_to(out, "  verdict   ");
+  if (sums.judged > 0 && saved >= 0)
+    fmt::format_to(out, "saved about {} of {} in BLAS; ", format_duration(saved), format_duration(on_cpu));
+  else if (sums.judged > 0)
+    fmt::format_to(out, "lost about {}, where the CPU would have taken {}; ", format_duration(-saved),
+                   format_duration(on_cpu));
+  if (sums.lost_seconds >= 1e-3)
+    fmt::format_to(out, "{} lost in {} calls; ", format_duration(sums.lost_seconds), sums.lost);
+  fmt::format_to(out, "{:.0f} % of all operations ran on the device{}\n", share,
+                 sums.judged > 0 ? "" : "; what the CPU would have taken is not known");
+}
+
 void write_verification(Text out, const Verification& verification) {
   if (verification.checked == 0 && verification.stale_pages == 0) return;
   fmt::format_to(out, "  verified  {} calls, {} violations, worst relative error {:.1e}, {} stale pages\n",
@@ -205,6 +224,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_reuse(out, sums);
   write_reasons(out, totals, context);
   write_verification(out, totals.verification);
+  write_verdict(out, sums);
   return text;
 }
 

@@ -69,10 +69,37 @@ void RoutineCounters::clear() {
   BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_CLEAR)
 }
 
+void SizeCounters::clear() {
+  calls.clear();
+  offloaded.clear();
+  cpu_seconds.clear();
+  device_seconds.clear();
+}
+
 void VerificationCounters::clear() {
   BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_CLEAR)
 }
 #undef BLASTOFF_CLEAR
+
+void RoutineCounters::add(const RoutineTotals& sums) {
+#define BLASTOFF_ADD(name, ...) name.add(sums.name);
+  BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_ADD)
+#undef BLASTOFF_ADD
+}
+
+void SizeCounters::add(const RoutineTotals& sums) {
+  calls.add(sums.calls);
+  offloaded.add(sums.offloaded);
+  cpu_seconds.add(sums.cpu_seconds);
+  device_seconds.add(sums.device_seconds);
+}
+
+void SizeCounters::add_to(SizeTotals& totals) const {
+  totals.calls += calls.get();
+  totals.offloaded += offloaded.get();
+  totals.cpu_seconds += std::max(0.0, cpu_seconds.get());
+  totals.device_seconds += device_seconds.get();
+}
 
 void RoutineCounters::add_to(RoutineTotals& totals) const {
 #define BLASTOFF_ADD(name, ...) totals.name += name.get();
@@ -94,6 +121,7 @@ void VerificationCounters::add_to(Verification& totals) const {
 void ThreadCounters::clear() {
   for (RoutineCounters& routine : routines) routine.clear();
   for (auto& refusal : refusals) refusal.clear();
+  for (SizeCounters& size : sizes) size.clear();
   verification.clear();
   recorded_seconds.clear();
   largest_small_volume.clear();
@@ -106,6 +134,7 @@ void ThreadCounters::add_to(Totals& totals) const {
     small_calls += routines[i].small_calls.get();
   }
   for (std::size_t i = 0; i < totals.refusals.size(); ++i) totals.refusals[i] += refusals[i].get();
+  for (std::size_t i = 0; i < size_classes; ++i) sizes[i].add_to(totals.sizes[i]);
   verification.add_to(totals.verification);
   totals.largest_small_volume = std::max(totals.largest_small_volume, largest_small_volume.get());
 }

@@ -36,7 +36,20 @@ struct RoutineCounters {
   Counter<double> small_seconds;
   BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_COUNTER)
 
+  void add(const RoutineTotals& sums);
   void add_to(RoutineTotals& totals) const;
+  void clear();
+};
+
+/// SizeTotals, as counters.
+struct SizeCounters {
+  Counter<std::uint64_t> calls;
+  Counter<std::uint64_t> offloaded;
+  Counter<double> cpu_seconds;
+  Counter<double> device_seconds;
+
+  void add(const RoutineTotals& sums);
+  void add_to(SizeTotals& totals) const;
   void clear();
 };
 
@@ -54,6 +67,7 @@ struct VerificationCounters {
 struct ThreadCounters {
   std::array<RoutineCounters, operation::most_routines> routines;  ///< indexed by operation::RoutineId
   std::array<Counter<std::uint64_t>, refusal_count> refusals;
+  std::array<SizeCounters, size_classes> sizes;  ///< indexed by size_class()
   VerificationCounters verification;
 
   Sampler sampler{0};

@@ -15,6 +15,7 @@
 #include "report/counter_file.h"
 #include "report/decisions.h"
 #include "report/recorder.h"
+#include "report/timeline.h"
 #include "runtime/offload.h"
 #include "runtime/process.h"
 
@@ -161,7 +162,11 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
   record.seconds = seconds;
   record.routine = visit.routine_id();
   record.symbol = visit.entry.symbol;
-  if (operation) record.flops = operation->work.flops;
+  record.caller = visit.caller;
+  if (operation) {
+    record.flops = operation->work.flops;
+    record.volume = operation->work.volume;
+  }
   report::add(record, operation);
 }
 
@@ -190,7 +195,10 @@ decide::Observation observation_of(const report::Record& record, double seconds)
     const CallersEnvironment environment;
     const auto run = [&] { done = try_device(visit, operation, *session, record, seconds); };
     if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
-    if (done) process.decider().observe(operation, observation_of(record, seconds));
+    if (done) {
+      process.decider().observe(operation, observation_of(record, seconds));
+      if (!record.verified) record.cpu_seconds = process.decider().cpu_seconds(operation, seconds);
+    }
     if (done && report::counters_are_kept()) report::keep_device_memory(session->memory_held());
     process.leave_session();
   }
@@ -230,8 +238,8 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (judged) Process::instance().decider().observe(operation, {.seconds = on_cpu});
   if (opens_later) Process::instance().add_spent_before_opening(on_cpu, platform::cpu_seconds() - cpu_before);
   const Operation* const counted = understood ? &operation : nullptr;
-  if (report::logs_calls()) {
-    // A line is put together in memory, which a handler may need too.
+  if (report::logs_calls() || report::belongs_to_timeline(seconds)) {
+    // What is put together in memory, a handler may need too.
     platform::undisturbed([&] { count(visit, counted, record, seconds); });
   } else {
     count(visit, counted, record, seconds);
@@ -252,7 +260,7 @@ bool intercept::dispatch_if_small(const Visit& visit, double volume, double flop
   if (!(volume < floor_volume.load(std::memory_order_relaxed)) || !visit.original.function) return false;
   const report::SmallCall small = report::begin_small(volume);
   run_original(visit);
-  report::end_small(visit.routine_id(), small, flops);
+  report::end_small(visit.routine_id(), visit.caller, small, flops);
   return true;
 }
 

@@ -17,8 +17,10 @@
 #include "intercept/front_ends.h"
 #include "intercept/installation.h"
 #include "intercept/loading/library_observer.h"
+#include "platform/caller.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
+#include "platform/numa.h"
 #include "platform/process.h"
 #include "platform/threads.h"
 #include "report/call_log.h"
@@ -28,6 +30,7 @@
 #include "report/json.h"
 #include "report/recorder.h"
 #include "report/text.h"
+#include "report/timeline.h"
 #include "tracking/system_calls/next.h"
 
 namespace blastoff::runtime {
@@ -97,6 +100,13 @@ class OpeningGuard {
 };
 thread_local OpeningGuard opening_guard;
 
+/// In a report: a bar for each is about what a page can show.
+constexpr std::size_t most_timed_calls = 4096;
+
+double seconds_of(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
 [[gnu::constructor]] void load() {
   loaded_at = Clock::now();
   pthread_atfork(platform::before_fork, platform::after_fork_in_parent, become_forked_child);
@@ -112,6 +122,7 @@ thread_local OpeningGuard opening_guard;
   }
   opening_guard.arm();
   tracking::system_calls::find_next();
+  platform::prepare_callers();
   report::keep_counters_in(secure_getenv(config::run_directory_variable));
   intercept::observe_searches(keep_interceptors);
   intercept::observe_libraries(note_library);
@@ -232,6 +243,7 @@ Process::Process()
   if (settings_.log.mode == config::LogMode::calls)
     report::log_calls({.file = settings_.log.file, .rank = platform::global_rank(), .start = loaded_at});
   report::explain_decisions(static_cast<std::size_t>(settings_.explain));
+  if (!settings_.report.empty()) report::keep_timeline(most_timed_calls, loaded_at);
   the_process = this;
   // If every call is printed, none takes the short path.
   if (settings_.log.mode != config::LogMode::calls) floor_volume = decider_->floor_volume();
@@ -450,9 +462,11 @@ report::Context Process::describe() {
   context.command_line = platform::command_line();
   context.host = platform::host_name();
   context.kernel = platform::kernel_release();
+  context.huge_pages = platform::transparent_huge_pages();
   context.pid = getpid();
   context.rank = platform::global_rank();
   context.elapsed_seconds = std::chrono::duration<double>(Clock::now() - loaded_at).count();
+  context.started = seconds_of(std::chrono::system_clock::now()) - context.elapsed_seconds;
   context.device_kind = settings_.device;
   context.device_state = failure_.empty() ? "not started" : failure_;
   context.settings = config::describe(settings_);
@@ -492,7 +506,8 @@ void Process::end() {
   if (in_forked_child() && !forked) return;  // a guest in its parent's memory
   const report::Totals totals = report::totals();
   const std::uint64_t calls = total_calls(totals);
-  const report::Context context = describe();
+  report::Context context = describe();
+  context.timeline = report::timeline();
   if (calls > 0 && (report::counters_are_kept() || !settings_.report.empty())) {
     const std::string text = report::to_json(totals, context);
     if (report::counters_are_kept()) report::keep_description(text);

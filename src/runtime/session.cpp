@@ -307,6 +307,8 @@ void Session::describe(report::Context& context) {
   context.device_used = true;
   context.device_kind = properties.kind;
   context.device_name = properties.name;
+  context.device_index = properties.index;
+  context.device_by_server = properties.by_server;
   context.device_software = device_->software();
   context.device_state = working() ? "working" : lost_reason_;
   context.device_memory = properties.total_memory;

@@ -135,7 +135,7 @@ def test_the_schema_describes_every_counter(unharmed):
         (outcome.report["totals"], schema["$defs"]["sums"]),
         (outcome.report["verification"], schema["properties"]["verification"]),
     ):
-        assert set(part) == set(described["properties"]) == set(described["required"])
+        assert set(part) == set(described["properties"]) >= set(described["required"])  # earlier versions counted less
 
 
 def test_bytes_are_counted_exactly(unharmed):

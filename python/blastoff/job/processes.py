@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from blastoff.job import schema
 
@@ -19,8 +19,8 @@ class Sums:
     """Sums over calls, as under `totals` in a report: an attribute for each counter of the schema, in its unit."""
 
     def __init__(self, part: Mapping[str, float] | None = None) -> None:
-        """The sums in this part of a report; zeros if there is none."""
-        self._counters = {name: part[name] if part else 0 for name in counters()}
+        """The sums in this part of a report; zeros if there is none. Earlier versions counted less."""
+        self._counters = {name: part.get(name, 0) if part else 0 for name in counters()}
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -40,6 +40,21 @@ class Sums:
     def seconds(self) -> float:
         """Total time in BLAS."""
         return self.cpu_seconds + self.device_seconds
+
+    @property
+    def saved_seconds(self) -> float:
+        """Time in BLAS that the device has saved, as far as it is known what the CPU would have taken; negative if it was slower."""
+        return self.expected_cpu_seconds - self.judged_seconds
+
+    @property
+    def seconds_on_cpu(self) -> float:
+        """What all calls would have taken on the CPU."""
+        return self.seconds + self.saved_seconds
+
+    @property
+    def offloaded_share(self) -> float:
+        """Of all operations."""
+        return self.offloaded_flops / self.flops if self.flops else 0
 
     @property
     def gflops_offloaded(self) -> float | None:
@@ -70,9 +85,36 @@ class Process:
         return Sums(self.report["totals"])
 
     @property
+    def started(self) -> float:
+        """Seconds since 1970; 0 in reports of earlier versions."""
+        return self.report["process"].get("started", 0)
+
+    @property
+    def timeline(self) -> list[dict[str, Any]]:
+        """Its longest calls, in the order in which they began."""
+        return self.report.get("timeline", [])
+
+    @property
     def ended(self) -> str:
         """How it ended; reports of earlier versions were written by exit(3) only."""
         return self.report["process"].get("ended", "exit")
+
+
+IMBALANCED = 1.25
+"""A rank that spends this many times the mean in BLAS is one that others wait for..."""
+
+NOTICEABLE = 0.1
+"""...if it spends so many seconds more than the mean."""
+
+
+class AwaitedRank(NamedTuple):
+    """A rank for which the others may wait."""
+
+    rank: int
+    ratio: float
+    """Its time in BLAS, in units of the mean over all ranks."""
+    excess: float
+    """Seconds that it spends there beyond the mean."""
 
 
 @dataclass
@@ -97,6 +139,14 @@ class Job:
             for key in keys:
                 part = part[key]
             yield part
+
+    def sizes(self) -> dict[float, Sums]:
+        """Calls by the least average size of their class; they have the counters of the report's `sizes` only."""
+        sizes: dict[float, Sums] = {}
+        for process in self.processes:
+            for part in process.report.get("sizes", []):
+                sizes[part["least_size"]] = sizes.get(part["least_size"], Sums()) + Sums(part)
+        return dict(sorted(sizes.items()))
 
     def refusals(self) -> dict[str, int]:
         """Number of calls that stayed on the CPU, by reason, the most frequent first."""
@@ -145,6 +195,16 @@ class Job:
             if rank is not None:
                 ranks[rank] = ranks.get(rank, Sums()) + process.totals
         return ranks
+
+    def awaited_rank(self) -> AwaitedRank | None:
+        """The rank that spends most time in BLAS, if that is noticeably more than the others spend."""
+        seconds = {rank: sums.seconds for rank, sums in self.ranks().items()}
+        mean = sum(seconds.values()) / max(1, len(seconds))
+        if len(seconds) < 2 or not mean:
+            return None
+        longest = max(seconds, key=lambda rank: seconds[rank])
+        excess = seconds[longest] - mean
+        return AwaitedRank(longest, seconds[longest] / mean, excess) if seconds[longest] >= IMBALANCED * mean and excess >= NOTICEABLE else None
 
     def endings(self) -> dict[str, int]:
         """Number of processes that did not end by exit(3), by how they ended."""

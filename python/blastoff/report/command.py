@@ -1,4 +1,4 @@
-"""`blastoff report`: shows the JSON reports of a job and sums them up."""
+"""`blastoff report`: shows the JSON reports of a job and sums them up, or compares two jobs."""
 
 import sys
 from collections.abc import Sequence
@@ -6,34 +6,85 @@ from pathlib import Path
 
 from blastoff.errors import CommandError
 from blastoff.job import reading
+from blastoff.job.processes import Job
 from blastoff.parser import Parser
+
+STDOUT = "-"
+
+
+def parser() -> Parser:
+    result = Parser(
+        prog="blastoff report",
+        description="Shows the reports that `blastoff run --report FILE` has written. Several files are added up as one job. A directory stands "
+        "for the reports in it, or for the counters that the processes of a run keep in it. Where FILE is to be written, - is standard output.",
+    )
+    result.add_argument("files", metavar="FILE", nargs="*", help="report of one process, or a directory")
+    result.add_argument("--compare", metavar=("FIRST", "SECOND"), nargs=2, help="show two reports, or directories of reports, side by side")
+    result.add_argument("--html", metavar="FILE", help="write one self-contained page with plots instead")
+    result.add_argument("--json", action="store_true", help="print the sums of the job, its call sites and its verdict as JSON")
+    result.add_argument("--csv", metavar="FILE", help="write a row for each routine of each process, with all counters")
+    result.add_argument("--chrome-trace", metavar="FILE", help="write the time line for chrome://tracing or Perfetto")
+    return result
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Parser(
-        prog="blastoff report",
-        description="Shows the reports that `blastoff run --report FILE` has written. Several files are added up as one job. A directory stands "
-        "for the reports in it, or for the counters that the processes of a run keep in it.",
-    )
-    parser.add_argument("files", metavar="FILE", nargs="+", help="report of one process, or a directory")
-    parser.add_argument("--html", metavar="FILE", help="write one self-contained page with plots instead")
-    parsed = parser.parse_args(arguments)
-    return show(parsed.files, parsed.html)
+    parsed = parser().parse_args(arguments)
+    if parsed.compare:
+        if parsed.files:
+            raise CommandError("report: --compare takes two reports and no other FILE")
+        return compare(parsed.compare)
+    if not parsed.files:
+        raise CommandError("report: the following arguments are required: FILE")
+    job = reading.read_job(parsed.files)
+    if parsed.html is not None:
+        from blastoff.report.view import page
 
-
-def show(paths: Sequence[str], html: str | None) -> int:
-    """Prints the job's summary, or writes it as a page."""
-    job = reading.read_job(paths)
-    if html is None:
-        from blastoff.job.view import table
-
-        print(table.text(job), end="")
-        return 0
-    from blastoff.report.view import page
-
-    try:
-        Path(html).write_text(page.render(job))
-    except OSError as error:
-        raise CommandError(f"{html}: {error.strerror}") from error
-    print(f"blastoff: wrote {html}", file=sys.stderr)
+        write(parsed.html, page.render(job))
+    if parsed.csv is not None or parsed.chrome_trace is not None or parsed.json:
+        export_as(job, parsed.csv, parsed.chrome_trace, parsed.json)
+    elif parsed.html is None:
+        show(job)
     return 0
+
+
+def show(job: Job) -> None:
+    """The job as plain text."""
+    from blastoff.job.call_sites import call_sites
+    from blastoff.job.view import table
+
+    print(table.text(job), end="")
+    lines = table.site_lines(call_sites(job))
+    if lines:
+        print("\n".join(["", *lines]))
+
+
+def compare(paths: Sequence[str]) -> int:
+    from blastoff.report.view import compare
+
+    print(compare.text(reading.read_job(paths[:1]), reading.read_job(paths[1:]), paths), end="")
+    return 0
+
+
+def export_as(job: Job, csv: str | None, trace: str | None, as_json: bool) -> None:
+    from blastoff.report.view import export
+
+    if csv is not None:
+        write(csv, export.as_csv(job))
+    if trace is not None:
+        if not any(process.timeline for process in job.processes):
+            raise CommandError("report: there is no time line; a process that ends by exit writes one with --report")
+        write(trace, export.as_trace(job))
+    if as_json:
+        print(export.as_json(job), end="")
+
+
+def write(path: str, text: str) -> None:
+    """To that file, or to standard output."""
+    if path == STDOUT:
+        print(text, end="")
+        return
+    try:
+        Path(path).write_text(text)
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}") from error
+    print(f"blastoff: wrote {path}", file=sys.stderr)

@@ -1,6 +1,9 @@
 #include "device/cuda/gpu.h"
 
+#include <unistd.h>
+
 #include <charconv>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <string_view>
@@ -119,6 +122,13 @@ int inspect_memory_node(const api::Driver& driver, api::CUdevice device, HostAcc
   return nodes.size() == 1 ? nodes.front() : -1;
 }
 
+/// NVIDIA's Multi-Process Service: https://docs.nvidia.com/deploy/mps/
+bool multi_process_service_runs() {
+  const char* const named = secure_getenv("CUDA_MPS_PIPE_DIRECTORY");
+  const std::string directory = named != nullptr ? named : "/tmp/nvidia-mps";
+  return access((directory + "/control").c_str(), F_OK) == 0;
+}
+
 }  // namespace
 
 api::CUmemAllocationProp allocation_properties(api::CUdevice device) {
@@ -160,6 +170,7 @@ Gpu inspect(Context& context, const Choice& choice, int ordinal) {
   properties.kind = "cuda";
   properties.name = name_of(driver, device);
   properties.index = ordinal;
+  properties.by_server = multi_process_service_runs();
   properties.software = describe_driver(context);
   driver.cuDeviceTotalMem_v2(&properties.total_memory, device);
   properties.can_pin = attribute(driver, device, api::attribute_host_register_supported) != 0;

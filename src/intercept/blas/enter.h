@@ -64,7 +64,7 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
     raw(original.function);
     return;
   }
-  const Visit visit{entry, original, raw, blas::front_end(), entry.routine.number, blas_host};
+  const Visit visit{entry, original, raw, blas::front_end(), entry.routine.number, blas_host, arguments.caller};
   if constexpr (blas::is_matrix_vector(kind))
     if (made_as_small<style, kind, scalar>(visit, arguments)) return;
   const blas::Routine routine = blas_routine(entry.routine);
@@ -90,7 +90,7 @@ template <abi::Style style, blas::Routine routine, class... Values>
   constexpr blas::Kind kind = row(routine).kind;
   constexpr blas::Scalar scalar = row(routine).scalar;
   static_assert(std::is_same_v<std::tuple<Values...>, abi::ParameterTuple<style, kind, scalar>>);
-  const PassedOn<Values...> passed_on{{values...}};
+  const PassedOn<Values...> passed_on{{values...}, __builtin_return_address(0)};
   enter<style, kind, scalar>(entry, original, passed_on);
 }
 

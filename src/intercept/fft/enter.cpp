@@ -28,7 +28,8 @@ Visit visit_of(const FftCall& call, std::size_t routine) {
           .raw = call.raw,
           .front_end = fft::fftw(),
           .routine = routine,
-          .host = &host_of};
+          .host = &host_of,
+          .caller = call.caller};
 }
 
 /// Whether the call goes on to the original as it came, and was passed on. Calls within FFTW are: plan_dft_3d makes its

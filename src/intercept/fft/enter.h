@@ -30,6 +30,7 @@ struct FftCall {
   const RawArguments& raw;
   const fft::RoutineRow& row;
   std::span<void* const> words;
+  const void* caller;  ///< where the call returns to
 };
 
 /// Whether a planner was called by its own library.
@@ -49,7 +50,7 @@ template <fft::Routine routine, class... Words>
   const FftWordsPassedOn<Words...> passed_on{{words...}};
   const RawArguments raw{&FftWordsPassedOn<Words...>::invoke, &passed_on};
   const std::array<void*, sizeof...(Words)> array{words...};
-  const FftCall call{entry, original, raw, row, array};
+  const FftCall call{entry, original, raw, row, array, __builtin_return_address(0)};
   if constexpr (row.function == fft::Function::plan) {
     enter_planner(call, passed_on.returned);
   } else if constexpr (row.function == fft::Function::destroy) {

@@ -73,7 +73,8 @@ operation::Operation operation_of(const void* call) {
 
 }  // namespace
 
-long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Routine routine, void* const* words) {
+long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Routine routine, void* const* words,
+                  const void* caller) {
   const WordsPassedOn passed_on{routine, words, lapack::argument_list(routine)};
   const RawArguments raw{&WordsPassedOn::invoke, &passed_on};
   if (original.function != nullptr &&
@@ -87,6 +88,7 @@ long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Rou
                     .front_end = lapack::lapack(),
                     .routine = entry.routine.number,
                     .host = &host_of,
+                    .caller = caller,
                     .composed = true};
   const bool wide = original.convention.integers == abi::IntegerWidth::ilp64;
   const lapack::Call call(routine, {words, passed_on.arguments.size()}, wide ? 8 : 4);

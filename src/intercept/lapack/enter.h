@@ -9,16 +9,17 @@
 
 namespace blastoff::intercept {
 
-/// `words`: the routine's arguments, then the lengths of its letters. Returns what the original returned; 0 where a
-/// device computed.
-long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Routine routine, void* const* words);
+/// `words`: the routine's arguments, then the lengths of its letters. `caller`: where the call returns to. Returns what
+/// the original returned; 0 where a device computed.
+long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Routine routine, void* const* words,
+                  const void* caller);
 
 template <lapack::Routine routine, class... Words>
 [[gnu::always_inline]] inline long enter_lapack_routine(const EntryPoint& entry, const Original& original,
                                                         Words... words) {
   static_assert(sizeof...(Words) == lapack::argument_list(routine).words());
   const std::array<void*, sizeof...(Words)> array{words...};
-  return enter_lapack(entry, original, routine, array.data());
+  return enter_lapack(entry, original, routine, array.data(), __builtin_return_address(0));
 }
 
 }  // namespace blastoff::intercept

@@ -68,6 +68,8 @@ class Machine final : public operation::Estimator {
     return on_device;
   }
 
+  double on_cpu(double taken_by_device) const { return times.cpu_seconds(product_, taken_by_device); }
+
   std::uint64_t matrix_bytes() const { return product_.operands()[0].part_bytes(); }
   double price() const { return static_cast<double>(matrix_bytes()) / rates.to_device; }
 
@@ -91,6 +93,16 @@ TEST(PredictedTimes, NeedNoTrialWhereNoCpuIsAsFast) {
   EXPECT_EQ(machine.use(), Verdict::device);
   EXPECT_EQ(machine.on_device_of(100), 100);
   EXPECT_EQ(machine.asked, 0);
+}
+
+TEST(PredictedTimes, TellWhatTheCpuWouldHaveTaken) {
+  Machine machine({}, 0.010, 0.002);
+  EXPECT_EQ(machine.on_cpu(0.5), 0);  // not known, and any CPU may be as fast
+  const double least = machine.on_cpu(1e-6);
+  EXPECT_GT(least, 1e-6);  // no CPU is as fast: what it takes at least
+  EXPECT_LE(least, 0.010);
+  machine.use();
+  EXPECT_NEAR(machine.on_cpu(1e-6), 0.010, 1e-6);
 }
 
 TEST(PredictedTimes, TimeTheCpuOnceAndGoWhereItTakesLess) {

@@ -18,6 +18,7 @@
 
 #include "blas_front_end.h"
 #include "report/recorder.h"
+#include "report/thread_counters.h"
 
 namespace blastoff::report {
 namespace {
@@ -49,6 +50,7 @@ class CounterFile : public testing::Test {
     const pid_t child = fork();
     if (child == 0) {
       reset();
+      leave_thread_counters();  // those of earlier tests, in memory
       keep_counters_in(directory.c_str());
       body();
       _exit(0);

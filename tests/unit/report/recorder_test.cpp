@@ -145,6 +145,49 @@ TEST_F(RecorderTest, CountsCallsFromDestructorsOfTheThread) {
   pthread_key_delete(key);
 }
 
+TEST_F(RecorderTest, ComparesWithWhatTheCpuWouldHaveTaken) {
+  Record gain = offloaded_record();
+  gain.cpu_seconds = 2;
+  Record loss = offloaded_record();
+  loss.cpu_seconds = 0.375;
+  add(gain, nullptr);
+  add(loss, nullptr);
+  add(offloaded_record(), nullptr);
+  const RoutineTotals sums = totals().routines[dgemm];
+  EXPECT_EQ(sums.judged, 2U);
+  EXPECT_EQ(sums.judged_seconds, 1.0);
+  EXPECT_EQ(sums.expected_cpu_seconds, 2.375);
+  EXPECT_EQ(sums.lost, 1U);
+  EXPECT_EQ(sums.lost_seconds, 0.125);
+}
+
+TEST(SizeClass, IsHalfAnOctaveOfTheAverageSize) {
+  EXPECT_EQ(size_class(0), 0U);
+  EXPECT_EQ(size_class(1), 0U);
+  for (const double size : {3.0, 64.0, 100.0, 2000.0, 20000.0}) {
+    const std::size_t number = size_class(size * size * size);
+    EXPECT_LE(least_size(number), size * (1 + 1e-12));
+    EXPECT_GT(least_size(number + 1), size);
+  }
+  EXPECT_EQ(size_class(1e300), size_classes - 1);
+}
+
+TEST_F(RecorderTest, CountsCallsBySize) {
+  Record record = offloaded_record();
+  record.volume = 1000.0 * 1000 * 1000;
+  add(record, nullptr);
+  end_small(dgemm, nullptr, {.weight = 64, .volume = 8.0 * 8 * 8, .start = 0}, 1024);
+  const Totals sums = totals();
+  const SizeTotals& large = sums.sizes[size_class(record.volume)];
+  EXPECT_EQ(large.calls, 1U);
+  EXPECT_EQ(large.offloaded, 1U);
+  EXPECT_EQ(large.device_seconds, 0.5);
+  const SizeTotals& small = sums.sizes[size_class(512)];
+  EXPECT_EQ(small.calls, 64U);
+  EXPECT_EQ(small.offloaded, 0U);
+  EXPECT_GT(small.cpu_seconds, 0.0);
+}
+
 TEST_F(RecorderTest, SmallCallsAreAllCountedAndSomeTimed) {
   constexpr int calls = 64000;
   int timed = 0;
@@ -154,7 +197,7 @@ TEST_F(RecorderTest, SmallCallsAreAllCountedAndSomeTimed) {
       EXPECT_EQ(small.weight, 64U);
       ++timed;
     }
-    end_small(dgemm, small, 1024);
+    end_small(dgemm, nullptr, small, 1024);
   }
   EXPECT_NEAR(timed, calls / 64, 150);
   const Totals sums = totals();
@@ -172,7 +215,7 @@ double seconds_of_a_call_around(double inside) {
   Record record = offloaded_record();
   record.seconds = inside;
   add(record, nullptr);
-  end_small(static_cast<std::size_t>(blas::Routine::zgemm), around, 0);
+  end_small(static_cast<std::size_t>(blas::Routine::zgemm), nullptr, around, 0);
   return totals().routines[static_cast<std::size_t>(blas::Routine::zgemm)].cpu_seconds;
 }
 
@@ -205,7 +248,7 @@ TEST_F(RecorderTest, LargerCallsAreAllTimed) {
   for (int i = 0; i < 1000; ++i) {
     const SmallCall small = begin_small(100.0 * 100 * 100);
     EXPECT_EQ(small.weight, 1U);
-    end_small(dgemm, small, 2e6);
+    end_small(dgemm, nullptr, small, 2e6);
   }
   EXPECT_GT(totals().routines[dgemm].cpu_seconds, 0.0);
 }

@@ -27,6 +27,7 @@ class RecordingDecider final : public decide::Decider {
     estimate = residency.estimate(operation);
     return verdict;
   }
+  double cpu_seconds(const operation::Operation&, double) const override { return 0; }
   void use(const decide::MachineModel&) override {}
   void observe(const operation::Operation& operation, const decide::Observation& observation) override {
     told.push_back({operation, observation});

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from blastoff.job.call_sites import CallSite
 from blastoff.job.processes import Job, Sums
 from blastoff.job.view import words
 
@@ -20,21 +21,46 @@ def pairs(lines: Sequence[tuple[str, str]]) -> list[str]:
     return shown
 
 
-def sums_table(title: str, rows: dict[str, Sums], total: Sums | None) -> list[str]:
-    """A table of sums with a line for the total."""
-    table = [[title, *words.COLUMNS], *([name, *words.cells(sums)] for name, sums in rows.items())]
-    if total is not None:
-        table.append(["total", *words.cells(total)])
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+def aligned(heading: Sequence[str], rows: Sequence[Sequence[str]], last_is_total: bool = False) -> list[str]:
+    """A table: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
     lines = []
-    for row in table:
+    for row in (heading, *rows):
         cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append("  ".join([f"{row[0]:<{widths[0]}}", *cells]).rstrip())
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
     lines.insert(1, rule)
-    if total is not None:
+    if last_is_total:
         lines.insert(len(lines) - 1, rule)
     return lines
+
+
+def sums_table(title: str, rows: dict[str, Sums], total: Sums | None) -> list[str]:
+    """A table of sums with a line for the total."""
+    cells = [[name, *words.cells(sums)] for name, sums in rows.items()]
+    if total is not None:
+        cells.append(["total", *words.cells(total)])
+    return aligned([title, *words.COLUMNS], cells, last_is_total=total is not None)
+
+
+MOST_SITES = 12
+"""Call sites in a summary."""
+
+
+def site_lines(sites: Sequence[CallSite]) -> list[str]:
+    """The call sites with the most time; nothing where none is known."""
+    shown = [site for site in sites if site.sums.seconds > 0][:MOST_SITES]
+    if not shown:
+        return []
+    lines = aligned(["call site", *words.SITE_COLUMNS], [[site.name, *words.site_cells(site)] for site in shown])
+    reasons = list(dict.fromkeys(site.reason for site in shown if site.reason))
+    for number, site in enumerate(shown, 2):
+        if site.reason:
+            lines[number] += f"  {words.letter(reasons.index(site.reason))}"
+    notes = pairs([(f"({words.letter(number)})", f"stayed on the CPU: {reason}") for number, reason in enumerate(reasons)])
+    more = sum(site.sums.seconds > 0 for site in sites) - len(shown)
+    rest = [f"{more} more call sites: --json names them"] if more > 0 else []
+    return [*lines, "", *notes, *rest] if notes or rest else lines
 
 
 def text(job: Job) -> str:

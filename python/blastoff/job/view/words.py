@@ -1,6 +1,7 @@
 """A job in words and numbers, for all views."""
 
 from blastoff import quantities
+from blastoff.job.call_sites import CallSite
 from blastoff.job.processes import Job, Sums
 
 COLUMNS = ("calls", "offloaded", "CPU s", "device s", "moving s", "GFLOP/s", "to device", "from device", "reused", "reuse")
@@ -21,6 +22,30 @@ def cells(sums: Sums) -> list[str]:
         quantities.size(sums.bytes_reused),
         f"{quantities.number(sums.operand_reuse)}x" if sums.bytes_to_device else "-",
     ]
+
+
+SITE_COLUMNS = ("routine", "size", "calls", "offloaded", "CPU s", "device s", "moving s", "to device", "reuse")
+
+
+def site_cells(site: CallSite) -> list[str]:
+    """One call site, in the order of SITE_COLUMNS."""
+    sums = site.sums
+    return [
+        site.routine,
+        f"{site.mean_size:.0f}",
+        quantities.count(sums.calls),
+        quantities.count(sums.offloaded),
+        quantities.seconds(sums.cpu_seconds),
+        quantities.seconds(sums.device_seconds),
+        quantities.seconds(sums.transfer_seconds),
+        quantities.size(sums.bytes_to_device),
+        f"{quantities.number(sums.operand_reuse)}x" if sums.bytes_to_device else "-",
+    ]
+
+
+def letter(number: int) -> str:
+    """By which a line refers to a note."""
+    return chr(ord("a") + number)
 
 
 def describe_device(report: dict) -> str:
@@ -71,12 +96,6 @@ def facts(job: Job) -> list[tuple[str, str]]:
     return lines
 
 
-IMBALANCED = 1.25
-"""A rank that spends this many times the mean in BLAS is named..."""
-
-NOTICEABLE = 0.1
-"""...if it spends so many seconds more than the mean."""
-
 ENDINGS = {
     "exec": "replaced themselves by another program",
     "running": "were still running",
@@ -97,14 +116,12 @@ def balance(job: Job) -> list[tuple[str, str]]:
     ranks = job.ranks()
     if len(ranks) < 2 or not job.totals.seconds:
         return []
-    seconds = {rank: sums.seconds for rank, sums in ranks.items()}
-    ordered = sorted(seconds.values())
-    mean = sum(ordered) / len(ordered)
+    ordered = sorted(sums.seconds for sums in ranks.values())
     spread = " / ".join(quantities.duration(value) for value in (ordered[0], ordered[len(ordered) // 2], ordered[-1]))
     lines = [("ranks", f"{len(ranks)}; in BLAS each spent {spread} (least / median / most)")]
-    longest = max(seconds, key=lambda rank: seconds[rank])
-    if seconds[longest] >= IMBALANCED * mean and seconds[longest] - mean >= NOTICEABLE:
-        lines.append(("imbalance", f"rank {longest} spent {seconds[longest] / mean:.1f} times the mean in BLAS: the others may wait for it"))
+    awaited = job.awaited_rank()
+    if awaited is not None:
+        lines.append(("imbalance", f"rank {awaited.rank} spent {awaited.ratio:.1f} times the mean in BLAS: the others may wait for it"))
     return lines
 
 
@@ -117,9 +134,33 @@ def endings(job: Job) -> list[tuple[str, str]]:
     return lines
 
 
+LOST_AT_LEAST = 0.001
+"""Seconds that are worth a word."""
+
+
+def verdict(sums: Sums) -> str:
+    """What came of it all, in time; src/report/text.cpp says the same of one process. "" where nothing ran on a device."""
+    if not sums.offloaded:
+        return ""
+    parts = []
+    saved, on_cpu = quantities.duration(abs(sums.saved_seconds)), quantities.duration(sums.seconds_on_cpu)
+    if sums.judged and sums.saved_seconds >= 0:
+        parts.append(f"saved about {saved} of {on_cpu} in BLAS")
+    elif sums.judged:
+        parts.append(f"lost about {saved}, where the CPU would have taken {on_cpu}")
+    if sums.lost_seconds >= LOST_AT_LEAST:
+        parts.append(f"{quantities.duration(sums.lost_seconds)} lost in {quantities.count(sums.lost)} calls")
+    parts.append(f"{100 * sums.offloaded_share:.0f} % of all operations ran on the device")
+    if not sums.judged:
+        parts.append("what the CPU would have taken is not known")
+    return "; ".join(parts)
+
+
 def conclusions(job: Job) -> list[tuple[str, str]]:
-    """The sentences below the table: reuse, refusals, copied operands, verification."""
+    """The sentences below the table: verdict, reuse, refusals, copied operands, verification."""
     lines = []
+    if verdict(job.totals):
+        lines.append(("verdict", verdict(job.totals)))
     if job.totals.bytes_to_device:
         lines.append(("reuse", f"each byte moved to the device was used {quantities.number(job.totals.operand_reuse)} times there"))
     placed, left = job.placed()

@@ -3,6 +3,7 @@
 from typing import Any
 
 from blastoff import quantities
+from blastoff.job.call_sites import call_sites
 from blastoff.job.processes import Job, Sums
 from blastoff.job.view import words
 from blastoff.report.view import plots
@@ -23,9 +24,21 @@ def figures(job: Job) -> list[tuple[str, str, str]]:
     if job.totals.offloaded:
         explanation = "Data that is on the device already and unchanged is not moved again."
         shown.append(("Bytes by routine", explanation, plots.traffic(job.routines)))
+    if len(job.sizes()) > 1:
+        explanation = "The average size is the cube root of the multiplications. Small calls are sampled."
+        shown.append(("Time by average size", explanation, plots.sizes(job.sizes())))
+    if any(process.timeline for process in job.processes):
+        shown.append(("Time line", timeline_explanation(job), plots.timeline(job)))
     if job.refusals():
         shown.append(("Why calls stayed on the CPU", "", plots.refusals(job)))
     return shown
+
+
+def timeline_explanation(job: Job) -> str:
+    """What the time line shows, and what it leaves out."""
+    shortest = max((process.report.get("shortest_timed_seconds", 0) for process in job.processes), default=0)
+    left_out = f" Calls shorter than {quantities.duration(shortest)} are left out." if shortest else ""
+    return f"The number of threads in BLAS at each moment, on average. Small calls are not in it.{left_out}"
 
 
 def headline(job: Job) -> list[tuple[str, str]]:
@@ -55,6 +68,15 @@ def rows(sums: dict[str, Sums]) -> list[tuple[str, list[str]]]:
     return [(name, words.cells(part)) for name, part in sums.items()]
 
 
+MOST_SITES = 30
+
+
+def site_rows(job: Job) -> list[tuple[str, list[str], str]]:
+    """Name, cells and reason of the call sites with the most time."""
+    shown = [site for site in call_sites(job) if site.sums.seconds > 0][:MOST_SITES]
+    return [(site.name, words.site_cells(site), site.reason) for site in shown]
+
+
 def settings(job: Job) -> list[tuple[str, str]]:
     """Options and the values in force; if processes differ, all their values."""
     names = list(dict.fromkeys(name for process in job.processes for name in process.report["settings"]))
@@ -76,6 +98,8 @@ def render(job: Job) -> str:
         columns=words.COLUMNS,
         routine_rows=rows(job.routines),
         total=words.cells(job.totals),
+        site_columns=words.SITE_COLUMNS,
+        site_rows=site_rows(job),
         process_rows=rows({process.label: process.totals for process in job.processes}) if several else [],
         settings=settings(job),
     )

@@ -1,7 +1,8 @@
 """The plots of the report page, as inline SVG."""
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import matplotlib
@@ -122,6 +123,80 @@ def traffic(rows: dict[str, Sums]) -> str:
         ("already there", REUSED, [sums.bytes_reused for sums in values]),
     ]
     return stacked_bars(list(shown), series, quantities.size, "bytes of matrices")
+
+
+def classes(sizes: Iterable[float]) -> list[float]:
+    """These classes of average sizes, which double in two steps, and all between them."""
+    known = {round(2 * math.log2(size)): size for size in sizes}
+    return [known.get(number, 2 ** (number / 2)) for number in range(min(known), max(known) + 1)]
+
+
+def sizes(rows: dict[float, Sums]) -> str:
+    """Seconds by average size: a column for each class between the least and the largest."""
+    rows = {size: rows.get(size, Sums()) for size in classes(rows)}
+    names = [f"{size:.0f}" for size in rows]
+
+    def fill(axes: Any) -> None:
+        on_cpu = [sums.cpu_seconds for sums in rows.values()]
+        on_device = [sums.device_seconds for sums in rows.values()]
+        axes.bar(names, on_cpu, color=CPU, label="on the CPU", width=0.8)
+        axes.bar(names, on_device, bottom=on_cpu, color=COMPUTING, label="on the device", width=0.8)
+        tallest = max(map(sum, zip(on_cpu, on_device, strict=True)))
+        for place, sums in enumerate(rows.values()):
+            calls = quantities.count(sums.calls) if sums.calls else ""
+            axes.annotate(calls, (place, sums.seconds), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8)
+        axes.set_ylim(0, tallest * 1.15 or 1)
+        axes.set_xlabel("average size, from; above each column the number of calls")
+        scale(axes.yaxis, quantities.duration)
+        legend(axes)
+
+    return draw(INCHES_WIDE, 3.2, fill, sides=("bottom",))
+
+
+MOMENTS = 240
+"""Columns of the time line."""
+
+
+def busy(calls: Sequence[tuple[float, float]], begin: float, width: float) -> list[float]:
+    """Of each of MOMENTS intervals, so many calls ran at the same time on average. `calls`: start and seconds."""
+    amounts = [0.0] * MOMENTS
+    for start, seconds in calls:
+        first = (start - begin) / width
+        last = first + seconds / width
+        for moment in range(max(0, int(first)), min(MOMENTS, int(last) + 1)):
+            amounts[moment] += max(0.0, min(last, moment + 1) - max(first, moment))
+    return amounts
+
+
+def timeline(job: Job) -> str:
+    """Threads in BLAS over time, all processes together."""
+    begin = min(process.started for process in job.processes)
+    end = max(process.started + process.report["process"]["elapsed_seconds"] for process in job.processes)
+    width = max(end - begin, 1e-9) / MOMENTS
+    kinds: dict[str, list[tuple[float, float]]] = {"cpu": [], "computing": [], "moving": []}
+    for process in job.processes:
+        for call in process.timeline:
+            start, moving = process.started + call["start"], min(call["transfer_seconds"], call["seconds"])
+            if call["on_device"]:
+                kinds["moving"].append((start, moving))
+                kinds["computing"].append((start + moving, call["seconds"] - moving))
+            else:
+                kinds["cpu"].append((start, call["seconds"]))
+    times = [(moment + 0.5) * width for moment in range(MOMENTS)]
+
+    def fill(axes: Any) -> None:
+        amounts = [busy(kinds[kind], begin, width) for kind in ("cpu", "computing", "moving")]
+        axes.stackplot(
+            times, *amounts, colors=(CPU, COMPUTING, MOVING), labels=("on the CPU", "device, computing", "device, waiting for data"), step="mid"
+        )
+        axes.set_xlim(0, MOMENTS * width)
+        axes.set_ylim(0, max(map(sum, zip(*amounts, strict=True))) * 1.1 or 1)
+        axes.set_xlabel("since the start")
+        axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: tick(quantities.duration(value))))
+        scale(axes.yaxis, quantities.number)
+        legend(axes)
+
+    return draw(INCHES_WIDE, 2.8, fill, sides=("bottom",))
 
 
 def refusals(job: Job) -> str:

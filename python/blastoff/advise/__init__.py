@@ -1,0 +1,1 @@
+"""`blastoff advise`: what stands in the way of a job, by seconds."""

@@ -1,0 +1,68 @@
+"""The places of a program that call, with what they cost, over all processes of a job."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from blastoff.job import places
+from blastoff.job.places import Place
+from blastoff.job.processes import Job, Sums
+
+MOST_NAMED = 40
+"""Places whose functions and lines are looked up; the others cost little."""
+
+
+@dataclass
+class CallSite:
+    """Calls of one routine from one place."""
+
+    routine: str
+    place: Place
+    python: str
+    name: str = ""
+    """The place in words."""
+    threads: int = 0
+    """That called in one process, at least."""
+    volume: float = 0
+    """Multiplications, all calls together."""
+    sums: Sums = field(default_factory=Sums)
+    refusals: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def mean_size(self) -> float:
+        """Average size of a call: the cube root of its multiplications."""
+        return (self.volume / self.sums.calls) ** (1 / 3) if self.sums.calls else 0
+
+    @property
+    def reason(self) -> str:
+        """Why most of its calls that stayed on the CPU did so."""
+        return self.refusals.most_common(1)[0][0] if self.refusals else ""
+
+
+def python_name(line: str) -> str:
+    """`path:12 in function`, with the end of the path only."""
+    path, colon, rest = line.rpartition(":")
+    return f"{Path(path).name}{colon}{rest}"
+
+
+def merged(job: Job) -> list[CallSite]:
+    """The sites of all processes, those with the most time first."""
+    sites: dict[tuple[str, Place, str], CallSite] = {}
+    for process in job.processes:
+        for part in process.report.get("call_sites", []):
+            key = (part["routine"], Place(part["object"], part["offset"]), part["python"])
+            site = sites.setdefault(key, CallSite(*key))
+            site.threads = max(site.threads, part["threads"])
+            site.volume += part["mean_size"] ** 3 * part["calls"]
+            site.sums += Sums(part)
+            site.refusals.update({entry["reason"]: entry["calls"] for entry in part["refusals"]})
+    return sorted(sites.values(), key=lambda site: -site.sums.seconds)
+
+
+def call_sites(job: Job) -> list[CallSite]:
+    """The sites of all processes, named, those with the most time first."""
+    sites = merged(job)
+    names = places.names({site.place for site in sites[:MOST_NAMED] if not site.python})
+    for site in sites:
+        site.name = python_name(site.python) if site.python else names.get(site.place, places.default_name(site.place))
+    return sites

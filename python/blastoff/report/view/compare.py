@@ -1,0 +1,48 @@
+"""Two jobs side by side."""
+
+from collections.abc import Sequence
+
+from blastoff import quantities
+from blastoff.job.processes import Job, Sums
+from blastoff.job.view import table, words
+
+COLUMNS = ("calls", "calls", "offloaded", "offloaded", "seconds", "seconds", "ratio", "moved", "moved")
+
+
+def elapsed(job: Job) -> float:
+    """Wall time of its longest process."""
+    return max(process.report["process"]["elapsed_seconds"] for process in job.processes)
+
+
+def ratio(before: float, after: float) -> str:
+    return f"{after / before:.2f}" if before > 0 else "-"
+
+
+def cells(before: Sums, after: Sums) -> list[str]:
+    moved = [quantities.size(sums.bytes_to_device + sums.bytes_from_device) for sums in (before, after)]
+    calls = [quantities.count(sums.calls) for sums in (before, after)]
+    offloaded = [quantities.count(sums.offloaded) for sums in (before, after)]
+    seconds = [quantities.seconds(sums.seconds) for sums in (before, after)]
+    return [*calls, *offloaded, *seconds, ratio(before.seconds, after.seconds), *moved]
+
+
+def rows(before: Job, after: Job) -> list[list[str]]:
+    """A row for each routine, those with the most time in either first, and the total."""
+    names = dict.fromkeys([*before.routines, *after.routines])
+    most = {name: max(job.routines[name].seconds for job in (before, after) if name in job.routines) for name in names}
+    ordered = sorted(names, key=lambda name: -most[name])
+    table_rows = [[name, *cells(before.routines.get(name, Sums()), after.routines.get(name, Sums()))] for name in ordered]
+    return [*table_rows, ["total", *cells(before.totals, after.totals)]]
+
+
+def text(before: Job, after: Job, names: Sequence[str]) -> str:
+    """Columns in pairs: the first job's, then the second's."""
+    facts = []
+    for label, name, job in zip(("first", "second"), names, (before, after), strict=True):
+        facts.append(
+            (label, f"{name}: {quantities.duration(elapsed(job))}, of which {quantities.duration(job.totals.seconds)} in BLAS, all threads together")
+        )
+        if words.verdict(job.totals):
+            facts.append((label, words.verdict(job.totals)))
+    facts.append(("ratio", f"{ratio(elapsed(before), elapsed(after))} in wall time, {ratio(before.totals.seconds, after.totals.seconds)} in BLAS"))
+    return "\n".join([*table.pairs(facts), "", *table.aligned(["routine", *COLUMNS], rows(before, after), last_is_total=True), ""])

@@ -1,0 +1,32 @@
+// Where code lies: the object of an address, and the line of Python that a thread executes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace blastoff::platform {
+
+/// Finds the functions that the others here use, so that they need no lock of the dynamic linker later. Called once,
+/// when the library is loaded.
+void prepare_callers();
+
+/// A place in a loaded object.
+struct CodePlace {
+  const char* object = "";   ///< its path; "" for the program
+  std::uint64_t offset = 0;  ///< of the address, as the object was linked
+};
+
+/// Of an address in code; the object is "?" if none holds it. Takes no lock from glibc 2.35 on.
+CodePlace code_place(const void* address);
+
+/// Whether this thread may be executing Python code.
+bool executes_python();
+
+/// The innermost line of the calling thread's Python code that belongs to no installed package, as "path:line in
+/// function", else the innermost line; "" where there is none. It lies in `text` and is cut at the front if it does not
+/// fit. Takes some tens of microseconds; the interpreter's lock need not be held. To be called undisturbed (platform/
+/// threads.h).
+std::string_view python_line(char* text, std::size_t size);
+
+}  // namespace blastoff::platform

@@ -1,0 +1,73 @@
+#include "report/timeline.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "platform/fork_guard.h"
+
+namespace blastoff::report {
+namespace {
+
+constinit std::atomic<std::size_t> most_calls{0};
+constinit std::atomic<double> shortest{0};
+constinit std::chrono::steady_clock::time_point start{};  // written before most_calls
+constinit std::mutex mutex;
+
+/// Never destroyed: calls may still end while the process does.
+std::vector<TimedCall>& kept() {
+  static std::vector<TimedCall>& result = *new std::vector<TimedCall>;
+  return result;
+}
+
+/// The longer half stays.
+void make_room(std::vector<TimedCall>& calls) {
+  const auto middle = calls.begin() + static_cast<std::ptrdiff_t>(calls.size() / 2);
+  std::ranges::nth_element(calls, middle, std::greater(), &TimedCall::seconds);
+  shortest.store(middle->seconds, std::memory_order_relaxed);
+  calls.erase(middle, calls.end());
+}
+
+}  // namespace
+
+void keep_timeline(std::size_t most, std::chrono::steady_clock::time_point since) {
+  start = since;
+  kept().reserve(most);
+  most_calls.store(most, std::memory_order_release);
+}
+
+bool belongs_to_timeline(double seconds) {
+  return most_calls.load(std::memory_order_acquire) > 0 && seconds >= shortest.load(std::memory_order_relaxed);
+}
+
+void add_to_timeline(const Record& record) {
+  const double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const platform::ForkGuard guard;
+  const std::lock_guard lock(mutex);
+  std::vector<TimedCall>& calls = kept();
+  if (calls.size() >= most_calls.load(std::memory_order_relaxed)) make_room(calls);
+  calls.push_back({.start = now - record.seconds,
+                   .seconds = record.seconds,
+                   .transfer_seconds = record.transfer_seconds,
+                   .routine = record.routine,
+                   .on_device = record.refusal == Refusal::none,
+                   .thread = gettid(),
+                   .volume = record.volume});
+}
+
+Timeline timeline() {
+  if (most_calls.load(std::memory_order_relaxed) == 0) return {};
+  const platform::ForkGuard guard;
+  const std::lock_guard lock(mutex);
+  Timeline result{shortest.load(std::memory_order_relaxed), kept()};
+  std::ranges::sort(result.calls, {}, &TimedCall::start);
+  return result;
+}
+
+void forget_timeline() {
+  most_calls.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace blastoff::report

@@ -1,0 +1,142 @@
+#include "report/call_sites.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "blas_front_end.h"
+#include "platform/caller.h"
+#include "report/counter_file.h"
+#include "report/json.h"
+#include "report/recorder.h"
+
+namespace blastoff::report {
+namespace {
+
+constexpr auto dgemm = static_cast<operation::RoutineId>(blas::Routine::dgemm);
+constexpr auto zgemm = static_cast<operation::RoutineId>(blas::Routine::zgemm);
+
+const char code[512] = {};  // addresses of this program
+
+Record record_of(const void* caller, double seconds) {
+  Record record;
+  record.routine = dgemm;
+  record.caller = caller;
+  record.seconds = seconds;
+  record.bytes_to_device = 100;
+  record.volume = 1000;
+  return record;
+}
+
+class CallSites : public testing::Test {
+ protected:
+  void SetUp() override {
+    platform::prepare_callers();
+    reset();
+  }
+};
+
+TEST_F(CallSites, AreToldApartByPlaceAndRoutine) {
+  add(record_of(&code[1], 1), nullptr);
+  add(record_of(&code[1], 2), nullptr);
+  Record refused = record_of(&code[2], 4);
+  refused.refusal = Refusal::too_shallow;
+  add(refused, nullptr);
+  Record other = record_of(&code[1], 0.5);
+  other.routine = zgemm;
+  add(other, nullptr);
+  const std::vector<CallSite> sites = call_sites();
+  ASSERT_EQ(sites.size(), 3U);
+  EXPECT_EQ(sites[0].sums.cpu_seconds, 4.0);
+  EXPECT_EQ(sites[0].refusals[static_cast<std::size_t>(Refusal::too_shallow)], 1U);
+  EXPECT_EQ(sites[1].routine, dgemm);
+  EXPECT_EQ(sites[1].sums.calls, 2U);
+  EXPECT_EQ(sites[1].sums.device_seconds, 3.0);
+  EXPECT_EQ(sites[1].sums.bytes_to_device, 200U);
+  EXPECT_EQ(sites[1].volume, 2000.0);
+  EXPECT_EQ(sites[0].offset, sites[1].offset + 1);
+  EXPECT_EQ(sites[2].routine, zgemm);
+  EXPECT_EQ(sites[2].offset, sites[1].offset);
+  EXPECT_EQ(sites[0].object, std::filesystem::read_symlink("/proc/self/exe"));
+  EXPECT_EQ(sites[0].python, "");
+}
+
+TEST_F(CallSites, SmallCallsCountAsOftenAsTheyStandFor) {
+  end_small(dgemm, &code[3], {.weight = 64, .volume = 512, .start = 0}, 1024);
+  const std::vector<CallSite> sites = call_sites();
+  ASSERT_EQ(sites.size(), 1U);
+  EXPECT_EQ(sites[0].sums.calls, 64U);
+  EXPECT_EQ(sites[0].sums.flops, 64 * 1024.0);
+  EXPECT_EQ(sites[0].volume, 64 * 512.0);
+  EXPECT_GT(sites[0].sums.cpu_seconds, 0.0);
+  EXPECT_EQ(sites[0].refusals[static_cast<std::size_t>(Refusal::below_min_size)], 64U);
+}
+
+TEST_F(CallSites, CountTheirThreads) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([] { add(record_of(&code[4], 1), nullptr); });
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_EQ(call_sites().size(), 1U);
+  EXPECT_EQ(call_sites()[0].sums.calls, 4U);
+  EXPECT_GE(call_sites()[0].threads, 1);
+  EXPECT_LE(call_sites()[0].threads, 4);
+}
+
+TEST_F(CallSites, MoreThanTheTableHoldsHarmNobody) {
+  for (const char& place : code) add(record_of(&place, 1), nullptr);
+  EXPECT_EQ(call_sites().size(), 256U);
+  EXPECT_EQ(totals().routines[dgemm].calls, std::size(code));
+}
+
+TEST_F(CallSites, AnAddressOfNoObjectIsOne) {
+  add(record_of(reinterpret_cast<const void*>(16), 1), nullptr);
+  ASSERT_EQ(call_sites().size(), 1U);
+  EXPECT_EQ(call_sites()[0].object, "?");
+}
+
+TEST_F(CallSites, AForkedChildBeginsAnew) {
+  add(record_of(&code[5], 1), nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    reset();
+    const bool none = call_sites().empty();
+    add(record_of(&code[6], 1), nullptr);
+    _exit(none && call_sites().size() == 1 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(call_sites().size(), 1U);
+}
+
+TEST_F(CallSites, OfAKilledProcessAreRead) {
+  std::string directory = testing::TempDir() + "blastoff-sites-XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    reset();
+    keep_counters_in(directory.c_str());
+    add(record_of(&code[7], 1), nullptr);
+    add(record_of(&code[8], 2), nullptr);
+    _exit(9);
+  }
+  waitpid(child, nullptr, 0);
+  std::vector<CallSite> sites;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    if (entry.path().extension() == call_site_extension) sites = call_sites_of_file(entry.path());
+  ASSERT_EQ(sites.size(), 2U);
+  EXPECT_EQ(sites[0].sums.device_seconds, 2.0);
+  EXPECT_EQ(sites[0].offset, sites[1].offset + 1);
+  EXPECT_TRUE(call_sites_of_file(directory).empty());
+  EXPECT_TRUE(call_sites_of_file(directory + "/none.sites").empty());
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace blastoff::report
