@@ -133,7 +133,7 @@ def opening(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         yield Advice(
             sum(cpu_seconds(site, NOT_READY) for site in sites),
             f"{quantities.count(calls)} calls ran on the CPU while the device was opened",
-            "A long program does not notice. For a short one, --start early opens the device with the program.",
+            "A long program does not notice. For a short one, --start now opens the device with the first call, and waits for it.",
         )
 
 
