@@ -96,7 +96,8 @@ std::optional<Error> run_by(Policies policies, Session& session, const operation
     if (lease) {
       auto run = run_panels(**lease, **lane, host);
       note(record, **lease, *policy);
-      if (run && !why_copied.empty()) session.count_copied(why_copied);
+      const std::string& reason = why_copied.empty() ? (*lease)->traffic().copied_because : why_copied;
+      if (run && !reason.empty()) session.count_copied(reason);
       if (run) return std::nullopt;
       error = run.error();
       if (error.kind == ErrorKind::lost) session.lost(error.message);

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "platform/descriptor.h"
 #include "residency_case.h"
 #include "residency_rig.h"
 
@@ -154,6 +155,119 @@ TEST_P(ResidencyMemory, VerificationOfColumnsFarApart) {
   munmap(a, n * leading * sizeof(double));
   munmap(b, bytes_);
   munmap(c, n * leading * sizeof(double));
+}
+
+/// Pages of a file of its own.
+double* map_file(std::size_t bytes, int flags) {
+  const platform::Descriptor file(memfd_create("matrix", MFD_CLOEXEC));
+  if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) std::abort();
+  void* const pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file.get(), 0);
+  if (pages == MAP_FAILED) std::abort();
+  return static_cast<double*>(pages);
+}
+
+TEST_P(ResidencyMemory, AMatrixThatCannotBeWatchedLeavesTheOthersTheirMirrors) {
+  START();
+  constexpr std::size_t matrix = n_ * n_ * sizeof(double);
+  for (const int flags : {MAP_SHARED, MAP_PRIVATE}) {
+    double* a = map_file(bytes_, flags);
+    double* b = map(bytes_);
+    double* c = map(bytes_);
+    fill(b, bytes_, 2);
+    for (int round = 0; round < 6; ++round) {
+      fill(a, bytes_, round + 1);
+      const Outcome outcome = run(product(a, b, c, n_, n_, 0));
+      ASSERT_FALSE(outcome.error) << outcome.error->message;
+      EXPECT_EQ(outcome.traffic.copied_because, flags == MAP_SHARED ? "shared memory" : "a mapped file");
+      if (round == 0) continue;
+      EXPECT_EQ(outcome.traffic.bytes_to_device, matrix);
+      EXPECT_EQ(outcome.traffic.bytes_reused, matrix);
+    }
+    fill(b, bytes_, 3);
+    EXPECT_FALSE(run(product(a, b, c, n_, n_, 0)).error);
+    munmap(a, bytes_);
+    munmap(b, bytes_);
+    munmap(c, bytes_);
+  }
+}
+
+TEST_P(ResidencyMemory, AResultThatCannotBeWatchedIsWrittenAndReadAgain) {
+  START();
+  double* a = map(bytes_);
+  double* b = map(bytes_);
+  double* c = map_file(bytes_, MAP_SHARED);
+  fill(a, bytes_, 1);
+  fill(b, bytes_, 2);
+  for (int round = 0; round < 6; ++round) {
+    ASSERT_FALSE(run(product(a, b, c, n_, n_, 1)).error);
+    c[round] += 5;
+    ASSERT_FALSE(run(product(c, b, a, n_, n_, 0.5)).error);
+  }
+  munmap(a, bytes_);
+  munmap(b, bytes_);
+  munmap(c, bytes_);
+}
+
+TEST_P(ResidencyMemory, NothingIsMirroredWhereNothingCanBeWatched) {
+  START();
+  double* a = map_file(bytes_, MAP_SHARED);
+  double* b = map_file(bytes_, MAP_SHARED);
+  double* c = map_file(bytes_, MAP_SHARED);
+  const Outcome outcome = run(product(a, b, c, n_, n_, 0));
+  ASSERT_TRUE(outcome.error);
+  EXPECT_EQ(outcome.error->kind, device::ErrorKind::unsupported);
+  EXPECT_EQ(outcome.error->message, "shared memory");
+  for (double* const each : {a, b, c}) munmap(each, bytes_);
+}
+
+// As a program's first static array, which begins in the last page of its initialised data.
+TEST_P(ResidencyMemory, AMatrixThatBeginsInAFileAndEndsInItsNeighboursPage) {
+  START();
+  constexpr std::size_t page = 4096;
+  char* const all = reinterpret_cast<char*>(map(4 * bytes_));
+  const platform::Descriptor file(memfd_create("data", MFD_CLOEXEC));
+  ASSERT_EQ(ftruncate(file.get(), page), 0);
+  ASSERT_EQ(mmap(all, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file.get(), 0), all);
+  constexpr std::size_t matrix = n_ * n_ * sizeof(double);
+  auto* const first = reinterpret_cast<double*>(all + 64);
+  double* const second = first + n_ * n_;
+  double* const third = second + n_ * n_;
+  fill(first, matrix, 1);
+  fill(second, matrix, 2);
+  fill(third, matrix, 3);
+  for (int round = 0; round < 8; ++round) {
+    const Outcome outcome = run(product(second, third, first, n_, n_, round % 2));
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+    EXPECT_EQ(outcome.traffic.stale_pages, 0U);
+    // The pages that matrices share have been written.
+    EXPECT_LE(outcome.traffic.bytes_to_device, (round > 1 ? round % 2 : 4) * matrix + 2 * page);
+    ASSERT_FALSE(run(product(first, third, second, n_, n_, 0)).error);
+    second[1] = round;
+  }
+  munmap(all, 4 * bytes_);
+}
+
+TEST_P(ResidencyMemory, WhatIsReplacedByMemoryThatCannotBeWatchedIsCopied) {
+  START();
+  double* a = map(bytes_);
+  double* b = map(bytes_);
+  double* c = map(bytes_);
+  fill(a, bytes_, 1);
+  fill(b, bytes_, 2);
+  for (int round = 0; round < 3; ++round) ASSERT_FALSE(run(product(a, b, c, n_, n_, 0)).error);
+  ASSERT_EQ(mmap(a, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0), a);
+  for (int round = 0; round < 3; ++round) {
+    fill(a, bytes_, round);
+    ASSERT_FALSE(run(product(a, b, c, n_, n_, 0)).error);
+  }
+  ASSERT_EQ(mmap(a, bytes_, PROT_READ | PROT_WRITE, private_flags | MAP_FIXED, -1, 0), a);
+  for (int round = 0; round < 80; ++round) {
+    a[round] = round;
+    ASSERT_FALSE(run(product(a, b, c, n_, n_, 0)).error);
+  }
+  munmap(a, bytes_);
+  munmap(b, bytes_);
+  munmap(c, bytes_);
 }
 
 TEST_P(ResidencyMemory, WideGapsAreNotLookedAt) {

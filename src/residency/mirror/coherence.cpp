@@ -42,6 +42,10 @@ bool takes_long(const operation::Operand& operand) {
   return operand.span_bytes() > large_look && (!has_wide_gaps(operand) || region_bytes(operand) > large_look);
 }
 
+tl::unexpected<Error> cannot_be_watched(const Hold& hold) {
+  return tl::unexpected(Error{ErrorKind::unsupported, hold.copied_because});
+}
+
 tl::unexpected<Error> registered() {
   return tl::unexpected(Error{ErrorKind::unsupported, "memory that the program itself shares with the device"});
 }
@@ -123,19 +127,41 @@ bool Coherence::release_pins() {
 }
 
 // Scratch memory is used only for its addresses on the device, and its contents are never taken as current.
-device::Status Coherence::check_memory(const operation::Operation& call) {
-  for (const operation::Operand& operand : call.operands()) {
+tl::expected<void, std::string> Coherence::watch(const operation::Operand& operand) {
+  tl::expected<void, std::string> watched;
+  each_region(operand, [&](Span region) {
+    if (watched) watched = watched_.watch(region);
+  });
+  return watched;
+}
+
+// An operand in memory that cannot be watched is copied, as long as others keep their mirrors.
+device::Status Coherence::check_memory(Hold& hold) {
+  const auto operands = hold.call.operands();
+  bool any_watched = false;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const operation::Operand& operand = operands[i];
     if (operand.empty() || operand.intent == operation::Intent::scratch) continue;
-    tl::expected<void, std::string> watched;
-    each_region(operand, [&](Span region) {
-      if (watched) watched = watched_.watch(region);
-    });
-    if (!watched) return tl::unexpected(Error{ErrorKind::unsupported, watched.error()});
+    if (auto watched = watch(operand); !watched) {
+      hold.copied_because = watched.error();
+      if (!hold.may_copy || operand.payload_bytes() > most_copied_) return cannot_be_watched(hold);
+      copy_unwatched(hold, i);
+      continue;
+    }
+    any_watched = true;
     const Span whole = bounds(operand);
     if (registered_by_program({whole.begin, whole.begin + 1}) || registered_by_program({whole.end - 1, whole.end}))
       return registered();
   }
-  return {};
+  return any_watched || hold.copied_because.empty() ? device::Status{} : cannot_be_watched(hold);
+}
+
+void Coherence::copy_unwatched(Hold& hold, std::size_t index) {
+  const operation::Operand& operand = hold.call.operands()[index];
+  hold.unwatched[index] = true;
+  if (!std::exchange(hold.tracked[index], false)) return;
+  lose(operand);  // it may have been watched before
+  usage_.not_trackable(operand);
 }
 
 bool Coherence::registered_by_program(Span span) {
@@ -364,7 +390,7 @@ void Coherence::take_pins(Hold& hold) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const operation::Operand& operand = operands[i];
     const bool moves = operation::writes(operand.intent) || (operation::reads(operand.intent) && !hold.tracked[i]);
-    if (operand.empty() || !moves || !dense_enough_to_pin(operand)) continue;
+    if (operand.empty() || !moves || hold.unwatched[i] || !dense_enough_to_pin(operand)) continue;
     bool created = false;
     hold.pins[i] = pins_.hold(bounds(operand), created);
     if (created) mirrors_.invalidate(hold.pins[i]->span);
@@ -457,7 +483,7 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
   bool pins_asked_for = false;
   Runs written;
   for (int replaced = 0;;) {
-    if (auto usable = check_memory(call); !usable) return tl::unexpected(usable.error());
+    if (auto usable = check_memory(hold); !usable) return tl::unexpected(usable.error());
     if (!std::exchange(pins_asked_for, true)) take_pins(hold);
     const auto intact = look(hold, lock, written) ? protect(hold, written) : false;
     if (!intact) return tl::unexpected(intact.error());

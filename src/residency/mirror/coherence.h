@@ -95,7 +95,9 @@ class Coherence {
   void drop_pins_not_to_be_used(Hold& hold, std::unique_lock<std::mutex>& lock);
   void release_pin(Hold& hold, std::size_t operand);
   void release_pins_of(Hold& hold);
-  device::Status check_memory(const operation::Operation& call);
+  tl::expected<void, std::string> watch(const operation::Operand& operand);
+  device::Status check_memory(Hold& hold);
+  void copy_unwatched(Hold& hold, std::size_t index);
   using Runs = std::array<std::vector<platform::Span>, operation::Operation::most_operands>;  // per operand
   bool look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs& written);
   const operation::Operand* look_unlocked(const Hold& hold, Runs& written);

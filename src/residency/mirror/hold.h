@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "device/address.h"
@@ -32,6 +33,8 @@ struct Hold {
   operation::Operation call;
   PerOperand<bool> tracked{};      ///< false: scratch, or not current at the next use, since the CPU keeps rewriting it
   PerOperand<bool> copied{};       ///< it has no mirror here, and the call brings it to device memory of its own
+  PerOperand<bool> unwatched{};    ///< copied, being in memory that cannot be watched
+  std::string copied_because;      ///< why the latest of these cannot be watched
   bool may_copy = true;            ///< operands may do without a mirror
   std::vector<Backing*> backings;  ///< device memory that cannot be evicted meanwhile
   PerOperand<device::Address> addresses{};  ///< of the mirrored operands

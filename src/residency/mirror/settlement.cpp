@@ -24,7 +24,7 @@ bool few_filled_runs(const operation::Operand& operand) {
 
 void Coherence::expect_staged_return(const Hold& hold) {
   hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (return_of(hold, i) == Return::staged && few_filled_runs(result))
+    if (return_of(hold, i) == Return::staged && !hold.unwatched[i] && few_filled_runs(result))
       each_filled_run(result, [&](Span run) { watched_.unprotect(run); });
   });
 }

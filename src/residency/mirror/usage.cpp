@@ -23,6 +23,9 @@ constexpr int most_unread = 4;
 /// After so many new matrices of a kind in a row that were used once.
 constexpr int most_used_once = 4;
 
+/// Of a matrix in memory that cannot be tracked: other memory may lie there by then.
+constexpr int uses_before_another_look = 32;
+
 /// Of a matrix that was rewritten.
 constexpr int least_patience = 4;
 
@@ -129,6 +132,12 @@ bool Usage::rewritten(const operation::Operand& operand, std::size_t written, st
   matrix.fingerprint = 0;
   matrix.patience = std::clamp(matrix.patience * 2, least_patience, 1 << 20);
   return true;
+}
+
+void Usage::not_trackable(const operation::Operand& operand) {
+  Matrix& matrix = find_or_add(operand);
+  matrix.copied = true;
+  matrix.patience = uses_before_another_look;
 }
 
 void Usage::forget(platform::Span span) {

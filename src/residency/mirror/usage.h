@@ -37,6 +37,9 @@ class Usage {
   /// True: copy it from now on. A few uses between two times that it is rewritten are enough for a mirror to pay.
   bool rewritten(const operation::Operand& operand, std::size_t written, std::size_t pages);
 
+  /// The operand lies in memory that cannot be tracked.
+  void not_trackable(const operation::Operand& operand);
+
   /// The memory of the span is gone or new.
   void forget(platform::Span span);
 
