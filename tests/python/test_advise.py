@@ -90,7 +90,7 @@ def test_the_kernel_has_no_huge_pages(report, write):
 def test_memory_that_cannot_be_tracked(report, write):
     policy = report["policy"] | {"copied_operands": [{"reason": "a mapped file", "calls": 20}]}
     (found,) = advise(reading.read_job(write(report | {"policy": policy})), [])
-    assert found.seconds == 0.5 and found.what == "20 calls copied all their matrices: a mapped file"
+    assert found.seconds == 0.5 and found.what == "20 calls copied a matrix each time: a mapped file"
 
 
 def test_the_dearest_comes_first(job):

@@ -74,7 +74,7 @@ def copied(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     for reason, calls in job.copied().items():
         yield Advice(
             job.totals.transfer_seconds * min(1.0, calls / max(1, job.totals.offloaded)),
-            f"{quantities.count(calls)} calls copied all their matrices: {reason}",
+            f"{quantities.count(calls)} calls copied a matrix each time: {reason}",
             "docs/troubleshooting.md says which memory can be tracked, so that matrices stay on the device: that of malloc, new and ALLOCATE can.",
         )
 
