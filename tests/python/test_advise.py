@@ -188,10 +188,13 @@ def test_the_page_shows_sites_sizes_and_the_time_line(blastoff, report, write, t
         "sizes": sizes,
         "call_sites": [place | report["totals"]],
     }
+    predicted = {"cpu_seconds": 0.002, "device_seconds": 0.001, "bringing_seconds": None, "missing_bytes": None}
+    decision = {"routine": "dgemm", "example": "N N m=96", "verdict": "offloaded", "calls": 4, "seconds": 2.0, "longest_seconds": 1.0}
+    whole["decisions"] = [decision | {"predicted": predicted}]
     page = tmp_path / "page.html"
     assert blastoff("report", "--html", str(page), *write(whole)).returncode == 0
     text = page.read_text()
-    for words_shown in ("Call sites", "scf.py:12 in step", "Time by average size", "Time line"):
+    for words_shown in ("Decisions", "dgemm N N m=96", "500 ms", "Call sites", "scf.py:12 in step", "Time by average size", "Time line"):
         assert words_shown in text
 
 

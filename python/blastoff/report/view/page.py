@@ -77,6 +77,25 @@ def site_rows(job: Job) -> list[tuple[str, list[str], str]]:
     return [(site.name, words.site_cells(site), site.reason) for site in shown]
 
 
+MOST_DECISIONS = 40
+
+DECISION_COLUMNS = ("calls", "seconds", "of one call", "on the CPU", "on the device", "bringing", "missing")
+
+
+def decision_rows(job: Job) -> list[tuple[str, list[str], str]]:
+    """Arguments, numbers and verdict of the decisions that took longest, with --explain."""
+    found = sorted((one for process in job.processes for one in process.report.get("decisions", [])), key=lambda one: -one["seconds"])
+    rows = []
+    for one in found[:MOST_DECISIONS]:
+        predicted = one["predicted"]
+        expected = [predicted[name] for name in ("cpu_seconds", "device_seconds", "bringing_seconds")]
+        cells = [quantities.count(one["calls"]), quantities.seconds(one["seconds"]), quantities.duration(one["seconds"] / one["calls"])]
+        cells += ["-" if value is None else quantities.duration(value) for value in expected]
+        cells.append("-" if predicted["missing_bytes"] is None else quantities.size(predicted["missing_bytes"]))
+        rows.append((f"{one['routine']} {one['example']}", cells, one["verdict"]))
+    return rows
+
+
 def settings(job: Job) -> list[tuple[str, str]]:
     """Options and the values in force; if processes differ, all their values."""
     names = list(dict.fromkeys(name for process in job.processes for name in process.report["settings"]))
@@ -100,6 +119,8 @@ def render(job: Job) -> str:
         total=words.cells(job.totals),
         site_columns=words.SITE_COLUMNS,
         site_rows=site_rows(job),
+        decision_columns=DECISION_COLUMNS,
+        decision_rows=decision_rows(job),
         process_rows=rows({process.label: process.totals for process in job.processes}) if several else [],
         settings=settings(job),
     )
