@@ -54,6 +54,7 @@ struct Context {
   int pid = 0;
   int rank = -1;               ///< -1: no MPI
   double elapsed_seconds = 0;  ///< since the library was loaded
+  std::string ended = "exit";  ///< "": it still runs
   bool device_used = false;
   std::string device_kind;  ///< a name of device/kinds.def, or "none"
   std::string device_name;  ///< "" if it was never opened

@@ -217,10 +217,16 @@ Json undescribed(const Kept& kept) {
 
 std::string to_json(const Totals& totals, const Context& context) {
   Json report = describe_process(context);
-  report["process"]["ended"] = "exit";
+  report["process"]["ended"] = context.ended;
   put_counts(report, totals);
   if (!context.decisions.empty()) report["decisions"] = decisions_json(context);
   return text_of(report);
+}
+
+std::string counts_json(const Totals& totals) {
+  Json counts;
+  put_counts(counts, totals);
+  return text_of(counts);
 }
 
 std::string to_json(const Totals& totals, const Kept& kept, const std::string& description) {
