@@ -1,0 +1,61 @@
+"""Rows as a table of pandas, or of our own where pandas is not installed."""
+
+import html
+from typing import Any
+
+from blastoff import quantities
+from blastoff.session.rows import Row
+
+WORDS = {"times": "times", "seconds": "wall s", "cpu_seconds": "CPU s", "device_seconds": "device s", "transfer_seconds": "moving s"}
+
+
+def cell(name: str, value: Any) -> str:
+    """A value as people read it."""
+    if isinstance(value, str):
+        return value
+    if name.endswith("share"):
+        return f"{100 * value:.0f} %"
+    if name.endswith("seconds"):
+        return quantities.seconds(value)
+    if name.startswith("bytes"):
+        return quantities.size(value)
+    return quantities.count(value) if isinstance(value, int) else f"{value:.3g}"
+
+
+def heading(name: str) -> str:
+    return WORDS.get(name, name.replace("bytes_", "").replace("_", " "))
+
+
+class Rows(list[Row]):
+    """A list of dicts that shows itself as a table."""
+
+    def _cells(self) -> list[list[str]]:
+        names = list(self[0])
+        return [[heading(name) for name in names], *([cell(name, value) for name, value in row.items()] for row in self)]
+
+    def __repr__(self) -> str:
+        if not self:
+            return "no calls so far"
+        cells = self._cells()
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = []
+        for row in cells:
+            numbers = "".join(f"  {text:>{width}}" for text, width in zip(row[1:], widths[1:], strict=True))
+            lines.append(f"{row[0]:<{widths[0]}}{numbers}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>no calls so far</p>"
+        head, *body = (["".join(f"<td>{html.escape(text)}</td>" for text in row)] for row in self._cells())
+        rows = "".join(f"<tr>{row[0]}</tr>" for row in body)
+        return f"<table><thead><tr>{head[0].replace('td>', 'th>')}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def of(rows: list[Row]) -> Any:
+    """A DataFrame where pandas can be imported."""
+    try:
+        import pandas
+    except ImportError:
+        return Rows(rows)
+    return pandas.DataFrame(rows)
