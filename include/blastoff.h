@@ -49,8 +49,10 @@ const char* blastoff_calibration_json(const char* host_library, double seconds, 
 /* For a session that has loaded the library itself, in the middle of the program (docs/sessions.md). Calls may go to
  * the device from now on: reads the settings from the environment, unless a call has done so, and patches what has been
  * loaded meanwhile. 0, or -1 if another copy of the library is the active one in this process, or the process has
- * elevated rights; then nothing has changed. Callable from any thread; no other thread is to call BLAS for the first
- * time, since functions are patched. */
+ * elevated rights; then nothing has changed. Functions of BLAS, and dlopen(), are patched: no other thread may be about
+ * to call one, since a thread that stands between the first two instructions of a function would not survive that.
+ * Threads in the middle of a call are no matter. Loading the library does the same, unless BLASTOFF_INTERCEPT is
+ * preload meanwhile. */
 int blastoff_enable(void);
 
 /* All later calls run on the CPU, until blastoff_enable(). Waits for calls in flight, for ten seconds at most, and

@@ -4,6 +4,7 @@ import ctypes
 import functools
 import json
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ from blastoff.options import Option
 
 FUNCTIONS = ("blastoff_enable", "blastoff_disable", "blastoff_enabled", "blastoff_counts_json", "blastoff_report_json", "blastoff_settings_json")
 MAPS = Path("/proc/self/maps")
+PAUSE = 5000
+"""Microseconds in which a thread that has let go of the interpreter enters its call."""
 
 
 @contextmanager
@@ -43,6 +46,8 @@ class Library:
         for name in ("blastoff_counts_json", "blastoff_report_json", "blastoff_settings_json"):
             getattr(loaded, name).restype = ctypes.c_void_p
         loaded.blastoff_options_json.restype = ctypes.c_char_p
+        self._holding = ctypes.PyDLL(None, handle=loaded._handle)
+        """The same library, called without letting other threads run Python."""
         loaded.free = ctypes.CDLL(None).free
         loaded.free.argtypes = [ctypes.c_void_p]
 
@@ -62,8 +67,14 @@ class Library:
         return json.loads(text)
 
     def switch_on(self) -> bool:
-        """False: this copy of the library must not act here."""
-        return self._loaded.blastoff_enable() == 0
+        """False: this copy of the library must not act here.
+
+        Code is patched, and a thread that has just entered it would not survive that. So no other thread may run Python meanwhile: a thread
+        that calls BLAS has let go of the interpreter, and is past the first instructions after the pause.
+        """
+        if threading.active_count() > 1:
+            ctypes.PyDLL(None).usleep(PAUSE)
+        return self._holding.blastoff_enable() == 0
 
     def switch_off(self) -> None:
         self._loaded.blastoff_disable()
