@@ -109,14 +109,21 @@ def test_what_ctypes_loads_later_is_patched(session, folder):
     assert printed(session(BY_CTYPES + SHOW, str(folder / "libblas.so.3"))) == [["dgemm", 1, 1]]
 
 
+OUTER = """
+#include <dlfcn.h>
+int ask(void) {
+  void* found = dlopen("libinner.so", RTLD_NOW);
+  return found ? ((int (*)(void))dlsym(found, "answer"))() : -1;
+}
+"""
+
+
 def test_a_library_is_found_as_its_caller_means_it(session, tmp_path):
     """dlopen() is redirected, and has still to search where its caller says: $ORIGIN in its RUNPATH."""
     inner, outer = tmp_path / "inner", tmp_path / "outer.so"
     inner.mkdir()
     (tmp_path / "inner.c").write_text("int answer(void) { return 42; }\n")
-    (tmp_path / "outer.c").write_text(
-        '#include <dlfcn.h>\nint ask(void) { void* found = dlopen("libinner.so", RTLD_NOW); return found ? ((int (*)(void))dlsym(found, "answer"))() : -1; }\n'
-    )
+    (tmp_path / "outer.c").write_text(OUTER)
     subprocess.run(["gcc", "-shared", "-fPIC", tmp_path / "inner.c", "-o", inner / "libinner.so"], check=True)
     subprocess.run(["gcc", "-shared", "-fPIC", tmp_path / "outer.c", "-Wl,-rpath,$ORIGIN/inner", "-o", outer], check=True)
     done = session("import ctypes\nblastoff.enable()\nprint(ctypes.CDLL(sys.argv[1]).ask())", str(outer))
@@ -234,8 +241,11 @@ def test_regions(session):
         except ValueError:
             pass
         print(repr(outer), file=sys.stderr)
-        attributes = [[one.calls, one.offloaded, one.offloaded_share, one.bytes_moved > 0, 0 < one.blas_seconds <= one.seconds] for one in (outer, inner)]
-        print(json.dumps([attributes, {name: [row["times"], row["calls"]] for name, row in rows.items()}, blastoff.stats("region")[-1]["calls"]]))
+        attributes = [
+            [one.calls, one.offloaded, one.offloaded_share, one.bytes_moved > 0, 0 < one.blas_seconds <= one.seconds] for one in (outer, inner)
+        ]
+        times = {name: [row["times"], row["calls"]] for name, row in rows.items()}
+        print(json.dumps([attributes, times, blastoff.stats("region")[-1]["calls"]]))
         """
     )
     attributes, rows, failing = printed(done)
@@ -265,7 +275,7 @@ def test_stats_are_a_table(session):
     assert done.returncode == 0, done.stderr
     head, row, *rest = done.stdout.splitlines()
     assert head.split()[:3] == ["routine", "calls", "offloaded"] and row.split()[:3] == ["dgemm", "1", "1"] and len(head) == len(row)
-    assert rest[0] == "no calls so far" and rest[1].startswith("<table>")
+    assert rest[0] == "no calls so far" and "<table>" in rest[1]
 
 
 def test_stats_are_a_data_frame_where_pandas_is(session, tmp_path):
@@ -296,7 +306,8 @@ def test_options_are_checked(session):
         product()
         in_force = blastoff.session.attached.in_process().settings(True)
         import os
-        print(json.dumps([said, [in_force[name] for name in ("policy", "verify", "min-size")], os.environ["BLASTOFF_MIN_SIZE"], "BLASTOFF_POLICY" in os.environ]))
+        chosen = [in_force[name] for name in ("policy", "verify", "min-size")]
+        print(json.dumps([said, chosen, os.environ["BLASTOFF_MIN_SIZE"], "BLASTOFF_POLICY" in os.environ]))
         """
     )
     said, in_force, kept, leaked = printed(done)

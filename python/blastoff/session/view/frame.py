@@ -6,7 +6,15 @@ from typing import Any
 from blastoff import quantities
 from blastoff.session.rows import Row
 
-WORDS = {"times": "times", "seconds": "wall s", "cpu_seconds": "CPU s", "device_seconds": "device s", "transfer_seconds": "moving s"}
+WORDS = {
+    "offloaded_share": "share",
+    "seconds": "wall s",
+    "cpu_seconds": "CPU s",
+    "device_seconds": "device s",
+    "transfer_seconds": "moving s",
+    "flops": "GFLOP",
+    "offloaded_flops": "on device",
+}
 
 
 def cell(name: str, value: Any) -> str:
@@ -19,7 +27,7 @@ def cell(name: str, value: Any) -> str:
         return quantities.seconds(value)
     if name.startswith("bytes"):
         return quantities.size(value)
-    return quantities.count(value) if isinstance(value, int) else f"{value:.3g}"
+    return quantities.number(value / 1e9) if name.endswith("flops") else quantities.count(value)
 
 
 def heading(name: str) -> str:
@@ -49,7 +57,7 @@ class Rows(list[Row]):
             return "<p>no calls so far</p>"
         head, *body = (["".join(f"<td>{html.escape(text)}</td>" for text in row)] for row in self._cells())
         rows = "".join(f"<tr>{row[0]}</tr>" for row in body)
-        return f"<table><thead><tr>{head[0].replace('td>', 'th>')}</tr></thead><tbody>{rows}</tbody></table>"
+        return f"<div style='overflow-x:auto'><table><thead><tr>{head[0].replace('td>', 'th>')}</tr></thead><tbody>{rows}</tbody></table></div>"
 
 
 def of(rows: list[Row]) -> Any:
