@@ -45,7 +45,8 @@ class Library:
                 raise CommandError("the libblastoff.so in this process is of an earlier version, which cannot be switched on and off")
         for name in ("blastoff_counts_json", "blastoff_report_json", "blastoff_settings_json"):
             getattr(loaded, name).restype = ctypes.c_void_p
-        loaded.blastoff_options_json.restype = ctypes.c_char_p
+        for name in ("blastoff_options_json", "blastoff_report_path_json"):
+            getattr(loaded, name).restype = ctypes.c_char_p
         self._holding = ctypes.PyDLL(None, handle=loaded._handle)
         """The same library, called without letting other threads run Python."""
         loaded.free = ctypes.CDLL(None).free
@@ -86,6 +87,11 @@ class Library:
     def options(self) -> list[Option]:
         """The option table."""
         return [Option.from_json(row) for row in json.loads(self._loaded.blastoff_options_json())]
+
+    def report_path(self, given: str) -> tuple[str, str]:
+        """What BLASTOFF_REPORT is to be for a report path, and why no report can be written there ("" if it can)."""
+        answer = json.loads(self._loaded.blastoff_report_path_json(os.fsencode(given)))
+        return answer["pattern"], answer["obstacle"]
 
     def settings(self, in_force: bool) -> dict[str, str] | None:
         """Names and values of all settings: those in force, None if nobody has read any yet; or what the environment says."""

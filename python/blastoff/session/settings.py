@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from blastoff import library, options
+from blastoff import options
 from blastoff.errors import CommandError
 from blastoff.options import Option
 from blastoff.parser import hint
+from blastoff.session.attached import Library
 
 
 def spelling(option: Option) -> str:
@@ -30,26 +31,26 @@ def refuse_early_options(keyword: str, option: Option) -> None:
         raise CommandError("enable: intercept is always patch in a session, since exported names come too late")
 
 
-def path(option: Option, value: str) -> str:
+def path(option: Option, value: str, active: Library) -> str:
     """A path that stays right when the program changes its directory. A report path is refused if no report can be written there."""
     if option.name != "report":
         return value if value in ("", "none") else str(Path(value).expanduser().absolute())
-    pattern, obstacle = library.report_path(library.find_library(), value)
+    pattern, obstacle = active.report_path(value)
     if obstacle:
         raise CommandError(f"enable: no report can be written to {value}: {obstacle}")
     return str(Path(pattern).absolute())
 
 
-def text(option: Option, keyword: str, value: Any) -> str:
+def text(option: Option, keyword: str, value: Any, active: Library) -> str:
     """The value as the library reads it. True means the option without a value (verify=True is --verify)."""
     written = option.bare if value is True and option.bare is not None else os.fspath(value) if isinstance(value, os.PathLike) else str(value)
     if isinstance(value, bool) and option.bare is None:
         raise CommandError(f"enable: invalid value {keyword}={value}; accepted: {option.values}")
     options.check(option, written, keyword)
-    return path(option, written) if option.is_path else written
+    return path(option, written, active) if option.is_path else written
 
 
-def texts(table: Sequence[Option], given: Mapping[str, Any]) -> dict[str, str]:
+def texts(table: Sequence[Option], given: Mapping[str, Any], active: Library) -> dict[str, str]:
     """The variables that stand for these options, checked. An option that is None counts as not given."""
     known = by_keyword(table)
     result = {}
@@ -60,7 +61,7 @@ def texts(table: Sequence[Option], given: Mapping[str, Any]) -> dict[str, str]:
         if value is not None:
             option = known[keyword]
             refuse_early_options(keyword, option)
-            result[option.environment] = text(option, keyword, value)
+            result[option.environment] = text(option, keyword, value, active)
     return result
 
 

@@ -23,7 +23,7 @@ def enable(**given: Any) -> None:
     with _lock:
         active = attached.attach()
         table = active.options()
-        variables = settings.texts(table, given)
+        variables = settings.texts(table, given, active)
         options.check_environment([option for option in table if option.environment not in variables], os.environ)
         with attached.variables(variables):
             in_force = active.settings(True)

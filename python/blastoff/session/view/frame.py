@@ -55,9 +55,10 @@ class Rows(list[Row]):
     def _repr_html_(self) -> str:
         if not self:
             return "<p>no calls so far</p>"
-        head, *body = (["".join(f"<td>{html.escape(text)}</td>" for text in row)] for row in self._cells())
-        rows = "".join(f"<tr>{row[0]}</tr>" for row in body)
-        return f"<div style='overflow-x:auto'><table><thead><tr>{head[0].replace('td>', 'th>')}</tr></thead><tbody>{rows}</tbody></table></div>"
+        head, *body = self._cells()
+        headings = "".join(f"<th>{html.escape(text)}</th>" for text in head)
+        rows = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in body)
+        return f"<div style='overflow-x:auto'><table><thead><tr>{headings}</tr></thead><tbody>{rows}</tbody></table></div>"
 
 
 def of(rows: list[Row]) -> Any:
