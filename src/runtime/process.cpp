@@ -472,15 +472,23 @@ void Process::switch_off() {
   const auto deadline = Clock::now() + longest_wait;
   while (!inside_a_call() && process->calls_in_flight_ > 0 && Clock::now() < deadline) usleep(50);
   Session* const session = process->session_;
-  if (session && session->working() && !exiting) session->release_operands();
+  if (session && session->working() && !exiting) platform::undisturbed([&] { session->release_operands(); });
 }
 
 std::string Process::report_now() {
-  const platform::ForkGuard guard;
-  const std::lock_guard lock(mutex_);
-  report::Context context = describe();
-  context.ended = "";
-  return report::to_json(report::totals(), context);
+  std::string text;
+  platform::undisturbed([&] {
+    try {
+      const platform::ForkGuard guard;
+      const std::lock_guard lock(mutex_);
+      report::Context context = describe();
+      context.ended = "";
+      text = report::to_json(report::totals(), context);
+    } catch (const std::bad_alloc&) {
+      text.clear();
+    }
+  });
+  return text;
 }
 
 void Process::leave_device() {

@@ -47,7 +47,7 @@ class Process final : public operation::Estimator {
   static void switch_on();
   static bool is_switched_off();
 
-  /// The report as it would be if the process ended now.
+  /// The report as it would be if the process ended now; "" when out of memory.
   std::string report_now();
 
   /// Why no call may use the device now, as far as can be told at no cost.
