@@ -429,6 +429,27 @@ def test_a_script(blastoff, tmp_path):
     assert "dgemm" in done.stderr and json.loads(report.read_text())["totals"]["offloaded"] == 1
 
 
+LATE = """
+import atexit, multiprocessing, pickle
+class Kept:
+    pass
+def double(number):
+    return 2 * number
+if __name__ == "__main__":
+    atexit.register(lambda: print(type(pickle.loads(pickle.dumps(Kept()))).__name__))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.map(double, [21]))
+"""
+
+
+def test_a_script_stays_the_main_module(blastoff, tmp_path):
+    """For exit handlers, and for workers that import it."""
+    (tmp_path / "late.py").write_text(LATE)
+    done = blastoff("late.py", env=SIMULATED)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["[42]", "Kept"]
+
+
 def test_a_script_that_is_missing_or_fails(blastoff, tmp_path):
     done = blastoff("none.py")
     assert done.returncode == 2 and done.stderr == "blastoff: none.py: no such script\n"
