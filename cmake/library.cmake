@@ -48,7 +48,7 @@ endforeach()
 # No lazy binding: a preloaded library should not take the dynamic linker's slow path inside the first call. Full RELRO then
 # protects the entry point table. Undefined symbols are errors: nothing but the C library is there to define them.
 target_link_options(blastoff PRIVATE -Wl,--version-script=${blastoff_version_script} -Wl,--exclude-libs,ALL
-                    -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--as-needed)
+                    -Wl,-z,relro,-z,now,-z,nodelete -Wl,--gc-sections -Wl,--as-needed)
 if(NOT BLASTOFF_SANITIZE)
   target_link_options(blastoff PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,defs)
 endif()

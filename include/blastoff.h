@@ -46,6 +46,31 @@ int blastoff_write_report(const char* pattern, const char* report);
  * after so many seconds; `quick` is for tests. For a process of its own. NULL when out of memory. */
 const char* blastoff_calibration_json(const char* host_library, double seconds, int quick);
 
+/* For a session that has loaded the library itself, in the middle of the program (docs/sessions.md). Calls may go to
+ * the device from now on: reads the settings from the environment, unless a call has done so, and patches what has been
+ * loaded meanwhile. 0, or -1 if another copy of the library is the active one in this process, or the process has
+ * elevated rights; then nothing has changed. Functions of BLAS, and dlopen(), are patched: no other thread may be about
+ * to call one, since a thread that stands between the first two instructions of a function would not survive that.
+ * Threads in the middle of a call are no matter. Loading the library does the same, unless BLASTOFF_INTERCEPT is
+ * preload meanwhile. */
+int blastoff_enable(void);
+
+/* All later calls run on the CPU, until blastoff_enable(). Waits for calls in flight, for ten seconds at most, and
+ * gives back the device memory that holds matrices. */
+void blastoff_disable(void);
+
+/* 1 if calls may go to the device, as far as the switch above tells. */
+int blastoff_enabled(void);
+
+/* The report of this process as it is now (share/report.schema.json), and its counts alone: totals, routines, refusals,
+ * verification. NULL when out of memory. To be freed with free(). */
+char* blastoff_report_json(void);
+char* blastoff_counts_json(void);
+
+/* Names and values of all settings, those of the environment, or those in force; NULL if none are in force yet, or when
+ * out of memory. To be freed with free(). */
+char* blastoff_settings_json(int in_force);
+
 /* Reports freed memory from interposed calls, for kernels that do not report it. Called by libblastoff-allocator.so,
  * from any thread, inside malloc and beside signal handlers. Takes no lock, allocates nothing, keeps errno; costs one
  * load without a listener. `kind`: 0 unmapped (or freed), 1 moved to `moved_to`, 2 dropped (madvise). 0 and 1 are

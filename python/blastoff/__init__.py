@@ -1,4 +1,26 @@
-"""The `blastoff` command: runs BLAS programs on a GPU, says what works here, shows reports.
+"""The `blastoff` command: runs BLAS programs on a GPU, says what works here, shows reports. And the same in a Python session that
+already runs: `blastoff.enable()` (docs/sessions.md).
 
-It does not depend on the library's internals: the two communicate through environment variables and JSON.
+It does not depend on the library's internals: the two communicate through environment variables, JSON and a few C functions.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from blastoff.session.command import disable, enable, is_enabled, load_ipython_extension, region, stats
+
+__all__ = ["disable", "enable", "is_enabled", "load_ipython_extension", "region", "stats"]
+
+
+def __getattr__(name: str) -> Any:
+    """The names above, imported at their first use: `import blastoff` is to stay light."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module("blastoff.session.command"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -10,6 +10,7 @@
 #include "api/inspection_json.h"
 #include "api/probe.h"
 #include "api/reports.h"
+#include "api/switch.h"
 #include "calibration/calibration.h"
 #include "config/settings.h"
 #include "platform/process.h"
@@ -24,6 +25,17 @@ template <class Make>
 const char* lasting_text(Make make) noexcept {
   try {
     return (new std::string(make()))->c_str();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+/// Text that the caller frees. nullptr where it cannot be made, or is empty.
+template <class Make>
+char* text_to_free(Make make) noexcept {
+  try {
+    const std::string text = make();
+    return text.empty() ? nullptr : strdup(text.c_str());
   } catch (...) {
     return nullptr;
   }
@@ -49,12 +61,7 @@ extern "C" {
 }
 
 [[gnu::visibility("default")]] char* blastoff_counters_json(const char* path) {
-  try {
-    const std::string report = blastoff::report::report_of_counter_file(path);
-    return report.empty() ? nullptr : strdup(report.c_str());
-  } catch (...) {
-    return nullptr;
-  }
+  return text_to_free([&] { return blastoff::report::report_of_counter_file(path); });
 }
 
 [[gnu::visibility("default")]] int blastoff_global_rank(void) {
@@ -79,6 +86,34 @@ extern "C" {
       .quick = quick != 0, .most_seconds = seconds, .host_library = host_library};
   return lasting_text(
       [&] { return blastoff::calibration::calibration_json(blastoff::config::read_settings(), request); });
+}
+
+[[gnu::visibility("default")]] int blastoff_enable(void) {
+  try {
+    return blastoff::api::switch_on() ? 0 : -1;
+  } catch (...) {
+    return -1;
+  }
+}
+
+[[gnu::visibility("default")]] void blastoff_disable(void) {
+  blastoff::api::switch_off();
+}
+
+[[gnu::visibility("default")]] int blastoff_enabled(void) {
+  return blastoff::api::is_on() ? 1 : 0;
+}
+
+[[gnu::visibility("default")]] char* blastoff_report_json(void) {
+  return text_to_free(blastoff::api::report_now);
+}
+
+[[gnu::visibility("default")]] char* blastoff_counts_json(void) {
+  return text_to_free(blastoff::api::counts_now);
+}
+
+[[gnu::visibility("default")]] char* blastoff_settings_json(int in_force) {
+  return text_to_free([&] { return blastoff::api::settings_json(in_force != 0); });
 }
 
 [[gnu::visibility("default")]] void blastoff_memory_event(int kind, const void* begin, unsigned long bytes,

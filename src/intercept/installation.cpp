@@ -83,6 +83,7 @@ void install(Mode mode) {
   if (mode == Mode::preload) {
     for (const LoadedObject& object : loaded_objects()) tell_of_object(object);
   }
+  if (mode != Mode::preload) hear_of_opening();
   patch_new_objects();
 }
 

@@ -15,7 +15,8 @@ enum class Mode : std::uint8_t {
   preload,    ///< exported names only
 };
 
-/// Once, when the library is loaded: patches what is loaded with it.
+/// When the library is loaded: patches what is loaded with it. Once more where that mode was `preload` and the program
+/// asks for another one later.
 void install(Mode mode);
 
 /// Called instead of install() if another copy of the library is active: patches nothing and passes every call on.

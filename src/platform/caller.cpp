@@ -52,7 +52,8 @@ const link_map* map_of(const void* address) {
   return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) != 0 ? static_cast<const link_map*>(map) : nullptr;
 }
 
-constexpr std::string_view packages[] = {"/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3", "\"<"};
+constexpr std::string_view packages[] = {"/site-packages/", "/dist-packages/", "/lib/python3",
+                                         "/lib64/python3",  "\"<frozen",       "\"<__array_function__"};
 
 bool is_of_package(std::string_view line) {
   return std::ranges::any_of(packages, [&](std::string_view part) { return line.find(part) != line.npos; });

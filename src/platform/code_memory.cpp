@@ -85,6 +85,20 @@ bool map_anonymous_code(Span place, std::span<const std::byte> content) {
   return mprotect(memory, place.bytes(), PROT_READ | PROT_EXEC) == 0;
 }
 
+/// Where the bytes lie in one word, other threads see all of them or none.
+void write_at_once(std::uintptr_t address, std::span<const std::byte> content) {
+  constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+  const std::size_t offset = address % word_bytes;
+  if (offset + content.size() > word_bytes) {
+    std::memcpy(reinterpret_cast<void*>(address), content.data(), content.size());
+    return;
+  }
+  auto* const word = reinterpret_cast<std::uint64_t*>(address - offset);
+  std::uint64_t changed = *word;
+  std::memcpy(reinterpret_cast<std::byte*>(&changed) + offset, content.data(), content.size());
+  __atomic_store_n(word, changed, __ATOMIC_RELEASE);
+}
+
 bool write_through_alias(std::uintptr_t address, std::span<const std::byte> content) {
   const Descriptor memory(open("/proc/self/mem", O_RDWR | O_CLOEXEC));
   return memory && write_all(memory.get(), content, static_cast<off_t>(address));
@@ -145,7 +159,7 @@ CodeWriter::~CodeWriter() {
 bool CodeWriter::write(std::uintptr_t address, std::span<const std::byte> content) {
   auto* const begin = reinterpret_cast<char*>(address);
   if (protection_ != 0) {
-    std::memcpy(begin, content.data(), content.size());
+    write_at_once(address, content);
   } else if (!write_through_alias(address, content)) {
     return false;
   }

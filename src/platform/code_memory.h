@@ -30,7 +30,8 @@ class CodeWriter {
   CodeWriter(const CodeWriter&) = delete;
   CodeWriter& operator=(const CodeWriter&) = delete;
 
-  /// False: the system allows neither method; nothing has changed.
+  /// Other threads that are about to run these bytes see all of them or none, if they lie in one word of eight bytes
+  /// and the pages could be made writable. False: the system allows neither method; nothing has changed.
   bool write(std::uintptr_t address, std::span<const std::byte> content);
 
  private:

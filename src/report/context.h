@@ -57,6 +57,7 @@ struct Context {
   int rank = -1;               ///< -1: no MPI
   double started = 0;          ///< when the library was loaded, in seconds since 1970
   double elapsed_seconds = 0;  ///< since then
+  std::string ended = "exit";  ///< "": it still runs
   bool device_used = false;
   std::string device_kind;        ///< a name of device/kinds.def, or "none"
   std::string device_name;        ///< "" if it was never opened

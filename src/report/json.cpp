@@ -283,12 +283,18 @@ Json undescribed(const Kept& kept) {
 
 std::string to_json(const Totals& totals, const Context& context) {
   Json report = describe_process(context);
-  report["process"]["ended"] = "exit";
+  report["process"]["ended"] = context.ended;
   put_counts(report, totals, call_sites());
   if (!context.decisions.empty()) report["decisions"] = decisions_json(context);
   if (context.timeline.calls.empty()) return text_of(report);
   report["shortest_timed_seconds"] = context.timeline.shortest;
   return text_with(report, "timeline", timeline_json(context.timeline));
+}
+
+std::string counts_json(const Totals& totals) {
+  Json counts;
+  put_counts(counts, totals, call_sites());
+  return text_of(counts);
 }
 
 std::string to_json(const Totals& totals, const Kept& kept, const std::string& description) {

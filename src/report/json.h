@@ -13,6 +13,9 @@ namespace blastoff::report {
 /// The JSON text (schema: share/report.schema.json).
 std::string to_json(const Totals& totals, const Context& context);
 
+/// What the report says of the totals, alone.
+std::string counts_json(const Totals& totals);
+
 /// What a counter file tells of its process.
 struct Kept {
   int pid = 0;

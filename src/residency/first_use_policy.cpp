@@ -54,6 +54,7 @@ class FirstUsePolicy final : public Policy {
   }
 
   bool release_pins() override { return coherence_.release_pins(); }
+  void release_operands() override { coherence_.release_mirrors(); }
 
   const char* name() const override { return "first-use"; }
   bool keeps_operands() const override { return true; }

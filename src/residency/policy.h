@@ -91,6 +91,10 @@ class Policy : public operation::Estimator {
   /// for. True: none is left. To be called when Device::may_pin() has become false.
   virtual bool release_pins() { return true; }
 
+  /// Gives back the device memory of operands that are kept between calls, and ends page locks, except for calls in
+  /// flight. Later calls bring their operands anew.
+  virtual void release_operands() {}
+
   /// Stops the policy's own work between calls, and waits until it has stopped: the process is about to exit, and the
   /// device must not be used any more.
   virtual void stop() {}

@@ -219,6 +219,8 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
     record.refusal = Refusal::trivial;
   else if (!parsed->supported)
     record.refusal = Refusal::unsupported;
+  else if (Process::is_switched_off())
+    record.refusal = Refusal::switched_off;
   else
     record.refusal = judge(operation, grounds);
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
@@ -227,7 +229,8 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (record.refusal == Refusal::none)
     platform::undisturbed([&] { done = run_undisturbed(visit, operation, record, stopwatch); });
   if (done) return explain(operation, record, grounds);
-  const bool judged = understood && parsed->valid && !parsed->trivial;
+  const bool switched_off = record.refusal == Refusal::switched_off;
+  const bool judged = understood && parsed->valid && !parsed->trivial && !switched_off;
   const bool opens_later = record.refusal == Refusal::not_open;
   const double cpu_before = opens_later ? platform::cpu_seconds() : 0;
   const platform::Stopwatch original;

@@ -16,6 +16,7 @@
 #include "intercept/copies.h"
 #include "intercept/front_ends.h"
 #include "intercept/installation.h"
+#include "intercept/loaded_objects.h"
 #include "intercept/loading/library_observer.h"
 #include "platform/caller.h"
 #include "platform/fork_guard.h"
@@ -46,6 +47,7 @@ constexpr auto longest_wait = std::chrono::seconds(10);
 Clock::time_point loaded_at;
 std::atomic<bool> forked{false};
 std::atomic<bool> exiting{false};
+std::atomic<bool> switched_off{false};  // by the program, until it switches on again
 std::atomic<Process*> the_process{nullptr};
 
 // Calls of this thread that use the device. A handler of a synchronous signal may run inside them.
@@ -77,6 +79,18 @@ intercept::Mode mode_named(config::InterceptName name) {
 void note_library(const intercept::ObservedLibrary& library) {
   if (!device::note_library({library.name, library.requested_by, library.needed})) return;
   if (Process* process = the_process.load()) process->share_driver();
+}
+
+/// Nobody knows who has opened the libraries that were there before we could hear of it: the program, then.
+void note_libraries_opened_before() {
+  for (const intercept::LoadedObject& object : intercept::loaded_objects())
+    note_library({object.name, "the program", {}});
+}
+
+void intercept_calls(intercept::Mode mode) {
+  const bool from_the_start = intercept::hears_of_opening();
+  intercept::install(mode);
+  if (!from_the_start) note_libraries_opened_before();
 }
 
 void keep_interceptors() {
@@ -126,8 +140,7 @@ double seconds_of(std::chrono::system_clock::time_point time) {
   report::keep_counters_in(secure_getenv(config::run_directory_variable));
   intercept::observe_searches(keep_interceptors);
   intercept::observe_libraries(note_library);
-  if (!intercept::hears_of_opening()) device::assume_shared_driver();
-  intercept::install(mode_named(config::read_intercept_mode()));
+  intercept_calls(mode_named(config::read_intercept_mode()));
 }
 
 [[gnu::destructor]] void unload() {
@@ -244,6 +257,7 @@ Process::Process()
     report::log_calls({.file = settings_.log.file, .rank = platform::global_rank(), .start = loaded_at});
   report::explain_decisions(static_cast<std::size_t>(settings_.explain));
   if (!settings_.report.empty()) report::keep_timeline(most_timed_calls, loaded_at);
+  if (!intercept::hears_of_opening()) device::assume_shared_driver();
   the_process = this;
   // If every call is printed, none takes the short path.
   if (settings_.log.mode != config::LogMode::calls) floor_volume = decider_->floor_volume();
@@ -395,6 +409,7 @@ void Process::find_session(const operation::Operation& first) {
 
 Refusal Process::refusal() const {
   if (settings_.device == "none") return Refusal::device_none;
+  if (switched_off) return Refusal::switched_off;
   if (forked) return Refusal::forked;
   if (exiting) return Refusal::exiting;
   const Session* session = session_;
@@ -445,6 +460,47 @@ void Process::wait_for_calls() {
   if (inside_a_call() || waited_.exchange(true)) return;
   const auto deadline = Clock::now() + longest_wait;
   while (calls_in_flight_ > 0 && Clock::now() < deadline) usleep(50);
+}
+
+bool Process::is_switched_off() {
+  return switched_off.load(std::memory_order_relaxed);
+}
+
+void Process::switch_on() {
+  if (intercept::installed_mode() == intercept::Mode::preload) {
+    const intercept::Mode mode = mode_named(config::read_intercept_mode());
+    if (mode != intercept::Mode::preload) intercept_calls(mode);
+  }
+  instance();
+  switched_off = false;
+  intercept::patch_new_objects();
+}
+
+// A call of this thread goes on only after this, so it is not waited for.
+void Process::switch_off() {
+  switched_off = true;
+  Process* const process = existing();
+  if (process == nullptr || process->in_forked_child()) return;
+  const auto deadline = Clock::now() + longest_wait;
+  while (!inside_a_call() && process->calls_in_flight_ > 0 && Clock::now() < deadline) usleep(50);
+  Session* const session = process->session_;
+  if (session && session->working() && !exiting) platform::undisturbed([&] { session->release_operands(); });
+}
+
+std::string Process::report_now() {
+  std::string text;
+  platform::undisturbed([&] {
+    try {
+      const platform::ForkGuard guard;
+      const std::lock_guard lock(mutex_);
+      report::Context context = describe();
+      context.ended = "";
+      text = report::to_json(report::totals(), context);
+    } catch (const std::bad_alloc&) {
+      text.clear();
+    }
+  });
+  return text;
 }
 
 void Process::leave_device() {

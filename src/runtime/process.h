@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "config/settings.h"
 #include "decide/decider.h"
@@ -38,6 +39,16 @@ class Process final : public operation::Estimator {
 
   /// What an operation would find on the device; nothing while there is none.
   std::optional<operation::Estimate> estimate(const operation::Operation& operation) override;
+
+  /// The program switches the device off for all later calls, or on again (include/blastoff.h). Switching off waits for
+  /// calls in flight, but not for ever, and gives back the device memory of their operands. Switching on reads the
+  /// settings if nobody has, and patches what has been loaded meanwhile.
+  static void switch_off();
+  static void switch_on();
+  static bool is_switched_off();
+
+  /// The report as it would be if the process ended now; "" when out of memory.
+  std::string report_now();
 
   /// Why no call may use the device now, as far as can be told at no cost.
   report::Refusal refusal() const;

@@ -220,6 +220,10 @@ void Session::open_in_place(int node) {
   preferred_ = residency::create_in_place_policy(*pool_, events_.get(), in_place);
 }
 
+void Session::release_operands() {
+  for (residency::Policy* policy : order_) policy->release_operands();
+}
+
 void Session::stop() {
   for (residency::Policy* policy : order_) policy->stop();
 }

@@ -60,6 +60,9 @@ class Session {
   /// calls in flight.
   bool release_pins();
 
+  /// Gives back device memory of operands that no call in flight uses.
+  void release_operands();
+
   /// Stops the work between calls. For process exit, when no call is in flight any more.
   void stop();
 

@@ -440,6 +440,25 @@ TEST_P(ResidencyPolicy, ReturnsAllDeviceMemoryAtTheEnd) {
   EXPECT_EQ(rig_->free_memory(), rig_->free_at_start());
 }
 
+TEST_P(ResidencyPolicy, ReturnsWhatItKeepsOnRequestAndGoesOn) {
+  START();
+  Case test(options_of(Routine::dgemm, 200, 180, 160, 0), 0, Edge::first_element);
+  const auto operands = test.call().operands();
+  for (int round = 0; round < 3; ++round) {
+    run_and_check(test, "before");
+    rig_->policy().release_operands();
+    EXPECT_EQ(rig_->device().accountant().held(device::MemoryClient::mirrors).now, 0u);
+    test.operand(0).set(7, 100, 2 + round, 0);
+    test.expect();
+    const Outcome outcome = run(test.call());
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+    test.expect_right("after");
+    if (first_use()) {
+      EXPECT_GE(outcome.traffic.bytes_to_device, operands[0].payload_bytes() + operands[1].payload_bytes());
+    }
+  }
+}
+
 TEST_P(ResidencyPolicy, SaysSoWhenOperandsDoNotFit) {
   RigOptions options;
   options.simulated_memory = std::size_t{8} << 20;

@@ -1,6 +1,7 @@
 // dlopen() and dlmopen() as the program sees them: the libraries that they load are patched before they return.
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cerrno>
 
 #include "intercept/front_ends.h"
@@ -8,6 +9,7 @@
 #include "intercept/loaded_objects.h"
 #include "intercept/loading/caller_search.h"
 #include "intercept/loading/library_observer.h"
+#include "intercept/loading/redirection.h"
 #include "intercept/tail_call.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
@@ -26,10 +28,22 @@ void observe(const char* file, int mode, const void* caller) {
   if ((mode & RTLD_NOLOAD) == 0 && !same_object(caller, front_ends().data())) tell_of_opening(file, caller);
 }
 
-template <class Function>
-Function next(const char* name) {
+// What acts like the C library's functions where these are redirected to the hooks.
+constinit std::atomic<void*> original_dlopen{nullptr};
+constinit std::atomic<void*> original_dlmopen{nullptr};
+
+void* next_definition_of(const char* name, const std::atomic<void*>& original) {
+  if (void* const redirected = original.load(std::memory_order_acquire)) return redirected;
   const blastoff::platform::ForkGuard guard;
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+  return dlsym(RTLD_NEXT, name);
+}
+
+Dlopen next_dlopen() {
+  return reinterpret_cast<Dlopen>(next_definition_of("dlopen", original_dlopen));
+}
+
+Dlmopen next_dlmopen() {
+  return reinterpret_cast<Dlmopen>(next_definition_of("dlmopen", original_dlmopen));
 }
 
 /// If nothing new can be loaded, nothing is to be patched, or Blastoff itself calls, then the hook jumps to the real
@@ -50,7 +64,7 @@ std::optional<std::string> search(const void* caller, const char* file, long spa
 
 [[gnu::noinline]] void* open_and_patch(const char* file, int mode, const void* caller) {
   const auto meant = search(caller, file, LM_ID_BASE);
-  void* const handle = meant ? next<Dlopen>("dlopen")(meant->c_str(), mode) : nullptr;
+  void* const handle = meant ? next_dlopen()(meant->c_str(), mode) : nullptr;
   const blastoff::platform::ErrnoGuard errno_stays;
   if (handle != nullptr) patch_new_objects();
   return handle;
@@ -58,21 +72,13 @@ std::optional<std::string> search(const void* caller, const char* file, long spa
 
 [[gnu::noinline]] void* open_and_patch(Lmid_t space, const char* file, int mode, const void* caller) {
   const auto meant = search(caller, file, space);
-  void* const handle = meant ? next<Dlmopen>("dlmopen")(space, meant->c_str(), mode) : nullptr;
+  void* const handle = meant ? next_dlmopen()(space, meant->c_str(), mode) : nullptr;
   const blastoff::platform::ErrnoGuard errno_stays;
   if (handle != nullptr) patch_objects_beside(handle);
   return handle;
 }
 
 }  // namespace
-
-namespace blastoff::intercept {
-
-bool hears_of_opening() {
-  return dlsym(RTLD_DEFAULT, "dlopen") == reinterpret_cast<void*>(&::dlopen);
-}
-
-}  // namespace blastoff::intercept
 
 // If the hook cannot open the library, it jumps to the real function, which sees the original caller. That one may find
 // more, and otherwise reports the error itself.
@@ -87,7 +93,7 @@ BLASTOFF_TAIL_CALLING void* blastoff_dlopen(const char* file, int mode) {
   observe(file, mode, caller);
   void* const handle = leave_alone(file, mode, caller) ? nullptr : open_and_patch(file, mode, caller);
   if (handle != nullptr) return handle;
-  BLASTOFF_TAIL_CALL next<Dlopen>("dlopen")(file, mode);
+  BLASTOFF_TAIL_CALL next_dlopen()(file, mode);
 }
 
 BLASTOFF_TAIL_CALLING void* blastoff_dlmopen(Lmid_t space, const char* file, int mode) {
@@ -95,6 +101,28 @@ BLASTOFF_TAIL_CALLING void* blastoff_dlmopen(Lmid_t space, const char* file, int
   observe(file, mode, caller);
   void* const handle = leave_alone(file, mode, caller) ? nullptr : open_and_patch(space, file, mode, caller);
   if (handle != nullptr) return handle;
-  BLASTOFF_TAIL_CALL next<Dlmopen>("dlmopen")(space, file, mode);
+  BLASTOFF_TAIL_CALL next_dlmopen()(space, file, mode);
 }
 }
+
+// The address of an exported name is that of the first definition in the process, which need not be ours.
+extern "C" {
+[[gnu::alias("dlopen"), gnu::visibility("hidden")]] void* blastoff_own_dlopen(const char* file, int mode);
+[[gnu::alias("dlmopen"), gnu::visibility("hidden")]] void* blastoff_own_dlmopen(Lmid_t space, const char* file,
+                                                                                int mode);
+}
+
+namespace blastoff::intercept {
+
+bool hears_of_opening() {
+  return original_dlopen.load(std::memory_order_acquire) != nullptr ||
+         dlsym(RTLD_DEFAULT, "dlopen") == reinterpret_cast<void*>(&blastoff_own_dlopen);
+}
+
+void hear_of_opening() {
+  if (hears_of_opening()) return;
+  redirect("dlopen", reinterpret_cast<void*>(&blastoff_own_dlopen), original_dlopen);
+  redirect("dlmopen", reinterpret_cast<void*>(&blastoff_own_dlmopen), original_dlmopen);
+}
+
+}  // namespace blastoff::intercept

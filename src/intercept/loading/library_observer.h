@@ -20,8 +20,13 @@ using LibraryObserver = void (*)(const ObservedLibrary& library);
 /// the opened library runs.
 void observe_libraries(LibraryObserver observer);
 
-/// Whether the program's calls of dlopen() reach our hook. False if this library was itself loaded by dlopen().
+/// Whether the program's calls of dlopen() reach our hook. If this library was itself loaded by dlopen(), its names
+/// come too late for that.
 bool hears_of_opening();
+
+/// Then redirects the C library's dlopen() to our hook, if it can be patched, so that libraries that are loaded later
+/// are patched too.
+void hear_of_opening();
 
 /// `caller` (a return address) is about to open `file`.
 void tell_of_opening(const char* file, const void* caller);

@@ -114,6 +114,12 @@ void Coherence::tidy() {
   apply_events();
 }
 
+void Coherence::release_mirrors() {
+  const std::lock_guard lock(mutex_);
+  pins_.release();
+  mirrors_.release_idle();
+}
+
 bool Coherence::release_pins() {
   constexpr int most_attempts = 2'000;
   for (int i = 0; i < most_attempts; ++i) {

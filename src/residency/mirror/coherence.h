@@ -73,6 +73,9 @@ class Coherence {
   /// dlopen(), so it waits only briefly for the lock. What it cannot end, the next call ends. True: none is left.
   bool release_pins();
 
+  /// Gives back all device memory behind mirrors, and the pins, except those of calls in flight.
+  void release_mirrors();
+
   /// Applies the events of watched memory up to now, for a program that frees matrices and does not call BLAS again.
   void tidy();
 

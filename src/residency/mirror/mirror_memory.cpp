@@ -101,6 +101,13 @@ void MirrorMemory::evict(std::list<Backing>::iterator backing) {
   backings_.erase(backing);
 }
 
+void MirrorMemory::release_idle() {
+  for (auto next = backings_.begin(); next != backings_.end();) {
+    const auto backing = next++;
+    if (backing->holds == 0) evict(backing);
+  }
+}
+
 device::Status MirrorMemory::back_granules(Window& window, std::size_t first, std::size_t last) {
   const std::size_t bytes = (last - first) * chunk_bytes;
   const device::Address device = window.device + first * chunk_bytes;

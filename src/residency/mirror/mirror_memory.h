@@ -95,6 +95,9 @@ class MirrorMemory {
   device::Result<std::vector<Backing*>> back(const std::vector<platform::Span>& runs, std::uintptr_t aligned);
   void unhold(const std::vector<Backing*>& backings);
 
+  /// Gives back the device memory that no call in flight uses.
+  void release_idle();
+
   /// The chunk of a host address; nullptr outside all windows.
   Chunk* find(std::uintptr_t host) const;
 

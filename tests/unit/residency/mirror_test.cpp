@@ -238,6 +238,24 @@ TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
   if (now) mirrors.unhold(*now);
 }
 
+TEST_F(MirrorMemoryTest, WhatIsNotHeldIsGivenBackAtOnce) {
+  limit_mirrors(4 * chunk_bytes);
+  MirrorMemory mirrors(*device_);
+  const Span used{host, host + chunk_bytes};
+  const Span idle{host + 10 * chunk_bytes, host + 11 * chunk_bytes};
+  auto held = mirrors.back({used}, host);
+  auto unheld = mirrors.back({idle}, host);
+  ASSERT_TRUE(held && unheld);
+  mirrors.find(idle.begin)->current.set(0, 512);
+  mirrors.unhold(*unheld);
+  mirrors.release_idle();
+  EXPECT_TRUE(backed(mirrors, used));
+  EXPECT_FALSE(backed(mirrors, idle));
+  EXPECT_FALSE(mirrors.find(idle.begin)->current.any(0, 512));
+  EXPECT_EQ(device_->accountant().held(device::MemoryClient::mirrors).now, chunk_bytes);
+  mirrors.unhold(*held);
+}
+
 TEST_F(MirrorMemoryTest, OverlappingRunsAreBackedOnce) {
   limit_mirrors(3 * chunk_bytes);
   MirrorMemory mirrors(*device_);

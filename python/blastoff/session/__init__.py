@@ -1,0 +1,1 @@
+"""Blastoff in a process that already runs: Python sessions, notebooks, scripts."""

@@ -1,0 +1,40 @@
+"""The counters of this process as rows of a table."""
+
+import time
+from typing import Any
+
+from blastoff.errors import CommandError
+from blastoff.job.processes import Sums
+from blastoff.session import counts, regions
+from blastoff.session.counts import Counts
+
+SUMS = ("cpu_seconds", "device_seconds", "transfer_seconds", "bytes_to_device", "bytes_from_device", "bytes_reused", "flops", "offloaded_flops")
+KINDS = ("routine", "region", "reason")
+
+Row = dict[str, Any]
+
+
+def row(sums: Sums) -> Row:
+    """Sums over calls: numbers, seconds, bytes, operations."""
+    return {
+        "calls": sums.calls,
+        "offloaded": sums.offloaded,
+        "offloaded_share": counts.share(sums),
+        **{name: getattr(sums, name) for name in SUMS},
+    }
+
+
+def by_routine(found: Counts) -> list[Row]:
+    return [{"routine": name, **row(sums)} for name, sums in sorted(found.routines.items(), key=lambda entry: -entry[1].seconds)]
+
+
+def rows(by: str) -> list[Row]:
+    """The whole process up to now, one row for each routine, region, or reason why calls stayed on the CPU."""
+    if by == "routine":
+        return by_routine(counts.now(time.perf_counter()))
+    if by == "reason":
+        return [{"reason": reason, "calls": calls} for reason, calls in counts.now(time.perf_counter()).reasons.items()]
+    if by == "region":
+        found = regions.all_regions()
+        return [{"region": name, "times": times, "seconds": sums.seconds, **row(sums.totals)} for name, (times, sums) in found.items()]
+    raise CommandError(f"stats: invalid value by={by}; accepted: {', '.join(KINDS)}")

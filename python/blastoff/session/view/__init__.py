@@ -1,0 +1,1 @@
+"""What sessions show: tables, bars, magics."""

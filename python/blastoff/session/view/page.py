@@ -1,0 +1,47 @@
+"""The calls of a part of a session, as a part of a notebook's page: bars and a table. It takes the colours of the notebook."""
+
+from dataclasses import dataclass
+
+from blastoff import quantities
+from blastoff.job.processes import Sums
+from blastoff.job.view import words
+from blastoff.session.counts import Counts
+from blastoff.session.view import text
+from blastoff.view.page import template
+
+MOST_BARS = 12
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One routine: widths in percent of the longest bar, for the CPU, for computing and for moving on the device; and its time."""
+
+    name: str
+    parts: tuple[float, float, float]
+    label: str
+
+
+def bars(routines: dict[str, Sums]) -> list[Bar]:
+    """The routines that took longest."""
+    longest = max((sums.seconds for sums in routines.values()), default=0.0)
+    if longest <= 0:
+        return []
+    result = []
+    for name, sums in list(routines.items())[:MOST_BARS]:
+        moving = min(sums.transfer_seconds, sums.device_seconds)
+        parts = (sums.cpu_seconds, sums.device_seconds - moving, moving)
+        result.append(Bar(name, tuple(round(100 * part / longest, 2) for part in parts), quantities.duration(sums.seconds)))
+    return result
+
+
+def render(name: str, counts: Counts) -> str:
+    """HTML that refers to nothing outside it."""
+    routines = dict(sorted(counts.routines.items(), key=lambda entry: -entry[1].seconds))
+    return template("blastoff.session.view", "calls.html.j2").render(
+        name=name or "blastoff",
+        headline=text.headline(counts),
+        bars=bars(routines),
+        columns=words.COLUMNS,
+        rows=[(routine, words.cells(sums)) for routine, sums in routines.items()],
+        reasons=text.reasons(counts),
+    )

@@ -1,0 +1,100 @@
+"""Blastoff in IPython: magics, and the notebook of examples/."""
+
+import subprocess
+import sys
+import textwrap
+
+import offload
+import pytest
+from command_rig import clean_environment
+
+IPython = pytest.importorskip("IPython", reason="IPython is not installed")
+SIMULATED = {"BLASTOFF_DEVICE": "simulated", "BLASTOFF_MIN_SIZE": "100", "BLASTOFF_VERIFY": "abort", "OPENBLAS_NUM_THREADS": "1"}
+SHELL = """
+import os, sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance(colors="NoColor", display_page=False)
+shell.history_manager.enabled = False
+def cell(source):
+    return shell.run_cell(source, store_history=False)
+cell("%load_ext blastoff")
+"""
+
+
+@pytest.fixture
+def ipython(tmp_path):
+    """Runs cells one after the other in a terminal's IPython, and returns what it printed."""
+
+    def run(*cells: str) -> str:
+        path = tmp_path / "cells.py"
+        path.write_text(SHELL + "".join(f"cell({textwrap.dedent(source)!r})\n" for source in cells))
+        done = subprocess.run(
+            [sys.executable, str(path)],
+            env=clean_environment() | SIMULATED | {"IPYTHONDIR": str(tmp_path), "BLASTOFF_SUMMARY": "never"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    return run
+
+
+def test_a_cell(ipython):
+    shown = ipython(
+        "%%blastoff\nimport numpy\na = numpy.ones((200, 200))\nb = a @ a\nc = numpy.ones((9, 9)) @ numpy.ones((9, 9))\nb[0, 0]",
+        "print('after', b.sum())",
+    )
+    assert "200.0" in shown and "after 8000000.0" in shown
+    assert "blastoff: 1 of 2 calls offloaded, 100 % of the arithmetic" in shown
+    assert "dgemm" in shown and "on the CPU  1 calls: average size below the threshold" in shown
+
+
+def test_a_cell_that_fails(ipython):
+    shown = ipython("%%blastoff\nimport numpy\na = numpy.ones((200, 200))\na @ a\nraise ValueError('as it is')", "print('and on')")
+    assert "ValueError: as it is" in shown and "1 of 1 calls offloaded" in shown and "and on" in shown
+
+
+def test_a_statement(ipython):
+    shown = ipython("import numpy\na = numpy.ones((200, 200))", "%blastoff b = a @ a; d = {'{a}': 1}", "print(b[0, 0], d)")
+    assert "1 of 1 calls offloaded" in shown and "200.0 {'{a}': 1}" in shown
+
+
+def test_switches(ipython):
+    shown = ipython(
+        "import blastoff, numpy\na = numpy.ones((200, 200))",
+        "%blastoff on policy=copy verify=True",
+        "b = a @ a\nprint('on', blastoff.is_enabled())",
+        "%blastoff off",
+        "b = a @ a\nprint('on', blastoff.is_enabled())",
+        "%blastoff stats",
+        "%blastoff on policy=first-use",
+        "%blastoff on policy",
+        "%blastoff",
+    )
+    assert "on True" in shown and "on False" in shown
+    row = next(line for line in shown.splitlines() if line.startswith("dgemm"))
+    assert row.split()[:3] == ["dgemm", "2", "1"]
+    assert "policy is copy and cannot become first-use" in shown
+    assert "policy: options are written OPTION=VALUE, as in min_size=500" in shown
+    assert "usage: %blastoff on [OPTION=VALUE ...] | off | stats | STATEMENT" in shown
+
+
+def test_the_example(tmp_path, monkeypatch):
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+    for name, value in (clean_environment() | SIMULATED | {"IPYTHONDIR": str(tmp_path)}).items():
+        monkeypatch.setenv(name, value)
+    notebook = nbformat.read(offload.ROOT / "examples" / "session.ipynb", as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "commit it without outputs"
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    printed = "".join(output["text"] for output in outputs if output["output_type"] == "stream")
+    assert "[591. 592. 593. 594. 595. 596. 597. 598. 599. 600.]" in printed
+    pages = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
+    assert len(pages) == 5  # a cell, a region, three tables
+    assert "calls offloaded" in pages[0] and 'class="bar"' in pages[0] and "dgemm" in pages[0]
+    assert all(name in pages[2] for name in ("multiply", "orthogonalize"))
+    assert outputs[-1]["data"]["text/plain"] == "False"

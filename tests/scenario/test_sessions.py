@@ -1,0 +1,75 @@
+"""Programs that load Blastoff in their middle: C programs by dlopen(), R by dyn.load(), Octave by autoload()."""
+
+import shutil
+from pathlib import Path
+
+import offload
+import pytest
+
+OFF = "offloading was switched off by the program"
+
+
+def run(command: list, tmp_path: Path, device: str, **changes: str) -> offload.Outcome:
+    """Without the launcher and without preloading: the program loads the library itself."""
+    report = tmp_path / "report.json"
+    settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_VERIFY": "abort", "BLASTOFF_SUMMARY": "never"}
+    outcome = offload.run(command, env=offload.environment(None, BLASTOFF_REPORT=str(report), **settings, **changes), cwd=tmp_path)
+    outcome.report = offload.read_report(report)
+    return outcome
+
+
+@pytest.mark.parametrize("how", ["before", "later", "namespace", "unloaded"])
+@pytest.mark.parametrize("folder", [offload.REFERENCE_BLAS, offload.OPENBLAS], ids=["reference", "openblas"])
+def test_a_c_program(how, folder, tmp_path, device):
+    if not (folder / "libblas.so.3").exists():
+        pytest.skip(f"{folder} is not installed")
+    outcome = run(offload.program("session", offload.LIBRARY, how, folder / "libblas.so.3"), tmp_path, device)
+    assert outcome.status == 0, outcome.stderr
+    assert (outcome.total("calls"), outcome.total("offloaded")) == (3, 2)
+    assert outcome.refused() == {OFF: 1}
+
+
+R = """
+a <- matrix(1, 200, 200)
+dyn.load("{library}")
+product <- function() stopifnot(all(a %*% a == 200))
+product()
+invisible(.C("blastoff_disable"))
+product()
+invisible(.C("blastoff_enable"))
+product()
+"""
+
+OCTAVE = """
+a = ones(200);
+autoload("blastoff", "{link}");
+try, blastoff; end
+assert(all((a * a)(:) == 200));
+"""
+
+
+def interpreter(name: str) -> str:
+    if not shutil.which(name):
+        pytest.skip(f"{name} is not installed")
+    return name
+
+
+def test_r(tmp_path, device):
+    script = tmp_path / "session.R"
+    script.write_text(R.format(library=offload.LIBRARY))
+    outcome = run([interpreter("Rscript"), script], tmp_path, device)
+    assert outcome.status == 0, outcome.stderr
+    product = outcome.routine("dgemm")
+    assert (product["calls"], product["offloaded"]) == (3, 2)
+    assert outcome.refused()[OFF] == 1
+
+
+def test_octave(tmp_path, device):
+    """Octave loads what it takes for its own code, and says that there is no such function in it."""
+    link = tmp_path / "blastoff.oct"
+    link.symlink_to(offload.LIBRARY)
+    script = tmp_path / "session.m"
+    script.write_text(OCTAVE.format(link=link))
+    outcome = run([interpreter("octave-cli"), "--quiet", "--no-gui", script], tmp_path, device)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.routine("dgemm")["offloaded"] == 1
