@@ -48,6 +48,20 @@ def printed(done: subprocess.CompletedProcess):
 SHOW = "\nimport json\nprint(json.dumps([[row['routine'], row['calls'], row['offloaded']] for row in blastoff.stats()]))\n"
 
 
+def test_lines_of_a_script(session):
+    done = session("""
+        blastoff.enable()
+        def inner():
+            product()
+        inner()
+        inner()
+        import json
+        print(json.dumps([[row["line"], row["calls"]] for row in blastoff.stats("line")]))
+    """)
+    (line,) = printed(done)
+    assert line[0].endswith(" in product") and line[1] == 2
+
+
 def test_importing_loads_nothing(session):
     done = session(
         """
@@ -320,7 +334,7 @@ def test_options_are_checked(session):
         "enable: run_directory is no option of a session; set BLASTOFF_RUN_DIRECTORY before",
         "enable: intercept is always patch in a session, since exported names come too late",
         "enable: no report can be written to /proc/none/report.json: /proc/none: No such file or directory",
-        "stats: invalid value by=day; accepted: routine, region, reason",
+        "stats: invalid value by=day; accepted: routine, line, region, reason",
     ]
     assert in_force == ["copy", "report", "150"]
     assert kept == "100" and not leaked

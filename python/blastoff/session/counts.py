@@ -6,15 +6,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from blastoff.job import processes
+from blastoff.job.call_sites import python_name
 from blastoff.job.processes import Sums
 from blastoff.session import attached
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Calls of all threads of this process: by routine, and how many stayed on the CPU for which reason. `seconds` is wall time."""
+    """Calls of all threads of this process: by routine, by line of Python, and how many stayed on the CPU for which reason.
+
+    `seconds` is wall time. Of short calls, lines are looked up now and then.
+    """
 
     routines: dict[str, Sums] = field(default_factory=dict)
+    lines: dict[str, Sums] = field(default_factory=dict)
     reasons: dict[str, int] = field(default_factory=dict)
     seconds: float = 0
 
@@ -22,7 +27,12 @@ class Counts:
     def from_report(cls, report: Mapping[str, Any], seconds: float) -> "Counts":
         """Of a report, or of the part of it that counts calls."""
         routines = {routine["name"]: Sums(routine) for routine in report["routines"]}
-        return cls(routines, {entry["reason"]: entry["calls"] for entry in report["refusals"]}, seconds)
+        lines: dict[str, Sums] = {}
+        for site in report["call_sites"]:
+            if site["python"]:
+                name = line_name(site["python"])
+                lines[name] = lines.get(name, Sums()) + Sums(site)
+        return cls(routines, lines, {entry["reason"]: entry["calls"] for entry in report["refusals"]}, seconds)
 
     @property
     def totals(self) -> Sums:
@@ -36,19 +46,37 @@ class Counts:
 
     def since(self, before: "Counts") -> "Counts":
         """What was added to `before`."""
-        grown = {name: difference(sums, before.routines.get(name, Sums())) for name, sums in self.routines.items()}
         reasons = Counter(self.reasons)
         reasons.subtract(before.reasons)
         return Counts(
-            {name: sums for name, sums in grown.items() if sums.calls},
+            grown(self.routines, before.routines),
+            grown(self.lines, before.lines),
             {reason: calls for reason, calls in reasons.most_common() if calls > 0},
             self.seconds - before.seconds,
         )
 
     def __add__(self, other: "Counts") -> "Counts":
-        names = [*self.routines, *(name for name in other.routines if name not in self.routines)]
-        routines = {name: self.routines.get(name, Sums()) + other.routines.get(name, Sums()) for name in names}
-        return Counts(routines, dict(Counter(self.reasons) + Counter(other.reasons)), self.seconds + other.seconds)
+        reasons = dict(Counter(self.reasons) + Counter(other.reasons))
+        return Counts(added(self.routines, other.routines), added(self.lines, other.lines), reasons, self.seconds + other.seconds)
+
+
+def line_name(python: str) -> str:
+    """A line as people know it: of a notebook's cell its number, of a file its name and the number, and the function."""
+    path, _, rest = python.rpartition(":")
+    if "ipykernel_" in path or path.startswith("<"):
+        number, _, function = rest.partition(" in ")
+        return f"line {number}" if function.startswith("<") else f"line {number} in {function}"
+    return python_name(python)
+
+
+def grown(now: Mapping[str, Sums], before: Mapping[str, Sums]) -> dict[str, Sums]:
+    """What was added, where calls were."""
+    differences = {name: difference(sums, before.get(name, Sums())) for name, sums in now.items()}
+    return {name: sums for name, sums in differences.items() if sums.calls}
+
+
+def added(one: Mapping[str, Sums], other: Mapping[str, Sums]) -> dict[str, Sums]:
+    return {name: one.get(name, Sums()) + other.get(name, Sums()) for name in dict.fromkeys([*one, *other])}
 
 
 def difference(now: Sums, before: Sums) -> Sums:

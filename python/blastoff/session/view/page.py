@@ -6,6 +6,7 @@ from blastoff import quantities
 from blastoff.job.processes import Sums
 from blastoff.job.view import words
 from blastoff.session.counts import Counts
+from blastoff.session.rows import longest_first
 from blastoff.session.view import text
 from blastoff.view.page import template
 
@@ -34,14 +35,18 @@ def bars(routines: dict[str, Sums]) -> list[Bar]:
     return result
 
 
+def cells(sums: dict[str, Sums]) -> list[tuple[str, list[str]]]:
+    return [(name, words.cells(part)) for name, part in sums.items()]
+
+
 def render(name: str, counts: Counts) -> str:
     """HTML that refers to nothing outside it."""
-    routines = dict(sorted(counts.routines.items(), key=lambda entry: -entry[1].seconds))
+    routines = longest_first(counts.routines)
     return template("blastoff.session.view", "calls.html.j2").render(
         name=name or "blastoff",
         headline=text.headline(counts),
         bars=bars(routines),
         columns=words.COLUMNS,
-        rows=[(routine, words.cells(sums)) for routine, sums in routines.items()],
+        tables=[(title, cells(sums)) for title, sums in (("routine", routines), ("line", text.longest_lines(counts))) if sums],
         reasons=text.reasons(counts),
     )

@@ -1,8 +1,10 @@
 """The calls of a part of a session, as plain text."""
 
 from blastoff import quantities
+from blastoff.job.processes import Sums
 from blastoff.job.view import table
 from blastoff.session.counts import Counts
+from blastoff.session.rows import longest_first
 
 
 def headline(counts: Counts) -> str:
@@ -10,9 +12,10 @@ def headline(counts: Counts) -> str:
     totals = counts.totals
     if not totals.calls:
         return f"no call of BLAS, LAPACK or FFTW in {quantities.duration(counts.seconds)}"
+    saved = f"; saved about {quantities.duration(totals.saved_seconds)}" if totals.judged and totals.saved_seconds > 0 else ""
     return (
         f"{quantities.count(totals.offloaded)} of {quantities.count(totals.calls)} calls offloaded, {100 * counts.offloaded_share:.0f} % of the "
-        f"arithmetic; {quantities.duration(totals.seconds)} in calls, {quantities.duration(counts.seconds)} in all"
+        f"arithmetic; {quantities.duration(totals.seconds)} in calls, {quantities.duration(counts.seconds)} in all{saved}"
     )
 
 
@@ -21,12 +24,22 @@ def reasons(counts: Counts) -> list[tuple[str, str]]:
     return [("on the CPU", f"{quantities.count(calls)} calls: {reason}") for reason, calls in counts.reasons.items()]
 
 
+MOST_LINES = 12
+
+
+def longest_lines(counts: Counts) -> dict[str, Sums]:
+    """The lines of Python whose calls took longest."""
+    return dict(list(longest_first(counts.lines).items())[:MOST_LINES])
+
+
 def describe(name: str, counts: Counts) -> str:
-    """Headline, table by routine, reasons."""
+    """Headline, tables by routine and by line, reasons."""
     lines = [f"{name or 'blastoff'}: {headline(counts)}"]
     if counts.routines:
-        routines = dict(sorted(counts.routines.items(), key=lambda entry: -entry[1].seconds))
+        routines = longest_first(counts.routines)
         lines += ["", *table.sums_table("routine", routines, counts.totals if len(routines) > 1 else None)]
+    if counts.lines:
+        lines += ["", *table.sums_table("line", longest_lines(counts), None)]
     if counts.reasons:
         lines += ["", *table.pairs(reasons(counts))]
     return "\n".join(lines)
