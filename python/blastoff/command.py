@@ -15,6 +15,7 @@ USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
        blastoff doctor [--json]
        blastoff top [RUN | --pid PID] [--once] [--json]
        blastoff report FILE... [--html FILE]
+       blastoff memory FILE [--html FILE] [--csv FILE]
        blastoff calibrate [options]
        blastoff lab [SET] [--device DEVICE] [--quick] [--minutes N] [--output DIRECTORY]
        blastoff completion bash|zsh|fish
@@ -28,6 +29,7 @@ Runs the dense linear algebra of unmodified programs on the GPU.
   doctor      show what works on this machine, what does not, and how to fix it
   top         show what a run does now: processes, routines, share on the device, rates, reasons
   report      show the reports that `run --report FILE` has written; several files are added up as one job
+  memory      show the time line of memory that `run --memory --report FILE` has written
   calibrate   measure this machine, so that decisions start from its own figures
   lab         measure how memory behaves between the CPU and the GPU of this machine
   completion  print the completion of this command for a shell
@@ -65,6 +67,12 @@ def report(arguments: Sequence[str]) -> int:
     return command.run(arguments)
 
 
+def memory(arguments: Sequence[str]) -> int:
+    from blastoff.memory import command
+
+    return command.run(arguments)
+
+
 def top(arguments: Sequence[str]) -> int:
     from blastoff.top import command
 
@@ -96,6 +104,7 @@ COMMANDS = {
     "doctor": doctor,
     "top": top,
     "report": report,
+    "memory": memory,
     "calibrate": calibrate,
     "lab": lab,
     "completion": completion,

@@ -191,7 +191,10 @@ decide::Observation observation_of(const report::Record& record, double seconds)
     const auto run = [&] { done = try_device(visit, operation, *session, record, seconds); };
     if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
     if (done) process.decider().observe(operation, observation_of(record, seconds));
-    if (done && report::counters_are_kept()) report::keep_device_memory(session->memory_held());
+    if (done) {
+      report::memory_gauge().to_device += record.bytes_to_device;
+      report::memory_gauge().from_device += record.bytes_from_device;
+    }
     process.leave_session();
   }
   if (done) count(visit, &operation, record, stopwatch.seconds());
