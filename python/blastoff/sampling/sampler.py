@@ -29,7 +29,7 @@ PAGES_EVERY = 1.0
 NOTICEABLE = 1.25
 """A mean interval so many times the one asked for is told."""
 
-IN_ADVANCE = 2.0
+IN_ADVANCE = 1.0
 """Seconds for which samples may cost more, so that the start of a program is sampled as asked for."""
 
 MOST_LIVES = 500
