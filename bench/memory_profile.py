@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What sampling memory costs: `blastoff run --memory` at several intervals, over a program that keeps touching memory.
 
-Of each run: the launcher's processor time per second of the run (which is what sampling takes from the machine), the mean interval, and how
-much longer the program took than without sampling, in turns. bench/memory_profile.py [--intervals 10ms,100ms,1s] [--megabytes N] [--touches N] [--rounds N] > FILE
+Of each run: the processor time that sampling took, per second, the mean interval, and the seconds that the program took, in turns with runs
+without sampling. bench/memory_profile.py [--intervals 10ms,100ms,1s] [--megabytes N] [--touches N] [--rounds N] > FILE
 """
 
 import argparse

@@ -1,5 +1,5 @@
-/* The functions of libblastoff.so other than the BLAS names that it intercepts. Programs do not need them; they may call
- * blastoff_mark(). */
+/* The functions of libblastoff.so other than the BLAS names that it intercepts. Programs do not need them; they may
+ * call blastoff_mark(). */
 #ifndef BLASTOFF_H
 #define BLASTOFF_H
 

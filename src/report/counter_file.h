@@ -53,8 +53,8 @@ struct KeptMemory {
   std::uint64_t device, mirrored, pinned, staged, to_device, from_device;  ///< as in platform::MemoryGauge
 };
 
-/// The gauge of the process whose counter file this descriptor reads; nothing if it is none, or is of another version of
-/// this library.
+/// The gauge of the process whose counter file this descriptor reads; nothing if it is none, or is of another version
+/// of this library.
 std::optional<KeptMemory> memory_of_counter_file(int file);
 
 /// The report of the process whose counter file this is, with its counts as they are now (share/report.schema.json);

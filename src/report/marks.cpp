@@ -54,7 +54,8 @@ void mark(const char* name) {
                                    static_cast<int>(getpid()), longest_mark, name);
   if (length <= 0) return;
   char* const end = line.data() + length;
-  std::replace_if(line.data(), end, [](char letter) { return static_cast<unsigned char>(letter) < ' '; }, ' ');
+  std::replace_if(
+      line.data(), end, [](char letter) { return static_cast<unsigned char>(letter) < ' '; }, ' ');
   *end = '\n';
   file.write(std::string_view(line.data(), static_cast<std::size_t>(length) + 1));
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,12 @@ FOREVER = 3600.0
 
 
 class Watch:
-    """Of one program. `interval`: seconds. `directory`: that of the run, if there is one. `say`: takes a line for the user."""
+    """Of one program, which is about to start. `interval`: seconds. `directory`: that of the run, if there is one. `say`: prints for the user."""
 
     def __init__(self, interval: float, directory: Path | None, say: Callable[[str], None]) -> None:
         self.interval, self.directory, self.say = interval, directory, say
         self.child = 0
+        self.started_at = time.clock_gettime(time.CLOCK_BOOTTIME)
         self.sampler: Sampler | None = None
         if directory is not None:  # from now on its processes keep their marks
             (directory / runs.MARKS).touch(mode=0o600)
@@ -34,7 +36,7 @@ class Watch:
         from blastoff.sampling.sampler import Sampler
 
         alone = library.global_rank(library.find_library()) < 0
-        self.sampler = Sampler(self.child, self.interval, self.directory, alone)
+        self.sampler = Sampler(self.child, self.interval, self.directory, alone, self.started_at)
 
     def _attempt(self, action: Callable[[], Any]) -> Any:
         try:

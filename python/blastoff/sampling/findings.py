@@ -139,7 +139,11 @@ def moves(document: Document) -> list[Move]:
     """When memory moved: to the device and from it by Blastoff, and between nodes by the kernel (of the whole machine)."""
     lines = Lines.of(document)
     migrated = [pages * document["page_bytes"] for pages in lines.migrated]
-    named = (("to the device by Blastoff", lines.to_device), ("from the device by Blastoff", lines.from_device), ("between NUMA nodes by the kernel", migrated))
+    named = (
+        ("to the device by Blastoff", lines.to_device),
+        ("from the device by Blastoff", lines.from_device),
+        ("between NUMA nodes by the kernel", migrated),
+    )
     return [
         Move(lines.times[period.first], lines.times[period.last], period.amount, what)
         for what, values in named
@@ -191,6 +195,7 @@ def phases(document: Document) -> list[Phase]:
 
 
 def stays(document: Document) -> dict[str, float]:
-    """What was still used at the last sample, in bytes, by name of the gauge."""
+    """What was still used at the last sample of a living process, in bytes, by name of the gauge."""
     lists = document["timeline"]
-    return {name: lists[name][-1] or 0 for name in timeline.GAUGES if name != "processes" and lists[name]}
+    last = max((place for place, alive in enumerate(lists["processes"]) if alive), default=-1)
+    return {name: lists[name][last] or 0 for name in timeline.GAUGES if name != "processes" and lists[name]}

@@ -77,3 +77,4 @@ class MigrationCounter:
     def close(self) -> None:
         if self.file >= 0:
             os.close(self.file)
+            self.file = -1

@@ -98,11 +98,12 @@ class Life:
 
 
 class Sampler:
-    """Of a program and its descendants. `interval`: seconds. `directory`: that of the run, if there is one; `alone`: no other launcher shares it."""
+    """Of a program and its descendants. `interval`: seconds. `directory`: that of the run, if there is one; `alone`: no other launcher shares it.
+    `started_at`: when the program started, if not now, in seconds since boot."""
 
-    def __init__(self, program: int, interval: float, directory: Path | None, alone: bool = True) -> None:
+    def __init__(self, program: int, interval: float, directory: Path | None, alone: bool = True, started_at: float | None = None) -> None:
         self.program, self.interval, self.alone = program, interval, alone
-        self.started_at = now()
+        self.started_at = now() if started_at is None else started_at
         self.cpu_before = time.process_time()
         _allow_files()
         self.family = Family(program)
@@ -115,7 +116,7 @@ class Sampler:
         self.looked_at: dict[int, float] = {}
         self.samples = 0
         self.paid = 0.0
-        self.next_sample = self.next_processes = self.next_pages = self.started_at
+        self.next_sample = self.next_processes = self.next_pages = now()
         self.devices = DeviceWatch(max(interval, DEVICES_EVERY))
         self.devices.start()
         self.cpu_at_start = time.process_time() - self.cpu_before
@@ -259,7 +260,6 @@ class Sampler:
             self.line.peaks.pop("device", None)
             for point in self.line.points:
                 point["device"] = None
-        rank = library.global_rank(library.find_library())
         document = {
             "format": 1,
             "blastoff": library.version(),
@@ -269,7 +269,7 @@ class Sampler:
                 "command_line": " ".join(command),
                 "host": platform.node(),
                 "pid": self.program,
-                "rank": None if rank < 0 else rank,
+                "rank": None,  # a time line is that of all ranks on this machine
             },
             "started_at": self.started_at,
             "seconds": seconds,

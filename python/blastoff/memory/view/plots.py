@@ -90,7 +90,10 @@ def host(document: Document) -> Figure:
     times = pick(lists["time"], places)
 
     def fill(axes: Any) -> None:
-        series = {f"on node {node}" if len(lists["resident_by_node"]) > 1 else "resident": pick(values, places) for node, values in lists["resident_by_node"].items()}
+        series = {
+            f"on node {node}" if len(lists["resident_by_node"]) > 1 else "resident": pick(values, places)
+            for node, values in lists["resident_by_node"].items()
+        }
         colours = [NODES[place % len(NODES)] for place in range(len(series))]
         axes.stackplot(times, *series.values(), labels=list(series), colors=colours, alpha=0.75, linewidth=0)
         if any(pick(lists["huge"], places)):
@@ -124,7 +127,9 @@ def device(document: Document) -> Figure | None:
             whose = "device memory of the run (NVML)" if scope == "processes" else "the whole device, all programs (NVML)"
             axes.plot(times, pick(lists[name], places), color=NODES[2], linewidth=1.6, label=whose)
 
-    explanation = "Areas: what Blastoff holds on the device, and of page-locked host memory. The line: what NVML says, with the libraries' own memory."
+    explanation = (
+        "Areas: what Blastoff holds on the device, and of page-locked host memory. The line: what NVML says, with the libraries' own memory."
+    )
     return "Device memory and what Blastoff holds", explanation, time_figure(document, fill, quantities.size)
 
 
@@ -165,7 +170,11 @@ def faults(document: Document) -> Figure:
             if any(values) or name == "minor_faults":
                 axes.plot(times, values, color=colour, linewidth=1.4, drawstyle="steps-pre", label=label)
 
-    return "Page faults and migrations per second", "A page fault is the CPU's first touch of a page.", time_figure(document, fill, lambda value: quantities.count(round(value)))
+    return (
+        "Page faults and migrations per second",
+        "A page fault is the CPU's first touch of a page.",
+        time_figure(document, fill, lambda value: quantities.count(round(value))),
+    )
 
 
 def figures(document: Document) -> list[Figure]:

@@ -106,8 +106,8 @@ def facts(document: Document) -> list[tuple[str, str]]:
     lines += [("moved", move(one)) for one in largest(findings.moves(document))]
     lists = document["timeline"]
     if lists["time"]:
-        faults = f"{quantities.count(lists['minor_faults'][-1])}, {quantities.count(lists['major_faults'][-1])} of them major (read from a file or from swap)"
-        lines.append(("page faults", faults))
+        minor, major = lists["minor_faults"][-1], lists["major_faults"][-1]
+        lines.append(("page faults", f"{quantities.count(minor + major)}, {quantities.count(major)} of them read from a file or from swap"))
     if document["marks_dropped"]:
         lines.append(("marks", "there was no room for all"))
     lines.append(("sampled", sampled(document)))
@@ -142,10 +142,10 @@ def pairs(lines: Sequence[tuple[str, str]]) -> list[str]:
 def table(phases: Sequence[Phase]) -> list[str]:
     """The phases under their headings."""
     rows = [["phase", *PHASE_COLUMNS], *([phase.name, *cells(phase)] for phase in phases)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join([f"{row[0]:<{widths[0]}}", *(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))]) for row in rows
-    ]
+    width, *widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        lines.append("  ".join([f"{row[0]:<{width}}", *(f"{cell:>{size}}" for cell, size in zip(row[1:], widths, strict=True))]))
     return [lines[0], "-" * len(lines[0]), *lines[1:]]
 
 
