@@ -155,11 +155,25 @@ def test_a_process_that_dies(worker, sampler):
     before = look(sampler)
     worker.process.kill()
     worker.process.wait()
-    after = look(sampler)
-    assert (after["processes"], after["resident"]) == (0, 0)
-    assert after["minor_faults"] == before["minor_faults"]
+    assert look(sampler) is before, "there is nothing more to tell"
+    assert not sampler.family.members and sampler.family.faults()[0] == before["minor_faults"]
     (process,) = sampler.finish(["worker"], "")["processes"]
     assert process["resident_peak"] == before["resident"] and process["pid"] == worker.process.pid
+
+
+def test_a_program_that_ends_at_once(blastoff, tmp_path):
+    done = blastoff("run", "--memory=10ms", "--report=run.json", "true")
+    assert done.returncode == 0 and "blastoff: memory\n" in done.stderr
+    shown = blastoff("memory", "run.memory.json", "--html=run.html", "--csv=run.csv")
+    assert shown.returncode == 0 and "<dt>sampled</dt>" in (tmp_path / "run.html").read_text()
+
+
+def test_nothing_sampled():
+    whole = document([point(1.0)])
+    whole["timeline"] = timeline.columns([], [0])
+    whole["peaks"] = {}
+    assert "the program had ended before the first sample" in words.summary(whole)
+    assert "<svg" not in page.render(whole) and table.csv_text(whole).count("\n") == 1
 
 
 def test_numa_maps_and_huge_pages():
@@ -205,6 +219,7 @@ def document(points: list[timeline.Point], **changes: object) -> dict:
             "mean_interval_seconds": 0.1,
             "samples": len(points),
             "backed_off": False,
+            "cpu_seconds": 0.01,
             "cpu_share": 0.002,
             "start_cpu_seconds": 0.001,
         },

@@ -9,8 +9,11 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 MOST_CANDIDATES = 256
 """Of process ids that were given out since the last look, so many are looked at one by one; of more, all processes are."""
 
-PARENT, MINOR, MAJOR, STARTED, RESIDENT = 1, 7, 9, 19, 21
+STATE, FLAGS, MINOR, MAJOR, THREADS, STARTED, RESIDENT = 0, 6, 7, 9, 17, 19, 21
 """Places in /proc/PID/stat after the name: proc_pid_stat(5)."""
+
+EXITING = 0x4
+"""Of the flags: the process is ending, and its memory is gone or going (PF_EXITING)."""
 
 
 @dataclass
@@ -41,7 +44,7 @@ class Member:
         return self.file >= 0
 
     def look(self) -> None:
-        """Reads the counters; of a process that has ended or is a zombie, the faults stay."""
+        """Reads the counters; of a process that has ended or is ending, the faults stay."""
         try:
             text = os.pread(self.file, 1024, 0)
         except OSError:  # ESRCH
@@ -55,9 +58,10 @@ class Member:
             self.name = name.partition(b"(")[2].decode(errors="replace")
             self.started = int(values[STARTED])
         self.minor_faults, self.major_faults = int(values[MINOR]), int(values[MAJOR])
-        self.resident = int(values[RESIDENT]) * PAGE
-        if values[0] in b"ZX":
+        if (int(values[FLAGS]) & EXITING or values[STATE] in b"ZX") and int(values[THREADS]) <= 1:
             self.end()
+        else:
+            self.resident = int(values[RESIDENT]) * PAGE
 
     def end(self) -> None:
         """Nothing of it is in memory any more."""

@@ -195,7 +195,6 @@ def phases(document: Document) -> list[Phase]:
 
 
 def stays(document: Document) -> dict[str, float]:
-    """What was still used at the last sample of a living process, in bytes, by name of the gauge."""
+    """What was still used at the last sample, in bytes, by name of the gauge."""
     lists = document["timeline"]
-    last = max((place for place, alive in enumerate(lists["processes"]) if alive), default=-1)
-    return {name: lists[name][last] or 0 for name in timeline.GAUGES if name != "processes" and lists[name]}
+    return {name: lists[name][-1] or 0 for name in timeline.GAUGES if name != "processes" and lists[name]}

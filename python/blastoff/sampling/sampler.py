@@ -144,7 +144,8 @@ class Sampler:
         self.family.look()
         self.samples += 1
         pages_cost = self._look_at_pages(moment)
-        self._add_point(moment - self.started_at)
+        if self.family.members:
+            self._add_point(moment - self.started_at)
         return pages_cost
 
     def _look_for_processes(self) -> None:
@@ -226,6 +227,7 @@ class Sampler:
             "mean_interval_seconds": mean,
             "samples": self.samples,
             "backed_off": mean > NOTICEABLE * self.interval,
+            "cpu_seconds": spent,
             "cpu_share": spent / seconds if seconds else 0.0,
             "start_cpu_seconds": self.cpu_at_start,
         }

@@ -127,6 +127,7 @@ def merged(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
         **whole["sampling"],
         "samples": sum(part["samples"] for part in sampling),
         "backed_off": any(part["backed_off"] for part in sampling),
+        "cpu_seconds": sum(part["cpu_seconds"] for part in sampling),
         "cpu_share": sum(part["cpu_share"] for part in sampling),
     }
     return whole

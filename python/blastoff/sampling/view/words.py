@@ -92,7 +92,7 @@ def sampled(document: Document) -> str:
     """How often, and at what cost."""
     sampling = document["sampling"]
     every = quantities.duration(sampling["interval_seconds"])
-    cost = f"{100 * sampling['cpu_share']:.2f} % of one core"
+    cost = f"{quantities.duration(sampling['cpu_seconds'])} of processor time, {100 * sampling['cpu_share']:.2f} % of one core"
     if sampling["backed_off"]:
         return f"every {quantities.duration(sampling['mean_interval_seconds'])} instead of {every}, so that it costs no more; {cost}"
     return f"every {every}; {cost}"
