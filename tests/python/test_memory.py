@@ -558,6 +558,28 @@ def test_an_interval_that_is_accepted(blastoff, interval):
     assert blastoff("run", "true", env={"BLASTOFF_MEMORY": interval}).stderr.count("blastoff: memory") == 1
 
 
+def test_a_directory_of_reports(blastoff, tmp_path):
+    options = ["--memory", "--report=reports/", "--device=simulated", "--min-size=0", "--summary=never"]
+    env = {"LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)}
+    (tmp_path / "calls.py").write_text(CALLS + "call()\n")
+    program = [sys.executable, tmp_path / "calls.py"]
+    done = blastoff("run", *options, *program, env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "calls.py" in blastoff("report", "reports").stdout, "a time line is no report"
+    assert "calls.py" in blastoff("memory", "reports").stdout
+    blastoff("run", *options, *program, env=env)
+    several = blastoff("memory", "reports")
+    assert several.returncode == 2 and "2 time lines" in several.stderr and "name one of them" in several.stderr
+
+
+def test_without_a_place_for_the_run_the_program_runs():
+    nowhere = "import sys; from blastoff.job import runs; runs.bases = lambda: []; from blastoff.command import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", nowhere, "run", "--memory", "echo", "done"]
+    done = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert "the memory of this run is not sampled: there is no place" in done.stderr
+
+
 def test_a_file_that_is_none(tmp_path):
     with pytest.raises(CommandError, match="No such file"):
         results.read(str(tmp_path / "missing.json"))

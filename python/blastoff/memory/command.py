@@ -17,7 +17,7 @@ def run(arguments: Sequence[str]) -> int:
         description="Shows how the memory of a run was used: when it was first touched and by whom, when it moved, what stayed. "
         "`blastoff run --memory --report FILE` writes the time line beside the report: run.memory.json for run.json.",
     )
-    parser.add_argument("file", metavar="FILE", help="a time line, or the report that it lies beside")
+    parser.add_argument("file", metavar="FILE", help="a time line, the report that it lies beside, or the directory of the reports")
     parser.add_argument("--html", metavar="FILE", help="write one self-contained page with figures")
     parser.add_argument("--csv", metavar="FILE", help="write the samples as a table, a line for each")
     parsed = parser.parse_args(arguments)

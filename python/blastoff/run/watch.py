@@ -24,13 +24,19 @@ class Watch:
         self.child = 0
         self.started_at = time.clock_gettime(time.CLOCK_BOOTTIME)
         self.sampler: Sampler | None = None
-        if directory is not None:  # from now on its processes keep their marks
-            (directory / runs.MARKS).touch(mode=0o600)
+        self._attempt(self._listen)
+
+    def _listen(self) -> None:
+        """From now on the processes of the run keep their marks."""
+        if self.directory is None:
+            raise OSError("there is no place for the directory of a run")
+        (self.directory / runs.MARKS).touch(mode=0o600)
 
     def begin(self, child: int) -> None:
         """What is imported for that would delay the start of the program."""
         self.child = child
-        self._attempt(self._start)
+        if self.directory is not None:
+            self._attempt(self._start)
 
     def _start(self) -> None:
         from blastoff.sampling.sampler import Sampler

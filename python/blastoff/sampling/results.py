@@ -40,13 +40,22 @@ def beside(pattern: str) -> str:
     return pattern.removesuffix(".json") + runs.MEMORY_SUFFIX
 
 
+def find(path: str) -> Path:
+    """The file of a time line, by its path, by that of the report beside it, or by their directory."""
+    if not Path(path).is_dir():
+        return Path(beside(path)) if not path.endswith(runs.MEMORY_SUFFIX) and Path(beside(path)).is_file() else Path(path)
+    found = sorted(Path(path).glob(f"*{runs.MEMORY_SUFFIX}"))
+    if len(found) != 1:
+        names = f" ({', '.join(file.name for file in found)}); name one of them" if found else ""
+        raise CommandError(f"{path}: {len(found) or 'no'} time lines of `blastoff run --memory`{names}")
+    return found[0]
+
+
 def read(path: str) -> dict[str, Any]:
-    """One document, checked against the published schema. The path of the report beside it does as well."""
+    """One document, checked against the published schema."""
     import jsonschema
 
-    file = Path(path)
-    if not path.endswith(runs.MEMORY_SUFFIX) and Path(beside(path)).is_file():
-        file = Path(beside(path))
+    file = find(path)
     try:
         document = json.loads(file.read_text())
     except OSError as error:

@@ -74,7 +74,7 @@ class CudaDevice final : public Device {
 
   Result<void*> allocate_staging(std::size_t bytes) override {
     void* memory = nullptr;
-    const Result<void*> allocated = attempt(memory, [&] {
+    Result<void*> allocated = attempt(memory, [&] {
       return check_attempt(
           driver().cuMemHostAlloc(&memory, bytes == 0 ? 1 : bytes, api::host_portable | api::host_device_map),
           fmt::format("cuMemHostAlloc of {} bytes", bytes));
