@@ -9,14 +9,19 @@ import matplotlib
 
 from blastoff import quantities
 from blastoff.sampling.findings import Document
-from blastoff.view.figures import FAINT, INK, draw
+from blastoff.view.figures import FAINT, draw
 
 NODES = ("#0f7b6c", "#6aa84f", "#3d85c6", "#8d6a9f", "#c8553d", "#e09f3e", "#8d99ae", "#45818e")
 HUGE = "#e09f3e"
-DEVICE, MIRRORED, PINNED, STAGED = "#8d99ae", "#0f7b6c", "#c8553d", "#e09f3e"
+DEVICE, MIRRORED, OTHERS = "#3d85c6", "#0f7b6c", "#8d99ae"
+PINNED, STAGED = "#c8553d", "#8d6a9f"
 FAULTS, MAJOR, MIGRATED = "#3d85c6", "#c8553d", "#8d6a9f"
 TO_DEVICE, FROM_DEVICE = "#e09f3e", "#c8553d"
+MARK = "#8d99ae"
 INCHES_WIDE, INCHES_HIGH = 10.6, 2.7
+PLACE = (0.085, 0.19, 0.905, 0.68)
+"""Of the axes in each figure, so that the moments stand below each other."""
+
 MOST_DRAWN = 700
 """Points of a line in a figure."""
 
@@ -49,7 +54,7 @@ def marks(axes: Any, document: Document, named: bool) -> None:
     """A line for each mark, with its name at the top."""
     shown = document["marks"]
     for mark in shown:
-        axes.axvline(mark["time"], color=INK, linewidth=0.7, alpha=0.35, linestyle=(0, (4, 3)))
+        axes.axvline(mark["time"], color=MARK, linewidth=0.8, linestyle=(0, (4, 3)))
     if named and len(shown) <= MOST_NAMES:
         for mark in shown:
             axes.annotate(
@@ -69,6 +74,8 @@ def time_figure(document: Document, fill: Callable[[Any], None], text: Callable[
 
     def whole(axes: Any) -> None:
         fill(axes)
+        axes.figure.set_layout_engine("none")
+        axes.set_position(PLACE)
         axes.set_xlim(0, max(document["seconds"], *document["timeline"]["time"], 1e-3))
         axes.set_ylim(bottom=0)
         marks(axes, document, named)
@@ -78,59 +85,54 @@ def time_figure(document: Document, fill: Callable[[Any], None], text: Callable[
         axes.grid(visible=True, axis="y", color=FAINT, linewidth=0.8)
         handles, _ = axes.get_legend_handles_labels()
         if handles:
-            axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=5, frameon=False, borderaxespad=0.1, handlelength=1)
+            axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, frameon=False, borderaxespad=0.1, handlelength=1)
 
     return draw(INCHES_WIDE, INCHES_HIGH, whole, sides=("bottom",))
 
 
 def host(document: Document) -> Figure:
-    """The resident set, stacked by node, and how much of it lies in huge pages."""
+    """The resident set, stacked by node; how much of it lies in huge pages, and what Blastoff has page-locked."""
     lists = document["timeline"]
     places = chosen(document)
     times = pick(lists["time"], places)
+    parts = (("in huge pages", HUGE, "huge"), ("page-locked by Blastoff", PINNED, "pinned"), ("its staging buffers", STAGED, "staged"))
 
     def fill(axes: Any) -> None:
-        series = {
-            f"on node {node}" if len(lists["resident_by_node"]) > 1 else "resident": pick(values, places)
-            for node, values in lists["resident_by_node"].items()
-        }
-        colours = [NODES[place % len(NODES)] for place in range(len(series))]
-        axes.stackplot(times, *series.values(), labels=list(series), colors=colours, alpha=0.75, linewidth=0)
-        if any(pick(lists["huge"], places)):
-            axes.plot(times, pick(lists["huge"], places), color=HUGE, linewidth=1.6, label="in huge pages")
+        nodes = lists["resident_by_node"]
+        names = [f"on node {node}" for node in nodes] if len(nodes) > 1 else ["resident"]
+        colours = [NODES[place % len(NODES)] for place in range(len(nodes))]
+        axes.stackplot(times, *(pick(values, places) for values in nodes.values()), labels=names, colors=colours, alpha=0.75, linewidth=0)
+        for label, colour, name in parts:
+            if any(pick(lists[name], places)):
+                axes.plot(times, pick(lists[name], places), color=colour, linewidth=1.6, label=label)
 
-    explanation = "What the processes have touched and not given back. Memory that processes share counts for each."
+    explanation = "What the processes have touched and not given back. Memory that processes share counts for each. The lines are parts of it."
     return "Host memory", explanation, time_figure(document, fill, quantities.size, named=True)
 
 
 def device(document: Document) -> Figure | None:
-    """Device memory, and what Blastoff holds there and of page-locked host memory, stacked."""
+    """What Blastoff holds on the device, stacked, and device memory by NVML."""
     lists = document["timeline"]
-    scope = document["device"]["scope"]
-    name = {"processes": "device", "whole": "device_whole"}.get(scope)
+    nvml = {"processes": ("device", "the run, by NVML"), "whole": ("device_whole", "all programs, by NVML")}.get(document["device"]["scope"])
     places = chosen(document)
     times = pick(lists["time"], places)
-    own = [("mirrors", MIRRORED, "mirrored"), ("page-locked memory of the program", PINNED, "pinned"), ("staging buffers", STAGED, "staged")]
-    if not any(any(pick(lists[key], places)) for key in ("held", "pinned", "staged", *([name] if name else []))):
+    held, mirrored = pick(lists["held"], places), pick(lists["mirrored"], places)
+    used = pick(lists[nvml[0]], places) if nvml else []
+    if not any(held) and not any(used):
         return None
 
     def fill(axes: Any) -> None:
-        mirrored = pick(lists["mirrored"], places)
-        others = [max(0, held - mirror) for held, mirror in zip(pick(lists["held"], places), mirrored, strict=True)]
-        series = [mirrored, others, *(pick(lists[key], places) for _, _, key in own[1:])]
-        labels = ["mirrors", "other device memory of Blastoff", *(label for label, _, _ in own[1:])]
-        rows = [row for row in zip(labels, (MIRRORED, DEVICE, PINNED, STAGED), series, strict=True) if any(row[2])]
-        if rows:
-            labels, colours, series = map(list, zip(*rows, strict=True))
-            axes.stackplot(times, *series, labels=labels, colors=colours, alpha=0.75, linewidth=0)
-        if name:
-            whose = "device memory of the run (NVML)" if scope == "processes" else "the whole device, all programs (NVML)"
-            axes.plot(times, pick(lists[name], places), color=NODES[2], linewidth=1.6, label=whose)
+        if any(held):
+            others = [max(0, whole - mirror) for whole, mirror in zip(held, mirrored, strict=True)]
+            labels = ["mirrors of Blastoff", "its other device memory"]
+            axes.stackplot(times, mirrored, others, labels=labels, colors=[MIRRORED, OTHERS], alpha=0.75, linewidth=0)
+        if nvml:
+            axes.plot(times, used, color=DEVICE, linewidth=1.6, label=nvml[1])
 
     explanation = (
-        "Areas: what Blastoff holds on the device, and of page-locked host memory. The line: what NVML says, with the libraries' own memory."
+        "Areas: what Blastoff holds. The line has everything: other users of the device, and what the driver and its libraries take for themselves."
     )
-    return "Device memory and what Blastoff holds", explanation, time_figure(document, fill, quantities.size)
+    return "Device memory", explanation, time_figure(document, fill, quantities.size)
 
 
 def moved(document: Document) -> Figure | None:
@@ -161,13 +163,15 @@ def faults(document: Document) -> Figure:
     times = pick(lists["time"], places)
 
     def fill(axes: Any) -> None:
-        for name, colour, label in (
-            ("minor_faults", FAULTS, "page faults"),
-            ("major_faults", MAJOR, "of these from a file or swap"),
-            ("migrated_pages", MIGRATED, "pages migrated between nodes (whole machine)"),
+        major = pick(lists["major_faults"], places)
+        everything = [sum(pair) for pair in zip(pick(lists["minor_faults"], places), major, strict=True)]
+        for counts, colour, label in (
+            (everything, FAULTS, "page faults"),
+            (major, MAJOR, "of these from a file or swap"),
+            (pick(lists["migrated_pages"], places), MIGRATED, "pages migrated between nodes (whole machine)"),
         ):
-            values = rates(times, pick(lists[name], places))
-            if any(values) or name == "minor_faults":
+            values = rates(times, counts)
+            if any(values) or counts is everything:
                 axes.plot(times, values, color=colour, linewidth=1.4, drawstyle="steps-pre", label=label)
 
     return (

@@ -71,10 +71,11 @@ def device(document: Document) -> list[str]:
     return lines
 
 
-def touch(one: Touch) -> str:
+def touch(one: Touch, document: Document) -> str:
     moved = f", {quantities.size(one.moved)} brought by Blastoff meanwhile" if one.on_device and one.moved else ""
     faults = "" if one.on_device else f" ({quantities.count(one.faults)} page faults)"
-    where = " of device memory" if one.on_device else ""
+    whose = ", of all programs," if document["device"]["scope"] == "whole" else ""
+    where = f" of device memory{whose}" if one.on_device else ""
     return f"{span(one.since, one.until)}: {quantities.size(one.bytes)}{where} by the {one.by}{faults}{moved}"
 
 
@@ -102,7 +103,7 @@ def facts(document: Document) -> list[tuple[str, str]]:
     """Labels and texts; a label may repeat."""
     lines = [("host", text) for text in host(document)]
     lines += [("device", text) for text in device(document)]
-    lines += [("first touch", touch(one)) for one in largest(findings.touches(document))]
+    lines += [("first touch", touch(one, document)) for one in largest(findings.touches(document))]
     lines += [("moved", move(one)) for one in largest(findings.moves(document))]
     lists = document["timeline"]
     if lists["time"]:
