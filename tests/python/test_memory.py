@@ -356,7 +356,10 @@ class Launched(Worker):
     def wait_for_samples(self, count: int = 4) -> None:
         """Until the launcher has woken up so many times. It only wakes up to sample."""
         status = Path(f"/proc/{self.process.pid}/status")
-        switches = lambda: int(re.search(r"nonvoluntary|^voluntary_ctxt_switches:\s+(\d+)", status.read_text(), re.MULTILINE)[1])  # noqa: E731
+
+        def switches() -> int:
+            return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read_text(), re.MULTILINE)[1])
+
         until = switches() + count
         while switches() < until:
             time.sleep(0.01)
@@ -498,12 +501,21 @@ def test_what_blastoff_holds(launched, tmp_path):
     assert "mirrors of" in said and "of device memory by the device" in said
 
 
+def wait_for_looks(said: Path, count: int = 3) -> None:
+    """Until the devices have been looked at so many times."""
+    looks = said.with_name(f"{said.name}.looks")
+    until = (looks.stat().st_size if looks.exists() else 0) + count
+    while not looks.exists() or looks.stat().st_size < until:
+        time.sleep(0.01)
+
+
 def test_device_memory_in_the_time_line(launched, fake_nvml, says):
     env = {"LD_LIBRARY_PATH": str(fake_nvml), "FAKE_NVML": says("whole 5000000")}
     worker = launched(env=env)
     pid = worker.tell("hello", "x")
-    says("whole 9000000", f"process {pid} 7000000", "process 1 1000000")
-    worker.wait_for_samples(40)
+    said_in = Path(says("whole 9000000", f"process {pid} 7000000", "process 1 1000000"))
+    wait_for_looks(said_in)
+    worker.wait_for_samples()
     whole, said = launched.finish(worker)
     assert whole["device"] == {"scope": "processes", "names": ["fake GPU"], "reason": ""}
     assert whole["peaks"]["device"]["value"] == 7_000_000 and whole["peaks"]["device_whole"]["value"] == 9_000_000
@@ -511,9 +523,11 @@ def test_device_memory_in_the_time_line(launched, fake_nvml, says):
 
 
 def test_device_memory_of_the_whole_device(launched, fake_nvml, says):
-    worker = launched(env={"LD_LIBRARY_PATH": str(fake_nvml), "FAKE_NVML": says("whole 5000000", "process 1 1000000")})
+    said_in = says("whole 5000000", "process 1 1000000")
+    worker = launched(env={"LD_LIBRARY_PATH": str(fake_nvml), "FAKE_NVML": said_in})
     worker.tell("hello", "x")
-    worker.wait_for_samples(10)
+    wait_for_looks(Path(said_in))
+    worker.wait_for_samples()
     whole, said = launched.finish(worker)
     assert whole["device"]["scope"] == "whole" and "device" not in whole["peaks"]
     assert whole["timeline"]["device_whole"][-1] == 5_000_000 and set(whole["timeline"]["device"]) == {None}

@@ -1,5 +1,6 @@
 /* A libnvidia-ml.so.1 of one GPU. What it says is read anew at every call from the file that FAKE_NVML names: a line
- * "whole BYTES", a line "process PID BYTES" for each process, and a line "link KB" if it tells the link's traffic. */
+ * "whole BYTES", a line "process PID BYTES" for each process, and a line "link KB" if it tells the link's traffic. Each
+ * look at the processes adds a byte to the file FAKE_NVML.looks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,15 @@ struct process {
 static FILE* said(void) {
   const char* const path = getenv("FAKE_NVML");
   return path != NULL ? fopen(path, "r") : NULL;
+}
+
+static void note_look(void) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s.looks", getenv("FAKE_NVML"));
+  FILE* const file = fopen(path, "a");
+  if (file == NULL) return;
+  fputc('x', file);
+  fclose(file);
 }
 
 int nvmlInit_v2(void) {
@@ -68,6 +78,7 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, struc
     processes[found++] = one;
   }
   fclose(file);
+  note_look();
   *count = found;
   return success;
 }
