@@ -143,6 +143,15 @@ def test_where_many_processes_have_started_all_are_looked_at(worker, sampler, mo
     assert look(sampler)["processes"] == 2
 
 
+def test_where_the_kernel_does_not_say_which_process_is_the_newest(worker, sampler, monkeypatch):
+    monkeypatch.setattr(family, "last_process", lambda: 0)
+    look(sampler)
+    look(sampler)
+    worker.tell("start", "child")
+    worker.tell("child", "touch", 50 * MB)
+    assert look(sampler)["processes"] == 2
+
+
 def test_threads_are_no_processes(worker, sampler):
     for _ in range(3):
         worker.tell("thread", "one")

@@ -134,7 +134,7 @@ class Family:
     def update(self) -> None:
         """Looks for processes that were started since the look before the last one: at the last one, they may not have been visible yet."""
         start, self.older, self.newest = self.older, self.newest, last_process()
-        if start == self.newest:
+        if start == self.newest != 0:
             return
         few = 0 < self.newest - start <= MOST_CANDIDATES
         candidates = range(start + 1, self.newest + 1) if few else sorted(int(name) for name in os.listdir(PROC) if name.isdigit())
