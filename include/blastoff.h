@@ -1,10 +1,15 @@
-/* The functions of libblastoff.so other than the BLAS names that it intercepts. Programs do not need them. */
+/* The functions of libblastoff.so other than the BLAS names that it intercepts. Programs do not need them; they may
+ * call blastoff_mark(). */
 #ifndef BLASTOFF_H
 #define BLASTOFF_H
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* From here on the program is in the phase of that name, on the time line of `blastoff run --memory`. Returns at once
+ * where nothing is sampled. For any thread; not for signal handlers. Of the name, 100 bytes are kept. */
+void blastoff_mark(const char* name);
 
 /* "0.1.0" */
 const char* blastoff_version(void);
@@ -28,6 +33,20 @@ const char* blastoff_inspect_memory_json(const char* path, int memory, unsigned 
  * it still runs or not. NULL if the file is none, or is of another version, or when out of memory. To be freed with
  * free(). */
 char* blastoff_counters_json(const char* path);
+
+/* Memory that Blastoff holds in a process now, and what it has moved there so far, in bytes. */
+struct blastoff_memory {
+  unsigned long long device;      /* device memory, for all purposes */
+  unsigned long long mirrored;    /* of this, copies of host memory that are kept between calls */
+  unsigned long long pinned;      /* the program's memory that is page-locked */
+  unsigned long long staged;      /* page-locked buffers of Blastoff's own */
+  unsigned long long to_device;   /* moved by calls */
+  unsigned long long from_device; /* likewise */
+};
+
+/* The same of the process whose counters are kept in the file that this descriptor reads. 0, or -1 if the file is none,
+ * or is of another version. */
+int blastoff_counters_memory(int file, struct blastoff_memory* memory);
 
 /* The rank of this process in its MPI job, by the variables of MPI libraries and batch systems; -1: none. */
 int blastoff_global_rank(void);

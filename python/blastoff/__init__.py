@@ -8,16 +8,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from blastoff.marks import mark
     from blastoff.session.command import disable, enable, is_enabled, load_ipython_extension, region, stats
 
-__all__ = ["disable", "enable", "is_enabled", "load_ipython_extension", "region", "stats"]
+__all__ = ["disable", "enable", "is_enabled", "load_ipython_extension", "mark", "region", "stats"]
+
+ELSEWHERE = {"mark": "blastoff.marks"}
+"""Modules of names that are not those of a session."""
 
 
 def __getattr__(name: str) -> Any:
     """The names above, imported at their first use: `import blastoff` is to stay light."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module("blastoff.session.command"), name)
+    value = getattr(import_module(ELSEWHERE.get(name, "blastoff.session.command")), name)
     globals()[name] = value
     return value
 

@@ -17,6 +17,7 @@ USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
        blastoff report FILE... [--html FILE] [--json] [--csv FILE] [--chrome-trace FILE]
        blastoff report --compare FIRST SECOND
        blastoff advise FILE... [--json]
+       blastoff memory FILE [--html FILE] [--csv FILE]
        blastoff calibrate [options]
        blastoff lab [SET] [--device DEVICE] [--quick] [--minutes N] [--output DIRECTORY]
        blastoff completion bash|zsh|fish
@@ -31,6 +32,7 @@ Runs the dense linear algebra of unmodified programs on the GPU.
   top         show what a run does now: processes, routines, share on the device, rates, reasons
   report      show the reports that `run --report FILE` has written; several files are added up as one job
   advise      say what stands in the way of a job, by seconds, and what to do about it
+  memory      show the time line of memory that `run --memory --report FILE` has written
   calibrate   measure this machine, so that decisions start from its own figures
   lab         measure how memory behaves between the CPU and the GPU of this machine
   completion  print the completion of this command for a shell
@@ -74,6 +76,12 @@ def advise(arguments: Sequence[str]) -> int:
     return command.run(arguments)
 
 
+def memory(arguments: Sequence[str]) -> int:
+    from blastoff.memory import command
+
+    return command.run(arguments)
+
+
 def top(arguments: Sequence[str]) -> int:
     from blastoff.top import command
 
@@ -106,6 +114,7 @@ COMMANDS = {
     "top": top,
     "report": report,
     "advise": advise,
+    "memory": memory,
     "calibrate": calibrate,
     "lab": lab,
     "completion": completion,

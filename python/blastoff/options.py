@@ -10,6 +10,7 @@ from typing import Any
 from blastoff import library
 from blastoff.errors import CommandError
 
+DURATION = re.compile(r"([0-9]+)(ms|s)", re.ASCII)
 SIZE = re.compile(r"([0-9]+)([KMGT]?)", re.ASCII | re.IGNORECASE)
 PERCENT = re.compile(r"([0-9]+)%", re.ASCII)
 DECIMAL_PERCENT = re.compile(r"([0-9]+)(\.[0-9]{1,4})?%", re.ASCII)
@@ -30,6 +31,12 @@ def decimal(digits: str) -> int:
 def is_size(value: str) -> bool:
     size = SIZE.fullmatch(value)
     return size is not None and 0 < decimal(size[1]) << 10 * " KMGT".index(size[2].upper() or " ") <= LARGEST_SIZE
+
+
+def milliseconds(value: str) -> int | None:
+    """A duration as the library reads it: "10ms", "2s"."""
+    duration = DURATION.fullmatch(value)
+    return duration and decimal(duration[1]) * (1 if duration[2] == "ms" else 1000)
 
 
 def is_percent(value: str) -> bool:
@@ -88,7 +95,7 @@ class Option:
     def _placeholder(self) -> str:
         if self.choices:
             return "|".join(self.choices)
-        return {"integer": "N", "memory": "SIZE"}.get(self.kind, "PATH" if self.is_path else "TEXT")
+        return {"integer": "N", "memory": "SIZE", "duration": "TIME"}.get(self.kind, "PATH" if self.is_path else "TEXT")
 
     def accepts(self, value: str) -> bool:
         """Whether the library accepts the value, according to the table (src/config/accepted.h)."""
@@ -99,6 +106,9 @@ class Option:
                 return self._accepts_integer(value)
             case "memory":
                 return is_size(value) or (self.percent and is_percent(value))
+            case "duration":
+                duration = milliseconds(value)
+                return duration is not None and self.minimum <= duration <= (self.maximum or LARGEST_INTEGER)
             case _:
                 return True
 

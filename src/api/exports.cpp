@@ -15,6 +15,7 @@
 #include "config/settings.h"
 #include "platform/process.h"
 #include "report/counter_file.h"
+#include "report/marks.h"
 #include "tracking/interposed/memory_events.h"
 #include "tracking/memory_events.h"
 
@@ -62,6 +63,17 @@ extern "C" {
 
 [[gnu::visibility("default")]] char* blastoff_counters_json(const char* path) {
   return text_to_free([&] { return blastoff::report::report_of_counter_file(path); });
+}
+
+[[gnu::visibility("default")]] int blastoff_counters_memory(int file, blastoff_memory* memory) {
+  const auto kept = blastoff::report::memory_of_counter_file(file);
+  if (!kept) return -1;
+  *memory = {kept->device, kept->mirrored, kept->pinned, kept->staged, kept->to_device, kept->from_device};
+  return 0;
+}
+
+[[gnu::visibility("default")]] void blastoff_mark(const char* name) {
+  blastoff::report::mark(name);
 }
 
 [[gnu::visibility("default")]] int blastoff_global_rank(void) {

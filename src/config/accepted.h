@@ -17,11 +17,11 @@ inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max
 /// What an option accepts. A choice is a word, or what comes before a value and the value's placeholder: "cuda:N" (an
 /// integer within the limits), "at-malloc=SIZE", "sample=PERCENT", "calls=FILE" (any path).
 struct Accepted {
-  enum class Kind : std::uint8_t { choice, integer, memory, memory_or_percent, text };
+  enum class Kind : std::uint8_t { choice, integer, memory, memory_or_percent, duration, text };
   Kind kind;
   std::string_view values;      ///< choice: the choices, separated by |; text: what to write there
-  std::int64_t minimum = 0;     ///< integer and N
-  std::int64_t maximum = 0;     ///< integer and N
+  std::int64_t minimum = 0;     ///< integer and N; duration: milliseconds
+  std::int64_t maximum = 0;     ///< likewise
   std::string_view bare_value;  ///< what the option without a value means on the command line, "" if it needs one
 
   constexpr Accepted bare(std::string_view value) const {
@@ -43,6 +43,9 @@ constexpr Accepted memory() {
 }
 constexpr Accepted memory_or_percent() {
   return {Accepted::Kind::memory_or_percent, {}, 0, 0, {}};
+}
+constexpr Accepted duration(std::int64_t low, std::int64_t high) {
+  return {Accepted::Kind::duration, {}, low, high, {}};
 }
 constexpr Accepted text(std::string_view hint) {
   return {Accepted::Kind::text, hint, 0, 0, {}};
@@ -111,6 +114,19 @@ inline std::optional<Value> parse_size(std::string_view text) {
   return Value{.bytes = *value << (10 * exponent)};
 }
 
+/// "10ms", "2s": a whole number; as milliseconds.
+inline std::optional<Value> parse_duration(const Accepted& accepted, std::string_view text) {
+  if (!text.ends_with('s')) return std::nullopt;
+  text.remove_suffix(1);
+  const bool milli = text.ends_with('m');
+  if (milli) text.remove_suffix(1);
+  const auto value = parse_number<std::uint32_t>(text);
+  if (!value) return std::nullopt;
+  const std::int64_t milliseconds = std::int64_t{*value} * (milli ? 1 : 1000);
+  if (milliseconds < accepted.minimum || milliseconds > accepted.maximum) return std::nullopt;
+  return Value{.integer = milliseconds};
+}
+
 /// "80%": a whole number from 1 to 100.
 inline std::optional<Value> parse_percent(std::string_view text) {
   if (!text.ends_with('%')) return std::nullopt;
@@ -176,6 +192,7 @@ inline std::optional<Value> parse_value(const Accepted& accepted, std::string_vi
     case Accepted::Kind::memory: return accepted::parse_size(text);
     case Accepted::Kind::memory_or_percent:
       return text.ends_with('%') ? accepted::parse_percent(text) : accepted::parse_size(text);
+    case Accepted::Kind::duration: return accepted::parse_duration(accepted, text);
     case Accepted::Kind::text: return Value{};
   }
   return std::nullopt;
@@ -210,6 +227,13 @@ void describe_accepted(const Accepted& accepted, Append&& append) {
     case Accepted::Kind::memory: return append(std::string_view("a size in bytes, or with suffix K, M, G or T"));
     case Accepted::Kind::memory_or_percent:
       return append(std::string_view("a size in bytes, or with suffix K, M, G or T, or 1% to 100%"));
+    case Accepted::Kind::duration: {
+      append(std::string_view("a time from "));
+      append_number(accepted.minimum);
+      append(std::string_view("ms to "));
+      append_number(accepted.maximum / 1000);
+      return append(std::string_view("s, with the unit ms or s"));
+    }
     case Accepted::Kind::text: return append(accepted.values);
   }
 }

@@ -31,6 +31,7 @@ const char* kind_name(Accepted::Kind kind) {
     case Accepted::Kind::integer: return "integer";
     case Accepted::Kind::memory:
     case Accepted::Kind::memory_or_percent: return "memory";
+    case Accepted::Kind::duration: return "duration";
     case Accepted::Kind::text: return "text";
   }
   return "";
@@ -57,7 +58,7 @@ nlohmann::ordered_json to_json(const Option& option) {
                               {"scope", scope_name(option.scope)}};
   if (accepted.kind == Accepted::Kind::choice) json["choices"] = split_choices(accepted.values);
   const bool numbered = accepted.kind == Accepted::Kind::choice && accepted.maximum > 0;
-  if (accepted.kind == Accepted::Kind::integer || numbered) {
+  if (accepted.kind == Accepted::Kind::integer || accepted.kind == Accepted::Kind::duration || numbered) {
     json["minimum"] = accepted.minimum;
     if (accepted.maximum != unlimited) json["maximum"] = accepted.maximum;
   }

@@ -39,11 +39,49 @@ MemoryHeld MemoryAccountant::held(MemoryClient client) const {
   return account(client).held;
 }
 
+namespace {
+
+std::atomic<std::uint64_t>& locked(platform::MemoryGauge& gauge, PageLocked kind) {
+  return kind == PageLocked::pinned ? gauge.pinned : gauge.staged;
+}
+
+}  // namespace
+
+void MemoryAccountant::lock(PageLocked kind, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  locked(*gauge_, kind) += bytes;
+}
+
+void MemoryAccountant::unlock(PageLocked kind, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  locked(*gauge_, kind) -= bytes;
+}
+
+void MemoryAccountant::show_in(platform::MemoryGauge& gauge) {
+  const std::lock_guard lock(mutex_);
+  gauge.device += gauge_->device.exchange(0);
+  gauge.mirrored += gauge_->mirrored.exchange(0);
+  gauge.pinned += gauge_->pinned.exchange(0);
+  gauge.staged += gauge_->staged.exchange(0);
+  gauge_ = &gauge;
+}
+
+void MemoryAccountant::show(Charge charge) {
+  gauge_->device += charge.bytes;
+  if (charge.client == MemoryClient::mirrors) gauge_->mirrored += charge.bytes;
+}
+
+void MemoryAccountant::show_no_longer(Charge charge) {
+  gauge_->device -= charge.bytes;
+  if (charge.client == MemoryClient::mirrors) gauge_->mirrored -= charge.bytes;
+}
+
 void MemoryAccountant::discharge(Address address) {
   const std::lock_guard lock(mutex_);
   const auto found = charges_.find(address);
   if (found == charges_.end()) return;
   account(found->second.client).held.now -= found->second.bytes;
+  show_no_longer(found->second);
   charges_.erase(found);
 }
 
@@ -63,6 +101,7 @@ Status MemoryAccountant::take(MemoryClient client, std::size_t bytes) {
 void MemoryAccountant::enter(Address address, Charge charge) {
   const std::lock_guard lock(mutex_);
   charges_.insert_or_assign(address, charge);
+  show(charge);
   MemoryHeld& held = account(charge.client).held;
   held.most = std::max(held.most, held.now);
 }

@@ -1,4 +1,4 @@
-// How much device memory each of its users holds, and may hold.
+// How much device memory each of its users holds, and may hold, and how much host memory is page-locked for the device.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 
 #include "device/address.h"
 #include "device/error.h"
+#include "platform/memory_gauge.h"
 
 namespace blastoff::device {
 
@@ -22,6 +23,12 @@ enum class MemoryClient : std::uint8_t {
 /// All of them, in order.
 inline constexpr std::array memory_clients{MemoryClient::mirrors, MemoryClient::copies, MemoryClient::workspaces};
 const char* to_string(MemoryClient client);
+
+/// Host memory that is page-locked.
+enum class PageLocked : std::uint8_t {
+  pinned,  ///< the program's own
+  staged,  ///< buffers of ours
+};
 
 /// Bytes as they were asked for.
 struct MemoryHeld {
@@ -42,6 +49,13 @@ class MemoryAccountant {
   bool fits(MemoryClient client, std::size_t bytes) const;
 
   MemoryHeld held(MemoryClient client) const;
+
+  /// For devices: so many bytes are page-locked from now on, or no longer.
+  void lock(PageLocked kind, std::size_t bytes);
+  void unlock(PageLocked kind, std::size_t bytes);
+
+  /// What is held shows there too from now on. The gauge outlives this.
+  void show_in(platform::MemoryGauge& gauge);
 
   /// For devices: runs `allocate`, which returns a Result<Address>, on the client's account. Beyond its limit:
   /// out_of_memory, and `allocate` is not run.
@@ -84,10 +98,14 @@ class MemoryAccountant {
   Status take(MemoryClient client, std::size_t bytes);
   void enter(Address address, Charge charge);
   void give_back(Charge charge);
+  void show(Charge charge);
+  void show_no_longer(Charge charge);
 
   mutable std::mutex mutex_;
   std::array<Account, memory_clients.size()> accounts_;
   std::unordered_map<Address, Charge> charges_;
+  platform::MemoryGauge own_gauge_{};
+  platform::MemoryGauge* gauge_ = &own_gauge_;
 };
 
 }  // namespace blastoff::device

@@ -149,8 +149,14 @@ void keep_interceptors(const Interceptors& interceptors) {
   }
 }
 
-void keep_device_memory(std::uint64_t bytes) {
-  if (CounterFileHeader* const header = own_file.load()) header->device_memory.store(bytes, std::memory_order_relaxed);
+platform::MemoryGauge& memory_gauge() {
+  static constinit platform::MemoryGauge of_this_process{};
+  CounterFileHeader* const header = own_file.load();
+  return header != nullptr ? header->memory : of_this_process;
+}
+
+const char* run_directory() {
+  return directory.data();
 }
 
 // Written under another name first: a reader meets it complete or not at all.

@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "platform/memory_gauge.h"
 
 namespace blastoff::report {
 
@@ -24,8 +27,11 @@ struct Interceptors {
 };
 void keep_interceptors(const Interceptors& interceptors);
 
-/// Device memory that is held now.
-void keep_device_memory(std::uint64_t bytes);
+/// The numbers that others read: in the counter file, or in the process where it has none. For as long as it lives.
+platform::MemoryGauge& memory_gauge();
+
+/// The directory of keep_counters_in(), or "".
+const char* run_directory();
 
 /// The report as it is now, for what the counters do not tell: program, settings, device, policy. It lies beside the
 /// counters.
@@ -44,6 +50,15 @@ void* space_beside_counters(const char* extension, std::size_t bytes);
 /// For the child of a fork: the file is the parent's. The child makes one of its own at its first call. False if there
 /// is no file.
 bool leave_counter_file();
+
+/// What a gauge shows.
+struct KeptMemory {
+  std::uint64_t device, mirrored, pinned, staged, to_device, from_device;  ///< as in platform::MemoryGauge
+};
+
+/// The gauge of the process whose counter file this descriptor reads; nothing if it is none, or is of another version
+/// of this library.
+std::optional<KeptMemory> memory_of_counter_file(int file);
 
 /// The report of the process whose counter file this is, with its counts as they are now (share/report.schema.json);
 /// "" if the file is not one, or was made by another version of this library. `process.ended` is "exit" if the process

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "platform/memory_gauge.h"
 #include "report/thread_counters.h"
 
 namespace blastoff::report {
@@ -24,7 +25,7 @@ constexpr std::uint64_t hash(std::string_view text, std::uint64_t start = 0xcbf2
 /// Differs between libraries that would misread each other's files.
 #define BLASTOFF_NAME(name, ...) #name " " #__VA_ARGS__ ";"
 inline constexpr std::uint64_t counter_layout =
-    hash(BLASTOFF_VERSION " 1;" BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_NAME) BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_NAME)
+    hash(BLASTOFF_VERSION " 2;" BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_NAME) BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_NAME)
              BLASTOFF_REFUSALS(BLASTOFF_NAME)) +
     sizeof(ThreadCounters);
 #undef BLASTOFF_NAME
@@ -44,7 +45,7 @@ struct CounterFileHeader {
   std::atomic<std::uint32_t> functions;   ///< likewise
   std::atomic<std::uint32_t> described;   ///< 1: `description` names a file
   std::atomic<std::uint32_t> incomplete;  ///< 1: there was no room for some counters or for the description
-  std::atomic<std::uint64_t> device_memory;
+  platform::MemoryGauge memory;
   std::atomic<std::uint32_t> blocks;  ///< of threads, as far as there was room for them
   std::array<char, 64> program;
   std::array<char, 64> name;         ///< of this file, without folder and extension

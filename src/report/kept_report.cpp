@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -83,6 +84,14 @@ std::string description_of(const std::string& path, const CounterFileHeader& hea
 
 }  // namespace
 
+std::optional<KeptMemory> memory_of_counter_file(int file) {
+  CounterFileHeader header{};
+  if (pread(file, &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header)) return std::nullopt;
+  if (header.magic.load() != counter_magic || header.layout != counter_layout) return std::nullopt;
+  const platform::MemoryGauge& memory = header.memory;
+  return KeptMemory{memory.device, memory.mirrored, memory.pinned, memory.staged, memory.to_device, memory.from_device};
+}
+
 std::string report_of_counter_file(const std::string& path) {
   const MappedFile file(path);
   const CounterFileHeader* const header = header_of(file);
@@ -96,7 +105,7 @@ std::string report_of_counter_file(const std::string& path) {
                   .incomplete = header->incomplete.load() != 0,
                   .program = text_of(header->program),
                   .elapsed_seconds = 1e-9 * static_cast<double>(until - header->started),
-                  .device_memory = header->device_memory.load(),
+                  .device_memory = header->memory.device.load(),
                   .objects = header->objects.load(),
                   .functions = header->functions.load(),
                   .call_sites = call_sites_of_file(beside(path, text_of(header->name), call_site_extension))};

@@ -198,8 +198,9 @@ decide::Observation observation_of(const report::Record& record, double seconds)
     if (done) {
       process.decider().observe(operation, observation_of(record, seconds));
       if (!record.verified) record.cpu_seconds = process.decider().cpu_seconds(operation, seconds);
+      report::memory_gauge().to_device += record.bytes_to_device;
+      report::memory_gauge().from_device += record.bytes_from_device;
     }
-    if (done && report::counters_are_kept()) report::keep_device_memory(session->memory_held());
     process.leave_session();
   }
   if (done) count(visit, &operation, record, stopwatch.seconds());

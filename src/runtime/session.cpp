@@ -14,6 +14,7 @@
 #include "platform/process.h"
 #include "platform/quantity.h"
 #include "platform/threads.h"
+#include "report/counter_file.h"
 #include "residency/copy_policy.h"
 #include "residency/first_use_policy.h"
 #include "residency/in_place_policy.h"
@@ -142,6 +143,7 @@ Result<std::unique_ptr<Session>> Session::start(const config::Settings& settings
 
   std::unique_ptr<Session> session(new Session);
   session->device_ = std::move(*device);
+  session->device_->accountant().show_in(report::memory_gauge());
   session->lanes_ = std::make_unique<device::LanePool>(*session->device_, most_lanes());
   if (auto opened = session->open_residency(settings); !opened) return tl::unexpected(opened.error());
   return session;
@@ -297,12 +299,6 @@ void Session::count_copied(const std::string& reason) {
     ++known->second;
   else if (copied_.size() < most_reasons)
     copied_.emplace_back(reason, 1);
-}
-
-std::uint64_t Session::memory_held() const {
-  std::uint64_t bytes = 0;
-  for (const device::MemoryClient client : device::memory_clients) bytes += device_->accountant().held(client).now;
-  return bytes;
 }
 
 void Session::describe(report::Context& context) {

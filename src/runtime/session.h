@@ -75,9 +75,6 @@ class Session {
   /// Counts a call whose operands the first policy could not hold.
   void count_copied(const std::string& reason);
 
-  /// Device memory that is held now, in bytes.
-  std::uint64_t memory_held() const;
-
   /// Fills the device, policy and tracker fields.
   void describe(report::Context& context);
 

@@ -1,6 +1,7 @@
 // Device memory: plain, reserved and backed, and the limits of both.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include <gtest/gtest.h>
 
@@ -94,6 +95,26 @@ TEST_P(DeviceMemoryTest, BeyondItsBudgetAClientIsOutOfMemory) {
   EXPECT_EQ(refused.error().kind, ErrorKind::out_of_memory);
   ASSERT_OK(fitting);
   device_->free(*fitting);
+}
+
+TEST_P(DeviceMemoryTest, PageLockedMemoryIsAccountedFor) {
+  constexpr std::size_t bytes = std::size_t{1} << 20;
+  static platform::MemoryGauge gauge{};  // outlives the device
+  device_->accountant().show_in(gauge);
+  const std::uint64_t staged = gauge.staged;
+  const std::uint64_t pinned = gauge.pinned;
+  const auto staging = device_->allocate_staging(bytes);
+  ASSERT_OK(staging);
+  EXPECT_EQ(gauge.staged, staged + bytes);
+  device_->free_staging(*staging, bytes);
+  EXPECT_EQ(gauge.staged, staged);
+  void* const memory = std::aligned_alloc(4096, bytes);
+  const bool pins = device_->pin(memory, bytes).has_value();
+  EXPECT_EQ(pins, device_->properties().can_pin);
+  EXPECT_EQ(gauge.pinned, pinned + (pins ? bytes : 0));
+  if (pins) device_->unpin(memory, bytes);
+  EXPECT_EQ(gauge.pinned, pinned);
+  std::free(memory);
 }
 
 class DeviceReservationTest : public DeviceTest {

@@ -60,7 +60,7 @@ def read_directory(directory: Path) -> list[Process]:
     """The processes of a run that keep their counters there and have made calls, or else the reports there."""
     if runs.counter_files(directory):
         return [process for process in read_run(directory) if process.totals.calls]
-    return [read_report(str(path)) for path in sorted(directory.glob("*.json"))]
+    return [read_report(str(path)) for path in sorted(directory.glob("*.json")) if not path.name.endswith(runs.MEMORY_SUFFIX)]
 
 
 def read_job(paths: Sequence[str]) -> Job:

@@ -8,6 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COUNTERS = ".counters"
+MARKS = "marks"
+"""The file of the program's marks, which is there if somebody reads them (src/report/marks.h)."""
+
+MEMORY_SUFFIX = ".memory.json"
+"""How the files of a run's memory end, which lie beside its reports."""
+
 EXEC = "exec"
 RUNNING = "running"
 UNKNOWN = "_exit or signal"

@@ -10,7 +10,7 @@ from blastoff import executable, library, options
 from blastoff.errors import CommandError
 from blastoff.job import runs
 from blastoff.run import arguments as command_line
-from blastoff.run import membership, process
+from blastoff.run import membership, process, watch
 from blastoff.run.environment import program_environment
 
 STDOUT = "/dev/stdout"
@@ -31,6 +31,21 @@ def say(text: str) -> None:
             os.write(sys.__stderr__.fileno(), text.encode(sys.__stderr__.encoding, errors="replace"))
 
 
+def report_memory(member: membership.Member, environment: dict[str, str]) -> None:
+    """Writes the time line of the memory beside the reports, and says what it shows."""
+    from blastoff.sampling import results
+    from blastoff.sampling.view import words
+
+    document = results.collect(member.directory)
+    if document is None:
+        return
+    pattern = environment.get("BLASTOFF_REPORT", "")
+    if pattern not in ("", STDOUT):
+        library.write_report(library.find_library(), results.beside(pattern), document)
+    if environment.get("BLASTOFF_SUMMARY") != "never":
+        say(words.summary(document))
+
+
 def report(member: membership.Member, command: Sequence[str], environment: dict[str, str], known: dict[int, str]) -> None:
     """Reports for all processes of the run, if this is its last launcher. What is imported for that would delay the start of the program."""
     if not member.leave():
@@ -46,11 +61,15 @@ def report(member: membership.Member, command: Sequence[str], environment: dict[
             if one.totals.calls and one.ended not in ("exit", runs.RUNNING):
                 library.write_report(library.find_library(), pattern, one.report)
     say(view.words(processes, command, environment.get("BLASTOFF_SUMMARY") or "auto"))
+    if environment.get("BLASTOFF_MEMORY"):
+        report_memory(member, environment)
     member.remove()
 
 
 def execute(program: Path, command: Sequence[str], environment: dict[str, str], member: membership.Member | None) -> int:
     """Runs the program, and returns its exit status or ends as it did."""
+    interval = options.milliseconds(environment.get("BLASTOFF_MEMORY", ""))
+    sampling = watch.Watch(interval / 1000, member.directory if member else None, say) if interval else None
     try:
         child = process.start(program, command, environment)
     except CommandError:
@@ -58,7 +77,11 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
             member.remove()
         raise
     process.let_go_of_files({1} if environment.get("BLASTOFF_REPORT") == STDOUT else set())
-    status = process.wait_for(child)
+    if sampling is not None:
+        sampling.begin(child)
+    status = process.wait_for(child, sampling.idle if sampling else None)
+    if sampling is not None:
+        sampling.finish(command, environment["BLASTOFF_RUN"])
     if member is not None:
         try:
             report(member, command, environment, {child: runs.how_it_ended(status)})

@@ -4,7 +4,7 @@ import ctypes
 import os
 import resource
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from blastoff.errors import CANNOT_EXECUTE, NOT_FOUND, CommandError
@@ -12,6 +12,7 @@ from blastoff.errors import CANNOT_EXECUTE, NOT_FOUND, CommandError
 FORWARDED = {
     getattr(signal, name) for name in ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGTSTP", "SIGCONT", "SIGALRM", "SIGWINCH")
 }
+HEARD = {signal.SIGCHLD, *FORWARDED}
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
@@ -99,10 +100,13 @@ def _state(child: int) -> int | None:
         _stop_as(os.WSTOPSIG(status))
 
 
-def wait_for(child: int) -> int:
-    """The wait status of the program. Signals that were sent to the launcher alone are sent on; those that the terminal sends reach both."""
+def wait_for(child: int, idle: Callable[[], float] | None = None) -> int:
+    """The wait status of the program. Signals that were sent to the launcher alone are sent on; those that the terminal sends reach both.
+    `idle` is called while nothing happens, and says in how many seconds it wants to be called again."""
     while True:
-        heard = signal.sigwaitinfo({signal.SIGCHLD, *FORWARDED})
+        heard = signal.sigwaitinfo(HEARD) if idle is None else signal.sigtimedwait(HEARD, idle())
+        if heard is None:
+            continue
         if heard.si_signo != signal.SIGCHLD:
             if heard.si_code <= 0:  # from a process, not from the kernel
                 os.kill(child, heard.si_signo)

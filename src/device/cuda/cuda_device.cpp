@@ -74,15 +74,18 @@ class CudaDevice final : public Device {
 
   Result<void*> allocate_staging(std::size_t bytes) override {
     void* memory = nullptr;
-    return attempt(memory, [&] {
+    Result<void*> allocated = attempt(memory, [&] {
       return check_attempt(
           driver().cuMemHostAlloc(&memory, bytes == 0 ? 1 : bytes, api::host_portable | api::host_device_map),
           fmt::format("cuMemHostAlloc of {} bytes", bytes));
     });
+    if (allocated) accountant().lock(PageLocked::staged, bytes);
+    return allocated;
   }
 
-  void free_staging(void* address, std::size_t) override {
+  void free_staging(void* address, std::size_t bytes) override {
     if (address == nullptr) return;
+    accountant().unlock(PageLocked::staged, bytes);
     (void)context_->run([&] { return check_attempt(driver().cuMemFreeHost(address), "cuMemFreeHost"); });
   }
 
@@ -99,6 +102,7 @@ class CudaDevice final : public Device {
     if (pinned) {
       const std::lock_guard lock(pins_mutex_);
       pins_[reinterpret_cast<std::uintptr_t>(address)] = bytes;
+      accountant().lock(PageLocked::pinned, bytes);
     }
     return pinned;
   }
@@ -106,7 +110,10 @@ class CudaDevice final : public Device {
   void unpin(void* address, std::size_t) override {
     {
       const std::lock_guard lock(pins_mutex_);
-      if (pins_.erase(reinterpret_cast<std::uintptr_t>(address)) == 0) return;
+      const auto pin = pins_.find(reinterpret_cast<std::uintptr_t>(address));
+      if (pin == pins_.end()) return;
+      accountant().unlock(PageLocked::pinned, pin->second);
+      pins_.erase(pin);
     }
     (void)context_->run([&] { return check_attempt(driver().cuMemHostUnregister(address), "cuMemHostUnregister"); });
   }

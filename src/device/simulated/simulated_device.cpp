@@ -227,12 +227,19 @@ class SimulatedDevice final : public Device {
   Result<void*> allocate_staging(std::size_t bytes) override {
     if (auto ok = state_->faults.check(Operation::staging); !ok) return tl::unexpected(ok.error());
     void* memory = ::operator new(bytes, staging_alignment, std::nothrow);
-    if (memory != nullptr) return memory;
+    if (memory != nullptr) {
+      accountant().lock(PageLocked::staged, bytes);
+      return memory;
+    }
     return tl::unexpected(
         Error{ErrorKind::out_of_memory, fmt::format("no {} bytes of host memory for staging", bytes)});
   }
 
-  void free_staging(void* address, std::size_t) override { ::operator delete(address, staging_alignment); }
+  void free_staging(void* address, std::size_t bytes) override {
+    if (address == nullptr) return;
+    ::operator delete(address, staging_alignment);
+    accountant().unlock(PageLocked::staged, bytes);
+  }
 
   // A copy by the CPU goes through the page table, so pinning has no effect here.
   Status pin(void*, std::size_t) override {

@@ -191,6 +191,16 @@ TEST_F(SettingsTest, Devices) {
   }
 }
 
+TEST_F(SettingsTest, Durations) {
+  constexpr Accepted accepted = accepted::duration(10, 3600000);
+  EXPECT_EQ(parse_value(accepted, "10ms")->integer, 10);
+  EXPECT_EQ(parse_value(accepted, "2s")->integer, 2000);
+  EXPECT_EQ(parse_value(accepted, "3600s")->integer, 3600000);
+  for (const char* bad : {"", "s", "ms", "9ms", "3601s", "10", "-1s", "1.5s", "1m", "4294967296s", "10 ms"})
+    EXPECT_FALSE(parse_value(accepted, bad)) << bad;
+  EXPECT_EQ(describe_accepted(accepted), "a time from 10ms to 3600s, with the unit ms or s");
+}
+
 TEST_F(SettingsTest, UnknownVariableNamesTheNearestKnown) {
   read_with("BLASTOFF_POLCY", "copy");
   EXPECT_EQ(printed, "blastoff: unknown setting BLASTOFF_POLCY (did you mean BLASTOFF_POLICY?)\n");

@@ -42,6 +42,31 @@ TEST_F(MemoryAccountantTest, EachClientHasAnAccount) {
   EXPECT_EQ(most(MemoryClient::workspaces), 7U);
 }
 
+TEST_F(MemoryAccountantTest, WhatIsHeldShowsInAGauge) {
+  const auto before = allocate(MemoryClient::mirrors, 100);
+  accountant_.lock(PageLocked::staged, 8);
+  platform::MemoryGauge gauge{};
+  gauge.device = 1000;  // of another device
+  accountant_.show_in(gauge);
+  EXPECT_EQ(gauge.device, 1100U);
+  EXPECT_EQ(gauge.mirrored, 100U);
+  EXPECT_EQ(gauge.staged, 8U);
+  const auto copy = allocate(MemoryClient::copies, 20);
+  accountant_.lock(PageLocked::pinned, 64);
+  EXPECT_FALSE(fail(MemoryClient::mirrors, 7));
+  EXPECT_EQ(gauge.device, 1120U);
+  EXPECT_EQ(gauge.mirrored, 100U);
+  EXPECT_EQ(gauge.pinned, 64U);
+  accountant_.discharge(*before);
+  accountant_.discharge(*copy);
+  accountant_.unlock(PageLocked::staged, 8);
+  accountant_.unlock(PageLocked::pinned, 64);
+  EXPECT_EQ(gauge.device, 1000U);
+  EXPECT_EQ(gauge.mirrored, 0U);
+  EXPECT_EQ(gauge.pinned, 0U);
+  EXPECT_EQ(gauge.staged, 0U);
+}
+
 TEST_F(MemoryAccountantTest, WhatTheDeviceRefusesIsNotHeld) {
   const auto refused = fail(MemoryClient::copies, 100);
   ASSERT_FALSE(refused);

@@ -1,6 +1,7 @@
 // Counters that another process reads. Each test runs in a child, since a process keeps its counters in one place only.
 #include "report/counter_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -97,7 +98,7 @@ TEST_F(CounterFile, TellsWhatTheProcessHasDescribed) {
     keep_description(R"({"process": {"pid": )" + std::to_string(getpid()) +
                      R"(, "host": "node17"}, "device": {"kind": "cuda", "name": "H100"}, "interception": {}})");
     add(refused_record(), nullptr);
-    keep_device_memory(4096);
+    memory_gauge().device += 4096;
     keep_end();
   });
   const auto all = reports();
@@ -109,6 +110,34 @@ TEST_F(CounterFile, TellsWhatTheProcessHasDescribed) {
   EXPECT_EQ(all[0]["interception"]["objects_seen"], 14);
   EXPECT_EQ(all[0]["interception"]["functions_found"], 3);
   EXPECT_EQ(all[0]["totals"]["calls"], 1);
+}
+
+TEST_F(CounterFile, ShowsMemoryWhileTheProcessRuns) {
+  const int status = in_child([this] {
+    platform::MemoryGauge& gauge = memory_gauge();
+    gauge.device = 700;
+    gauge.mirrored = 500;
+    gauge.pinned = 300;
+    gauge.staged = 200;
+    gauge.to_device += 90;
+    gauge.from_device += 40;
+    const int file = open((*std::filesystem::directory_iterator(directory)).path().c_str(), O_RDONLY);
+    const auto kept = memory_of_counter_file(file);
+    const bool right = kept && kept->device == 700 && kept->mirrored == 500 && kept->pinned == 300 &&
+                       kept->staged == 200 && kept->to_device == 90 && kept->from_device == 40;
+    _exit(right ? 3 : 4);
+  });
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  const int none = open("/dev/zero", O_RDONLY);
+  EXPECT_FALSE(memory_of_counter_file(none));
+  close(none);
+  EXPECT_FALSE(memory_of_counter_file(none));
+}
+
+TEST_F(CounterFile, WithoutADirectoryMemoryShowsInTheProcess) {
+  memory_gauge().staged += 5;
+  EXPECT_EQ(memory_gauge().staged, 5U);
+  memory_gauge().staged -= 5;
 }
 
 TEST_F(CounterFile, HasRoomForEachThread) {

@@ -1,0 +1,1 @@
+"""`blastoff memory`: the time line of a run's memory."""

@@ -1,0 +1,26 @@
+"""The samples as comma-separated values."""
+
+import csv
+import io
+from typing import Any
+
+from blastoff.sampling import timeline
+
+UNITS = {"processes": "", "minor_faults": "", "major_faults": "", "migrated_pages": ""} | dict.fromkeys(timeline.RATES, "_bytes_per_second")
+
+
+def csv_text(document: dict[str, Any]) -> str:
+    """A line for each sample: seconds since the start, the marked phase, then all values; what is not known is empty."""
+    lists = document["timeline"]
+    names = (*timeline.GAUGES, *timeline.COUNTERS, *timeline.RATES)
+    nodes = lists["resident_by_node"]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["seconds", "phase", *(name + UNITS.get(name, "_bytes") for name in names), *(f"resident_node{node}_bytes" for node in nodes)])
+    marks = list(document["marks"])
+    phase = ""
+    for place, time in enumerate(lists["time"]):
+        while marks and marks[0]["time"] <= time:
+            phase = marks.pop(0)["name"]
+        writer.writerow([time, phase, *(lists[name][place] for name in names), *(nodes[node][place] for node in nodes)])
+    return text.getvalue()

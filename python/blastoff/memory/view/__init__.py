@@ -1,0 +1,1 @@
+"""A time line as a table or as a page."""

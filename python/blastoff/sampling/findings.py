@@ -1,0 +1,200 @@
+"""What a time line tells: when memory was first touched and by whom, when it moved, what stays."""
+
+import bisect
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from blastoff.sampling import timeline
+
+LEAST = 0.02
+"""Growth below this share of the largest value is not told."""
+
+PAUSE = 0.02
+"""Two periods of growth are one if less than this share of the run lies between them..."""
+
+SHORTEST_PAUSE = 0.25
+"""...or less than so many seconds."""
+
+HUGE_PAGE = 2 << 20
+"""The most that one page fault maps where pages have 4 KiB."""
+
+CPU, DEVICE = "CPU", "device"
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Period:
+    """From one sample to another, by place, and what has been added between them."""
+
+    first: int
+    last: int
+    amount: float
+
+
+def growth(times: Sequence[float], known: Sequence[float]) -> list[Period]:
+    """The periods in which a value grows by a noticeable amount, in the order of time."""
+    least = LEAST * max(known, default=0)
+    pause = max(SHORTEST_PAUSE, PAUSE * times[-1]) if times else 0
+    periods: list[Period] = []
+    for place in range(1, len(known)):
+        step = known[place] - known[place - 1]
+        if step <= 0:
+            continue
+        if periods and times[place - 1] - times[periods[-1].last] <= pause and known[place - 1] >= known[periods[-1].last]:
+            begin = periods.pop().first
+            periods.append(Period(begin, place, known[place] - known[begin]))
+        else:
+            periods.append(Period(place - 1, place, step))
+    return [period for period in periods if period.amount > least]
+
+
+def between(values: Sequence[float], period: Period) -> float:
+    """What has been added in the period."""
+    return values[period.last] - values[period.first]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The values that findings are made from, with a moment 0 before the first sample, at which nothing was used."""
+
+    times: list[float]
+    resident: list[float]
+    device: list[float]
+    """Of the run's processes, else of the whole devices, else what Blastoff holds."""
+    faults: list[float]
+    to_device: list[float]
+    from_device: list[float]
+    migrated: list[float]
+
+    @classmethod
+    def of(cls, document: Document) -> "Lines":
+        lists = document["timeline"]
+
+        def line(*names: str) -> list[float]:
+            sums = [float(sum(value or 0 for value in values)) for values in zip(*(lists[name] for name in names), strict=True)]
+            start = sums[0] if sums and names == ("device_whole",) else 0.0  # others may have used it before
+            return [start, *sums]
+
+        device = {"processes": "device", "whole": "device_whole", "none": "held"}[document["device"]["scope"]]
+        return cls(
+            [0.0, *lists["time"]],
+            line("resident"),
+            line(device),
+            line("minor_faults", "major_faults"),
+            line("to_device"),
+            line("from_device"),
+            line("migrated_pages"),
+        )
+
+
+def largest_fault(document: Document) -> int:
+    """Bytes that one page fault of the CPU maps at most: a huge page, which is 2 MiB with pages of 4 KiB and 512 MiB with 64 KiB."""
+    return HUGE_PAGE * (document["page_bytes"] // 4096) ** 2
+
+
+@dataclass(frozen=True)
+class Touch:
+    """Memory that was used for the first time, in seconds since the start."""
+
+    since: float
+    until: float
+    bytes: float
+    on_device: bool
+    """Whether it is device memory."""
+    by: str
+    """CPU or device. Host memory that became resident with fewer page faults of the CPU than that takes was touched by the device."""
+    faults: int
+    moved: float
+    """Bytes that Blastoff brought to the device meanwhile."""
+
+
+def touches(document: Document) -> list[Touch]:
+    """When memory was first touched and by whom, in the order of time."""
+    lines = Lines.of(document)
+    found = []
+    for values in (lines.resident, lines.device):
+        for period in growth(lines.times, values):
+            number = between(lines.faults, period)
+            on_device = values is lines.device
+            by = DEVICE if on_device or number * largest_fault(document) < period.amount else CPU
+            moved = between(lines.to_device, period)
+            found.append(Touch(lines.times[period.first], lines.times[period.last], period.amount, on_device, by, round(number), moved))
+    return sorted(found, key=lambda touch: touch.since)
+
+
+@dataclass(frozen=True)
+class Move:
+    """Bytes that were moved in one go."""
+
+    since: float
+    until: float
+    bytes: float
+    what: str
+
+
+def moves(document: Document) -> list[Move]:
+    """When memory moved: to the device and from it by Blastoff, and between nodes by the kernel (of the whole machine)."""
+    lines = Lines.of(document)
+    migrated = [pages * document["page_bytes"] for pages in lines.migrated]
+    named = (
+        ("to the device by Blastoff", lines.to_device),
+        ("from the device by Blastoff", lines.from_device),
+        ("between NUMA nodes by the kernel", migrated),
+    )
+    return [
+        Move(lines.times[period.first], lines.times[period.last], period.amount, what)
+        for what, values in named
+        for period in growth(lines.times, values)
+    ]
+
+
+@dataclass(frozen=True)
+class Phase:
+    """From one mark to the next. What has been added in it: bytes, but for the faults."""
+
+    name: str
+    since: float
+    until: float
+    resident: float
+    device: float
+    faults: int
+    to_device: float
+    from_device: float
+    migrated: float
+
+
+BEFORE = "before the first mark"
+
+
+def phases(document: Document) -> list[Phase]:
+    """The time line cut at the marks. Values at a mark are those of the last sample before it."""
+    if not document["marks"]:
+        return []
+    lines = Lines.of(document)
+    cuts = [(0.0, BEFORE), *((mark["time"], mark["name"]) for mark in document["marks"]), (document["seconds"], "")]
+    found = []
+    for (since, name), (until, _) in itertools.pairwise(cuts):
+        period = Period(max(bisect.bisect_right(lines.times, since) - 1, 0), max(bisect.bisect_right(lines.times, until) - 1, 0), 0)
+        found.append(
+            Phase(
+                name,
+                since,
+                until,
+                between(lines.resident, period),
+                between(lines.device, period),
+                round(between(lines.faults, period)),
+                between(lines.to_device, period),
+                between(lines.from_device, period),
+                between(lines.migrated, period) * document["page_bytes"],
+            )
+        )
+    return found
+
+
+def stays(document: Document) -> dict[str, float]:
+    """What was still used at the last sample, in bytes, by name of the gauge."""
+    lists = document["timeline"]
+    return {name: lists[name][-1] or 0 for name in timeline.GAUGES if name != "processes" and lists[name]}

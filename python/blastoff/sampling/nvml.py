@@ -1,0 +1,123 @@
+"""Device memory by NVIDIA's management library (NVML), of which a few functions are used: https://docs.nvidia.com/deploy/nvml-api/
+
+`blastoff run` uses the standard library alone, so the functions are called by ctypes.
+"""
+
+import ctypes
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+
+LIBRARY = "libnvidia-ml.so.1"
+SUCCESS, INSUFFICIENT_SIZE = 0, 7
+UNKNOWN = 2**64 - 1
+TRANSMITTED, RECEIVED = 0, 1
+"""Directions of nvmlDeviceGetPcieThroughput, as the device sees them."""
+MOST_PROCESSES = 1024
+
+
+class _Memory(ctypes.Structure):
+    """nvmlMemory_t."""
+
+    _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
+
+
+class _Process(ctypes.Structure):
+    """nvmlProcessInfo_t of nvmlDeviceGetComputeRunningProcesses_v3."""
+
+    _fields_ = [("pid", ctypes.c_uint), ("used", ctypes.c_ulonglong), ("instance", ctypes.c_uint), ("compute_instance", ctypes.c_uint)]
+
+
+class NvmlError(Exception):
+    """NVML cannot be used; the message says why."""
+
+
+@dataclass
+class DeviceUse:
+    """One look at all devices. Bytes; bytes per second."""
+
+    of_run: int = 0
+    """Of the processes asked for."""
+    whole: int = 0
+    """Of all programs, and what the driver takes for itself."""
+    seen: bool = False
+    """Whether NVML named one of the processes with its memory."""
+    to_device: float | None = None
+    from_device: float | None = None
+
+
+class Nvml:
+    """All GPUs of this machine."""
+
+    def __init__(self, library: str = LIBRARY) -> None:
+        try:
+            self._library = ctypes.CDLL(library, mode=os.RTLD_LOCAL | os.RTLD_NOW)
+        except OSError as error:
+            raise NvmlError(f"{library} cannot be loaded") from error
+        self._call("nvmlInit_v2")
+        count = ctypes.c_uint()
+        self._call("nvmlDeviceGetCount_v2", ctypes.byref(count))
+        self._devices = [self._device(index) for index in range(count.value)]
+        if not self._devices:
+            raise NvmlError("NVML knows no GPU")
+        self.names = [self._name(device) for device in self._devices]
+        self._tells_link = True
+        self._entries = (_Process * MOST_PROCESSES)()
+        self._before = [self._whole(device) for device in self._devices]
+
+    def _try(self, function: str, *arguments: object) -> int | None:
+        """The status; None if this NVML has no such function."""
+        try:
+            return getattr(self._library, function)(*arguments)
+        except AttributeError:
+            return None
+
+    def _call(self, function: str, *arguments: object) -> None:
+        status = self._try(function, *arguments)
+        if status != SUCCESS:
+            raise NvmlError(f"{function} failed with status {status}" if status is not None else f"this NVML has no {function}")
+
+    def _device(self, index: int) -> ctypes.c_void_p:
+        device = ctypes.c_void_p()
+        self._call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(device))
+        return device
+
+    def _name(self, device: ctypes.c_void_p) -> str:
+        text = ctypes.create_string_buffer(96)
+        return text.value.decode(errors="replace") if self._try("nvmlDeviceGetName", device, text, ctypes.c_uint(96)) == SUCCESS else "GPU"
+
+    def _whole(self, device: ctypes.c_void_p) -> int:
+        memory = _Memory()
+        return memory.used if self._try("nvmlDeviceGetMemoryInfo", device, ctypes.byref(memory)) == SUCCESS else 0
+
+    def _of_processes(self, device: ctypes.c_void_p, pids: Collection[int]) -> int | None:
+        """None where NVML names none of them, or does not tell their memory (as inside containers, where it knows other ids)."""
+        count = ctypes.c_uint(MOST_PROCESSES)
+        if self._try("nvmlDeviceGetComputeRunningProcesses_v3", device, ctypes.byref(count), self._entries) != SUCCESS:
+            return None
+        known = [entry.used for entry in self._entries[: count.value] if entry.pid in pids and entry.used != UNKNOWN]
+        return sum(known) if known else None
+
+    def _link(self, device: ctypes.c_void_p, direction: int) -> float | None:
+        """Bytes per second, averaged by the driver over 20 ms, for which this waits."""
+        rate = ctypes.c_uint()
+        status = self._try("nvmlDeviceGetPcieThroughput", device, ctypes.c_uint(direction), ctypes.byref(rate))
+        return 1000.0 * rate.value if status == SUCCESS else None
+
+    def look(self, pids: Collection[int]) -> DeviceUse:
+        """Now. The link is looked at for devices that the processes use, or whose memory has changed since the start."""
+        use = DeviceUse()
+        for device, before in zip(self._devices, self._before, strict=True):
+            whole, own = self._whole(device), self._of_processes(device, pids)
+            use.whole += whole
+            if own is not None:
+                use.of_run += own
+                use.seen = True
+            if self._tells_link and (own is not None or whole != before):
+                to_device, from_device = self._link(device, RECEIVED), self._link(device, TRANSMITTED)
+                if to_device is None or from_device is None:
+                    self._tells_link = False
+                    continue
+                use.to_device = (use.to_device or 0.0) + to_device
+                use.from_device = (use.from_device or 0.0) + from_device
+        return use

@@ -1,0 +1,70 @@
+"""The documents of a run's memory (share/memory.schema.json): left by each launcher, put together by the last, read again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from blastoff import library
+from blastoff.errors import CommandError
+from blastoff.job import runs
+from blastoff.sampling import own, timeline
+
+FILE = "memory-{}.json"
+"""What a launcher leaves in the run's directory for the last one."""
+
+SCHEMAS = (library.PACKAGE / "memory.schema.json", library.PACKAGE.parent.parent / "share" / "memory.schema.json")
+
+
+def schema() -> dict[str, Any]:
+    return json.loads(next(path for path in SCHEMAS if path.is_file()).read_text())
+
+
+def leave(document: dict[str, Any], directory: Path) -> None:
+    """Leaves the document for the last launcher of the run."""
+    (directory / FILE.format(document["process"]["pid"])).write_text(json.dumps(document))
+
+
+def collect(directory: Path) -> dict[str, Any] | None:
+    """The documents of all launchers as one, with the marks of all processes; None if there is none."""
+    documents = [json.loads(path.read_text()) for path in sorted(directory.glob(FILE.format("*")))]
+    if not documents:
+        return None
+    whole = timeline.merged(documents)
+    marks, whole["marks_dropped"] = own.marks(directory)
+    whole["marks"] = [{"time": round(moment - whole["started_at"], 4), "pid": pid, "name": name} for moment, pid, name in marks]
+    return whole
+
+
+def beside(pattern: str) -> str:
+    """The path of the time line, for the pattern of report paths: run.json becomes run.memory.json."""
+    return pattern.removesuffix(".json") + runs.MEMORY_SUFFIX
+
+
+def find(path: str) -> Path:
+    """The file of a time line, by its path, by that of the report beside it, or by their directory."""
+    if not Path(path).is_dir():
+        return Path(beside(path)) if not path.endswith(runs.MEMORY_SUFFIX) and Path(beside(path)).is_file() else Path(path)
+    found = sorted(Path(path).glob(f"*{runs.MEMORY_SUFFIX}"))
+    if len(found) != 1:
+        names = f" ({', '.join(file.name for file in found)}); name one of them" if found else ""
+        raise CommandError(f"{path}: {len(found) or 'no'} time lines of `blastoff run --memory`{names}")
+    return found[0]
+
+
+def read(path: str) -> dict[str, Any]:
+    """One document, checked against the published schema."""
+    import jsonschema
+
+    file = find(path)
+    try:
+        document = json.loads(file.read_text())
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise CommandError(f"{path} is not a time line of `blastoff run --memory`: not JSON ({error})") from error
+    misfit = next(iter(jsonschema.Draft202012Validator(schema()).iter_errors(document)), None)
+    if misfit is not None:
+        where = "/".join(str(part) for part in misfit.absolute_path)
+        message = misfit.message if len(misfit.message) < 200 else f"does not fit the schema's {misfit.validator}"
+        raise CommandError(f"{path} is not a time line of `blastoff run --memory`: {f'{where}: ' if where else ''}{message}")
+    return document

@@ -1,0 +1,291 @@
+"""Samples the memory of a program while its launcher waits for it, at a cost that is bounded."""
+
+import os
+import platform
+import resource
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blastoff import library
+from blastoff.sampling import nvml, own, pages, timeline
+from blastoff.sampling.family import PAGE, Family, Member
+
+OFTEN, PAGES, DEVICES = 0.004, 0.0005, 0.0005
+"""The most that looking may cost, as shares of one core: at counters of processes, at page tables, at devices. Half a percent in all."""
+
+PROCESSES_EVERY = 0.2
+"""Seconds between looks for new processes and at the counters of the machine."""
+
+DEVICES_EVERY = 0.1
+"""Seconds between looks at the devices, at least."""
+
+PAGES_EVERY = 1.0
+"""Seconds between looks at the page table of one process, at least."""
+
+NOTICEABLE = 1.25
+"""A mean interval so many times the one asked for is told."""
+
+IN_ADVANCE = 1.0
+"""Seconds for which samples may cost more, so that the start of a program is sampled as asked for."""
+
+MOST_LIVES = 500
+"""Of processes that the document tells about, those with the most memory."""
+
+
+def now() -> float:
+    """Seconds since boot, the clock of marks and counter files."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _allow_files() -> None:
+    """For each process that is watched, two files stay open."""
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit != most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+class DeviceWatch(threading.Thread):
+    """Looks at the devices from a thread of its own, because the driver may take long to answer."""
+
+    def __init__(self, interval: float) -> None:
+        super().__init__(name="blastoff-nvml", daemon=True)
+        self.interval = interval
+        self.pids: frozenset[int] = frozenset()
+        self.use: nvml.DeviceUse | None = None
+        self.seen = False
+        self.names: list[str] = []
+        self.reason = ""
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        try:
+            devices = nvml.Nvml()
+        except nvml.NvmlError as error:
+            self.reason = str(error)
+            return
+        self.names = devices.names
+        pause = 0.0
+        while not self._over.wait(pause):
+            before = time.thread_time()
+            self.use = devices.look(self.pids)
+            self.seen = self.seen or self.use.seen
+            pause = max(self.interval, (time.thread_time() - before) / DEVICES)
+
+    def stop(self) -> None:
+        self._over.set()
+        self.join(timeout=1.0)
+
+    @property
+    def scope(self) -> str:
+        """Whose memory is known: of the run's `processes`, of the `whole` devices, or `none`."""
+        if self.use is None:
+            return "none"
+        return "processes" if self.seen else "whole"
+
+
+@dataclass
+class Life:
+    """One process while it was seen, in seconds since the start."""
+
+    member: Member
+    since: float
+    until: float = 0.0
+    resident_peak: int = 0
+
+
+class Sampler:
+    """Of a program and its descendants. `interval`: seconds. `directory`: that of the run, if there is one; `alone`: no other launcher shares it.
+    `started_at`: when the program started, if not now, in seconds since boot."""
+
+    def __init__(self, program: int, interval: float, directory: Path | None, alone: bool = True, started_at: float | None = None) -> None:
+        self.program, self.interval, self.alone = program, interval, alone
+        self.started_at = now() if started_at is None else started_at
+        self.cpu_before = time.process_time()
+        _allow_files()
+        self.family = Family(program)
+        self.own = own.OwnMemory(directory) if directory is not None else None
+        self.nodes = pages.memory_nodes()
+        self.migrations = pages.MigrationCounter()
+        self.migrated = 0
+        self.line = timeline.TimeLine()
+        self.lives: dict[tuple[int, int], Life] = {}
+        self.looked_at: dict[int, float] = {}
+        self.samples = 0
+        self.paid = 0.0
+        self.next_sample = self.next_processes = self.next_pages = now()
+        self.devices = DeviceWatch(max(interval, DEVICES_EVERY))
+        self.devices.start()
+        self.cpu_at_start = time.process_time() - self.cpu_before
+        self.thread_before = time.thread_time()
+
+    def idle(self) -> float:
+        """Samples if it is time to, and returns the seconds until the next sample."""
+        moment = now()
+        if moment >= self.next_sample:
+            pages_cost = self.sample(moment)
+            spent = time.thread_time()
+            cost = spent - self.thread_before - pages_cost
+            self.thread_before = spent
+            self.paid = max(self.paid, moment - IN_ADVANCE) + cost / OFTEN
+            self.next_sample = max(self.next_sample + self.interval, self.paid, moment)
+            moment = now()
+        return max(0.0, self.next_sample - moment)
+
+    def sample(self, moment: float | None = None) -> float:
+        """One sample. Returns the seconds that the page tables took of it."""
+        moment = now() if moment is None else moment
+        if moment >= self.next_processes:
+            self.next_processes = moment + PROCESSES_EVERY
+            self._look_for_processes()
+        self.family.look()
+        self.samples += 1
+        pages_cost = self._look_at_pages(moment)
+        if self.family.members:
+            self._add_point(moment - self.started_at)
+        return pages_cost
+
+    def _look_for_processes(self) -> None:
+        self.family.update()
+        if self.own is not None:
+            self.own.update()
+            if self.alone:  # then all of them are the program's, whoever their parents are
+                for pid, _ in self.own.files.values():
+                    if pid not in self.family.ended:
+                        self.family.add(pid)
+        if len(self.lives) > 2 * MOST_LIVES:
+            largest = sorted(self.lives.items(), key=lambda item: (item[1].member.alive, item[1].resident_peak), reverse=True)
+            self.lives = dict(largest[:MOST_LIVES])
+        self.migrated = self.migrations.look()
+        self.devices.pids = frozenset(self.family.members)
+
+    def _look_at_pages(self, moment: float) -> float:
+        """At those of one process: the one for which it is longest ago."""
+        if moment < self.next_pages or not self.family.members:
+            return 0.0
+        pid = min(self.family.members, key=lambda pid: self.looked_at.get(pid, 0.0))
+        if moment - self.looked_at.get(pid, 0.0) < PAGES_EVERY:
+            return 0.0
+        self.looked_at[pid] = moment
+        before = time.thread_time()
+        member = self.family.members[pid]
+        member.huge = pages.huge_share(pages.read(pid, "smaps_rollup"))
+        if len(self.nodes) > 1:
+            member.nodes = pages.by_node(pages.read(pid, "numa_maps"))
+        cost = time.thread_time() - before
+        self.next_pages = moment + cost / PAGES
+        return cost
+
+    def _by_node(self) -> dict[int, int]:
+        """The resident set by node: of each process as it was spread when its page table was looked at."""
+        if len(self.nodes) == 1:
+            return {self.nodes[0]: sum(member.resident for member in self.family.members.values())}
+        found = dict.fromkeys(self.nodes, 0)
+        for member in self.family.members.values():
+            known = sum(member.nodes.values())
+            for node, size in member.nodes.items():
+                found[node] = found.get(node, 0) + member.resident * size // known if known else 0
+        return found
+
+    def _add_point(self, moment: float) -> None:
+        members = self.family.members
+        for member in members.values():
+            life = self.lives.get(member.key)
+            if life is None:
+                life = self.lives[member.key] = Life(member, moment)
+            life.until = moment
+            life.resident_peak = max(life.resident_peak, member.resident)
+        held = self.own.look(members, self.family.ended) if self.own is not None else dict.fromkeys(own.NAMES, 0)
+        use = self.devices.use
+        minor_faults, major_faults = self.family.faults()
+        self.line.add(
+            {
+                "time": moment,
+                "processes": len(members),
+                "resident": sum(member.resident for member in members.values()),
+                "huge": int(sum(member.resident * member.huge for member in members.values())),
+                "nodes": self._by_node(),
+                "device": use.of_run if use else None,
+                "device_whole": use.whole if use else None,
+                "link_to_device": use.to_device if use else None,
+                "link_from_device": use.from_device if use else None,
+                "minor_faults": minor_faults,
+                "major_faults": major_faults,
+                "migrated_pages": self.migrated,
+                **held,
+            }
+        )
+
+    def _sampling(self, seconds: float) -> dict[str, Any]:
+        spent = time.process_time() - self.cpu_before - self.cpu_at_start
+        mean = seconds / self.samples if self.samples else seconds
+        return {
+            "interval_seconds": self.interval,
+            "mean_interval_seconds": mean,
+            "samples": self.samples,
+            "backed_off": mean > NOTICEABLE * self.interval,
+            "cpu_seconds": spent,
+            "cpu_share": spent / seconds if seconds else 0.0,
+            "start_cpu_seconds": self.cpu_at_start,
+        }
+
+    def _processes(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "pid": life.member.pid,
+                "program": life.member.name,
+                "from": round(life.since, 4),
+                "to": round(life.until, 4),
+                "resident_peak": life.resident_peak,
+                "minor_faults": life.member.minor_faults,
+                "major_faults": life.member.major_faults,
+            }
+            for life in self.lives.values()
+        ]
+
+    def finish(self, command: Sequence[str], run: str) -> dict[str, Any]:
+        """Ends sampling. The document without marks. `run`: the name of the run in reports."""
+        self.devices.stop()
+        self.family.look()
+        seconds = now() - self.started_at
+        if self.own is not None:
+            last = self.line.points[-1] if self.line.points else None
+            if last is not None:  # the counts at the end, which the files keep
+                moved = self.own.look((), self.family.ended | set(self.family.members))
+                last |= {name: moved[name] for name in ("to_device", "from_device")}
+            self.own.close()
+        scope = self.devices.scope
+        if scope != "processes":
+            self.line.peaks.pop("device", None)
+            for point in self.line.points:
+                point["device"] = None
+        document = {
+            "format": 1,
+            "blastoff": library.version(),
+            "process": {
+                "run": run,
+                "program": os.path.basename(command[0]),
+                "command_line": " ".join(command),
+                "host": platform.node(),
+                "pid": self.program,
+                "rank": None,  # a time line is that of all ranks on this machine
+            },
+            "started_at": self.started_at,
+            "seconds": seconds,
+            "sampling": self._sampling(seconds),
+            "page_bytes": PAGE,
+            "nodes": self.nodes,
+            "nodes_without_cpus": pages.nodes_without_cpus(),
+            "device": {"scope": scope, "names": self.devices.names, "reason": self.devices.reason},
+            "peaks": timeline.peaks(self.line),
+            "marks": [],
+            "marks_dropped": False,
+            "processes": self._processes(),
+            "timeline": timeline.columns(self.line.points, self.nodes),
+        }
+        self.family.close()
+        self.migrations.close()
+        return document

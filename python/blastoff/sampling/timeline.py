@@ -1,0 +1,133 @@
+"""The samples of a run, as many as there is room for, and the document that they become (share/memory.schema.json)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+MOST_POINTS = 8192
+"""Of a time line. Beyond it, of two neighbours the one with less memory is dropped, again and again."""
+
+GAUGES = ("processes", "resident", "huge", "device", "device_whole", "held", "mirrored", "pinned", "staged")
+"""What is used at a moment: bytes, but for the number of processes."""
+
+COUNTERS = ("minor_faults", "major_faults", "to_device", "from_device", "migrated_pages")
+"""What has happened since the start."""
+
+RATES = ("link_to_device", "link_from_device")
+"""Bytes per second; null where they are not known."""
+
+OF_MACHINE = ("device_whole", "migrated_pages", *RATES)
+"""Not of the run alone, so that several launchers on one machine see the same."""
+
+Point = dict[str, Any]
+"""One sample: `time` in seconds since the start, the values above, and `nodes`: bytes of the resident set by NUMA node."""
+
+
+def weight(point: Point) -> float:
+    """By which of two neighbours the one that stays is chosen."""
+    return point["resident"] + (point["device"] or 0)
+
+
+def thinned(points: Sequence[Point]) -> list[Point]:
+    """Half of the points: the first, the last, and of two neighbours between the larger."""
+    inner = points[1:-1]
+    pairs = zip(inner[::2], inner[1::2], strict=False)
+    return [points[0], *(max(pair, key=weight) for pair in pairs), *inner[len(inner) // 2 * 2 :], points[-1]]
+
+
+class TimeLine:
+    """Points in the order of time."""
+
+    def __init__(self, most: int = MOST_POINTS) -> None:
+        self.points: list[Point] = []
+        self.most = most
+        self.peaks: dict[str, Point] = {}
+        """The sample with the largest value of each gauge; of all samples, also those that were dropped."""
+
+    def add(self, point: Point) -> None:
+        for name in GAUGES:
+            if point[name] is not None and (name not in self.peaks or point[name] > self.peaks[name][name]):
+                self.peaks[name] = point
+        self.points.append(point)
+        if len(self.points) > self.most:
+            self.points = thinned(self.points)
+
+
+def columns(points: Sequence[Point], nodes: Sequence[int]) -> dict[str, Any]:
+    """The points as one list for each value."""
+    lists: dict[str, Any] = {name: [point[name] for point in points] for name in ("time", *GAUGES, *COUNTERS, *RATES)}
+    lists["time"] = [round(time, 4) for time in lists["time"]]
+    lists["resident_by_node"] = {str(node): [point["nodes"].get(node, 0) for point in points] for node in nodes}
+    return lists
+
+
+def peaks(line: TimeLine) -> dict[str, dict[str, float]]:
+    """The largest value of each gauge, and when it was."""
+    return {name: {"value": point[name], "time": round(point["time"], 4)} for name, point in line.peaks.items()}
+
+
+def points_of(document: dict[str, Any]) -> list[Point]:
+    """Back from columns."""
+    lists = document["timeline"]
+    names = ("time", *GAUGES, *COUNTERS, *RATES)
+    nodes = {int(node): values for node, values in lists["resident_by_node"].items()}
+    return [
+        {name: lists[name][place] for name in names} | {"nodes": {node: values[place] for node, values in nodes.items()}}
+        for place in range(len(lists["time"]))
+    ]
+
+
+def _sum(name: str, values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    return max(known) if name in OF_MACHINE else sum(known)
+
+
+def _together(time: float, latest: Sequence[Point | None], ended: Sequence[bool]) -> Point:
+    """What several launchers have seen at one moment: the program of one that has ended uses nothing."""
+    points = [point for point in latest if point is not None]
+    alive = [point for point, over in zip(latest, ended, strict=True) if point is not None and not over]
+    whole: Point = {"time": time}
+    for name in GAUGES + RATES:
+        whole[name] = _sum(name, [point[name] for point in alive]) if alive else 0
+    for name in COUNTERS:
+        whole[name] = _sum(name, [point[name] for point in points])
+    whole["nodes"] = {node: sum(point["nodes"].get(node, 0) for point in alive) for point in alive for node in point["nodes"]}
+    return whole
+
+
+def merged(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The documents of the launchers of one MPI job on one machine, as one. Times count from the first start."""
+    whole = dict(min(documents, key=lambda document: document["started_at"]))
+    if len(documents) == 1:
+        return whole
+    shifts = [document["started_at"] - whole["started_at"] for document in documents]
+    lists = [points_of(document) for document in documents]
+    events = sorted(
+        ((shift + point["time"], number, point) for number, shift in enumerate(shifts) for point in lists[number]), key=lambda event: event[:2]
+    )
+    line = TimeLine()
+    latest: list[Point | None] = [None] * len(documents)
+    left = [len(points) for points in lists]
+    for time, number, point in events:
+        latest[number] = point
+        left[number] -= 1
+        line.add(_together(time, latest, [rest == 0 and other != number for other, rest in enumerate(left)]))
+    whole["seconds"] = max(shift + document["seconds"] for shift, document in zip(shifts, documents, strict=True))
+    whole["timeline"], whole["peaks"] = columns(line.points, whole["nodes"]), peaks(line)
+    whole["processes"] = [
+        process | {"from": process["from"] + shift, "to": process["to"] + shift}
+        for shift, document in zip(shifts, documents, strict=True)
+        for process in document["processes"]
+    ]
+    if any(document["device"]["scope"] == "processes" for document in documents):
+        whole["device"] = next(document["device"] for document in documents if document["device"]["scope"] == "processes")
+    sampling = [document["sampling"] for document in documents]
+    whole["sampling"] = {
+        **whole["sampling"],
+        "samples": sum(part["samples"] for part in sampling),
+        "backed_off": any(part["backed_off"] for part in sampling),
+        "cpu_seconds": sum(part["cpu_seconds"] for part in sampling),
+        "cpu_share": sum(part["cpu_share"] for part in sampling),
+    }
+    return whole

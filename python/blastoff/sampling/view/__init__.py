@@ -1,0 +1,1 @@
+"""A time line in words."""
