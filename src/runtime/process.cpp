@@ -197,6 +197,31 @@ std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings
                                                                : decide::by_size_and_depth(settings.min_size);
 }
 
+/// What of the context holds from the start.
+report::Context identity() {
+  report::Context context;
+  context.program = platform::program_name();
+  context.command_line = platform::command_line();
+  context.host = platform::host_name();
+  context.pid = getpid();
+  context.rank = platform::global_rank();
+  return context;
+}
+
+std::unique_ptr<trace::Tracer> create_tracer(const config::Settings& settings, double least_volume) {
+  if (settings.trace.empty()) return nullptr;
+  return std::make_unique<trace::Tracer>(trace::Setup{
+      .pattern = report::report_pattern(settings.trace, ".trace"),
+      .limit = settings.trace_limit.bytes,
+      .floor_volume = least_volume,
+      .min_size = settings.min_size,
+      .may_track = settings.device == "none" && settings.tracker != config::TrackerName::none,
+      .tracker = tracker_kind(settings.tracker),
+      .context = identity(),
+      .start = loaded_at,
+  });
+}
+
 }  // namespace
 
 std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
@@ -225,6 +250,7 @@ Process::Process()
       assumed_(assumed_model()),
       simulated_rates_(rates_of(settings_)),
       decider_(create_decider(settings_, assumed_)),
+      tracer_(create_tracer(settings_, decider_->floor_volume())),
       opening_(config::start_mode(settings_), assumed_.cpu_flops, platform::cpu_count()),
       model_sought_(config::decide_by(settings_) != config::DecideBy::time || settings_.device == "none" ||
                     settings_.model == "none"),
@@ -445,13 +471,8 @@ void Process::leave_device() {
 }
 
 report::Context Process::describe() {
-  report::Context context;
-  context.program = platform::program_name();
-  context.command_line = platform::command_line();
-  context.host = platform::host_name();
+  report::Context context = identity();
   context.kernel = platform::kernel_release();
-  context.pid = getpid();
-  context.rank = platform::global_rank();
   context.elapsed_seconds = std::chrono::duration<double>(Clock::now() - loaded_at).count();
   context.device_kind = settings_.device;
   context.device_state = failure_.empty() ? "not started" : failure_;
@@ -493,6 +514,7 @@ void Process::end() {
   const report::Totals totals = report::totals();
   const std::uint64_t calls = total_calls(totals);
   const report::Context context = describe();
+  if (trace::Tracer* const tracing = tracer()) tracing->finish(totals, context.elapsed_seconds);
   if (calls > 0 && (report::counters_are_kept() || !settings_.report.empty())) {
     const std::string text = report::to_json(totals, context);
     if (report::counters_are_kept()) report::keep_description(text);
