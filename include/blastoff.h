@@ -46,6 +46,11 @@ int blastoff_write_report(const char* pattern, const char* report);
  * after so many seconds; `quick` is for tests. For a process of its own. NULL when out of memory. */
 const char* blastoff_calibration_json(const char* host_library, double seconds, int quick);
 
+/* What traces (blastoff run --trace) would take on another machine: a JSON object, with "error" if the request, a JSON
+ * object too, or a trace is wrong. src/prediction/prediction.h describes both. For a process of its own. NULL when out
+ * of memory. */
+const char* blastoff_prediction_json(const char* request);
+
 /* Reports freed memory from interposed calls, for kernels that do not report it. Called by libblastoff-allocator.so,
  * from any thread, inside malloc and beside signal handlers. Takes no lock, allocates nothing, keeps errno; costs one
  * load without a listener. `kind`: 0 unmapped (or freed), 1 moved to `moved_to`, 2 dropped (madvise). 0 and 1 are

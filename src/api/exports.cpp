@@ -13,6 +13,7 @@
 #include "calibration/calibration.h"
 #include "config/settings.h"
 #include "platform/process.h"
+#include "prediction/prediction.h"
 #include "report/counter_file.h"
 #include "tracking/interposed/memory_events.h"
 #include "tracking/memory_events.h"
@@ -79,6 +80,11 @@ extern "C" {
       .quick = quick != 0, .most_seconds = seconds, .host_library = host_library};
   return lasting_text(
       [&] { return blastoff::calibration::calibration_json(blastoff::config::read_settings(), request); });
+}
+
+[[gnu::visibility("default")]] const char* blastoff_prediction_json(const char* request) {
+  return lasting_text(
+      [&] { return blastoff::prediction::prediction_json(blastoff::config::read_settings(), request); });
 }
 
 [[gnu::visibility("default")]] void blastoff_memory_event(int kind, const void* begin, unsigned long bytes,
