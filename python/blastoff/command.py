@@ -15,6 +15,7 @@ USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
        blastoff doctor [--json]
        blastoff top [RUN | --pid PID] [--once] [--json]
        blastoff report FILE... [--html FILE]
+       blastoff predict FILE... [--machine NAME[,NAME...]] [options]
        blastoff calibrate [options]
        blastoff lab [SET] [--device DEVICE] [--quick] [--minutes N] [--output DIRECTORY]
        blastoff completion bash|zsh|fish
@@ -28,6 +29,7 @@ Runs the dense linear algebra of unmodified programs on the GPU.
   doctor      show what works on this machine, what does not, and how to fix it
   top         show what a run does now: processes, routines, share on the device, rates, reasons
   report      show the reports that `run --report FILE` has written; several files are added up as one job
+  predict     say what a program would take on other machines, from traces that `run --trace FILE` has written
   calibrate   measure this machine, so that decisions start from its own figures
   lab         measure how memory behaves between the CPU and the GPU of this machine
   completion  print the completion of this command for a shell
@@ -83,6 +85,12 @@ def calibrate(arguments: Sequence[str]) -> int:
     return command.run(arguments)
 
 
+def predict(arguments: Sequence[str]) -> int:
+    from blastoff.predict import command
+
+    return command.run(arguments)
+
+
 def completion(arguments: Sequence[str]) -> int:
     from blastoff.manual import command
 
@@ -96,6 +104,7 @@ COMMANDS = {
     "doctor": doctor,
     "top": top,
     "report": report,
+    "predict": predict,
     "calibrate": calibrate,
     "lab": lab,
     "completion": completion,

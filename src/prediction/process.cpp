@@ -17,6 +17,9 @@ using report::Refusal;
 /// Of a core, that none exceeds (as in runtime/process.cpp).
 constexpr double flops_of_a_core = 45e9;
 
+/// What is less is rounding. Seconds.
+constexpr double shortest_wait = 1e-9;
+
 /// Makes nothing: the device has no memory to compute on.
 class NoArithmetic final : public operation::Host {
  public:
@@ -123,16 +126,8 @@ void Process::add_copied(std::map<std::string, double>& copied) const {
   }
 }
 
-/// A call begins as much later as the latest call that had ended before it: it may have waited for that.
-double Process::begin_of(const TracedCall& call) const {
-  const auto after = shifts_.upper_bound(call.start);
-  const double shift = after == shifts_.begin() ? 0 : std::prev(after)->second;
-  const auto thread = threads_.find(call.thread);
-  return std::max(call.start + shift, thread == threads_.end() ? 0 : thread->second.busy_until);
-}
-
 double Process::next_start() const {
-  return begin_of(trace_.calls[next_]);
+  return course_.begin_of(trace_.calls[next_]);
 }
 
 /// What happened to memory before the call.
@@ -167,6 +162,7 @@ void Process::choose_gpu(const Operation& operation) {
 
 /// Whether the device is open: as runtime::Process::open_for().
 bool Process::open(const Operation& operation) {
+  if (open_at_ && waited_for_) clock_.wait_until(*open_at_);
   if (open_at_) return *open_at_ <= clock_.now;
   switch (opening_.answer(operation)) {
     case runtime::Opening::Answer::not_yet: return false;
@@ -179,6 +175,7 @@ bool Process::open(const Operation& operation) {
   clock_.now += machine_.open_seconds();
   opening_seconds_ = machine_.open_seconds();
   open_at_ = clock_.now;
+  waited_for_ = true;
   return true;
 }
 
@@ -221,7 +218,7 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
   if (why != Refusal::none) return false;
   const double seconds = clock_.now - before;
   const double work = machine_.call_seconds(operation) + chosen_->engines->computed - computed;
-  const double moving = std::max(0.0, seconds - work);
+  const double moving = seconds - work > shortest_wait ? seconds - work : 0;
   decider_->observe(operation, {.on_device = true,
                                 .operands_kept = record.operands_kept,
                                 .typical = record.lane_at_once,
@@ -242,47 +239,43 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
   return true;
 }
 
+/// A program that used all cores would use all of the machine's.
+int Process::busy_cores() const {
+  return trace_.threads < trace_.cores || machine_.file.cores == 0 ? trace_.threads : machine_.file.cores;
+}
+
 void Process::make_on_cpu(const TracedCall& call, Refusal why, RoutinePrediction& sums) {
   const double seconds = cpu_times_.predicted(call);
   clock_.now += seconds;
   if (why != Refusal::below_min_size) decider_->observe(call.operation, {.seconds = seconds});
-  if (why == Refusal::not_open) opening_.add_spent(seconds, seconds * trace_.threads);
+  if (why == Refusal::not_open) opening_.add_spent(seconds, seconds * busy_cores());
   sums.cpu_seconds += call.weight * seconds;
   results_written(call.operation, nullptr);
 }
 
 void Process::step(Prediction& prediction) {
-  const TracedCall& call = trace_.calls[next_];
-  Thread& thread = threads_[call.thread];
-  clock_.now = begin_of(call);
-  ++next_;
+  const TracedCall& call = trace_.calls[next_++];
+  const double more = call.weight - 1;  // calls that this one stands for change as much
   tell(call);
   RoutinePrediction& sums = prediction.routines[call.operation.name()];
   const double traced = cpu_times_.traced(call);
-  baseline_shift_ += machine_.simulated && call.seconds ? call.weight * (traced - *call.seconds) : 0;
+  const double on_cpu = call.start + call.seconds.value_or(call.elapsed);
+  const double later = traced - (on_cpu - call.start);
+  traced_course_.finish(call, on_cpu, traced_course_.begin_of(call) + traced + more * later);
   sums.calls += call.weight;
   sums.traced_seconds += call.weight * traced;
-  if (call.start < thread.inside_until) return;  // the device makes the call around it
+  if (call.start < inside_until_[call.thread]) return;  // a device makes the call around it
+  clock_.now = course_.begin_of(call);
   const double begin = clock_.now;
   Refusal why = verdict_on(call.operation);
   const bool done = why == Refusal::none && make_on_device(call, sums, why);
   if (!done) {
     make_on_cpu(call, why, sums);
     prediction.refusals[report::refusal_text(why)] += call.weight;
-  } else {
-    thread.inside_until = call.start + call.elapsed;
   }
-  // Calls that this one stands for take as much less time.
-  const double traced_end = call.start + call.elapsed;
-  const double own_end = call.start + (call.seconds && !done ? *call.seconds : call.elapsed);
-  const double end = clock_.now + (call.weight - 1) * (clock_.now - begin - (own_end - call.start));
-  thread.busy_until = end;
-  thread.traced_busy_until = own_end;
-  shifts_[own_end] = end - own_end;
-  if (shifts_.size() > 4096) shifts_.erase(shifts_.begin(), std::next(shifts_.begin(), 2048));
-  if (traced_end < last_end_) return;
-  last_end_ = traced_end;
-  shift_ = end - own_end;
+  const double end = done ? call.start + call.elapsed : on_cpu;
+  if (done) inside_until_[call.thread] = end;
+  course_.finish(call, end, clock_.now + more * (clock_.now - begin - (end - call.start)));
 }
 
 }  // namespace blastoff::prediction

@@ -10,6 +10,7 @@
 
 #include "decide/decider.h"
 #include "operation/front_end.h"
+#include "prediction/course.h"
 #include "prediction/cpu_times.h"
 #include "prediction/replay.h"
 #include "prediction/replayed_tracker.h"
@@ -35,8 +36,9 @@ class Process final : public operation::Estimator {
   void step(Prediction& prediction);
 
   /// When the program ends, after the last call.
-  double end() const { return trace_.elapsed + shift_; }
-  double traced_end() const { return trace_.elapsed + baseline_shift_; }
+  double end() const { return course_.end_of(trace_.elapsed); }
+  /// The same if the CPU of the trace made all calls.
+  double traced_end() const { return traced_course_.end_of(trace_.elapsed); }
   double opening_seconds() const { return opening_seconds_; }
   const CpuTimes& cpu_times() const { return cpu_times_; }
   const char* policy() const;
@@ -51,19 +53,14 @@ class Process final : public operation::Estimator {
     ReplayedTracker* tracker;
     runtime::Session* session;
   };
-  struct Thread {
-    double busy_until = 0;         ///< by its predicted calls
-    double traced_busy_until = 0;  ///< likewise as traced
-    double inside_until = 0;       ///< in traced time: of a call that went to a device with all calls inside it
-  };
   void tell(const TracedCall& call);
-  double begin_of(const TracedCall& call) const;
   void choose_gpu(const operation::Operation& operation);
   report::Refusal verdict_on(const operation::Operation& operation);
   bool open(const operation::Operation& operation);
   bool ready(const operation::Operation& operation);
   bool make_on_device(const TracedCall& call, RoutinePrediction& sums, report::Refusal& why);
   void make_on_cpu(const TracedCall& call, report::Refusal why, RoutinePrediction& sums);
+  int busy_cores() const;
   void results_written(const operation::Operation& operation, const Gpu* by);
 
   const Trace& trace_;
@@ -74,16 +71,15 @@ class Process final : public operation::Estimator {
   std::unique_ptr<decide::Decider> decider_;
   runtime::Opening opening_;
   std::optional<double> open_at_;  ///< nothing: the device is not being opened
+  bool waited_for_ = false;        ///< every call waits until it is open
   std::array<std::optional<double>, operation::most_routines> ready_at_{};
   Clock clock_;
   std::vector<Gpu> gpus_;
   Gpu* chosen_ = nullptr;
   std::size_t next_ = 0;
-  std::map<int, Thread> threads_;
-  std::map<double, double> shifts_;  ///< traced end of a call -> how much later it ended, as predicted
-  double shift_ = 0;                 ///< of the last one to end
-  double last_end_ = 0;
-  double baseline_shift_ = 0;  ///< a simulated CPU's seconds are not those of the trace
+  std::map<int, double> inside_until_;  ///< by thread, as traced: a device makes a call with all calls inside it
+  Course course_;
+  Course traced_course_;  ///< a simulated CPU's seconds are not those of the trace
   double opening_seconds_ = 0;
 };
 

@@ -13,6 +13,16 @@ const Trace& trace_of(const std::vector<Trace>& traces, std::size_t rank) {
   return traces[rank % traces.size()];
 }
 
+/// To sums over as many processes as were traced.
+void scale(Prediction& prediction, double factor) {
+  for (auto& [name, routine] : prediction.routines)
+    for (double* const sum :
+         {&routine.calls, &routine.on_device, &routine.traced_seconds, &routine.cpu_seconds, &routine.device_seconds,
+          &routine.moving_seconds, &routine.bytes_to_device, &routine.bytes_from_device, &routine.bytes_reused})
+      *sum *= factor;
+  for (auto& [reason, calls] : prediction.refusals) calls *= factor;
+}
+
 void add_up(Prediction& prediction, const std::vector<Process*>& processes, std::size_t traced) {
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const Process& process = *processes[i];
@@ -49,18 +59,14 @@ tl::expected<Prediction, std::string> replay(const std::vector<Trace>& traces, c
         return tl::unexpected(added.error());
     }
   Prediction prediction;
-  Prediction of_others;  // of ranks that are not traced: they only take their share of the machine
   for (;;) {
     Process* next = nullptr;
-    std::size_t which = 0;
-    for (std::size_t i = 0; i < processes.size(); ++i) {
-      if (processes[i]->over() || (next && processes[i]->next_start() >= next->next_start())) continue;
-      next = processes[i];
-      which = i;
-    }
+    for (Process* const process : processes)
+      if (!process->over() && (next == nullptr || process->next_start() < next->next_start())) next = process;
     if (next == nullptr) break;
-    next->step(which < traces.size() ? prediction : of_others);
+    next->step(prediction);
   }
+  scale(prediction, static_cast<double>(traces.size()) / static_cast<double>(ranks));
   add_up(prediction, processes, traces.size());
   return prediction;
 }

@@ -1,5 +1,6 @@
 #include "trace/writes.h"
 
+#include "platform/process.h"
 #include "residency/fingerprint.h"
 #include "residency/footprint.h"
 
@@ -10,8 +11,10 @@ using operation::Operand;
 using operation::Operation;
 using platform::Span;
 
-/// Of the run, that this and the page faults may take; and so many seconds from the start.
+/// Of the run, that this and the page faults may take; the latter only for a look at elements, which costs least. And
+/// so many seconds from the start.
 constexpr double affordable_share = 0.03;
+constexpr double most_affordable_share = 0.04;
 constexpr double affordable_at_once = 0.02;
 
 /// What the program pays for writing a protected page.
@@ -56,8 +59,8 @@ Writes::Writes(std::unique_ptr<tracking::PageTracker> tracker) : tracker_(std::m
   if (tracker_) watched_ = std::make_unique<residency::watch::WatchedMemory>(*tracker_);
 }
 
-bool Writes::costs_too_much() const {
-  return spent_ > affordable_at_once + affordable_share * run_.seconds();
+bool Writes::costs_too_much(double share) const {
+  return spent_ > affordable_at_once + share * run_.seconds();
 }
 
 Writes::Matrix& Writes::matrix_of(const Operand& operand) {
@@ -175,15 +178,17 @@ void Writes::pass_over(const Operation& call) {
 }
 
 Found Writes::before(const Operation& call) {
-  const platform::Stopwatch stopwatch;
+  const double begun = platform::own_cpu_seconds();
   Found found;
   drain(found.gone);
-  found.asked = !costs_too_much();
-  if (!found.asked) {
-    pass_over(call);
-    return found;
-  }
+  found.asked = !costs_too_much(affordable_share);
+  if (!found.asked) pass_over(call);
+  if (costs_too_much(most_affordable_share)) return found;
   each_matrix(call, [&](const Operand& operand) {
+    if (!found.asked) {
+      if (Matrix& matrix = matrix_of(operand); matrix.sampled) compare(operand, matrix, found);
+      return;
+    }
     Matrix& matrix = matrix_of(operand);
     const bool tracked = !matrix.sampled && watch(operand, found);
     if (!tracked) return compare(operand, matrix, found);
@@ -192,28 +197,28 @@ Found Writes::before(const Operation& call) {
     if (!matrix.sampled && is_result(call, operand))
       residency::each_region(operand, [&](Span region) { watched_->unprotect(region); });
   });
-  spent_ += stopwatch.seconds();
+  spent_ += platform::own_cpu_seconds() - begun;
   return found;
 }
 
 void Writes::after(const Operation& call, bool asked) {
-  if (!asked) return;
-  const platform::Stopwatch stopwatch;
+  if (costs_too_much(most_affordable_share)) return;
+  const double begun = platform::own_cpu_seconds();
   each_matrix(call, [&](const Operand& operand) {
     Matrix& matrix = matrix_of(operand);
     bool tracked = watched_ != nullptr && !matrix.sampled;
-    residency::each_region(operand, [&](Span region) { tracked = tracked && seen_.contains(region); });
+    residency::each_region(operand, [&](Span region) { tracked = tracked && (!asked || seen_.contains(region)); });
     if (!tracked) {
       matrix.rows = operand.rows;
       matrix.columns = operand.columns;
       matrix.fingerprint = residency::fingerprint(operand);
       matrix.known = true;
-    } else if (is_result(call, operand)) {
+    } else if (asked && is_result(call, operand)) {
       scratch_.clear();
       scan(operand, true, scratch_);
     }
   });
-  spent_ += stopwatch.seconds();
+  spent_ += platform::own_cpu_seconds() - begun;
 }
 
 }  // namespace blastoff::trace

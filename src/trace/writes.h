@@ -31,8 +31,8 @@ struct Found {
 /// and for matrices that the program keeps rewriting (a page fault for each page costs more than it tells), 64 elements
 /// of the matrix are compared with what they were: if one has changed, all pages count as written.
 ///
-/// It keeps its own time, the page faults of the program included, below three hundredths of the run: beyond that,
-/// calls are not asked about until the share has fallen. Not thread-safe.
+/// It keeps its own time, the page faults of the program included, below three hundredths of the run: beyond that, the
+/// kernel is not asked until the share has fallen, and beyond four hundredths nothing is. Not thread-safe.
 class Writes {
  public:
   /// Without a tracker (null) all matrices are compared by elements.
@@ -70,7 +70,8 @@ class Writes {
   void judge(const operation::Operand& operand, Matrix& matrix, std::size_t written_bytes);
   void compare(const operation::Operand& operand, Matrix& matrix, Found& found);
   void stop_tracking(const operation::Operand& operand);
-  bool costs_too_much() const;
+  /// `share`: of the run that it may take.
+  bool costs_too_much(double share) const;
 
   std::unique_ptr<tracking::PageTracker> tracker_;
   std::unique_ptr<residency::watch::WatchedMemory> watched_;
