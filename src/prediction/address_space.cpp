@@ -29,8 +29,7 @@ void AddressSpace::add(platform::Span span) {
 tl::expected<void, std::string> AddressSpace::reserve() {
   std::size_t bytes = boundary;
   for (const auto& [begin, extent] : extents_) bytes += extent.end - begin + boundary;
-  void* const memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return tl::unexpected("the kernel reserves no " + platform::format_bytes(bytes) + " of addresses");
   std::uintptr_t place = (reinterpret_cast<std::uintptr_t>(memory) + boundary - 1) & ~(boundary - 1);

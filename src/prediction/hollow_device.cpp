@@ -71,7 +71,8 @@ class HollowQueue final : public device::Queue {
   }
   Status execute(const operation::Operation& operation, const operation::Host&) override {
     double seconds = road_.machine->work_seconds(operation);
-    if (reads_host_memory(operation)) seconds = std::max(seconds, operand_bytes(operation) / road_.machine->to_device());
+    if (reads_host_memory(operation))
+      seconds = std::max(seconds, operand_bytes(operation) / road_.machine->to_device());
     road_.engines->computed += seconds;
     return advance(&Engines::compute, seconds);
   }
@@ -177,8 +178,7 @@ class HollowDevice final : public device::Device {
 
  private:
   Status take(std::size_t bytes) {
-    if (bytes > memory_ - used_)
-      return tl::unexpected(Error{ErrorKind::out_of_memory, "the device's memory is full"});
+    if (bytes > memory_ - used_) return tl::unexpected(Error{ErrorKind::out_of_memory, "the device's memory is full"});
     used_ += bytes;
     return {};
   }

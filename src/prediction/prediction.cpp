@@ -60,7 +60,9 @@ Json json_of(const Prediction& prediction, const Machine& machine, const config:
           {"opening_seconds", prediction.opening_seconds},
           {"policy", prediction.policy},
           {"min_size", settings.min_size},
-          {"cpu", prediction.cpu_scaled ? "scaled" : machine.simulated ? "simulated" : "as traced"},
+          {"cpu", prediction.cpu_scaled ? "scaled"
+                  : machine.simulated   ? "simulated"
+                                        : "as traced"},
           {"peak_memory", prediction.peak_memory},
           {"totals", json_of(total_of(prediction))},
           {"routines", std::move(routines)},

@@ -1,5 +1,5 @@
-// What time it is on a machine that is not there: one thread of the program, and the engines of a GPU that all threads and
-// ranks share.
+// What time it is on a machine that is not there: one thread of the program, and the engines of a GPU that all threads
+// and ranks share.
 #pragma once
 
 #include <algorithm>

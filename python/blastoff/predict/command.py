@@ -17,16 +17,18 @@ SETTINGS = ("policy", "min-size", "decide", "start", "device-memory", "simulated
 def parser() -> Parser:
     result = Parser(
         prog="blastoff predict",
-        description="Says what a program would take on other machines, from the traces that `blastoff run --trace FILE --device none` has written. "
-        "The calls go through Blastoff's own decisions and residency, on machine models: nothing is computed. Several files are the processes of one job.",
+        description="Says what a program would take on other machines, from the traces that `blastoff run --device none --trace FILE` has "
+        "written. The calls go through Blastoff's own decisions and residency, on machine models: nothing is computed. Several files are "
+        "the processes of one job.",
     )
     result.add_argument("files", metavar="FILE", nargs="+", help="the trace of a process")
-    result.add_argument("--machine", metavar="NAME[,NAME...]", help="machine models by name, or by path. Default: all that come with Blastoff")
-    result.add_argument("--gpus", metavar="N", default="1", help="GPUs that each process uses: a call goes to the one that has its matrices. Default: 1")
+    named = "machine models by name, or by path; simulated:RATES is the simulated device. Default: all that come with Blastoff"
+    result.add_argument("--machine", metavar="NAME[,NAME...]", help=named)
+    result.add_argument("--gpus", metavar="N", default="1", help="GPUs of each process: a call goes to the one that has its matrices. Default: 1")
     result.add_argument("--ranks-per-gpu", metavar="N", default="1", help="processes that share a GPU, its memory and its link. Default: 1")
     for option in options.read_table(library.find_library()):
         if option.name in SETTINGS:
-            result.add_argument(option.flag, metavar=option.metavar, help=f"as for blastoff run. Default: {option.default}")
+            result.add_argument(option.flag, metavar=option.metavar, help=f"as for blastoff run. Default: {option.default}".replace("%", "%%"))
     result.add_argument("--html", metavar="FILE", help="write one self-contained page instead")
     result.add_argument("--json", action="store_true", help="print JSON (share/prediction.schema.json)")
     return result

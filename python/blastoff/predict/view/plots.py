@@ -11,6 +11,8 @@ from blastoff.view.figures import FAINT, draw
 CPU, COMPUTING, MOVING = "#8d99ae", "#0f7b6c", "#e09f3e"
 INCHES_WIDE, INCHES_A_BAR = 10.6, 0.36
 LARGEST = 12
+"""The most bars of a plot."""
+SECONDS = "seconds in calls, all threads"
 
 
 def bars(names: Sequence[str], series: Sequence[tuple[str, str, Sequence[float]]], label: str) -> str:
@@ -48,10 +50,11 @@ def machines(prediction: Mapping[str, Any]) -> str:
     """Seconds in calls as traced, and on each machine."""
     shown = prediction["machines"][:LARGEST]
     traced = (shown[0]["totals"]["traced_seconds"], 0.0, 0.0)
-    return bars(["as traced", *(each["label"] for each in shown)], series([traced, *(parts(each["totals"]) for each in shown)]), "seconds in calls, all threads")
+    rows = [traced, *(parts(each["totals"]) for each in shown)]
+    return bars(["as traced", *(each["label"] for each in shown)], series(rows), SECONDS)
 
 
 def routines(machine: Mapping[str, Any]) -> str:
     """Seconds by routine on one machine, those that took longest first."""
     shown = sorted(machine["routines"], key=lambda routine: -routine["traced_seconds"])[:LARGEST]
-    return bars([each["name"] for each in shown], series([parts(each) for each in shown]), "seconds in calls, all threads") if shown else ""
+    return bars([each["name"] for each in shown], series([parts(each) for each in shown]), SECONDS) if shown else ""

@@ -85,9 +85,15 @@ def facts(prediction: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines.append(("threshold", f"--min-size {best['min_size']}; the trace holds calls from {trace['min_size']} on"))
     if best["opening_seconds"]:
         lines.append(("device", f"open after {quantities.duration(best['opening_seconds'])}; {peak(best)}"))
-    lines += [("on the CPU", f"{quantities.count(round(each['calls']))} calls: {each['reason']}") for each in best["refusals"]]
-    lines += [("copied", f"{quantities.count(round(each['calls']))} calls: {each['reason']}") for each in best["copied"]]
+    lines += [("on the CPU", counted(each)) for each in best["refusals"]]
+    lines += [("copied", counted(each)) for each in best["copied"]]
     return lines
+
+
+def counted(row: Mapping[str, Any]) -> str:
+    """So many calls, and why."""
+    calls = round(row["calls"])
+    return f"{quantities.count(calls)} call{'s' * (calls != 1)}: {row['reason']}"
 
 
 def peak(machine: Mapping[str, Any]) -> str:
