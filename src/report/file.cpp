@@ -206,6 +206,7 @@ const char* cause_of(int error, bool special, std::array<char, 128>& text) {
 
 std::string report_pattern(const std::string& path, const std::string& extension) {
   if (path == "-") return "/dev/stdout";
+  const platform::ErrnoGuard errno_stays;
   const char* const home = secure_getenv("HOME");
   const bool at_home = (path == "~" || path.starts_with("~/")) && home != nullptr && *home != '\0';
   std::string pattern = at_home ? home + path.substr(1) : path;

@@ -205,9 +205,12 @@ decide::Observation observation_of(const report::Record& record, double seconds)
 class Traced {
  public:
   Traced(const Operation& operation, bool judged) : operation_(operation) {
-    if (Process* const process = judged ? Process::existing() : nullptr) tracer_ = process->tracer();
-    if (tracer_ == nullptr) return;
-    apart([&] { call_ = tracer_->begin(operation_); });
+    Process* const process = judged ? Process::existing() : nullptr;
+    if (process == nullptr || !process->traces()) return;
+    apart([&] {
+      tracer_ = process->tracer();
+      if (tracer_ != nullptr) call_ = tracer_->begin(operation_);
+    });
   }
 
   /// `seconds` and `elapsed` as in Tracer::end().

@@ -17,6 +17,7 @@
 #include "intercept/front_ends.h"
 #include "intercept/installation.h"
 #include "intercept/loading/library_observer.h"
+#include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
 #include "platform/process.h"
@@ -238,6 +239,7 @@ Process* Process::existing() {
 // A handler that calls BLAS, or a forked child, must not find this half done.
 Process& Process::create() {
   platform::undisturbed([] {
+    const platform::ErrnoGuard errno_stays;
     const platform::ForkGuard guard;
     static Process& process = *new Process;
     process.keep_description();

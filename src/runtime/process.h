@@ -48,7 +48,8 @@ class Process final : public operation::Estimator {
   Session* enter_session(const operation::Operation& operation, report::Refusal& why);
   void leave_session();
 
-  /// Where calls are recorded; nullptr without --trace, and in children of fork.
+  bool traces() const { return tracer_ != nullptr; }
+  /// Where calls are recorded; nullptr without --trace, and in children of fork. Changes errno.
   trace::Tracer* tracer() { return tracer_ && !in_forked_child() ? tracer_.get() : nullptr; }
 
   /// The CPU has made a call because the device was not open yet.

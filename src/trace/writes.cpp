@@ -137,7 +137,7 @@ void Writes::look(const Operand& operand, Matrix& matrix, Found& found) {
     seen_.add(region);
     results_.remove(region);
   });
-  spent_ += fault_seconds * static_cast<double>(written / platform::page_size());
+  spent_ += fault_seconds * static_cast<double>(written) / static_cast<double>(platform::page_size());
   judge(operand, matrix, written);
 }
 

@@ -110,3 +110,31 @@ def test_on_a_device(tmp_path):
     trace(path, PRODUCTS, 100, 2, settings=["--device=simulated"])
     header, *calls, _ = lines_of(path)
     assert header["writes"] == "samples" and [call["seconds"] for call in calls] == [None] * 4
+
+
+GUESTS = [
+    ("environment", "errno"),
+    ("environment", "memory-limit"),
+    ("environment", "descriptor-limit"),
+    ("environment", "thread-limit"),
+    ("interruptions", "cancel"),
+    ("interruptions", "cancel-asynchronously"),
+    ("interruptions", "exit-in-handler"),
+    ("interruptions", "write-barrier"),
+    ("process", "fork"),
+    ("process", "fork-beside-threads"),
+    ("process", "fork-unseen", "_Fork"),
+    ("threads", "blocks"),
+    ("threads", "own"),
+]
+
+
+@pytest.mark.parametrize("command", GUESTS, ids=" ".join)
+def test_the_program_is_left_alone(tmp_path, command):
+    """Every call is traced, and the program does what it does without Blastoff."""
+    program = offload.program(*command)
+    settings = {"BLASTOFF_DEVICE": "none", "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_SUMMARY": "never", "BLASTOFF_TRACE": str(tmp_path / "a.trace")}
+    plain, outcome = offload.plain(program), offload.preloaded(program, env=settings, timeout=60)
+    assert (outcome.status, outcome.stdout) == (plain.status, plain.stdout), outcome.stderr
+    for path in tmp_path.glob("*.trace"):
+        assert calls_of(path)
