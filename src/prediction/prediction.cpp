@@ -1,7 +1,7 @@
 #include "prediction/prediction.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "config/options.h"
 #include "prediction/replay.h"
@@ -70,6 +70,36 @@ Json json_of(const Prediction& prediction, const Machine& machine, const config:
           {"copied", std::move(copied)}};
 }
 
+/// What the traces hold besides the calls that were replayed.
+Json remarks_of(const std::vector<Trace>& traces) {
+  std::uint64_t unasked = 0;
+  std::uint64_t unread = 0;
+  bool complete = true;
+  RoutineCount small;
+  for (const Trace& trace : traces) {
+    unasked += trace.unasked;
+    unread += trace.unread;
+    complete = complete && trace.complete;
+    RoutineCount all;
+    for (const auto& [name, routine] : trace.routines) {
+      all.calls += routine.calls;
+      all.seconds += routine.seconds;
+    }
+    RoutineCount recorded;
+    for (const TracedCall& call : trace.calls) {
+      recorded.calls += static_cast<std::uint64_t>(call.weight);
+      recorded.seconds += call.weight * call.seconds.value_or(0);
+    }
+    if (all.calls > recorded.calls) small.calls += all.calls - recorded.calls;
+    small.seconds += std::max(0.0, all.seconds - recorded.seconds);
+  }
+  return {{"unknown_writes", unasked},
+          {"unread_calls", unread},
+          {"complete", complete},
+          {"small_calls", small.calls},
+          {"small_seconds", small.calls > 0 ? small.seconds : 0}};
+}
+
 tl::expected<Json, std::string> predict(const config::Settings& settings, const Json& request) {
   auto machine = request.contains("simulated")
                      ? simulated_machine(request["simulated"], settings.simulated_memory.bytes)
@@ -90,7 +120,9 @@ tl::expected<Json, std::string> predict(const config::Settings& settings, const 
   const Layout layout{.gpus = request.value("gpus", 1), .ranks_per_gpu = request.value("ranks_per_gpu", 1)};
   const auto prediction = replay(traces, lasting, source ? &*source : nullptr, layout, settled);
   if (!prediction) return tl::unexpected(prediction.error());
-  return json_of(*prediction, lasting, settled);
+  Json result = json_of(*prediction, lasting, settled);
+  result.update(remarks_of(traces));
+  return result;
 }
 
 }  // namespace

@@ -88,6 +88,7 @@ void read_end(const Json& line, Trace& trace) {
 
 void read_line(const Json& line, Trace& trace) {
   if (line.contains("end")) return read_end(line, trace);
+  if (line.contains("written") && line["written"].is_null()) ++trace.unasked;
   auto call = call_of(line);
   if (!call) {
     ++trace.unread;

@@ -40,6 +40,7 @@ struct Trace {
   std::int64_t min_size = 0;
   double elapsed = 0;
   bool complete = false;                         ///< the process ended by itself
+  std::uint64_t unasked = 0;                     ///< calls before which writes were not looked for
   std::uint64_t unread = 0;                      ///< calls of routines that are not known here
   std::map<std::string, RoutineCount> routines;  ///< of a complete trace
   std::vector<TracedCall> calls;                 ///< by start

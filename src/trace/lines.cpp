@@ -99,7 +99,7 @@ std::string call_line(const Tracer::Call& call, const operation::Operation& oper
   if (call.weight > 1) fmt::format_to(line, ",\"weight\":{}", call.weight);
   write_operands(line, operation);
   write_runs(line, "gone", call.found.gone);
-  if (!call.found.asked) fmt::format_to(line, ",\"written\":null");
+  if (!call.found.asked && call.found.written.empty()) fmt::format_to(line, ",\"written\":null");
   write_runs(line, "written", joined(call.found.written));
   if (!call.found.untracked.empty()) {
     fmt::format_to(line, ",\"untracked\":[");

@@ -155,6 +155,27 @@ def test_a_trace_that_was_cut_off(tmp_path, products):
     cut.write_text(products.read_text()[:-200])
     whole, part = (predicted(path, f"--machine=simulated:{RATES}", *SETTINGS)["machines"][0]["totals"]["calls"] for path in (products, cut))
     assert 0 < part < whole
+    assert not predicted(cut, f"--machine=simulated:{RATES}")["machines"][0]["complete"]
+    assert "a process was killed" in blastoff("predict", cut, f"--machine=simulated:{RATES}").stdout
+
+
+def test_small_calls_stay_as_they_were(tmp_path):
+    path = traced(tmp_path / "mixed.trace", "factorise", 320, 48, min_size=120)
+    (machine,) = predicted(path, f"--machine=simulated:{RATES}", *SETTINGS)["machines"]
+    assert machine["totals"]["calls"] + machine["small_calls"] == 12
+    assert machine["totals"]["calls"] > 0 and machine["small_calls"] > 0
+
+
+def test_what_the_trace_does_not_tell(tmp_path, products):
+    lines = [json.loads(line) for line in products.read_text().splitlines()]
+    calls = [line for line in lines if "routine" in line]
+    calls[3]["written"] = None
+    calls[5]["routine"] = "dnone"
+    path = tmp_path / "part.trace"
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    (machine,) = predicted(path, f"--machine=simulated:{RATES}", *SETTINGS)["machines"]
+    assert (machine["unknown_writes"], machine["unread_calls"], machine["complete"]) == (1, 1, True)
+    assert machine["totals"]["calls"] == len(calls) - 1
 
 
 def test_pages_written_in_between_are_brought_again(tmp_path, products):

@@ -82,11 +82,27 @@ def facts(prediction: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines.append(("CPU", cpu_words(best, trace)))
     found = {"samples": "a look at 64 elements of each matrix", "uffd": "the kernel's tracking"}.get(trace["writes"], trace["writes"])
     lines.append(("writes", f"of the program were found by {found}"))
+    lines += remarks(best)
     lines.append(("threshold", f"--min-size {best['min_size']}; the trace holds calls from {trace['min_size']} on"))
     if best["opening_seconds"]:
         lines.append(("device", f"open after {quantities.duration(best['opening_seconds'])}; {peak(best)}"))
     lines += [("on the CPU", counted(each)) for each in best["refusals"]]
     lines += [("copied", counted(each)) for each in best["copied"]]
+    return lines
+
+
+def remarks(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the trace does not tell."""
+    lines = []
+    if machine["unknown_writes"]:
+        lines.append(("writes", f"were not looked for before {quantities.count(machine['unknown_writes'])} calls, to save time: taken as none"))
+    if machine["small_calls"]:
+        small = f"{quantities.count(machine['small_calls'])} calls, {quantities.duration(machine['small_seconds'])}"
+        lines.append(("small", f"{small} below the threshold of the trace: as they were"))
+    if machine["unread_calls"]:
+        lines.append(("trace", f"{quantities.count(machine['unread_calls'])} calls of unknown routines are left out"))
+    if not machine["complete"]:
+        lines.append(("trace", "a process was killed: what it did after its last recorded call is not known"))
     return lines
 
 
