@@ -13,8 +13,8 @@ using platform::Span;
 
 /// Of the run, that this and the page faults may take; the latter only for a look at elements, which costs least. And
 /// so many seconds from the start.
-constexpr double affordable_share = 0.03;
-constexpr double most_affordable_share = 0.04;
+constexpr double affordable_share = 0.02;
+constexpr double most_affordable_share = 0.025;
 constexpr double affordable_at_once = 0.02;
 
 /// What the program pays for writing a protected page.

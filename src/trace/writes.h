@@ -31,8 +31,8 @@ struct Found {
 /// and for matrices that the program keeps rewriting (a page fault for each page costs more than it tells), 64 elements
 /// of the matrix are compared with what they were: if one has changed, all pages count as written.
 ///
-/// It keeps its own time, the page faults of the program included, below three hundredths of the run: beyond that, the
-/// kernel is not asked until the share has fallen, and beyond four hundredths nothing is. Not thread-safe.
+/// It keeps its own time, the page faults of the program included, below a fiftieth of the run: beyond that, the
+/// kernel is not asked until the share has fallen, and beyond a fortieth nothing is. Not thread-safe.
 class Writes {
  public:
   /// Without a tracker (null) all matrices are compared by elements.
