@@ -90,6 +90,11 @@ char* blastoff_counts_json(void);
  * out of memory. To be freed with free(). */
 char* blastoff_settings_json(int in_force);
 
+/* What traces (blastoff run --trace) would take on another machine: a JSON object, with "error" if the request, a JSON
+ * object too, or a trace is wrong. src/prediction/prediction.h describes both. For a process of its own. NULL when out
+ * of memory. */
+const char* blastoff_prediction_json(const char* request);
+
 /* Reports freed memory from interposed calls, for kernels that do not report it. Called by libblastoff-allocator.so,
  * from any thread, inside malloc and beside signal handlers. Takes no lock, allocates nothing, keeps errno; costs one
  * load without a listener. `kind`: 0 unmapped (or freed), 1 moved to `moved_to`, 2 dropped (madvise). 0 and 1 are

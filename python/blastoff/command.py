@@ -18,6 +18,7 @@ USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
        blastoff report --compare FIRST SECOND
        blastoff advise FILE... [--json]
        blastoff memory FILE [--html FILE] [--csv FILE]
+       blastoff predict FILE... [--machine NAME[,NAME...]] [options]
        blastoff calibrate [options]
        blastoff lab [SET] [--device DEVICE] [--quick] [--minutes N] [--output DIRECTORY]
        blastoff completion bash|zsh|fish
@@ -33,6 +34,7 @@ Runs the dense linear algebra of unmodified programs on the GPU.
   report      show the reports that `run --report FILE` has written; several files are added up as one job
   advise      say what stands in the way of a job, by seconds, and what to do about it
   memory      show the time line of memory that `run --memory --report FILE` has written
+  predict     say what a program would take on other machines, from traces that `run --trace FILE` has written
   calibrate   measure this machine, so that decisions start from its own figures
   lab         measure how memory behaves between the CPU and the GPU of this machine
   completion  print the completion of this command for a shell
@@ -100,6 +102,12 @@ def calibrate(arguments: Sequence[str]) -> int:
     return command.run(arguments)
 
 
+def predict(arguments: Sequence[str]) -> int:
+    from blastoff.predict import command
+
+    return command.run(arguments)
+
+
 def completion(arguments: Sequence[str]) -> int:
     from blastoff.manual import command
 
@@ -115,6 +123,7 @@ COMMANDS = {
     "report": report,
     "advise": advise,
     "memory": memory,
+    "predict": predict,
     "calibrate": calibrate,
     "lab": lab,
     "completion": completion,

@@ -18,7 +18,7 @@ LARGEST_INTEGER = 2**63 - 1
 LARGEST_SIZE = 2**64 - 1
 MOST_DIGITS = 20
 """Digits of LARGEST_SIZE. Longer numbers are not read, since Python refuses numbers with thousands of digits."""
-PATHS = ("report", "cuda-path", "model")
+PATHS = ("report", "trace", "cuda-path", "model")
 """Options that name files."""
 
 

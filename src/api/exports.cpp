@@ -14,6 +14,7 @@
 #include "calibration/calibration.h"
 #include "config/settings.h"
 #include "platform/process.h"
+#include "prediction/prediction.h"
 #include "report/counter_file.h"
 #include "report/marks.h"
 #include "tracking/interposed/memory_events.h"
@@ -126,6 +127,11 @@ extern "C" {
 
 [[gnu::visibility("default")]] char* blastoff_settings_json(int in_force) {
   return text_to_free([&] { return blastoff::api::settings_json(in_force != 0); });
+}
+
+[[gnu::visibility("default")]] const char* blastoff_prediction_json(const char* request) {
+  return lasting_text(
+      [&] { return blastoff::prediction::prediction_json(blastoff::config::read_settings(), request); });
 }
 
 [[gnu::visibility("default")]] void blastoff_memory_event(int kind, const void* begin, unsigned long bytes,

@@ -58,6 +58,8 @@ struct Settings {
   SummaryMode summary{};
   std::string report;  ///< path pattern, "" for none
   Log log;
+  std::string trace;         ///< path pattern, "" for none
+  MemorySize trace_limit{};  ///< bytes of a trace
   Verify verify;
   std::int64_t copy_threads = 0;  ///< 0: chosen from the CPU set
   std::string cuda_path;

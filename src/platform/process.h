@@ -25,6 +25,9 @@ bool has_elevated_rights();
 /// Seconds that all threads of the process have computed so far, together.
 double cpu_seconds();
 
+/// Seconds that the calling thread has computed so far, not those in which it waited for a core.
+double own_cpu_seconds();
+
 /// The processor's name as the system knows it; "" where it has none.
 std::string cpu_name();
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <iterator>
 
+#include "platform/errno_guard.h"
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/quantity.h"
@@ -36,6 +37,7 @@ bool append_to_file(const CallLog& log, const std::string& line) {
   context.pid = getpid();
   context.rank = log.rank;
   context.host = platform::host_name();
+  const platform::ErrnoGuard errno_stays;
   const NoWriteSignals no_signals;
   Output file(open(expand_path(log.file, context).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666));
   return file.valid() && write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());

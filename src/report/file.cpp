@@ -183,13 +183,17 @@ Naming name(NewFile& file, const std::string& path) {
   return Naming::taken;
 }
 
-bool write_new_file(const std::string& path, const std::string& text, int pid) {
+/// Its name, or "".
+std::string write_new_file(const std::string& path, const std::string& text, int pid) {
   NewFile file(path, text);
   Naming outcome = file.written() ? Naming::taken : Naming::failed;
   constexpr int names = 1000;
-  for (int attempt = 0; outcome == Naming::taken && attempt < names; ++attempt)
-    outcome = name(file, candidate(path, pid, attempt));
-  return outcome == Naming::done;
+  std::string result;
+  for (int attempt = 0; outcome == Naming::taken && attempt < names; ++attempt) {
+    result = candidate(path, pid, attempt);
+    outcome = name(file, result);
+  }
+  return outcome == Naming::done ? result : "";
 }
 
 const char* cause_of(int error, bool special, std::array<char, 128>& text) {
@@ -200,14 +204,15 @@ const char* cause_of(int error, bool special, std::array<char, 128>& text) {
 
 }  // namespace
 
-std::string report_pattern(const std::string& path) {
+std::string report_pattern(const std::string& path, const std::string& extension) {
   if (path == "-") return "/dev/stdout";
+  const platform::ErrnoGuard errno_stays;
   const char* const home = secure_getenv("HOME");
   const bool at_home = (path == "~" || path.starts_with("~/")) && home != nullptr && *home != '\0';
   std::string pattern = at_home ? home + path.substr(1) : path;
   struct stat status {};
   const bool directory = pattern.ends_with('/') || (stat(pattern.c_str(), &status) == 0 && S_ISDIR(status.st_mode));
-  if (!pattern.empty() && directory) pattern += pattern.ends_with('/') ? "%h-%p.json" : "/%h-%p.json";
+  if (!pattern.empty() && directory) pattern += (pattern.ends_with('/') ? "%h-%p" : "/%h-%p") + extension;
   return pattern;
 }
 
@@ -246,12 +251,20 @@ bool write_report(const std::string& pattern, const std::string& text, const Con
   const std::string path = expand_path(report_pattern(pattern), context);
   const bool special = is_special_file(path);
   if (!special) make_directories(directory_of(path));
-  const bool written = special ? write_special_file(path, text) : write_new_file(path, text, context.pid);
+  const bool written = special ? write_special_file(path, text) : !write_new_file(path, text, context.pid).empty();
   if (!written) {
     std::array<char, 128> cause{};
     platform::log_line("cannot write the report %.400s: %s", path.c_str(), cause_of(errno, special, cause));
   }
   return written;
+}
+
+std::string begin_file(const std::string& pattern, const std::string& text, const Context& context) {
+  const platform::ErrnoGuard errno_stays;
+  const NoWriteSignals no_signals;
+  const std::string path = expand_path(pattern, context);
+  make_directories(directory_of(path));
+  return write_new_file(path, text, context.pid);
 }
 
 }  // namespace blastoff::report

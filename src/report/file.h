@@ -9,7 +9,7 @@ namespace blastoff::report {
 
 /// A report path as the user writes it, as a pattern: "-" is standard output, "~/" the home directory, and a directory
 /// stands for a file of each process in it.
-std::string report_pattern(const std::string& path);
+std::string report_pattern(const std::string& path, const std::string& extension = ".json");
 
 /// Why no report can be written there, as far as can be told before; "" if it can. Creates missing directories.
 std::string obstacle_to_report(const std::string& pattern, const Context& context);
@@ -25,5 +25,8 @@ std::string expand_path(const std::string& pattern, const Context& context);
 /// (identified by BLASTOFF_RUN, which the launcher sets) has taken that name, also at the same moment, ".<pid>" is
 /// inserted before the extension. Any other file of that name is replaced.
 bool write_report(const std::string& pattern, const std::string& text, const Context& context);
+
+/// The same for a file that goes on to grow, which is to begin with `text`: its path, or "" without a line on stderr.
+std::string begin_file(const std::string& pattern, const std::string& text, const Context& context);
 
 }  // namespace blastoff::report

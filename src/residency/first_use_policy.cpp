@@ -37,7 +37,7 @@ class FirstUsePolicy final : public Policy {
         staging_(staging),
         tracker_(tracker),
         settings_(settings),
-        coherence_(device, tracker, settings.pin_limit, settings.most_copied),
+        coherence_(device, tracker, settings.pin_limit, settings.most_copied, settings.fingerprint),
         buffers_(device) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
       while (tracker_.events().wait_for_events()) coherence_.tidy();

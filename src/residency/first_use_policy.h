@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "platform/threads.h"
+#include "residency/fingerprint.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
 #include "tracking/page_tracker.h"
@@ -28,6 +31,8 @@ struct FirstUseSettings {
   std::size_t most_copied = std::size_t{64} << 20;
   bool verify = false;  ///< compare every page reused with host memory
   PanelSizes panels = {};
+  /// By what it is told whether a matrix that is copied at every use has changed. Another one where there is no memory.
+  std::function<std::uint64_t(const operation::Operand&)> fingerprint = residency::fingerprint;
 };
 
 /// Device memory is that of MemoryClient::mirrors. Operands that cannot be tracked or do not fit make begin() fail with

@@ -55,6 +55,19 @@ class IntervalSet {
     return !span.empty() && next != spans_.begin() && std::prev(next)->second > span.begin;
   }
 
+  /// Calls visit(Span) for the parts of `span` that do not belong to the set, ascending.
+  template <class Visit>
+  void each_gap(platform::Span span, Visit&& visit) const {
+    auto next = spans_.upper_bound(span.begin);
+    if (next != spans_.begin()) span.begin = std::max(span.begin, std::prev(next)->second);
+    for (; !span.empty(); ++next) {
+      const platform::Span gap{span.begin, next == spans_.end() ? span.end : std::min(span.end, next->first)};
+      if (!gap.empty()) visit(gap);
+      if (next == spans_.end()) return;
+      span.begin = next->second;
+    }
+  }
+
   void clear() { spans_.clear(); }
 
  private:

@@ -203,9 +203,44 @@ decide::Observation observation_of(const report::Record& record, double seconds)
     }
     process.leave_session();
   }
-  if (done) count(visit, &operation, record, stopwatch.seconds());
+  // A device with a clock of its own has its own seconds in reports, too.
+  const bool own_clock = done && session->device().own_seconds();
+  if (done) count(visit, &operation, record, own_clock ? seconds : stopwatch.seconds());
   return done;
 }
+
+// --trace: a call that is not small, from before it is made. Without a destructor: the thread may be cancelled
+// meanwhile.
+class Traced {
+ public:
+  Traced(const Operation& operation, bool judged) : operation_(operation) {
+    Process* const process = judged ? Process::existing() : nullptr;
+    if (process == nullptr || !process->traces()) return;
+    apart([&] {
+      tracer_ = process->tracer();
+      if (tracer_ != nullptr) call_ = tracer_->begin(operation_);
+    });
+  }
+
+  /// `seconds` and `elapsed` as in Tracer::end().
+  void end(std::optional<double> seconds, double elapsed) {
+    if (tracer_ == nullptr) return;
+    apart([&] { tracer_->end(call_, operation_, seconds, elapsed); });
+  }
+
+ private:
+  template <class Body>
+  static void apart(const Body& body) {
+    platform::undisturbed([&] {
+      const CallersEnvironment environment;
+      body();
+    });
+  }
+
+  const Operation& operation_;
+  trace::Tracer* tracer_ = nullptr;
+  trace::Tracer::Call* call_ = nullptr;
+};
 
 // Calls that are not small: the full path.
 void dispatch_large(const Visit& visit, const Parsed* parsed) {
@@ -224,22 +259,30 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
     record.refusal = Refusal::switched_off;
   else
     record.refusal = judge(operation, grounds);
+  const bool judged = understood && parsed->valid && !parsed->trivial;
+  Traced traced(operation, judged && record.refusal != Refusal::below_min_size);
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
   platform::Stopwatch stopwatch;
   bool done = false;
   if (record.refusal == Refusal::none)
     platform::undisturbed([&] { done = run_undisturbed(visit, operation, record, stopwatch); });
-  if (done) return explain(operation, record, grounds);
-  const bool switched_off = record.refusal == Refusal::switched_off;
-  const bool judged = understood && parsed->valid && !parsed->trivial && !switched_off;
+  if (done) {
+    traced.end(std::nullopt, stopwatch.seconds());
+    return explain(operation, record, grounds);
+  }
+  const bool observed = judged && record.refusal != Refusal::switched_off;
   const bool opens_later = record.refusal == Refusal::not_open;
   const double cpu_before = opens_later ? platform::cpu_seconds() : 0;
   const platform::Stopwatch original;
   const double recorded_before = report::recorded_seconds();
   run_original(visit);
-  const double seconds = report::own_seconds(stopwatch.seconds(), recorded_before);
-  const double on_cpu = judged ? Process::instance().seconds_on_cpu(operation, original.seconds()) : 0;
-  if (judged) Process::instance().decider().observe(operation, {.seconds = on_cpu});
+  const double elapsed = original.seconds();
+  const double own = report::own_seconds(stopwatch.seconds(), recorded_before);
+  traced.end(report::own_seconds(elapsed, recorded_before), elapsed);
+  const double on_cpu = observed ? Process::instance().seconds_on_cpu(operation, elapsed) : 0;
+  // A device with a clock of its own tells the CPU's seconds, too.
+  const double seconds = observed ? Process::instance().seconds_on_cpu(operation, own) : own;
+  if (observed) Process::instance().decider().observe(operation, {.seconds = on_cpu});
   if (opens_later) Process::instance().add_spent_before_opening(on_cpu, platform::cpu_seconds() - cpu_before);
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::logs_calls() || report::belongs_to_timeline(seconds)) {
@@ -248,7 +291,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   } else {
     count(visit, counted, record, seconds);
   }
-  if (judged) explain(operation, record, grounds);
+  if (observed) explain(operation, record, grounds);
 }
 
 }  // namespace

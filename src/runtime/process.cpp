@@ -19,6 +19,7 @@
 #include "intercept/loaded_objects.h"
 #include "intercept/loading/library_observer.h"
 #include "platform/caller.h"
+#include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
 #include "platform/numa.h"
@@ -221,6 +222,31 @@ std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings
                                                                : decide::by_size_and_depth(settings.min_size);
 }
 
+/// What of the context holds from the start.
+report::Context identity() {
+  report::Context context;
+  context.program = platform::program_name();
+  context.command_line = platform::command_line();
+  context.host = platform::host_name();
+  context.pid = getpid();
+  context.rank = platform::global_rank();
+  return context;
+}
+
+std::unique_ptr<trace::Tracer> create_tracer(const config::Settings& settings, double least_volume) {
+  if (settings.trace.empty()) return nullptr;
+  return std::make_unique<trace::Tracer>(trace::Setup{
+      .pattern = report::report_pattern(settings.trace, ".trace"),
+      .limit = settings.trace_limit.bytes,
+      .floor_volume = least_volume,
+      .min_size = settings.min_size,
+      .may_track = settings.device == "none" && settings.tracker != config::TrackerName::none,
+      .tracker = tracker_kind(settings.tracker),
+      .context = identity(),
+      .start = loaded_at,
+  });
+}
+
 }  // namespace
 
 std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
@@ -237,6 +263,7 @@ Process* Process::existing() {
 // A handler that calls BLAS, or a forked child, must not find this half done.
 Process& Process::create() {
   platform::undisturbed([] {
+    const platform::ErrnoGuard errno_stays;
     const platform::ForkGuard guard;
     static Process& process = *new Process;
     process.keep_description();
@@ -249,6 +276,7 @@ Process::Process()
       assumed_(assumed_model()),
       simulated_rates_(rates_of(settings_)),
       decider_(create_decider(settings_, assumed_)),
+      tracer_(create_tracer(settings_, decider_->floor_volume())),
       opening_(config::start_mode(settings_), assumed_.cpu_flops, platform::cpu_count()),
       model_sought_(config::decide_by(settings_) != config::DecideBy::time || settings_.device == "none" ||
                     settings_.model == "none"),
@@ -513,14 +541,9 @@ void Process::leave_device() {
 }
 
 report::Context Process::describe() {
-  report::Context context;
-  context.program = platform::program_name();
-  context.command_line = platform::command_line();
-  context.host = platform::host_name();
+  report::Context context = identity();
   context.kernel = platform::kernel_release();
   context.huge_pages = platform::transparent_huge_pages();
-  context.pid = getpid();
-  context.rank = platform::global_rank();
   context.elapsed_seconds = std::chrono::duration<double>(Clock::now() - loaded_at).count();
   context.started = seconds_of(std::chrono::system_clock::now()) - context.elapsed_seconds;
   context.device_kind = settings_.device;
@@ -564,6 +587,7 @@ void Process::end() {
   const std::uint64_t calls = total_calls(totals);
   report::Context context = describe();
   context.timeline = report::timeline();
+  if (trace::Tracer* const tracing = tracer()) tracing->finish(totals, context.elapsed_seconds);
   if (calls > 0 && (report::counters_are_kept() || !settings_.report.empty())) {
     const std::string text = report::to_json(totals, context);
     if (report::counters_are_kept()) report::keep_description(text);

@@ -18,6 +18,7 @@
 #include "runtime/model_search.h"
 #include "runtime/opening.h"
 #include "runtime/session.h"
+#include "trace/tracer.h"
 
 namespace blastoff::runtime {
 
@@ -57,6 +58,10 @@ class Process final : public operation::Estimator {
   /// opened now or by a thread of ours, as Opening says. Every session obtained must be given back.
   Session* enter_session(const operation::Operation& operation, report::Refusal& why);
   void leave_session();
+
+  bool traces() const { return tracer_ != nullptr; }
+  /// Where calls are recorded; nullptr without --trace, and in children of fork. Changes errno.
+  trace::Tracer* tracer() { return tracer_ && !in_forked_child() ? tracer_.get() : nullptr; }
 
   /// The CPU has made a call because the device was not open yet.
   void add_spent_before_opening(double seconds, double cpu_seconds) { opening_.add_spent(seconds, cpu_seconds); }
@@ -104,6 +109,7 @@ class Process final : public operation::Estimator {
   const decide::MachineModel assumed_;
   const std::optional<device::simulated::Rates> simulated_rates_;
   const std::unique_ptr<decide::Decider> decider_;
+  const std::unique_ptr<trace::Tracer> tracer_;
   Opening opening_;
   std::atomic<bool> model_sought_{false};
   std::mutex model_mutex_;

@@ -141,9 +141,18 @@ Result<std::unique_ptr<Session>> Session::start(const config::Settings& settings
   if (!device) return tl::unexpected(device.error());
   if (unwanted()) return given_up();
 
+  Parts parts;
+  parts.device = std::move(*device);
+  return assemble(std::move(parts), settings);
+}
+
+Result<std::unique_ptr<Session>> Session::assemble(Parts parts, const config::Settings& settings) {
   std::unique_ptr<Session> session(new Session);
-  session->device_ = std::move(*device);
+  session->device_ = std::move(parts.device);
   session->device_->accountant().show_in(report::memory_gauge());
+  session->staging_ = std::move(parts.staging);
+  session->tracker_ = std::move(parts.tracker);
+  session->mirrors_ = std::move(parts.mirrors);
   session->lanes_ = std::make_unique<device::LanePool>(*session->device_, most_lanes());
   if (auto opened = session->open_residency(settings); !opened) return tl::unexpected(opened.error());
   return session;
@@ -154,13 +163,7 @@ Status Session::open_residency(const config::Settings& settings) {
   if (!memory) return tl::unexpected(memory.error());
   budget_ = std::min(resolve(settings.device_memory, memory->free), memory->free);
 
-  const std::size_t address_space = platform::address_space_left();
-  pool_ = platform::create_worker_pool(copy_workers(settings, address_space));
-  const StagingSize size = staging_size(pool_->workers(), memory->total, address_space);
-  auto staging = residency::create_staging(*device_, *pool_, size.slot_bytes, size.slots);
-  if (!staging) return tl::unexpected(staging.error());
-  staging_ = std::move(*staging);
-
+  if (auto opened = open_staging(settings, memory->total); !opened) return opened;
   choose_policy(settings);
   if (preferred_) order_.push_back(preferred_.get());
   // The memory that mirrors do not use serves the calls that cannot use mirrors.
@@ -169,6 +172,17 @@ Status Session::open_residency(const config::Settings& settings) {
   device_->accountant().limit(device::MemoryClient::copies, for_copies);
   copy_ = residency::create_copy_policy(*device_, *staging_);
   order_.push_back(copy_.get());
+  return {};
+}
+
+Status Session::open_staging(const config::Settings& settings, std::size_t device_memory) {
+  const std::size_t address_space = platform::address_space_left();
+  pool_ = platform::create_worker_pool(staging_ ? 0 : copy_workers(settings, address_space));
+  if (staging_) return {};
+  const StagingSize size = staging_size(pool_->workers(), device_memory, address_space);
+  auto staging = residency::create_staging(*device_, *pool_, size.slot_bytes, size.slots);
+  if (!staging) return tl::unexpected(staging.error());
+  staging_ = std::move(*staging);
   return {};
 }
 
@@ -198,12 +212,14 @@ tl::expected<void, std::string> Session::open_mirrors(const config::Settings& se
     return tl::unexpected(std::string("page tracking is switched off"));
   if (!device_->properties().can_reserve)
     return tl::unexpected(std::string("the device has no virtual memory management"));
-  auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
-  if (!tracker) return tl::unexpected(tracker.error());
-  tracker_ = std::move(*tracker);
+  if (!tracker_) {
+    auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
+    if (!tracker) return tl::unexpected(tracker.error());
+    tracker_ = std::move(*tracker);
+  }
   device_->accountant().limit(device::MemoryClient::mirrors, budget_);
-  residency::FirstUseSettings first_use;
-  first_use.pin_limit = platform::usable_memory() / 2;
+  residency::FirstUseSettings first_use = mirrors_.value_or(residency::FirstUseSettings{});
+  if (!mirrors_) first_use.pin_limit = platform::usable_memory() / 2;
   first_use.verify =
       settings.verify.mode == config::VerifyMode::report || settings.verify.mode == config::VerifyMode::abort;
   preferred_ = residency::create_first_use_policy(*device_, *staging_, *tracker_, first_use);

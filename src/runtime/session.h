@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "device/lane_pool.h"
 #include "platform/worker_pool.h"
 #include "report/context.h"
+#include "residency/first_use_policy.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
 #include "runtime/mechanism.h"
@@ -27,6 +29,14 @@ device::Result<std::unique_ptr<device::Device>> open_device(const config::Settin
 /// The tracker that the setting names.
 tracking::TrackerKind tracker_kind(config::TrackerName name);
 
+/// What a session is made of that differs between a process with a device and the replay of a trace.
+struct Parts {
+  std::unique_ptr<device::Device> device;
+  std::unique_ptr<residency::Staging> staging;         ///< null: page-locked memory of the device
+  std::unique_ptr<tracking::PageTracker> tracker;      ///< of mirrors; null: the one that the settings name
+  std::optional<residency::FirstUseSettings> mirrors;  ///< nothing: those for this machine
+};
+
 /// Never destroyed: device calls during process exit are not safe, and the system frees everything.
 class Session {
  public:
@@ -34,6 +44,9 @@ class Session {
   /// `unwanted` is asked whether to give up.
   static device::Result<std::unique_ptr<Session>> start(const config::Settings& settings,
                                                         const std::function<bool()>& unwanted);
+
+  /// The same over parts that are there.
+  static device::Result<std::unique_ptr<Session>> assemble(Parts parts, const config::Settings& settings);
 
   /// Opens the library that the operation needs, and loads its kernels by running it on memory of the device's own. The
   /// latter only for operations without a part in host memory, and where memory is not short.
@@ -81,11 +94,13 @@ class Session {
  private:
   Session() = default;
   device::Status open_residency(const config::Settings& settings);
+  device::Status open_staging(const config::Settings& settings, std::size_t device_memory);
   void choose_policy(const config::Settings& settings);
   tl::expected<void, std::string> open_mirrors(const config::Settings& settings);
   void open_in_place(int node);
 
   std::unique_ptr<device::Device> device_;
+  std::optional<residency::FirstUseSettings> mirrors_;
   std::unique_ptr<platform::WorkerPool> pool_;
   std::unique_ptr<residency::Staging> staging_;
   std::unique_ptr<tracking::PageTracker> tracker_;

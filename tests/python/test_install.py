@@ -30,6 +30,7 @@ share/blastoff/inspect.schema.json
 share/blastoff/lab.schema.json
 share/blastoff/machine.schema.json
 share/blastoff/memory.schema.json
+share/blastoff/prediction.schema.json
 share/blastoff/report.schema.json
 share/doc/blastoff/CITATION.cff
 share/doc/blastoff/LICENSE

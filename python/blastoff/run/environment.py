@@ -65,8 +65,24 @@ def undo_locale_coercion(environment: MutableMapping[str, str]) -> None:
         environment.pop("LC_CTYPE", None)
 
 
+def trace_pattern(path: str) -> str:
+    """Where traces go: a directory gets a file of each process. The directory of a file is made, and must be writable."""
+    given = Path(path).expanduser().absolute()
+    if path.endswith("/") or given.is_dir():
+        given = given / "%h-%p.trace"
+    try:
+        given.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"no trace can be written to {path}: {error.strerror}") from error
+    if not os.access(given.parent, os.W_OK | os.X_OK):
+        raise CommandError(f"no trace can be written to {path}: {given.parent} is not writable")
+    return str(given)
+
+
 def absolute(option: Option, path: str, library_path: Path) -> str:
-    """A path that stays right when the program changes its directory. A report path is refused if no report can be written there."""
+    """A path that stays right when the program changes its directory. A report or trace is refused if it cannot be written there."""
+    if option.name == "trace":
+        return trace_pattern(path)
     if option.name != "report":
         return str(Path(path).absolute())
     pattern, obstacle = library.report_path(library_path, path)

@@ -86,13 +86,13 @@ bool dense_enough_to_pin(const operation::Operand& operand) {
 }  // namespace
 
 Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t pin_limit,
-                     std::size_t most_copied)
+                     std::size_t most_copied, Usage::Fingerprint fingerprint)
     : device_(device),
       most_copied_(most_copied),
       watched_(tracker),
       mirrors_(device),
       pins_(device, pin_limit),
-      usage_(most_copied) {}
+      usage_(most_copied, std::move(fingerprint)) {}
 
 void Coherence::apply_events() {
   events_.clear();

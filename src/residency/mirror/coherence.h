@@ -35,7 +35,8 @@ namespace blastoff::residency::mirror {
 class Coherence {
  public:
   /// `most_copied`: the largest matrix, in bytes, that is copied rather than mirrored because the CPU rewrites it.
-  Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t pin_limit, std::size_t most_copied);
+  Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t pin_limit, std::size_t most_copied,
+            Usage::Fingerprint fingerprint = residency::fingerprint);
 
   /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. unsupported: memory that
   /// cannot be mirrored (the message says why). out_of_memory: the operands do not fit the budget. Without `may_copy`

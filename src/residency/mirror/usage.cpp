@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "residency/footprint.h"
@@ -38,25 +37,6 @@ bool is_result_only(const operation::Operand& operand) {
   return operation::writes(operand.intent) && !operation::reads(operand.intent);
 }
 
-// FNV-1a over 64 real numbers spread over the operand. No race: other threads may not write the operand while a call
-// uses it.
-std::uint64_t fingerprint(const operation::Operand& operand) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  const std::int64_t samples = 64;
-  for (std::int64_t i = 0; i < samples; ++i) {
-    const std::int64_t column = operand.columns * i / samples;
-    const platform::Span span = column_span(operand, column);
-    if (span.bytes() < operand.element_size) continue;
-    const std::size_t elements = span.bytes() / operand.element_size;
-    const std::size_t row = static_cast<std::size_t>(i) * 0x9E3779B1U % elements;
-    std::uint64_t value = 0;
-    std::memcpy(&value, reinterpret_cast<const char*>(span.begin) + row * operand.element_size,
-                std::min(sizeof value, operand.element_size));
-    hash = (hash ^ value) * 1099511628211ULL;
-  }
-  return hash;
-}
-
 }  // namespace
 
 Usage::Matrix& Usage::find_or_add(const operation::Operand& operand) {
@@ -88,7 +68,7 @@ bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) 
 
 /// Of a matrix that is copied: whether it has not changed for so long that it is tracked from now on.
 bool Usage::unchanged(Matrix& matrix, const operation::Operand& operand) {
-  const bool same = fingerprint(operand) == matrix.fingerprint;
+  const bool same = fingerprint_(operand) == matrix.fingerprint;
   matrix.unchanged_uses = same ? matrix.unchanged_uses + 1 : 0;
   learn(matrix, same);
   if (matrix.unchanged_uses < matrix.patience) return false;
@@ -106,7 +86,7 @@ bool Usage::copied(const operation::Operand& operand) const {
 bool Usage::used(const operation::Operand& operand) {
   Matrix& matrix = find_or_add(operand);
   if (matrix.copied)
-    matrix.fingerprint = fingerprint(operand);
+    matrix.fingerprint = fingerprint_(operand);
   else if (matrix.uses > 0)
     learn(matrix, true);
   ++matrix.uses;

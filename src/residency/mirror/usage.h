@@ -5,19 +5,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "operation/operation.h"
 #include "platform/span.h"
+#include "residency/fingerprint.h"
 
 namespace blastoff::residency::mirror {
 
 /// Its decisions affect only speed, never results. Not thread-safe.
 class Usage {
  public:
+  /// What the elements of an operand are compared by.
+  using Fingerprint = std::function<std::uint64_t(const operation::Operand&)>;
+
   /// `most_copied`: bytes of the largest matrix that can do without a mirror.
-  explicit Usage(std::size_t most_copied) : most_copied_(most_copied) {}
+  explicit Usage(std::size_t most_copied, Fingerprint fingerprint = residency::fingerprint)
+      : most_copied_(most_copied), fingerprint_(std::move(fingerprint)) {}
 
   /// Whether an operand of the call is to be tracked (true) or copied at every use. For a matrix that was rewritten,
   /// some dozens of its elements are compared with their values after its last use. If they stay unchanged for some
@@ -58,6 +65,7 @@ class Usage {
   void learn(Matrix& matrix, bool used_again);
 
   const std::size_t most_copied_;
+  const Fingerprint fingerprint_;
   std::map<std::uintptr_t, Matrix> matrices_;         // by address of the first element
   std::unordered_map<std::uint64_t, int> used_once_;  // by kind: so many new matrices in a row
 };

@@ -33,6 +33,23 @@ TEST(PageBitmap, RangesAcrossWords) {
   EXPECT_TRUE(bits.all(0, 512));
 }
 
+TEST(IntervalSet, TellsItsGaps) {
+  IntervalSet set;
+  const auto gaps = [&](Span span) {
+    std::vector<Span> found;
+    set.each_gap(span, [&](Span gap) { found.push_back(gap); });
+    return found;
+  };
+  EXPECT_EQ(gaps({0, 10}), (std::vector<Span>{{0, 10}}));
+  set.add({100, 200});
+  set.add({300, 400});
+  EXPECT_EQ(gaps({0, 500}), (std::vector<Span>{{0, 100}, {200, 300}, {400, 500}}));
+  EXPECT_EQ(gaps({150, 350}), (std::vector<Span>{{200, 300}}));
+  EXPECT_EQ(gaps({200, 300}), (std::vector<Span>{{200, 300}}));
+  EXPECT_TRUE(gaps({100, 200}).empty());
+  EXPECT_TRUE(gaps({120, 130}).empty());
+}
+
 TEST(IntervalSet, JoinsAndSplits) {
   IntervalSet set;
   set.add({100, 200});

@@ -1,0 +1,1 @@
+"""`blastoff predict`: what a traced program would take on another machine."""

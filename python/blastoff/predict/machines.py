@@ -1,0 +1,103 @@
+"""Machine models by name, and that of the CPU on which a trace was taken."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blastoff import library
+from blastoff.errors import CommandError
+
+SIMULATED = "simulated:"
+"""Begins the name of the simulated device with a clock; its rates follow, as --simulated-rates takes them."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One that is asked about."""
+
+    label: str
+    model: str = ""
+    """The text of the model, or ""."""
+    rates: str = ""
+    """Of the simulated device, or ""."""
+
+    def request(self) -> dict[str, str]:
+        """Its part of what the library is asked (src/prediction/prediction.h)."""
+        return {"simulated": self.rates} if self.rates else {"machine": self.model}
+
+
+def shipped() -> Path:
+    """The folder of the models that came with the library."""
+    beside = library.find_library().parent
+    for place in ("../share/blastoff/machines", "../../share/blastoff/machines", "../machines", "../share/machines"):
+        if (beside / place).is_dir():
+            return (beside / place).resolve()
+    return library.PACKAGE.parent.parent / "share" / "machines"
+
+
+def users() -> Path:
+    """The folder of the user's models (src/runtime/model_search.h)."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(cache) if cache.startswith("/") else Path.home() / ".cache") / "blastoff" / "machines"
+
+
+def known() -> dict[str, Path]:
+    """Name -> file, of all models that have a name."""
+    return {path.stem: path for folder in (shipped(), Path("/etc/blastoff/machines"), users()) for path in sorted(folder.glob("*.json"))}
+
+
+def read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"predict: {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def find(name: str) -> Machine:
+    """A machine by its name, the begin of only one name, or the path of its model."""
+    if name.startswith(SIMULATED):
+        return Machine("simulated", rates=name.removeprefix(SIMULATED))
+    if "/" in name or name.endswith(".json"):
+        return Machine(Path(name).stem, read(Path(name)))
+    models = known()
+    matching = [name] if name in models else [each for each in models if each.startswith(name)] if name else []
+    if len(matching) != 1:
+        wrong = "is not the begin of one name only" if matching else "is not known"
+        raise CommandError(f"predict: machine {name} {wrong}; known: {', '.join(models)}, {SIMULATED}RATES, or the path of a model")
+    return Machine(matching[0], read(models[matching[0]]))
+
+
+def chosen(names: str | None) -> list[Machine]:
+    """The machines of a list of names; all shipped ones without it."""
+    wanted = [path.stem for path in sorted(shipped().glob("*.json"))] if names is None else split(names)
+    return [find(name) for name in wanted]
+
+
+def split(names: str) -> list[str]:
+    """At the commas, except for those between rates."""
+    words: list[str] = []
+    for word in names.split(","):
+        if words and words[-1].startswith(SIMULATED) and "=" in word:
+            words[-1] += f",{word}"
+        else:
+            words.append(word)
+    return words
+
+
+def describes(model: dict[str, Any], cpu: str) -> bool:
+    host = model.get("host", {})
+    return bool(cpu) and host.get("cpu") == cpu and bool(host.get("rates"))
+
+
+def source(cpu: str) -> str:
+    """The text of a model that has measured such a CPU; "" where there is none. The user's come first."""
+    for path in reversed(known().values()):
+        text = read(path)
+        try:
+            if describes(json.loads(text), cpu):
+                return text
+        except (ValueError, AttributeError):
+            continue
+    return ""

@@ -1,0 +1,74 @@
+"""Traces on several machines, and which of them helps."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blastoff import library
+from blastoff.errors import CommandError
+from blastoff.predict import child, machines
+from blastoff.predict.machines import Machine
+
+WORTH_NAMING = 1.02
+"""A speedup below this is none: the prediction is not that good."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the processes meet a machine."""
+
+    gpus: int = 1
+    ranks_per_gpu: int = 1
+
+
+def header(path: str) -> dict[str, Any]:
+    """The first line of a trace."""
+    try:
+        with Path(path).open() as file:
+            first = json.loads(file.readline())
+    except OSError as error:
+        raise CommandError(f"predict: {path} cannot be read: {error.strerror}") from error
+    except ValueError:
+        first = None
+    if not isinstance(first, dict) or "blastoff_trace" not in first:
+        raise CommandError(f"predict: {path} is no trace; blastoff run --trace FILE writes one")
+    return first
+
+
+def speedup(machine: Mapping[str, Any]) -> float:
+    return machine["traced_seconds"] / machine["predicted_seconds"] if machine["predicted_seconds"] > 0 else 1.0
+
+
+def predict(paths: Sequence[str], asked: Sequence[Machine], layout: Layout, settings: Mapping[str, str]) -> dict[str, Any]:
+    """A prediction by share/prediction.schema.json. `settings`: BLASTOFF_ variables of a run."""
+    headers = [header(path) for path in paths]
+    source = machines.source(headers[0].get("cpu", ""))
+
+    def on(machine: Machine) -> dict[str, Any]:
+        request = {"traces": list(paths), "gpus": layout.gpus, "ranks_per_gpu": layout.ranks_per_gpu} | machine.request()
+        if source:
+            request["source"] = source
+        answer = child.ask(request, settings)
+        if "error" in answer:
+            raise CommandError(f"predict: {machine.label}: {answer['error']}", 1)
+        return {"label": machine.label, "speedup": speedup(answer)} | answer
+
+    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+        results = list(pool.map(on, asked))
+    fields = ("program", "command_line", "host", "rank", "cpu", "cores", "threads", "min_size", "writes")
+    return {
+        "blastoff": library.version(),
+        "traces": [{"file": path} | {key: first.get(key) for key in fields} for path, first in zip(paths, headers, strict=True)],
+        "gpus": layout.gpus,
+        "ranks_per_gpu": layout.ranks_per_gpu,
+        "settings": {name.removeprefix("BLASTOFF_").lower().replace("_", "-"): value for name, value in settings.items()},
+        "machines": sorted(results, key=lambda machine: machine["predicted_seconds"]),
+    }
+
+
+def helps(machine: Mapping[str, Any]) -> bool:
+    return machine["speedup"] >= WORTH_NAMING

@@ -1,0 +1,1 @@
+"""How a prediction is shown: on a terminal or as a page."""

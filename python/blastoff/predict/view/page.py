@@ -1,0 +1,25 @@
+"""A prediction as one self-contained page."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from blastoff.predict.view import plots, words
+from blastoff.view.page import template
+
+
+def render(prediction: Mapping[str, Any]) -> str:
+    """The page as HTML text, which refers to nothing outside it."""
+    best = prediction["machines"][0]
+    return template("blastoff.predict.view", "predict.html.j2").render(
+        version=prediction["blastoff"],
+        program=prediction["traces"][0]["program"],
+        answer=words.answer(prediction),
+        facts=words.facts(prediction),
+        best=best,
+        machine_columns=words.MACHINE_COLUMNS,
+        machine_rows=[words.machine_cells(machine) for machine in prediction["machines"]],
+        routine_columns=words.ROUTINE_COLUMNS,
+        routine_rows=[words.routine_cells(routine) for routine in best["routines"]],
+        machine_plot=plots.machines(prediction),
+        routine_plot=plots.routines(best),
+    )

@@ -1,0 +1,116 @@
+"""A prediction in words and in the cells of tables."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from blastoff import quantities
+from blastoff.predict.prediction import helps
+
+MACHINE_COLUMNS = ("machine", "program", "gain", "CPU s", "device s", "moving s", "offloaded", "policy", "least size")
+ROUTINE_COLUMNS = ("routine", "calls", "traced s", "CPU s", "device s", "moving s", "offloaded", "to device", "from device", "least size")
+
+
+def times(ratio: float) -> str:
+    return f"{ratio:.1f}x" if ratio >= 1.05 or ratio < 0.95 else f"{ratio:.2f}x"
+
+
+def answer(prediction: Mapping[str, Any]) -> str:
+    """Would a GPU node help, which, and how much: one line."""
+    machines = prediction["machines"]
+    best = machines[0]
+    before, after = quantities.duration(best["traced_seconds"]), quantities.duration(best["predicted_seconds"])
+    among = f"; best of {len(machines)} machines" if len(machines) > 1 else ""
+    if not helps(best):
+        several = len(machines) > 1
+        none = f"none of {len(machines)} machines would help" if several else f"{best['label']} would not help"
+        return f"{none}: {before} would be {after} ({times(best['speedup'])}){' on ' + best['label'] if several else ''}"
+    moving = quantities.duration(best["totals"]["moving_seconds"])
+    return f"{best['label']}: {before} would become {after} ({times(best['speedup'])}), of which {moving} moving{among}"
+
+
+def size(least: float) -> str:
+    return f"{least:.0f}" if least > 0 else "-"
+
+
+def machine_cells(machine: Mapping[str, Any]) -> list[str]:
+    totals = machine["totals"]
+    share = f"{100 * totals['on_device'] / totals['calls']:.0f} %" if totals["calls"] else "-"
+    return [
+        machine["label"],
+        quantities.duration(machine["predicted_seconds"]),
+        times(machine["speedup"]),
+        quantities.seconds(totals["cpu_seconds"]),
+        quantities.seconds(totals["device_seconds"]),
+        quantities.seconds(totals["moving_seconds"]),
+        share,
+        machine["policy"],
+        size(totals["least_size"]),
+    ]
+
+
+def routine_cells(routine: Mapping[str, Any]) -> list[str]:
+    return [
+        routine["name"],
+        quantities.count(round(routine["calls"])),
+        quantities.seconds(routine["traced_seconds"]),
+        quantities.seconds(routine["cpu_seconds"]),
+        quantities.seconds(routine["device_seconds"]),
+        quantities.seconds(routine["moving_seconds"]),
+        quantities.count(round(routine["on_device"])),
+        quantities.size(routine["bytes_to_device"]),
+        quantities.size(routine["bytes_from_device"]),
+        size(routine["least_size"]),
+    ]
+
+
+def cpu_words(machine: Mapping[str, Any], trace: Mapping[str, Any]) -> str:
+    threads = f"{trace['threads']} thread{'s' * (trace['threads'] != 1)}"
+    match machine["cpu"]:
+        case "scaled":
+            return f"the CPU's seconds are scaled from {trace['cpu']} to the machine's own CPU"
+        case "simulated":
+            return "the CPU's seconds are the simulated ones"
+    return f"the CPU's seconds are those of the trace ({trace['cpu'] or 'an unnamed CPU'}, {threads})"
+
+
+def facts(prediction: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the figures rest on, for the best machine."""
+    best, trace = prediction["machines"][0], prediction["traces"][0]
+    count = len(prediction["traces"])
+    lines = [("traced", f"{trace['command_line'] or trace['program']} on {trace['host']}{f', {count} processes' if count > 1 else ''}")]
+    lines.append(("layout", f"GPUs of each process: {prediction['gpus']}; processes that share one: {prediction['ranks_per_gpu']}"))
+    lines.append(("CPU", cpu_words(best, trace)))
+    found = {"samples": "a look at 64 elements of each matrix", "uffd": "the kernel's tracking"}.get(trace["writes"], trace["writes"])
+    lines.append(("writes", f"of the program were found by {found}"))
+    lines += remarks(best)
+    lines.append(("threshold", f"--min-size {best['min_size']}; the trace holds calls from {trace['min_size']} on"))
+    if best["opening_seconds"]:
+        lines.append(("device", f"open after {quantities.duration(best['opening_seconds'])}; {peak(best)}"))
+    lines += [("on the CPU", counted(each)) for each in best["refusals"]]
+    lines += [("copied", counted(each)) for each in best["copied"]]
+    return lines
+
+
+def remarks(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the trace does not tell."""
+    lines = []
+    if machine["unknown_writes"]:
+        lines.append(("writes", f"were not looked for before {quantities.count(machine['unknown_writes'])} calls, to save time: taken as none"))
+    if machine["small_calls"]:
+        small = f"{quantities.count(machine['small_calls'])} calls, {quantities.duration(machine['small_seconds'])}"
+        lines.append(("small", f"{small} below the threshold of the trace: as they were"))
+    if machine["unread_calls"]:
+        lines.append(("trace", f"{quantities.count(machine['unread_calls'])} calls of unknown routines are left out"))
+    if not machine["complete"]:
+        lines.append(("trace", "a process was killed: what it did after its last recorded call is not known"))
+    return lines
+
+
+def counted(row: Mapping[str, Any]) -> str:
+    """So many calls, and why."""
+    calls = round(row["calls"])
+    return f"{quantities.count(calls)} call{'s' * (calls != 1)}: {row['reason']}"
+
+
+def peak(machine: Mapping[str, Any]) -> str:
+    return f"its memory holds at most {quantities.size(max(machine['peak_memory'], default=0))} of {quantities.size(machine['memory'])}"

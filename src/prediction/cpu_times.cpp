@@ -1,0 +1,57 @@
+#include "prediction/cpu_times.h"
+
+namespace blastoff::prediction {
+namespace {
+
+decide::MachineModel cpu_of(const decide::ModelFile& file, int threads) {
+  decide::MachineModel model;
+  if (const auto* const rates = file.cpu_rates_on(threads)) model.cpu_rates = *rates;
+  if (threads >= file.cores) model.cpu_memory_rate = file.cpu_memory_rate;
+  return model;
+}
+
+struct Sum {
+  double seconds = 0;
+  double flops = 0;
+  double ratio() const { return flops > 0 ? seconds / flops : 0; }
+};
+
+}  // namespace
+
+CpuTimes::CpuTimes(const Machine& machine, const decide::ModelFile* source, const Trace& trace) : machine_(machine) {
+  std::map<operation::RoutineId, Sum> sums;
+  Sum all;
+  for (const TracedCall& call : trace.calls) {
+    if (!call.seconds) continue;
+    for (Sum* const sum : {&sums[call.operation.routine()], &all}) {
+      sum->seconds += *call.seconds;
+      sum->flops += call.operation.work.flops;
+    }
+  }
+  for (const auto& [routine, sum] : sums) seconds_per_flop_[routine] = sum.ratio();
+  fallback_ = all.ratio();
+  if (source == nullptr || machine.simulated || source->cpu_rates.empty() || machine.file.cpu_rates.empty()) return;
+  // A process that left cores idle would do so there.
+  const int threads = trace.threads < trace.cores ? trace.threads : machine.file.cores;
+  here_ = cpu_of(*source, trace.threads);
+  there_ = cpu_of(machine.file, threads);
+  scaled_ = true;
+}
+
+double CpuTimes::traced(const TracedCall& call) const {
+  const double flops = call.operation.work.flops;
+  if (machine_.simulated) return machine_.simulated->cpu_seconds(flops);
+  if (call.seconds) return *call.seconds;
+  const auto found = seconds_per_flop_.find(call.operation.routine());
+  return flops * (found == seconds_per_flop_.end() ? fallback_ : found->second);
+}
+
+double CpuTimes::predicted(const TracedCall& call) const {
+  const double seconds = traced(call);
+  if (!scaled_) return seconds;
+  const double here = here_.cpu_seconds_of(call.operation);
+  const double there = there_.cpu_seconds_of(call.operation);
+  return here > 0 && there > 0 ? seconds * there / here : seconds;
+}
+
+}  // namespace blastoff::prediction

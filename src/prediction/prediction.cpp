@@ -1,0 +1,141 @@
+#include "prediction/prediction.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "config/options.h"
+#include "prediction/replay.h"
+
+namespace blastoff::prediction {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const RoutinePrediction& routine) {
+  return {{"calls", routine.calls},
+          {"on_device", routine.on_device},
+          {"traced_seconds", routine.traced_seconds},
+          {"cpu_seconds", routine.cpu_seconds},
+          {"device_seconds", routine.device_seconds},
+          {"moving_seconds", routine.moving_seconds},
+          {"bytes_to_device", routine.bytes_to_device},
+          {"bytes_from_device", routine.bytes_from_device},
+          {"bytes_reused", routine.bytes_reused},
+          {"least_size", routine.least_size}};
+}
+
+RoutinePrediction total_of(const Prediction& prediction) {
+  RoutinePrediction total;
+  for (const auto& [name, routine] : prediction.routines) {
+    total.calls += routine.calls;
+    total.on_device += routine.on_device;
+    total.traced_seconds += routine.traced_seconds;
+    total.cpu_seconds += routine.cpu_seconds;
+    total.device_seconds += routine.device_seconds;
+    total.moving_seconds += routine.moving_seconds;
+    total.bytes_to_device += routine.bytes_to_device;
+    total.bytes_from_device += routine.bytes_from_device;
+    total.bytes_reused += routine.bytes_reused;
+    if (routine.least_size > 0 && (total.least_size == 0 || routine.least_size < total.least_size))
+      total.least_size = routine.least_size;
+  }
+  return total;
+}
+
+Json json_of(const Prediction& prediction, const Machine& machine, const config::Settings& settings) {
+  Json routines = Json::array();
+  for (const auto& [name, routine] : prediction.routines) {
+    Json row{{"name", name}};
+    row.update(json_of(routine));
+    routines.push_back(std::move(row));
+  }
+  Json refusals = Json::array();
+  for (const auto& [reason, calls] : prediction.refusals) refusals.push_back({{"reason", reason}, {"calls", calls}});
+  Json copied = Json::array();
+  for (const auto& [reason, calls] : prediction.copied) copied.push_back({{"reason", reason}, {"calls", calls}});
+  return {{"name", machine.model().name},
+          {"memory", machine.memory},
+          {"traced_seconds", prediction.traced_seconds},
+          {"predicted_seconds", prediction.predicted_seconds},
+          {"opening_seconds", prediction.opening_seconds},
+          {"policy", prediction.policy},
+          {"min_size", settings.min_size},
+          {"cpu", prediction.cpu_scaled ? "scaled"
+                  : machine.simulated   ? "simulated"
+                                        : "as traced"},
+          {"peak_memory", prediction.peak_memory},
+          {"totals", json_of(total_of(prediction))},
+          {"routines", std::move(routines)},
+          {"refusals", std::move(refusals)},
+          {"copied", std::move(copied)}};
+}
+
+/// What the traces hold besides the calls that were replayed.
+Json remarks_of(const std::vector<Trace>& traces) {
+  std::uint64_t unasked = 0;
+  std::uint64_t unread = 0;
+  bool complete = true;
+  RoutineCount small;
+  for (const Trace& trace : traces) {
+    unasked += trace.unasked;
+    unread += trace.unread;
+    complete = complete && trace.complete;
+    RoutineCount all;
+    for (const auto& [name, routine] : trace.routines) {
+      all.calls += routine.calls;
+      all.seconds += routine.seconds;
+    }
+    RoutineCount recorded;
+    for (const TracedCall& call : trace.calls) {
+      recorded.calls += static_cast<std::uint64_t>(call.weight);
+      recorded.seconds += call.weight * call.seconds.value_or(0);
+    }
+    if (all.calls > recorded.calls) small.calls += all.calls - recorded.calls;
+    small.seconds += std::max(0.0, all.seconds - recorded.seconds);
+  }
+  return {{"unknown_writes", unasked},
+          {"unread_calls", unread},
+          {"complete", complete},
+          {"small_calls", small.calls},
+          {"small_seconds", small.calls > 0 ? small.seconds : 0}};
+}
+
+tl::expected<Json, std::string> predict(const config::Settings& settings, const Json& request) {
+  auto machine = request.contains("simulated")
+                     ? simulated_machine(request["simulated"], settings.simulated_memory.bytes)
+                     : read_machine(request.at("machine"));
+  if (!machine) return tl::unexpected(machine.error());
+  std::optional<decide::ModelFile> source;
+  if (request.contains("source"))
+    if (auto read = decide::parse_model(request["source"].get<std::string>())) source = std::move(*read);
+  // Never freed: operations and sessions refer to it.
+  auto& traces = *new std::vector<Trace>();
+  for (const Json& path : request.at("traces")) {
+    auto trace = read_trace(path);
+    if (!trace) return tl::unexpected(trace.error());
+    traces.push_back(std::move(*trace));
+  }
+  auto& lasting = *new Machine(std::move(*machine));
+  auto& settled = *new config::Settings(settings);
+  const Layout layout{.gpus = request.value("gpus", 1), .ranks_per_gpu = request.value("ranks_per_gpu", 1)};
+  const auto prediction = replay(traces, lasting, source ? &*source : nullptr, layout, settled);
+  if (!prediction) return tl::unexpected(prediction.error());
+  Json result = json_of(*prediction, lasting, settled);
+  result.update(remarks_of(traces));
+  return result;
+}
+
+}  // namespace
+
+std::string prediction_json(const config::Settings& settings, const std::string& request) {
+  Json result;
+  try {
+    auto predicted = predict(settings, Json::parse(request));
+    result = predicted ? std::move(*predicted) : Json{{"error", predicted.error()}};
+  } catch (const Json::exception& error) {
+    result = {{"error", std::string("the request is not understood: ") + error.what()}};
+  }
+  return result.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace blastoff::prediction

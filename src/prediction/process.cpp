@@ -1,0 +1,281 @@
+#include "prediction/process.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "prediction/hollow_device.h"
+#include "report/refusal.h"
+#include "residency/footprint.h"
+#include "runtime/offload.h"
+
+namespace blastoff::prediction {
+namespace {
+
+using operation::Operation;
+using report::Refusal;
+
+/// Of a core, that none exceeds (as in runtime/process.cpp).
+constexpr double flops_of_a_core = 45e9;
+
+/// What is less is rounding. Seconds.
+constexpr double shortest_wait = 1e-9;
+
+/// Makes nothing: the device has no memory to compute on.
+class NoArithmetic final : public operation::Host {
+ public:
+  bool can_compute(const Operation&) const override { return true; }
+  bool compute(const Operation&) const override { return true; }
+};
+
+Refusal refusal_of(decide::Verdict verdict) {
+  switch (verdict) {
+    case decide::Verdict::too_small: return Refusal::below_min_size;
+    case decide::Verdict::too_shallow: return Refusal::too_shallow;
+    case decide::Verdict::not_reused: return Refusal::not_reused;
+    case decide::Verdict::not_there: return Refusal::not_there;
+    case decide::Verdict::not_timed: return Refusal::not_timed;
+    case decide::Verdict::cpu_faster: return Refusal::cpu_faster;
+    case decide::Verdict::device: break;
+  }
+  return Refusal::none;
+}
+
+decide::MachineModel start_of(const Machine& machine, const Trace& trace) {
+  decide::MachineModel model = machine.simulated ? decide::MachineModel{} : machine.model();
+  const int cores = machine.file.cores > 0 ? machine.file.cores : trace.cores;
+  model.cpu_flops = flops_of_a_core * cores;
+  return model;
+}
+
+config::DecideBy decide_by(const config::Settings& settings, const Machine& machine) {
+  if (settings.decide != config::DecideBy::automatic) return settings.decide;
+  return machine.simulated || settings.min_size_given ? config::DecideBy::size : config::DecideBy::time;
+}
+
+config::StartMode start_mode(const config::Settings& settings, const Machine& machine) {
+  if (settings.start != config::StartMode::automatic) return settings.start;
+  return machine.simulated ? config::StartMode::now : config::StartMode::background;
+}
+
+std::unique_ptr<decide::Decider> decider_of(const config::Settings& settings, const Machine& machine,
+                                            const decide::MachineModel& model) {
+  return decide_by(settings, machine) == config::DecideBy::time ? decide::by_time(settings.min_size, model)
+                                                                : decide::by_size_and_depth(settings.min_size);
+}
+
+/// Pages that move cannot be replayed: mirrors stand for them.
+config::Settings session_settings(config::Settings settings, const Machine& machine) {
+  if (machine.access == device::HostAccess::unified && settings.policy != config::PolicyName::copy)
+    settings.policy = config::PolicyName::coherent;
+  settings.mechanism = config::MechanismName::mirrors;
+  return settings;
+}
+
+}  // namespace
+
+Process::Process(const Trace& trace, const Machine& machine, const decide::ModelFile* source,
+                 const config::Settings& settings)
+    : trace_(trace),
+      machine_(machine),
+      settings_(settings),
+      cpu_times_(machine, source, trace),
+      model_(start_of(machine, trace)),
+      decider_(decider_of(settings, machine, model_)),
+      opening_(start_mode(settings, machine), model_.cpu_flops,
+               machine.file.cores > 0 ? machine.file.cores : trace.cores) {
+  opening_.expect(machine.open_seconds());
+}
+
+tl::expected<void, std::string> Process::add_gpu(Engines& engines, std::size_t memory) {
+  auto tracker = std::make_unique<ReplayedTracker>();
+  auto* const told = tracker.get();
+  residency::FirstUseSettings mirrors;
+  mirrors.pin_limit = machine_.simulated ? 0 : SIZE_MAX / 2;
+  mirrors.fingerprint = [told](const operation::Operand& operand) { return told->fingerprint(operand); };
+  auto staging = hollow_staging(machine_, clock_, engines, *tracker);
+  auto device = hollow_device(machine_, clock_, engines, memory);
+  auto session = runtime::Session::assemble(
+      {.device = std::move(device), .staging = std::move(staging), .tracker = std::move(tracker), .mirrors = mirrors},
+      session_settings(settings_, machine_));
+  if (!session) return tl::unexpected(session.error().message);
+  gpus_.push_back({&engines, told, session->release()});
+  chosen_ = &gpus_.front();
+  return {};
+}
+
+const char* Process::policy() const {
+  return gpus_.front().session->policies().front()->name();
+}
+
+std::vector<std::uint64_t> Process::peak_memory() const {
+  std::vector<std::uint64_t> result;
+  for (const Gpu& gpu : gpus_) {
+    std::uint64_t bytes = 0;
+    for (const device::MemoryClient client : {device::MemoryClient::mirrors, device::MemoryClient::copies})
+      bytes += gpu.session->device().accountant().held(client).most;
+    result.push_back(bytes);
+  }
+  return result;
+}
+
+void Process::add_copied(std::map<std::string, double>& copied) const {
+  for (const Gpu& gpu : gpus_) {
+    report::Context context;
+    gpu.session->describe(context);
+    for (const auto& [reason, calls] : context.copied_operands) copied[reason] += static_cast<double>(calls);
+  }
+}
+
+double Process::next_start() const {
+  return course_.begin_of(trace_.calls[next_]);
+}
+
+/// What happened to memory before the call.
+void Process::tell(const TracedCall& call) {
+  for (const Gpu& gpu : gpus_) {
+    for (const platform::Span span : call.gone) gpu.tracker->lose(span);
+    for (const platform::Span span : call.written) gpu.tracker->write(span);
+    for (const auto& [span, why] : call.untracked) gpu.tracker->refuse(span, why);
+  }
+}
+
+std::optional<operation::Estimate> Process::estimate(const Operation& operation) {
+  if (!open_at_ || *open_at_ > clock_.now) return std::nullopt;
+  return chosen_->session->policies().front()->estimate(operation);
+}
+
+/// Where most of its matrices are, or else where it would begin first.
+void Process::choose_gpu(const Operation& operation) {
+  if (gpus_.size() == 1) return;
+  const auto resident = [&](const Gpu& gpu) {
+    const auto found = gpu.session->policies().front()->estimate(operation);
+    return found ? found->resident : 0;
+  };
+  std::uint64_t most = 0;
+  for (Gpu& gpu : gpus_) {
+    const std::uint64_t there = resident(gpu);
+    if (&gpu == &gpus_.front() || there > most || (there == most && gpu.engines->compute < chosen_->engines->compute))
+      chosen_ = &gpu;
+    most = std::max(most, there);
+  }
+}
+
+/// Whether the device is open: as runtime::Process::open_for().
+bool Process::open(const Operation& operation) {
+  if (open_at_ && waited_for_) clock_.wait_until(*open_at_);
+  if (open_at_) return *open_at_ <= clock_.now;
+  switch (opening_.answer(operation)) {
+    case runtime::Opening::Answer::not_yet: return false;
+    case runtime::Opening::Answer::in_background:
+      open_at_ = clock_.now + machine_.open_seconds();
+      opening_seconds_ = machine_.open_seconds();
+      return false;
+    case runtime::Opening::Answer::now: break;
+  }
+  clock_.now += machine_.open_seconds();
+  opening_seconds_ = machine_.open_seconds();
+  open_at_ = clock_.now;
+  waited_for_ = true;
+  return true;
+}
+
+/// Whether the kernels of its routine are loaded: as runtime::Process::ready_for().
+bool Process::ready(const Operation& operation) {
+  if (machine_.simulated) return true;
+  std::optional<double>& at = ready_at_[operation.routine()];
+  if (at) return *at <= clock_.now;
+  const bool waits = operation.shape != 0 || opening_.waits_for_kernels(operation);
+  if (waits) clock_.now += runtime::Opening::seconds_to_load;
+  at = clock_.now + (waits ? 0 : runtime::Opening::seconds_to_load);
+  return waits;
+}
+
+Refusal Process::verdict_on(const Operation& operation) {
+  if (operation.work.volume < decider_->floor_volume()) return Refusal::below_min_size;
+  choose_gpu(operation);
+  const Refusal refusal = refusal_of(decider_->judge(operation, *this));
+  if (refusal != Refusal::none) return refusal;
+  return open(operation) && ready(operation) ? Refusal::none : Refusal::not_open;
+}
+
+/// The program's next writes are not those of the calls: pages that another made are out of date elsewhere.
+void Process::results_written(const Operation& operation, const Gpu* by) {
+  operation.each_result([&](std::size_t, const operation::Operand& result) {
+    for (const Gpu& gpu : gpus_) {
+      if (&gpu == by) continue;
+      residency::each_touched_run(result, [&](platform::Span run) { gpu.tracker->write(run); });
+    }
+  });
+}
+
+bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Refusal& why) {
+  const Operation& operation = call.operation;
+  const double before = clock_.now;
+  const double computed = chosen_->engines->computed;
+  report::Record record;
+  clock_.now += machine_.call_seconds(operation);
+  why = runtime::offload(*chosen_->session, operation, NoArithmetic{}, record);
+  if (why != Refusal::none) return false;
+  const double seconds = clock_.now - before;
+  const double work = machine_.call_seconds(operation) + chosen_->engines->computed - computed;
+  const double moving = seconds - work > shortest_wait ? seconds - work : 0;
+  decider_->observe(operation, {.on_device = true,
+                                .operands_kept = record.operands_kept,
+                                .typical = record.lane_at_once,
+                                .seconds = seconds,
+                                .bytes_to_device = record.bytes_to_device,
+                                .bytes_from_device = record.bytes_from_device,
+                                .bytes_reused = record.bytes_reused,
+                                .transfer_seconds = moving});
+  results_written(operation, chosen_);
+  sums.on_device += call.weight;
+  sums.device_seconds += call.weight * seconds;
+  sums.moving_seconds += call.weight * moving;
+  sums.bytes_to_device += call.weight * static_cast<double>(record.bytes_to_device);
+  sums.bytes_from_device += call.weight * static_cast<double>(record.bytes_from_device);
+  sums.bytes_reused += call.weight * static_cast<double>(record.bytes_reused);
+  const double size = std::cbrt(operation.work.volume);
+  sums.least_size = sums.least_size > 0 ? std::min(sums.least_size, size) : size;
+  return true;
+}
+
+/// A program that used all cores would use all of the machine's.
+int Process::busy_cores() const {
+  return trace_.threads < trace_.cores || machine_.file.cores == 0 ? trace_.threads : machine_.file.cores;
+}
+
+void Process::make_on_cpu(const TracedCall& call, Refusal why, RoutinePrediction& sums) {
+  const double seconds = cpu_times_.predicted(call);
+  clock_.now += seconds;
+  if (why != Refusal::below_min_size) decider_->observe(call.operation, {.seconds = seconds});
+  if (why == Refusal::not_open) opening_.add_spent(seconds, seconds * busy_cores());
+  sums.cpu_seconds += call.weight * seconds;
+  results_written(call.operation, nullptr);
+}
+
+void Process::step(Prediction& prediction) {
+  const TracedCall& call = trace_.calls[next_++];
+  const double more = call.weight - 1;  // calls that this one stands for change as much
+  tell(call);
+  RoutinePrediction& sums = prediction.routines[call.operation.name()];
+  const double traced = cpu_times_.traced(call);
+  const double on_cpu = call.start + call.seconds.value_or(call.elapsed);
+  const double later = traced - (on_cpu - call.start);
+  traced_course_.finish(call, on_cpu, traced_course_.begin_of(call) + traced + more * later);
+  sums.calls += call.weight;
+  sums.traced_seconds += call.weight * traced;
+  if (call.start < inside_until_[call.thread]) return;  // a device makes the call around it
+  clock_.now = course_.begin_of(call);
+  const double begin = clock_.now;
+  Refusal why = verdict_on(call.operation);
+  const bool done = why == Refusal::none && make_on_device(call, sums, why);
+  if (!done) {
+    make_on_cpu(call, why, sums);
+    prediction.refusals[report::refusal_text(why)] += call.weight;
+  }
+  const double end = done ? call.start + call.elapsed : on_cpu;
+  if (done) inside_until_[call.thread] = end;
+  course_.finish(call, end, clock_.now + more * (clock_.now - begin - (end - call.start)));
+}
+
+}  // namespace blastoff::prediction

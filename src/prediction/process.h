@@ -1,0 +1,86 @@
+// One process of a trace on the machine: its sessions, its decisions, its threads.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decide/decider.h"
+#include "operation/front_end.h"
+#include "prediction/course.h"
+#include "prediction/cpu_times.h"
+#include "prediction/replay.h"
+#include "prediction/replayed_tracker.h"
+#include "prediction/timeline.h"
+#include "runtime/opening.h"
+#include "runtime/session.h"
+
+namespace blastoff::prediction {
+
+/// Never destroyed, like the sessions in it.
+class Process final : public operation::Estimator {
+ public:
+  Process(const Trace& trace, const Machine& machine, const decide::ModelFile* source,
+          const config::Settings& settings);
+
+  /// A GPU that it may use. `memory`: its share, in bytes. The error is one line.
+  tl::expected<void, std::string> add_gpu(Engines& engines, std::size_t memory);
+
+  bool over() const { return next_ == trace_.calls.size(); }
+  /// When the next call begins. Seconds.
+  double next_start() const;
+  /// Makes the next call, and adds it to the sums.
+  void step(Prediction& prediction);
+
+  /// When the program ends, after the last call.
+  double end() const { return course_.end_of(trace_.elapsed); }
+  /// The same if the CPU of the trace made all calls.
+  double traced_end() const { return traced_course_.end_of(trace_.elapsed); }
+  double opening_seconds() const { return opening_seconds_; }
+  const CpuTimes& cpu_times() const { return cpu_times_; }
+  const char* policy() const;
+  std::vector<std::uint64_t> peak_memory() const;
+  void add_copied(std::map<std::string, double>& copied) const;
+
+  std::optional<operation::Estimate> estimate(const operation::Operation& operation) override;
+
+ private:
+  struct Gpu {
+    Engines* engines;
+    ReplayedTracker* tracker;
+    runtime::Session* session;
+  };
+  void tell(const TracedCall& call);
+  void choose_gpu(const operation::Operation& operation);
+  report::Refusal verdict_on(const operation::Operation& operation);
+  bool open(const operation::Operation& operation);
+  bool ready(const operation::Operation& operation);
+  bool make_on_device(const TracedCall& call, RoutinePrediction& sums, report::Refusal& why);
+  void make_on_cpu(const TracedCall& call, report::Refusal why, RoutinePrediction& sums);
+  int busy_cores() const;
+  void results_written(const operation::Operation& operation, const Gpu* by);
+
+  const Trace& trace_;
+  const Machine& machine_;
+  const config::Settings& settings_;
+  const CpuTimes cpu_times_;
+  decide::MachineModel model_;  ///< what decisions start from
+  std::unique_ptr<decide::Decider> decider_;
+  runtime::Opening opening_;
+  std::optional<double> open_at_;  ///< nothing: the device is not being opened
+  bool waited_for_ = false;        ///< every call waits until it is open
+  std::array<std::optional<double>, operation::most_routines> ready_at_{};
+  Clock clock_;
+  std::vector<Gpu> gpus_;
+  Gpu* chosen_ = nullptr;
+  std::size_t next_ = 0;
+  std::map<int, double> inside_until_;  ///< by thread, as traced: a device makes a call with all calls inside it
+  Course course_;
+  Course traced_course_;  ///< a simulated CPU's seconds are not those of the trace
+  double opening_seconds_ = 0;
+};
+
+}  // namespace blastoff::prediction

@@ -1,0 +1,74 @@
+#include "prediction/replay.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "prediction/process.h"
+
+namespace blastoff::prediction {
+namespace {
+
+/// Ranks that are not traced behave as those that are.
+const Trace& trace_of(const std::vector<Trace>& traces, std::size_t rank) {
+  return traces[rank % traces.size()];
+}
+
+/// To sums over as many processes as were traced.
+void scale(Prediction& prediction, double factor) {
+  for (auto& [name, routine] : prediction.routines)
+    for (double* const sum :
+         {&routine.calls, &routine.on_device, &routine.traced_seconds, &routine.cpu_seconds, &routine.device_seconds,
+          &routine.moving_seconds, &routine.bytes_to_device, &routine.bytes_from_device, &routine.bytes_reused})
+      *sum *= factor;
+  for (auto& [reason, calls] : prediction.refusals) calls *= factor;
+}
+
+void add_up(Prediction& prediction, const std::vector<Process*>& processes, std::size_t traced) {
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const Process& process = *processes[i];
+    prediction.traced_seconds = std::max(prediction.traced_seconds, process.traced_end());
+    prediction.predicted_seconds = std::max(prediction.predicted_seconds, process.end());
+    prediction.opening_seconds = std::max(prediction.opening_seconds, process.opening_seconds());
+    prediction.cpu_scaled = prediction.cpu_scaled || process.cpu_times().scaled();
+    if (i >= traced) continue;
+    process.add_copied(prediction.copied);
+    for (const std::uint64_t bytes : process.peak_memory()) prediction.peak_memory.push_back(bytes);
+  }
+  prediction.policy = processes.front()->policy();
+}
+
+}  // namespace
+
+tl::expected<Prediction, std::string> replay(const std::vector<Trace>& traces, const Machine& machine,
+                                             const decide::ModelFile* source, const Layout& layout,
+                                             const config::Settings& settings) {
+  // Each group of ranks has its GPUs; the last group is filled up.
+  const auto share = static_cast<std::size_t>(layout.ranks_per_gpu);
+  const std::size_t ranks = (traces.size() + share - 1) / share * share;
+  std::vector<Process*> processes;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    processes.push_back(new Process(trace_of(traces, rank), machine, source, settings));
+    if (!processes.back()->cpu_times().known())
+      return tl::unexpected(std::string("the trace holds no seconds of the CPU: take it with --device none"));
+  }
+  std::vector<Engines>& engines = *new std::vector<Engines>(ranks / share * static_cast<std::size_t>(layout.gpus));
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    for (std::size_t gpu = 0; gpu < static_cast<std::size_t>(layout.gpus); ++gpu) {
+      Engines& its = engines[rank / share * static_cast<std::size_t>(layout.gpus) + gpu];
+      if (auto added = processes[rank]->add_gpu(its, machine.memory / share); !added)
+        return tl::unexpected(added.error());
+    }
+  Prediction prediction;
+  for (;;) {
+    Process* next = nullptr;
+    for (Process* const process : processes)
+      if (!process->over() && (next == nullptr || process->next_start() < next->next_start())) next = process;
+    if (next == nullptr) break;
+    next->step(prediction);
+  }
+  scale(prediction, static_cast<double>(traces.size()) / static_cast<double>(ranks));
+  add_up(prediction, processes, traces.size());
+  return prediction;
+}
+
+}  // namespace blastoff::prediction

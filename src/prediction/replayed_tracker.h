@@ -1,0 +1,57 @@
+// The program's writes as a trace tells them, in the place of the kernel's tracking.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "operation/operation.h"
+#include "residency/interval_set.h"
+#include "tracking/page_tracker.h"
+
+namespace blastoff::prediction {
+
+class ReplayedTracker final : public tracking::PageTracker, public tracking::EventSource {
+ public:
+  const char* name() const override { return "trace"; }
+  tl::expected<void, std::string> track(platform::Span span) override;
+  void untrack(platform::Span span) override;
+  Scan scan(platform::Span span, bool protect, std::vector<platform::Span>& written) override;
+  void unprotect(platform::Span span) override;
+  bool allows_pinning() const override { return true; }
+  tracking::EventSource& events() override { return *this; }
+
+  bool drain(std::vector<tracking::MemoryEvent>& events) override;
+  bool wait_for_events() override;
+  void stop_waiting() override;
+
+  /// The CPU writes the pages.
+  void write(platform::Span span);
+  /// The program gives the memory back; there may be new memory at the addresses.
+  void lose(platform::Span span);
+  /// Memory that the kernel could not track.
+  void refuse(platform::Span span, const std::string& why);
+
+  /// Takes the place of a look at the matrix's elements: what was last written of it, when.
+  std::uint64_t fingerprint(const operation::Operand& operand) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable stopped_waiting_;
+  bool stopped_ = false;
+  residency::IntervalSet tracked_;
+  residency::IntervalSet protected_;
+  std::map<std::uintptr_t, std::pair<std::uintptr_t, std::string>> refused_;  ///< begin -> end, why
+  std::vector<tracking::MemoryEvent> events_;
+  struct Version {
+    std::uintptr_t end = 0;
+    std::uint64_t write = 0;
+  };
+  void set_version(platform::Span span);
+  std::map<std::uintptr_t, Version> versions_;  ///< begin -> which write was the latest; they do not overlap
+  std::uint64_t writes_ = 0;
+};
+
+}  // namespace blastoff::prediction

@@ -1,0 +1,57 @@
+#include "trace/file.h"
+
+#include <fcntl.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "platform/errno_guard.h"
+#include "platform/log.h"
+#include "report/output.h"
+
+namespace blastoff::trace {
+namespace {
+
+constexpr std::size_t piece = std::size_t{64} << 10;
+constexpr double longest_wait = 1;  // seconds
+constexpr std::uint64_t burst = 256;
+
+}  // namespace
+
+bool File::takes_next() {
+  if (failed_) return false;
+  while (size_ > limit_ - (limit_ >> (stage_ + 1))) {
+    if (limit_ >> (stage_ + 1) < piece) return false;
+    ++stage_;
+    calls_ = 0;
+  }
+  return calls_++ % (burst << stage_) < burst;
+}
+
+void File::append(const std::string& line) {
+  pending_ += line;
+  pending_ += '\n';
+  size_ += line.size() + 1;
+  if (pending_.size() >= piece || since_flush_.seconds() > longest_wait) flush();
+}
+
+void File::flush() {
+  since_flush_.restart();
+  if (pending_.empty() || failed_) return;
+  write();
+  pending_.clear();
+}
+
+void File::write() {
+  const platform::ErrnoGuard errno_stays;
+  const report::NoWriteSignals no_signals;
+  report::Output file(open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW));
+  if (file.valid() && file.write(pending_) && file.close()) return;
+  failed_ = true;
+  std::array<char, 128> cause{};
+  platform::log_line("cannot write the trace %.400s: %s; it ends here", path_.c_str(),
+                     strerror_r(errno, cause.data(), cause.size()));
+}
+
+}  // namespace blastoff::trace

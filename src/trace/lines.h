@@ -1,0 +1,24 @@
+// The lines of a trace, which are JSON objects.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "operation/operation.h"
+#include "report/recorder.h"
+#include "trace/tracer.h"
+
+namespace blastoff::trace {
+
+/// The first one. `method`: how writes are found.
+std::string header_line(const Setup& setup, const char* method);
+
+/// A call. `thread`: its number in order of the first calls.
+std::string call_line(const Tracer::Call& call, const operation::Operation& operation, int thread,
+                      std::optional<double> seconds, double elapsed);
+
+/// The last one.
+std::string end_line(const report::Totals& totals, double elapsed);
+
+}  // namespace blastoff::trace

@@ -1,0 +1,86 @@
+#include "trace/tracer.h"
+
+#include <new>
+#include <utility>
+
+#include "platform/log.h"
+#include "report/file.h"
+#include "trace/lines.h"
+
+namespace blastoff::trace {
+namespace {
+
+std::atomic<int> threads_seen{0};
+[[gnu::tls_model("initial-exec")]] constinit thread_local int own_number = -1;
+
+int thread_number() {
+  if (own_number < 0) own_number = threads_seen.fetch_add(1);
+  return own_number;
+}
+
+}  // namespace
+
+void Tracer::give_up() {
+  if (given_up_.exchange(true)) return;
+  platform::log_line("out of memory: the trace ends here");
+}
+
+/// Under the lock. False: there is no file.
+bool Tracer::begin_file() {
+  if (file_) return true;
+  std::unique_ptr<tracking::PageTracker> tracker;
+  if (setup_.may_track)
+    if (auto opened = tracking::open_page_tracker(setup_.tracker)) tracker = std::move(*opened);
+  writes_ = std::make_unique<Writes>(std::move(tracker));
+  const std::string header = header_line(setup_, writes_->method()) + "\n";
+  const std::string path = report::begin_file(setup_.pattern, header, setup_.context);
+  if (path.empty()) {
+    platform::log_line("cannot write a trace to %.400s", setup_.pattern.c_str());
+    given_up_ = true;
+    return false;
+  }
+  file_ = std::make_unique<File>(path, header.size(), setup_.limit);
+  return true;
+}
+
+Tracer::Call* Tracer::begin(const operation::Operation& operation) {
+  if (given_up_) return nullptr;
+  const std::lock_guard lock(mutex_);
+  try {
+    if (!begin_file()) return nullptr;
+    if (!file_->takes_next()) {
+      writes_->pass_over(operation);
+      return nullptr;
+    }
+    auto call = std::make_unique<Call>();
+    call->weight = file_->weight();
+    call->found = writes_->before(operation);
+    call->start = seconds();
+    return call.release();
+  } catch (const std::bad_alloc&) {
+    give_up();
+  }
+  return nullptr;
+}
+
+void Tracer::end(Call* call, const operation::Operation& operation, std::optional<double> seconds, double elapsed) {
+  const std::unique_ptr<Call> ended(call);
+  if (!ended || given_up_) return;
+  const std::lock_guard lock(mutex_);
+  try {
+    writes_->after(operation, ended->found.asked);
+    file_->append(call_line(*ended, operation, thread_number(), seconds, elapsed));
+  } catch (const std::bad_alloc&) {
+    give_up();
+  }
+}
+
+void Tracer::finish(const report::Totals& totals, double elapsed) {
+  if (given_up_) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);  // a thread that is still at it is not waited for
+  if (!lock || !file_) return;
+  file_->append(end_line(totals, elapsed));
+  file_->flush();
+}
+
+}  // namespace blastoff::trace

@@ -1,0 +1,224 @@
+#include "trace/writes.h"
+
+#include "platform/process.h"
+#include "residency/fingerprint.h"
+#include "residency/footprint.h"
+
+namespace blastoff::trace {
+namespace {
+
+using operation::Operand;
+using operation::Operation;
+using platform::Span;
+
+/// Of the run, that this and the page faults may take; the latter only for a look at elements, which costs least. And
+/// so many seconds from the start.
+constexpr double affordable_share = 0.02;
+constexpr double most_affordable_share = 0.025;
+constexpr double affordable_at_once = 0.02;
+
+/// What the program pays for writing a protected page.
+constexpr double fault_seconds = 1.3e-6;
+
+/// Rewriting fewer pages costs too little to matter.
+constexpr std::size_t few_pages = 16;
+
+/// Uses between two times that a matrix is rewritten that make tracking it worth its faults.
+constexpr int uses_that_pay = 8;
+
+/// In a row, after few uses each.
+constexpr int most_rewritten = 2;
+
+constexpr std::size_t most_matrices = 4096;
+
+bool holds_data(const Operand& operand) {
+  return !operand.empty() && !operand.transient && operand.intent != operation::Intent::scratch;
+}
+
+template <class Visit>
+void each_matrix(const Operation& call, Visit&& visit) {
+  const auto operands = call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    bool first = holds_data(operands[i]);
+    for (std::size_t j = 0; j < i; ++j)
+      first = first && !(holds_data(operands[j]) && operands[j].address == operands[i].address);
+    if (first) visit(operands[i]);
+  }
+}
+
+/// Whether the call writes memory that begins where this operand does.
+bool is_result(const Operation& call, const Operand& operand) {
+  bool result = false;
+  call.each_result([&](std::size_t, const Operand& each) { result = result || each.address == operand.address; });
+  return result;
+}
+
+}  // namespace
+
+Writes::Writes(std::unique_ptr<tracking::PageTracker> tracker) : tracker_(std::move(tracker)) {
+  if (tracker_) watched_ = std::make_unique<residency::watch::WatchedMemory>(*tracker_);
+}
+
+bool Writes::costs_too_much(double share) const {
+  return spent_ > affordable_at_once + share * run_.seconds();
+}
+
+Writes::Matrix& Writes::matrix_of(const Operand& operand) {
+  if (matrices_.size() > most_matrices) matrices_.clear();
+  return matrices_[residency::bounds(operand).begin];
+}
+
+void Writes::forget(Span span) {
+  seen_.remove(span);
+  results_.remove(span);
+  matrices_.erase(matrices_.lower_bound(span.begin), matrices_.lower_bound(span.end));
+}
+
+void Writes::drain(std::vector<Span>& gone) {
+  if (!watched_) return;
+  std::vector<tracking::MemoryEvent> events;
+  if (!watched_->drain(events)) {
+    constexpr Span everything = {0, ~std::uintptr_t{0xfff}};
+    forget(everything);
+    gone.push_back(everything);
+    return;
+  }
+  for (const tracking::MemoryEvent& event : events) {
+    forget(event.span);
+    gone.push_back(event.span);
+  }
+}
+
+/// Whether the operand's memory is tracked from here on.
+bool Writes::watch(const Operand& operand, Found& found) {
+  bool watched = watched_ != nullptr;
+  residency::each_region(operand, [&](Span region) {
+    if (!watched) return;
+    if (const auto tracked = watched_->watch(region); !tracked) {
+      found.untracked.emplace_back(region, tracked.error());
+      watched = false;
+    }
+  });
+  return watched;
+}
+
+/// False: the memory is another one than before.
+bool Writes::scan(const Operand& operand, bool protect, std::vector<Span>& written) {
+  bool intact = true;
+  residency::each_region(operand, [&](Span region) {
+    if (watched_->scan(region, protect, written)) return;
+    watched_->forget(region);
+    forget(region);
+    intact = false;
+  });
+  return intact;
+}
+
+void Writes::stop_tracking(const Operand& operand) {
+  residency::each_region(operand, [&](Span region) {
+    watched_->unprotect(region);
+    seen_.remove(region);
+  });
+}
+
+void Writes::look(const Operand& operand, Matrix& matrix, Found& found) {
+  scratch_.clear();
+  if (!scan(operand, true, scratch_)) {
+    residency::each_region(operand, [&](Span region) { found.gone.push_back(region); });
+    return;
+  }
+  std::size_t written = 0;
+  for (const Span run : scratch_) {
+    if (!seen_.overlaps(run) || results_.contains(run)) continue;
+    found.written.push_back(run);
+    written += run.bytes();
+  }
+  residency::each_region(operand, [&](Span region) {
+    seen_.add(region);
+    results_.remove(region);
+  });
+  spent_ += fault_seconds * static_cast<double>(written) / static_cast<double>(platform::page_size());
+  judge(operand, matrix, written);
+}
+
+/// Whether tracking the matrix has paid.
+void Writes::judge(const Operand& operand, Matrix& matrix, std::size_t written_bytes) {
+  const bool much =
+      written_bytes > few_pages * platform::page_size() && 2 * written_bytes > residency::region_bytes(operand);
+  if (!much) {
+    if (++matrix.uses >= uses_that_pay) matrix.rewritten = 0;
+    return;
+  }
+  const bool soon = std::exchange(matrix.uses, 0) < uses_that_pay;
+  matrix.rewritten = soon ? matrix.rewritten + 1 : 0;
+  if (matrix.rewritten < most_rewritten) return;
+  matrix.sampled = true;
+  matrix.unchanged = matrix.rewritten = 0;
+  matrix.known = false;
+  stop_tracking(operand);
+}
+
+void Writes::compare(const Operand& operand, Matrix& matrix, Found& found) {
+  if (!matrix.known || matrix.rows != operand.rows || matrix.columns != operand.columns) return;
+  if (residency::fingerprint(operand) != matrix.fingerprint) {
+    matrix.unchanged = 0;
+    residency::each_region(operand, [&](Span region) { found.written.push_back(region); });
+    return;
+  }
+  constexpr int most_patience = 1 << 20;
+  if (++matrix.unchanged < matrix.patience || !matrix.sampled) return;
+  matrix.sampled = false;
+  matrix.patience = std::min(2 * matrix.patience, most_patience);
+}
+
+void Writes::pass_over(const Operation& call) {
+  call.each_result([&](std::size_t, const Operand& result) {
+    if (holds_data(result)) residency::each_region(result, [&](Span region) { results_.add(region); });
+  });
+}
+
+Found Writes::before(const Operation& call) {
+  const double begun = platform::own_cpu_seconds();
+  Found found;
+  drain(found.gone);
+  found.asked = !costs_too_much(affordable_share);
+  if (!found.asked) pass_over(call);
+  if (costs_too_much(most_affordable_share)) return found;
+  each_matrix(call, [&](const Operand& operand) {
+    if (!found.asked) {
+      if (Matrix& matrix = matrix_of(operand); matrix.sampled) compare(operand, matrix, found);
+      return;
+    }
+    Matrix& matrix = matrix_of(operand);
+    const bool tracked = !matrix.sampled && watch(operand, found);
+    if (!tracked) return compare(operand, matrix, found);
+    look(operand, matrix, found);
+    // The call itself takes no faults.
+    if (!matrix.sampled && is_result(call, operand))
+      residency::each_region(operand, [&](Span region) { watched_->unprotect(region); });
+  });
+  spent_ += platform::own_cpu_seconds() - begun;
+  return found;
+}
+
+void Writes::after(const Operation& call, bool asked) {
+  if (costs_too_much(most_affordable_share)) return;
+  const double begun = platform::own_cpu_seconds();
+  each_matrix(call, [&](const Operand& operand) {
+    Matrix& matrix = matrix_of(operand);
+    bool tracked = watched_ != nullptr && !matrix.sampled;
+    residency::each_region(operand, [&](Span region) { tracked = tracked && (!asked || seen_.contains(region)); });
+    if (!tracked) {
+      matrix.rows = operand.rows;
+      matrix.columns = operand.columns;
+      matrix.fingerprint = residency::fingerprint(operand);
+      matrix.known = true;
+    } else if (asked && is_result(call, operand)) {
+      scratch_.clear();
+      scan(operand, true, scratch_);
+    }
+  });
+  spent_ += platform::own_cpu_seconds() - begun;
+}
+
+}  // namespace blastoff::trace

@@ -1,0 +1,287 @@
+"""`blastoff predict`: what a replay says is what a run on the simulated device finds, by that device's own clock."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import offload
+import pytest
+from blastoff.predict import machines
+from blastoff.predict.view import words
+from command_rig import clean_environment
+
+SCHEMA = json.loads((offload.ROOT / "share" / "prediction.schema.json").read_text())
+RATES = "link=2e9,device=1e12,cpu=1e10,launch=1e-5,start=0.1"
+PROGRAMS = {
+    "matrices that stay": ("products", 200, 12),
+    "a factorisation": ("factorise", 480, 96),
+    "a matrix that is rewritten": ("matrix_vector", "rewritten", 6),
+    "LAPACK": ("one_of_each", "potrf"),
+}
+SETTINGS = ["--decide=size", "--min-size=48"]  # which calls are offloaded does not depend on what they take
+ALL = ["--decide=size", "--min-size=0"]
+
+pytestmark = pytest.mark.skipif(not (offload.PROGRAMS / "products").exists(), reason="the scenario programs are not built: no BLAS to link against")
+
+
+def environment():
+    libraries = f"{offload.REFERENCE_BLAS}:{offload.REFERENCE_LAPACK}"
+    return clean_environment() | {"LD_LIBRARY_PATH": libraries, "OPENBLAS_NUM_THREADS": "1"}
+
+
+def blastoff(*arguments, status=0):
+    done = subprocess.run([sys.executable, "-m", "blastoff", *map(str, arguments)], env=environment(), capture_output=True, text=True, timeout=120)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def traced(path, name, *arguments, min_size=48):
+    blastoff("run", "--device=none", f"--min-size={min_size}", "--summary=never", f"--trace={path}", "--", offload.PROGRAMS / name, *arguments)
+    return path
+
+
+def predicted(path, *arguments):
+    result = json.loads(blastoff("predict", path, "--json", *arguments).stdout)
+    jsonschema.validate(result, SCHEMA)
+    return result
+
+
+@pytest.fixture(scope="module")
+def products(tmp_path_factory):
+    """A trace of products of matrices of order 200."""
+    return traced(tmp_path_factory.mktemp("trace") / "products.trace", "products", 200, 12)
+
+
+def on_clock(tmp_path, program, *settings):
+    """The report of a run on the simulated device, whose seconds are those of its clock."""
+    report = tmp_path / "report.json"
+    blastoff("run", "--device=simulated", f"--simulated-rates={RATES}", "--summary=never", f"--report={report}", *settings, "--", *program)
+    return json.loads(report.read_text())
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+@pytest.mark.parametrize("policy", ["first-use", "copy"])
+def test_a_run_by_the_simulated_clock(tmp_path, program, policy):
+    name, *arguments = program
+    path = traced(tmp_path / "a.trace", name, *arguments, min_size=0)
+    report = on_clock(tmp_path, [offload.PROGRAMS / name, *arguments], f"--policy={policy}", *ALL)
+    if policy == "first-use" and report["policy"]["in_force"] != "first-use":
+        pytest.skip("writes cannot be tracked here")
+    (machine,) = predicted(path, f"--machine=simulated:{RATES}", f"--policy={policy}", *ALL)["machines"]
+    assert machine["policy"] == policy
+    offloaded = [routine for routine in report["routines"] if routine["offloaded"]]
+    assert offloaded
+    by_name = {routine["name"]: routine for routine in machine["routines"]}
+    for routine in offloaded:
+        replayed = by_name[routine["name"]]
+        assert replayed["on_device"] == routine["offloaded"]
+        # The library rounds no bytes; the two runs lay their matrices at different places of a page.
+        for key in ("device_seconds", "bytes_to_device", "bytes_from_device"):
+            assert replayed[key] == pytest.approx(routine[key], rel=0.2, abs=1e-5 if key == "device_seconds" else 40960), (routine["name"], key)
+
+
+def test_seconds_of_the_cpu_by_the_simulated_clock(tmp_path, products):
+    rates = RATES.replace("device=1e12", "device=1e9").replace("cpu=1e10", "cpu=1e12")  # the CPU is faster
+    settings = ["--decide=time", "--min-size=48", "--model=none"]
+    report = tmp_path / "report.json"
+    program = [offload.PROGRAMS / "products", 200, 12]
+    blastoff("run", "--device=simulated", f"--simulated-rates={rates}", "--summary=never", f"--report={report}", *settings, "--", *program)
+    found = json.loads(report.read_text())["totals"]
+    (machine,) = predicted(products, f"--machine=simulated:{rates}", "--decide=time", "--min-size=48")["machines"]
+    totals = machine["totals"]
+    assert 0 < found["offloaded"] < found["calls"], "both sides are tried"
+    assert totals["on_device"] == found["offloaded"]
+    assert totals["cpu_seconds"] == pytest.approx(found["cpu_seconds"], rel=0.2)
+    assert totals["device_seconds"] == pytest.approx(found["device_seconds"], rel=0.2)
+    assert totals["traced_seconds"] == pytest.approx(14 * 2 * 200**3 / 1e12)
+
+
+def test_the_machines_that_come_with_blastoff(products):
+    result = predicted(products)
+    assert {machine["label"] for machine in result["machines"]} == {path.stem for path in (offload.ROOT / "share" / "machines").glob("*.json")}
+    seconds = [machine["predicted_seconds"] for machine in result["machines"]]
+    assert seconds == sorted(seconds) and min(seconds) > 0
+    assert result["traces"][0]["program"] == "products" and result["traces"][0]["min_size"] == 48
+
+
+def test_a_faster_device_and_a_slower_link(products):
+    def totals(rates):
+        return predicted(products, f"--machine=simulated:{rates}", *SETTINGS)["machines"][0]["totals"]
+
+    base = totals("link=1e9,device=1e12,cpu=1e10,launch=0")
+    assert totals("link=1e9,device=2e12,cpu=1e10,launch=0")["device_seconds"] - base["moving_seconds"] == pytest.approx(
+        (base["device_seconds"] - base["moving_seconds"]) / 2
+    )
+    assert totals("link=5e8,device=1e12,cpu=1e10,launch=0")["moving_seconds"] == pytest.approx(2 * base["moving_seconds"])
+
+
+def test_ranks_share_a_gpu(products):
+    rates = "link=1e9,device=1e12,cpu=1e10,launch=0,start=0"
+
+    def seconds(*arguments):
+        (machine,) = predicted(products, f"--machine=simulated:{rates}", *SETTINGS, *arguments)["machines"]
+        return machine["totals"]["device_seconds"]
+
+    alone = seconds()
+    assert alone < seconds("--ranks-per-gpu=4") < 4.5 * alone
+
+
+def test_a_job_of_two_processes(products):
+    arguments = [f"--machine=simulated:{RATES}", *SETTINGS]
+    one = predicted(products, *arguments)["machines"][0]
+    two = json.loads(blastoff("predict", products, products, "--json", *arguments).stdout)["machines"][0]
+    assert two["totals"]["calls"] == 2 * one["totals"]["calls"]
+    assert two["predicted_seconds"] == pytest.approx(one["predicted_seconds"]), "each has a GPU of its own"
+
+
+def test_several_gpus(products):
+    (machine,) = predicted(products, f"--machine=simulated:{RATES}", *SETTINGS, "--gpus=2")["machines"]
+    used = [bytes for bytes in machine["peak_memory"] if bytes]
+    assert len(machine["peak_memory"]) == 2 and len(used) == 1, "one thread's matrices stay together"
+
+
+def test_memory_that_is_too_small(products):
+    """The matrices, 320 kB each, do not fit beside each other's neighbours: what is evicted has to be brought again."""
+    arguments = [f"--machine=simulated:{RATES}", *SETTINGS]
+    ample = predicted(products, *arguments)["machines"][0]["totals"]
+    little = predicted(products, *arguments, "--simulated-memory=1M")["machines"][0]["totals"]
+    assert little["bytes_to_device"] > 2 * ample["bytes_to_device"]
+
+
+def test_a_trace_that_was_cut_off(tmp_path, products):
+    cut = tmp_path / "cut.trace"
+    cut.write_text(products.read_text()[:-200])
+    whole, part = (predicted(path, f"--machine=simulated:{RATES}", *SETTINGS)["machines"][0]["totals"]["calls"] for path in (products, cut))
+    assert 0 < part < whole
+    assert not predicted(cut, f"--machine=simulated:{RATES}")["machines"][0]["complete"]
+    assert "a process was killed" in blastoff("predict", cut, f"--machine=simulated:{RATES}").stdout
+
+
+def test_small_calls_stay_as_they_were(tmp_path):
+    path = traced(tmp_path / "mixed.trace", "factorise", 320, 48, min_size=120)
+    (machine,) = predicted(path, f"--machine=simulated:{RATES}", *SETTINGS)["machines"]
+    assert machine["totals"]["calls"] + machine["small_calls"] == 12
+    assert machine["totals"]["calls"] > 0 and machine["small_calls"] > 0
+
+
+def test_what_the_trace_does_not_tell(tmp_path, products):
+    lines = [json.loads(line) for line in products.read_text().splitlines()]
+    calls = [line for line in lines if "routine" in line]
+    calls[3]["written"] = None
+    calls[5]["routine"] = "dnone"
+    path = tmp_path / "part.trace"
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    (machine,) = predicted(path, f"--machine=simulated:{RATES}", *SETTINGS)["machines"]
+    assert (machine["unknown_writes"], machine["unread_calls"], machine["complete"]) == (1, 1, True)
+    assert machine["totals"]["calls"] == len(calls) - 1
+
+
+def test_pages_written_in_between_are_brought_again(tmp_path, products):
+    """The same trace, told that the program rewrites the first matrix before each call."""
+    lines = [json.loads(line) for line in products.read_text().splitlines()]
+    for line in lines:
+        if "routine" in line:
+            begin = line["operands"][0][0] & ~4095
+            line["written"] = [[begin, 200 * 200 * 8 + 4096]]
+    rewritten = tmp_path / "rewritten.trace"
+    rewritten.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    arguments = [f"--machine=simulated:{RATES}", *SETTINGS]
+    before, after = (predicted(path, *arguments)["machines"][0]["totals"] for path in (products, rewritten))
+    assert after["bytes_to_device"] - before["bytes_to_device"] == pytest.approx(13 * 320000, rel=0.1)
+
+
+def test_memory_that_cannot_be_tracked_is_copied(tmp_path, products):
+    lines = [json.loads(line) for line in products.read_text().splitlines()]
+    for line in lines:
+        if "routine" in line:
+            line["untracked"] = [[line["operands"][0][0] & ~4095, 4096, "shared memory"]]
+    path = tmp_path / "untracked.trace"
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    (machine,) = predicted(path, f"--machine=simulated:{RATES}", *SETTINGS)["machines"]
+    assert machine["copied"] == [{"reason": "shared memory", "calls": machine["totals"]["on_device"]}]
+
+
+def test_what_is_printed(products):
+    text = blastoff("predict", products, f"--machine=h200,simulated:{RATES}", *SETTINGS).stdout
+    first = text.splitlines()[0]
+    assert ("would become" in first and "best of 2 machines" in first) or first.startswith("none of 2 machines would help")
+    assert "h200-pcie5" in text and "simulated" in text and "dgemm" in text and "…" not in text
+
+
+def test_a_page(tmp_path, products):
+    path = tmp_path / "page.html"
+    blastoff("predict", products, "--machine=h200", f"--html={path}")
+    page = path.read_text()
+    assert "<svg" in page and "H200 on PCIe gen5" in page and "src=" not in page and "<link" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--machine=h300"], "machine h300 is not known; known: a100-pcie4, grace-hopper"),
+        (["--machine=h"], "machine h is not the begin of one name only; known: "),
+        (["--machine=/nowhere.json"], "/nowhere.json cannot be read: No such file or directory"),
+        (["--gpus=0"], "invalid value --gpus=0; accepted: a number from 1 to 64"),
+        (["--policy=none"], "invalid value --policy=none; accepted: "),
+    ],
+)
+def test_mistakes(products, arguments, said):
+    done = blastoff("predict", products, *arguments, status=2)
+    assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_files_that_are_no_traces(tmp_path):
+    (tmp_path / "report.json").write_text("{}")
+    assert "is no trace" in blastoff("predict", tmp_path / "report.json", status=2).stderr
+    assert "cannot be read" in blastoff("predict", tmp_path / "missing", status=2).stderr
+    (tmp_path / "later.trace").write_text('{"blastoff_trace": 2}\n')
+    assert "another version" in blastoff("predict", tmp_path / "later.trace", "--machine=h200", status=1).stderr
+    (tmp_path / "wrong.trace").write_text('{"blastoff_trace": 1}\n{"routine": "dgemm"}\n')
+    assert "not understood" in blastoff("predict", tmp_path / "wrong.trace", "--machine=h200", status=1).stderr
+
+
+def test_seconds_are_scaled_between_known_cpus(tmp_path, products):
+    """The CPU of the trace and the machine's own, both measured: the latter is three times as fast."""
+    lines = products.read_text().splitlines()
+    header = json.loads(lines[0]) | {"cpu": "a CPU"}
+    path = tmp_path / "known.trace"
+    path.write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
+
+    def model(cpu, rate):
+        rates = [{"family": "gemm", "precision": "d", "threads": 1, "points": [[1, rate]]}]
+        gpu = {"names": ["no such device"], "rates": []}
+        link = {"to_device": 1e9, "from_device": 1e9}
+        return {"blastoff_machine": 1, "name": cpu, "source": {"kind": "published", "references": ["a test"]}, "gpu": gpu, "link": link} | {
+            "host": {"cpu": cpu, "cores": 1, "rates": rates}
+        }
+
+    cache = tmp_path / "cache" / "blastoff" / "machines"
+    cache.mkdir(parents=True)
+    (cache / "here.json").write_text(json.dumps(model("a CPU", 1e10)))
+    (cache / "there.json").write_text(json.dumps(model("another CPU", 3e10)))
+    command = [sys.executable, "-m", "blastoff", "predict", str(path), "--machine=there", "--min-size=100000", "--json"]
+    done = subprocess.run(command, env=environment() | {"XDG_CACHE_HOME": str(tmp_path / "cache")}, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    (machine,) = json.loads(done.stdout)["machines"]
+    assert machine["cpu"] == "scaled"
+    assert machine["totals"]["cpu_seconds"] == pytest.approx(machine["totals"]["traced_seconds"] / 3, rel=1e-3)
+
+
+def test_names():
+    assert machines.split("h200,simulated:link=1e9,cpu=1e10,a100") == ["h200", "simulated:link=1e9,cpu=1e10", "a100"]
+    assert machines.find("h200").label == "h200-pcie5"
+    assert Path(machines.shipped()) == offload.ROOT / "share" / "machines"
+
+
+def test_the_answer():
+    def machine(label, before, after, moving):
+        return {"label": label, "traced_seconds": before, "predicted_seconds": after, "speedup": before / after, "totals": {"moving_seconds": moving}}
+
+    several = {"machines": [machine("h200", 124.0, 49.0, 3.1), machine("a100", 124.0, 60.0, 3.1), machine("b", 124.0, 62.0, 3.1)]}
+    assert words.answer(several) == "h200: 124 s would become 49.0 s (2.5x), of which 3.10 s moving; best of 3 machines"
+    assert words.answer({"machines": several["machines"][:1]}) == "h200: 124 s would become 49.0 s (2.5x), of which 3.10 s moving"
+    none = {"machines": [machine("h200", 124.0, 124.0, 0.0), machine("a100", 124.0, 125.0, 0.0)]}
+    assert words.answer(none) == "none of 2 machines would help: 124 s would be 124 s (1.00x) on h200"
+    assert words.answer({"machines": none["machines"][:1]}) == "h200 would not help: 124 s would be 124 s (1.00x)"

@@ -1,0 +1,140 @@
+"""`blastoff run --trace`: what a trace holds, however the program ends."""
+
+import json
+import subprocess
+import sys
+
+import offload
+import pytest
+from command_rig import clean_environment
+
+PRODUCTS = offload.PROGRAMS / "products"
+pytestmark = pytest.mark.skipif(not PRODUCTS.exists(), reason="the scenario programs are not built: no BLAS to link against")
+
+
+def trace(path, *command, settings=(), status=0):
+    """Runs the program without a device; the lines of its trace."""
+    arguments = ["run", "--device=none", "--min-size=64", "--summary=never", f"--trace={path}", *settings, "--", *map(str, command)]
+    environment = clean_environment() | {"LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS), "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-m", "blastoff", *arguments], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def calls_of(path):
+    return [line for line in lines_of(path) if "routine" in line]
+
+
+def test_a_trace(tmp_path):
+    path = tmp_path / "new" / "products.trace"
+    trace(path, PRODUCTS, 200, 4)
+    header, *calls, end = lines_of(path)
+    assert (header["blastoff_trace"], header["program"], header["min_size"]) == (1, "products", 64)
+    assert header["writes"] in ("uffd", "soft-dirty", "samples") and header["cores"] >= 1
+    assert len(calls) == 6 == end["routines"]["dgemm"]["calls"]
+    for call in calls:
+        assert (call["routine"], call["arguments"], call["site"]) == ("dgemm", "N N m=200 n=200 k=200", 0)
+        assert call["flops"] == 2 * 200**3 and 0 < call["seconds"] <= end["end"]
+    a, b, _ = (operand[0] for operand in calls[1]["operands"])
+    assert [operand[1:5] for operand in calls[1]["operands"]] == [[200, 200, 200, 8]] * 3
+    assert [operand[6] for operand in calls[0]["operands"]] == [0, 0, 1], "the first call does not read its result"
+    assert [operand[6] for operand in calls[1]["operands"]] == [0, 0, 2]
+    assert calls[-1]["operands"][0][0] == calls[-1]["operands"][1][0] == a
+    starts = [call["start"] for call in calls]
+    assert starts == sorted(starts) and end["end"] > starts[-1]
+    if header["writes"] != "uffd":
+        return
+    # The program adds one to the start of A before each of the calls in the middle, and nothing else.
+    page = a - a % 4096
+    for call in calls[1:5]:
+        assert [page, 4096] in call["written"]
+        assert not any(begin <= b + 200 * 800 < begin + size for begin, size in call["written"])
+    assert "written" not in calls[0]
+
+
+def test_small_calls_are_counted_only(tmp_path):
+    path = tmp_path / "small.trace"
+    trace(path, PRODUCTS, 32, 4)
+    assert not path.exists(), "there is no call to be recorded"
+
+
+def test_a_process_that_is_killed(tmp_path):
+    path = tmp_path / "killed.trace"
+    program = tmp_path / "killed.py"
+    program.write_text("""
+import ctypes, os, signal, time
+blas = ctypes.CDLL("libblas.so.3")
+n = 96
+size, one = ctypes.byref(ctypes.c_int(n)), ctypes.byref(ctypes.c_double(1))
+matrices = [(ctypes.c_double * (n * n))() for _ in range(3)]
+call = lambda: blas.dgemm_(b"N", b"N", size, size, size, one, matrices[0], size, matrices[1], size, one, matrices[2], size)
+call(); call(); time.sleep(1.2); call()
+os.kill(os.getpid(), signal.SIGKILL)
+""")
+    trace(path, sys.executable, program, status=-9)
+    assert len(calls_of(path)) == 3, "what is older than a second is in the file"
+
+
+def test_every_process_has_its_own(tmp_path):
+    path = tmp_path / "some.trace"
+    trace(path, "sh", "-c", f"{PRODUCTS} 100 1 & {PRODUCTS} 100 2; wait")
+    found = sorted(len(calls_of(each)) for each in tmp_path.glob("some*.trace"))
+    assert found == [3, 4]
+    trace(f"{tmp_path}/folder/", PRODUCTS, 100, 1)
+    assert [len(calls_of(each)) for each in (tmp_path / "folder").glob("*.trace")] == [3]
+    trace(path, PRODUCTS, 100, 1)
+    assert len(calls_of(path)) == 3, "an earlier run's is replaced"
+
+
+def test_a_limit(tmp_path):
+    path = tmp_path / "limited.trace"
+    trace(path, PRODUCTS, 70, 2000, settings=["--trace-limit=512K"])
+    assert path.stat().st_size <= 512 << 10
+    calls = calls_of(path)
+    assert max(call.get("weight", 1) for call in calls) > 1
+
+
+def test_where_none_can_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = trace(tmp_path / "file" / "x.trace", PRODUCTS, status=2)
+    assert "no trace can be written to" in done.stderr
+
+
+def test_on_a_device(tmp_path):
+    """Calls that the device makes have no seconds of the CPU."""
+    path = tmp_path / "device.trace"
+    trace(path, PRODUCTS, 100, 2, settings=["--device=simulated"])
+    header, *calls, _ = lines_of(path)
+    assert header["writes"] == "samples" and [call["seconds"] for call in calls] == [None] * 4
+
+
+GUESTS = [
+    ("environment", "errno"),
+    ("environment", "memory-limit"),
+    ("environment", "descriptor-limit"),
+    ("environment", "thread-limit"),
+    ("interruptions", "cancel"),
+    ("interruptions", "cancel-asynchronously"),
+    ("interruptions", "exit-in-handler"),
+    ("interruptions", "write-barrier"),
+    ("process", "fork"),
+    ("process", "fork-beside-threads"),
+    ("process", "fork-unseen", "_Fork"),
+    ("threads", "blocks"),
+    ("threads", "own"),
+]
+
+
+@pytest.mark.parametrize("command", GUESTS, ids=" ".join)
+def test_the_program_is_left_alone(tmp_path, command):
+    """Every call is traced, and the program does what it does without Blastoff."""
+    program = offload.program(*command)
+    settings = {"BLASTOFF_DEVICE": "none", "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_SUMMARY": "never", "BLASTOFF_TRACE": str(tmp_path / "a.trace")}
+    plain, outcome = offload.plain(program), offload.preloaded(program, env=settings, timeout=60)
+    assert (outcome.status, outcome.stdout) == (plain.status, plain.stdout), outcome.stderr
+    for path in tmp_path.glob("*.trace"):
+        assert calls_of(path)

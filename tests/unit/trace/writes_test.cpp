@@ -1,0 +1,109 @@
+// What a trace says about the program's writes, with the kernel's tracking and without.
+#include "trace/writes.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "blas/front_end.h"
+#include "mapped_memory.h"
+
+namespace blastoff::trace {
+namespace {
+
+using platform::Span;
+
+constexpr std::int64_t order = 256;  // 128 pages a matrix
+constexpr std::size_t pages = order * order * sizeof(double) / 4096;
+
+/// C = A B on matrices that begin on pages.
+class Product {
+ public:
+  operation::Operation operation() const {
+    blas::Call call;
+    call.routine = blas::Routine::dgemm;
+    call.m = call.n = call.k = order;
+    call.alpha = call.beta = 1;
+    std::array<void*, 3> addresses{a.page(0), b.page(0), c.page(0)};
+    blas::shape_operands(call, addresses, std::array<std::int64_t, 3>{order, order, order});
+    return call;
+  }
+  /// A call: returns what was found before it. It writes its result.
+  Found call(Writes& writes) const {
+    Found found = writes.before(operation());
+    c.touch();
+    writes.after(operation(), found.asked);
+    return found;
+  }
+  test::Memory a{pages}, b{pages}, c{pages};
+};
+
+bool covers(const std::vector<Span>& runs, Span span) {
+  return std::ranges::any_of(runs, [&](Span run) { return run.contains(span); });
+}
+
+class TrackedWrites : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto tracker = tracking::open_page_tracker();
+    if (!tracker) GTEST_SKIP() << tracker.error();
+    if (std::string((*tracker)->name()) != "uffd") GTEST_SKIP() << "soft-dirty bits tell of more than was written";
+    writes = std::make_unique<Writes>(std::move(*tracker));
+  }
+  std::unique_ptr<Writes> writes;
+};
+
+TEST_F(TrackedWrites, AreThoseOfTheProgramSinceTheLastUse) {
+  const Product product;
+  product.a.touch();
+  EXPECT_TRUE(product.call(*writes).written.empty()) << "what was never used before is not told";
+  EXPECT_TRUE(product.call(*writes).written.empty()) << "the call's own result counts";
+  *product.a.page(5) = 7;
+  *product.c.page(9) = 7;
+  const Found found = product.call(*writes);
+  EXPECT_TRUE(covers(found.written, product.a.pages(5, 1)));
+  EXPECT_TRUE(covers(found.written, product.c.pages(9, 1)));
+  EXPECT_FALSE(covers(found.written, product.a.pages(6, 1)));
+  EXPECT_TRUE(product.call(*writes).written.empty());
+}
+
+TEST_F(TrackedWrites, MemoryThatGoesIsTold) {
+  const Product product;
+  product.call(*writes);
+  void* const place = product.b.page(0);
+  ASSERT_EQ(
+      mmap(place, product.b.span().bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+      place);
+  EXPECT_TRUE(covers(product.call(*writes).gone, product.b.span()));
+}
+
+TEST_F(TrackedWrites, OfAMatrixThatIsRewrittenAreFoundByElements) {
+  const Product product;
+  product.call(*writes);
+  for (int round = 0; round < 5; ++round) {
+    std::memset(product.a.page(0), round + 1, product.a.span().bytes());
+    const Found found = product.call(*writes);
+    ASSERT_TRUE(found.asked);
+    EXPECT_TRUE(round == 2 || covers(found.written, product.a.span()))
+        << round;  // then the elements are looked at first
+  }
+}
+
+TEST(SampledWrites, AreAllPagesOrNone) {
+  Writes writes(nullptr);
+  EXPECT_STREQ(writes.method(), "samples");
+  const Product product;
+  EXPECT_TRUE(product.call(writes).written.empty());
+  EXPECT_TRUE(product.call(writes).written.empty());
+  std::memset(product.a.page(0), 1, product.a.span().bytes());
+  const Found found = product.call(writes);
+  EXPECT_TRUE(covers(found.written, product.a.span()));
+  EXPECT_EQ(found.written.size(), 1U);
+}
+
+}  // namespace
+}  // namespace blastoff::trace
