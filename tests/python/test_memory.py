@@ -16,7 +16,7 @@ from blastoff.errors import CommandError
 from blastoff.memory import table
 from blastoff.memory.view import page
 from blastoff.sampling import family, findings, nvml, pages, results, timeline
-from blastoff.sampling.sampler import Sampler
+from blastoff.sampling.sampler import PROCESSES_EVERY, Sampler
 from blastoff.sampling.view import words
 from command_rig import clean_environment
 from test_ends import CALLS
@@ -373,6 +373,10 @@ class Launched(Worker):
         while switches() < until:
             time.sleep(0.01)
 
+    def wait_for_looks_for_processes(self) -> None:
+        """Until a process that runs now must have been found: it may be overlooked once. Samples are 10 ms apart, at least."""
+        self.wait_for_samples(int(3 * PROCESSES_EVERY / 0.010))
+
     def phase(self, *words: object) -> None:
         """Does it, and is sampled after it."""
         self.tell(*words)
@@ -416,6 +420,7 @@ def test_a_run_from_its_marks(launched, blastoff, tmp_path):
     worker.phase("mark", "children")
     worker.phase("start", "child")
     worker.phase("child", "touch", 100 * MB)
+    worker.wait_for_looks_for_processes()
     worker.phase("child", "mark", "of the child")
     worker.phase("mark", "free")
     pid = worker.tell("free", "all")
