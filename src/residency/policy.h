@@ -24,8 +24,8 @@ struct Traffic {
   std::uint64_t bytes_from_device = 0;
   std::uint64_t bytes_reused = 0;  ///< already on the device and current
   double transfer_seconds = 0;     ///< wall time in which the call only waited for data, not for arithmetic
-  std::string copied_because;      ///< why an operand could not stay on the device, though it could have been used again
-  std::uint64_t stale_pages = 0;   ///< verify only: pages that were assumed to be current but differed from host memory
+  std::string copied_because;     ///< why an operand could not stay on the device, though it could have been used again
+  std::uint64_t stale_pages = 0;  ///< verify only: pages that were assumed to be current but differed from host memory
 };
 
 /// Whether a failed call touched host memory.

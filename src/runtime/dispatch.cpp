@@ -213,12 +213,12 @@ decide::Observation observation_of(const report::Record& record, double seconds)
 // meanwhile.
 class Traced {
  public:
-  Traced(const Operation& operation, bool judged) : operation_(operation) {
+  Traced(const Operation& operation, const void* caller, bool judged) : operation_(operation) {
     Process* const process = judged ? Process::existing() : nullptr;
     if (process == nullptr || !process->traces()) return;
     apart([&] {
       tracer_ = process->tracer();
-      if (tracer_ != nullptr) call_ = tracer_->begin(operation_);
+      if (tracer_ != nullptr) call_ = tracer_->begin(operation_, caller);
     });
   }
 
@@ -260,7 +260,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   else
     record.refusal = judge(operation, grounds);
   const bool judged = understood && parsed->valid && !parsed->trivial;
-  Traced traced(operation, judged && record.refusal != Refusal::below_min_size);
+  Traced traced(operation, visit.caller, judged && record.refusal != Refusal::below_min_size);
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
   platform::Stopwatch stopwatch;
   bool done = false;

@@ -5,13 +5,11 @@
 #include <limits>
 #include <new>
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "../include/blastoff_allocator.h"
 #include "device/driver_sharing.h"
 #include "intercept/copies.h"
 #include "intercept/front_ends.h"
@@ -22,7 +20,6 @@
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
-#include "platform/numa.h"
 #include "platform/process.h"
 #include "platform/threads.h"
 #include "report/call_log.h"
@@ -33,6 +30,7 @@
 #include "report/recorder.h"
 #include "report/text.h"
 #include "report/timeline.h"
+#include "runtime/description.h"
 #include "tracking/system_calls/next.h"
 
 namespace blastoff::runtime {
@@ -118,10 +116,6 @@ thread_local OpeningGuard opening_guard;
 /// In a report: a bar for each is about what a page can show.
 constexpr std::size_t most_timed_calls = 4096;
 
-double seconds_of(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration<double>(time.time_since_epoch()).count();
-}
-
 [[gnu::constructor]] void load() {
   loaded_at = Clock::now();
   pthread_atfork(platform::before_fork, platform::after_fork_in_parent, become_forked_child);
@@ -162,48 +156,6 @@ std::uint64_t total_calls(const report::Totals& totals) {
   return calls;
 }
 
-const std::string& value_of(const char* name, const std::vector<std::pair<std::string, std::string>>& settings) {
-  return std::find_if(settings.begin(), settings.end(), [&](const auto& setting) { return setting.first == name; })
-      ->second;
-}
-
-void describe_interception(report::Context& context) {
-  const intercept::Effort effort = intercept::patching_effort();
-  context.interception.objects_seen = effort.objects;
-  context.interception.seconds = effort.seconds;
-  for (const intercept::PatchedObject& object : intercept::patched_objects()) {
-    report::PatchedObject& described = context.interception.objects.emplace_back();
-    described.path = object.path;
-    described.seconds = object.seconds;
-    described.patched = object.patched;
-    for (const auto& [name, obstacle] : object.refused)
-      described.refused.emplace_back(name, intercept::patch::to_string(obstacle));
-    for (const auto& [name, rule] : object.left_alone) described.left_alone.emplace_back(name, rule);
-  }
-}
-
-/// The allocator library is separate, and loaded on request only.
-std::optional<report::Allocation> describe_allocation() {
-  const platform::ForkGuard guard;
-  const auto counts =
-      reinterpret_cast<decltype(&blastoff_allocator_counts)>(dlsym(RTLD_DEFAULT, "blastoff_allocator_counts"));
-  if (counts == nullptr) return std::nullopt;
-  blastoff_placement placement{};
-  counts(&placement);
-  const auto text = [](const char* reason) { return std::string(reason == nullptr ? "" : reason); };
-  return report::Allocation{
-      .placed_blocks = placement.placed_blocks,
-      .placed_bytes = placement.placed_bytes,
-      .bound_blocks = placement.bound_blocks,
-      .bound_bytes = placement.bound_bytes,
-      .left_blocks = placement.left_blocks,
-      .left_bytes = placement.left_bytes,
-      .node = placement.node,
-      .unbound = text(placement.unbound),
-      .owner = text(placement.owner),
-  };
-}
-
 /// Of the simulated device's own clock. What is not understood is said when the device is opened.
 std::optional<device::simulated::Rates> rates_of(const config::Settings& settings) {
   const auto rates = device::simulated::parse_rates(settings.device == "simulated" ? settings.simulated_rates : "");
@@ -220,17 +172,6 @@ decide::MachineModel assumed_model() {
 std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings, const decide::MachineModel& model) {
   return config::decide_by(settings) == config::DecideBy::time ? decide::by_time(settings.min_size, model)
                                                                : decide::by_size_and_depth(settings.min_size);
-}
-
-/// What of the context holds from the start.
-report::Context identity() {
-  report::Context context;
-  context.program = platform::program_name();
-  context.command_line = platform::command_line();
-  context.host = platform::host_name();
-  context.pid = getpid();
-  context.rank = platform::global_rank();
-  return context;
 }
 
 std::unique_ptr<trace::Tracer> create_tracer(const config::Settings& settings, double least_volume) {
@@ -541,23 +482,10 @@ void Process::leave_device() {
 }
 
 report::Context Process::describe() {
-  report::Context context = identity();
-  context.kernel = platform::kernel_release();
-  context.huge_pages = platform::transparent_huge_pages();
-  context.elapsed_seconds = std::chrono::duration<double>(Clock::now() - loaded_at).count();
-  context.started = seconds_of(std::chrono::system_clock::now()) - context.elapsed_seconds;
-  context.device_kind = settings_.device;
-  context.device_state = failure_.empty() ? "not started" : failure_;
-  context.settings = config::describe(settings_);
-  context.policy_requested = value_of("policy", context.settings);
-  context.policy = context.policy_requested;
-  context.interception.mode = value_of("intercept", context.settings);
-  context.tracker = "none";
+  report::Context context = describe_process(settings_, failure_, loaded_at);
   // A thread that is still at it at the end of the process is not waited for.
   if (const std::unique_lock lock(model_mutex_, std::try_to_lock); lock) context.machine_model = model_description_;
   if (report::explains_decisions()) context.decisions = report::dearest_decisions();
-  describe_interception(context);
-  context.allocation = describe_allocation();
   Session* session = session_;
   if (session && !forked && !inside_a_call()) session->describe(context);
   return context;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operation/front_end.h"
+#include "platform/caller.h"
 #include "platform/process.h"
 #include "platform/threads.h"
 
@@ -62,6 +63,12 @@ void write_operands(Line line, const operation::Operation& operation) {
   fmt::format_to(line, "]");
 }
 
+/// "object+offset"; without an object: the program.
+std::string site_of(const void* caller) {
+  const platform::CodePlace place = platform::code_place(caller);
+  return quoted(fmt::format("{}+{:#x}", place.object, place.offset));
+}
+
 }  // namespace
 
 std::string header_line(const Setup& setup, const char* method) {
@@ -91,8 +98,8 @@ std::string call_line(const Tracer::Call& call, const operation::Operation& oper
   fmt::format_to(line, "{{\"routine\":\"{}\",\"arguments\":{},\"start\":{:.7f},\"seconds\":{},\"elapsed\":{:.7f}",
                  operation.name(), quoted(operation.arguments()), call.start,
                  seconds ? fmt::format("{:.7f}", *seconds) : "null", elapsed);
-  fmt::format_to(line, ",\"thread\":{},\"site\":0,\"flops\":{:.6g},\"volume\":{:.6g},\"depth\":{:.6g}", thread,
-                 work.flops, work.volume, work.depth);
+  fmt::format_to(line, ",\"thread\":{},\"site\":{},\"flops\":{:.6g},\"volume\":{:.6g},\"depth\":{:.6g}", thread,
+                 site_of(call.caller), work.flops, work.volume, work.depth);
   if (work.memory_bound) fmt::format_to(line, ",\"memory_bound\":1");
   if (operation.shape != 0) fmt::format_to(line, ",\"shape\":{}", operation.shape);
   if (operation.may_fail) fmt::format_to(line, ",\"may_fail\":1");

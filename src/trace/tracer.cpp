@@ -43,7 +43,7 @@ bool Tracer::begin_file() {
   return true;
 }
 
-Tracer::Call* Tracer::begin(const operation::Operation& operation) {
+Tracer::Call* Tracer::begin(const operation::Operation& operation, const void* caller) {
   if (given_up_) return nullptr;
   const std::lock_guard lock(mutex_);
   try {
@@ -54,6 +54,7 @@ Tracer::Call* Tracer::begin(const operation::Operation& operation) {
     }
     auto call = std::make_unique<Call>();
     call->weight = file_->weight();
+    call->caller = caller;
     call->found = writes_->before(operation);
     call->start = seconds();
     return call.release();

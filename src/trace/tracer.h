@@ -41,12 +41,13 @@ class Tracer {
 
   /// A call from its begin to its end.
   struct Call {
-    double start = 0;          ///< seconds since the start of the process
-    std::uint64_t weight = 1;  ///< calls that it stands for
+    double start = 0;              ///< seconds since the start of the process
+    std::uint64_t weight = 1;      ///< calls that it stands for
+    const void* caller = nullptr;  ///< where it returns to
     Found found;
   };
   /// To be given to end(); nullptr for a call that is not recorded.
-  Call* begin(const operation::Operation& operation);
+  Call* begin(const operation::Operation& operation, const void* caller);
 
   /// `seconds`: of the CPU, without calls inside the call; nothing where the device made it. `elapsed`: with these.
   void end(Call* call, const operation::Operation& operation, std::optional<double> seconds, double elapsed);

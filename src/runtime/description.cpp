@@ -1,0 +1,97 @@
+#include "runtime/description.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "../include/blastoff_allocator.h"
+#include "intercept/installation.h"
+#include "platform/fork_guard.h"
+#include "platform/numa.h"
+#include "platform/process.h"
+
+namespace blastoff::runtime {
+namespace {
+
+const std::string& value_of(const char* name, const std::vector<std::pair<std::string, std::string>>& settings) {
+  return std::find_if(settings.begin(), settings.end(), [&](const auto& setting) { return setting.first == name; })
+      ->second;
+}
+
+void describe_interception(report::Context& context) {
+  const intercept::Effort effort = intercept::patching_effort();
+  context.interception.objects_seen = effort.objects;
+  context.interception.seconds = effort.seconds;
+  for (const intercept::PatchedObject& object : intercept::patched_objects()) {
+    report::PatchedObject& described = context.interception.objects.emplace_back();
+    described.path = object.path;
+    described.seconds = object.seconds;
+    described.patched = object.patched;
+    for (const auto& [name, obstacle] : object.refused)
+      described.refused.emplace_back(name, intercept::patch::to_string(obstacle));
+    for (const auto& [name, rule] : object.left_alone) described.left_alone.emplace_back(name, rule);
+  }
+}
+
+/// The allocator library is separate, and loaded on request only.
+std::optional<report::Allocation> describe_allocation() {
+  const platform::ForkGuard guard;
+  const auto counts =
+      reinterpret_cast<decltype(&blastoff_allocator_counts)>(dlsym(RTLD_DEFAULT, "blastoff_allocator_counts"));
+  if (counts == nullptr) return std::nullopt;
+  blastoff_placement placement{};
+  counts(&placement);
+  const auto text = [](const char* reason) { return std::string(reason == nullptr ? "" : reason); };
+  return report::Allocation{
+      .placed_blocks = placement.placed_blocks,
+      .placed_bytes = placement.placed_bytes,
+      .bound_blocks = placement.bound_blocks,
+      .bound_bytes = placement.bound_bytes,
+      .left_blocks = placement.left_blocks,
+      .left_bytes = placement.left_bytes,
+      .node = placement.node,
+      .unbound = text(placement.unbound),
+      .owner = text(placement.owner),
+  };
+}
+
+double seconds_of(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+report::Context identity() {
+  report::Context context;
+  context.program = platform::program_name();
+  context.command_line = platform::command_line();
+  context.host = platform::host_name();
+  context.pid = getpid();
+  context.rank = platform::global_rank();
+  return context;
+}
+
+report::Context describe_process(const config::Settings& settings, const std::string& failure,
+                                 std::chrono::steady_clock::time_point loaded_at) {
+  report::Context context = identity();
+  context.kernel = platform::kernel_release();
+  context.huge_pages = platform::transparent_huge_pages();
+  context.elapsed_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - loaded_at).count();
+  context.started = seconds_of(std::chrono::system_clock::now()) - context.elapsed_seconds;
+  context.device_kind = settings.device;
+  context.device_state = failure.empty() ? "not started" : failure;
+  context.settings = config::describe(settings);
+  context.policy_requested = value_of("policy", context.settings);
+  context.policy = context.policy_requested;
+  context.interception.mode = value_of("intercept", context.settings);
+  context.tracker = "none";
+  describe_interception(context);
+  context.allocation = describe_allocation();
+  return context;
+}
+
+}  // namespace blastoff::runtime
