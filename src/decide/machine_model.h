@@ -52,6 +52,9 @@ class RateTable {
   std::vector<Point> points_;
 };
 
+/// Operations per second of a core, which none exceeds.
+inline constexpr double most_flops_of_a_core = 45e9;
+
 /// Seconds of operations and of transfers, as expected before any call. The defaults are those of no machine in
 /// particular; share/machine.schema.json says what a file may hold.
 struct MachineModel {

@@ -7,15 +7,13 @@
 #include "report/refusal.h"
 #include "residency/footprint.h"
 #include "runtime/offload.h"
+#include "runtime/verdict.h"
 
 namespace blastoff::prediction {
 namespace {
 
 using operation::Operation;
 using report::Refusal;
-
-/// Of a core, that none exceeds (as in runtime/process.cpp).
-constexpr double flops_of_a_core = 45e9;
 
 /// What is less is rounding. Seconds.
 constexpr double shortest_wait = 1e-9;
@@ -27,23 +25,10 @@ class NoArithmetic final : public operation::Host {
   bool compute(const Operation&) const override { return true; }
 };
 
-Refusal refusal_of(decide::Verdict verdict) {
-  switch (verdict) {
-    case decide::Verdict::too_small: return Refusal::below_min_size;
-    case decide::Verdict::too_shallow: return Refusal::too_shallow;
-    case decide::Verdict::not_reused: return Refusal::not_reused;
-    case decide::Verdict::not_there: return Refusal::not_there;
-    case decide::Verdict::not_timed: return Refusal::not_timed;
-    case decide::Verdict::cpu_faster: return Refusal::cpu_faster;
-    case decide::Verdict::device: break;
-  }
-  return Refusal::none;
-}
-
 decide::MachineModel start_of(const Machine& machine, const Trace& trace) {
   decide::MachineModel model = machine.simulated ? decide::MachineModel{} : machine.model();
   const int cores = machine.file.cores > 0 ? machine.file.cores : trace.cores;
-  model.cpu_flops = flops_of_a_core * cores;
+  model.cpu_flops = decide::most_flops_of_a_core * cores;
   return model;
 }
 
@@ -193,7 +178,7 @@ bool Process::ready(const Operation& operation) {
 Refusal Process::verdict_on(const Operation& operation) {
   if (operation.work.volume < decider_->floor_volume()) return Refusal::below_min_size;
   choose_gpu(operation);
-  const Refusal refusal = refusal_of(decider_->judge(operation, *this));
+  const Refusal refusal = runtime::refusal_of(decider_->judge(operation, *this));
   if (refusal != Refusal::none) return refusal;
   return open(operation) && ready(operation) ? Refusal::none : Refusal::not_open;
 }

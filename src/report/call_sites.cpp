@@ -54,6 +54,7 @@ struct Site {
 struct Table {
   std::uint64_t layout;
   std::atomic<TextNumber> text_bytes;
+  std::atomic<TextNumber> program;     ///< its path, once a site in it is known
   std::array<Site, most_sites> sites;  ///< by key, with open addressing
   std::array<char, text_room> texts;   ///< each ends with a zero
 };
@@ -70,6 +71,7 @@ Table* make_table() {
   void* const kept = space_beside_counters(call_site_extension, sizeof(Table));
   Table* const table = kept != nullptr ? static_cast<Table*>(kept) : &own_memory;
   table->text_bytes.store(1, relaxed);
+  table->program.store(0, relaxed);
   table->layout = table_layout;
   own_table.store(table, std::memory_order_release);
   return table;
@@ -93,18 +95,29 @@ TextNumber keep_text(Table& table, std::string_view text) {
 }
 
 /// The path of the program, which the dynamic linker does not know.
-std::string_view program_path(std::array<char, 512>& buffer) {
-  const ssize_t length = readlink("/proc/self/exe", buffer.data(), buffer.size());
-  return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+TextNumber program_text(Table& table) {
+  if (const TextNumber known = table.program.load(relaxed)) return known;
+  std::array<char, 512> path;
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  const TextNumber kept = keep_text(table, {path.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))});
+  table.program.store(kept, relaxed);
+  return kept;
+}
+
+/// The path of a loaded object; once for all sites in it.
+TextNumber object_text(Table& table, std::string_view path) {
+  if (path.empty()) return program_text(table);
+  const std::string_view end = path.substr(path.size() - std::min(path.size(), longest_text));
+  for (const Site& site : table.sites)
+    if (site.described.load(std::memory_order_acquire) && end == table.texts.data() + site.object) return site.object;
+  return keep_text(table, path);
 }
 
 void describe(Table& table, Site& site, const void* caller, operation::RoutineId routine, PythonLine python) {
   const platform::CodePlace place = platform::code_place(caller);
-  std::array<char, 512> buffer;
-  const std::string_view object = *place.object == '\0' ? program_path(buffer) : std::string_view(place.object);
   site.routine = routine;
   site.offset = place.offset;
-  site.object = keep_text(table, object);
+  site.object = object_text(table, place.object);
   site.python = python;
   site.described.store(true, std::memory_order_release);
 }

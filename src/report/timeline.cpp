@@ -16,6 +16,13 @@ constinit std::atomic<double> shortest{0};
 constinit std::chrono::steady_clock::time_point start{};  // written before most_calls
 constinit std::mutex mutex;
 
+/// The number of this thread; asking the system takes a system call.
+[[gnu::tls_model("initial-exec")]] constinit thread_local int known_thread = 0;
+int this_thread() {
+  if (known_thread == 0) known_thread = gettid();
+  return known_thread;
+}
+
 /// Never destroyed: calls may still end while the process does.
 std::vector<TimedCall>& kept() {
   static std::vector<TimedCall>& result = *new std::vector<TimedCall>;
@@ -53,7 +60,7 @@ void add_to_timeline(const Record& record) {
                    .transfer_seconds = record.transfer_seconds,
                    .routine = record.routine,
                    .on_device = record.refusal == Refusal::none,
-                   .thread = gettid(),
+                   .thread = this_thread(),
                    .volume = record.volume});
 }
 

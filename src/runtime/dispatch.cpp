@@ -18,6 +18,7 @@
 #include "report/timeline.h"
 #include "runtime/offload.h"
 #include "runtime/process.h"
+#include "runtime/verdict.h"
 
 namespace blastoff::runtime {
 
@@ -114,19 +115,6 @@ bool try_device(const Visit& visit, const Operation& operation, Session& session
     _exit(software_error);
   }
   return true;
-}
-
-Refusal refusal_of(decide::Verdict verdict) {
-  switch (verdict) {
-    case decide::Verdict::too_small: return Refusal::below_min_size;
-    case decide::Verdict::too_shallow: return Refusal::too_shallow;
-    case decide::Verdict::not_reused: return Refusal::not_reused;
-    case decide::Verdict::not_there: return Refusal::not_there;
-    case decide::Verdict::not_timed: return Refusal::not_timed;
-    case decide::Verdict::cpu_faster: return Refusal::cpu_faster;
-    case decide::Verdict::device: break;
-  }
-  return Refusal::none;
 }
 
 Refusal judge(const Operation& operation, decide::Grounds& grounds) {

@@ -163,9 +163,8 @@ std::optional<device::simulated::Rates> rates_of(const config::Settings& setting
 }
 
 decide::MachineModel assumed_model() {
-  constexpr double flops_of_a_core = 45e9;
   decide::MachineModel model;
-  model.cpu_flops = flops_of_a_core * platform::cpu_count();
+  model.cpu_flops = decide::most_flops_of_a_core * platform::cpu_count();
   return model;
 }
 
