@@ -85,8 +85,9 @@ bool map_anonymous_code(Span place, std::span<const std::byte> content) {
   return mprotect(memory, place.bytes(), PROT_READ | PROT_EXEC) == 0;
 }
 
-/// Where the bytes lie in one word, other threads see all of them or none.
-void write_at_once(std::uintptr_t address, std::span<const std::byte> content) {
+/// Where the bytes lie in one word, other threads see all of them or none. (The thread sanitizer has no shadow of
+/// code.)
+[[gnu::no_sanitize_thread]] void write_at_once(std::uintptr_t address, std::span<const std::byte> content) {
   constexpr std::size_t word_bytes = sizeof(std::uint64_t);
   const std::size_t offset = address % word_bytes;
   if (offset + content.size() > word_bytes) {
