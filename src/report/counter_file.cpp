@@ -159,13 +159,17 @@ const char* run_directory() {
   return directory.data();
 }
 
-// Written under another name first: a reader meets it complete or not at all.
+// Written under another name first: a reader meets it complete or not at all. That name is another one each time, since
+// several threads may describe the process at once.
 void keep_description(const std::string& report) {
   const platform::ErrnoGuard errno_stays;
   CounterFileHeader* const header = this_file();
   if (header == nullptr) return;
   const Path path = path_of(header->name.data(), description_extension);
-  const Path unfinished = path_of(header->name.data(), ".tmp");
+  static constinit std::atomic<unsigned> descriptions{0};
+  std::array<char, 24> extension{};
+  std::snprintf(extension.data(), extension.size(), ".%u.tmp", descriptions.fetch_add(1));
+  const Path unfinished = path_of(header->name.data(), extension.data());
   if (!write_file(unfinished.data(), report) || rename(unfinished.data(), path.data()) != 0) {
     unlink(unfinished.data());
     header->incomplete = 1;

@@ -92,6 +92,26 @@ TEST_F(CounterFile, SurvivesAProcessThatIsKilled) {
   EXPECT_EQ(all[0]["process"]["incomplete"], false);
 }
 
+TEST_F(CounterFile, IsDescribedBySeveralThreadsAtOnce) {
+  in_child([] {
+    add(refused_record(), nullptr);
+    std::vector<std::thread> threads;
+    std::latch together(8);
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        together.arrive_and_wait();
+        for (int k = 0; k < 50; ++k) keep_description(R"({"process": {"pid": 1}, "device": {}, "interception": {}})");
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    keep_end();
+  });
+  const auto all = reports();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0]["process"]["incomplete"], false);
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) EXPECT_NE(entry.path().extension(), ".tmp");
+}
+
 TEST_F(CounterFile, TellsWhatTheProcessHasDescribed) {
   in_child([] {
     keep_interceptors({14, 3});
