@@ -25,8 +25,8 @@ bool executes_python();
 
 /// The innermost line of the calling thread's Python code that belongs to no installed package, as "path:line in
 /// function", else the innermost line; "" where there is none. It lies in `text` and is cut at the front if it does not
-/// fit. Takes some tens of microseconds; the interpreter's lock need not be held. To be called undisturbed (platform/
-/// threads.h).
+/// fit. Takes 15 us, and 2 us for each Python function that is active; the interpreter's lock need not be held. To be
+/// called undisturbed (platform/ threads.h).
 std::string_view python_line(char* text, std::size_t size);
 
 }  // namespace blastoff::platform

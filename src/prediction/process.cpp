@@ -6,8 +6,8 @@
 #include "prediction/hollow_device.h"
 #include "report/refusal.h"
 #include "residency/footprint.h"
+#include "runtime/decision_record.h"
 #include "runtime/offload.h"
-#include "runtime/verdict.h"
 
 namespace blastoff::prediction {
 namespace {
@@ -204,14 +204,8 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
   const double seconds = clock_.now - before;
   const double work = machine_.call_seconds(operation) + chosen_->engines->computed - computed;
   const double moving = seconds - work > shortest_wait ? seconds - work : 0;
-  decider_->observe(operation, {.on_device = true,
-                                .operands_kept = record.operands_kept,
-                                .typical = record.lane_at_once,
-                                .seconds = seconds,
-                                .bytes_to_device = record.bytes_to_device,
-                                .bytes_from_device = record.bytes_from_device,
-                                .bytes_reused = record.bytes_reused,
-                                .transfer_seconds = moving});
+  record.transfer_seconds = moving;
+  decider_->observe(operation, runtime::observation_of(record, seconds));
   results_written(operation, chosen_);
   sums.on_device += call.weight;
   sums.device_seconds += call.weight * seconds;

@@ -16,9 +16,9 @@
 #include "report/decisions.h"
 #include "report/recorder.h"
 #include "report/timeline.h"
+#include "runtime/decision_record.h"
 #include "runtime/offload.h"
 #include "runtime/process.h"
-#include "runtime/verdict.h"
 
 namespace blastoff::runtime {
 
@@ -156,17 +156,6 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
     record.volume = operation->work.volume;
   }
   report::add(record, operation);
-}
-
-decide::Observation observation_of(const report::Record& record, double seconds) {
-  return {.on_device = true,
-          .operands_kept = record.operands_kept,
-          .typical = record.lane_at_once,
-          .seconds = seconds,
-          .bytes_to_device = record.bytes_to_device,
-          .bytes_from_device = record.bytes_from_device,
-          .bytes_reused = record.bytes_reused,
-          .transfer_seconds = record.transfer_seconds};
 }
 
 // Makes the call on the device, unless there is none or it refuses: record.refusal says why. A handler that runs in the

@@ -190,26 +190,35 @@ def test_results_are_right_after_switching_off_and_on(session):
     assert printed(done) == [[10, 5]]
 
 
+CALLING_THREADS = """
+import threading, numpy
+wrong, workers, over = [], [], threading.Event()
+def work(size):
+    a = numpy.ones((size, size))
+    while not over.is_set():
+        if not (a @ a == size).all():
+            wrong.append(size)
+def start(*sizes):
+    workers.extend(threading.Thread(target=work, args=(size,)) for size in sizes)
+    for worker in workers: worker.start()
+def wrong_results():
+    over.set()
+    for worker in workers: worker.join()
+    return len(wrong)
+"""
+
+
 def test_switching_while_others_call(session):
     done = session(
-        """
-        import threading, numpy
+        CALLING_THREADS
+        + textwrap.dedent("""
         blastoff.enable()
-        wrong, stop = [], threading.Event()
-        def work(size):
-            a = numpy.ones((size, size))
-            while not stop.is_set():
-                if not (a @ a == size).all():
-                    wrong.append(size)
-        workers = [threading.Thread(target=work, args=(size,)) for size in (120, 160, 200)]
-        for one in workers: one.start()
+        start(120, 160, 200)
         for _ in range(20):
             blastoff.disable()
             blastoff.enable()
-        stop.set()
-        for one in workers: one.join()
-        print(len(wrong))
-        """
+        print(wrong_results())
+        """)
     )
     assert printed(done) == 0
 
@@ -217,22 +226,13 @@ def test_switching_while_others_call(session):
 def test_enabling_while_others_call(session):
     """Functions are patched that other threads call."""
     done = session(
-        """
-        import threading, numpy
-        wrong, stop = [], threading.Event()
-        def work(size):
-            a = numpy.ones((size, size))
-            while not stop.is_set():
-                if not (a @ a == size).all():
-                    wrong.append(size)
-        workers = [threading.Thread(target=work, args=(size,)) for size in (20, 160, 200)]
-        for one in workers: one.start()
+        CALLING_THREADS
+        + textwrap.dedent("""
+        start(20, 160, 200)
         blastoff.enable()
         while not any(row["offloaded"] for row in blastoff.stats()): pass
-        stop.set()
-        for one in workers: one.join()
-        print(len(wrong))
-        """
+        print(wrong_results())
+        """)
     )
     assert printed(done) == 0
 

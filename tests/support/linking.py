@@ -40,7 +40,7 @@ class Workshop:
     def program(self, name: str, *sources: str | Path, flags: Sequence[str] = ()) -> Path:
         return self._build(name, sources, flags)
 
-    def library(self, name: str, *sources: str | Path, flags: Sequence[str] = (), soname: bool = True) -> Path:
+    def shared_object(self, name: str, *sources: str | Path, flags: Sequence[str] = (), soname: bool = True) -> Path:
         """lib<name>.so, with that as its DT_SONAME or with none; `name` may begin with a folder."""
         path = Path(name)
         file = path.with_name(f"lib{path.name}.so")
@@ -49,7 +49,7 @@ class Workshop:
 
     def blas(self, name: str = "toy", flags: Sequence[str] = ()) -> Path:
         """The toy BLAS: dgemm_, and toy_calls() to ask it how often that was reached."""
-        return self.library(name, "common/blas.c", flags=flags)
+        return self.shared_object(name, "common/blas.c", flags=flags)
 
     def strip(self, path: Path) -> Path:
         subprocess.run(["strip" if not EMULATOR else f"{C_COMPILER[0].removesuffix('gcc')}strip", path], check=True)

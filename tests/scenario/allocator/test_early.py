@@ -57,7 +57,7 @@ __attribute__((constructor)) static void call(void) { if (chosen() != 1) abort()
 def test_a_library_that_allocates_while_it_is_loaded(workshop, text, first):
     source = workshop.directory / "early.c"
     source.write_text(text)
-    early = [workshop.library("early", source, flags=["-fno-builtin", "-pthread"])]
+    early = [workshop.shared_object("early", source, flags=["-fno-builtin", "-pthread"])]
     outcome = interposed([sys.executable, "-c", 'print("hello")'], AT_MALLOC, before=early if first else [], after=[] if first else early)
     assert (outcome.status, outcome.stdout) == (0, "hello\n"), outcome.stderr
     assert outcome.stderr == ("the constructor's blocks were freed\n" if text == CONSTRUCTOR else "")
@@ -118,7 +118,7 @@ def test_the_first_large_block_while_somebody_holds_the_dynamic_linkers_lock(wor
     """A constructor waits for a thread, inside dlopen, whose lock that thread must not need."""
     for name, text in (("waiting", WAITING), ("loading", LOADING)):
         (workshop.directory / f"{name}.c").write_text(text)
-    library = workshop.library("waiting", workshop.directory / "waiting.c", flags=["-fno-builtin", "-pthread"])
+    library = workshop.shared_object("waiting", workshop.directory / "waiting.c", flags=["-fno-builtin", "-pthread"])
     program = workshop.program("loading", workshop.directory / "loading.c")
     outcome = interposed([program, library], AT_MALLOC, timeout=20)
     assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "right\n", "")

@@ -29,20 +29,20 @@ def program(workshop):
 
 def test_wrapper(workshop, program):
     """What it calls in turn is the same call."""
-    wrapper = workshop.library("wrapper", "tools/wrapper.c", flags=["-ldl"])
+    wrapper = workshop.shared_object("wrapper", "tools/wrapper.c", flags=["-ldl"])
     linking.check([program], EVERYWHERE, env=linking.environment(LD_PRELOAD=str(wrapper)))
 
 
 def test_wrapper_before_a_plugin(workshop):
-    wrapper = workshop.library("wrapper", "tools/wrapper.c", flags=["-ldl"])
+    wrapper = workshop.shared_object("wrapper", "tools/wrapper.c", flags=["-ldl"])
     host = workshop.program("host", "dlopen/host.c", flags=["-ldl"])
-    plugin = workshop.library("plugin", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
+    plugin = workshop.shared_object("plugin", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
     linking.check([host, "local", plugin], PATCHED_ONLY, env=linking.environment(LD_PRELOAD=str(wrapper)))
 
 
 def test_busy_threads_while_plugins_are_loaded(workshop):
     program = workshop.program("busy", "threads/busy.c", workshop.blas(), flags=["-pthread", "-ldl"])
-    plugins = [workshop.library(f"plugin{i}", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"]) for i in range(4)]
+    plugins = [workshop.shared_object(f"plugin{i}", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"]) for i in range(4)]
     threads = 16 * 4 * CALLS
     linking.check([program, *plugins], Reach(threads + 4 * CALLS, threads + 4 * CALLS, threads))
 

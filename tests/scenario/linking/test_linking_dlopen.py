@@ -30,7 +30,7 @@ def host(workshop):
 
 @pytest.fixture
 def plugin(workshop):
-    return workshop.library("plugin", "common/plugin.c", workshop.blas())
+    return workshop.shared_object("plugin", "common/plugin.c", workshop.blas())
 
 
 @pytest.mark.parametrize("how", PLUGIN)
@@ -46,44 +46,44 @@ def test_library(workshop, host, how):
 @pytest.mark.parametrize("how", ["local", "deep", "namespace", "again"])
 def test_plugin_with_a_blas_inside(workshop, host, how):
     """It exports dgemm_, and the loader binds its own calls to an earlier dgemm_, ours, unless told otherwise."""
-    plugin = workshop.library("plugin", "common/plugin.c", "common/blas.c")
+    plugin = workshop.shared_object("plugin", "common/plugin.c", "common/blas.c")
     linking.check([host, how, plugin], PLUGIN[how])
 
 
 def test_another_plugin_in_a_child(workshop, host, plugin):
-    other = workshop.library("other", "common/plugin.c", workshop.blas("other_toy"))
+    other = workshop.shared_object("other", "common/plugin.c", workshop.blas("other_toy"))
     linking.check([host, "before child", plugin, other], Reach(2 * CALLS, 2 * CALLS, 2 * CALLS))
 
 
 def test_two_plugins_with_the_same_names_inside(workshop, host, plugin):
     """Each patched function goes on to its own original."""
-    other = workshop.library("other", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
+    other = workshop.shared_object("other", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
     linking.check([host, "before child", other, plugin], Reach(2 * CALLS, 2 * CALLS, CALLS))
 
 
 def test_before_main(workshop, plugin):
     """A library's constructor runs before ours."""
-    library = workshop.library("early", "dlopen/constructor.c", flags=[f'-DPLUGIN="{plugin}"', "-ldl"])
+    library = workshop.shared_object("early", "dlopen/constructor.c", flags=[f'-DPLUGIN="{plugin}"', "-ldl"])
     program = workshop.program("program", "dlopen/constructed.c", library, flags=["-ldl"])
     linking.check([program, plugin], EVERYWHERE)
 
 
 def test_plugin_that_loads_a_plugin(workshop, host):
-    inner = workshop.library("inner", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
-    outer = workshop.library("outer", "dlopen/nested.c", flags=[f'-DPLUGIN="{inner}"', "-ldl"])
+    inner = workshop.shared_object("inner", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
+    outer = workshop.shared_object("outer", "dlopen/nested.c", flags=[f'-DPLUGIN="{inner}"', "-ldl"])
     linking.check([host, "local", outer], PATCHED_ONLY)
 
 
 @pytest.mark.parametrize("how", ["deep", "namespace"])
 def test_plugin_that_loads_a_plugin_behind_our_back(workshop, host, how):
     """Its dlopen is the C library's own: what that loads waits for the next dlopen that we see. (A limit, not a promise.)"""
-    inner = workshop.library("inner", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
-    outer = workshop.library("outer", "dlopen/nested.c", flags=[f'-DPLUGIN="{inner}"', "-ldl"])
+    inner = workshop.shared_object("inner", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
+    outer = workshop.shared_object("outer", "dlopen/nested.c", flags=[f'-DPLUGIN="{inner}"', "-ldl"])
     linking.check([host, how, outer], NOWHERE)
 
 
 def test_plugin_whose_constructor_loads_a_plugin(workshop, host):
-    inner = workshop.library("inner", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
+    inner = workshop.shared_object("inner", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
     sources = ["dlopen/constructor.c", "dlopen/nested.c"]
-    outer = workshop.library("outer", *sources, flags=[f'-DPLUGIN="{inner}"', "-ldl"])
+    outer = workshop.shared_object("outer", *sources, flags=[f'-DPLUGIN="{inner}"', "-ldl"])
     linking.check([host, "local", outer], PATCHED_ONLY)

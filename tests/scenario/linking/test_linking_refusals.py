@@ -34,7 +34,7 @@ def refusal(request):
 
 
 def test_refused(workshop, refusal):
-    blas = workshop.library("toy", refusal.source, flags=refusal.flags)
+    blas = workshop.shared_object("toy", refusal.source, flags=refusal.flags)
     outcomes = linking.check([workshop.program("program", "common/program.c", blas)], EXPORTED_ONLY)
     assert linking.refused(outcomes["auto"], blas) == {"dgemm_": refusal.reason}
     assert linking.patched(outcomes["auto"], blas) == []
@@ -47,7 +47,7 @@ def test_refused_where_no_exported_name_reaches(workshop, refusal):
 def test_patched_by_another_tool(workshop):
     """Our exported name serves, and what it calls is the tool's."""
     blas = workshop.blas()
-    tool = workshop.library("tool", "refusals/patching_tool.c", flags=["-ldl"])
+    tool = workshop.shared_object("tool", "refusals/patching_tool.c", flags=["-ldl"])
     program = workshop.program("program", "common/program.c", blas)
     outcomes = linking.check([program], EXPORTED_ONLY, env=linking.environment(LD_PRELOAD=str(tool)))
     assert linking.refused(outcomes["auto"], blas) == {"dgemm_": "patched already"}

@@ -17,7 +17,7 @@ class Case:
     """What is opened. {} is the directory of all."""
     program: list[str] = field(default_factory=list)
     """Linker flags of the program."""
-    library: list[str] = field(default_factory=list)
+    opener: list[str] = field(default_factory=list)
     """Linker flags of the library that opens files for the program, in the folder lib."""
     path: str = ""
     """LD_LIBRARY_PATH."""
@@ -43,15 +43,15 @@ CASES = {
     "origin and nothing there": Case(["$ORIGIN/three/libtoy.so", "one/libtoy.so:$ORIGIN", "$ORIGIN"]),
     "other tokens": Case(["one$LIB/libtoy.so", "$PLATFORM/libtoy.so", "$ORIGIN/$LIB/libtoy.so"], program=path(NEW, "{}/$LIB")),
     "a path": Case(["{}/one/libtoy.so", "two/libtoy.so", "./two/libtoy.so", "one/../two/libtoy.so"]),
-    "library's runpath": Case(["library:", "libtoy.so"], program=path(NEW, "{}/one"), library=path(NEW, "{}/two")),
+    "library's runpath": Case(["library:", "libtoy.so"], program=path(NEW, "{}/one"), opener=path(NEW, "{}/two")),
     "program's runpath is not the library's": Case(["library:", "libtoy.so"], program=path(NEW, "{}/one")),
     "program's rpath is the library's": Case(["library:", "libtoy.so"], program=path(OLD, "{}/one")),
-    "program's rpath, but not beside a runpath": Case(["library:", "libtoy.so"], program=path(OLD, "{}/one"), library=path(NEW, "{}/three")),
-    "library's rpath, then the program's": Case(["library:", "libtoy.so", "libonly.so"], program=path(OLD, "{}/two"), library=path(OLD, "{}/one")),
-    "library's origin": Case(["library:", "$ORIGIN/../one/libtoy.so", "libtoy.so"], library=path(NEW, "$ORIGIN/../one")),
+    "program's rpath, but not beside a runpath": Case(["library:", "libtoy.so"], program=path(OLD, "{}/one"), opener=path(NEW, "{}/three")),
+    "library's rpath, then the program's": Case(["library:", "libtoy.so", "libonly.so"], program=path(OLD, "{}/two"), opener=path(OLD, "{}/one")),
+    "library's origin": Case(["library:", "$ORIGIN/../one/libtoy.so", "libtoy.so"], opener=path(NEW, "$ORIGIN/../one")),
     "loaded already": Case(["{}/two/libtoy.so", "libtoy.so", "loaded:libtoy.so"], program=path(NEW, "{}/one")),
     "loaded already, without a name of its own": Case(["{}/two/libbare.so", "libbare.so"], program=path(OLD, "{}/one"), path="{}/two"),
-    "loaded already, but its caller finds another": Case(["library:", "{}/two/libbare.so", "libbare.so"], library=path(OLD, "{}/one"), path="{}/two"),
+    "loaded already, but its caller finds another": Case(["library:", "{}/two/libbare.so", "libbare.so"], opener=path(OLD, "{}/one"), path="{}/two"),
     "for this processor": Case(["libtuned.so", "libtoy.so"], program=path(NEW, "{}/tuned", "{}/one")),
     "found by its caller, then by another": Case(["libtoy.so", "loaded:libtoy.so", "{}/two/libtoy.so"], program=path(NEW, "{}/one")),
     "not loaded": Case(["loaded:libtoy.so", "loaded:{}/one/libtoy.so"], program=path(NEW, "{}/one")),
@@ -62,7 +62,7 @@ CASES = {
     "a library of another machine": Case(["libforeign.so"], program=path(NEW, "{}/text", "{}/one")),
     "without its dependency": Case(["libdependent.so"], program=path(NEW, "{}/lib")),
     "dependency in the program's rpath": Case(["libdependent.so"], program=path(OLD, "{}/lib", "{}/one")),
-    "dependency in the library's rpath": Case(["library:", "libdependent.so"], library=path(OLD, "{}/lib", "{}/one")),
+    "dependency in the library's rpath": Case(["library:", "libdependent.so"], opener=path(OLD, "{}/lib", "{}/one")),
     "dependency in LD_LIBRARY_PATH": Case(["libdependent.so"], program=path(NEW, "{}/lib"), path="{}/two"),
 }
 
@@ -72,14 +72,14 @@ def libraries(tmp_path_factory):
     """one/libtoy.so, two/libtoy.so, ..."""
     workshop = linking.Workshop(tmp_path_factory.mktemp("search"))
     for folder, name in [("one", "toy"), ("two", "toy"), ("two", "only"), ("one", "foreign")]:
-        workshop.library(f"{folder}/{name}", "search/toy.c", flags=[f'-DNAME="{folder}"'])
+        workshop.shared_object(f"{folder}/{name}", "search/toy.c", flags=[f'-DNAME="{folder}"'])
     for folder in ("one", "two"):
-        workshop.library(f"{folder}/bare", "search/toy.c", flags=[f'-DNAME="{folder}"'], soname=False)
-    workshop.library("tuned/tuned", "search/toy.c", flags=['-DNAME="any processor"'])
+        workshop.shared_object(f"{folder}/bare", "search/toy.c", flags=[f'-DNAME="{folder}"'], soname=False)
+    workshop.shared_object("tuned/tuned", "search/toy.c", flags=['-DNAME="any processor"'])
     if linking.machine() == "x86_64":
         (workshop.directory / "tuned" / "glibc-hwcaps").mkdir()
-        workshop.library("tuned/glibc-hwcaps/x86-64-v2/tuned", "search/toy.c", flags=['-DNAME="this processor"'])
-    workshop.library("lib/dependent", "search/dependent.c", flags=[f"-L{workshop.directory}/one", "-ltoy"])
+        workshop.shared_object("tuned/glibc-hwcaps/x86-64-v2/tuned", "search/toy.c", flags=['-DNAME="this processor"'])
+    workshop.shared_object("lib/dependent", "search/dependent.c", flags=[f"-L{workshop.directory}/one", "-ltoy"])
     text = workshop.directory / "text"
     text.mkdir()
     (text / "libtext.so").write_text("no library, and long enough to hold the header of one: " + "x" * 100)
@@ -99,9 +99,9 @@ def test_what_is_opened(libraries, case):
         return [text.replace("{}", here) for text in texts]
 
     # By their full paths: the program needs no search path to start.
-    flags = ["-Dopening=opening_in_library", "-ldl", *placed(case.library)]
-    library = libraries.library("lib/opening", "search/opening.c", flags=flags, soname=False)
-    blas = libraries.library("lib/blas", "common/blas.c", soname=False)
+    flags = ["-Dopening=opening_in_library", "-ldl", *placed(case.opener)]
+    library = libraries.shared_object("lib/opening", "search/opening.c", flags=flags, soname=False)
+    blas = libraries.shared_object("lib/blas", "common/blas.c", soname=False)
     flags = [str(library), str(blas), "-ldl", *placed(case.program)]
     program = libraries.program("program", "search/program.c", "search/opening.c", flags=flags)
     env = linking.environment(**({"LD_LIBRARY_PATH": placed([case.path])[0]} if case.path else {}))

@@ -11,12 +11,12 @@ def plugin_program(workshop):
 def test_hidden(workshop):
     """A plugin that keeps its BLAS to itself."""
     script = f"-Wl,--version-script={SOURCES}/symbols/hidden.map"
-    plugin = workshop.library("plugin", "common/plugin.c", "common/blas.c", flags=[script])
+    plugin = workshop.shared_object("plugin", "common/plugin.c", "common/blas.c", flags=[script])
     linking.check([plugin_program(workshop), "local", plugin], PATCHED_ONLY)
 
 
 def test_bound_to_itself(workshop):
-    plugin = workshop.library("plugin", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
+    plugin = workshop.shared_object("plugin", "common/plugin.c", "common/blas.c", flags=["-Wl,-Bsymbolic"])
     linking.check([plugin_program(workshop), "global", plugin], PATCHED_ONLY)
 
 
@@ -28,13 +28,13 @@ def test_symbol_version(workshop):
 def test_two_symbol_versions(workshop):
     """Both are patched; a call of the old one that goes on to the new one is one call."""
     script = f"-Wl,--version-script={SOURCES}/symbols/versions.map"
-    blas = workshop.library("toy", "symbols/versions.c", flags=[script])
+    blas = workshop.shared_object("toy", "symbols/versions.c", flags=[script])
     linking.check([workshop.program("new", "common/program.c", blas)], EVERYWHERE)
     linking.check([workshop.program("old", "symbols/old_user.c", blas)], EVERYWHERE)
 
 
 def test_two_names_of_one_function(workshop):
-    blas = workshop.library("toy", "symbols/alias.c")
+    blas = workshop.shared_object("toy", "symbols/alias.c")
     outcomes = linking.check([workshop.program("program", "symbols/aliases.c", blas)], Reach(2 * CALLS, 2 * CALLS, 2 * CALLS))
     assert linking.patched(outcomes["patch"], blas) == ["dgemm_"]
 
@@ -42,8 +42,8 @@ def test_two_names_of_one_function(workshop):
 def test_cblas_that_calls_fortran(workshop):
     """In one library, and in two."""
     blas = workshop.blas()
-    together = workshop.library("together", "symbols/cblas.c", "common/blas.c", flags=["-DWRAPPER"])
-    apart = workshop.library("apart", "symbols/cblas.c", blas, flags=["-DWRAPPER"])
+    together = workshop.shared_object("together", "symbols/cblas.c", "common/blas.c", flags=["-DWRAPPER"])
+    apart = workshop.shared_object("apart", "symbols/cblas.c", blas, flags=["-DWRAPPER"])
     for library in (together, apart):
         linking.check([workshop.program("program", "symbols/cblas.c", library)], EVERYWHERE)
 

@@ -1,7 +1,6 @@
 """The figures of the page, as inline SVG."""
 
 import itertools
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import matplotlib
 
 from blastoff import quantities
 from blastoff.sampling.findings import Document
+from blastoff.view.bars import legend, tick
 from blastoff.view.figures import FAINT, draw
 
 NODES = ("#0f7b6c", "#6aa84f", "#3d85c6", "#8d6a9f", "#c8553d", "#e09f3e", "#8d99ae", "#45818e")
@@ -81,11 +81,11 @@ def time_figure(document: Document, fill: Callable[[Any], None], text: Callable[
         marks(axes, document, named)
         axes.set_xlabel("seconds since the start")
         axes.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4))
-        axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: re.sub(r"\.0+(?!\d)", "", text(value))))
+        axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: tick(text(value))))
         axes.grid(visible=True, axis="y", color=FAINT, linewidth=0.8)
         handles, _ = axes.get_legend_handles_labels()
         if handles:
-            axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, frameon=False, borderaxespad=0.1, handlelength=1)
+            legend(axes, columns=6)
 
     return draw(INCHES_WIDE, INCHES_HIGH, whole, sides=("bottom",))
 

@@ -1,7 +1,6 @@
 """The plots of the report page, as inline SVG."""
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,18 +8,11 @@ import matplotlib
 
 from blastoff import quantities
 from blastoff.job.processes import Job, Sums
-from blastoff.view.figures import FAINT, draw
+from blastoff.view.bars import COMPUTING, CPU, INCHES_WIDE, LARGEST, MOVING, Series, legend, scale, stacked_bars, tick, where_series
+from blastoff.view.figures import draw
 
-CPU, COMPUTING, MOVING = "#8d99ae", "#0f7b6c", "#e09f3e"
 UPLOADED, DOWNLOADED, REUSED = "#e09f3e", "#c8553d", "#0f7b6c"
 AVERAGE = "#8d6a9f"
-INCHES_WIDE = 10.6
-INCHES_A_BAR = 0.36
-LARGEST = 12
-"""The most bars in a plot; further rows are summed up in one more bar."""
-
-Series = tuple[str, str, Sequence[float]]
-"""Name, colour, and one value for each bar."""
 
 
 def largest_first(rows: dict[str, Sums], key: Any) -> dict[str, Sums]:
@@ -33,50 +25,10 @@ def largest_first(rows: dict[str, Sums], key: Any) -> dict[str, Sums]:
     return shown
 
 
-def stacked_bars(names: Sequence[str], series: Sequence[Series], text: Any, label: str) -> str:
-    """Horizontal stacked bars with the total after each; `text` formats a value."""
-
-    def fill(axes: Any) -> None:
-        starts = [0.0] * len(names)
-        for name, colour, values in series:
-            axes.barh(names, values, left=starts, color=colour, label=name, height=0.66)
-            starts = [start + value for start, value in zip(starts, values, strict=True)]
-        for position, total in enumerate(starts):
-            axes.annotate(text(total), (total, position), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9)
-        axes.invert_yaxis()
-        axes.set_xlim(0, max(starts, default=0) * 1.12 or 1)
-        axes.set_xlabel(label)
-        scale(axes.xaxis, text)
-        if len(series) > 1:
-            legend(axes)
-
-    return draw(INCHES_WIDE, 0.9 + INCHES_A_BAR * len(names), fill, sides=("left",))
-
-
-def scale(axis: Any, text: Any) -> None:
-    """A few ticks with faint lines, as `text` formats them."""
-    axis.set_major_locator(matplotlib.ticker.MaxNLocator(5))
-    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: tick(text(value))))
-    axis.grid(visible=True, color=FAINT, linewidth=0.8)
-
-
-def legend(axes: Any) -> None:
-    """Above the plot, in one line."""
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, frameon=False, borderaxespad=0.1, handlelength=1)
-
-
-def tick(text: str) -> str:
-    """Without trailing zeros: "15 s" for "15.0 s"."""
-    return re.sub(r"\.0+(?!\d)", "", text)
-
-
 def time_series(rows: Sequence[Sums]) -> list[Series]:
     """Seconds on the CPU and on the device, the latter computing or waiting for data."""
-    return [
-        ("on the CPU", CPU, [sums.cpu_seconds for sums in rows]),
-        ("device, computing", COMPUTING, [max(0.0, sums.device_seconds - sums.transfer_seconds) for sums in rows]),
-        ("device, waiting for data", MOVING, [min(sums.device_seconds, sums.transfer_seconds) for sums in rows]),
-    ]
+    waiting = [min(sums.device_seconds, sums.transfer_seconds) for sums in rows]
+    return where_series([(sums.cpu_seconds, sums.device_seconds - wait, wait) for sums, wait in zip(rows, waiting, strict=True)])
 
 
 def times(rows: dict[str, Sums]) -> str:

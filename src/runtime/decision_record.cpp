@@ -1,4 +1,4 @@
-#include "runtime/verdict.h"
+#include "runtime/decision_record.h"
 
 namespace blastoff::runtime {
 
@@ -14,6 +14,17 @@ report::Refusal refusal_of(decide::Verdict verdict) {
     case decide::Verdict::device: break;
   }
   return Refusal::none;
+}
+
+decide::Observation observation_of(const report::Record& record, double seconds) {
+  return {.on_device = true,
+          .operands_kept = record.operands_kept,
+          .typical = record.lane_at_once,
+          .seconds = seconds,
+          .bytes_to_device = record.bytes_to_device,
+          .bytes_from_device = record.bytes_from_device,
+          .bytes_reused = record.bytes_reused,
+          .transfer_seconds = record.transfer_seconds};
 }
 
 }  // namespace blastoff::runtime
