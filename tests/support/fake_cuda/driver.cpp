@@ -105,6 +105,12 @@ CUresult queue_copy(CUstream stream, Side to, Side from, std::size_t width, std:
   return Gpu::instance().sticky();
 }
 
+/// That of nullptr is the default stream, with which the others, which do not block, are not ordered.
+blastoff::fake_cuda::Stream& stream_of(CUstream stream) {
+  static auto* const default_stream = new StreamHandle;
+  return (stream == nullptr ? default_stream : stream)->stream;
+}
+
 bool is_mapped(const void* address, std::size_t bytes) {
   return is_usable(address, bytes) || Gpu::instance().registered(address, bytes) == Gpu::Registered::whole;
 }
@@ -209,7 +215,7 @@ extern "C" {
 const Services* fake_cuda_services() {
   static const Services services{
       context_is_current, is_device_memory, is_usable,
-      [](CUstream stream, std::function<void()> task) { stream->stream.post(std::move(task)); },
+      [](CUstream stream, std::function<void()> task) { stream_of(stream).post(std::move(task)); },
       [](CUresult error) { Gpu::instance().fail(error); }};
   return &services;
 }
@@ -417,7 +423,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
   return success;
 }
 CUresult cuStreamSynchronize(CUstream stream) {
-  stream->stream.synchronize();
+  stream_of(stream).synchronize();
   return enter();
 }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
