@@ -3,6 +3,7 @@
 // where it can, notices what the real one punishes.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -221,9 +222,12 @@ const Services* fake_cuda_services() {
 }
 
 CUresult cuInit(unsigned) {
-  // A driver takes its time.
+  // A driver takes its time, and has an exit handler that takes away what it works with.
+  static std::atomic<bool> gone{false};
+  std::atexit([] { gone = true; });
   if (const char* const milliseconds = std::getenv("FAKE_GPU_INIT_MS"))
     std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(milliseconds)));
+  if (gone) __builtin_trap();
   return success;
 }
 CUresult cuDriverGetVersion(int* version) {
