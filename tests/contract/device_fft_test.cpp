@@ -145,7 +145,7 @@ class DeviceFftTest : public DeviceTest {
     transform = fft::guru(test.request, test.dims, test.batches);
     ASSERT_TRUE(transform);
     prepared.plan.emplace(*fft::make_plan(&*transform, {*transform, nullptr, nullptr},
-                                        {reinterpret_cast<void*>(&execute_naively), fft::Style::c}));
+                                          {reinterpret_cast<void*>(&execute_naively), fft::Style::c}));
     operation::Operation& operation = prepared.operation;
     operation = fft::Execution{&*prepared.plan, nullptr, nullptr}.operation();
     for (operation::Operand& operand : operation.operands())
