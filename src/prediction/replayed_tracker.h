@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "operation/operation.h"
-#include "residency/interval_set.h"
+#include "platform/interval_set.h"
 #include "tracking/page_tracker.h"
 
 namespace blastoff::prediction {
@@ -41,8 +41,8 @@ class ReplayedTracker final : public tracking::PageTracker, public tracking::Eve
   mutable std::mutex mutex_;
   std::condition_variable stopped_waiting_;
   bool stopped_ = false;
-  residency::IntervalSet tracked_;
-  residency::IntervalSet protected_;
+  platform::IntervalSet tracked_;
+  platform::IntervalSet protected_;
   std::map<std::uintptr_t, std::pair<std::uintptr_t, std::string>> refused_;  ///< begin -> end, why
   std::vector<tracking::MemoryEvent> events_;
   struct Version {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "operation/operation.h"
+#include "platform/interval_set.h"
 #include "platform/span.h"
 #include "platform/stopwatch.h"
-#include "residency/interval_set.h"
 #include "residency/watch/watched_memory.h"
 #include "tracking/page_tracker.h"
 
@@ -77,8 +77,8 @@ class Writes {
   std::unique_ptr<residency::watch::WatchedMemory> watched_;
   platform::Stopwatch run_;
   double spent_ = 0;                           ///< seconds
-  residency::IntervalSet seen_;                ///< whose writes have been asked about before
-  residency::IntervalSet results_;             ///< of calls that were not asked about
+  platform::IntervalSet seen_;                 ///< whose writes have been asked about before
+  platform::IntervalSet results_;              ///< of calls that were not asked about
   std::map<std::uintptr_t, Matrix> matrices_;  ///< by the address of the first element
   std::vector<platform::Span> scratch_;
 };

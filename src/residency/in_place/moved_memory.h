@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "operation/operand.h"
+#include "platform/interval_set.h"
 #include "platform/page_moves.h"
 #include "platform/worker_pool.h"
-#include "residency/interval_set.h"
 #include "residency/policy.h"
 #include "tracking/memory_events.h"
 
@@ -67,10 +67,10 @@ class MovedMemory {
   std::mutex mutex_;
   std::condition_variable changed_;          // a move has ended
   std::vector<platform::Span> being_moved_;  // by some thread, without the lock
-  IntervalSet done_;                         // whole pages
+  platform::IntervalSet done_;               // whole pages
   std::set<Strided> strided_;                // whose pages are all among them
-  IntervalSet watched_;                      // the events tell of it
-  IntervalSet unheard_;                      // done, and nobody tells when it goes away
+  platform::IntervalSet watched_;            // the events tell of it
+  platform::IntervalSet unheard_;            // done, and nobody tells when it goes away
   std::uint64_t uses_of_unheard_ = 0;
   platform::Moved totals_;
   double seconds_ = 0;

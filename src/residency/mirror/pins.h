@@ -7,8 +7,8 @@
 #include <map>
 
 #include "device/device.h"
+#include "platform/interval_set.h"
 #include "platform/span.h"
-#include "residency/interval_set.h"
 
 namespace blastoff::residency::mirror {
 
@@ -68,7 +68,7 @@ class Pins {
   std::size_t counted_ = 0;
   Map pins_;                                         // by begin; they do not overlap
   std::map<std::uintptr_t, std::size_t> requested_;  // begin -> bytes copied through staging so far
-  IntervalSet extents_;                              // of what was requested
+  platform::IntervalSet extents_;                    // of what was requested
 };
 
 }  // namespace blastoff::residency::mirror

@@ -6,8 +6,8 @@
 
 #include <tl/expected.hpp>
 
+#include "platform/interval_set.h"
 #include "platform/span.h"
-#include "residency/interval_set.h"
 #include "tracking/page_tracker.h"
 
 namespace blastoff::residency::watch {
@@ -40,7 +40,7 @@ class WatchedMemory {
 
  private:
   tracking::PageTracker& tracker_;
-  IntervalSet watched_;
+  platform::IntervalSet watched_;
 };
 
 }  // namespace blastoff::residency::watch

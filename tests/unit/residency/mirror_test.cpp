@@ -1,4 +1,4 @@
-// The data structures under the mirrors: bitmaps, intervals, footprints, mirror memory, usage.
+// The data structures under the mirrors: bitmaps, footprints, mirror memory, usage.
 #include <cstring>
 #include <vector>
 
@@ -7,7 +7,6 @@
 #include "device/open.h"
 #include "platform/span.h"
 #include "residency/footprint.h"
-#include "residency/interval_set.h"
 #include "residency/mirror/mirror_memory.h"
 #include "residency/mirror/page_bitmap.h"
 #include "residency/mirror/usage.h"
@@ -31,39 +30,6 @@ TEST(PageBitmap, RangesAcrossWords) {
   EXPECT_FALSE(bits.test(64));
   bits.set(0, 512);
   EXPECT_TRUE(bits.all(0, 512));
-}
-
-TEST(IntervalSet, TellsItsGaps) {
-  IntervalSet set;
-  const auto gaps = [&](Span span) {
-    std::vector<Span> found;
-    set.each_gap(span, [&](Span gap) { found.push_back(gap); });
-    return found;
-  };
-  EXPECT_EQ(gaps({0, 10}), (std::vector<Span>{{0, 10}}));
-  set.add({100, 200});
-  set.add({300, 400});
-  EXPECT_EQ(gaps({0, 500}), (std::vector<Span>{{0, 100}, {200, 300}, {400, 500}}));
-  EXPECT_EQ(gaps({150, 350}), (std::vector<Span>{{200, 300}}));
-  EXPECT_EQ(gaps({200, 300}), (std::vector<Span>{{200, 300}}));
-  EXPECT_TRUE(gaps({100, 200}).empty());
-  EXPECT_TRUE(gaps({120, 130}).empty());
-}
-
-TEST(IntervalSet, JoinsAndSplits) {
-  IntervalSet set;
-  set.add({100, 200});
-  set.add({300, 400});
-  EXPECT_FALSE(set.contains({150, 350}));
-  set.add({200, 300});
-  EXPECT_TRUE(set.contains({100, 400}));
-  set.remove({150, 160});
-  EXPECT_FALSE(set.contains({100, 400}));
-  EXPECT_TRUE(set.contains({100, 150}));
-  EXPECT_TRUE(set.contains({160, 400}));
-  EXPECT_FALSE(set.contains({159, 161}));
-  set.remove({0, 1000});
-  EXPECT_FALSE(set.contains({100, 101}));
 }
 
 operation::Operand operand_at(std::uintptr_t address, std::int64_t rows, std::int64_t columns,

@@ -14,13 +14,11 @@
 #include <cstring>
 #include <thread>
 
+#include "beside_another.h"
 #include "mapped_memory.h"
+#include "span_printing.h"
 
 namespace blastoff::tracking {
-
-void PrintTo(const Span& span, std::ostream* out) {
-  *out << std::hex << span.begin << "-" << span.end << std::dec;
-}
 
 namespace {
 
@@ -28,14 +26,18 @@ using test::Memory;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+enum class Tracked : std::uint8_t { by_uffd, by_soft_dirty, beside_another };
+
 /// What every tracker promises.
-class PageTrackerTest : public ::testing::TestWithParam<TrackerKind> {
+class PageTrackerTest : public ::testing::TestWithParam<Tracked> {
  protected:
   void SetUp() override {
-    auto opened = open_page_tracker(GetParam());
+    const bool soft_dirty = GetParam() == Tracked::by_soft_dirty;
+    auto opened = open_page_tracker(soft_dirty ? TrackerKind::soft_dirty : TrackerKind::uffd);
     if (!opened) GTEST_SKIP() << opened.error();
     tracker_ = std::move(*opened);
-    if (GetParam() == TrackerKind::soft_dirty) test::let_threads_settle();
+    if (GetParam() == Tracked::beside_another) tracker_ = std::make_unique<test::BesideAnother>(std::move(tracker_));
+    if (soft_dirty) test::let_threads_settle();
   }
 
   /// Tracks touched memory and protects all of it.
@@ -462,7 +464,7 @@ TEST_P(PageTrackerTest, WritesToHugePagesAreSeen) {
   begin(memory.span());
   *memory.page(first + 5) = 1;
   const auto runs = written(memory.span(), true);
-  if (GetParam() == TrackerKind::uffd) {
+  if (GetParam() != Tracked::by_soft_dirty) {
     EXPECT_THAT(runs, ElementsAre(memory.pages(first + 5, 1)));
   } else {
     ASSERT_EQ(runs.size(), 1u);  // the whole huge page, where there is one
@@ -500,8 +502,12 @@ TEST_P(PageTrackerTest, PrintsItsCost) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, PageTrackerTest, ::testing::Values(TrackerKind::uffd, TrackerKind::soft_dirty),
-                         [](const auto& test) { return test.param == TrackerKind::uffd ? "uffd" : "soft_dirty"; });
+INSTANTIATE_TEST_SUITE_P(, PageTrackerTest,
+                         ::testing::Values(Tracked::by_uffd, Tracked::by_soft_dirty, Tracked::beside_another),
+                         [](const auto& test) {
+                           if (test.param == Tracked::by_uffd) return "uffd";
+                           return test.param == Tracked::by_soft_dirty ? "soft_dirty" : "beside_another";
+                         });
 
 }  // namespace
 }  // namespace blastoff::tracking

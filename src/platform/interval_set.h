@@ -8,11 +8,11 @@
 
 #include "platform/span.h"
 
-namespace blastoff::residency {
+namespace blastoff::platform {
 
 class IntervalSet {
  public:
-  void add(platform::Span span) {
+  void add(Span span) {
     if (span.empty()) return;
     auto next = spans_.upper_bound(span.begin);
     if (next != spans_.begin() && std::prev(next)->second >= span.begin) --next;
@@ -23,12 +23,12 @@ class IntervalSet {
     spans_.emplace(span.begin, span.end);
   }
 
-  void remove(platform::Span span) {
+  void remove(Span span) {
     if (span.empty()) return;
     auto next = spans_.upper_bound(span.begin);
     if (next != spans_.begin()) --next;
     while (next != spans_.end() && next->first < span.end) {
-      const platform::Span old{next->first, next->second};
+      const Span old{next->first, next->second};
       if (!old.overlaps(span)) {
         ++next;
         continue;
@@ -39,32 +39,44 @@ class IntervalSet {
     }
   }
 
-  bool contains(platform::Span span) const {
+  bool contains(Span span) const {
     auto next = spans_.upper_bound(span.begin);
     return next != spans_.begin() && std::prev(next)->second >= span.end;
   }
 
   /// The span of the set that contains all of `span`; it has to be there.
-  platform::Span around(platform::Span span) const {
+  Span around(Span span) const {
     const auto found = std::prev(spans_.upper_bound(span.begin));
     return {found->first, found->second};
   }
 
-  bool overlaps(platform::Span span) const {
+  bool overlaps(Span span) const {
     const auto next = spans_.lower_bound(span.end);  // the first that begins behind it
     return !span.empty() && next != spans_.begin() && std::prev(next)->second > span.begin;
   }
 
   /// Calls visit(Span) for the parts of `span` that do not belong to the set, ascending.
   template <class Visit>
-  void each_gap(platform::Span span, Visit&& visit) const {
+  void each_gap(Span span, Visit&& visit) const {
     auto next = spans_.upper_bound(span.begin);
     if (next != spans_.begin()) span.begin = std::max(span.begin, std::prev(next)->second);
     for (; !span.empty(); ++next) {
-      const platform::Span gap{span.begin, next == spans_.end() ? span.end : std::min(span.end, next->first)};
+      const Span gap{span.begin, next == spans_.end() ? span.end : std::min(span.end, next->first)};
       if (!gap.empty()) visit(gap);
       if (next == spans_.end()) return;
       span.begin = next->second;
+    }
+  }
+
+  /// Calls visit(Span) for the parts of `span` that belong to the set, ascending.
+  template <class Visit>
+  void each_common(Span span, Visit&& visit) const {
+    if (span.empty()) return;
+    auto next = spans_.upper_bound(span.begin);
+    if (next != spans_.begin()) --next;
+    for (; next != spans_.end() && next->first < span.end; ++next) {
+      const Span common{std::max(span.begin, next->first), std::min(span.end, next->second)};
+      if (!common.empty()) visit(common);
     }
   }
 
@@ -74,4 +86,4 @@ class IntervalSet {
   std::map<std::uintptr_t, std::uintptr_t> spans_;  // begin -> end
 };
 
-}  // namespace blastoff::residency
+}  // namespace blastoff::platform
