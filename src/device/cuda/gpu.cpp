@@ -129,7 +129,24 @@ bool multi_process_service_runs() {
   return access((directory + "/control").c_str(), F_OK) == 0;
 }
 
+/// What an administrator has set (nvidia-smi -c) that may keep this process from the GPU; "" for nothing.
+std::string why_closed(const api::Driver& driver, api::CUdevice device) {
+  switch (attribute(driver, device, api::attribute_compute_mode)) {
+    case api::compute_mode_prohibited: return "no process may compute there (compute mode prohibited)";
+    case api::compute_mode_exclusive_process:
+      return "one process at a time may use it (compute mode exclusive), unless they share it by way of NVIDIA MPS, "
+             "which blastoff run --mps auto starts";
+    default: return "";
+  }
+}
+
 }  // namespace
+
+Error explain_no_context(const api::Driver& driver, api::CUdevice device, const Error& error) {
+  const std::string closed = why_closed(driver, device);
+  if (closed.empty() || error.kind != ErrorKind::unavailable) return error;
+  return unavailable(fmt::format("cuda:{} ({}): {}; {}", device, name_of(driver, device), closed, error.message));
+}
 
 api::CUmemAllocationProp allocation_properties(api::CUdevice device) {
   api::CUmemAllocationProp properties{};
@@ -171,6 +188,7 @@ Gpu inspect(Context& context, const Choice& choice, int ordinal) {
   properties.name = name_of(driver, device);
   properties.index = ordinal;
   properties.by_server = multi_process_service_runs();
+  properties.exclusive = attribute(driver, device, api::attribute_compute_mode) == api::compute_mode_exclusive_process;
   properties.software = describe_driver(context);
   driver.cuDeviceTotalMem_v2(&properties.total_memory, device);
   properties.can_pin = attribute(driver, device, api::attribute_host_register_supported) != 0;

@@ -16,6 +16,9 @@ struct Gpu {
 /// Errors list the GPUs that exist. GPUs before Volta are refused.
 Result<int> choose_gpu(const api::Driver& driver, const Choice& choice);
 
+/// The error of Context::retain(), with the compute mode of the GPU where that may be the reason.
+Error explain_no_context(const api::Driver& driver, api::CUdevice device, const Error& error);
+
 /// Asks the driver; the context must be current.
 Gpu inspect(Context& context, const Choice& choice, int ordinal);
 

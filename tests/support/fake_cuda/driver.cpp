@@ -1,6 +1,9 @@
 // A libcuda.so.1 for machines without a GPU: enough of the driver for device/cuda, over host memory, with a thread for
 // each stream. It insists on what the real one insists on (a current context, copies within one registration) and,
 // where it can, notices what the real one punishes.
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -69,6 +72,20 @@ bool is_device_memory(const void* address, std::size_t bytes) {
 std::string_view host_access() {
   const char* const form = std::getenv("FAKE_GPU_ACCESS");
   return form == nullptr ? "" : form;
+}
+
+/// FAKE_GPU_EXCLUSIVE=FILE makes it a GPU in exclusive compute mode: the process that uses it holds a lock on the file.
+const char* exclusive_to() {
+  return std::getenv("FAKE_GPU_EXCLUSIVE");
+}
+
+/// Whether this process may use it.
+bool is_ours() {
+  static const bool ours = [] {
+    const char* const path = exclusive_to();
+    return path == nullptr || flock(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), LOCK_EX | LOCK_NB) == 0;
+  }();
+  return ours;
 }
 
 bool is_usable(const void* address, std::size_t bytes) {
@@ -250,6 +267,7 @@ CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice) {
   switch (attribute) {
     case attribute_max_pitch: *value = 0x7fffffff; break;
     case attribute_compute_capability_major: *value = 9; break;
+    case attribute_compute_mode: *value = exclusive_to() == nullptr ? 0 : compute_mode_exclusive_process; break;
     case attribute_can_use_host_pointer:
     case attribute_host_register_supported:
     case attribute_virtual_memory_management: *value = 1; break;
@@ -268,7 +286,7 @@ CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
   *context = &primary_context;
-  return Gpu::instance().sticky();
+  return is_ours() ? Gpu::instance().sticky() : error_device_unavailable;
 }
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
   return success;
