@@ -109,6 +109,7 @@ struct CUmemAccessDesc {
   X(cuDeviceGetCount, CUresult(int*))                                                                                  \
   X(cuDeviceGetName, CUresult(char*, int, CUdevice))                                                                   \
   X(cuDeviceGetAttribute, CUresult(int*, int, CUdevice))                                                               \
+  X(cuDeviceGetPCIBusId, CUresult(char*, int, CUdevice))                                                               \
   X(cuDeviceTotalMem_v2, CUresult(std::size_t*, CUdevice))                                                             \
   X(cuDevicePrimaryCtxRetain, CUresult(CUcontext*, CUdevice))                                                          \
   X(cuDevicePrimaryCtxRelease_v2, CUresult(CUdevice))                                                                  \

@@ -3,10 +3,12 @@
 // where it can, notices what the real one punishes.
 #include <fcntl.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -72,6 +74,21 @@ bool is_device_memory(const void* address, std::size_t bytes) {
 std::string_view host_access() {
   const char* const form = std::getenv("FAKE_GPU_ACCESS");
   return form == nullptr ? "" : form;
+}
+
+/// FAKE_GPU_COUNT: so many GPUs, with the same memory.
+int number_of_gpus() {
+  const char* const count = std::getenv("FAKE_GPU_COUNT");
+  return count == nullptr ? 1 : std::atoi(count);
+}
+
+/// FAKE_GPU_OPENINGS=FILE: where a plus is added when the driver begins to start in a process, and a minus when it has.
+void note_opening(char what) {
+  const char* const path = std::getenv("FAKE_GPU_OPENINGS");
+  const int file = path == nullptr ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) return;
+  if (write(file, &what, 1) != 1) std::abort();
+  close(file);
 }
 
 /// FAKE_GPU_EXCLUSIVE=FILE makes it a GPU in exclusive compute mode: the process that uses it holds a lock on the file.
@@ -232,9 +249,11 @@ const Services* fake_cuda_services() {
 }
 
 CUresult cuInit(unsigned) {
+  note_opening('+');
   // A driver takes its time.
   if (const char* const milliseconds = std::getenv("FAKE_GPU_INIT_MS"))
     std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(milliseconds)));
+  note_opening('-');
   return success;
 }
 CUresult cuDriverGetVersion(int* version) {
@@ -252,12 +271,16 @@ CUresult cuGetErrorString(CUresult, const char** text) {
 }
 
 CUresult cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = number_of_gpus();
   return success;
 }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   *device = ordinal;
-  return ordinal == 0 ? success : 101;
+  return ordinal >= 0 && ordinal < number_of_gpus() ? success : 101;
+}
+CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
+  std::snprintf(text, static_cast<std::size_t>(length), "FAKE:%02X:00.0", static_cast<unsigned>(device));
+  return success;
 }
 CUresult cuDeviceGetName(char* name, int length, CUdevice) {
   std::strncpy(name, "fake GPU", static_cast<std::size_t>(length));
