@@ -51,6 +51,9 @@ int blastoff_counters_memory(int file, struct blastoff_memory* memory);
 /* The rank of this process in its MPI job, by the variables of MPI libraries and batch systems; -1: none. */
 int blastoff_global_rank(void);
 
+/* How many processes of that job are on this host, by the same variables; 1 where nothing tells. */
+int blastoff_local_size(void);
+
 /* What BLASTOFF_REPORT is to be for a path that the user has given, and why no report can be written there, if so:
  * {"pattern": "...", "obstacle": ""}. Creates missing directories. The text stays until the process ends. NULL when out
  * of memory. */

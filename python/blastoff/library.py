@@ -74,6 +74,11 @@ def global_rank(path: Path) -> int:
     return ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_global_rank()
 
 
+def local_size(path: Path) -> int:
+    """How many processes of that job this host has; 1 where nothing tells."""
+    return ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_local_size()
+
+
 def write_report(path: Path, pattern: str, report: dict[str, Any]) -> bool:
     """Writes the report of a process that has not done so itself; false after a line on stderr."""
     loaded = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)

@@ -116,8 +116,11 @@ unsigned device_index(Get get) {
   const device::Kind& kind = named ? *named->kind : device::default_kind;
   std::optional<unsigned> index;
   if (named && !named->number.empty()) index = parse_number<unsigned>(named->number);
-  for (const char* const rank : platform::local_rank_variables)
+  const bool in_step = parse_number<unsigned>(value_of(get, platform::slurm_step_variable)).has_value();
+  for (const char* const rank : platform::local_rank_variables) {
+    if (!in_step && std::string_view(rank).starts_with(platform::slurm_prefix)) continue;
     if (!index) index = parse_number<unsigned>(value_of(get, rank));
+  }
   const std::string_view visible = *kind.visible == '\0' ? std::string_view{} : value_of(get, kind.visible);
   return visible.empty() ? index.value_or(0) : entry(visible, index.value_or(0)).value_or(index.value_or(0));
 }

@@ -81,6 +81,10 @@ extern "C" {
   return blastoff::platform::global_rank();
 }
 
+[[gnu::visibility("default")]] int blastoff_local_size(void) {
+  return blastoff::platform::local_size();
+}
+
 [[gnu::visibility("default")]] const char* blastoff_report_path_json(const char* path) {
   return lasting_text([&] { return blastoff::api::report_path_json(path); });
 }

@@ -83,6 +83,8 @@ Json device_json(const config::Settings& settings) {
           {"kind", properties.kind},
           {"name", properties.name},
           {"index", properties.index},
+          {"by_server", properties.by_server},
+          {"exclusive", properties.exclusive},
           {"libraries", libraries_json(**device)},
           {"software", (*device)->software()},
           {"total_memory", memory->total},

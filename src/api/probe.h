@@ -10,7 +10,8 @@ namespace blastoff::api {
 /// Opens the device that the settings name and the page tracker, tries both, and says what came of it, as JSON:
 ///   blastoff   version
 ///   system     kernel, glibc, cpus (of the process's CPU set), local_rank, global_rank (null without MPI)
-///   device     requested, works, error (one line, "" if it works), and if it works kind, name, index, software,
+///   device     requested, works, error (one line, "" if it works), and if it works kind, name, index, by_server,
+///   exclusive, software,
 ///              total_memory, free_memory (bytes), can_reserve, can_pin, host_access ("none", "pageable", "coherent",
 ///              "unified"), memory_node (the NUMA node that its memory is, or null)
 ///   memory     page_size, huge_page_size (bytes), transparent_huge_pages ("always", ...), automatic_numa_balancing,

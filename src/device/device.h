@@ -34,6 +34,8 @@ struct Properties {
   std::string name;              ///< "NVIDIA H100 80GB HBM3"
   int index = 0;                 ///< ordinal among the devices of its kind
   bool by_server = false;        ///< processes use it by way of a server, which lets them use it at the same time
+  bool exclusive = false;        ///< one process at a time may use it, unless it is by a server
+  int sharers = 1;               ///< processes of this run that use it or are to use it, with this one
   std::string software;          ///< the driver's version, one line; see Device::software()
   std::size_t total_memory = 0;  ///< bytes
   bool can_reserve = false;      ///< reserve/back/unback work (virtual memory management)

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
+
+#include "platform/kernel_list.h"
 
 namespace blastoff::platform {
 namespace {
@@ -21,23 +22,6 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// "0-3,8" as the kernel writes sets.
-std::vector<int> parse_set(std::string_view text) {
-  std::vector<int> members;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    int first = 0;
-    auto [rest, error] = std::from_chars(at, end, first);
-    if (error != std::errc{}) break;
-    int last = first;
-    if (rest < end && *rest == '-') rest = std::from_chars(rest + 1, end, last).ptr;
-    for (int member = first; member <= last; ++member) members.push_back(member);
-    at = rest < end && *rest == ',' ? rest + 1 : end;
-  }
-  return members;
-}
-
 bool contains(const std::vector<int>& set, int member) {
   return std::find(set.begin(), set.end(), member) != set.end();
 }
@@ -47,7 +31,7 @@ std::vector<int> allowed_nodes() {
   std::ifstream status("/proc/self/status");
   constexpr std::string_view key = "Mems_allowed_list:\t";
   for (std::string line; std::getline(status, line);)
-    if (line.starts_with(key)) return parse_set(std::string_view(line).substr(key.size()));
+    if (line.starts_with(key)) return parse_kernel_list(std::string_view(line).substr(key.size()));
   return {};
 }
 
@@ -72,10 +56,10 @@ NumaNode read_node(int id) {
 }  // namespace
 
 std::vector<NumaNode> numa_nodes() {
-  const std::vector<int> with_cpus = parse_set(first_line(nodes_directory + std::string("has_cpu")));
+  const std::vector<int> with_cpus = parse_kernel_list(first_line(nodes_directory + std::string("has_cpu")));
   const std::vector<int> allowed = allowed_nodes();
   std::vector<NumaNode> nodes;
-  for (const int id : parse_set(first_line(nodes_directory + std::string("online")))) {
+  for (const int id : parse_kernel_list(first_line(nodes_directory + std::string("online")))) {
     NumaNode node = read_node(id);
     node.has_cpus = contains(with_cpus, id);
     node.allowed = allowed.empty() || contains(allowed, id);

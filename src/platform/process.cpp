@@ -12,22 +12,68 @@
 #include <fstream>
 #include <iterator>
 #include <span>
+#include <string_view>
 
 #include "platform/mpi_ranks.h"
 
 namespace blastoff::platform {
 namespace {
 
+/// The number that the text is; -1 for what is none.
+int number_in(std::string_view text) {
+  int value = -1;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && rest == end && value >= 0 ? value : -1;
+}
+
+std::string_view value_of(const char* variable) {
+  const char* const text = secure_getenv(variable);
+  return text == nullptr ? std::string_view{} : text;
+}
+
+int number_of(const char* variable) {
+  return number_in(value_of(variable));
+}
+
 int first_number(std::span<const char* const> variables) {
+  const bool in_step = number_of(slurm_step_variable) >= 0;
   for (const char* variable : variables) {
-    const char* text = secure_getenv(variable);
-    if (text == nullptr) continue;
-    int value = -1;
-    const char* end = text + std::strlen(text);
-    const auto [rest, error] = std::from_chars(text, end, value);
-    if (error == std::errc{} && rest == end && value >= 0) return value;
+    if (!in_step && std::string_view(variable).starts_with(slurm_prefix)) continue;
+    if (const int value = number_of(variable); value >= 0) return value;
   }
   return -1;
+}
+
+/// The entry for a node of a list such as "4(x2),3" (four tasks on each of two nodes, then three); -1 without one.
+int entry_for(std::string_view list, int node) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    const std::string_view entry = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    const std::size_t parenthesis = std::min(entry.find("(x"), entry.size());
+    const bool repeated = parenthesis < entry.size();
+    if (repeated && !entry.ends_with(')')) return -1;
+    const int times = repeated ? number_in(entry.substr(parenthesis + 2, entry.size() - parenthesis - 3)) : 1;
+    if (times < 1) return -1;
+    if (node < times) return number_in(entry.substr(0, parenthesis));
+    node -= times;
+  }
+  return -1;
+}
+
+/// Slurm lists the tasks of all nodes, and tells which node this is.
+int local_size_in_slurm() {
+  const int node = number_of("SLURM_NODEID");
+  if (number_of(slurm_step_variable) < 0 || node < 0) return -1;
+  return entry_for(value_of("SLURM_STEP_TASKS_PER_NODE"), node);
+}
+
+/// Flux tells how many tasks and nodes there are, and spreads the tasks evenly.
+int local_size_in_flux() {
+  const int tasks = number_of("FLUX_JOB_SIZE");
+  const int nodes = number_of("FLUX_JOB_NNODES");
+  return tasks < 0 || nodes < 1 ? -1 : (tasks + nodes - 1) / nodes;
 }
 
 }  // namespace
@@ -37,7 +83,9 @@ int local_rank() {
 }
 
 int local_size() {
-  return std::max(1, first_number(local_size_variables));
+  for (const int size : {first_number(local_size_variables), local_size_in_flux(), local_size_in_slurm()})
+    if (size >= 1) return size;
+  return 1;
 }
 
 int global_rank() {

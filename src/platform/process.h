@@ -6,9 +6,9 @@
 
 namespace blastoff::platform {
 
-/// Rank among the MPI processes of this node, from Open MPI, MPICH, Slurm or PMIx variables; -1 if there is none.
+/// Rank among the processes of the job on this node, from the variables in platform/mpi_ranks.h; -1 if there is none.
 int local_rank();
-/// MPI processes of this node, from the same; 1 if nothing tells.
+/// Processes of the job on this node; 1 if nothing tells.
 int local_size();
 /// Rank in the whole job; -1 if there is none.
 int global_rank();

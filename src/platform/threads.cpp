@@ -146,6 +146,13 @@ int cpu_count() {
   return sched_getaffinity(0, sizeof current, &current) == 0 ? CPU_COUNT(&current) : 1;
 }
 
+bool is_own_cpu(int cpu) {
+  if (cpu < 0 || cpu >= CPU_SETSIZE) return false;
+  if (remembered_count > 0) return CPU_ISSET(cpu, &remembered_set);
+  cpu_set_t current;
+  return sched_getaffinity(0, sizeof current, &current) == 0 && CPU_ISSET(cpu, &current);
+}
+
 int cpu_share() {
   const int cpus = cpu_count();
   const bool bound = cpus < sysconf(_SC_NPROCESSORS_ONLN);

@@ -16,7 +16,10 @@ void remember_cpu_set();
 /// CPUs in that set.
 int cpu_count();
 
-/// The same divided among the MPI processes of this node, if they are not bound to CPUs of their own; at least 1.
+/// Whether that CPU is one of them.
+bool is_own_cpu(int cpu);
+
+/// Their number divided among the MPI processes of this node, if they are not bound to CPUs of their own; at least 1.
 int cpu_share();
 
 /// While one of these lives, no handler of an asynchronous signal runs on this thread. Threads started meanwhile

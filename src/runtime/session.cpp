@@ -60,6 +60,13 @@ std::size_t resolve(const config::MemorySize& size, std::size_t of) {
   return size.percent > 0 ? static_cast<std::size_t>(static_cast<double>(of) * size.percent / 100) : size.bytes;
 }
 
+/// Of the device's memory for matrices. A share of the free memory is at most this process's part of the whole, since
+/// other ranks that share the device may not have taken theirs yet.
+std::size_t own_share(const config::MemorySize& size, const device::MemoryInfo& memory, int sharers) {
+  const std::size_t share = std::min(resolve(size, memory.free), memory.free);
+  return size.percent > 0 ? std::min(share, resolve(size, memory.total) / static_cast<std::size_t>(sharers)) : share;
+}
+
 struct StagingSize {
   std::size_t slot_bytes;
   std::size_t slots;
@@ -119,6 +126,8 @@ Result<std::unique_ptr<device::Device>> open_device(const config::Settings& sett
   choice.name = settings.device;
   choice.cuda_path = settings.cuda_path;
   choice.local_rank = platform::local_rank();
+  choice.local_size = platform::local_size();
+  choice.run_directory = report::run_directory();
   choice.memory_node = static_cast<int>(settings.device_node);
   choice.simulated_memory = resolve(settings.simulated_memory, 0);
   choice.simulated_access = simulated_access(settings.simulated_form);
@@ -161,7 +170,7 @@ Result<std::unique_ptr<Session>> Session::assemble(Parts parts, const config::Se
 Status Session::open_residency(const config::Settings& settings) {
   auto memory = device_->memory_info();
   if (!memory) return tl::unexpected(memory.error());
-  budget_ = std::min(resolve(settings.device_memory, memory->free), memory->free);
+  budget_ = own_share(settings.device_memory, *memory, device_->properties().sharers);
 
   if (auto opened = open_staging(settings, memory->total); !opened) return opened;
   choose_policy(settings);

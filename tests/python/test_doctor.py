@@ -19,6 +19,8 @@ WORKING = {
         "kind": "cuda",
         "name": "NVIDIA H100",
         "index": 0,
+        "by_server": False,
+        "exclusive": False,
         "software": "driver 580",
         "libraries": [
             {"computes": "BLAS", "version": "cuBLAS 13.1.0", "error": ""},
@@ -103,6 +105,24 @@ def test_interception(mode, works, state):
     assert works or ("no memory" in found.text and "--intercept preload" in found.advice)
 
 
+@pytest.mark.parametrize(
+    ("device", "installed", "state", "words"),
+    [
+        ({"by_server": True}, True, State.GOOD, "a daemon runs"),
+        ({}, True, State.GOOD, "blastoff run starts one"),
+        ({}, False, State.NOTE, "about a tenth of the device's time"),
+        ({"exclusive": True}, True, State.GOOD, "compute mode exclusive"),
+        ({"exclusive": True}, False, State.WARNING, "one process at a time"),
+        ({"kind": "simulated"}, False, State.NOTE, "no GPU"),
+    ],
+)
+def test_what_a_server_would_give(monkeypatch, device, installed, state, words):
+    monkeypatch.setattr(offload.daemon, "control_program", lambda environment: "/usr/bin/nvidia-cuda-mps-control" if installed else None)
+    found = offload.server_finding(probed("device", **device))
+    assert found.state is state and words in found.text
+    assert bool(found.advice) == (not installed and device.get("kind") != "simulated")
+
+
 def coherent(**changes) -> dict:
     return probed("device", host_access="coherent", memory_node=1) | changes
 
@@ -154,7 +174,7 @@ def test_the_real_thing(blastoff):
     assert found["probe"]["device"]["kind"] == "simulated"
     subjects = [finding["subject"] for finding in found["findings"]]
     memory = ["memory", "host memory", "AutoNUMA"]
-    ours = ["library", "device", "libraries", *memory, "write tracking", "interception", "MPI rank"]
+    ours = ["library", "device", "libraries", *memory, "write tracking", "interception", "MPI rank", "NVIDIA MPS"]
     assert subjects == [*ours, "kernel", "huge pages", "container", "CPUs", "BLAS"]
 
 

@@ -269,7 +269,7 @@ call(*((400, 16) if os.environ["PMIX_RANK"] == "2" else (8, 1)))
 def test_runs_of_the_same_rank_are_not_one_job(script, place, tmp_path):
     body = f"open('{tmp_path}/' + str(os.getpid()), 'w').close()\ncall()\ntime.sleep(1)"
     command = script(body)
-    both = [started(command, place | {"SLURM_PROCID": "0", "PMIX_NAMESPACE": "job@2"}) for _ in range(2)]
+    both = [started(command, place | {"PMIX_RANK": "0", "PMIX_NAMESPACE": "job@2"}) for _ in range(2)]
     said = [process.communicate(timeout=60)[1] for process in both]
     assert all("dgemm" in text and "processes" not in text for text in said), said
 

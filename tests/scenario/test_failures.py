@@ -1,5 +1,6 @@
 """A device that is missing, small or broken: the call completes on the CPU, one line says why, and it is counted."""
 
+import fcntl
 import shutil
 
 import offload
@@ -40,6 +41,25 @@ def test_no_library_of_the_gpus(device, unharmed, tmp_path):
     assert_one_line(outcome)
     assert "cuBLAS not found: no libcublas.so.12 in the library search path" in outcome.lines[0]
     assert "; all calls run on the CPU" in outcome.lines[0]
+    assert outcome.refused() == {offload.NO_DEVICE: outcome.total("calls")}
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_gpu_for_one_process_at_a_time(device, gpu, unharmed, tmp_path, taken):
+    """Exclusive compute mode: the process that comes second computes on the CPU, and says why."""
+    if device.startswith("cuda"):
+        pytest.skip("a GPU's compute mode is not for tests to change")
+    user = tmp_path / "user"
+    with user.open("w") as other:
+        if taken:
+            fcntl.flock(other, fcntl.LOCK_EX)
+        outcome = unharmed("products", device="cuda", verify="off", env=gpu | {"FAKE_GPU_EXCLUSIVE": str(user)})
+    if not taken:
+        assert outcome.lines == [] and outcome.total("offloaded") > 0
+        return
+    assert_one_line(outcome)
+    assert "cuda:0 (fake GPU): one process at a time may use it (compute mode exclusive)" in outcome.lines[0]
+    assert "NVIDIA MPS" in outcome.lines[0] and "; all calls run on the CPU" in outcome.lines[0]
     assert outcome.refused() == {offload.NO_DEVICE: outcome.total("calls")}
 
 

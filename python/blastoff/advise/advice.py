@@ -1,12 +1,11 @@
 """What a job's reports show to stand in its way, and what to do about it."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from blastoff import quantities
 from blastoff.job.call_sites import CallSite
-from blastoff.job.processes import Job
+from blastoff.job.processes import GAIN_BY_SERVER, Job
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,6 @@ LITTLE_REUSE = 2.0
 """Uses of a byte that was brought to the device."""
 LARGE_PRODUCT = 512
 """Average size of the whole of a product that is worth the device."""
-GAIN_BY_SERVER = 0.1
-"""Of the device's time, which NVIDIA MPS saves where many ranks share a GPU (SCILIB-Accel reports 10 %)."""
 
 
 def at(site: CallSite) -> str:
@@ -146,22 +143,13 @@ def opening(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
 
 def sharing(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     """Ranks that take turns on a GPU."""
-    users: Counter[tuple[str, int]] = Counter()
-    seconds: Counter[tuple[str, int]] = Counter()
-    for process in job.processes:
-        device = process.report["device"]
-        if device["kind"] == "cuda" and device.get("index") is not None and process.totals.offloaded and not device.get("by_server", True):
-            gpu = (process.report["process"]["host"], device["index"])
-            users[gpu] += 1
-            seconds[gpu] += process.totals.device_seconds
-    for gpu, number in users.items():
-        if number > 1:
-            yield Advice(
-                GAIN_BY_SERVER * seconds[gpu],
-                f"{number} processes share cuda:{gpu[1]} of {gpu[0]} without NVIDIA MPS: they take turns",
-                "Start the MPS daemon on the node before the job: nvidia-cuda-mps-control -d. "
-                "The seconds are a tenth of the device's time, which others have measured.",
-            )
+    for gpu, (number, seconds) in job.taking_turns().items():
+        yield Advice(
+            GAIN_BY_SERVER * seconds,
+            f"{number} processes share cuda:{gpu[1]} of {gpu[0]} without NVIDIA MPS: they take turns",
+            "Install nvidia-cuda-mps-control and leave --mps at auto, so that `blastoff run` starts it, or start it on the node before the "
+            "job: nvidia-cuda-mps-control -d. The seconds are a tenth of the device's time, which others have measured.",
+        )
 
 
 def imbalance(job: Job, sites: list[CallSite]) -> Iterator[Advice]:

@@ -1,13 +1,16 @@
 """What the library found when it opened the device and the page tracker, and what follows for offloading."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 from blastoff.doctor.finding import Finding, State
 from blastoff.doctor.memory import COHERENT, MEMORY
+from blastoff.mps import daemon
 
 SIMULATED = "simulated"
 """The one kind of device that is not a GPU."""
+SERVER = "NVIDIA MPS"
 
 
 def library_finding(probed: dict[str, Any]) -> Finding:
@@ -88,6 +91,26 @@ def ranks_finding(probed: dict[str, Any]) -> Finding:
     return Finding("MPI rank", State.GOOD, f"rank {system['global_rank']} in the job; local rank {system['local_rank']} on this node selects the GPU")
 
 
+def server_finding(probed: dict[str, Any]) -> Finding:
+    """NVIDIA MPS, by which ranks use a GPU at the same time."""
+    device = probed["device"]
+    if device.get("kind") != "cuda":
+        return Finding(SERVER, State.NOTE, "no GPU that processes could share")
+    alone = "one process at a time may use the GPU otherwise (compute mode exclusive)" if device["exclusive"] else ""
+    if device["by_server"]:
+        return Finding(SERVER, State.GOOD, "a daemon runs: processes use the GPU at the same time" + (f"; {alone}" if alone else ""))
+    if daemon.control_program(os.environ):
+        text = "no daemon runs; blastoff run starts one for the ranks of a job that share a GPU"
+        return Finding(SERVER, State.GOOD, text + (f"; {alone}" if alone else ""))
+    without = alone or "processes that share the GPU take turns; with it they would save about a tenth of the device's time"
+    return Finding(
+        SERVER,
+        State.WARNING if alone else State.NOTE,
+        f"{daemon.CONTROL} is not installed: {without}",
+        "It comes with the NVIDIA driver (Debian, Ubuntu: nvidia-compute-utils). Then blastoff run starts it where ranks share a GPU.",
+    )
+
+
 PROBED: list[Callable[[dict[str, Any]], Finding]] = [
     library_finding,
     device_finding,
@@ -96,6 +119,7 @@ PROBED: list[Callable[[dict[str, Any]], Finding]] = [
     tracking_finding,
     interception_finding,
     ranks_finding,
+    server_finding,
 ]
 
 

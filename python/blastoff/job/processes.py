@@ -107,6 +107,10 @@ NOTICEABLE = 0.1
 """...if it spends so many seconds more than the mean."""
 
 
+GAIN_BY_SERVER = 0.1
+"""Of the device's time, which NVIDIA MPS saves where many ranks share a GPU (SCILIB-Accel reports 10 %)."""
+
+
 class AwaitedRank(NamedTuple):
     """A rank for which the others may wait."""
 
@@ -195,6 +199,17 @@ class Job:
             if rank is not None:
                 ranks[rank] = ranks.get(rank, Sums()) + process.totals
         return ranks
+
+    def taking_turns(self) -> dict[tuple[str, int], tuple[int, float]]:
+        """GPUs (host, index) that several processes have used without NVIDIA MPS: how many did, and their seconds on the device."""
+        users: dict[tuple[str, int], tuple[int, float]] = {}
+        for process in self.processes:
+            device = process.report["device"]
+            if device["kind"] == "cuda" and device.get("index") is not None and process.totals.offloaded and not device.get("by_server", True):
+                gpu = (process.report["process"]["host"], device["index"])
+                number, seconds = users.get(gpu, (0, 0.0))
+                users[gpu] = (number + 1, seconds + process.totals.device_seconds)
+        return {gpu: use for gpu, use in users.items() if use[0] > 1}
 
     def awaited_rank(self) -> AwaitedRank | None:
         """The rank that spends most time in BLAS, if that is noticeably more than the others spend."""

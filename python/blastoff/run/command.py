@@ -10,7 +10,7 @@ from blastoff import executable, library, options
 from blastoff.errors import CommandError
 from blastoff.job import runs
 from blastoff.run import arguments as command_line
-from blastoff.run import membership, process, watch
+from blastoff.run import membership, process, sharing, watch
 from blastoff.run.environment import program_environment
 
 STDOUT = "/dev/stdout"
@@ -66,8 +66,8 @@ def report(member: membership.Member, command: Sequence[str], environment: dict[
     member.remove()
 
 
-def execute(program: Path, command: Sequence[str], environment: dict[str, str], member: membership.Member | None) -> int:
-    """Runs the program, and returns its exit status or ends as it did."""
+def execute(program: Path, command: Sequence[str], environment: dict[str, str], member: membership.Member | None, kept: set[int]) -> int:
+    """Runs the program, and returns its exit status or ends as it did. `kept`: files that stay open meanwhile."""
     interval = options.milliseconds(environment.get("BLASTOFF_MEMORY", ""))
     sampling = watch.Watch(interval / 1000, member.directory if member else None, say) if interval else None
     try:
@@ -76,7 +76,7 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
         if member is not None and member.leave():
             member.remove()
         raise
-    process.let_go_of_files({1} if environment.get("BLASTOFF_REPORT") == STDOUT else set())
+    process.let_go_of_files(kept | ({1} if environment.get("BLASTOFF_REPORT") == STDOUT else set()))
     if sampling is not None:
         sampling.begin(child)
     status = process.wait_for(child, sampling.idle if sampling else None)
@@ -102,4 +102,5 @@ def run(arguments: Sequence[str]) -> int:
     member = membership.join()
     if member is not None:
         environment["BLASTOFF_RUN_DIRECTORY"] = str(member.directory)
-    return execute(program, command, environment, member)
+    service = sharing.arrange(environment, command, member, say)
+    return execute(program, command, environment, member, {service.lock} if service else set())

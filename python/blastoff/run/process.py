@@ -75,7 +75,7 @@ def let_go_of_files(kept: set[int]) -> None:
         os.dup2(null, number)
     for name in os.listdir("/proc/self/fd"):
         number = int(name)
-        if number > 2:
+        if number > 2 and number not in kept:
             try:
                 os.close(number)
             except OSError:

@@ -86,6 +86,15 @@ class Nvml:
         text = ctypes.create_string_buffer(96)
         return text.value.decode(errors="replace") if self._try("nvmlDeviceGetName", device, text, ctypes.c_uint(96)) == SUCCESS else "GPU"
 
+    def identities(self) -> list[str]:
+        """Of each GPU, a name that no other has: "GPU-8932f937-d72c-..."."""
+        return [self._identity(device) for device in self._devices]
+
+    def _identity(self, device: ctypes.c_void_p) -> str:
+        text = ctypes.create_string_buffer(96)
+        self._call("nvmlDeviceGetUUID", device, text, ctypes.c_uint(96))
+        return text.value.decode(errors="replace")
+
     def _whole(self, device: ctypes.c_void_p) -> int:
         memory = _Memory()
         return memory.used if self._try("nvmlDeviceGetMemoryInfo", device, ctypes.byref(memory)) == SUCCESS else 0

@@ -22,11 +22,13 @@ using CUfunction = struct FunctionHandle*;
 constexpr CUresult success = 0;
 constexpr CUresult error_out_of_memory = 2;
 constexpr CUresult error_stub_library = 34;
+constexpr CUresult error_device_unavailable = 46;
 constexpr CUresult error_no_device = 100;
 constexpr CUresult error_not_supported = 801;
 
 constexpr int attribute_max_pitch = 11;
 constexpr int attribute_integrated = 18;
+constexpr int attribute_compute_mode = 20;
 constexpr int attribute_compute_capability_major = 75;
 constexpr int attribute_compute_capability_minor = 76;
 constexpr int attribute_pageable_memory_access = 88;
@@ -39,6 +41,8 @@ constexpr int attribute_numa_id = 131;
 constexpr int pointer_attribute_memory_type = 2;
 
 constexpr int numa_config_node = 1;
+constexpr int compute_mode_prohibited = 2;
+constexpr int compute_mode_exclusive_process = 3;
 
 constexpr unsigned stream_non_blocking = 1;
 constexpr unsigned event_disable_timing = 2;
@@ -105,6 +109,7 @@ struct CUmemAccessDesc {
   X(cuDeviceGetCount, CUresult(int*))                                                                                  \
   X(cuDeviceGetName, CUresult(char*, int, CUdevice))                                                                   \
   X(cuDeviceGetAttribute, CUresult(int*, int, CUdevice))                                                               \
+  X(cuDeviceGetPCIBusId, CUresult(char*, int, CUdevice))                                                               \
   X(cuDeviceTotalMem_v2, CUresult(std::size_t*, CUdevice))                                                             \
   X(cuDevicePrimaryCtxRetain, CUresult(CUcontext*, CUdevice))                                                          \
   X(cuDevicePrimaryCtxRelease_v2, CUresult(CUdevice))                                                                  \

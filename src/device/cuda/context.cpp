@@ -11,9 +11,9 @@ namespace {
 /// those that mean that there is no context.
 bool ruins_context(api::CUresult result) {
   switch (result) {
-    case 3:    // not initialized
-    case 4:    // deinitialized
-    case 46:   // device unavailable
+    case 3:  // not initialized
+    case 4:  // deinitialized
+    case api::error_device_unavailable:
     case 101:  // invalid device
     case 201:  // invalid context
     case 214:  // uncorrectable ECC error

@@ -185,7 +185,7 @@ Result<std::unique_ptr<Device>> open(const Choice& choice) {
         Error{ErrorKind::unavailable, fmt::format("GPU {} cannot be used: {}", *ordinal, describe(*driver, result))});
   }
   auto context = Context::retain(*driver, device);
-  if (!context) return tl::unexpected(context.error());
+  if (!context) return tl::unexpected(explain_no_context(*driver, device, context.error()));
   std::shared_ptr<const TriangleKernel> kernel;
   Gpu gpu;
   auto ready = (*context)->run([&]() -> Status {

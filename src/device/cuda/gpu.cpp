@@ -2,15 +2,20 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "platform/numa.h"
+#include "platform/pci.h"
+#include "platform/peers.h"
 
 namespace blastoff::device::cuda {
 namespace {
@@ -122,6 +127,50 @@ int inspect_memory_node(const api::Driver& driver, api::CUdevice device, HostAcc
   return nodes.size() == 1 ? nodes.front() : -1;
 }
 
+/// "0000:17:00.0", as the kernel writes it; a name of that ordinal where the driver does not tell.
+std::string bus_name(const api::Driver& driver, api::CUdevice device) {
+  char name[32] = "";
+  if (driver.cuDeviceGetPCIBusId(name, sizeof name, device) != api::success) return fmt::format("cuda{}", device);
+  std::string text = name;
+  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return text;
+}
+
+/// Those of the GPUs that are near most of the process's CPUs; all of them where the process is not bound, or nobody
+/// knows.
+std::vector<int> nearest(const api::Driver& driver, int count) {
+  std::vector<int> found;
+  int most = -1;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    const int near = platform::own_cpus_near(bus_name(driver, ordinal)).value_or(0);
+    if (near > most) found.clear();
+    if (near >= most) found.push_back(ordinal);
+    most = std::max(most, near);
+  }
+  return found;
+}
+
+/// The GPU of a process whose user names none. On a coherent machine the allocator has already chosen, by the rank
+/// alone.
+int choose_for_process(const api::Driver& driver, const Choice& choice, int count) {
+  const int rank = std::max(0, choice.local_rank);
+  if (count == 1 || attribute(driver, 0, api::attribute_uses_host_page_tables) != 0) return rank % count;
+  const std::vector<int> candidates = nearest(driver, count);
+  std::vector<std::string> names;
+  for (const int ordinal : candidates) names.push_back(bus_name(driver, ordinal));
+  return candidates[platform::Peers(choice.run_directory).choose(names, static_cast<std::size_t>(rank) % names.size())];
+}
+
+/// Processes that use the GPU now, or will when all ranks have come. Where each rank may have GPUs of its own, only the
+/// former are known.
+int count_sharers(const api::Driver& driver, const Choice& choice, int ordinal) {
+  const int now = platform::Peers(choice.run_directory).users(bus_name(driver, ordinal)) + 1;
+  int count = 1;
+  if (secure_getenv("CUDA_VISIBLE_DEVICES") != nullptr || driver.cuDeviceGetCount(&count) != api::success) return now;
+  const int per_gpu = choice.name.find(':') == std::string::npos ? (choice.local_size + count - 1) / count : 1;
+  return std::max(now, per_gpu);
+}
+
 /// NVIDIA's Multi-Process Service: https://docs.nvidia.com/deploy/mps/
 bool multi_process_service_runs() {
   const char* const named = secure_getenv("CUDA_MPS_PIPE_DIRECTORY");
@@ -129,7 +178,24 @@ bool multi_process_service_runs() {
   return access((directory + "/control").c_str(), F_OK) == 0;
 }
 
+/// What an administrator has set (nvidia-smi -c) that may keep this process from the GPU; "" for nothing.
+std::string why_closed(const api::Driver& driver, api::CUdevice device) {
+  switch (attribute(driver, device, api::attribute_compute_mode)) {
+    case api::compute_mode_prohibited: return "no process may compute there (compute mode prohibited)";
+    case api::compute_mode_exclusive_process:
+      return "one process at a time may use it (compute mode exclusive), unless they share it by way of NVIDIA MPS, "
+             "which blastoff run --mps auto starts";
+    default: return "";
+  }
+}
+
 }  // namespace
+
+Error explain_no_context(const api::Driver& driver, api::CUdevice device, const Error& error) {
+  const std::string closed = why_closed(driver, device);
+  if (closed.empty() || error.kind != ErrorKind::unavailable) return error;
+  return unavailable(fmt::format("cuda:{} ({}): {}; {}", device, name_of(driver, device), closed, error.message));
+}
 
 api::CUmemAllocationProp allocation_properties(api::CUdevice device) {
   api::CUmemAllocationProp properties{};
@@ -142,13 +208,10 @@ Result<int> choose_gpu(const api::Driver& driver, const Choice& choice) {
   const auto counted = count_gpus(driver);
   if (!counted) return tl::unexpected(counted.error());
   const int count = *counted;
-  int ordinal = choice.local_rank > 0 ? choice.local_rank % count : 0;
-  if (const auto requested = requested_ordinal(choice.name)) {
-    if (*requested < 0 || *requested >= count) {
-      return tl::unexpected(unavailable(fmt::format("no GPU {}; there is {}", choice.name, list_gpus(driver, count))));
-    }
-    ordinal = *requested;
-  }
+  const auto requested = requested_ordinal(choice.name);
+  if (requested && (*requested < 0 || *requested >= count))
+    return tl::unexpected(unavailable(fmt::format("no GPU {}; there is {}", choice.name, list_gpus(driver, count))));
+  const int ordinal = requested ? *requested : choose_for_process(driver, choice, count);
   api::CUdevice device = 0;
   if (driver.cuDeviceGet(&device, ordinal) != api::success) {
     return tl::unexpected(unavailable(fmt::format("GPU cuda:{} does not answer", ordinal)));
@@ -170,7 +233,9 @@ Gpu inspect(Context& context, const Choice& choice, int ordinal) {
   properties.kind = "cuda";
   properties.name = name_of(driver, device);
   properties.index = ordinal;
+  properties.sharers = count_sharers(driver, choice, ordinal);
   properties.by_server = multi_process_service_runs();
+  properties.exclusive = attribute(driver, device, api::attribute_compute_mode) == api::compute_mode_exclusive_process;
   properties.software = describe_driver(context);
   driver.cuDeviceTotalMem_v2(&properties.total_memory, device);
   properties.can_pin = attribute(driver, device, api::attribute_host_register_supported) != 0;

@@ -12,9 +12,13 @@ struct Gpu {
   Capabilities capabilities;
 };
 
-/// Starts the driver and selects the ordinal: the N of "cuda:N", else the local rank modulo the number of GPUs, else 0.
+/// Starts the driver and selects the ordinal: the N of "cuda:N", else of the GPUs nearest to the process's CPUs the one
+/// that the fewest processes of the run use, beginning with the local rank modulo their number.
 /// Errors list the GPUs that exist. GPUs before Volta are refused.
 Result<int> choose_gpu(const api::Driver& driver, const Choice& choice);
+
+/// The error of Context::retain(), with the compute mode of the GPU where that may be the reason.
+Error explain_no_context(const api::Driver& driver, api::CUdevice device, const Error& error);
 
 /// Asks the driver; the context must be current.
 Gpu inspect(Context& context, const Choice& choice, int ordinal);

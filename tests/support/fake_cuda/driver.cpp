@@ -1,10 +1,15 @@
 // A libcuda.so.1 for machines without a GPU: enough of the driver for device/cuda, over host memory, with a thread for
 // each stream. It insists on what the real one insists on (a current context, copies within one registration) and,
 // where it can, notices what the real one punishes.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -70,6 +75,35 @@ bool is_device_memory(const void* address, std::size_t bytes) {
 std::string_view host_access() {
   const char* const form = std::getenv("FAKE_GPU_ACCESS");
   return form == nullptr ? "" : form;
+}
+
+/// FAKE_GPU_COUNT: so many GPUs, with the same memory.
+int number_of_gpus() {
+  const char* const count = std::getenv("FAKE_GPU_COUNT");
+  return count == nullptr ? 1 : std::atoi(count);
+}
+
+/// FAKE_GPU_OPENINGS=FILE: where a plus is added when the driver begins to start in a process, and a minus when it has.
+void note_opening(char what) {
+  const char* const path = std::getenv("FAKE_GPU_OPENINGS");
+  const int file = path == nullptr ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) return;
+  if (write(file, &what, 1) != 1) std::abort();
+  close(file);
+}
+
+/// FAKE_GPU_EXCLUSIVE=FILE makes it a GPU in exclusive compute mode: the process that uses it holds a lock on the file.
+const char* exclusive_to() {
+  return std::getenv("FAKE_GPU_EXCLUSIVE");
+}
+
+/// Whether this process may use it.
+bool is_ours() {
+  static const bool ours = [] {
+    const char* const path = exclusive_to();
+    return path == nullptr || flock(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), LOCK_EX | LOCK_NB) == 0;
+  }();
+  return ours;
 }
 
 bool is_usable(const void* address, std::size_t bytes) {
@@ -225,8 +259,10 @@ CUresult cuInit(unsigned) {
   // A driver takes its time, and has an exit handler that takes away what it works with.
   static std::atomic<bool> gone{false};
   std::atexit([] { gone = true; });
+  note_opening('+');
   if (const char* const milliseconds = std::getenv("FAKE_GPU_INIT_MS"))
     std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(milliseconds)));
+  note_opening('-');
   if (gone) __builtin_trap();
   return success;
 }
@@ -245,12 +281,16 @@ CUresult cuGetErrorString(CUresult, const char** text) {
 }
 
 CUresult cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = number_of_gpus();
   return success;
 }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   *device = ordinal;
-  return ordinal == 0 ? success : 101;
+  return ordinal >= 0 && ordinal < number_of_gpus() ? success : 101;
+}
+CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
+  std::snprintf(text, static_cast<std::size_t>(length), "FAKE:%02X:00.0", static_cast<unsigned>(device));
+  return success;
 }
 CUresult cuDeviceGetName(char* name, int length, CUdevice) {
   std::strncpy(name, "fake GPU", static_cast<std::size_t>(length));
@@ -260,6 +300,7 @@ CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice) {
   switch (attribute) {
     case attribute_max_pitch: *value = 0x7fffffff; break;
     case attribute_compute_capability_major: *value = 9; break;
+    case attribute_compute_mode: *value = exclusive_to() == nullptr ? 0 : compute_mode_exclusive_process; break;
     case attribute_can_use_host_pointer:
     case attribute_host_register_supported:
     case attribute_virtual_memory_management: *value = 1; break;
@@ -278,7 +319,7 @@ CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
   *context = &primary_context;
-  return Gpu::instance().sticky();
+  return is_ours() ? Gpu::instance().sticky() : error_device_unavailable;
 }
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
   return success;

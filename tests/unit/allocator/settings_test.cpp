@@ -104,6 +104,8 @@ TEST_F(AllocatorSettingsTest, ChosenNode) {
 TEST_F(AllocatorSettingsTest, DeviceIsThatOfTheLocalRank) {
   EXPECT_EQ(device_index(get), 0U);
   environment()["SLURM_LOCALID"] = "3";
+  EXPECT_EQ(device_index(get), 0U) << "the script of a batch job is no rank";
+  environment()["SLURM_STEP_ID"] = "0";
   EXPECT_EQ(device_index(get), 3U);
   environment()["OMPI_COMM_WORLD_LOCAL_RANK"] = "2";
   EXPECT_EQ(device_index(get), 2U);
@@ -116,6 +118,7 @@ TEST_F(AllocatorSettingsTest, DeviceIsThatOfTheLocalRank) {
 TEST_F(AllocatorSettingsTest, DeviceIsCountedAmongTheVisibleOnes) {
   environment()["CUDA_VISIBLE_DEVICES"] = "3";
   EXPECT_EQ(device_index(get), 3U);
+  environment()["SLURM_STEP_ID"] = "0";
   environment()["SLURM_LOCALID"] = "2";
   EXPECT_EQ(device_index(get), 3U) << "ranks go round what is visible";
   environment()["CUDA_VISIBLE_DEVICES"] = "3,2,1,0";

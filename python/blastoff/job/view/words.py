@@ -2,7 +2,7 @@
 
 from blastoff import quantities
 from blastoff.job.call_sites import CallSite
-from blastoff.job.processes import Job, Sums
+from blastoff.job.processes import GAIN_BY_SERVER, Job, Sums
 
 COLUMNS = ("calls", "offloaded", "CPU s", "device s", "moving s", "GFLOP/s", "to device", "from device", "reused", "reuse")
 
@@ -125,6 +125,18 @@ def balance(job: Job) -> list[tuple[str, str]]:
     return lines
 
 
+def turns(job: Job) -> list[tuple[str, str]]:
+    """GPUs that processes have shared without NVIDIA MPS, and what it would save."""
+    return [
+        (
+            "sharing",
+            f"{number} processes took turns on cuda:{index} of {host}: NVIDIA MPS would save about {quantities.duration(GAIN_BY_SERVER * seconds)}",
+        )
+        for (host, index), (number, seconds) in job.taking_turns().items()
+        if GAIN_BY_SERVER * seconds >= LOST_AT_LEAST
+    ]
+
+
 def endings(job: Job) -> list[tuple[str, str]]:
     """How processes ended that did not end by exit."""
     lines = []
@@ -177,4 +189,4 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
     if checked["checked"] or checked["stale_pages"]:
         worst = f"worst relative error {checked['worst_relative_error']:.1e}"
         lines.append(("verified", f"{checked['checked']} calls, {checked['violations']} violations, {worst}, {checked['stale_pages']} stale pages"))
-    return [*lines, *balance(job), *endings(job)]
+    return [*lines, *turns(job), *balance(job), *endings(job)]

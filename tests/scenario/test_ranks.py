@@ -1,0 +1,86 @@
+"""Processes of one job that share a node's GPUs, on fake ones: which GPU each takes, and how much of its memory."""
+
+import itertools
+import json
+import subprocess
+import sys
+
+import offload
+import pytest
+
+WORKER = """
+import ctypes, os, sys, time
+blas = ctypes.CDLL("libblas.so.3")
+n = 64
+a, b, c = ((ctypes.c_double * (n * n))(*([value] * (n * n))) for value in (1, 2, 0))
+size, one, zero = ctypes.byref(ctypes.c_int(n)), ctypes.byref(ctypes.c_double(1)), ctypes.byref(ctypes.c_double(0))
+blas.dgemm_(b"N", b"N", size, size, size, one, a, size, b, size, zero, c, size)
+assert set(c) == {2.0 * n}
+place, number = sys.argv[1], int(sys.argv[2])
+open(f"{place}/{os.getpid()}", "w").close()
+deadline = time.monotonic() + 60
+while len(os.listdir(place)) < number and time.monotonic() < deadline: time.sleep(0.01)
+"""
+START = """
+import os, subprocess, sys
+number, rank_variables, command = int(sys.argv[1]), sys.argv[2] == "ranks", [sys.executable, *sys.argv[3:]]
+def environment(rank):
+    names = {"RANK": rank, "LOCAL_RANK": rank, "LOCAL_SIZE": number}
+    return os.environ | ({f"OMPI_COMM_WORLD_{name}": str(value) for name, value in names.items()} if rank_variables else {})
+workers = [subprocess.Popen(command, env=environment(rank)) for rank in range(number)]
+sys.exit(max(worker.wait() for worker in workers))
+"""
+
+
+@pytest.fixture
+def job(device, gpu, tmp_path):
+    """Runs so many workers or ranks at once under one launcher, and gives their reports."""
+    if device.startswith("cuda"):
+        pytest.skip("the number of GPUs is that of the fake driver")
+
+    def run(number: int, kind: str, **changes: str) -> list[dict]:
+        for name, text in (("worker", WORKER), ("start", START)):
+            (tmp_path / f"{name}.py").write_text(text)
+        (tmp_path / "ready").mkdir()
+        launcher = [offload.COMMAND, "run", "--device=cuda", "--min-size=0", "--summary=never", f"--report={tmp_path}/reports/", sys.executable]
+        worker = [tmp_path / "worker.py", tmp_path / "ready", number]
+        command = [str(word) for word in (*launcher, tmp_path / "start.py", number, kind, *worker)]
+        done = subprocess.run(command, env=gpu | changes, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        reports = [json.loads(path.read_text()) for path in (tmp_path / "reports").glob("*.json")]
+        assert len(reports) == number and all(report["totals"]["offloaded"] == 1 for report in reports), done.stderr
+        return reports
+
+    return run
+
+
+@pytest.mark.parametrize("kind", ["ranks", "workers"])
+def test_processes_spread_over_the_gpus(job, kind):
+    """Also those without ranks, such as workers of joblib, Dask and Ray."""
+    used = [report["device"]["index"] for report in job(6, kind, FAKE_GPU_COUNT="3")]
+    assert sorted(used) == [0, 0, 1, 1, 2, 2]
+
+
+def test_ranks_divide_the_memory_of_a_gpu(job):
+    reports = job(4, "ranks", FAKE_GPU_COUNT="2")
+    for report in reports:
+        assert report["device"]["memory_budget"] == pytest.approx(0.8 * report["device"]["memory"] / 2, rel=1e-6)
+
+
+def test_a_rank_alone_on_its_gpu_has_all_of_it(job):
+    """The batch system has given each rank a GPU of its own."""
+    for report in job(2, "ranks", CUDA_VISIBLE_DEVICES="0", FAKE_GPU_COUNT="4"):
+        assert report["device"]["memory_budget"] > 0.5 * report["device"]["memory"]
+
+
+def test_a_size_that_the_user_has_named_is_not_divided(job):
+    for report in job(2, "ranks", BLASTOFF_DEVICE_MEMORY="100M"):
+        assert report["device"]["memory_budget"] == 100 << 20
+
+
+def test_sixteen_ranks_do_not_storm_the_driver(job, tmp_path):
+    job(16, "ranks", FAKE_GPU_INIT_MS="300", FAKE_GPU_OPENINGS=str(tmp_path / "openings"))
+    openings = (tmp_path / "openings").read_text()
+    at_once = itertools.accumulate(1 if what == "+" else -1 for what in openings)
+    assert openings.count("+") == 16
+    assert 2 <= max(at_once) <= 4, openings

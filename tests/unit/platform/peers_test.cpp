@@ -1,0 +1,131 @@
+// Processes that meet in a directory: this one, and children that live until they are told to end.
+#include "platform/peers.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "platform/pci.h"
+#include "platform/threads.h"
+
+namespace blastoff::platform {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+class PeersTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = ::testing::TempDir() + "/peers-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    directory_ = name;
+  }
+
+  void TearDown() override {
+    for (const pid_t child : children_) end(child);
+    std::filesystem::remove_all(directory_);
+  }
+
+  /// A process that does this, says a byte, and lives on.
+  char in_another_process(const std::function<char()>& what) {
+    int says[2];
+    EXPECT_EQ(pipe(says), 0);
+    children_.push_back(fork());
+    if (children_.back() == 0) {
+      const char said = what();
+      if (write(says[1], &said, 1) == 1)
+        for (;;) pause();
+      _exit(1);
+    }
+    char said = 0;
+    EXPECT_EQ(read(says[0], &said, 1), 1);
+    close(says[0]);
+    close(says[1]);
+    return said;
+  }
+
+  static void end(pid_t child) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+
+  std::string directory_;
+  std::vector<pid_t> children_;
+  const std::vector<std::string> gpus_ = {"0000:17:00.0", "0000:65:00.0", "0000:ca:00.0"};
+};
+
+TEST_F(PeersTest, EachTakesTheDeviceThatTheFewestUse) {
+  std::map<char, int> uses;
+  for (int i = 0; i < 6; ++i)
+    ++uses[in_another_process([&] { return static_cast<char>('0' + Peers(directory_).choose(gpus_, 0)); })];
+  EXPECT_EQ(uses, (std::map<char, int>{{'0', 2}, {'1', 2}, {'2', 2}}));
+  for (const std::string& gpu : gpus_) EXPECT_EQ(Peers(directory_).users(gpu), 2);
+  EXPECT_EQ(Peers(directory_).users("0000:17:00"), 0) << "the beginning of a name is another one";
+}
+
+TEST_F(PeersTest, TheFirstPrefersItsOwn) {
+  EXPECT_EQ(Peers(directory_).choose(gpus_, 2), 2U);
+  EXPECT_EQ(Peers(directory_).choose(gpus_, 2), 2U) << "a process does not compete with itself";
+  EXPECT_EQ(in_another_process([&] { return static_cast<char>('0' + Peers(directory_).choose(gpus_, 2)); }), '0');
+}
+
+TEST_F(PeersTest, AnEndedProcessUsesNothing) {
+  in_another_process([&] { return static_cast<char>('0' + Peers(directory_).choose(gpus_, 1)); });
+  EXPECT_EQ(Peers(directory_).users(gpus_[1]), 1);
+  end(children_.back());
+  children_.clear();
+  EXPECT_EQ(Peers(directory_).users(gpus_[1]), 0);
+}
+
+TEST_F(PeersTest, WithoutADirectoryThereAreNone) {
+  const Peers alone("");
+  EXPECT_EQ(alone.choose(gpus_, 1), 1U);
+  EXPECT_EQ(alone.users(gpus_[1]), 0);
+  const auto start = Clock::now();
+  const Peers::Turn turn(alone);
+  const Peers nowhere(directory_ + "/not/there");
+  const Peers::Turn other(nowhere);
+  EXPECT_EQ(nowhere.choose(gpus_, 1), 1U);
+  EXPECT_LT(Clock::now() - start, milliseconds(500));
+}
+
+TEST_F(PeersTest, OnlySoManyHaveATurn) {
+  const auto take_turn = [&] {
+    new Peers::Turn(Peers(directory_));  // until the process ends
+    return 't';
+  };
+  for (int i = 0; i < Peers::most_at_once; ++i) in_another_process(take_turn);
+  auto start = Clock::now();
+  { const Peers::Turn late(Peers(directory_), milliseconds(60)); }
+  EXPECT_GE(Clock::now() - start, milliseconds(60));
+  end(children_.back());
+  children_.pop_back();
+  start = Clock::now();
+  const Peers::Turn turn{Peers(directory_)};
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(5));
+}
+
+TEST_F(PeersTest, CpusNearADevice) {
+  const auto list = [&](const char* text) {
+    std::filesystem::create_directories(directory_ + "/0000:17:00.0");
+    std::ofstream(directory_ + "/0000:17:00.0/local_cpulist") << text << '\n';
+    return own_cpus_near("0000:17:00.0", directory_);
+  };
+  EXPECT_EQ(own_cpus_near("0000:17:00.0", directory_), std::nullopt);
+  EXPECT_EQ(list(""), std::nullopt);
+  EXPECT_EQ(list("0-1023"), cpu_count());
+  EXPECT_EQ(list("1000-1010,1020"), 0);
+}
+
+}  // namespace
+}  // namespace blastoff::platform
