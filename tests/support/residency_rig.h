@@ -125,6 +125,7 @@ class Rig {
     settings.pin_limit = std::size_t{1} << 30;
     settings.verify = options.verify;
     settings.panels = options.panels;
+    settings.workers = rig->pool_.get();
     rig->policy_ = residency::create_first_use_policy(*rig->device_, *rig->staging_, *rig->tracker_, settings);
     return rig;
   }
