@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "prediction/hollow_device.h"
 #include "report/refusal.h"
@@ -170,7 +171,8 @@ bool Process::ready(const Operation& operation) {
   std::optional<double>& at = ready_at_[operation.routine()];
   if (at) return *at <= clock_.now;
   const bool waits = operation.shape != 0 || opening_.waits_for_kernels(operation);
-  if (waits) clock_.now += runtime::Opening::seconds_to_load;
+  if (waits) loading_ = runtime::Opening::seconds_to_load;
+  if (!std::exchange(begun_, true)) loading_ += runtime::Opening::seconds_to_begin;
   at = clock_.now + (waits ? 0 : runtime::Opening::seconds_to_load);
   return waits;
 }
@@ -198,17 +200,18 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
   const double before = clock_.now;
   const double computed = chosen_->engines->computed;
   report::Record record;
-  clock_.now += machine_.call_seconds(operation);
+  const double loading = std::exchange(loading_, 0);
+  clock_.now += loading + machine_.call_seconds(operation);
   why = runtime::offload(*chosen_->session, operation, NoArithmetic{}, record);
   if (why != Refusal::none) return false;
-  const double seconds = clock_.now - before;
+  const double seconds = clock_.now - before - loading;
   const double work = machine_.call_seconds(operation) + chosen_->engines->computed - computed;
   const double moving = seconds - work > shortest_wait ? seconds - work : 0;
   record.transfer_seconds = moving;
   decider_->observe(operation, runtime::observation_of(record, seconds));
   results_written(operation, chosen_);
   sums.on_device += call.weight;
-  sums.device_seconds += call.weight * seconds;
+  sums.device_seconds += loading + call.weight * seconds;
   sums.moving_seconds += call.weight * moving;
   sums.bytes_to_device += call.weight * static_cast<double>(record.bytes_to_device);
   sums.bytes_from_device += call.weight * static_cast<double>(record.bytes_from_device);

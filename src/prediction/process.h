@@ -73,6 +73,8 @@ class Process final : public operation::Estimator {
   std::optional<double> open_at_;  ///< nothing: the device is not being opened
   bool waited_for_ = false;        ///< every call waits until it is open
   std::array<std::optional<double>, operation::most_routines> ready_at_{};
+  double loading_ = 0;  ///< seconds that the next call on the device takes once: of kernels, and of the first call
+  bool begun_ = false;  ///< there was a first call on the device
   Clock clock_;
   std::vector<Gpu> gpus_;
   Gpu* chosen_ = nullptr;

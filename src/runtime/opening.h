@@ -47,6 +47,8 @@ class Opening {
   static constexpr double seconds_to_open = 0.55;
   /// Of the kernels of a routine.
   static constexpr double seconds_to_load = 0.06;
+  /// Of the first call besides: page-locked buffers are allocated (H200 node).
+  static constexpr double seconds_to_begin = 0.03;
   /// Seconds that the CPU has spent on calls for the device. A program that gets so far may well go on; short ones are
   /// those that would lose most.
   static constexpr double worth_opening = 0.25;
