@@ -115,7 +115,7 @@ unsigned device_index(Get get) {
   const auto named = device::find_kind(value_of(get, "BLASTOFF_DEVICE"));
   const device::Kind& kind = named ? *named->kind : device::default_kind;
   std::optional<unsigned> index;
-  if (named && !named->number.empty()) index = parse_number<unsigned>(named->number);
+  if (named && !named->number.empty()) index = entry(named->number, 0);  // of several, the first
   for (const char* const rank : platform::local_rank_variables)
     if (!index) index = parse_number<unsigned>(value_of(get, rank));
   const std::string_view visible = *kind.visible == '\0' ? std::string_view{} : value_of(get, kind.visible);

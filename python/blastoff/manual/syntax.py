@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from blastoff.parser import Parser, parser_of
 
 FILES = ("PATH", "FILE")
-PLACEHOLDER = re.compile(r"(?:N|SIZE|PERCENT|FILE)$")
-"""What ends a choice that takes a number or a file: cuda:N."""
+PLACEHOLDER = re.compile(r"(?:N|LIST|SIZE|PERCENT|FILE)$")
+"""What ends a choice that takes a number, numbers or a file: cuda:N."""
 
 Commands = Mapping[str, Callable[[Sequence[str]], object]]
 

@@ -12,6 +12,9 @@ struct Gpu {
   Capabilities capabilities;
 };
 
+/// Starts the driver, and counts the GPUs that it shows this process. An error where there is none.
+Result<int> count_gpus(const api::Driver& driver);
+
 /// Starts the driver and selects the ordinal: the N of "cuda:N", else the local rank modulo the number of GPUs, else 0.
 /// Errors list the GPUs that exist. GPUs before Volta are refused.
 Result<int> choose_gpu(const api::Driver& driver, const Choice& choice);
