@@ -324,9 +324,11 @@ bool Session::release_pins() {
   return ended;
 }
 
+// What the others track goes on; nobody asks any more what was written for this device.
 void Session::lost(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (!working_.exchange(false, std::memory_order_acq_rel)) return;
+  if (tracker_ && tracker_->shared()) tracker_->untrack({0, ~(platform::page_size() - 1)});
   lost_reason_ = reason;
   const bool alone = !devices_working_ || devices_working_->fetch_sub(1) == 1;
   platform::log_line("%s; all later calls run on the %s", reason.c_str(), alone ? "CPU" : "other devices");

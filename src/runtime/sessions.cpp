@@ -11,7 +11,6 @@ namespace blastoff::runtime {
 namespace {
 
 using device::Error;
-using device::ErrorKind;
 using device::Result;
 
 // Of a GPU on PCIe. They weigh missing bytes against waiting work; only their ratio matters much.
@@ -47,6 +46,13 @@ std::unique_ptr<tracking::Directory> open_directory(const config::Settings& sett
   return tracker ? std::make_unique<tracking::Directory>(std::move(*tracker)) : nullptr;  // each session says why
 }
 
+Result<std::unique_ptr<Session>> open_one(const config::Settings& settings, const std::string& name, Parts parts) {
+  auto device = open_device(settings, name);
+  if (!device) return tl::unexpected(device.error());
+  parts.device = std::move(*device);
+  return Session::assemble(std::move(parts), settings);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settings,
@@ -69,24 +75,18 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
   for (const std::string& name : *names) {
     if (unwanted()) return process_was_ending();
     Parts parts;
-    auto device = open_device(settings, name);
-    if (device) {
-      parts.device = std::move(*device);
-      if (sessions->directory_) parts.tracker = sessions->directory_->client();
-      parts.pins = pins;
-      parts.working = working;
-      parts.devices = static_cast<int>(names->size());
-      if (auto session = Session::assemble(std::move(parts), settings)) {
-        sessions->all_.push_back(session->release());
-        ++*working;
-        continue;
-      } else {
-        error = session.error();
-      }
+    if (sessions->directory_) parts.tracker = sessions->directory_->client();
+    parts.pins = pins;
+    parts.working = working;
+    parts.devices = static_cast<int>(names->size());
+    auto session = open_one(settings, name, std::move(parts));
+    if (session) {
+      sessions->all_.push_back(session->release());
+      ++*working;
     } else {
-      error = device.error();
+      error = session.error();
+      platform::log_line("%s: %s", name.c_str(), error.message.c_str());
     }
-    platform::log_line("%s: %s", name.c_str(), error.message.c_str());
   }
   if (sessions->all_.empty()) return tl::unexpected(error);
   return sessions;
