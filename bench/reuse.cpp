@@ -165,7 +165,7 @@ int main(int argc, char** argv) {
   auto tracker = tracking::open_page_tracker();
   if (!tracker) fail(tracker.error());
   residency::FirstUseSettings settings;
-  settings.pin_limit = std::size_t{8} << 30;
+  settings.pins = residency::create_pins(std::size_t{8} << 30);
   auto policy = residency::create_first_use_policy(*device, *staging, **tracker, settings);
   device::LanePool lanes(*device, 1);
   auto lane = need(lanes.acquire());

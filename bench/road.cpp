@@ -279,7 +279,7 @@ int main(int argc, char** argv) {
   if (!tracker) fail({device::ErrorKind::unsupported, tracker.error()});
   device->accountant().limit(device::MemoryClient::mirrors, need(device->memory_info()).free / 2);
   residency::FirstUseSettings settings;
-  settings.pin_limit = std::size_t{8} << 30;
+  settings.pins = residency::create_pins(std::size_t{8} << 30);
   if (argc > 3) {
     const std::size_t bytes = std::strtoul(argv[3], nullptr, 10) << 20;
     settings.panels = {bytes, bytes, bytes};

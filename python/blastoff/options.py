@@ -113,12 +113,18 @@ class Option:
                 return True
 
     def _accepts_by(self, choice: str, value: str) -> bool:
-        """Whether one choice accepts the value: a word, or a word that ends with the placeholder of a number or a path."""
-        for placeholder, accepts in (("N", self._accepts_integer), ("SIZE", is_size), ("PERCENT", is_decimal_percent), ("FILE", bool)):
+        """Whether one choice accepts the value: a word, or a word that ends with a placeholder."""
+        placeholders = {"N": self._accepts_integer, "LIST": self._accepts_list, "SIZE": is_size, "PERCENT": is_decimal_percent, "FILE": bool}
+        for placeholder, accepts in placeholders.items():
             if choice.endswith(placeholder):
                 prefix = choice.removesuffix(placeholder)
                 return value.startswith(prefix) and accepts(value.removeprefix(prefix))
         return value == choice
+
+    def _accepts_list(self, value: str) -> bool:
+        """Different integers, separated by commas."""
+        numbers = value.split(",")
+        return all(map(self._accepts_integer, numbers)) and len({decimal(number) for number in numbers}) == len(numbers)
 
     def _accepts_integer(self, value: str) -> bool:
         sign = "-?" if self.minimum < 0 else ""

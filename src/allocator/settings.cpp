@@ -115,7 +115,7 @@ unsigned device_index(Get get) {
   const auto named = device::find_kind(value_of(get, "BLASTOFF_DEVICE"));
   const device::Kind& kind = named ? *named->kind : device::default_kind;
   std::optional<unsigned> index;
-  if (named && !named->number.empty()) index = parse_number<unsigned>(named->number);
+  if (named && !named->number.empty()) index = entry(named->number, 0);  // of several, the first
   const bool in_step = parse_number<unsigned>(value_of(get, platform::slurm_step_variable)).has_value();
   for (const char* const rank : platform::local_rank_variables) {
     if (!in_step && std::string_view(rank).starts_with(platform::slurm_prefix)) continue;

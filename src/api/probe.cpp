@@ -69,15 +69,14 @@ Json libraries_json(device::Device& device) {
   return libraries;
 }
 
-Json device_json(const config::Settings& settings) {
-  const Json requested{{"requested", settings.device}};
-  if (settings.device == "none") return failure(requested, "offloading is switched off");
-  const auto device = runtime::open_device(settings);
+Json device_json(const config::Settings& settings, const std::string& name) {
+  const Json requested{{"requested", name}};
+  const auto device = runtime::open_device(settings, name);
   if (!device) return failure(requested, device.error().message);
   const auto memory = (*device)->memory_info();
   if (!memory) return failure(requested, memory.error().message);
   const device::Properties& properties = (*device)->properties();
-  return {{"requested", settings.device},
+  return {{"requested", name},
           {"works", true},
           {"error", ""},
           {"kind", properties.kind},
@@ -93,6 +92,17 @@ Json device_json(const config::Settings& settings) {
           {"can_pin", properties.can_pin},
           {"host_access", device::to_string(properties.host_access)},
           {"memory_node", node_json(properties.memory_node)}};
+}
+
+/// Each that the settings name, the one that cannot be opened with the reason; at least one.
+Json devices_json(const config::Settings& settings) {
+  const Json requested{{"requested", settings.device}};
+  if (settings.device == "none") return Json::array({failure(requested, "offloading is switched off")});
+  const auto names = runtime::list_devices(settings);
+  if (!names) return Json::array({failure(requested, names.error().message)});
+  Json devices = Json::array();
+  for (const std::string& name : *names) devices.push_back(device_json(settings, name));
+  return devices;
 }
 
 /// Whether a write to a protected page is noticed: some sandboxes accept the calls and do nothing. "" if it is.
@@ -167,15 +177,15 @@ Json patching_json() {
 }  // namespace
 
 std::string probe_json(const config::Settings& settings) {
+  Json devices = devices_json(settings);
+  const Json first = devices.front();
+  devices.erase(0);
   Json echo = Json::object();
   for (const auto& [name, value] : describe(settings)) echo[name] = value;
-  const Json probe{{"blastoff", BLASTOFF_VERSION},
-                   {"system", system_json()},
-                   {"memory", memory_json()},
-                   {"device", device_json(settings)},
-                   {"tracker", tracker_json(settings)},
-                   {"patching", patching_json()},
-                   {"settings", echo}};
+  const Json probe{{"blastoff", BLASTOFF_VERSION}, {"system", system_json()},
+                   {"memory", memory_json()},      {"device", first},
+                   {"other_devices", devices},     {"tracker", tracker_json(settings)},
+                   {"patching", patching_json()},  {"settings", echo}};
   return probe.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -15,7 +15,8 @@ namespace blastoff::config {
 inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
 /// What an option accepts. A choice is a word, or what comes before a value and the value's placeholder: "cuda:N" (an
-/// integer within the limits), "at-malloc=SIZE", "sample=PERCENT", "calls=FILE" (any path).
+/// integer within the limits), "cuda:LIST" (several, different ones, separated by commas), "at-malloc=SIZE",
+/// "sample=PERCENT", "calls=FILE" (any path).
 struct Accepted {
   enum class Kind : std::uint8_t { choice, integer, memory, memory_or_percent, duration, text };
   Kind kind;
@@ -74,6 +75,7 @@ constexpr void each_choice(std::string_view words, Body&& body) {
 namespace accepted {
 
 inline constexpr std::string_view integer_placeholder = "N";
+inline constexpr std::string_view list_placeholder = "LIST";
 inline constexpr std::string_view size_placeholder = "SIZE";
 inline constexpr std::string_view percent_placeholder = "PERCENT";
 inline constexpr std::string_view file_placeholder = "FILE";
@@ -94,6 +96,30 @@ inline std::optional<Value> parse_integer(const Accepted& accepted, std::string_
   const bool sign_fits = accepted.minimum < 0 || !text.starts_with('-');  // -0
   if (!value || !sign_fits || *value < accepted.minimum || *value > accepted.maximum) return std::nullopt;
   return Value{.integer = *value};
+}
+
+/// Cuts the text before the first comma off `rest`, with the comma; `more`: whether there was one.
+inline std::string_view cut_at_comma(std::string_view& rest, bool& more) {
+  const std::size_t comma = rest.find(',');
+  more = comma != std::string_view::npos;
+  std::string_view part = rest;
+  part.remove_suffix(more ? rest.size() - comma : 0);
+  rest.remove_prefix(more ? comma + 1 : rest.size());
+  return part;
+}
+
+/// "0,2,3": different integers.
+inline std::optional<Value> parse_list(const Accepted& accepted, std::string_view text) {
+  for (bool more = true; more;) {
+    const auto value = parse_integer(accepted, cut_at_comma(text, more));
+    if (!value) return std::nullopt;
+    std::string_view later = text;
+    for (bool any = more; any;) {
+      const auto other = parse_integer(accepted, cut_at_comma(later, any));
+      if (other && other->integer == value->integer) return std::nullopt;
+    }
+  }
+  return Value{};
 }
 
 /// Power of 1024 that the suffix stands for; 0 where there is none.
@@ -160,11 +186,12 @@ inline std::optional<Value> parse_decimal_percent(std::string_view text) {
 /// By one choice: "cuda", "cuda:N".
 inline std::optional<Value> parse_by(const Accepted& accepted, std::string_view choice, std::string_view text) {
   for (const std::string_view placeholder :
-       {integer_placeholder, size_placeholder, percent_placeholder, file_placeholder}) {
+       {integer_placeholder, list_placeholder, size_placeholder, percent_placeholder, file_placeholder}) {
     if (!choice.ends_with(placeholder)) continue;
     const std::string_view prefix = choice.substr(0, choice.size() - placeholder.size());
     if (!text.starts_with(prefix)) return std::nullopt;
     text.remove_prefix(prefix.size());
+    if (placeholder == list_placeholder) return parse_list(accepted, text);
     if (placeholder == percent_placeholder) return parse_decimal_percent(text);
     if (placeholder == file_placeholder) return text.empty() ? std::nullopt : std::optional(Value{.text = text});
     return placeholder == size_placeholder ? parse_size(text) : parse_integer(accepted, text);

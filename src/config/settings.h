@@ -45,7 +45,7 @@ struct Settings {
   PolicyName policy{};
   MechanismName mechanism{};
   std::int64_t device_node = -1;  ///< -1: the driver knows
-  std::string device;             ///< a kind of device/kinds.def, with a number or without, or "none"
+  std::string device;             ///< a kind of device/kinds.def, with numbers or without, or "none"
   InterceptName intercept{};
   std::int64_t min_size = 0;
   bool min_size_given = false;  ///< by the user
@@ -67,6 +67,7 @@ struct Settings {
   SimulatedForm simulated_form{};
   std::string simulated_rates;  ///< "" for real time
   std::string simulated_fault;
+  std::int64_t simulated_devices = 0;  ///< that simulated:all is
 };
 
 /// Reads the BLASTOFF_* environment. A bad value is reported in one line that says what is accepted; the default stays.

@@ -11,7 +11,7 @@ namespace blastoff::device {
 
 struct Kind {
   std::string_view name;
-  bool numbered;                    ///< "NAME:N" is accepted
+  bool numbered;                    ///< "NAME:N", "NAME:LIST" and "NAME:all" are accepted
   const char* visible;              ///< environment variable that names the visible ones, "" if there is none
   std::size_t least_address_space;  ///< bytes without which it is not opened
   bool timed;                       ///< there to save time
@@ -26,7 +26,7 @@ inline constexpr Kind kinds[] = {
 
 inline constexpr const Kind& default_kind = kinds[0];
 
-/// A device's name taken apart: "NAME" or "NAME:N".
+/// A setting taken apart: "NAME", "NAME:N", "NAME:LIST" or "NAME:all".
 struct NamedKind {
   const Kind* kind;
   std::string_view number;  ///< what follows the colon; "" without one

@@ -19,6 +19,12 @@ constexpr Result<std::unique_ptr<Device>> (*open_functions[])(const Choice&) = {
 #undef BLASTOFF_OPEN
 };
 
+constexpr Result<int> (*count_functions[])(const Choice&) = {
+#define BLASTOFF_COUNT(name, numbered, variable, address_space, timed, help) &name::count,
+    BLASTOFF_DEVICE_KINDS(BLASTOFF_COUNT)
+#undef BLASTOFF_COUNT
+};
+
 }  // namespace
 
 const char* to_string(HostAccess access) {
@@ -29,6 +35,26 @@ const char* to_string(HostAccess access) {
     case HostAccess::unified: return "unified";
   }
   return "";
+}
+
+Result<std::vector<std::string>> list(const Choice& choice) {
+  const auto named = find_kind(choice.name);
+  if (!named || named->number.find_first_of(",a") == std::string_view::npos) return std::vector{choice.name};
+  std::vector<std::string> names;
+  const auto add = [&](std::string_view number) { names.push_back(fmt::format("{}:{}", named->kind->name, number)); };
+  if (named->number == "all") {
+    const auto count = count_functions[named->kind - kinds](choice);
+    if (!count) return tl::unexpected(count.error());
+    for (int i = 0; i < *count; ++i) add(std::to_string(i));
+    return names;
+  }
+  std::string_view rest = named->number;
+  for (std::size_t comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
+    add(rest.substr(0, comma));
+    rest.remove_prefix(comma + 1);
+  }
+  add(rest);
+  return names;
 }
 
 Result<std::unique_ptr<Device>> open(const Choice& choice) {

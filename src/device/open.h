@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "device/device.h"
 #include "device/kinds.h"
@@ -20,11 +21,16 @@ struct Choice {
   HostAccess simulated_access = HostAccess::none;       ///< of the simulated device
   std::size_t simulated_memory = std::size_t{1} << 30;  ///< bytes of the simulated device
   std::string simulated_rates;  ///< a clock of its own, see device/simulated/clock.h; "" for none
-  std::string simulated_fault;  ///< tests: "OPERATION:N[:lost|:memory|:wrong]", see device/simulated/simulated_device.h
+  std::string simulated_fault;  ///< tests: "[DEVICE/]OPERATION:N[:...]", see device/simulated/simulated_device.h
+  int simulated_devices = 2;    ///< that there are
 };
 
-/// Opens the device; may take some tenths of a second, and more where many processes of a run do so at once. Errors say
-/// what is missing and what to do about it.
+/// The devices that the choice names, in order, each by a name that open() takes: "cuda:0,2" names two, and "cuda:all"
+/// all that there are. Starts the driver where it has to count.
+Result<std::vector<std::string>> list(const Choice& choice);
+
+/// Opens the device, which must be one; may take some tenths of a second, and more where many processes of a run do so
+/// at once. Errors say what is missing and what to do about it.
 Result<std::unique_ptr<Device>> open(const Choice& choice);
 
 }  // namespace blastoff::device

@@ -76,7 +76,7 @@ tl::expected<void, std::string> Process::add_gpu(Engines& engines, std::size_t m
   auto tracker = std::make_unique<ReplayedTracker>();
   auto* const told = tracker.get();
   residency::FirstUseSettings mirrors;
-  mirrors.pin_limit = machine_.simulated ? 0 : SIZE_MAX / 2;
+  mirrors.pins = residency::create_pins(machine_.simulated ? 0 : SIZE_MAX / 2);
   mirrors.fingerprint = [told](const operation::Operand& operand) { return told->fingerprint(operand); };
   auto staging = hollow_staging(machine_, clock_, engines, *tracker);
   auto device = hollow_device(machine_, clock_, engines, memory);

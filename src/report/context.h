@@ -46,6 +46,21 @@ struct HeldMemory {
   std::uint64_t bytes_peak = 0;  ///< at most so far
 };
 
+/// One of several devices, and what the calls there have done.
+struct DeviceUse {
+  std::string name;
+  int index = 0;                    ///< among the devices of its kind
+  std::string state;                ///< "working", or why it is unusable
+  std::uint64_t memory = 0;         ///< bytes
+  std::uint64_t memory_budget = 0;  ///< bytes that matrices may occupy
+  std::uint64_t memory_peak = 0;    ///< bytes that they have occupied at most
+  std::uint64_t calls = 0;
+  double flops = 0;
+  double seconds = 0;  ///< wall time, summed over calls
+  std::uint64_t bytes_to_device = 0;
+  std::uint64_t bytes_from_device = 0;
+};
+
 /// What a report contains apart from its totals.
 struct Context {
   std::string program;
@@ -68,6 +83,7 @@ struct Context {
   std::uint64_t device_memory = 0;         ///< bytes
   std::uint64_t device_memory_budget = 0;  ///< bytes
   std::vector<HeldMemory> held_memory;     ///< of the device, by client
+  std::vector<DeviceUse> devices;          ///< where there are several; the fields above are the first one's
   std::string machine_model;               ///< that decisions started from: its name and path
   std::string policy_requested;            ///< "first-use"
   std::string policy;                      ///< in force

@@ -43,6 +43,23 @@ Json held_memory_json(const Context& context) {
   return list;
 }
 
+Json devices_json(const Context& context) {
+  Json list = Json::array();
+  for (const DeviceUse& each : context.devices)
+    list.push_back({{"name", each.name},
+                    {"index", each.index},
+                    {"state", each.state},
+                    {"memory", each.memory},
+                    {"memory_budget", each.memory_budget},
+                    {"memory_peak", each.memory_peak},
+                    {"calls", each.calls},
+                    {"flops", each.flops},
+                    {"seconds", each.seconds},
+                    {"bytes_to_device", each.bytes_to_device},
+                    {"bytes_from_device", each.bytes_from_device}});
+  return list;
+}
+
 Json device_json(const Context& context) {
   return {{"used", context.device_used},
           {"kind", context.device_kind},
@@ -244,6 +261,7 @@ Json describe_process(const Context& context) {
           {"process", process_json(context)},
           {"settings", settings_json(context)},
           {"device", device_json(context)},
+          {"devices", devices_json(context)},
           {"policy", policy_json(context)},
           {"placement", placement_json(context)},
           {"allocation", allocation_json(context.allocation)},
@@ -306,6 +324,7 @@ std::string to_json(const Totals& totals, const Kept& kept, const std::string& d
     child.device_kind = report["device"]["kind"];
     child.device_state = "not started";
     report["device"] = device_json(child);
+    report["devices"] = Json::array();
     report["policy"]["copied_operands"] = Json::array();
   }
   process["pid"] = kept.pid;

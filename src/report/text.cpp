@@ -97,11 +97,25 @@ void write_header(Text out, const Context& context) {
   fmt::format_to(out, " on {}, {}\n", context.host, format_duration(context.elapsed_seconds));
 }
 
+/// A line for each of several.
+void write_devices(Text out, const Context& context) {
+  const char* title = "devices";
+  for (const DeviceUse& each : context.devices) {
+    fmt::format_to(out, "  {:9} {} {}: {} calls, {} to it, {} back, {} of {} for matrices", title, each.name,
+                   each.index, each.calls, format_bytes(each.bytes_to_device), format_bytes(each.bytes_from_device),
+                   format_bytes(each.memory_budget), format_bytes(each.memory));
+    if (each.state != "working") fmt::format_to(out, ", {}", each.state);
+    *out++ = '\n';
+    title = "";
+  }
+}
+
 void write_device(Text out, const Context& context) {
   if (context.device_name.empty()) {
     fmt::format_to(out, "  device    {}, {}\n", context.device_kind, context.device_state);
     return;
   }
+  if (!context.devices.empty()) return write_devices(out, context);
   fmt::format_to(out, "  device    {}", context.device_name);
   if (!context.device_software.empty()) fmt::format_to(out, " ({})", context.device_software);
   if (context.device_memory_budget > 0) {

@@ -38,7 +38,8 @@ class FirstUsePolicy final : public Policy {
         staging_(staging),
         tracker_(tracker),
         settings_(settings),
-        coherence_(device, tracker, settings.pin_limit, settings.most_copied, settings.fingerprint),
+        coherence_(device, tracker, settings.pins ? settings.pins : create_pins(0), settings.most_copied,
+                   settings.fingerprint),
         buffers_(device) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
       while (tracker_.events().wait_for_events()) coherence_.tidy();
@@ -414,6 +415,10 @@ HostState FirstUseLease::host_state(std::size_t index) {
 }
 
 }  // namespace
+
+std::shared_ptr<mirror::Pins> create_pins(std::size_t limit) {
+  return std::make_shared<mirror::Pins>(limit);
+}
 
 std::unique_ptr<Policy> create_first_use_policy(device::Device& device, Staging& staging,
                                                 tracking::PageTracker& tracker, const FirstUseSettings& settings) {

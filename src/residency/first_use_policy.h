@@ -17,6 +17,13 @@
 
 namespace blastoff::residency {
 
+namespace mirror {
+class Pins;
+}
+
+/// The page locks on the program's memory, for the devices of a process together: at most `limit` bytes.
+std::shared_ptr<mirror::Pins> create_pins(std::size_t limit);
+
 /// Bytes of a result per panel. A panel is copied back while the next ones are computed, but small panels compute less
 /// efficiently, above all in solves. For a triangular result the triangle's bytes count.
 struct PanelSizes {
@@ -26,7 +33,7 @@ struct PanelSizes {
 };
 
 struct FirstUseSettings {
-  std::size_t pin_limit = 0;  ///< most bytes of the program's memory to page-lock
+  std::shared_ptr<mirror::Pins> pins;  ///< of create_pins(); null: none of the program's memory is page-locked
   /// Bytes of the largest matrix that is copied with every call, because the CPU keeps rewriting it. Larger ones have a
   /// mirror all the same.
   std::size_t most_copied = std::size_t{64} << 20;

@@ -158,32 +158,42 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
   report::add(record, operation);
 }
 
-// Makes the call on the device, unless there is none or it refuses: record.refusal says why. A handler that runs in the
-// middle of this would meet what the call holds, and one that never comes back would leave it held for ever.
-[[gnu::noinline]] bool run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
-                                       platform::Stopwatch& stopwatch) {
+// Makes the call on the device of the session, unless that refuses: record.refusal says why.
+bool run_on(Session& session, const Visit& visit, const Operation& operation, report::Record& record,
+            platform::Stopwatch& stopwatch) {
   Process& process = Process::instance();
-  Session* const session = session_for_call(operation, record);
-  if (!session) return false;
   stopwatch.restart();
   bool done = false;
   double seconds = 0;
   {
     const CallersEnvironment environment;
-    const auto run = [&] { done = try_device(visit, operation, *session, record, seconds); };
+    const auto run = [&] { done = try_device(visit, operation, session, record, seconds); };
     if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
     if (done) {
       process.decider().observe(operation, observation_of(record, seconds));
       if (!record.verified) record.cpu_seconds = process.decider().cpu_seconds(operation, seconds);
+      session.count(record, operation.work.flops, seconds);
       report::memory_gauge().to_device += record.bytes_to_device;
       report::memory_gauge().from_device += record.bytes_from_device;
     }
-    process.leave_session();
+    process.leave_session(session, operation);
   }
   // A device with a clock of its own has its own seconds in reports, too.
-  const bool own_clock = done && session->device().own_seconds();
+  const bool own_clock = done && session.device().own_seconds();
   if (done) count(visit, &operation, record, own_clock ? seconds : stopwatch.seconds());
   return done;
+}
+
+// Makes the call on a device, unless there is none or it refuses: record.refusal says why. A device that is lost leaves
+// the call to another one, where there is one, and the operands as they were. A handler that runs in the middle of this
+// would meet what the call holds, and one that never comes back would leave it held for ever.
+[[gnu::noinline]] bool run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
+                                       platform::Stopwatch& stopwatch) {
+  while (Session* const session = session_for_call(operation, record)) {
+    if (run_on(*session, visit, operation, record, stopwatch)) return true;
+    if (session->working()) break;
+  }
+  return false;
 }
 
 // --trace: a call that is not small, from before it is made. Without a destructor: the thread may be cancelled

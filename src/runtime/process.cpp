@@ -279,7 +279,7 @@ bool Process::ready_for(const operation::Operation& operation) {
   if (!readiness.compare_exchange_strong(cold, Readiness::in_preparation)) return cold == Readiness::ready;
   const bool begun = run_in_background([this, operation, &readiness] {
     try {
-      if (!unwanted_) session_.load()->make_ready(operation);
+      if (!unwanted_) sessions_.load()->make_ready(operation);
     } catch (const std::bad_alloc&) {
       // The next call loads them.
     }
@@ -328,7 +328,7 @@ bool Process::end_opening() {
   const auto deadline = Clock::now() + longest_wait;
   while (in_background_ > 0 && Clock::now() < deadline) usleep(200);
   unwanted_ = false;
-  opening_begun_ = session_ != nullptr;  // the main thread may have ended, and not the process
+  opening_begun_ = sessions_ != nullptr;  // the main thread may have ended, and not the process
   return in_background_ == 0;
 }
 
@@ -366,20 +366,20 @@ void Process::use_model(const FoundModel* device) {
 void Process::find_session(const operation::Operation& first) {
   if (const std::string copies = intercept::describe_copies(); !copies.empty())
     platform::log_line("%s", copies.c_str());
-  auto session = Session::start(settings_, [this] { return unwanted_ || exiting; });
-  if (session) {
+  auto sessions = Sessions::start(settings_, [this] { return unwanted_ || exiting; });
+  if (sessions) {
     if (opening_begun_ && first.shape == 0) {
-      (*session)->make_ready(first);
+      (*sessions)->make_ready(first);
       readiness_[first.routine()] = Readiness::ready;
     }
-    seek_model_of((*session)->device().properties().name);
-    session_ = session->release();
+    seek_model_of((*sessions)->front().device().properties().name);
+    sessions_ = sessions->release();
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
     // called.
     std::atexit([] { instance().leave_device(); });
   } else if (!unwanted_ && !exiting) {
-    failure_ = session.error().message;
+    failure_ = sessions.error().message;
     platform::log_line("%s; all calls run on the CPU", failure_.c_str());
   }
 }
@@ -389,17 +389,17 @@ Refusal Process::refusal() const {
   if (switched_off) return Refusal::switched_off;
   if (forked) return Refusal::forked;
   if (exiting) return Refusal::exiting;
-  const Session* session = session_;
-  if (tried_ && !session) return Refusal::no_device;
-  return session && !session->working() ? Refusal::device_lost : Refusal::none;
+  const Sessions* const sessions = sessions_;
+  if (tried_ && !sessions) return Refusal::no_device;
+  return sessions && !sessions->working() ? Refusal::device_lost : Refusal::none;
 }
 
 // A handler that never comes back may not leave a lock taken.
 std::optional<operation::Estimate> Process::estimate(const operation::Operation& operation) {
   std::optional<operation::Estimate> result;
   platform::undisturbed([&] {
-    Session* const session = session_;
-    if (session && refusal() == Refusal::none) result = session->policies().front()->estimate(operation);
+    Sessions* const sessions = sessions_;
+    if (sessions && refusal() == Refusal::none) result = sessions->estimate(operation);
   });
   return result;
 }
@@ -411,19 +411,24 @@ Session* Process::enter_session(const operation::Operation& operation, Refusal& 
   calls_in_flight_.fetch_add(1);
   ++own_calls_in_flight;
   if (why == Refusal::none) why = refusal();
-  if (why == Refusal::none && (!session_ || !ready_for(operation))) why = Refusal::not_open;
-  if (why == Refusal::none) return session_;
+  Sessions* const sessions = sessions_;
+  if (why == Refusal::none && (!sessions || !ready_for(operation))) why = Refusal::not_open;
+  if (why == Refusal::none) {
+    if (Session* const session = sessions->take(operation)) return session;
+    why = Refusal::device_lost;
+  }
   --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);
   return nullptr;
 }
 
 void Process::share_driver() {
-  Session* session = session_;
-  if (session && !in_forked_child()) session->release_pins();
+  Sessions* const sessions = sessions_;
+  if (sessions && !in_forked_child()) sessions->release_pins();
 }
 
-void Process::leave_session() {
+void Process::leave_session(Session& session, const operation::Operation& operation) {
+  sessions_.load()->give_back(session, operation);
   // cuBLAS and the CUDA runtime register their exit handlers during the first call. This handler has to run before
   // those too.
   if (!first_call_over_.exchange(true)) std::atexit([] { instance().leave_device(); });
@@ -460,8 +465,8 @@ void Process::switch_off() {
   if (process == nullptr || process->in_forked_child()) return;
   const auto deadline = Clock::now() + longest_wait;
   while (!inside_a_call() && process->calls_in_flight_ > 0 && Clock::now() < deadline) usleep(50);
-  Session* const session = process->session_;
-  if (session && session->working() && !exiting) platform::undisturbed([&] { session->release_operands(); });
+  Sessions* const sessions = process->sessions_;
+  if (sessions && !exiting) platform::undisturbed([&] { sessions->release_operands(); });
 }
 
 std::string Process::report_now() {
@@ -486,7 +491,7 @@ void Process::leave_device() {
   exiting = true;
   const bool opened = end_opening();
   wait_for_calls();
-  if (opened && calls_in_flight_ == 0 && !inside_a_call() && session_) session_.load()->stop();
+  if (opened && calls_in_flight_ == 0 && !inside_a_call() && sessions_) sessions_.load()->stop();
 }
 
 report::Context Process::describe() {
@@ -494,8 +499,8 @@ report::Context Process::describe() {
   // A thread that is still at it at the end of the process is not waited for.
   if (const std::unique_lock lock(model_mutex_, std::try_to_lock); lock) context.machine_model = model_description_;
   if (report::explains_decisions()) context.decisions = report::dearest_decisions();
-  Session* session = session_;
-  if (session && !forked && !inside_a_call()) session->describe(context);
+  Sessions* const sessions = sessions_;
+  if (sessions && !forked && !inside_a_call()) sessions->describe(context);
   return context;
 }
 

@@ -17,7 +17,7 @@
 #include "report/record.h"
 #include "runtime/model_search.h"
 #include "runtime/opening.h"
-#include "runtime/session.h"
+#include "runtime/sessions.h"
 #include "trace/tracer.h"
 
 namespace blastoff::runtime {
@@ -54,10 +54,11 @@ class Process final : public operation::Estimator {
   /// Why no call may use the device now, as far as can be told at no cost.
   report::Refusal refusal() const;
 
-  /// The session for the call; nullptr if there is none, with the reason in `why`. If the device is not open yet, it is
-  /// opened now or by a thread of ours, as Opening says. Every session obtained must be given back.
+  /// The session for the call, on the device that suits it; nullptr if there is none, with the reason in `why`. If no
+  /// device is open yet, they are opened now or by a thread of ours, as Opening says. Every session obtained must be
+  /// given back.
   Session* enter_session(const operation::Operation& operation, report::Refusal& why);
-  void leave_session();
+  void leave_session(Session& session, const operation::Operation& operation);
 
   bool traces() const { return tracer_ != nullptr; }
   /// Where calls are recorded; nullptr without --trace, and in children of fork. Changes errno.
@@ -117,7 +118,7 @@ class Process final : public operation::Estimator {
   std::optional<FoundModel> host_model_;  // named by the settings, or this machine's own
   std::string model_description_;
   std::mutex mutex_;
-  std::atomic<Session*> session_{nullptr};
+  std::atomic<Sessions*> sessions_{nullptr};
   std::atomic<bool> tried_{false};
   std::atomic<bool> opening_begun_{false};
   enum class Readiness : std::uint8_t { cold, in_preparation, ready };

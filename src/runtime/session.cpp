@@ -40,12 +40,12 @@ std::size_t least_address_space(const std::string& device) {
 // If address space is limited, all copying threads together may take one part in this many, and staging another.
 constexpr std::size_t share_of_address_space = 16;
 
-int copy_workers(const config::Settings& settings, std::size_t address_space) {
+int copy_workers(const config::Settings& settings, std::size_t address_space, int devices) {
   // A stack, and the arena that malloc reserves for a thread.
   constexpr std::size_t thread_bytes = std::size_t{72} << 20;
   const int threads = settings.copy_threads > 0 ? static_cast<int>(settings.copy_threads)
                                                 : std::min(platform::cpu_share(), most_copy_threads);
-  const int workers = std::min(threads, platform::cpu_count()) - 1;  // the calling thread copies too
+  const int workers = std::max(1, std::min(threads, platform::cpu_count()) / devices) - 1;  // the caller copies too
   return static_cast<int>(
       std::min(static_cast<std::size_t>(workers), address_space / share_of_address_space / thread_bytes));
 }
@@ -121,7 +121,9 @@ tracking::TrackerKind tracker_kind(config::TrackerName name) {
   return tracking::TrackerKind::best;
 }
 
-Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings) {
+namespace {
+
+device::Choice choice_of(const config::Settings& settings) {
   device::Choice choice;
   choice.name = settings.device;
   choice.cuda_path = settings.cuda_path;
@@ -133,22 +135,49 @@ Result<std::unique_ptr<device::Device>> open_device(const config::Settings& sett
   choice.simulated_access = simulated_access(settings.simulated_form);
   choice.simulated_rates = settings.simulated_rates;
   choice.simulated_fault = settings.simulated_fault;
+  choice.simulated_devices = static_cast<int>(settings.simulated_devices);
+  return choice;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> list_devices(const config::Settings& settings) {
+  return device::list(choice_of(settings));
+}
+
+Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings, const std::string& name) {
+  device::Choice choice = choice_of(settings);
+  choice.name = name;
   return device::open(choice);
+}
+
+Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings) {
+  const auto names = list_devices(settings);
+  if (!names) return tl::unexpected(names.error());
+  return open_device(settings, names->front());
+}
+
+Status check_address_space(const config::Settings& settings) {
+  const std::size_t least = least_address_space(settings.device);
+  const std::size_t left = platform::address_space_left();
+  if (left >= least) return {};
+  return tl::unexpected(
+      Error{ErrorKind::unavailable,
+            fmt::format("the process's memory is limited (ulimit -v or -d): {} are left, but the device needs {}",
+                        platform::format_bytes(left), platform::format_bytes(least))});
+}
+
+tl::unexpected<Error> process_was_ending() {
+  return tl::unexpected(Error{ErrorKind::unavailable, "the process was ending"});
 }
 
 Result<std::unique_ptr<Session>> Session::start(const config::Settings& settings,
                                                 const std::function<bool()>& unwanted) {
-  const std::size_t least = least_address_space(settings.device);
-  if (const std::size_t left = platform::address_space_left(); left < least)
-    return tl::unexpected(
-        Error{ErrorKind::unavailable,
-              fmt::format("the process's memory is limited (ulimit -v or -d): {} are left, but the device needs {}",
-                          platform::format_bytes(left), platform::format_bytes(least))});
-  const auto given_up = [] { return tl::unexpected(Error{ErrorKind::unavailable, "the process was ending"}); };
-  if (unwanted()) return given_up();
+  if (auto enough = check_address_space(settings); !enough) return tl::unexpected(enough.error());
+  if (unwanted()) return process_was_ending();
   auto device = open_device(settings);
   if (!device) return tl::unexpected(device.error());
-  if (unwanted()) return given_up();
+  if (unwanted()) return process_was_ending();
 
   Parts parts;
   parts.device = std::move(*device);
@@ -162,6 +191,9 @@ Result<std::unique_ptr<Session>> Session::assemble(Parts parts, const config::Se
   session->staging_ = std::move(parts.staging);
   session->tracker_ = std::move(parts.tracker);
   session->mirrors_ = std::move(parts.mirrors);
+  session->pins_ = std::move(parts.pins);
+  session->devices_working_ = std::move(parts.working);
+  session->devices_ = parts.devices;
   session->lanes_ = std::make_unique<device::LanePool>(*session->device_, most_lanes());
   if (auto opened = session->open_residency(settings); !opened) return tl::unexpected(opened.error());
   return session;
@@ -186,7 +218,7 @@ Status Session::open_residency(const config::Settings& settings) {
 
 Status Session::open_staging(const config::Settings& settings, std::size_t device_memory) {
   const std::size_t address_space = platform::address_space_left();
-  pool_ = platform::create_worker_pool(staging_ ? 0 : copy_workers(settings, address_space));
+  pool_ = platform::create_worker_pool(staging_ ? 0 : copy_workers(settings, address_space, devices_));
   if (staging_) return {};
   const StagingSize size = staging_size(pool_->workers(), device_memory, address_space);
   auto staging = residency::create_staging(*device_, *pool_, size.slot_bytes, size.slots);
@@ -229,7 +261,7 @@ tl::expected<void, std::string> Session::open_mirrors(const config::Settings& se
   device_->accountant().limit(device::MemoryClient::mirrors, budget_);
   residency::FirstUseSettings first_use = mirrors_.value_or(residency::FirstUseSettings{});
   if (!mirrors_) {
-    first_use.pin_limit = platform::usable_memory() / 2;
+    first_use.pins = pins_ ? pins_ : residency::create_pins(platform::usable_memory() / 2);
     first_use.workers = pool_.get();
   }
   first_use.verify =
@@ -304,11 +336,14 @@ bool Session::release_pins() {
   return ended;
 }
 
+// What the others track goes on; nobody asks any more what was written for this device.
 void Session::lost(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (!working_.exchange(false, std::memory_order_acq_rel)) return;
+  if (tracker_ && tracker_->shared()) tracker_->untrack({0, ~(platform::page_size() - 1)});
   lost_reason_ = reason;
-  platform::log_line("%s; all later calls run on the CPU", reason.c_str());
+  const bool alone = !devices_working_ || devices_working_->fetch_sub(1) == 1;
+  platform::log_line("%s; all later calls run on the %s", reason.c_str(), alone ? "CPU" : "other devices");
 }
 
 void Session::say_once(const std::string& reason) {
@@ -327,6 +362,28 @@ void Session::count_copied(const std::string& reason) {
     ++known->second;
   else if (copied_.size() < most_reasons)
     copied_.emplace_back(reason, 1);
+}
+
+void Session::count(const report::Record& record, double flops, double seconds) {
+  const std::lock_guard lock(mutex_);
+  ++use_.calls;
+  use_.flops += flops;
+  use_.seconds += seconds;
+  use_.bytes_to_device += record.bytes_to_device;
+  use_.bytes_from_device += record.bytes_from_device;
+}
+
+report::DeviceUse Session::use() {
+  const device::Properties& properties = device_->properties();
+  const std::lock_guard lock(mutex_);
+  report::DeviceUse use = use_;
+  use.name = properties.name;
+  use.index = properties.index;
+  use.state = working() ? "working" : lost_reason_;
+  use.memory = properties.total_memory;
+  use.memory_budget = budget_;
+  use.memory_peak = device_->accountant().held(device::MemoryClient::mirrors).most;
+  return use;
 }
 
 void Session::describe(report::Context& context) {

@@ -15,6 +15,7 @@
 #include "device/lane_pool.h"
 #include "platform/worker_pool.h"
 #include "report/context.h"
+#include "report/record.h"
 #include "residency/first_use_policy.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
@@ -23,7 +24,13 @@
 
 namespace blastoff::runtime {
 
-/// The device that the settings name.
+/// The devices that the settings name, each by a name for open_device(); at least one.
+device::Result<std::vector<std::string>> list_devices(const config::Settings& settings);
+
+/// One of them.
+device::Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings, const std::string& name);
+
+/// The first of them.
 device::Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings);
 
 /// The tracker that the setting names.
@@ -35,13 +42,23 @@ struct Parts {
   std::unique_ptr<residency::Staging> staging;         ///< null: page-locked memory of the device
   std::unique_ptr<tracking::PageTracker> tracker;      ///< of mirrors; null: the one that the settings name
   std::optional<residency::FirstUseSettings> mirrors;  ///< nothing: those for this machine
+  /// What the devices of the process share; null where there is one.
+  std::shared_ptr<residency::mirror::Pins> pins = nullptr;
+  std::shared_ptr<std::atomic<int>> working = nullptr;  ///< how many of them are not lost
+  int devices = 1;                                      ///< that divide the copying threads among them
 };
+
+/// An error where the address space that is left does not suffice for the devices that the settings name.
+device::Status check_address_space(const config::Settings& settings);
+
+/// What ends the opening of devices where it is not wanted any more.
+tl::unexpected<device::Error> process_was_ending();
 
 /// Never destroyed: device calls during process exit are not safe, and the system frees everything.
 class Session {
  public:
-  /// Opens device, staging, tracker and policies as the settings say. The error is one line. Between the steps,
-  /// `unwanted` is asked whether to give up.
+  /// Opens the first device that the settings name, staging, tracker and policies. The error is one line. Between the
+  /// steps, `unwanted` is asked whether to give up.
   static device::Result<std::unique_ptr<Session>> start(const config::Settings& settings,
                                                         const std::function<bool()>& unwanted);
 
@@ -64,6 +81,17 @@ class Session {
 
   /// False once the device is lost: it is not to be used again.
   bool working() const { return working_.load(std::memory_order_acquire); }
+
+  /// The work of calls that are on their way to the device or running there, in operations.
+  double flops_in_flight() const { return in_flight_.load(std::memory_order_relaxed); }
+  void begin_call(double flops) { in_flight_.fetch_add(flops, std::memory_order_relaxed); }
+  void end_call(double flops) { in_flight_.fetch_sub(flops, std::memory_order_relaxed); }
+
+  /// Bytes of device memory that matrices may occupy.
+  std::size_t budget() const { return budget_; }
+
+  /// A call has run here.
+  void count(const report::Record& record, double flops, double seconds);
 
   /// To be called before a policy's begin(): see Device::prepare(). Waits for calls in flight whose results are
   /// page-locked, where no memory may be any more. The error means that the device does not run this operation now.
@@ -91,6 +119,9 @@ class Session {
   /// Fills the device, policy and tracker fields.
   void describe(report::Context& context);
 
+  /// What it is and did, as one of several.
+  report::DeviceUse use();
+
  private:
   Session() = default;
   device::Status open_residency(const config::Settings& settings);
@@ -101,6 +132,9 @@ class Session {
 
   std::unique_ptr<device::Device> device_;
   std::optional<residency::FirstUseSettings> mirrors_;
+  std::shared_ptr<residency::mirror::Pins> pins_;
+  std::shared_ptr<std::atomic<int>> devices_working_;
+  int devices_ = 1;
   std::unique_ptr<platform::WorkerPool> pool_;
   std::unique_ptr<residency::Staging> staging_;
   std::unique_ptr<tracking::PageTracker> tracker_;
@@ -115,8 +149,10 @@ class Session {
   std::string policy_reason_;  ///< why it is not the policy in force, or ""
 
   std::atomic<bool> working_{true};
+  std::atomic<double> in_flight_{0};
   std::atomic<bool> pins_ended_{false};  ///< and no new ones are made
   std::mutex mutex_;
+  report::DeviceUse use_;  ///< of which only what calls count is kept up
   std::string lost_reason_;
   std::vector<std::string> said_;
   std::vector<std::pair<std::string, std::uint64_t>> copied_;

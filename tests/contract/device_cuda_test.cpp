@@ -186,7 +186,7 @@ TEST_P(CudaTest, AnIllegalAddressLosesTheDeviceAndLaterCallsSaySo) {
 }
 
 TEST(OpenDevice, OtherNamesAreRefusedWithWhatIsAccepted) {
-  for (const char* name : {"", "gpu", "cudax", "simulated:1", "none"}) {
+  for (const char* name : {"", "gpu", "cudax", "none"}) {
     device::Choice choice;
     choice.name = name;
     const auto opened = device::open(choice);
@@ -195,6 +195,30 @@ TEST(OpenDevice, OtherNamesAreRefusedWithWhatIsAccepted) {
     for (const char* accepted : {"cuda,", "cuda:N", "simulated"}) {
       EXPECT_NE(opened.error().message.find(accepted), std::string::npos) << opened.error().message;
     }
+  }
+}
+
+TEST(ListDevices, TakesApartWhatNamesSeveral) {
+  device::Choice choice;
+  const auto names = [&](const char* name) {
+    choice.name = name;
+    return device::list(choice).value_or(std::vector<std::string>());
+  };
+  EXPECT_EQ(names("cuda"), (std::vector<std::string>{"cuda"}));
+  EXPECT_EQ(names("cuda:1"), (std::vector<std::string>{"cuda:1"}));
+  EXPECT_EQ(names("cuda:2,0"), (std::vector<std::string>{"cuda:2", "cuda:0"}));
+  choice.simulated_devices = 3;
+  EXPECT_EQ(names("simulated:all"), (std::vector<std::string>{"simulated:0", "simulated:1", "simulated:2"}));
+}
+
+TEST(ListDevices, FaultsMayBeThoseOfOne) {
+  device::Choice choice;
+  choice.simulated_fault = "1/event:1";
+  for (const char* name : {"simulated", "simulated:0", "simulated:1"}) {
+    choice.name = name;
+    const auto device = device::open(choice);
+    ASSERT_TRUE(device) << device.error().message;
+    EXPECT_EQ((*device)->create_event().has_value(), choice.name != "simulated:1") << name;
   }
 }
 

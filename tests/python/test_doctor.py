@@ -80,6 +80,15 @@ def test_failures_come_with_their_reason_and_advice():
     assert tracking.state is State.BAD and "Linux 6.1" in tracking.text and "6.7" in tracking.advice
 
 
+def test_each_of_several_devices_is_named():
+    second = WORKING["device"] | {"requested": "cuda:1", "free_memory": 5_000_000_000}
+    third = {"requested": "cuda:2", "works": False, "error": "no GPU cuda:2"}
+    both = offload.device_finding(WORKING | {"other_devices": [second]})
+    assert both.state is State.GOOD and "cuda:1: " in both.text and "5.0 of " in both.text
+    one_absent = offload.device_finding(WORKING | {"other_devices": [second, third]})
+    assert one_absent.state is State.WARNING and "no GPU cuda:2" in one_absent.text and "without cuda:2" in one_absent.advice
+
+
 def test_libraries_are_named_with_what_they_compute():
     there = offload.libraries_finding(WORKING)
     assert there.state is State.GOOD and "LAPACK: cuSOLVER 12.0.4" in there.text

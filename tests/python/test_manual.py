@@ -69,7 +69,7 @@ def test_summaries_and_choices(commands):
     run = next(command for command in commands if command.name == "run")
     arguments = {argument.names[-1]: argument for argument in run.arguments}
     assert arguments["--policy"].summary == "How matrices get to the device"
-    assert arguments["--device"].choices == ["cuda", "cuda:", "simulated", "none"]
+    assert arguments["--device"].choices == ["cuda", "cuda:", "cuda:all", "simulated", "simulated:", "simulated:all", "none"]
     assert (arguments["--verify"].optional, arguments["--min-size"].choices, arguments["--report"].is_file) == (True, [], True)
 
 

@@ -32,7 +32,7 @@ def printed_environment(done) -> dict[str, str]:
     [
         (["--policy", "fast"], "auto, first-use, coherent or copy"),
         (["--policy=fast"], "auto, first-use, coherent or copy"),
-        (["--device=gpu"], "cuda, cuda:N, simulated or none"),
+        (["--device=gpu"], "simulated:LIST, simulated:all or none"),
         (["--min-size=-1"], "an integer, 0 or more"),
         (["--min-size", "1.5"], "an integer, 0 or more"),
         (["--copy-threads=257"], "from 0 to 256"),

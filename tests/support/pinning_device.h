@@ -100,7 +100,15 @@ class RegisteredBuffer {
 /// What a pinning device shares with its queues.
 class Pinned {
  public:
+  /// A driver refuses to lock memory twice.
   bool add(void* address, std::size_t bytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto begin = reinterpret_cast<std::uintptr_t>(address);
+      const auto next = buffers_.lower_bound(begin + bytes);
+      const bool overlaps = next != buffers_.begin() && std::prev(next)->first + std::prev(next)->second.bytes > begin;
+      EXPECT_FALSE(overlaps) << bytes << " bytes at " << address << " are pinned twice";
+    }
     auto buffer = RegisteredBuffer::create(address, bytes);
     if (!buffer) return false;
     const std::lock_guard lock(mutex_);
@@ -222,8 +230,9 @@ class PinningQueue final : public device::Queue {
 
 class PinningDevice final : public ForwardingDevice {
  public:
-  explicit PinningDevice(std::unique_ptr<device::Device> simulated)
-      : ForwardingDevice(std::move(simulated)), properties_(inner().properties()) {
+  /// `pinned`: by all pinning devices of the process, as a driver's registrations serve all of its devices.
+  PinningDevice(std::unique_ptr<device::Device> simulated, std::shared_ptr<Pinned> pinned)
+      : ForwardingDevice(std::move(simulated)), properties_(inner().properties()), pinned_(std::move(pinned)) {
     properties_.can_pin = true;
   }
 
@@ -250,7 +259,7 @@ class PinningDevice final : public ForwardingDevice {
 
  private:
   device::Properties properties_;
-  std::shared_ptr<Pinned> pinned_ = std::make_shared<Pinned>();
+  std::shared_ptr<Pinned> pinned_;
 };
 
 }  // namespace blastoff::support

@@ -21,6 +21,7 @@
 #include "residency/in_place_policy.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
+#include "tracking/directory.h"
 #include "tracking/page_tracker.h"
 #include "unpinnable_tracker.h"
 
@@ -54,10 +55,19 @@ struct RigOptions {
   unsigned seed = 1;
 };
 
+/// What the devices of a process share.
+struct SharedByDevices {
+  std::unique_ptr<tracking::Directory> directory;
+  std::shared_ptr<residency::mirror::Pins> pins = residency::create_pins(std::size_t{1} << 30);
+  std::shared_ptr<Pinned> pinned = std::make_shared<Pinned>();  ///< of pinning devices
+};
+
 class Rig {
  public:
+  /// `shared`: of the other devices over the same memory; nullptr where there are none.
   /// An empty pointer, with the reason, where this machine cannot have it.
-  static std::unique_ptr<Rig> create(const Flavour& flavour, const RigOptions& options, std::string& reason) {
+  static std::unique_ptr<Rig> create(const Flavour& flavour, const RigOptions& options, std::string& reason,
+                                     const SharedByDevices* shared = nullptr) {
     auto rig = std::unique_ptr<Rig>(new Rig);
     device::Choice choice;
     choice.name = flavour.device == "cuda" ? "cuda" : "simulated";
@@ -78,7 +88,8 @@ class Rig {
         reason = "this kernel registers no buffers";
         return nullptr;
       }
-      auto pinning = std::make_unique<PinningDevice>(std::move(rig->device_));
+      auto pinning = std::make_unique<PinningDevice>(std::move(rig->device_),
+                                                     shared ? shared->pinned : std::make_shared<Pinned>());
       rig->pinned_ = pinning->pinned();
       rig->device_ = std::move(pinning);
     }
@@ -114,15 +125,19 @@ class Rig {
       rig->policy_ = residency::create_copy_policy(*rig->device_, *rig->staging_);
       return rig;
     }
-    auto tracker = tracking::open_page_tracker(flavour.tracker);
-    if (!tracker) {
-      reason = tracker.error();
-      return nullptr;
+    if (shared) {
+      rig->tracker_ = shared->directory->client();
+    } else {
+      auto tracker = tracking::open_page_tracker(flavour.tracker);
+      if (!tracker) {
+        reason = tracker.error();
+        return nullptr;
+      }
+      rig->tracker_ = std::move(*tracker);
     }
-    rig->tracker_ = std::move(*tracker);
     if (!options.may_pin) rig->tracker_ = std::make_unique<UnpinnableTracker>(std::move(rig->tracker_));
     residency::FirstUseSettings settings;
-    settings.pin_limit = std::size_t{1} << 30;
+    settings.pins = shared ? shared->pins : residency::create_pins(std::size_t{1} << 30);
     settings.verify = options.verify;
     settings.panels = options.panels;
     settings.workers = rig->pool_.get();

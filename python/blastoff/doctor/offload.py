@@ -17,8 +17,15 @@ def library_finding(probed: dict[str, Any]) -> Finding:
     return Finding("library", State.GOOD, f"version {probed['blastoff']}, {probed['library']}")
 
 
+def described(device: dict[str, Any]) -> str:
+    """A device in a phrase: its name and memory, or why it cannot be opened."""
+    if not device["works"]:
+        return device["error"]
+    return f"{device['name']}, {device['free_memory'] / 1e9:.1f} of {device['total_memory'] / 1e9:.1f} GB free"
+
+
 def device_finding(probed: dict[str, Any]) -> Finding:
-    """The device that the settings ask for."""
+    """The devices that the settings ask for: the first with all that is known, the others in a phrase."""
     device = probed["device"]
     if not device["works"]:
         return Finding(
@@ -27,8 +34,11 @@ def device_finding(probed: dict[str, Any]) -> Finding:
             f"{device['requested']}: {device['error']}",
             "All calls run on the CPU until this is fixed. --device simulated runs the full code path without a GPU.",
         )
-    memory = f"{device['free_memory'] / 1e9:.1f} of {device['total_memory'] / 1e9:.1f} GB free"
-    text = f"{device['name']}, {memory}; {device['software']}"
+    others = probed.get("other_devices", [])
+    text = "; ".join([described(device), device["software"], *(f"{other['requested']}: {described(other)}" for other in others)])
+    absent = [other["requested"] for other in others if not other["works"]]
+    if absent:
+        return Finding("device", State.WARNING, text, f"Calls run on the devices that work, without {' and '.join(absent)}.")
     if device["kind"] == SIMULATED:
         return Finding("device", State.WARNING, text, "This device is not a GPU: it computes with the program's own BLAS.")
     if not device["can_reserve"]:

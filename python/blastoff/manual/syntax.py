@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from blastoff.parser import Parser, parser_of
 
 FILES = ("PATH", "FILE")
-PLACEHOLDER = re.compile(r"(?:N|SIZE|PERCENT|FILE)$")
-"""What ends a choice that takes a number or a file: cuda:N."""
+PLACEHOLDER = re.compile(r"(?:N|LIST|SIZE|PERCENT|FILE)$")
+"""What ends a choice that takes a number, numbers or a file: cuda:N."""
 
 Commands = Mapping[str, Callable[[Sequence[str]], object]]
 
@@ -28,8 +28,9 @@ class Argument:
 
     @property
     def choices(self) -> list[str]:
-        """The words that it accepts, those that take a number without it; none if it accepts any text."""
-        return [PLACEHOLDER.sub("", choice) for choice in self.value.split("|")] if "|" in self.value else []
+        """The words that it accepts, those that take numbers without them; none if it accepts any text."""
+        words = [PLACEHOLDER.sub("", choice) for choice in self.value.split("|")] if "|" in self.value else []
+        return list(dict.fromkeys(words))
 
     @property
     def is_file(self) -> bool:

@@ -60,8 +60,8 @@ def own_view(environment: Mapping[str, str]) -> View | None:
     """None where there is no GPU, or a part of one (MIG), which this leaves alone."""
     from blastoff.sampling import nvml
 
-    chosen = (environment.get("BLASTOFF_DEVICE") or "").partition(":")[2]  # cuda:N
-    visible = chosen or environment.get("CUDA_VISIBLE_DEVICES")
+    chosen = (environment.get("BLASTOFF_DEVICE") or "").partition(":")[2]  # of cuda:N, cuda:LIST or cuda:all
+    visible = chosen.removeprefix("all") or environment.get("CUDA_VISIBLE_DEVICES")
     try:
         view = View(tuple(nvml.Nvml().identities()), visible)
     except nvml.NvmlError:

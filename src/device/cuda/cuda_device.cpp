@@ -167,6 +167,13 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
+Result<int> count(const Choice&) {
+  const platform::SignalsBlocked blocked;
+  const auto driver = load_driver();
+  if (!driver) return tl::unexpected(driver.error());
+  return count_gpus(*driver);
+}
+
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
   // The driver starts threads when it creates a context. They must not handle the program's signals.
   const platform::SignalsBlocked blocked;

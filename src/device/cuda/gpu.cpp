@@ -58,22 +58,6 @@ Error unavailable(std::string message) {
   return {ErrorKind::unavailable, std::move(message)};
 }
 
-Result<int> count_gpus(const api::Driver& driver) {
-  int count = 0;
-  auto result = driver.cuInit(0);
-  if (result == api::success) result = driver.cuDeviceGetCount(&count);
-  if (result == api::error_stub_library) {
-    return tl::unexpected(unavailable("the libcuda.so.1 found is the toolkit's stub, not the NVIDIA driver's"));
-  }
-  if (result == api::error_no_device || (result == api::success && count == 0)) {
-    return tl::unexpected(unavailable("the NVIDIA driver finds no GPU (is it hidden by CUDA_VISIBLE_DEVICES?)"));
-  }
-  if (result != api::success) {
-    return tl::unexpected(unavailable("the NVIDIA driver does not start: " + describe(driver, result)));
-  }
-  return count;
-}
-
 /// "580.65.06", the version of the kernel module; the library does not report it.
 std::string module_version() {
   std::ifstream file("/sys/module/nvidia/version");
@@ -195,6 +179,22 @@ Error explain_no_context(const api::Driver& driver, api::CUdevice device, const 
   const std::string closed = why_closed(driver, device);
   if (closed.empty() || error.kind != ErrorKind::unavailable) return error;
   return unavailable(fmt::format("cuda:{} ({}): {}; {}", device, name_of(driver, device), closed, error.message));
+}
+
+Result<int> count_gpus(const api::Driver& driver) {
+  int count = 0;
+  auto result = driver.cuInit(0);
+  if (result == api::success) result = driver.cuDeviceGetCount(&count);
+  if (result == api::error_stub_library) {
+    return tl::unexpected(unavailable("the libcuda.so.1 found is the toolkit's stub, not the NVIDIA driver's"));
+  }
+  if (result == api::error_no_device || (result == api::success && count == 0)) {
+    return tl::unexpected(unavailable("the NVIDIA driver finds no GPU (is it hidden by CUDA_VISIBLE_DEVICES?)"));
+  }
+  if (result != api::success) {
+    return tl::unexpected(unavailable("the NVIDIA driver does not start: " + describe(driver, result)));
+  }
+  return count;
 }
 
 api::CUmemAllocationProp allocation_properties(api::CUdevice device) {

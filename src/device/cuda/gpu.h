@@ -12,6 +12,9 @@ struct Gpu {
   Capabilities capabilities;
 };
 
+/// Starts the driver, and counts the GPUs that it shows this process. An error where there is none.
+Result<int> count_gpus(const api::Driver& driver);
+
 /// Starts the driver and selects the ordinal: the N of "cuda:N", else of the GPUs nearest to the process's CPUs the one
 /// that the fewest processes of the run use, beginning with the local rank modulo their number.
 /// Errors list the GPUs that exist. GPUs before Volta are refused.

@@ -1,11 +1,15 @@
 #include "device/simulated/simulated_device.h"
 
+#include <charconv>
 #include <new>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "device/alignment.h"
+#include "device/kinds.h"
 #include "device/simulated/clock.h"
 #include "device/simulated/copy.h"
 #include "device/simulated/faults.h"
@@ -161,7 +165,9 @@ class SimulatedQueue final : public Queue {
 
 class SimulatedDevice final : public Device {
  public:
-  SimulatedDevice(std::shared_ptr<State> state, std::size_t total, int memory_node) : state_(std::move(state)) {
+  SimulatedDevice(std::shared_ptr<State> state, int index, std::size_t total, int memory_node)
+      : state_(std::move(state)) {
+    properties_.index = index;
     properties_.kind = "simulated";
     properties_.name = "simulated device";
     properties_.host_access = state_->access;
@@ -260,7 +266,34 @@ class SimulatedDevice final : public Device {
 
 }  // namespace
 
+namespace {
+
+/// The N of "simulated:N", 0 without one; nothing where it is no number.
+std::optional<int> index_of(std::string_view name) {
+  const auto named = find_kind(name);
+  const std::string_view number = named ? named->number : std::string_view{};
+  int index = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
+  const bool whole = error == std::errc{} && end == number.data() + number.size() && index >= 0;
+  return number.empty() || whole ? std::optional(index) : std::nullopt;
+}
+
+/// The part of the text that concerns this device.
+std::string fault_of(int index, const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return text;
+  return text.substr(0, slash) == std::to_string(index) ? text.substr(slash + 1) : "";
+}
+
+}  // namespace
+
+Result<int> count(const Choice& choice) {
+  return choice.simulated_devices;
+}
+
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
+  const auto index = index_of(choice.name);
+  if (!index) return tl::unexpected(Error{ErrorKind::unavailable, fmt::format("no device \"{}\"", choice.name)});
   int memory_node = choice.memory_node;
   if (choice.simulated_access == HostAccess::coherent && memory_node < 0) {
     const std::vector<int> nodes = platform::nodes_without_cpus();
@@ -275,8 +308,9 @@ Result<std::unique_ptr<Device>> open(const Choice& choice) {
   if (!rates) return tl::unexpected(rates.error());
   auto state = std::make_shared<State>(choice.simulated_memory, choice.simulated_access, *rates);
   if (state->clock) state->clock->advance(state->clock->rates().start);
-  if (auto planned = state->faults.plan(choice.simulated_fault); !planned) return tl::unexpected(planned.error());
-  return std::make_unique<SimulatedDevice>(std::move(state), choice.simulated_memory, memory_node);
+  if (auto planned = state->faults.plan(fault_of(*index, choice.simulated_fault)); !planned)
+    return tl::unexpected(planned.error());
+  return std::make_unique<SimulatedDevice>(std::move(state), *index, choice.simulated_memory, memory_node);
 }
 
 }  // namespace blastoff::device::simulated

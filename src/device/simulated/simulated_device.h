@@ -10,7 +10,9 @@
 // Choice::simulated_rates gives it a clock of its own (device/simulated/clock.h).
 //
 // Choice::simulated_fault makes one operation fail: see Faults::plan (device/simulated/faults.h) for the text and
-// Operation for what can fail.
+// Operation for what can fail. "1/..." is a fault of simulated:1 alone.
+//
+// There may be several, each with memory of its own: simulated:N is the Nth, and any N will do.
 #pragma once
 
 #include "device/open.h"
@@ -18,5 +20,8 @@
 namespace blastoff::device::simulated {
 
 Result<std::unique_ptr<Device>> open(const Choice& choice);
+
+/// Choice::simulated_devices.
+Result<int> count(const Choice& choice);
 
 }  // namespace blastoff::device::simulated

@@ -85,26 +85,26 @@ bool dense_enough_to_pin(const operation::Operand& operand) {
 
 }  // namespace
 
-Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t pin_limit,
+Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std::shared_ptr<Pins> pins,
                      std::size_t most_copied, Usage::Fingerprint fingerprint)
     : device_(device),
       most_copied_(most_copied),
       watched_(tracker),
       mirrors_(device),
-      pins_(device, pin_limit),
+      pins_(std::move(pins)),
       usage_(most_copied, std::move(fingerprint)) {}
 
 void Coherence::apply_events() {
   events_.clear();
   if (!watched_.drain(events_)) {
     mirrors_.invalidate(everything);
-    pins_.forget({0, UINTPTR_MAX});
+    pins_->forget({0, UINTPTR_MAX});
     usage_.forget({0, UINTPTR_MAX});
     return;
   }
   for (const tracking::MemoryEvent& event : events_) {
     mirrors_.invalidate(event.span);
-    pins_.forget(event.span);
+    pins_->forget(event.span);
     usage_.forget(event.span);
   }
 }
@@ -116,7 +116,7 @@ void Coherence::tidy() {
 
 void Coherence::release_mirrors() {
   const std::lock_guard lock(mutex_);
-  pins_.release();
+  pins_->release();
   mirrors_.release_idle();
 }
 
@@ -124,8 +124,8 @@ bool Coherence::release_pins() {
   constexpr int most_attempts = 2'000;
   for (int i = 0; i < most_attempts; ++i) {
     if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
-      pins_.release();
-      return pins_.empty();
+      pins_->release();
+      return pins_->empty();
     }
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
@@ -171,7 +171,7 @@ void Coherence::copy_unwatched(Hold& hold, std::size_t index) {
 }
 
 bool Coherence::registered_by_program(Span span) {
-  return !pins_.covers(span) && device_.registered_by_program(reinterpret_cast<const void*>(span.begin));
+  return pins_->registered_by_program(device_, span);
 }
 
 // The program may register memory with the device at any time, and the device may then write it unseen. But registering
@@ -229,7 +229,7 @@ void Coherence::lose(const operation::Operand& operand) {
   each_region(operand, [&](Span region) {
     watched_.forget(region);
     mirrors_.invalidate(region);
-    pins_.forget(region);
+    pins_->forget(region);
     usage_.forget(region);
   });
 }
@@ -400,7 +400,7 @@ void Coherence::take_pins(Hold& hold) {
     const bool moves = operation::writes(operand.intent) || (operation::reads(operand.intent) && !hold.tracked[i]);
     if (operand.empty() || !moves || hold.unwatched[i] || !dense_enough_to_pin(operand)) continue;
     bool created = false;
-    hold.pins[i] = pins_.hold(bounds(operand), created);
+    hold.pins[i] = pins_->hold(device_, bounds(operand), created);
     if (created) mirrors_.invalidate(hold.pins[i]->span);
   }
 }
@@ -437,7 +437,7 @@ void Coherence::drop_pins_not_to_be_used(Hold& hold, std::unique_lock<std::mutex
 }
 
 void Coherence::release_pin(Hold& hold, std::size_t operand) {
-  if (Pins::Pin* const pin = std::exchange(hold.pins[operand], nullptr)) pins_.unhold(pin);
+  if (Pins::Pin* const pin = std::exchange(hold.pins[operand], nullptr)) pins_->unhold(pin);
 }
 
 void Coherence::release_pins_of(Hold& hold) {
@@ -447,7 +447,7 @@ void Coherence::release_pins_of(Hold& hold) {
 // Nothing is known about what such a writer wrote before it was found, or until it went.
 std::optional<std::string> Coherence::foreign_writer() {
   unasked_ = false;
-  auto writer = tracking::foreign_writer(pins_.counted_kilobytes());
+  auto writer = tracking::foreign_writer(pins_->counted_kilobytes());
   if (writer || foreign_) mirrors_.invalidate(everything);
   if (writer && !foreign_)
     platform::log_line("%s; until this ends, matrices are copied at every call", writer->c_str());

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -34,9 +35,13 @@ namespace blastoff::residency::mirror {
 /// Every hold ends by finish() or abandon(); the other functions only save time. Thread-safe.
 class Coherence {
  public:
-  /// `most_copied`: the largest matrix, in bytes, that is copied rather than mirrored because the CPU rewrites it.
-  Coherence(device::Device& device, tracking::PageTracker& tracker, std::size_t pin_limit, std::size_t most_copied,
+  /// `pins`: shared by the devices of the process. `most_copied`: the largest matrix, in bytes, that is copied rather
+  /// than mirrored because the CPU rewrites it.
+  Coherence(device::Device& device, tracking::PageTracker& tracker, std::shared_ptr<Pins> pins, std::size_t most_copied,
             Usage::Fingerprint fingerprint = residency::fingerprint);
+  ~Coherence() { pins_->release_of(device_); }
+  Coherence(const Coherence&) = delete;
+  Coherence& operator=(const Coherence&) = delete;
 
   /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. unsupported: memory that
   /// cannot be mirrored (the message says why). out_of_memory: the operands do not fit the budget. Without `may_copy`
@@ -118,6 +123,7 @@ class Coherence {
   void find_result_pages(Hold& hold);
   void settle_staged(const operation::Operand& result);
   void settle_direct(const Hold& hold, std::size_t operand);
+  void tell_other_devices(const Hold& hold);
   void settle(const Hold& hold, bool home);
   void end(Hold& hold, bool home);
 
@@ -127,7 +133,7 @@ class Coherence {
   std::condition_variable changed_;  // a hold ended or an upload arrived
   watch::WatchedMemory watched_;
   MirrorMemory mirrors_;
-  Pins pins_;
+  const std::shared_ptr<Pins> pins_;
   Usage usage_;
   // Registering memory for a foreign writer writes to its pages. So the question need be asked only after a scan that
   // reports written pages, and before a later call relies on what these pages hold.

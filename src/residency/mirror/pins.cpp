@@ -26,10 +26,11 @@ Pins::Map::iterator Pins::first_reaching(std::uintptr_t address) {
   return next != pins_.begin() && std::prev(next)->second.span.end > address ? std::prev(next) : next;
 }
 
-Pins::Pin* Pins::hold(Span span, bool& created) {
+Pins::Pin* Pins::hold(device::Device& device, Span span, bool& created) {
+  const std::lock_guard lock(mutex_);
   created = false;
-  if (!device_.may_pin()) {
-    release();
+  if (!device.may_pin()) {
+    release_all();
     return nullptr;
   }
   const Span pages = platform::outward_to_pages(span);
@@ -53,8 +54,8 @@ Pins::Pin* Pins::hold(Span span, bool& created) {
   // this adds up to no more than locking all of it once.
   const Span extent = extents_.around(pages);
   const bool larger = extent.bytes() <= limit_ / 2 && extent.bytes() >= 2 * bytes_within(extent);
-  Pin* pin = larger ? create(extent) : nullptr;
-  if (pin == nullptr) pin = create(pages);
+  Pin* pin = larger ? create(device, extent) : nullptr;
+  if (pin == nullptr) pin = create(device, pages);
   created = pin != nullptr;
   return pin;
 }
@@ -74,7 +75,7 @@ std::size_t Pins::bytes_within(Span span) {
 
 // Registrations must not overlap. Pins that the new one would touch are ended, and the new one covers their memory,
 // too.
-Pins::Pin* Pins::create(Span span) {
+Pins::Pin* Pins::create(device::Device& device, Span span) {
   if (held_within(span)) return nullptr;
   for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; pin = end(pin))
     if (!pin->second.gone)
@@ -83,29 +84,32 @@ Pins::Pin* Pins::create(Span span) {
     pin = pin->second.holds == 0 ? end(pin) : std::next(pin);
   if (pinned_ + span.bytes() > limit_) return nullptr;
   const std::size_t before = tracking::pinned_kilobytes();
-  if (!device_.pin(reinterpret_cast<void*>(span.begin), span.bytes())) return nullptr;
+  if (!device.pin(reinterpret_cast<void*>(span.begin), span.bytes())) return nullptr;
   pinned_ += span.bytes();
   Pin& pin = pins_[span.begin];
   pin.counted = own_growth(before, tracking::pinned_kilobytes(), span);
   counted_ += pin.counted;
   pin.span = span;
   pin.holds = 1;
+  pin.owner = &device;
   return &pin;
 }
 
 void Pins::unhold(Pin* pin) {
+  const std::lock_guard lock(mutex_);
   if (--pin->holds == 0 && pin->gone) end(pins_.find(pin->span.begin));
 }
 
 Pins::Map::iterator Pins::end(Map::iterator pin) {
   const Pin& ended = pin->second;
-  device_.unpin(reinterpret_cast<void*>(ended.span.begin), ended.span.bytes());
+  ended.owner->unpin(reinterpret_cast<void*>(ended.span.begin), ended.span.bytes());
   pinned_ -= ended.span.bytes();
   counted_ -= ended.counted;
   return pins_.erase(pin);
 }
 
 void Pins::forget(Span span) {
+  const std::lock_guard lock(mutex_);
   extents_.remove(span);
   for (auto request = requested_.lower_bound(span.begin); request != requested_.end() && request->first < span.end;)
     request = requested_.erase(request);
@@ -116,6 +120,11 @@ void Pins::forget(Span span) {
 }
 
 void Pins::release() {
+  const std::lock_guard lock(mutex_);
+  release_all();
+}
+
+void Pins::release_all() {
   requested_.clear();
   extents_.clear();
   for (auto pin = pins_.begin(); pin != pins_.end();) {
@@ -124,9 +133,35 @@ void Pins::release() {
   }
 }
 
-bool Pins::covers(Span span) {
+void Pins::release_of(device::Device& device) {
+  const std::lock_guard lock(mutex_);
+  for (auto pin = pins_.begin(); pin != pins_.end();) pin = pin->second.owner == &device ? end(pin) : std::next(pin);
+}
+
+bool Pins::empty() {
+  const std::lock_guard lock(mutex_);
+  return pins_.empty();
+}
+
+bool Pins::covered(Span span) {
   const auto pin = first_reaching(span.begin);
   return pin != pins_.end() && !pin->second.gone && pin->second.span.contains(span);
+}
+
+bool Pins::covers(Span span) {
+  const std::lock_guard lock(mutex_);
+  return covered(span);
+}
+
+// Under the lock: another device may be about to lock the memory.
+bool Pins::registered_by_program(device::Device& device, Span span) {
+  const std::lock_guard lock(mutex_);
+  return !covered(span) && device.registered_by_program(reinterpret_cast<const void*>(span.begin));
+}
+
+std::size_t Pins::counted_kilobytes() {
+  const std::lock_guard lock(mutex_);
+  return counted_;
 }
 
 }  // namespace blastoff::residency::mirror

@@ -60,6 +60,15 @@ void Coherence::find_result_pages(Hold& hold) {
   });
 }
 
+// What the CPU writes when it returns a result, the page table shows to all. What this device wrote itself it does not,
+// whether or not all of it came home.
+void Coherence::tell_other_devices(const Hold& hold) {
+  if (!watched_.shared()) return;
+  hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
+    if (return_of(hold, i) == Return::direct) each_touched_run(result, [&](Span run) { watched_.wrote(run); });
+  });
+}
+
 // Pages that lie wholly within a result are now equal on both sides. The other pages keep their state, because the
 // neighbouring bytes decide it, unless the CPU wrote them when it returned the result.
 void Coherence::settle(const Hold& hold, bool home) {
@@ -124,6 +133,7 @@ void Coherence::end(Hold& hold, bool home) {
   {
     const std::lock_guard lock(mutex_);
     if (home) find_result_pages(hold);
+    tell_other_devices(hold);
     settle(hold, home);
     count_writer(hold, -1);
     release_pins_of(hold);

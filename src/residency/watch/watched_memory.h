@@ -29,7 +29,9 @@ class WatchedMemory {
   /// Prepares pages that Blastoff is about to overwrite, so that writing to them costs no page faults.
   void unprotect(platform::Span span) { tracker_.unprotect(span); }
 
-  /// See PageTracker.
+  /// See PageTracker. wrote() is thread-safe.
+  bool shared() const { return tracker_.shared(); }
+  void wrote(platform::Span span) { tracker_.wrote(span); }
   bool allows_pinning() const { return tracker_.allows_pinning(); }
 
   void forget(platform::Span span) { watched_.remove(span); }

@@ -123,3 +123,33 @@ def test_reuse_happens(tracker, device):
     assert outcome.report["policy"]["tracker"] == tracker
     # Between 0.02 and 0.06, as the threads happen to meet.
     assert outcome.total("bytes_reused") > outcome.total("bytes_to_device") / 100
+
+
+SEVERAL = ["simulated:all", "simulated:0,1,2"]
+
+
+@pytest.fixture
+def on_simulated(device):
+    if device != "simulated":
+        pytest.skip("several devices are simulated")
+
+
+@pytest.mark.parametrize("devices", SEVERAL)
+@pytest.mark.parametrize("verify", ["abort", "off"])
+@pytest.mark.parametrize("budget", [PLENTY, SCARCE], ids=["plenty", "scarce"])
+@pytest.mark.parametrize("policy", ["first-use", "copy"])
+def test_several_devices(on_simulated, policy, devices, verify, budget):
+    outcome = play(policy, devices, 7000, budget=budget, verify=verify)
+    used = outcome.report["devices"]
+    assert len(used) == (3 if devices == SEVERAL[1] else 2)
+    assert all(one["calls"] > 0 for one in used)
+    assert sum(one["calls"] for one in used) == outcome.total("offloaded")
+
+
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.endswith("lost")])
+def test_one_of_several_is_lost(on_simulated, fault):
+    """Its mirrors are gone. The calls go on elsewhere: nothing is left to the CPU because of that."""
+    outcome = play("first-use", SEVERAL[1], 8000, settings=[f"--simulated-fault=1/{fault}"])
+    assert [one["state"] == "working" for one in outcome.report["devices"]] == [True, False, True]
+    assert "all later calls run on the other devices" in outcome.stderr
+    assert offload.DEVICE_LOST not in outcome.refused()

@@ -68,7 +68,8 @@ TEST_F(SettingsTest, EveryChoiceIsTakenAndEchoed) {
   for (const Option& option : options()) {
     if (option.accepted.kind != Accepted::Kind::choice || option.scope != Scope::library) continue;
     for (const std::string_view word : split_choices(option.accepted.values)) {
-      if (word.ends_with(":N") || word.ends_with("=PERCENT") || word.ends_with("=FILE")) continue;
+      if (word.ends_with(":N") || word.ends_with(":LIST") || word.ends_with("=PERCENT") || word.ends_with("=FILE"))
+        continue;
       const Settings settings = read_with(option.environment, std::string(word).c_str());
       EXPECT_THAT(printed, IsEmpty());
       EXPECT_THAT(describe(settings),
@@ -181,13 +182,18 @@ TEST_F(SettingsTest, MemoryIsEchoedAsItWouldBeWritten) {
 }
 
 TEST_F(SettingsTest, Devices) {
-  for (const char* good : {"cuda", "cuda:0", "cuda:15", "simulated", "none"}) {
+  for (const char* good : {"cuda", "cuda:0", "cuda:15", "cuda:0,1", "cuda:3,0,11", "cuda:all", "simulated",
+                           "simulated:1", "simulated:2,0", "simulated:all", "none"}) {
     EXPECT_EQ(read_with("BLASTOFF_DEVICE", good).device, good);
     EXPECT_THAT(printed, IsEmpty());
   }
-  for (const char* bad : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:12345", "CUDA", "simulated:1"}) {
+  for (const char* bad : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:12345", "CUDA", "cuda:0,", "cuda:,1", "cuda:0,0",
+                          "cuda:1,2,01", "cuda:0,x", "cuda:0 ,1", "cuda:all,1", "none:1"}) {
     EXPECT_EQ(read_with("BLASTOFF_DEVICE", bad).device, "cuda") << bad;
-    EXPECT_THAT(printed, HasSubstr("cuda, cuda:N, simulated or none")) << bad;
+    EXPECT_THAT(
+        printed,
+        HasSubstr("cuda, cuda:N, cuda:LIST, cuda:all, simulated, simulated:N, simulated:LIST, simulated:all or none"))
+        << bad;
   }
 }
 

@@ -56,14 +56,16 @@ class PinsTest : public testing::Test {
   }
   Pins::Pin* request(Span span) {
     bool created = false;
-    return pins.hold(span, created);
+    return pins.hold(device, span, created);
   }
   void use(Span span) {
     if (Pins::Pin* const pin = request(span)) pins.unhold(pin);
   }
 
+  void TearDown() override { pins.release_of(device); }
+
   CountingDevice device;
-  Pins pins{device, 1000 * page};
+  Pins pins{1000 * page};
 };
 
 TEST_F(PinsTest, BeginWithTheSecondRequest) {
@@ -117,6 +119,29 @@ TEST_F(PinsTest, EndWithTheirMemoryAndNotBeforeTheirLastHold) {
   EXPECT_EQ(request(pages(0, 8)), nullptr) << "it is another one's memory";
   pins.unhold(pin);
   EXPECT_TRUE(device.pinned.empty());
+}
+
+TEST_F(PinsTest, OfOneDeviceServeTheOthers) {
+  CountingDevice other;
+  use(pages(0, 8));
+  Pins::Pin* const pin = request(pages(0, 8));
+  bool created = true;
+  EXPECT_EQ(pins.hold(other, pages(2, 4), created), pin);
+  EXPECT_FALSE(created);
+  EXPECT_FALSE(pins.registered_by_program(other, pages(3, 1)));
+  EXPECT_EQ(pins.hold(other, pages(4, 8), created), nullptr);
+  EXPECT_EQ(pins.hold(other, pages(4, 8), created), nullptr) << "it would lock memory twice";
+  pins.unhold(pin);
+  pins.unhold(pin);
+  Pins::Pin* const larger = pins.hold(other, pages(4, 8), created);
+  ASSERT_NE(larger, nullptr);
+  EXPECT_EQ(larger->span, pages(0, 12));
+  EXPECT_TRUE(device.pinned.empty()) << "the device that locked it ends it";
+  pins.unhold(larger);
+  pins.release_of(device);
+  EXPECT_EQ(other.pinned.size(), 1U);
+  pins.release_of(other);
+  EXPECT_TRUE(other.pinned.empty());
 }
 
 TEST_F(PinsTest, StayWithinTheirLimit) {

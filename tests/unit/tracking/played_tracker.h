@@ -19,7 +19,7 @@ inline Span span_of(std::size_t first, std::size_t last) {
   return {first * platform::page_size(), last * platform::page_size()};
 }
 
-/// A tracker of pages that exist only here. write(), unmap() and lose_events() play the program and the kernel.
+/// A tracker of pages that exist only here. write(), happen() and lose_events() play the program and the kernel.
 class PlayedTracker final : public tracking::PageTracker, private tracking::EventSource {
  public:
   static constexpr std::size_t pages = 48;

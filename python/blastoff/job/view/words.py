@@ -50,12 +50,29 @@ def letter(number: int) -> str:
 
 def describe_device(report: dict) -> str:
     """The device of one process in a line."""
-    device = report["device"]
+    device, several = report["device"], len(report.get("devices", []))
     name = device["name"] or device["kind"]
     software = f" ({device['software']})" if device["software"] else ""
     state = "" if device["state"] == "working" else f", {device['state']}"
     memory = f", {quantities.size(device['memory_budget'])} of {quantities.size(device['memory'])} for matrices" if device["memory_budget"] else ""
-    return f"{name}{software}{memory}{state}"
+    return f"{f'{several} x ' * (several > 0)}{name}{software}{memory}{state}"
+
+
+def devices(job: Job) -> list[str]:
+    """A line for each device of processes that use several: what the calls there did."""
+    found: dict[tuple[str, str, int], list[dict]] = {}
+    for process in job.processes:
+        for device in process.report.get("devices", []):
+            found.setdefault((process.report["process"]["host"], device["name"], device["index"]), []).append(device)
+    hosts = {host for host, _, _ in found}
+    lines = []
+    for (host, _, index), parts in sorted(found.items()):
+        sums = {key: sum(part[key] for part in parts) for key in ("calls", "seconds", "bytes_to_device", "bytes_from_device")}
+        states = sorted({part["state"] for part in parts} - {"working"})
+        where = f"{index} on {host}" if len(hosts) > 1 else str(index)
+        moved = f"{quantities.size(sums['bytes_to_device'])} to it, {quantities.size(sums['bytes_from_device'])} from it"
+        lines.append("; ".join([f"{where}: {sums['calls']} calls, {quantities.duration(sums['seconds'])}, {moved}", *states]))
+    return lines
 
 
 def describe_policy(report: dict) -> str:
@@ -82,6 +99,8 @@ def facts(job: Job) -> list[tuple[str, str]]:
         for text, processes in job.distinct(describe):
             shared = "" if processes == len(job.processes) else f"  ({processes} of {len(job.processes)} processes)"
             lines.append((label, f"{text}{shared}"))
+        if label == "device":
+            lines += [("", text) for text in devices(job)]
     patched, refused = job.patched()
     if patched or refused:
         others = f", {refused} others could not be patched (--report names them)" if refused else ""

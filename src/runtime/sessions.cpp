@@ -1,0 +1,171 @@
+#include "runtime/sessions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "platform/log.h"
+#include "platform/memory_limits.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+using device::Error;
+using device::Result;
+
+// Of a GPU on PCIe. They weigh missing bytes against waiting work; only their ratio matters much.
+constexpr double link_bytes_per_second = 25e9;
+constexpr double operations_per_second = 2e13;
+
+std::uint64_t bytes_read(const operation::Operation& operation) {
+  std::uint64_t bytes = 0;
+  for (const operation::Operand& operand : operation.operands())
+    if (!operand.empty() && operation::reads(operand.intent)) bytes += operand.part_bytes();
+  return bytes;
+}
+
+std::uint64_t bytes_of(const operation::Operation& operation) {
+  std::uint64_t bytes = 0;
+  for (const operation::Operand& operand : operation.operands()) bytes += operand.part_bytes();
+  return bytes;
+}
+
+// Bringing what does not fit beside what is there drives out matrices that have to be brought again.
+double seconds_on(Session& session, const operation::Operation& operation,
+                  const std::optional<operation::Estimate>& estimate) {
+  const std::uint64_t missing = estimate ? estimate->missing + estimate->dirty : bytes_read(operation);
+  double bytes = static_cast<double>(missing);
+  if (!session.device().accountant().fits(device::MemoryClient::mirrors, missing)) bytes *= 2;
+  if (bytes_of(operation) > session.budget()) bytes += 8 * static_cast<double>(bytes_of(operation));
+  return bytes / link_bytes_per_second + (session.flops_in_flight() + operation.work.flops) / operations_per_second;
+}
+
+std::unique_ptr<tracking::Directory> open_directory(const config::Settings& settings) {
+  if (settings.tracker == config::TrackerName::none) return nullptr;
+  auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
+  return tracker ? std::make_unique<tracking::Directory>(std::move(*tracker)) : nullptr;  // each session says why
+}
+
+Result<std::unique_ptr<Session>> open_one(const config::Settings& settings, const std::string& name, Parts parts) {
+  auto device = open_device(settings, name);
+  if (!device) return tl::unexpected(device.error());
+  parts.device = std::move(*device);
+  return Session::assemble(std::move(parts), settings);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settings,
+                                                  const std::function<bool()>& unwanted) {
+  if (auto enough = check_address_space(settings); !enough) return tl::unexpected(enough.error());
+  if (unwanted()) return process_was_ending();
+  const auto names = list_devices(settings);
+  if (!names) return tl::unexpected(names.error());
+  std::unique_ptr<Sessions> sessions(new Sessions);
+  if (names->size() == 1) {
+    auto session = Session::start(settings, unwanted);
+    if (!session) return tl::unexpected(session.error());
+    sessions->all_.push_back(session->release());
+    return sessions;
+  }
+  sessions->directory_ = open_directory(settings);
+  const auto pins = residency::create_pins(platform::usable_memory() / 2);
+  const auto working = std::make_shared<std::atomic<int>>(0);
+  Error error;
+  for (const std::string& name : *names) {
+    if (unwanted()) return process_was_ending();
+    Parts parts;
+    if (sessions->directory_) parts.tracker = sessions->directory_->client();
+    parts.pins = pins;
+    parts.working = working;
+    parts.devices = static_cast<int>(names->size());
+    auto session = open_one(settings, name, std::move(parts));
+    if (session) {
+      sessions->all_.push_back(session->release());
+      ++*working;
+    } else {
+      error = session.error();
+      platform::log_line("%s: %s", name.c_str(), error.message.c_str());
+    }
+  }
+  if (sessions->all_.empty()) return tl::unexpected(error);
+  return sessions;
+}
+
+Sessions::Place Sessions::cheapest(const operation::Operation& operation) const {
+  Place best;
+  for (Session* const session : all_) {
+    if (!session->working()) continue;
+    Place place{session, session->policies().front()->estimate(operation), 0};
+    place.seconds = seconds_on(*session, operation, place.estimate);
+    if (!best.session || place.seconds < best.seconds) best = place;
+  }
+  return best;
+}
+
+Session* Sessions::take(const operation::Operation& operation) {
+  if (all_.size() == 1) return all_.front();
+  const std::lock_guard lock(mutex_);
+  Session* const session = cheapest(operation).session;
+  if (session) session->begin_call(operation.work.flops);
+  return session;
+}
+
+void Sessions::give_back(Session& session, const operation::Operation& operation) {
+  if (all_.size() > 1) session.end_call(operation.work.flops);
+}
+
+std::optional<operation::Estimate> Sessions::estimate(const operation::Operation& operation) {
+  if (all_.size() == 1) return all_.front()->policies().front()->estimate(operation);
+  return cheapest(operation).estimate;
+}
+
+bool Sessions::working() const {
+  return std::ranges::any_of(all_, &Session::working);
+}
+
+bool Sessions::release_pins() {
+  bool ended = true;
+  for (Session* const session : all_) ended = session->release_pins() && ended;
+  return ended;
+}
+
+void Sessions::release_operands() {
+  for (Session* const session : all_)
+    if (session->working()) session->release_operands();
+}
+
+void Sessions::stop() {
+  for (Session* const session : all_) session->stop();
+}
+
+void Sessions::make_ready(const operation::Operation& operation) {
+  for (Session* const session : all_)
+    if (session->working()) session->make_ready(operation);
+}
+
+void Sessions::describe(report::Context& context) {
+  front().describe(context);
+  if (all_.size() == 1) return;
+  if (working()) context.device_state = "working";
+  for (Session* const session : all_) {
+    context.devices.push_back(session->use());
+    if (session == all_.front()) continue;
+    report::Context other;
+    session->describe(other);
+    for (std::size_t i = 0; i < context.held_memory.size(); ++i) {
+      context.held_memory[i].bytes += other.held_memory[i].bytes;
+      context.held_memory[i].bytes_peak += other.held_memory[i].bytes_peak;
+    }
+    for (const auto& [reason, calls] : other.copied_operands) {
+      const auto known =
+          std::ranges::find(context.copied_operands, reason, &std::pair<std::string, std::uint64_t>::first);
+      if (known != context.copied_operands.end())
+        known->second += calls;
+      else
+        context.copied_operands.emplace_back(reason, calls);
+    }
+  }
+}
+
+}  // namespace blastoff::runtime

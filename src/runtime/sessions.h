@@ -1,0 +1,65 @@
+// The devices of this process: one, or several over one memory. A call runs on one of them.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "config/settings.h"
+#include "operation/estimate.h"
+#include "operation/operation.h"
+#include "report/context.h"
+#include "runtime/session.h"
+#include "tracking/directory.h"
+
+namespace blastoff::runtime {
+
+/// Thread-safe. Never destroyed, as sessions are not.
+class Sessions {
+ public:
+  /// Opens all devices that the settings name. Of several, those that cannot be opened are left out, with a line that
+  /// says why; the error, one line, is that of the last where none can. `unwanted` as in Session::start().
+  static device::Result<std::unique_ptr<Sessions>> start(const config::Settings& settings,
+                                                         const std::function<bool()>& unwanted);
+
+  /// The session for a call: where the bytes that are missing and the work that waits there cost least. The choice
+  /// counts as work there until give_back(). nullptr where all devices are lost.
+  Session* take(const operation::Operation& operation);
+  void give_back(Session& session, const operation::Operation& operation);
+
+  /// What the call would find where take() would send it.
+  std::optional<operation::Estimate> estimate(const operation::Operation& operation);
+
+  /// Whether any device is not lost.
+  bool working() const;
+
+  Session& front() { return *all_.front(); }
+  const std::vector<Session*>& all() const { return all_; }
+
+  bool release_pins();
+  void release_operands();
+  void stop();
+  void make_ready(const operation::Operation& operation);
+
+  /// Fills the device, policy and tracker fields: those of the first device, and of several, of each.
+  void describe(report::Context& context);
+
+ private:
+  struct Place {
+    Session* session = nullptr;
+    std::optional<operation::Estimate> estimate;
+    double seconds = 0;
+  };
+
+  Sessions() = default;
+  Place cheapest(const operation::Operation& operation) const;
+
+  std::vector<Session*> all_;                       ///< at least one
+  std::unique_ptr<tracking::Directory> directory_;  ///< of several devices with mirrors
+  std::mutex mutex_;                                ///< one choice at a time
+};
+
+}  // namespace blastoff::runtime

@@ -1,0 +1,244 @@
+// One, two and three devices over one memory: whoever wrote a byte last, the program or any of the devices, all of them
+// compute with it.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <ostream>
+#include <random>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "mapped_memory.h"
+#include "residency_rig.h"
+
+namespace blastoff {
+namespace {
+
+using support::Flavour;
+using support::Outcome;
+using support::Rig;
+using support::RigOptions;
+using support::run_call;
+
+constexpr std::int64_t rows = 96;
+constexpr std::int64_t columns = 90;
+constexpr std::size_t elements = rows * columns;
+
+/// A block of the matrix that all calls share. Its columns are no multiple of a page, so blocks meet on pages.
+struct Block {
+  std::int64_t row = 0, column = 0, rows = 0, columns = 0;
+};
+
+blas::Call product(double* matrix, const Block& a, const Block& b, const Block& c, double beta) {
+  const auto at = [&](const Block& block) { return matrix + block.row + block.column * rows; };
+  blas::Call call;
+  call.routine = blas::Routine::dgemm;
+  call.m = c.rows;
+  call.n = c.columns;
+  call.k = a.columns;
+  call.alpha = 1;
+  call.beta = beta;
+  const std::array<void*, 3> addresses = {at(a), at(b), at(c)};
+  const std::array<std::int64_t, 3> leading = {rows, rows, rows};
+  blas::shape_operands(call, addresses, leading);
+  return call;
+}
+
+/// The kind of device, and how many.
+using Devices = std::tuple<std::string, int>;
+
+class ResidencyDevices : public testing::TestWithParam<Devices> {
+ protected:
+  /// `fault`: of the last device. Each device has less memory than the one before.
+  void start(const std::string& fault = "") {
+    auto tracker = tracking::open_page_tracker(tracking::TrackerKind::uffd);
+    if (!tracker) GTEST_SKIP() << tracker.error();
+    shared_.directory = std::make_unique<tracking::Directory>(std::move(*tracker));
+    const auto& [kind, count] = GetParam();
+    for (int i = 0; i < count; ++i) {
+      RigOptions options;
+      options.simulated_memory >>= i;
+      options.budget >>= 2 * i;
+      options.panels = {.general = 4096, .triangular = 4096, .solve = 4096};
+      options.seed = static_cast<unsigned>(i) + 1;
+      if (i + 1 == count) options.fault = fault;
+      std::string reason;
+      rigs_.push_back(Rig::create({"first-use", kind}, options, reason, &shared_));
+      if (!rigs_.back()) GTEST_SKIP() << reason;
+      lanes_.push_back(rigs_.back()->lane());
+    }
+    shadow_.resize(elements);
+    fill({0, 0, rows, columns});
+  }
+
+  double* matrix() { return reinterpret_cast<double*>(memory_.page(0)); }
+
+  std::size_t below(std::size_t bound) { return random_() % bound; }
+  template <class Choices>
+  auto one_of(const Choices& choices) {
+    return choices[below(choices.size())];
+  }
+
+  /// The program writes small integers.
+  void fill(const Block& block) {
+    for (std::int64_t j = block.column; j < block.column + block.columns; ++j)
+      for (std::int64_t i = block.row; i < block.row + block.rows; ++i) {
+        const auto at = static_cast<std::size_t>(i + j * rows);
+        matrix()[at] = shadow_[at] = static_cast<double>(below(5)) - 2;
+      }
+  }
+
+  /// A device makes the call; false where it fails. Then the CPU does, in memory that a lost device may have torn.
+  bool call(std::size_t device, const Block& a, const Block& b, const Block& c, double beta) {
+    reference::compute(product(shadow_.data(), a, b, c, beta));
+    const Outcome outcome = run_call(rigs_[device]->policy(), lanes_[device], product(matrix(), a, b, c, beta));
+    if (outcome.error)
+      for (std::int64_t j = c.column; j < c.column + c.columns; ++j)
+        std::copy_n(&shadow_[static_cast<std::size_t>(c.row + j * rows)], c.rows, matrix() + c.row + j * rows);
+    return !outcome.error;
+  }
+
+  void expect_right() { ASSERT_EQ(std::memcmp(matrix(), shadow_.data(), elements * sizeof(double)), 0); }
+
+  test::Memory memory_{elements * sizeof(double) / platform::page_size() + 1};
+  std::vector<double> shadow_;
+  std::mt19937 random_;
+  support::SharedByDevices shared_;
+  std::vector<std::unique_ptr<Rig>> rigs_;
+  std::vector<device::Lane> lanes_;
+};
+
+#define START(...)    \
+  start(__VA_ARGS__); \
+  if (testing::Test::IsSkipped()) return
+
+// Results become operands, some in turn on each device; blocks are used again and again, so that they are pinned.
+constexpr std::array<Block, 6> left = {
+    {{0, 0, 60, 8}, {20, 5, 60, 12}, {0, 30, 60, 9}, {31, 33, 60, 7}, {0, 60, 60, 8}, {17, 70, 60, 12}}};
+
+TEST_P(ResidencyDevices, SeeEveryWriteWhoeverMadeIt) {
+  START();
+  for (int step = 0; step < 600; ++step) {
+    SCOPED_TRACE(step);
+    const Block a = one_of(left);
+    const std::int64_t of_a = a.column / 30 * 30;
+    const std::int64_t of_c = (of_a + 30 * (1 + static_cast<std::int64_t>(below(2)))) % 90;
+    const std::int64_t of_b = 90 - of_a - of_c;
+    const Block b = {static_cast<std::int64_t>(below(2)) * 40, of_b + 3, a.columns, 20};
+    const Block c = {static_cast<std::int64_t>(below(3)) * 18, of_c + 2 + static_cast<std::int64_t>(below(2)) * 4,
+                     a.rows, b.columns};
+    switch (below(8)) {
+      case 0: fill(a); break;
+      case 1: fill({b.row, b.column, b.rows, 1}); break;
+      case 2:
+        if (below(4) == 0) {
+          const std::size_t page = below(memory_.span().bytes() / platform::page_size());
+          madvise(memory_.page(page), platform::page_size(), MADV_DONTNEED);
+          const std::size_t first = page * platform::page_size() / sizeof(double);
+          const std::size_t last = std::min(elements, first + platform::page_size() / sizeof(double));
+          if (first < last) std::fill(&shadow_[first], shadow_.data() + last, 0.0);
+        }
+        break;
+      default: ASSERT_TRUE(call(below(rigs_.size()), a, b, c, below(2) == 0 ? 0.0 : 1.0));
+    }
+    expect_right();
+    if (HasFatalFailure()) return;
+    for (const double value : shadow_)
+      if (std::abs(value) > 1e9) {
+        fill({0, 0, rows, columns});
+        break;
+      }
+  }
+}
+
+// The page table shows nothing of a result that the device itself writes into pinned memory.
+TEST_P(ResidencyDevices, HearOfResultsThatReturnDirectly) {
+  START();
+  const Block a = {0, 0, 60, 8};
+  const Block b = {0, 31, 8, 20};
+  const Block c = {0, 60, 60, 20};
+  const Block d = {10, 33, 60, 20};
+  for (int round = 0; round < 6; ++round) {
+    fill(b);
+    const std::size_t writer = static_cast<std::size_t>(round) % rigs_.size();
+    ASSERT_TRUE(call(writer, a, b, c, 0));
+    for (std::size_t reader = 0; reader < rigs_.size(); ++reader) {
+      ASSERT_TRUE(call(reader, {c.row, c.column, c.rows, 8}, b, d, 0));
+      expect_right();
+      if (HasFatalFailure()) return;
+    }
+  }
+  if (std::get<0>(GetParam()) == "pinning") {
+    EXPECT_GT(rigs_.front()->unseen_writes(), 0U) << "no result returned directly: nothing was tried";
+  }
+}
+
+TEST_P(ResidencyDevices, GoOnWhenOneIsLost) {
+  for (const char* operation : {"execute", "to-host", "to-device"}) {
+    for (const int number : {2, 9}) {
+      rigs_.clear();
+      lanes_.clear();
+      START(std::string(operation) + ":" + std::to_string(number));
+      std::size_t working = rigs_.size();
+      for (int step = 0; step < 60; ++step) {
+        SCOPED_TRACE(step);
+        if (step % 5 == 0) fill(one_of(left));
+        const Block a = left[below(2)];
+        if (working > 0 && !call(below(working), a, {0, 32, a.columns, 20}, {2, 62, a.rows, 20}, 1)) --working;
+        expect_right();
+        if (HasFatalFailure()) return;
+      }
+      EXPECT_EQ(working, rigs_.size() - 1) << operation << ":" << number << " did not happen";
+    }
+  }
+}
+
+// Each thread has a device, and rows of its own in columns that it shares with the others.
+TEST_P(ResidencyDevices, ServeThreadsWhoseBlocksMeetOnPages) {
+  START();
+  constexpr std::int64_t band = 30;
+  std::vector<std::thread> threads;
+  for (std::size_t who = 0; who < rigs_.size(); ++who)
+    threads.emplace_back([&, who] {
+      std::mt19937 random(static_cast<unsigned>(who));
+      device::Lane lane = rigs_[who]->lane();
+      const auto top = static_cast<std::int64_t>(who) * band;
+      const Block b = {0, 31, 8, 20};
+      std::vector<double> own(shadow_);
+      for (int step = 0; step < 200; ++step) {
+        const Block a = {top, 0, band, 8};
+        const Block c = {top, 60, band, 20};
+        if (random() % 2 == 0)
+          for (std::int64_t j = 0; j < 8; ++j) {
+            const auto at = static_cast<std::size_t>(top + static_cast<std::int64_t>(random() % band) + j * rows);
+            matrix()[at] = own[at] = static_cast<double>(random() % 5);
+          }
+        const double beta = random() % 2 == 0 ? 1 : 0;
+        reference::compute(product(own.data(), a, b, c, beta));
+        const Outcome outcome = run_call(rigs_[who]->policy(), lane, product(matrix(), a, b, c, beta));
+        ASSERT_FALSE(outcome.error) << outcome.error->message;
+        for (std::int64_t j = 60; j < 80; ++j) {
+          const auto at = static_cast<std::size_t>(top + j * rows);
+          ASSERT_EQ(std::memcmp(matrix() + at, &own[at], band * sizeof(double)), 0) << "step " << step;
+        }
+      }
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(, ResidencyDevices,
+                         testing::Combine(testing::Values("simulated", "delayed", "pinning"), testing::Values(1, 2, 3)),
+                         [](const auto& test) {
+                           return std::get<0>(test.param) + "_" + std::to_string(std::get<1>(test.param));
+                         });
+
+}  // namespace
+}  // namespace blastoff
