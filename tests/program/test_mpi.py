@@ -63,7 +63,7 @@ def test_scalapack(library, folder, tmp_path):
     launcher = [*LAUNCHER, f"--report={tmp_path}/"]
     starter = library.ranks(4)
     command = [*starter, *launcher] if library is mpi.OPENMPI else [*launcher, *starter]
-    done = mpi.run([*command, program], library.environment(folder))
+    done = mpi.run([*command, program, 96, 24], library.environment(folder))
     routines = ("pdgemm", "pdtrsm", "pdpotrf", "pdgetrf", "pdsyevd", "pzhegvx")
     assert done.stdout.splitlines() == [f"{routine}: right" for routine in routines], done.stderr
     assert done.returncode == 0, done.stderr
@@ -80,7 +80,7 @@ def test_what_a_receive_writes_is_seen(name, folder, tmp_path):
     library, settings = TRANSPORTS[name]
     program = library.compiled("receives", folder)
     environment = library.environment(folder) | settings
-    command = [*library.ranks(2), program]
+    command = [*library.ranks(2), program, 144, 2]
     plain = mpi.run(command, environment)
     if plain.returncode != 0:
         pytest.skip(f"this transport does not work here: {plain.stderr.strip().splitlines()[:1]}")
