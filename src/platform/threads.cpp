@@ -172,7 +172,7 @@ bool start_thread(const char* name, std::function<void()> body) {
   }
   pthread_attr_destroy(&attributes);
   if (error != 0) return false;
-  start.release();
+  static_cast<void>(start.release());
   return true;
 }
 

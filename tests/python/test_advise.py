@@ -70,6 +70,16 @@ def test_calls_that_the_device_slowed_down(job):
     assert found.seconds == 0.5 and "4 of 10 offloaded calls" in found.what
 
 
+def test_block_sizes_of_scalapack(job):
+    shallow = {"too little work for each element of the result": 40_000, "average size below the threshold": 10_000}
+    small = site(calls=50_000, cpu_seconds=9, refusals=shallow)
+    small.place = Place("/usr/lib/x86_64-linux-gnu/libscalapack-openmpi.so.2.2", 1)
+    (found,) = advise(job, [small])
+    assert found.seconds == 9 and found.what.replace("\u202f", "") == "50000 calls of dgemm by ScaLAPACK are too shallow or too small for the device"
+    assert "blocks of 64 at least" in found.remedy and "better of 256" in found.remedy
+    assert said(job, site(calls=50_000, cpu_seconds=9, refusals=shallow)) != [found.what]
+
+
 def test_no_room_on_the_device(job):
     (found,) = advise(job, [site(calls=10, offloaded=6, cpu_seconds=8, refusals={"not enough device memory": 1})])
     assert found.seconds == 2 and "no room on the device" in found.what

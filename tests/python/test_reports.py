@@ -4,11 +4,12 @@ import json
 import re
 from html.parser import HTMLParser
 
+import jsonschema
 import offload
 import pytest
 from blastoff.errors import CommandError
+from blastoff.job import check, reading, schema
 from blastoff.job import processes as job
-from blastoff.job import reading
 from blastoff.job.processes import Job
 
 
@@ -21,10 +22,7 @@ def ranked(report: dict, rank: int) -> dict:
 
 
 def test_the_schema_is_a_schema():
-    import jsonschema
-
-    schema = json.loads((offload.ROOT / "share" / "report.schema.json").read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator.check_schema(json.loads((offload.ROOT / "share" / "report.schema.json").read_text()))
 
 
 def test_the_table_shows_the_sums(blastoff, report, write):
@@ -186,3 +184,64 @@ def test_the_title_names_all_programs_of_a_job(blastoff, report, write, tmp_path
 def test_the_page_cannot_be_written(blastoff, report, write):
     done = blastoff("report", *write(report), "--html", "/no/such/folder/page.html")
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+
+
+MUTATIONS = (
+    lambda report: report["process"].update(pid=-1),
+    lambda report: report["process"].update(rank="0"),
+    lambda report: report["process"].pop("host"),
+    lambda report: report.update(policy=None),
+    lambda report: report.pop("totals"),
+    lambda report: report["totals"].update(calls=True),
+    lambda report: report["totals"].update(calls=2.0),
+    lambda report: report["totals"].update(calls=2.5),
+    lambda report: report["settings"].update(policy=1),
+    lambda report: report["refusals"].append({"reason": "none", "calls": -1}),
+    lambda report: report["routines"].append({}),
+    lambda report: report.update(placement={}),
+    lambda report: report.update(anything="else"),
+    lambda report: report["process"].update(anything="else"),
+    lambda report: report.update(timeline=[{"start": 0}]),
+)
+
+
+@pytest.mark.parametrize("change", range(len(MUTATIONS)))
+def test_the_quick_check_agrees_with_the_slow_one(report, change):
+    assert check.Compiler(schema.report_schema()).compile(schema.report_schema())(report)
+    MUTATIONS[change](report)
+    fits = jsonschema.Draft202012Validator(schema.report_schema()).is_valid(report)
+    assert check.Compiler(schema.report_schema()).compile(schema.report_schema())(report) is fits
+    assert (reading.misfit(report) is None) is fits
+
+
+def test_a_keyword_that_the_quick_check_does_not_know():
+    with pytest.raises(KeyError, match="maximum"):
+        check.Compiler({"maximum": 1}).compile({"maximum": 1})
+
+
+CALL = {"start": 0.5, "seconds": 0.1, "transfer_seconds": 0.01, "routine": "dgemm", "on_device": True, "thread": 7, "size": 300.0}
+
+
+def with_timeline(report: dict, calls: int) -> str:
+    """As the library writes it: each call in a line."""
+    text = json.dumps(report, indent=2).removesuffix("\n}")
+    lines = ",\n".join(f"    {json.dumps(CALL | {'start': 0.5 * call}, separators=(',', ':'))}" for call in range(calls))
+    return f'{text},\n  "timeline": [\n{lines}\n  ]\n}}\n'
+
+
+def test_a_time_line_is_read_when_it_is_asked_for(report, write):
+    (path,) = write(with_timeline(report, 3))
+    process = reading.read_report(path)
+    assert process.report["timeline"] == []
+    assert [call["start"] for call in process.timeline] == [0.0, 0.5, 1.0]
+    (compact,) = write(json.dumps(report | {"timeline": [CALL]}))
+    assert reading.read_report(compact).timeline == [CALL]
+    (wrong,) = write(with_timeline(report, 2).replace('"routine":"dgemm"', '"routine":1'))
+    with pytest.raises(CommandError, match="timeline/0/routine"):
+        _ = reading.read_report(wrong).timeline
+
+
+def test_a_page_of_many_processes_draws_the_time_lines_of_some(blastoff, report, write, tmp_path):
+    files = write(*(with_timeline(ranked(report, rank), 2) for rank in range(70)))
+    assert "on average. Small" in page(blastoff, tmp_path, *files[:3]).text
+    assert "on average, of 24 of the 70 processes." in page(blastoff, tmp_path, *files).text

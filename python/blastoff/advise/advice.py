@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from blastoff import quantities
 from blastoff.job.call_sites import CallSite
@@ -33,6 +34,8 @@ MANY_CALLS = 10_000
 SOME_THREADS = 2
 LITTLE_REUSE = 2.0
 """Uses of a byte that was brought to the device."""
+DEFAULT_MINIMUM = 250
+"""Of --min-size; a call must be a quarter of it deep."""
 LARGE_PRODUCT = 512
 """Average size of the whole of a product that is worth the device."""
 
@@ -100,7 +103,7 @@ def many_small(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     """Loops over small matrices, and products that threads have cut among themselves."""
     for site in sites:
         left = site.refusals[SMALL] + site.refusals[SHALLOW]
-        if 2 * left < site.sums.calls:
+        if 2 * left < site.sums.calls or of_scalapack(site):
             continue
         whole = site.mean_size * site.threads ** (1 / 3)
         if site.threads >= SOME_THREADS and whole >= LARGE_PRODUCT / 2 and site.refusals[SMALL] < MANY_CALLS:
@@ -116,6 +119,33 @@ def many_small(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
                 f"{quantities.count(left)} calls of {size(site)} by {at(site)}: each is too small for the device",
                 "Batch them: make one product of many (stack the matrices, or reorder the loops), or use a batched routine.",
             )
+
+
+def of_scalapack(site: CallSite) -> bool:
+    """Whether ScaLAPACK, or the PBLAS in it, makes the calls."""
+    return "scalapack" in Path(site.place.object).name
+
+
+def blocks(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
+    """Distributed matrices in small blocks: ScaLAPACK's products are as deep as a block is wide."""
+    small = [site for site in sites if of_scalapack(site) and site.refusals[SMALL] + site.refusals[SHALLOW] > 0]
+    seconds = sum(cpu_seconds(site, SMALL) + cpu_seconds(site, SHALLOW) for site in small)
+    if small:
+        calls = sum(site.refusals[SMALL] + site.refusals[SHALLOW] for site in small)
+        routines = ", ".join(dict.fromkeys(site.routine for site in small))
+        least = 1 << (-(-minimum_size(job) // 4) - 1).bit_length()
+        yield Advice(
+            seconds,
+            f"{quantities.count(calls)} calls of {routines} by ScaLAPACK are too shallow or too small for the device",
+            f"ScaLAPACK's products are as deep as its blocks are wide: distribute matrices in blocks of {least} at least (MB and NB of the "
+            f"descriptor), better of {4 * least}, over as few ranks as keep the CPUs busy.",
+        )
+
+
+def minimum_size(job: Job) -> int:
+    """--min-size of the run, as far as its reports tell."""
+    named = [process.report["settings"].get("min-size", "") for process in job.processes]
+    return max((int(value) for value in named if value.isdigit()), default=0) or DEFAULT_MINIMUM
 
 
 def memory(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
@@ -207,6 +237,7 @@ RULES: tuple[Callable[[Job, list[CallSite]], Iterator[Advice]], ...] = (
     copied,
     slower,
     many_small,
+    blocks,
     memory,
     opening,
     sharing,

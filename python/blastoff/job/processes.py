@@ -1,7 +1,7 @@
 """The reports of a job, and their sums."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
@@ -73,6 +73,8 @@ class Process:
 
     path: str
     report: dict[str, Any]
+    read_timeline: Callable[[], list[dict[str, Any]]] | None = None
+    """Gives the time line that was left out of the report: it is by far its largest part."""
 
     @property
     def label(self) -> str:
@@ -92,7 +94,7 @@ class Process:
     @property
     def timeline(self) -> list[dict[str, Any]]:
         """Its longest calls, in the order in which they began."""
-        return self.report.get("timeline", [])
+        return self.read_timeline() if self.read_timeline is not None else self.report.get("timeline", [])
 
     @property
     def ended(self) -> str:

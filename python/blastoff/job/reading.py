@@ -9,6 +9,7 @@ from typing import Any
 from blastoff import library
 from blastoff.errors import CommandError
 from blastoff.job import runs
+from blastoff.job.check import Check, Compiler
 from blastoff.job.processes import Job, Process, in_order
 from blastoff.job.schema import report_schema
 
@@ -20,20 +21,43 @@ def _validator() -> Any:
     return jsonschema.Draft202012Validator(report_schema())
 
 
-def read_report(path: str) -> Process:
-    """One file, checked against the published schema."""
+@cache
+def _fits() -> Check:
+    return Compiler(report_schema()).compile(report_schema())
+
+
+def misfit(report: Any) -> Any:
+    """The first error of a report by the published schema; None where it fits."""
+    return None if _fits()(report) else next(iter(_validator().iter_errors(report)), None)
+
+
+TIMELINE, END = '\n  "timeline": [\n', "\n  ]"
+"""The lines between which the library writes the time line: what is nested more deeply begins with more spaces."""
+
+
+def without_timeline(text: str) -> str:
+    """A report with an empty time line; the same text where there is none, or where it is not written as the library does."""
+    begin = text.find(TIMELINE)
+    end = text.find(END, begin + len(TIMELINE) - 1)
+    return text[: begin + len(TIMELINE)] + text[end:] if 0 <= begin < end else text
+
+
+def read_report(path: str, with_timeline: bool = False) -> Process:
+    """One file, checked against the published schema; its time line is left out until somebody asks for it."""
     try:
-        report = json.loads(Path(path).read_text())
+        text = Path(path).read_text()
+        shortened = text if with_timeline else without_timeline(text)
+        report = json.loads(shortened)
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
     except ValueError as error:
         raise CommandError(f"{path} is not a Blastoff report: not JSON ({error})") from error
-    misfit = next(iter(_validator().iter_errors(report)), None)
-    if misfit is not None:
-        where = "/".join(str(part) for part in misfit.absolute_path)
-        message = misfit.message if len(misfit.message) < 200 else f"does not fit the schema's {misfit.validator}"
+    found = misfit(report)
+    if found is not None:
+        where = "/".join(str(part) for part in found.absolute_path)
+        message = found.message if len(found.message) < 200 else f"does not fit the schema's {found.validator}"
         raise CommandError(f"{path} is not a Blastoff report: {f'{where}: ' if where else ''}{message}")
-    return Process(path, report)
+    return Process(path, report, None if shortened is text else lambda: read_report(path, with_timeline=True).timeline)
 
 
 def read_run(directory: Path, known: Mapping[int, str] | None = None) -> Iterator[Process]:

@@ -141,6 +141,7 @@ int choose_for_process(const api::Driver& driver, const Choice& choice, int coun
   if (count == 1 || attribute(driver, 0, api::attribute_uses_host_page_tables) != 0) return rank % count;
   const std::vector<int> candidates = nearest(driver, count);
   std::vector<std::string> names;
+  names.reserve(candidates.size());
   for (const int ordinal : candidates) names.push_back(bus_name(driver, ordinal));
   return candidates[platform::Peers(choice.run_directory).choose(names, static_cast<std::size_t>(rank) % names.size())];
 }

@@ -38,7 +38,9 @@ def timeline_explanation(job: Job) -> str:
     """What the time line shows, and what it leaves out."""
     shortest = max((process.report.get("shortest_timed_seconds", 0) for process in job.processes), default=0)
     left_out = f" Calls shorter than {quantities.duration(shortest)} are left out." if shortest else ""
-    return f"The number of threads in BLAS at each moment, on average. Small calls are not in it.{left_out}"
+    drawn = len(plots.drawn_in_timeline(job))
+    some = f", of {drawn} of the {len(job.processes)} processes" if drawn < len(job.processes) else ""
+    return f"The number of threads in BLAS at each moment, on average{some}. Small calls are not in it.{left_out}"
 
 
 def headline(job: Job) -> list[tuple[str, str]]:

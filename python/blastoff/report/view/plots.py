@@ -7,7 +7,7 @@ from typing import Any
 import matplotlib
 
 from blastoff import quantities
-from blastoff.job.processes import Job, Sums
+from blastoff.job.processes import Job, Process, Sums
 from blastoff.view.bars import COMPUTING, CPU, INCHES_WIDE, LARGEST, MOVING, Series, legend, scale, stacked_bars, tick, where_series
 from blastoff.view.figures import draw
 
@@ -120,13 +120,23 @@ def busy(calls: Sequence[tuple[float, float]], begin: float, width: float) -> li
     return amounts
 
 
+MOST_TIMELINES = 32
+"""Of a job with more processes, so many are drawn: a time line has thousands of calls."""
+
+
+def drawn_in_timeline(job: Job) -> list[Process]:
+    """Its processes, or some that are spread evenly over its ranks."""
+    step = max(1, -(-len(job.processes) // MOST_TIMELINES))
+    return job.processes[::step]
+
+
 def timeline(job: Job) -> str:
-    """Threads in BLAS over time, all processes together."""
+    """Threads in BLAS over time, all processes together that are drawn."""
     begin = min(process.started for process in job.processes)
     end = max(process.started + process.report["process"]["elapsed_seconds"] for process in job.processes)
     width = max(end - begin, 1e-9) / MOMENTS
     kinds: dict[str, list[tuple[float, float]]] = {"cpu": [], "computing": [], "moving": []}
-    for process in job.processes:
+    for process in drawn_in_timeline(job):
         for call in process.timeline:
             start, moving = process.started + call["start"], min(call["transfer_seconds"], call["seconds"])
             if call["on_device"]:
