@@ -139,6 +139,13 @@ class DelayedQueue final : public device::Queue {
     return queue([=, this, &host] { return inner_->execute(call, host); }, std::move(ranges));
   }
 
+  device::Status permute(device::Address destination, device::Address source,
+                         const device::Permutation& permutation) override {
+    const std::size_t bytes = permutation.elements() * permutation.element_size;  // of tensors without gaps
+    return queue([=, this] { return inner_->permute(destination, source, permutation); },
+                 {{destination, destination + bytes}, {source, source + bytes}});
+  }
+
   device::Status prefetch(const void* memory, std::size_t bytes) override {
     return queue([=, this] { return inner_->prefetch(memory, bytes); }, {{address(memory), address(memory) + bytes}});
   }
@@ -234,6 +241,33 @@ class DelayedQueue final : public device::Queue {
   std::thread thread_;
 };
 
+/// A stream of the program's: a delayed queue that a test has created, by its address.
+class AdoptedQueue final : public device::Queue {
+ public:
+  explicit AdoptedQueue(void* stream) : stream_(*static_cast<device::Queue*>(stream)) {}
+
+  device::Status copy_to_device(device::Address destination, const void* source, const device::Block& block) override {
+    return stream_.copy_to_device(destination, source, block);
+  }
+  device::Status copy_to_host(void* destination, device::Address source, const device::Block& block) override {
+    return stream_.copy_to_host(destination, source, block);
+  }
+  device::Status copy_triangle_to_host(void* destination, device::Address source,
+                                       const device::Triangle& triangle) override {
+    return stream_.copy_triangle_to_host(destination, source, triangle);
+  }
+  device::Status execute(const operation::Operation& call, const operation::Host& host) override {
+    return stream_.execute(call, host);
+  }
+  device::Status prefetch(const void* memory, std::size_t bytes) override { return stream_.prefetch(memory, bytes); }
+  device::Status record(device::Event& event) override { return stream_.record(event); }
+  device::Status wait(device::Event& event) override { return stream_.wait(event); }
+  device::Status synchronize() override { return stream_.synchronize(); }
+
+ private:
+  device::Queue& stream_;
+};
+
 class DelayedDevice final : public ForwardingDevice {
  public:
   DelayedDevice(std::unique_ptr<device::Device> inner, unsigned seed, int longest_microseconds)
@@ -243,6 +277,9 @@ class DelayedDevice final : public ForwardingDevice {
     auto queue = inner().create_queue();
     if (!queue) return queue;
     return std::make_unique<DelayedQueue>(std::move(*queue), delays_);
+  }
+  device::Result<std::unique_ptr<device::Queue>> adopt_queue(void* stream) override {
+    return std::make_unique<AdoptedQueue>(stream);
   }
   device::Result<std::unique_ptr<device::Event>> create_event() override { return std::make_unique<DelayedEvent>(); }
 
