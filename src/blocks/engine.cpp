@@ -90,15 +90,9 @@ MemoryCounts Engine::memory_counts() const {
   return counts;
 }
 
-std::unique_ptr<Block> Engine::create(std::size_t bytes) {
-  return std::make_unique<Block>(*this, bytes, nullptr);
-}
-
-Result<std::unique_ptr<Block>> Engine::create_over(void* memory, std::size_t bytes) {
+Result<std::unique_ptr<ProgramMemory>> Engine::watch_memory(void* memory, std::size_t bytes) {
   const auto begin = static_cast<std::uintptr_t>(number(memory));
-  auto opened = watch_.open({begin, begin + bytes});
-  if (!opened) return tl::unexpected(std::move(opened.error()));
-  return std::make_unique<Block>(*this, bytes, std::move(*opened));
+  return watch_.open({begin, begin + bytes});
 }
 
 Status Engine::synchronize() {

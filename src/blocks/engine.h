@@ -43,9 +43,8 @@ class Engine {
   Counters& counters() { return counters_; }
   MemoryCounts memory_counts() const;
 
-  /// `bytes` is at least 1.
-  std::unique_ptr<Block> create(std::size_t bytes);
-  Result<std::unique_ptr<Block>> create_over(void* memory, std::size_t bytes);
+  /// For a block over the program's memory.
+  Result<std::unique_ptr<ProgramMemory>> watch_memory(void* memory, std::size_t bytes);
 
   /// Waits until all copies and contractions have run.
   Status synchronize();

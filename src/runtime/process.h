@@ -63,6 +63,12 @@ class Process final : public operation::Estimator {
   /// Where calls are recorded; nullptr without --trace, and in children of fork. Changes errno.
   trace::Tracer* tracer() { return tracer_ && !in_forked_child() ? tracer_.get() : nullptr; }
 
+  /// For a call of the block interface: opens the device if nobody has. What there is of it is in session_in_use().
+  /// False, with the reason in `why`: the process was forked or ends, and no device may be used. If true,
+  /// leave_session() is to follow.
+  bool enter_for_blocks(report::Refusal& why);
+  Session* session_in_use() { return session_; }
+
   /// The CPU has made a call because the device was not open yet.
   void add_spent_before_opening(double seconds, double cpu_seconds) { opening_.add_spent(seconds, cpu_seconds); }
 
@@ -91,8 +97,8 @@ class Process final : public operation::Estimator {
  private:
   Process();
   static Process& create();
-  void start_session(const operation::Operation& first);
-  void find_session(const operation::Operation& first);
+  void start_session(const operation::Operation* first);
+  void find_session(const operation::Operation* first);
   void seek_model_of(const std::string& gpu);
   void use_model(const FoundModel* device);
   bool open_for(const operation::Operation& operation);
