@@ -54,7 +54,9 @@ if(NOT BLASTOFF_SANITIZE)
 endif()
 
 install(TARGETS blastoff LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/include/blastoff.h ${PROJECT_SOURCE_DIR}/include/blastoff_allocator.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+file(GLOB headers ${PROJECT_SOURCE_DIR}/include/*.h ${PROJECT_SOURCE_DIR}/include/*.f90)
+install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/blastoff DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # Relative to the file itself, so that an installed tree can be moved.
 file(RELATIVE_PATH BLASTOFF_PC_INCLUDEDIR ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/blastoff.pc.in ${PROJECT_BINARY_DIR}/blastoff.pc @ONLY)

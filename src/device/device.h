@@ -16,6 +16,7 @@
 #include "device/error.h"
 #include "device/library.h"
 #include "device/memory_accountant.h"
+#include "device/permutation.h"
 #include "operation/host.h"
 
 namespace blastoff::device {
@@ -71,8 +72,8 @@ struct Triangle {
   std::size_t device_pitch = 0;
 };
 
-/// A point in a queue. Other queues can wait for it, and the host can ask whether it was reached. Reusable after it was
-/// waited for.
+/// A point in a queue. Other queues and the host can wait for it. Reusable at once: who waits, waits for the latest
+/// record() before that.
 class Event {
  public:
   virtual ~Event() = default;
@@ -101,6 +102,10 @@ class Queue {
   /// the result is there and was checked when this returns; ErrorKind::failed: there is none, the operands' device
   /// memory is undefined, and no host vector has been written.
   virtual Status execute(const operation::Operation& operation, const operation::Host& host) = 0;
+
+  /// Copies elements within device memory as the permutation says. Both addresses must be multiples of the element
+  /// size.
+  virtual Status permute(Address destination, Address source, const Permutation& permutation);
 
   /// Asks that [address, address + bytes) of the program's memory migrate to the device, if HostAccess is pageable or
   /// coherent (otherwise unsupported). Only a hint: the memory can be used either way.
@@ -140,6 +145,10 @@ class Device {
 
   virtual Result<std::unique_ptr<Queue>> create_queue() = 0;
   virtual Result<std::unique_ptr<Event>> create_event() = 0;
+
+  /// A stream of the program's own as a queue, by the handle that the device's driver gave the program. It stays the
+  /// program's, and outlives the queue.
+  virtual Result<std::unique_ptr<Queue>> adopt_queue(void* stream);
 
   /// Plain device memory, at least 256-byte aligned, contents undefined (simulated: NaN).
   virtual Result<Address> allocate(MemoryClient client, std::size_t bytes) = 0;

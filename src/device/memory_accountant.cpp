@@ -15,6 +15,7 @@ const char* to_string(MemoryClient client) {
     case MemoryClient::mirrors: return "mirrors";
     case MemoryClient::copies: return "copies";
     case MemoryClient::workspaces: return "workspaces";
+    case MemoryClient::blocks: return "blocks";
   }
   return "";
 }

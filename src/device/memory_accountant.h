@@ -19,9 +19,11 @@ enum class MemoryClient : std::uint8_t {
   mirrors,     ///< of host memory, kept between calls
   copies,      ///< of the operands of calls
   workspaces,  ///< what operations and transfers need besides operands
+  blocks,      ///< of the program (include/blastoff_blocks.h)
 };
 /// All of them, in order.
-inline constexpr std::array memory_clients{MemoryClient::mirrors, MemoryClient::copies, MemoryClient::workspaces};
+inline constexpr std::array memory_clients{MemoryClient::mirrors, MemoryClient::copies, MemoryClient::workspaces,
+                                           MemoryClient::blocks};
 const char* to_string(MemoryClient client);
 
 /// Host memory that is page-locked.

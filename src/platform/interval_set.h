@@ -80,6 +80,16 @@ class IntervalSet {
     }
   }
 
+  bool empty() const { return spans_.empty(); }
+
+  /// Calls visit(Span) for the spans, ascending, until one returns false. False: one did.
+  template <class Visit>
+  bool all_of(Visit&& visit) const {
+    return std::all_of(spans_.begin(), spans_.end(), [&](const auto& span) {
+      return visit(Span{span.first, span.second});
+    });
+  }
+
   void clear() { spans_.clear(); }
 
  private:

@@ -243,7 +243,8 @@ bool Process::in_forked_child() {
   return true;
 }
 
-void Process::start_session(const operation::Operation& first) {
+/// `first`: to be made ready for; null: nothing yet.
+void Process::start_session(const operation::Operation* first) {
   // Opening a device loads libraries.
   const platform::ForkGuard guard;
   const std::lock_guard lock(mutex_);
@@ -258,10 +259,10 @@ bool Process::open_for(const operation::Operation& operation) {
   switch (opening_.answer(operation)) {
     case Opening::Answer::not_yet: return false;
     case Opening::Answer::in_background:
-      if (opening_begun_.exchange(true) || run_in_background([this, operation] { start_session(operation); }))
+      if (opening_begun_.exchange(true) || run_in_background([this, operation] { start_session(&operation); }))
         return tried_;
       [[fallthrough]];
-    case Opening::Answer::now: start_session(operation);
+    case Opening::Answer::now: start_session(&operation);
   }
   return tried_;
 }
@@ -363,14 +364,14 @@ void Process::use_model(const FoundModel* device) {
   decider_->use(*model);
 }
 
-void Process::find_session(const operation::Operation& first) {
+void Process::find_session(const operation::Operation* first) {
   if (const std::string copies = intercept::describe_copies(); !copies.empty())
     platform::log_line("%s", copies.c_str());
   auto sessions = Sessions::start(settings_, [this] { return unwanted_ || exiting; });
   if (sessions) {
-    if (opening_begun_ && first.shape == 0) {
-      (*sessions)->make_ready(first);
-      readiness_[first.routine()] = Readiness::ready;
+    if (first != nullptr && opening_begun_ && first->shape == 0) {
+      (*sessions)->make_ready(*first);
+      readiness_[first->routine()] = Readiness::ready;
     }
     seek_model_of((*sessions)->front().device().properties().name);
     sessions_ = sessions->release();
@@ -422,6 +423,19 @@ Session* Process::enter_session(const operation::Operation& operation, Refusal& 
   return nullptr;
 }
 
+bool Process::enter_for_blocks(Refusal& why) {
+  why = in_forked_child() ? Refusal::forked : exiting ? Refusal::exiting : Refusal::none;
+  if (why == Refusal::none && !tried_ && settings_.device != "none") start_session(nullptr);
+  // As in enter_session().
+  calls_in_flight_.fetch_add(1);
+  ++own_calls_in_flight;
+  if (why == Refusal::none && exiting) why = Refusal::exiting;
+  if (why == Refusal::none) return true;
+  --own_calls_in_flight;
+  calls_in_flight_.fetch_sub(1);
+  return false;
+}
+
 void Process::share_driver() {
   Sessions* const sessions = sessions_;
   if (sessions && !in_forked_child()) sessions->release_pins();
@@ -429,6 +443,10 @@ void Process::share_driver() {
 
 void Process::leave_session(Session& session, const operation::Operation& operation) {
   sessions_.load()->give_back(session, operation);
+  leave();
+}
+
+void Process::leave() {
   // cuBLAS and the CUDA runtime register their exit handlers during the first call. This handler has to run before
   // those too.
   if (!first_call_over_.exchange(true)) std::atexit([] { instance().leave_device(); });

@@ -64,6 +64,13 @@ class Process final : public operation::Estimator {
   /// Where calls are recorded; nullptr without --trace, and in children of fork. Changes errno.
   trace::Tracer* tracer() { return tracer_ && !in_forked_child() ? tracer_.get() : nullptr; }
 
+  /// For a call of the block interface: opens the devices if nobody has. They are those of sessions_in_use(), which is
+  /// nullptr where there are none. False, with the reason in `why`: the process was forked or ends, and no device may be
+  /// used. If true, leave() is to follow.
+  bool enter_for_blocks(report::Refusal& why);
+  void leave();
+  Sessions* sessions_in_use() { return sessions_; }
+
   /// The CPU has made a call because the device was not open yet.
   void add_spent_before_opening(double seconds, double cpu_seconds) { opening_.add_spent(seconds, cpu_seconds); }
 
@@ -92,8 +99,8 @@ class Process final : public operation::Estimator {
  private:
   Process();
   static Process& create();
-  void start_session(const operation::Operation& first);
-  void find_session(const operation::Operation& first);
+  void start_session(const operation::Operation* first);
+  void find_session(const operation::Operation* first);
   void seek_model_of(const std::string& gpu);
   void use_model(const FoundModel* device);
   bool open_for(const operation::Operation& operation);

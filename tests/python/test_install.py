@@ -16,7 +16,10 @@ pytestmark = pytest.mark.skipif(bool(installing.why_not()), reason=installing.wh
 FILES = """
 bin/blastoff
 include/blastoff.h
+include/blastoff/blocks.hpp
 include/blastoff_allocator.h
+include/blastoff_blocks.f90
+include/blastoff_blocks.h
 LIB/libblastoff.so
 LIB/libblastoff-allocator.so
 LIB/blastoff/libblastoff.so

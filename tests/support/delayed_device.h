@@ -79,28 +79,45 @@ struct Delays {
 
 class DelayedEvent final : public device::Event {
  public:
-  struct State {
+  /// One record(): waits that came before the next one concern it, whatever is recorded later.
+  struct Record {
     std::mutex mutex;
     std::condition_variable changed;
-    std::uint64_t recorded = 0;
-    std::uint64_t reached = 0;
+    bool reached = false;
     std::optional<device::Error> error;
 
-    void wait_for(std::uint64_t ticket) {
+    void reach(const std::optional<device::Error>& failure) {
+      const std::lock_guard lock(mutex);
+      reached = true;
+      error = failure;
+      changed.notify_all();
+    }
+    device::Status wait() {
       std::unique_lock lock(mutex);
-      changed.wait(lock, [&] { return reached >= ticket; });
+      changed.wait(lock, [&] { return reached; });
+      if (error) return tl::unexpected(*error);
+      return {};
     }
   };
 
   device::Status synchronize() override {
-    std::unique_lock lock(state->mutex);
-    const std::uint64_t ticket = state->recorded;
-    state->changed.wait(lock, [&] { return state->reached >= ticket; });
-    if (state->error) return tl::unexpected(*state->error);
-    return {};
+    const auto record = latest();
+    return record ? record->wait() : device::Status{};
   }
 
-  std::shared_ptr<State> state = std::make_shared<State>();
+  std::shared_ptr<Record> record() {
+    const std::lock_guard lock(mutex_);
+    return latest_ = std::make_shared<Record>();
+  }
+  /// Null before the first.
+  std::shared_ptr<Record> latest() {
+    const std::lock_guard lock(mutex_);
+    return latest_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<Record> latest_;
 };
 
 class DelayedQueue final : public device::Queue {
@@ -139,32 +156,24 @@ class DelayedQueue final : public device::Queue {
     return queue([=, this, &host] { return inner_->execute(call, host); }, std::move(ranges));
   }
 
+  device::Status permute(device::Address destination, device::Address source,
+                         const device::Permutation& permutation) override {
+    const std::size_t bytes = permutation.elements() * permutation.element_size;  // of tensors without gaps
+    return queue([=, this] { return inner_->permute(destination, source, permutation); },
+                 {{destination, destination + bytes}, {source, source + bytes}});
+  }
+
   device::Status prefetch(const void* memory, std::size_t bytes) override {
     return queue([=, this] { return inner_->prefetch(memory, bytes); }, {{address(memory), address(memory) + bytes}});
   }
 
   device::Status record(device::Event& event) override {
-    const auto state = static_cast<DelayedEvent&>(event).state;
-    std::uint64_t ticket = 0;
-    {
-      const std::lock_guard lock(state->mutex);
-      ticket = ++state->recorded;
-    }
-    return queue_always([this, state, ticket] {
-      const std::lock_guard lock(state->mutex);
-      state->reached = ticket;
-      state->error = error_;
-      state->changed.notify_all();
-    });
+    return queue_always([this, record = static_cast<DelayedEvent&>(event).record()] { record->reach(error_); });
   }
   device::Status wait(device::Event& event) override {
-    const auto state = static_cast<DelayedEvent&>(event).state;
-    std::uint64_t ticket = 0;
-    {
-      const std::lock_guard lock(state->mutex);
-      ticket = state->recorded;
-    }
-    return queue_always([state, ticket] { state->wait_for(ticket); });
+    return queue_always([record = static_cast<DelayedEvent&>(event).latest()] {
+      if (record) (void)record->wait();
+    });
   }
   device::Status synchronize() override {
     std::unique_lock lock(mutex_);
@@ -234,6 +243,33 @@ class DelayedQueue final : public device::Queue {
   std::thread thread_;
 };
 
+/// A stream of the program's: a delayed queue that a test has created, by its address.
+class AdoptedQueue final : public device::Queue {
+ public:
+  explicit AdoptedQueue(void* stream) : stream_(*static_cast<device::Queue*>(stream)) {}
+
+  device::Status copy_to_device(device::Address destination, const void* source, const device::Block& block) override {
+    return stream_.copy_to_device(destination, source, block);
+  }
+  device::Status copy_to_host(void* destination, device::Address source, const device::Block& block) override {
+    return stream_.copy_to_host(destination, source, block);
+  }
+  device::Status copy_triangle_to_host(void* destination, device::Address source,
+                                       const device::Triangle& triangle) override {
+    return stream_.copy_triangle_to_host(destination, source, triangle);
+  }
+  device::Status execute(const operation::Operation& call, const operation::Host& host) override {
+    return stream_.execute(call, host);
+  }
+  device::Status prefetch(const void* memory, std::size_t bytes) override { return stream_.prefetch(memory, bytes); }
+  device::Status record(device::Event& event) override { return stream_.record(event); }
+  device::Status wait(device::Event& event) override { return stream_.wait(event); }
+  device::Status synchronize() override { return stream_.synchronize(); }
+
+ private:
+  device::Queue& stream_;
+};
+
 class DelayedDevice final : public ForwardingDevice {
  public:
   DelayedDevice(std::unique_ptr<device::Device> inner, unsigned seed, int longest_microseconds)
@@ -243,6 +279,9 @@ class DelayedDevice final : public ForwardingDevice {
     auto queue = inner().create_queue();
     if (!queue) return queue;
     return std::make_unique<DelayedQueue>(std::move(*queue), delays_);
+  }
+  device::Result<std::unique_ptr<device::Queue>> adopt_queue(void* stream) override {
+    return std::make_unique<AdoptedQueue>(stream);
   }
   device::Result<std::unique_ptr<device::Event>> create_event() override { return std::make_unique<DelayedEvent>(); }
 

@@ -20,6 +20,9 @@ class ForwardingDevice : public device::Device {
   std::vector<device::Library> libraries() override { return inner_->libraries(); }
   device::Status prepare(const operation::Operation& operation) override { return inner_->prepare(operation); }
   device::Result<std::unique_ptr<device::Queue>> create_queue() override { return inner_->create_queue(); }
+  device::Result<std::unique_ptr<device::Queue>> adopt_queue(void* stream) override {
+    return inner_->adopt_queue(stream);
+  }
   device::Result<std::unique_ptr<device::Event>> create_event() override { return inner_->create_event(); }
   device::Result<device::Address> allocate(device::MemoryClient client, std::size_t bytes) override {
     return inner_->allocate(client, bytes);

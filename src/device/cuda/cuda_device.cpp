@@ -46,6 +46,10 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<Queue>> create_queue() override {
     return CudaQueue::create(context_, memory_, kernel_, libraries_, gpu_.capabilities);
   }
+  Result<std::unique_ptr<Queue>> adopt_queue(void* stream) override {
+    return CudaQueue::adopt(static_cast<api::CUstream>(stream), context_, memory_, kernel_, libraries_,
+                            gpu_.capabilities);
+  }
   Result<std::unique_ptr<Event>> create_event() override { return CudaEvent::create(context_); }
 
   Result<Address> allocate(MemoryClient client, std::size_t bytes) override { return memory_->allocate(client, bytes); }

@@ -54,10 +54,24 @@ Result<std::unique_ptr<Queue>> CudaQueue::create(std::shared_ptr<Context> contex
   return queue;
 }
 
+Result<std::unique_ptr<Queue>> CudaQueue::adopt(api::CUstream stream, std::shared_ptr<Context> context,
+                                                std::shared_ptr<Memory> memory,
+                                                std::shared_ptr<const TriangleKernel> kernel,
+                                                std::shared_ptr<ExecutorLibraries> libraries,
+                                                const Capabilities& capabilities) {
+  std::unique_ptr<CudaQueue> queue(
+      new CudaQueue(std::move(context), std::move(memory), std::move(kernel), std::move(libraries), capabilities));
+  queue->stream_ = stream;
+  queue->adopted_ = true;
+  return queue;
+}
+
 CudaQueue::~CudaQueue() {
+  if (adopted_ && executors_.empty() && !permutation_) return;
   (void)context_->run([&]() -> Status {
     executors_.clear();
-    if (stream_ != nullptr) context_->driver().cuStreamDestroy_v2(stream_);
+    permutation_.reset();
+    if (stream_ != nullptr && !adopted_) context_->driver().cuStreamDestroy_v2(stream_);
     return {};
   });
 }
@@ -165,6 +179,17 @@ Result<Executor*> CudaQueue::executor_for(const operation::Operation& operation)
     executor = std::move(*created);
   }
   return executor.get();
+}
+
+Status CudaQueue::permute(Address destination, Address source, const Permutation& permutation) {
+  return context_->run([&]() -> Status {
+    if (!permutation_) {
+      auto loaded = PermutationKernel::load(context_);
+      if (!loaded) return tl::unexpected(std::move(loaded.error()));
+      permutation_ = std::move(*loaded);
+    }
+    return permutation_->launch(destination, source, permutation, stream_);
+  });
 }
 
 Status CudaQueue::prefetch(const void* address, std::size_t bytes) {

@@ -7,6 +7,7 @@
 #include "device/cuda/context.h"
 #include "device/cuda/executor.h"
 #include "device/cuda/memory.h"
+#include "device/cuda/permutation_kernel.h"
 #include "device/cuda/triangle_kernel.h"
 #include "device/device.h"
 
@@ -41,12 +42,19 @@ class CudaQueue final : public Queue {
                                                std::shared_ptr<const TriangleKernel> kernel,
                                                std::shared_ptr<ExecutorLibraries> libraries,
                                                const Capabilities& capabilities);
+  /// Over a stream of the program's.
+  static Result<std::unique_ptr<Queue>> adopt(api::CUstream stream, std::shared_ptr<Context> context,
+                                              std::shared_ptr<Memory> memory,
+                                              std::shared_ptr<const TriangleKernel> kernel,
+                                              std::shared_ptr<ExecutorLibraries> libraries,
+                                              const Capabilities& capabilities);
   ~CudaQueue() override;
 
   Status copy_to_device(Address destination, const void* source, const Block& block) override;
   Status copy_to_host(void* destination, Address source, const Block& block) override;
   Status copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) override;
   Status execute(const operation::Operation& operation, const operation::Host& host) override;
+  Status permute(Address destination, Address source, const Permutation& permutation) override;
   Status prefetch(const void* address, std::size_t bytes) override;
   Status record(Event& event) override;
   Status wait(Event& event) override;
@@ -71,6 +79,8 @@ class CudaQueue final : public Queue {
   std::shared_ptr<ExecutorLibraries> libraries_;
   const Capabilities capabilities_;
   api::CUstream stream_ = nullptr;
+  bool adopted_ = false;                            // the stream
+  std::unique_ptr<PermutationKernel> permutation_;  // loaded by the first one
   std::vector<std::unique_ptr<Executor>>
       executors_;  // by kind, made by the first operation: queues of copies need none
 };

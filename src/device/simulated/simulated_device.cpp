@@ -99,6 +99,28 @@ class SimulatedQueue final : public Queue {
     return {};
   }
 
+  Status permute(Address destination, Address source, const Permutation& permutation) override {
+    if (auto ok = state_->faults.check(Operation::execute); !ok) return ok;
+    std::size_t to = 1;  // elements from the first to behind the last
+    std::size_t from = 1;
+    for (std::size_t i = 0; i < permutation.count; ++i) {
+      const auto& dimension = permutation.dimensions[i];
+      to += static_cast<std::size_t>((dimension.extent - 1) * dimension.destination_stride);
+      from += static_cast<std::size_t>((dimension.extent - 1) * dimension.source_stride);
+    }
+    if (!state_->memory.holds(destination, to * permutation.element_size) ||
+        !state_->memory.holds(source, from * permutation.element_size)) {
+      return tl::unexpected(state_->faults.lose(
+          fmt::format("a permutation from {:#x} to {:#x} is outside device memory", source, destination)));
+    }
+    device::permute(pointer(destination), pointer(source), permutation);
+    if (state_->clock) {
+      const auto bytes = static_cast<double>(permutation.elements() * permutation.element_size);
+      state_->clock->advance(state_->clock->rates().device_seconds(bytes));
+    }
+    return {};
+  }
+
   /// There is no other place for the memory, so the hint has no effect.
   Status prefetch(const void*, std::size_t) override {
     if (state_->access == HostAccess::pageable || state_->access == HostAccess::coherent) return {};
@@ -196,6 +218,9 @@ class SimulatedDevice final : public Device {
     if (auto ok = state_->faults.check(Operation::event); !ok) return tl::unexpected(ok.error());
     return std::make_unique<SimulatedEvent>(state_);
   }
+
+  /// The program's work runs at once, too.
+  Result<std::unique_ptr<Queue>> adopt_queue(void*) override { return create_queue(); }
 
   Result<Address> allocate(MemoryClient client, std::size_t bytes) override {
     return accountant().charge(client, bytes, [&]() -> Result<Address> {

@@ -226,6 +226,27 @@ void transpose(const std::vector<std::uint64_t>& arguments, std::size_t word_byt
   }
 }
 
+/// What device/cuda/permutation_kernel.cpp says in PTX.
+void permute(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
+  const auto [to, from, words, dimensions] = std::array{arguments[0], arguments[1], arguments[2], arguments[3]};
+  for (std::uint64_t word = 0; word < words; ++word) {
+    std::uint64_t rest = word;
+    std::uint64_t write = to;
+    std::uint64_t read = from;
+    for (std::uint64_t dimension = 0; dimension < dimensions; ++dimension) {
+      const std::uint64_t* const shape = &arguments[4 + 3 * dimension];
+      read += rest % shape[0] * shape[1];
+      write += rest % shape[0] * shape[2];
+      rest /= shape[0];
+    }
+    if (!is_usable(pointer(write), word_bytes) || !is_usable(pointer(read), word_bytes)) {
+      Gpu::instance().fail(error_illegal_address);
+      return;
+    }
+    std::memcpy(pointer(write), pointer(read), word_bytes);
+  }
+}
+
 struct Kernel {
   std::string_view name;
   FunctionHandle function;
@@ -234,11 +255,14 @@ struct Kernel {
 const std::vector<std::size_t> triangle_arguments = {8, 8, 8, 8, 8, 4, 4, 4};
 const std::vector<std::size_t> transpose_arguments = {8, 8, 8, 8, 8, 4, 4};
 const std::vector<std::size_t> magnitude_arguments = {8, 8, 8, 4, 4, 4, 8};
+const std::vector<std::size_t> permutation_arguments = {8, 8, 4, 4, 216};
 Kernel kernels[] = {
     {"copy_triangle_words4", {copy_triangle, triangle_arguments, 4}},
     {"copy_triangle_words8", {copy_triangle, triangle_arguments, 8}},
     {"largest_magnitude_reals4", {find_largest_magnitude, magnitude_arguments, 4}},
     {"largest_magnitude_reals8", {find_largest_magnitude, magnitude_arguments, 8}},
+    {"permute_words4", {permute, permutation_arguments, 4}},
+    {"permute_words8", {permute, permutation_arguments, 8}},
     {"transpose_reals4", {transpose, transpose_arguments, 4}},
     {"transpose_reals8", {transpose, transpose_arguments, 8}},
 };
@@ -515,9 +539,14 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
 CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                         CUstream stream, void** parameters, void**) {
   if (const auto error = enter(); error != success) return error;
-  std::vector<std::uint64_t> arguments(function->argument_bytes.size(), 0);
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    std::memcpy(&arguments[i], parameters[i], function->argument_bytes[i]);
+  // Each argument begins with a number of its own; structures take several.
+  std::vector<std::uint64_t> arguments;
+  for (std::size_t i = 0; i < function->argument_bytes.size(); ++i) {
+    const std::size_t bytes = function->argument_bytes[i];
+    const std::size_t first = arguments.size();
+    arguments.resize(first + (bytes + 7) / 8, 0);
+    std::memcpy(&arguments[first], parameters[i], bytes);
+  }
   stream->stream.post([=] { function->run(arguments, function->word_bytes); });
   return success;
 }

@@ -1,0 +1,106 @@
+// A block: which places have its newest version, who holds it, and which copies and uses may still run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "blocks/error.h"
+#include "blocks/pool.h"
+#include "blocks/program_memory.h"
+#include "blocks/site.h"
+#include "platform/interval_set.h"
+
+namespace blastoff::blocks {
+
+class Engine;
+
+/// The host; devices are 0, 1, ...
+inline constexpr int host_place = -1;
+
+/// blastoff_access.
+enum class Access : std::uint8_t { read, write, update };
+constexpr bool reads(Access access) {
+  return access != Access::write;
+}
+constexpr bool writes(Access access) {
+  return access != Access::read;
+}
+
+/// The functions of include/blastoff_blocks.h on one block, which says what they do. Thread-safe. Places must exist.
+/// Ends only when nobody holds it, and before the engine.
+class Block {
+ public:
+  /// Over the program's memory, or (null) over memory of its own.
+  Block(Engine& engine, std::size_t bytes, std::unique_ptr<ProgramMemory> memory);
+  ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  std::size_t bytes() const { return bytes_; }
+
+  /// `queue`: whose later work uses the block; null: the caller does, when this has returned.
+  Result<std::uint64_t> acquire(int place, Access access, device::Queue* queue);
+  /// `queue`: whose work up to now uses it; null: that has ended.
+  Status release(int place, device::Queue* queue);
+  /// After a failed write: nothing of what the block holds is of any use. Nobody else may hold it.
+  void forget();
+
+  Status prefetch(int place);
+  Status evict(int place);
+  bool is_current(int place);
+  int newest();
+
+  /// Brings the newest version of the program's memory home. ErrorKind::conflict: somebody holds the block.
+  Status finish();
+
+  /// The block's lock, if it is free and the block's memory at the place can be taken away.
+  std::unique_lock<std::mutex> try_claim(int place);
+  /// Under that lock.
+  Status evict_claimed(int place);
+
+ private:
+  struct Place {
+    Memory memory;                 // of a pool; none over the program's memory
+    std::uint64_t address = 0;     // 0: there is no memory yet
+    platform::IntervalSet stale;  // offsets of bytes that are not those of the newest version
+    Point ready;                   // its content is there after this
+    Uses uses;                     // that have to end before it is overwritten or freed
+    int readers = 0;
+    std::optional<Site::Entry> entry;
+  };
+
+  Place& at(int place) { return places_[static_cast<std::size_t>(place + 1)]; }
+  Place& home() { return at(host_place); }
+  platform::Span whole() const { return {0, bytes_}; }
+  bool usable(int place);
+  bool current(int place);
+  std::optional<int> source(int not_at);
+
+  Status check_holders(int place, Access access);
+  Status notice_writes(Access access);
+  Status allocate(int place);
+  Status bring(int place);
+  Status upload(int place);
+  Status download(int place);
+  Status await(int place, Access access, device::Queue* queue);
+  Status wait_until_ready(int place);
+  void hold(int place, Access access);
+  void drop(int place);
+  tl::unexpected<Error> failed(int place, const device::Error& error);
+
+  Engine& engine_;
+  const std::size_t bytes_;
+  const std::unique_ptr<ProgramMemory> program_;
+  std::mutex mutex_;
+  std::vector<Place> places_;  // the host, then the devices
+  bool defined_ = false;       // something was written
+  bool torn_ = false;          // the program wrote its memory while the newest version was elsewhere
+  std::optional<int> writer_;  // place of the one who holds it for writing
+  int readers_ = 0;            // at all places
+};
+
+}  // namespace blastoff::blocks

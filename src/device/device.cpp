@@ -1,0 +1,13 @@
+#include "device/device.h"
+
+namespace blastoff::device {
+
+Status Queue::permute(Address, Address, const Permutation&) {
+  return tl::unexpected(Error{ErrorKind::unsupported, "this device does not permute tensors"});
+}
+
+Result<std::unique_ptr<Queue>> Device::adopt_queue(void*) {
+  return tl::unexpected(Error{ErrorKind::unsupported, "this device has no streams of the program's"});
+}
+
+}  // namespace blastoff::device

@@ -1,0 +1,63 @@
+#include "runtime/block_engine.h"
+
+#include <mutex>
+
+#include "platform/fork_guard.h"
+#include "runtime/process.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+std::mutex making;
+std::atomic<blocks::Engine*> the_engine{nullptr};
+
+/// Memory of the program's that mirrors watch already is not watched here, and the reverse: each is told by the kernel
+/// that the other has it, and then copies it at every use. Only userfaultfd keeps two trackers apart. Soft-dirty bits
+/// are the whole process's: one tracker would take the other's.
+std::unique_ptr<tracking::PageTracker> open_tracker(const config::Settings& settings) {
+  if (settings.tracker == config::TrackerName::none || settings.tracker == config::TrackerName::soft_dirty)
+    return nullptr;
+  auto tracker = tracking::open_page_tracker(tracking::TrackerKind::uffd);
+  return tracker ? std::move(*tracker) : nullptr;
+}
+
+/// Never destroyed, as the device is not.
+blocks::Engine* make_engine(Process& process) {
+  const platform::ForkGuard guard;
+  const std::lock_guard lock(making);
+  if (blocks::Engine* const engine = the_engine) return engine;
+  blocks::Setup setup;
+  if (Sessions* const sessions = process.sessions_in_use()) {
+    for (Session* const session : sessions->all()) setup.devices.push_back(&session->device());
+    setup.relieve = [sessions] { sessions->release_operands(); };
+    setup.tracker = open_tracker(process.settings()).release();
+  }
+  the_engine = new blocks::Engine(std::move(setup));
+  return the_engine;
+}
+
+}  // namespace
+
+BlockCall::BlockCall() {
+  report::Refusal why{};
+  Process& process = Process::instance();
+  if (!process.enter_for_blocks(why)) {
+    why_ = why == report::Refusal::forked ? "no blocks in a forked child: its parent has the devices"
+                                          : "no blocks any more: the process ends";
+    return;
+  }
+  try {
+    engine_ = the_engine.load(std::memory_order_acquire);
+    if (engine_ == nullptr) engine_ = make_engine(process);
+  } catch (...) {
+    process.leave();
+    throw;
+  }
+}
+
+BlockCall::~BlockCall() {
+  if (engine_ != nullptr) Process::instance().leave();
+}
+
+}  // namespace blastoff::runtime

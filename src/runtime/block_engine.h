@@ -1,0 +1,26 @@
+// The engine of this process's blocks, over its devices.
+#pragma once
+
+#include "blocks/engine.h"
+
+namespace blastoff::runtime {
+
+/// One call of the block interface. While one lives, the process does not leave the device.
+class BlockCall {
+ public:
+  /// Opens the devices at the first call.
+  BlockCall();
+  ~BlockCall();
+  BlockCall(const BlockCall&) = delete;
+  BlockCall& operator=(const BlockCall&) = delete;
+
+  /// Null: no block may be used; why() says why not.
+  blocks::Engine* engine() const { return engine_; }
+  const char* why() const { return why_; }
+
+ private:
+  blocks::Engine* engine_ = nullptr;
+  const char* why_ = "";
+};
+
+}  // namespace blastoff::runtime
