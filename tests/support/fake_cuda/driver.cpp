@@ -234,13 +234,17 @@ CUresult cuGetErrorString(CUresult, const char** text) {
   return success;
 }
 
+/// Of several GPUs, all have the same memory and the same context.
 CUresult cuDeviceGetCount(int* count) {
-  *count = 1;
+  const char* count_text = std::getenv("FAKE_GPU_COUNT");
+  *count = count_text == nullptr ? 1 : std::atoi(count_text);
   return success;
 }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  int count = 0;
+  cuDeviceGetCount(&count);
   *device = ordinal;
-  return ordinal == 0 ? success : 101;
+  return ordinal >= 0 && ordinal < count ? success : 101;
 }
 CUresult cuDeviceGetName(char* name, int length, CUdevice) {
   std::strncpy(name, "fake GPU", static_cast<std::size_t>(length));
