@@ -406,7 +406,9 @@ void Session::describe(report::Context& context) {
   context.policy_asked = asked_;
   context.policy_reason = policy_reason_;
   context.mechanism = to_string(mechanism_);
-  context.tracker = tracker_ ? tracker_->name() : events_ ? events_->name() : "none";
+  context.tracker = tracker_ && mechanism_ == Mechanism::mirrors ? tracker_->name()
+                    : events_                                    ? events_->name()
+                                                                 : "none";
   context.memory_node = properties.memory_node;
   if (const auto migration = order_.front()->migration()) {
     context.pages_moved = true;

@@ -14,6 +14,20 @@ def calls(outcome: offload.Outcome) -> list[int]:
     return [one["calls"] for one in outcome.report["devices"]]
 
 
+@pytest.mark.parametrize(("name", "indices"), [("cuda:all", [0, 1, 2]), ("cuda:2,0", [2, 0])])
+def test_several_gpus(unharmed, gpu, name, indices):
+    outcome = unharmed("threads", "own", device=name, env=gpu | {"FAKE_GPU_COUNT": "3"})
+    assert [one["index"] for one in outcome.report["devices"]] == indices
+    assert sum(calls(outcome)) == outcome.total("offloaded") > 0
+
+
+def test_a_gpu_that_is_not_there_is_left_out(unharmed, gpu):
+    outcome = unharmed("threads", "own", device="cuda:0,5", env=gpu | {"FAKE_GPU_COUNT": "1"})
+    assert [line for line in outcome.lines if "cuda:5: no GPU cuda:5; there is cuda:0 (fake GPU)" in line], outcome.stderr
+    assert [one["index"] for one in outcome.report["devices"]] == []
+    assert outcome.total("offloaded") > 0
+
+
 def test_one_device_is_not_several(unharmed):
     outcome = unharmed("products", device="simulated:3")
     assert outcome.report["devices"] == []

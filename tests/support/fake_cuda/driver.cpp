@@ -304,6 +304,7 @@ CUresult cuGetErrorString(CUresult, const char** text) {
   return success;
 }
 
+/// Of several GPUs, all have the same memory and the same context.
 CUresult cuDeviceGetCount(int* count) {
   *count = number_of_gpus();
   return success;
