@@ -73,7 +73,7 @@ class Block {
     std::optional<Site::Entry> entry;
   };
 
-  Place& at(int place) { return places_[static_cast<std::size_t>(place + 1)]; }
+  Place& at(int place) { return places_[static_cast<std::size_t>(place) + 1]; }
   Place& home() { return at(host_place); }
   platform::Span whole() const { return {0, bytes_}; }
   bool usable(int place);
