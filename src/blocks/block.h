@@ -89,6 +89,8 @@ class Block {
   Status await(int place, Access access, device::Queue* queue);
   Status wait_until_ready(int place);
   void hold(int place, Access access);
+  void end_hold(int place);
+  device::Result<Point> record(int place, device::Queue& queue);
   void drop(int place);
   tl::unexpected<Error> failed(int place, const device::Error& error);
 
