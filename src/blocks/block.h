@@ -73,7 +73,7 @@ class Block {
     std::optional<Site::Entry> entry;
   };
 
-  Place& at(int place) { return places_[static_cast<std::size_t>(place + 1)]; }
+  Place& at(int place) { return places_[static_cast<std::size_t>(place) + 1]; }
   Place& home() { return at(host_place); }
   platform::Span whole() const { return {0, bytes_}; }
   bool usable(int place);
@@ -89,6 +89,8 @@ class Block {
   Status await(int place, Access access, device::Queue* queue);
   Status wait_until_ready(int place);
   void hold(int place, Access access);
+  void end_hold(int place);
+  device::Result<Point> record(int place, device::Queue& queue);
   void drop(int place);
   tl::unexpected<Error> failed(int place, const device::Error& error);
 
