@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <numeric>
 
-#include "platform/kernel_interface.h"
+#include "platform/fresh_pages.h"
 #include "platform/numa.h"
 
 namespace blastoff::platform {
@@ -86,7 +86,9 @@ void fill_absent(const Pages& pages, int node) {
     while (end < addresses.size() && pages.statuses[end] == -ENOENT &&
            addresses[end] == static_cast<std::byte*>(addresses[i]) + (end - i) * page)
       ++end;
-    if (end > i) madvise(addresses[i], (end - i) * page, kernel::madv_populate_write);
+    if (end > i)
+      give_pages({reinterpret_cast<std::uintptr_t>(addresses[i]),
+                  reinterpret_cast<std::uintptr_t>(addresses[i]) + (end - i) * page});
     i = std::max(end, i + 1);
   }
 }
