@@ -1,6 +1,7 @@
 """Programs that use blocks: in C, C++ and Fortran, linked with Blastoff or with the library preloaded, with a device and without."""
 
 import subprocess
+import sys
 
 import linking
 import offload
@@ -66,3 +67,58 @@ def test_on_the_fake_gpu(name, gpu):
     """Copies and kernels run late there, and host memory is page-locked."""
     outcome = offload.run(offload.program(name), env=gpu | {"BLASTOFF_DEVICE": "cuda", "BLASTOFF_SUMMARY": "never"})
     assert devices(outcome) == 1
+
+
+SHARED_MEMORY = """
+import ctypes, os, sys
+import numpy as np
+
+n = 256
+blastoff = ctypes.CDLL(os.environ["LIBRARY"])
+assert blastoff.blastoff_blocks_devices() == 1
+memory = np.arange(n * n, dtype=float).reshape(n, n) % 7
+other = np.arange(n * n, dtype=float).reshape(n, n) % 5
+
+
+def product():
+    assert (memory @ other == np.einsum("ik,kj->ij", memory, other)).all()
+
+
+def on_device(block):
+    address = ctypes.c_void_p()
+    assert blastoff.blastoff_block_acquire(block, 0, 2, None, ctypes.byref(address)) == 0
+    there = np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_double)), (n, n))  # of the simulated device
+    assert (there == expected).all()
+    there[3, 3] += 1
+    expected[3, 3] += 1
+    assert blastoff.blastoff_block_release(block, 0, None) == 0
+    assert blastoff.blastoff_block_acquire(block, -1, 0, None, ctypes.byref(address)) == 0
+    assert blastoff.blastoff_block_release(block, -1, None) == 0
+
+
+if sys.argv[1] == "mirror first":
+    product()
+    product()
+block = ctypes.c_void_p()
+assert blastoff.blastoff_block_create_over(memory.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(memory.nbytes), ctypes.byref(block)) == 0
+expected = memory.copy()
+for step in range(4):
+    memory[step, 5] = step
+    expected[step, 5] = step
+    on_device(block)
+    product()
+    memory[9, step] = expected[9, step] = -step
+    product()
+assert blastoff.blastoff_block_destroy(block) == 0
+assert (memory == expected).all()
+print("right")
+"""
+
+
+@pytest.mark.parametrize("order", ["mirror first", "block first"])
+def test_blas_on_memory_under_a_block(order):
+    """One of the two has the tracker; the other copies. Verification ends the program at a wrong number."""
+    pytest.importorskip("numpy")
+    outcome = offload.offloaded([sys.executable, "-c", SHARED_MEMORY, order], env=offload.environment(None, LIBRARY=str(offload.LIBRARY)))
+    assert (outcome.status, outcome.stdout) == (0, "right\n"), outcome.stderr
+    assert outcome.total("offloaded") > 4
