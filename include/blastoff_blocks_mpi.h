@@ -273,13 +273,18 @@ static inline int blastoff_transfer_from_(blastoff_block* block, blastoff_transf
 /* Receives, gets, or is no root of a broadcast. `direct`: into device memory. */
 static inline int blastoff_transfer_to_(blastoff_block* block, int place, blastoff_transfer_* transfer, int direct) {
   const int held = direct ? place : BLASTOFF_HOST;
+  char text[80];
   void* address;
-  int result = blastoff_block_acquire(block, held, BLASTOFF_WRITE, NULL, &address);
+  int result;
+  if (place < BLASTOFF_HOST || place >= blastoff_blocks_devices()) {
+    snprintf(text, sizeof text, "there is no place %d: BLASTOFF_HOST is -1, there are %d devices", place,
+             blastoff_blocks_devices());
+    return blastoff_blocks_fail(BLASTOFF_BAD_ARGUMENT, text);
+  }
+  result = blastoff_block_acquire(block, held, BLASTOFF_WRITE, NULL, &address);
   if (result != BLASTOFF_OK) return result;
   transfer->address = (char*)address;
-  /* Of no bytes: is there such a place? */
-  if (place != held) result = blastoff_block_forward_part(block, place, 0, 0);
-  if (result != BLASTOFF_BAD_ARGUMENT) result = blastoff_blocks_enter(held);
+  result = blastoff_blocks_enter(held);
   if (result == BLASTOFF_OK) {
     result = blastoff_take_parts_(block, held, place, transfer);
     blastoff_blocks_leave(held);
