@@ -70,8 +70,8 @@ struct Triangle {
   std::size_t device_pitch = 0;
 };
 
-/// A point in a queue. Other queues can wait for it, and the host can ask whether it was reached. Reusable after it was
-/// waited for.
+/// A point in a queue. Other queues and the host can wait for it. Reusable at once: who waits, waits for the latest
+/// record() before that.
 class Event {
  public:
   virtual ~Event() = default;

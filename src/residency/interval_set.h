@@ -73,8 +73,9 @@ class IntervalSet {
   /// Calls visit(Span) for the spans, ascending, until one returns false. False: one did.
   template <class Visit>
   bool all_of(Visit&& visit) const {
-    return std::all_of(spans_.begin(), spans_.end(),
-                       [&](const auto& span) { return visit(platform::Span{span.first, span.second}); });
+    return std::all_of(spans_.begin(), spans_.end(), [&](const auto& span) {
+      return visit(platform::Span{span.first, span.second});
+    });
   }
 
   void clear() { spans_.clear(); }

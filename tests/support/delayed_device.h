@@ -79,28 +79,45 @@ struct Delays {
 
 class DelayedEvent final : public device::Event {
  public:
-  struct State {
+  /// One record(): waits that came before the next one concern it, whatever is recorded later.
+  struct Record {
     std::mutex mutex;
     std::condition_variable changed;
-    std::uint64_t recorded = 0;
-    std::uint64_t reached = 0;
+    bool reached = false;
     std::optional<device::Error> error;
 
-    void wait_for(std::uint64_t ticket) {
+    void reach(const std::optional<device::Error>& failure) {
+      const std::lock_guard lock(mutex);
+      reached = true;
+      error = failure;
+      changed.notify_all();
+    }
+    device::Status wait() {
       std::unique_lock lock(mutex);
-      changed.wait(lock, [&] { return reached >= ticket; });
+      changed.wait(lock, [&] { return reached; });
+      if (error) return tl::unexpected(*error);
+      return {};
     }
   };
 
   device::Status synchronize() override {
-    std::unique_lock lock(state->mutex);
-    const std::uint64_t ticket = state->recorded;
-    state->changed.wait(lock, [&] { return state->reached >= ticket; });
-    if (state->error) return tl::unexpected(*state->error);
-    return {};
+    const auto record = latest();
+    return record ? record->wait() : device::Status{};
   }
 
-  std::shared_ptr<State> state = std::make_shared<State>();
+  std::shared_ptr<Record> record() {
+    const std::lock_guard lock(mutex_);
+    return latest_ = std::make_shared<Record>();
+  }
+  /// Null before the first.
+  std::shared_ptr<Record> latest() {
+    const std::lock_guard lock(mutex_);
+    return latest_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<Record> latest_;
 };
 
 class DelayedQueue final : public device::Queue {
@@ -151,27 +168,12 @@ class DelayedQueue final : public device::Queue {
   }
 
   device::Status record(device::Event& event) override {
-    const auto state = static_cast<DelayedEvent&>(event).state;
-    std::uint64_t ticket = 0;
-    {
-      const std::lock_guard lock(state->mutex);
-      ticket = ++state->recorded;
-    }
-    return queue_always([this, state, ticket] {
-      const std::lock_guard lock(state->mutex);
-      state->reached = ticket;
-      state->error = error_;
-      state->changed.notify_all();
-    });
+    return queue_always([this, record = static_cast<DelayedEvent&>(event).record()] { record->reach(error_); });
   }
   device::Status wait(device::Event& event) override {
-    const auto state = static_cast<DelayedEvent&>(event).state;
-    std::uint64_t ticket = 0;
-    {
-      const std::lock_guard lock(state->mutex);
-      ticket = state->recorded;
-    }
-    return queue_always([state, ticket] { state->wait_for(ticket); });
+    return queue_always([record = static_cast<DelayedEvent&>(event).latest()] {
+      if (record) (void)record->wait();
+    });
   }
   device::Status synchronize() override {
     std::unique_lock lock(mutex_);

@@ -1,5 +1,5 @@
-# What libblastoff.so shows the world: exactly the names of BLAS, LAPACK and FFTW, what loads libraries, two system calls, and the functions of its header, and no need but libc's.
-# Run with -DLIBRARY= -DHEADER= -DNM= -DREADELF= -DSANITIZE=.
+# What libblastoff.so shows the world: exactly the names of BLAS, LAPACK and FFTW, what loads libraries, two system calls, and the functions of its headers, and no need but libc's.
+# Run with -DLIBRARY= -DHEADERS= -DNM= -DREADELF= -DSANITIZE=.
 
 set(expected)
 foreach(operation gemm symm syrk syr2k trmm trsm gemmt gemmtr gemv)
@@ -60,11 +60,14 @@ foreach(family fftw_ fftwf_ dfftw_ sfftw_)
   endforeach()
 endforeach()
 list(APPEND expected dlopen dlmopen mremap ioctl)
-file(STRINGS ${HEADER} declarations REGEX "blastoff_[a-z_]+\\(")
-foreach(declaration IN LISTS declarations)
-  string(REGEX MATCH "blastoff_[a-z_]+" function "${declaration}")
-  list(APPEND expected ${function})
+foreach(header blastoff blastoff_blocks)
+  file(STRINGS ${HEADERS}/${header}.h declarations REGEX "blastoff_[a-z_]+\\(")
+  foreach(declaration IN LISTS declarations)
+    string(REGEX MATCH "(blastoff_[a-z_]+)\\(" function "${declaration}")
+    list(APPEND expected ${CMAKE_MATCH_1})
+  endforeach()
 endforeach()
+list(REMOVE_DUPLICATES expected)
 
 execute_process(COMMAND ${NM} -D --defined-only --format=posix ${LIBRARY} OUTPUT_VARIABLE symbols
                 COMMAND_ERROR_IS_FATAL ANY)
