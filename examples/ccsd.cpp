@@ -3,17 +3,18 @@
 //
 //   T(a,b,i,j) = [ v(a,b,i,j) + sum_cd v(a,b,c,d) T(c,d,i,j) + sum_ck T(a,c,i,k) v(c,k,b,j) ] / D(a,b,i,j)
 //
-// a, b, c, d are virtual and i, j, k occupied orbitals, cut into tiles; a block has a tile of each of four indices. The
-// integrals v are made on the fly. (Simple functions stand for them: this program shows how data moves.) A rank
-// computes the blocks of its pairs of tiles (a, b), and gets those of T that it lacks from the others.
+// a, b, c, d are virtual and i, j, k occupied orbitals, cut into tiles; a block has a tile of each of four indices. A
+// rank computes the blocks of its pairs of tiles (a, b), which are then broadcast to all. Integrals v of more virtual
+// orbitals are made on the fly; the v(c,k,b,j) are made once, and fetched from the rank that has them. (Simple
+// functions stand for integrals: this program shows how data moves.)
 //
-//   mpicxx -std=c++17 -O2 -Iinclude examples/ccsd.cpp -o ccsd -lblastoff
-//   g++ -DWITHOUT_MPI -std=c++17 -O2 -Iinclude examples/ccsd.cpp -o ccsd -lblastoff     one rank
+//   mpicxx -std=c++17 -O2 examples/ccsd.cpp -o ccsd -lblastoff
+//   g++ -DWITHOUT_MPI -std=c++17 -O2 examples/ccsd.cpp -o ccsd -lblastoff     one rank
 //   mpirun -n 4 ./ccsd [--occupied=N] [--virtual=N] [--tile=N] [--iterations=N] [--without=FEATURE] [--compare]
 //   [--check]
 //
-// --without switches a feature off: intents, pinning, pool, asynchronous, direct (messages from device memory).
-// --compare runs without each of them in turn. --check compares T with plain loops over all indices (small sizes only).
+// --without switches a feature off: intents, pinning, pool, asynchronous, direct (messages from and to device memory).
+// --compare runs without each of them in turn. --check compares T with plain loops over all indices (for small sizes).
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -35,7 +36,6 @@ using blastoff::Block;
 using blastoff::Tensor;
 
 // ---- The ranks, and a store of blocks that all of them reach
-// -----------------------------------------------------------
 
 #ifdef WITHOUT_MPI
 struct Ranks {
@@ -43,7 +43,7 @@ struct Ranks {
   int own = 0, count = 1;
   double sum(double value) const { return value; }
   double greatest(double value) const { return value; }
-  void share(Block&, int) const {}
+  void share(Block&, int, int) const {}
 };
 
 class Store {
@@ -78,8 +78,8 @@ struct Ranks {
   int own = 0, count = 1;
   double sum(double value) const { return reduce(value, MPI_SUM); }
   double greatest(double value) const { return reduce(value, MPI_MAX); }
-  /// Everybody gets rank 0's block.
-  void share(Block& block, int place) const { blastoff::bcast(block, place, 0, MPI_COMM_WORLD); }
+  /// Everybody gets the block of one.
+  void share(Block& block, int owner, int place) const { blastoff::bcast(block, place, owner, MPI_COMM_WORLD); }
 
  private:
   static double reduce(double value, MPI_Op operation) {
@@ -95,7 +95,6 @@ class Store : public blastoff::Window {
 #endif
 
 // ---- Settings
-// ----------------------------------------------------------------------------------------------------------
 
 struct Settings {
   int occupied = 24, virtuals = 72, tile = 24, iterations = 2;
@@ -104,10 +103,6 @@ struct Settings {
 };
 
 const char* const features[] = {"intents", "pinning", "pool", "asynchronous", "direct"};
-
-bool is_feature(const std::string& name) {
-  return std::find(std::begin(features), std::end(features), name) != std::end(features);
-}
 
 /// False: `argument` is none that is accepted.
 bool read_argument(const std::string& argument, Settings& settings) {
@@ -118,7 +113,7 @@ bool read_argument(const std::string& argument, Settings& settings) {
   if (argument == "--compare") return settings.compare = true;
   if (name == "--without") {
     settings.without = value;
-    return is_feature(value);
+    return std::find(std::begin(features), std::end(features), value) != std::end(features);
   }
   const std::map<std::string, int*> numbers = {{"--occupied", &settings.occupied},
                                                {"--virtual", &settings.virtuals},
@@ -142,7 +137,6 @@ blastoff::Options options_without(const std::string& feature) {
 }
 
 // ---- Orbitals and integrals
-// ------------------------------------------------------------------------------------------
 
 struct Tile {
   int begin, size;  // orbitals
@@ -160,7 +154,7 @@ double orbital_energy(int orbital, const Settings& settings) {
 }
 
 double near(int distance) {
-  return 0.02 / (1.0 + std::abs(distance));
+  return 0.2 / (1.0 + std::abs(distance));
 }
 double wave(int distance) {
   return std::cos(0.7 * distance) / (2.0 + std::abs(distance));
@@ -184,7 +178,6 @@ void fill_integrals(double* to, const Tile& p, const Tile& q, const Tile& r, con
 }
 
 // ---- The program
-// --------------------------------------------------------------------------------------------------------
 
 class Stopwatch {
  public:
@@ -208,81 +201,77 @@ class Amplitudes {
         v_(tiles(settings.occupied, settings.virtuals, settings.tile)),
         place_(blastoff::devices() > 0 ? 0 : blastoff::host),
         energies_(Block::of<double>(static_cast<std::size_t>(settings.occupied + settings.virtuals))),
-        now_(slot_bytes(), ranks),
-        next_(slot_bytes(), ranks) {
+        kept_(slot_bytes(), ranks) {
     if (ranks.own == 0) {
-      auto home = energies_.write();
+      const auto home = energies_.write();
       for (int p = 0; p < settings.occupied + settings.virtuals; ++p)
         home.as<double>()[p] = orbital_energy(p, settings);
     }
-    ranks.share(energies_, blastoff::host);
+    ranks.share(energies_, 0, blastoff::host);
+    for_pairs(v_, [&](int a, int b) {
+      for_pairs(o_, [&](int i, int j) { amplitudes_.push_back(make(v(a), v(b), o(i), o(j))); });
+    });
   }
 
-  /// T = v / D.
+  /// T = v / D, and the integrals that are kept.
   void start() {
     for_own_pairs([&](int a, int b) {
-      for_occupied_pairs([&](int i, int j) {
-        Block first = make_integrals(v(a), v(b), o(i), o(j));
-        finish(first, a, b, i, j, nullptr);
+      for_pairs(o_, [&](int i, int j) {
+        const Block integrals = make_integrals(v(a), o(i), v(b), o(j));
+        const Stopwatch timed(seconds_.transfers);
+        kept_.put(integrals, ranks_.own, slot(a, b, i, j));
       });
     });
-    publish();
+    kept_.fence();
+    (void)next([](int, int, std::vector<Block>&) {});
   }
 
   /// The norm of T afterwards, of all ranks.
   double iterate() {
-    double squares = 0;
-    for_own_pairs([&](int a, int b) {
-      std::vector<Block> sums;
-      for_occupied_pairs([&](int i, int j) { sums.push_back(make(v(a), v(b), o(i), o(j))); });
+    return next([&](int a, int b, std::vector<Block>& sums) {
       ladder(a, b, sums);
       ring(a, b, sums);
-      for_occupied_pairs([&](int i, int j) {
-        const Block driver = make_integrals(v(a), v(b), o(i), o(j));
-        squares += finish(sums[pair(i, j)], a, b, i, j, &driver);
-      });
     });
-    publish();
-    return std::sqrt(ranks_.sum(squares));
   }
 
   Seconds seconds() const { return seconds_; }
 
-  /// Calls visit(a, b, i, j, T) for every element, by orbitals counted from the first occupied and the first virtual
-  /// one.
-  template <class Visit>
-  void each_element(Visit&& visit) {
-    const int shift = v_.front().begin;
-    for_pairs(static_cast<int>(v_.size()), [&](int a, int b) {
-      for_occupied_pairs([&](int i, int j) {
+  /// From T as plain_loops() returns it: the greatest difference of an element.
+  double difference(const std::vector<double>& expected) {
+    double greatest = 0;
+    const int os = orbitals(o_), vs = orbitals(v_);
+    for_pairs(v_, [&](int a, int b) {
+      for_pairs(o_, [&](int i, int j) {
         const auto home = amplitudes(a, b, i, j).read();
-        const double* element = home.template as<double>();
-        for (int l = 0; l < o(j).size; ++l)
-          for (int k = 0; k < o(i).size; ++k)
-            for (int q = 0; q < v(b).size; ++q)
-              for (int p = 0; p < v(a).size; ++p)
-                visit(v(a).begin + p - shift, v(b).begin + q - shift, o(i).begin + k, o(j).begin + l, *element++);
+        const double* element = home.as<double>();
+        for (int l = o(j).begin; l < o(j).begin + o(j).size; ++l)
+          for (int k = o(i).begin; k < o(i).begin + o(i).size; ++k)
+            for (int q = v(b).begin - os; q < v(b).begin - os + v(b).size; ++q)
+              for (int p = v(a).begin - os; p < v(a).begin - os + v(a).size; ++p) {
+                const double apart =
+                    std::fabs(*element++ - expected[static_cast<std::size_t>(((p * vs + q) * os + k) * os + l)]);
+                greatest = apart <= greatest ? greatest : apart;  // not a number counts
+              }
       });
     });
+    return greatest;
   }
 
  private:
   const Tile& o(int i) const { return o_[static_cast<std::size_t>(i)]; }
   const Tile& v(int a) const { return v_[static_cast<std::size_t>(a)]; }
+  static int orbitals(const std::vector<Tile>& all) { return all.back().begin + all.back().size - all.front().begin; }
   std::size_t pair(int i, int j) const { return static_cast<std::size_t>(i) * o_.size() + static_cast<std::size_t>(j); }
 
+  /// Of tiles of one kind.
   template <class Visit>
-  static void for_pairs(int count, Visit&& visit) {
-    for (int first = 0; first < count; ++first)
-      for (int second = 0; second < count; ++second) visit(first, second);
-  }
-  template <class Visit>
-  void for_occupied_pairs(Visit&& visit) const {
-    for_pairs(static_cast<int>(o_.size()), visit);
+  static void for_pairs(const std::vector<Tile>& all, Visit&& visit) {
+    for (int first = 0; first < static_cast<int>(all.size()); ++first)
+      for (int second = 0; second < static_cast<int>(all.size()); ++second) visit(first, second);
   }
   template <class Visit>
   void for_own_pairs(Visit&& visit) const {
-    for_pairs(static_cast<int>(v_.size()), [&](int a, int b) {
+    for_pairs(v_, [&](int a, int b) {
       if (owner(a, b) == ranks_.own) visit(a, b);
     });
   }
@@ -301,7 +290,7 @@ class Amplitudes {
   std::vector<std::size_t> slot_bytes() const {
     std::vector<std::size_t> all;
     for_own_pairs(
-        [&](int a, int b) { for_occupied_pairs([&](int i, int j) { all.push_back(bytes(v(a), v(b), o(i), o(j))); }); });
+        [&](int a, int b) { for_pairs(o_, [&](int i, int j) { all.push_back(bytes(v(a), o(i), v(b), o(j))); }); });
     return all;
   }
 
@@ -317,34 +306,33 @@ class Amplitudes {
     return Tensor(block, labels, {p.size, q.size, r.size, s.size});
   }
 
-  /// T(a,b,i,j), fetched once for each iteration.
   Block& amplitudes(int a, int b, int i, int j) {
-    const auto key = static_cast<std::size_t>(pair_number(a, b)) * o_.size() * o_.size() + pair(i, j);
-    const auto found = fetched_.find(key);
-    if (found != fetched_.end()) return found->second;
+    return amplitudes_[static_cast<std::size_t>(pair_number(a, b)) * o_.size() * o_.size() + pair(i, j)];
+  }
+
+  /// v(c,k,b,j) of the rank that has it.
+  Block kept_integrals(int c, int k, int b, int j) {
     const Stopwatch timed(seconds_.transfers);
-    Block block = make(v(a), v(b), o(i), o(j));
-    now_.get(block, place_, owner(a, b), slot(a, b, i, j));
-    return fetched_.emplace(key, std::move(block)).first->second;
+    Block block = make(v(c), o(k), v(b), o(j));
+    kept_.get(block, place_, owner(c, b), slot(c, b, k, j));
+    return block;
   }
 
   void ladder(int a, int b, std::vector<Block>& sums) {
-    bool first = true;
-    for_pairs(static_cast<int>(v_.size()), [&](int c, int d) {
+    for_pairs(v_, [&](int c, int d) {
       const Block integrals = make_integrals(v(a), v(b), v(c), v(d));
-      for_occupied_pairs([&](int i, int j) {
+      for_pairs(o_, [&](int i, int j) {
         blastoff::contract(1.0, tensor(integrals, "abcd", v(a), v(b), v(c), v(d)),
-                           tensor(amplitudes(c, d, i, j), "cdij", v(c), v(d), o(i), o(j)), first ? 0.0 : 1.0,
+                           tensor(amplitudes(c, d, i, j), "cdij", v(c), v(d), o(i), o(j)), 1.0,
                            tensor(sums[pair(i, j)], "abij", v(a), v(b), o(i), o(j)), place_);
       });
-      first = false;
     });
   }
 
   void ring(int a, int b, std::vector<Block>& sums) {
     for (int c = 0; c < static_cast<int>(v_.size()); ++c) {
-      for_occupied_pairs([&](int k, int j) {
-        const Block integrals = make_integrals(v(c), o(k), v(b), o(j));
+      for_pairs(o_, [&](int k, int j) {
+        const Block integrals = kept_integrals(c, k, b, j);
         for (int i = 0; i < static_cast<int>(o_.size()); ++i)
           blastoff::contract(1.0, tensor(amplitudes(a, c, i, k), "acik", v(a), v(c), o(i), o(k)),
                              tensor(integrals, "ckbj", v(c), o(k), v(b), o(j)), 1.0,
@@ -353,42 +341,49 @@ class Amplitudes {
     }
   }
 
-  /// Divides by D what was summed up, after adding `driver`, and puts it into the next T. The sum of its squares.
-  double finish(Block& block, int a, int b, int i, int j, const Block* driver) {
+  /// The next T out of v and what add(a, b, sums of all i and j) adds. Its norm.
+  template <class Add>
+  double next(Add&& add) {
+    std::vector<Block> all;
+    for_own_pairs([&](int a, int b) {
+      std::vector<Block> sums;
+      for_pairs(o_, [&](int i, int j) { sums.push_back(make_integrals(v(a), v(b), o(i), o(j))); });
+      add(a, b, sums);
+      for (Block& sum : sums) all.push_back(std::move(sum));
+    });
     double squares = 0;
-    {
-      const auto energies = energies_.read();
-      const auto home = block.update();
-      const blastoff::Acquired added =
-          driver == nullptr ? blastoff::Acquired()
-                            : blastoff::Acquired(driver->handle(), blastoff::host, blastoff::Access::read, nullptr);
-      const auto* e = energies.as<double>();
-      const auto* more = added.as<double>();
-      auto* element = home.as<double>();
-      for (int l = 0; l < o(j).size; ++l) {
-        for (int k = 0; k < o(i).size; ++k) {
-          const double occupied = e[o(i).begin + k] + e[o(j).begin + l];
-          for (int q = 0; q < v(b).size; ++q) {
-            for (int p = 0; p < v(a).size; ++p, ++element) {
-              if (more != nullptr) *element += *more++;
-              *element /= occupied - e[v(a).begin + p] - e[v(b).begin + q];
-              squares += *element * *element;
-            }
+    auto sum = all.begin();
+    for_own_pairs([&](int a, int b) {
+      for_pairs(o_, [&](int i, int j) {
+        amplitudes(a, b, i, j) = std::move(*sum++);
+        squares += divide(amplitudes(a, b, i, j), v(a), v(b), o(i), o(j));
+      });
+    });
+    const Stopwatch timed(seconds_.transfers);
+    for_pairs(v_, [&](int a, int b) {
+      for_pairs(o_, [&](int i, int j) { ranks_.share(amplitudes(a, b, i, j), owner(a, b), place_); });
+    });
+    return std::sqrt(ranks_.sum(squares));
+  }
+
+  /// By D. The sum of the squares.
+  double divide(Block& block, const Tile& a, const Tile& b, const Tile& i, const Tile& j) {
+    double squares = 0;
+    const auto energies = energies_.read();
+    const auto home = block.update();
+    const auto* e = energies.as<double>();
+    auto* element = home.as<double>();
+    for (int l = j.begin; l < j.begin + j.size; ++l) {
+      for (int k = i.begin; k < i.begin + i.size; ++k) {
+        for (int q = b.begin; q < b.begin + b.size; ++q) {
+          for (int p = a.begin; p < a.begin + a.size; ++p, ++element) {
+            *element /= e[k] + e[l] - e[p] - e[q];
+            squares += *element * *element;
           }
         }
       }
     }
-    const Stopwatch timed(seconds_.transfers);
-    next_.put(block, owner(a, b), slot(a, b, i, j));
     return squares;
-  }
-
-  /// The next T is T, on all ranks.
-  void publish() {
-    const Stopwatch timed(seconds_.transfers);
-    fetched_.clear();
-    next_.fence();
-    std::swap(now_, next_);
   }
 
   const Ranks& ranks_;
@@ -396,12 +391,11 @@ class Amplitudes {
   const int place_;
   Seconds seconds_;
   Block energies_;
-  std::map<std::size_t, Block> fetched_;
-  Store now_, next_;
+  std::vector<Block> amplitudes_;  // all of T
+  Store kept_;                     // v(c,k,b,j)
 };
 
 // ---- Check
-// -------------------------------------------------------------------------------------------------------------
 
 /// T after all iterations by plain loops, a slowest.
 std::vector<double> plain_loops(const Settings& settings) {
@@ -428,24 +422,7 @@ std::vector<double> plain_loops(const Settings& settings) {
   return now;
 }
 
-/// The greatest difference of an element from plain loops.
-double difference(Amplitudes& amplitudes, const Settings& settings) {
-  const std::vector<double> expected = plain_loops(settings);
-  const auto o = static_cast<std::size_t>(settings.occupied);
-  const auto v = static_cast<std::size_t>(settings.virtuals);
-  double greatest = 0;
-  amplitudes.each_element([&](int a, int b, int i, int j, double value) {
-    const std::size_t at =
-        ((static_cast<std::size_t>(a) * v + static_cast<std::size_t>(b)) * o + static_cast<std::size_t>(i)) * o +
-        static_cast<std::size_t>(j);
-    const double apart = std::fabs(value - expected[at]);
-    greatest = apart <= greatest ? greatest : apart;  // not a number counts
-  });
-  return greatest;
-}
-
 // ---- Runs
-// --------------------------------------------------------------------------------------------------------------
 
 /// False: the result is wrong.
 bool run(const Settings& settings, const std::string& without, const Ranks& ranks) {
@@ -480,7 +457,7 @@ bool run(const Settings& settings, const std::string& without, const Ranks& rank
     std::fflush(stdout);
   }
   if (!settings.check) return true;
-  const double apart = ranks.greatest(difference(amplitudes, settings));
+  const double apart = ranks.greatest(amplitudes.difference(plain_loops(settings)));
   if (ranks.own == 0) std::printf("greatest difference from plain loops: %.2e\n", apart);
   return apart < 1e-12;
 }

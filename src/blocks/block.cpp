@@ -252,14 +252,17 @@ Status Block::await(int place, Access access, device::Queue* queue) {
 }
 
 void Block::hold(int place, Access access) {
-  if (!writes(access)) {
+  if (writes(access)) {
+    writer_ = place;
+    defined_ = true;
+  } else {
     ++at(place).readers;
     ++readers_;
-    return;
   }
-  writer_ = place;
-  defined_ = true;
-  for (Place& other : places_) other.stale.add(whole());
+  // Without intents, a reader counts as a writer, but not for others who read.
+  if (!writes(access) && (engine_.options().intents || readers_ > 1 || program_)) return;
+  for (Place& other : places_)
+    if (&other != &at(place)) other.stale.add(whole());
   at(place).stale.clear();
 }
 
