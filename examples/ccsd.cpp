@@ -452,7 +452,7 @@ bool run(const Settings& settings, const std::string& without, const Ranks& rank
                                    1e-9 * all(&C::flops) / ranks.greatest(total)};
   if (ranks.own == 0) {
     std::printf("%-20s", without.empty() ? "all features" : ("without " + without).c_str());
-    for (const double figure : row) std::printf("%11.3f", figure);
+    for (const double figure : row) std::printf("%11.4f", figure);
     std::printf("   %.12g\n", norm);
     std::fflush(stdout);
   }

@@ -1,0 +1,59 @@
+"""The MPI libraries of this machine: compiling for each, and running ranks."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import offload
+import pytest
+
+SOURCES = offload.ROOT / "tests" / "program" / "programs"
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """One MPI library, as Debian installs it beside others."""
+
+    name: str
+    compiler: str
+    starter: tuple[str, ...]
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def ranks(self, number: int) -> list[str]:
+        """The words that start so many ranks of what follows."""
+        return [*self.starter, str(number)]
+
+    def compiled(self, source: str, folder: Path, *libraries: str) -> Path:
+        """The program made from tests/program/programs/SOURCE.c; skips where something is missing."""
+        if shutil.which(self.compiler) is None or shutil.which(self.starter[0]) is None:
+            pytest.skip(f"{self.compiler} and {self.starter[0]} are not installed (tools/install test)")
+        for library in libraries:
+            if library.startswith("scalapack") and not (offload.LIBRARIES / f"lib{library}.so").exists():
+                pytest.skip(f"lib{library} is not installed (tools/install test)")
+        path = folder / f"{source}-{self.name}"
+        command = [self.compiler, "-O2", "-Wall", "-Wextra", "-Werror", str(SOURCES / f"{source}.c"), "-o", str(path)]
+        subprocess.run([*command, *(f"-l{library}" for library in libraries), "-lblas", "-lm"], check=True)
+        return path
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """For ranks of which there may be more than cores."""
+        environment = offload.environment(**dict(self.settings))
+        if self is MPICH:
+            shim = folder / "yielding.so"
+            if not shim.exists():
+                subprocess.run(["gcc", "-O2", "-shared", "-fPIC", str(SOURCES / "yielding.c"), "-o", str(shim), "-ldl"], check=True)
+            environment["LD_PRELOAD"] = str(shim)
+        return environment
+
+
+AS_ROOT = (("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"))
+OPENMPI = Mpi("openmpi", "mpicc.openmpi", ("mpirun.openmpi", "--oversubscribe", "-n"), (*AS_ROOT, ("OMPI_MCA_rmaps_base_oversubscribe", "1")))
+MPICH = Mpi("mpich", "mpicc.mpich", ("mpiexec.hydra", "-n"))
+ALL = (OPENMPI, MPICH)
+
+
+def run(command: Sequence[str | Path], environment: dict[str, str], timeout: float = 60) -> subprocess.CompletedProcess:
+    return subprocess.run([str(word) for word in command], env=os.environ | environment, capture_output=True, text=True, timeout=timeout)
