@@ -134,7 +134,7 @@ size_t blastoff_block_bytes(const blastoff_block* block);
 int blastoff_block_acquire(blastoff_block* block, int place, enum blastoff_access access, void* stream, void** address);
 
 /* Ends one acquisition at that place. `stream`: work queued there so far may still use the block; whoever uses it next
- * waits for that work. NULL: the caller's work has ended. */
+ * waits for that work. NULL: the caller's work has ended. After BLASTOFF_DEVICE_LOST it is no longer held. */
 int blastoff_block_release(blastoff_block* block, int place, void* stream);
 
 /* Starts to bring the newest version to a place where it will be used soon. Does not wait. A hint:

@@ -273,40 +273,45 @@ Status Block::release(int place, device::Queue* queue) {
   if (!written && there.readers == 0)
     return failure(ErrorKind::not_held,
                    fmt::format("a block is released on {}, where nobody holds it", name_of(place)));
-  if (written) {
-    writer_.reset();
-  } else {
-    --there.readers;
-    --readers_;
-    if (place == host_place && there.readers == 0) parts_.clear();
-  }
-  if (queue == nullptr) {
-    if (written) {
-      there.ready = nullptr;
-      // (On the host these are copies of parts that were forwarded; all else had ended when it was acquired.)
-      if (place != host_place) there.uses.clear();
+  Point point;
+  if (queue != nullptr) {
+    auto recorded = record(place, *queue);
+    if (!recorded && recorded.error().kind != device::ErrorKind::lost) return failure(recorded.error());
+    if (!recorded) {
+      end_hold(place);
+      if (written) there.stale.add(whole());
+      return failed(place, recorded.error());
     }
-    return {};
+    point = std::move(*recorded);
   }
-  auto point = engine_.site(place).points().record(*queue);
-  if (!point && point.error().kind != device::ErrorKind::lost) {
-    // The work can be waited for here as well.
-    auto ended = queue->synchronize();
-    if (ended) point = Point();
-  }
-  if (!point) {
-    if (written) there.stale.add(whole());
-    return failed(place, point.error());
-  }
+  end_hold(place);
   if (written) {
-    // It waited for all that came before.
-    there.uses.clear();
-    there.ready = std::move(*point);
+    // The work waited for all that came before. (On the host there may be copies of parts that were forwarded.)
+    if (queue != nullptr) there.uses.clear();
+    there.ready = std::move(point);
     return {};
   }
-  there.uses.add(std::move(*point));
+  there.uses.add(std::move(point));
   there.uses.limit(engine_.counters());
   return {};
+}
+
+/// What the queue has been given so far. Null where that has run.
+device::Result<Point> Block::record(int place, device::Queue& queue) {
+  auto point = engine_.site(place).points().record(queue);
+  if (point || point.error().kind != device::ErrorKind::out_of_memory) return point;
+  if (auto ended = queue.synchronize(); !ended) return tl::unexpected(ended.error());
+  return Point();
+}
+
+void Block::end_hold(int place) {
+  if (writer_ == place) {
+    writer_.reset();
+  } else {
+    --at(place).readers;
+    --readers_;
+    if (place == host_place && at(place).readers == 0) parts_.clear();
+  }
 }
 
 void Block::forget() {

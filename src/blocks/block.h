@@ -93,7 +93,7 @@ class Block {
     int from;
   };
 
-  Place& at(int place) { return places_[static_cast<std::size_t>(place + 1)]; }
+  Place& at(int place) { return places_[static_cast<std::size_t>(place) + 1]; }
   Place& home() { return at(host_place); }
   platform::Span whole() const { return {0, bytes_}; }
   bool usable(int place);
@@ -109,6 +109,8 @@ class Block {
   Status await(int place, Access access, device::Queue* queue);
   Status wait_until_ready(int place);
   void hold(int place, Access access);
+  void end_hold(int place);
+  device::Result<Point> record(int place, device::Queue& queue);
   void drop(int place);
   tl::unexpected<Error> failed(int place, const device::Error& error);
 

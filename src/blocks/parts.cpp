@@ -83,7 +83,7 @@ Status Block::forward_part(int place, Span offsets) {
 Status Block::abandon(int place) {
   const std::lock_guard lock(mutex_);
   if (writer_ != place) return failure(ErrorKind::not_held, "a block is abandoned that is not held there for writing");
-  writer_.reset();
+  end_hold(place);
   at(place).ready = nullptr;
   defined_ = false;
   return {};

@@ -145,7 +145,7 @@ class Device {
   virtual Result<std::unique_ptr<Event>> create_event() = 0;
 
   /// A stream of the program's own as a queue, by the handle that the device's driver gave the program. It stays the
-  /// program's, and outlives the queue.
+  /// program's, and outlives the queue. A handle that is none is noticed at its first use: unsupported.
   virtual Result<std::unique_ptr<Queue>> adopt_queue(void* stream);
 
   /// Makes the device's context the calling thread's current one until leave(), for libraries that are handed addresses

@@ -2,7 +2,9 @@
 
 #include <mutex>
 
+#include "intercept/copies.h"
 #include "platform/fork_guard.h"
+#include "platform/process.h"
 #include "runtime/process.h"
 
 namespace blastoff::runtime {
@@ -40,8 +42,13 @@ blocks::Engine* make_engine(Process& process) {
 }  // namespace
 
 BlockCall::BlockCall() {
-  report::Refusal why{};
+  static const bool acts = !platform::has_elevated_rights() && intercept::this_copy_acts();
+  if (!acts) {
+    why_ = "no blocks here: the process has elevated rights, or another copy of Blastoff acts in it";
+    return;
+  }
   Process& process = Process::instance();
+  report::Refusal why{};
   if (!process.enter_for_blocks(why)) {
     why_ = why == report::Refusal::forked ? "no blocks in a forked child: its parent has the devices"
                                           : "no blocks any more: the process ends";

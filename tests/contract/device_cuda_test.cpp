@@ -198,5 +198,35 @@ TEST(OpenDevice, OtherNamesAreRefusedWithWhatIsAccepted) {
   }
 }
 
+/// The program's streams, by their handles, in order with our queues.
+TEST_P(CudaTest, StreamsOfTheProgramTakePart) {
+  const auto ours = queue();
+  const auto uploaded = event();
+  const auto copied = event();
+  const Bytes source = pattern(1 << 20, 3);
+  const DeviceMemory memory(*device_, source.size());
+  api::CUcontext context = nullptr;
+  ASSERT_EQ(driver_.cuDevicePrimaryCtxRetain(&context, device_->properties().index), api::success);
+  ASSERT_EQ(driver_.cuCtxPushCurrent_v2(context), api::success);
+  api::CUstream stream = nullptr;
+  ASSERT_EQ(driver_.cuStreamCreate(&stream, api::stream_non_blocking), api::success);
+  {
+    auto theirs = device_->adopt_queue(stream);
+    ASSERT_OK(theirs);
+    Bytes result(source.size());
+    ASSERT_OK(ours->copy_to_device(memory.address(), source.data(), run_of(source.size())));
+    ASSERT_OK(ours->record(*uploaded));
+    ASSERT_OK((*theirs)->wait(*uploaded));
+    ASSERT_OK((*theirs)->copy_to_host(result.data(), memory.address(), run_of(source.size())));
+    ASSERT_OK((*theirs)->record(*copied));
+    ASSERT_OK(copied->synchronize());
+    EXPECT_EQ(result, source);
+  }
+  EXPECT_EQ(driver_.cuStreamSynchronize(stream), api::success) << "it is still the program's";
+  EXPECT_EQ(driver_.cuStreamDestroy_v2(stream), api::success);
+  EXPECT_EQ(driver_.cuCtxPopCurrent_v2(&context), api::success);
+  EXPECT_EQ(driver_.cuDevicePrimaryCtxRelease_v2(device_->properties().index), api::success);
+}
+
 }  // namespace
 }  // namespace blastoff::test

@@ -203,21 +203,24 @@ Status CudaQueue::prefetch(const void* address, std::size_t bytes) {
   });
 }
 
+/// A wrong handle of the program's does not lose the device.
+Status CudaQueue::check(api::CUresult result, std::string_view operation) {
+  return adopted_ ? context_->check_attempt(result, operation) : context_->check(result, operation);
+}
+
 Status CudaQueue::record(Event& event) {
   const auto handle = static_cast<CudaEvent&>(event).handle();
-  return context_->run(
-      [&] { return context_->check(context_->driver().cuEventRecord(handle, stream_), "cuEventRecord"); });
+  return context_->run([&] { return check(context_->driver().cuEventRecord(handle, stream_), "cuEventRecord"); });
 }
 
 Status CudaQueue::wait(Event& event) {
   const auto handle = static_cast<CudaEvent&>(event).handle();
   return context_->run(
-      [&] { return context_->check(context_->driver().cuStreamWaitEvent(stream_, handle, 0), "cuStreamWaitEvent"); });
+      [&] { return check(context_->driver().cuStreamWaitEvent(stream_, handle, 0), "cuStreamWaitEvent"); });
 }
 
 Status CudaQueue::synchronize() {
-  return context_->run(
-      [&] { return context_->check(context_->driver().cuStreamSynchronize(stream_), "cuStreamSynchronize"); });
+  return context_->run([&] { return check(context_->driver().cuStreamSynchronize(stream_), "cuStreamSynchronize"); });
 }
 
 }  // namespace blastoff::device::cuda

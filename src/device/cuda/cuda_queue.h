@@ -70,6 +70,7 @@ class CudaQueue final : public Queue {
         libraries_(std::move(libraries)),
         capabilities_(capabilities) {}
 
+  Status check(api::CUresult result, std::string_view operation);
   Status copy_rectangle(api::CUDA_MEMCPY2D& copy, const Block& block);
   Result<Executor*> executor_for(const operation::Operation& operation);
 

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Blocks beside ACES4's tables: copies by block size from plain and page-locked memory, allocation and release, the pool, and what each
+feature is worth.
+
+    bench/blocks.py [--library FILE] [--program FILE] [--device cuda] [--quick] [--output FILE]
+
+Medians of seconds. On the simulated device the figures show the program at work, and no speed of any GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import machine
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", dest="preloaded", type=pathlib.Path, default=ROOT / "build" / "libblastoff.so")
+    parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build" / "bench_blocks")
+    parser.add_argument("--device", default="cuda", help="cuda, cuda:N, simulated or none")
+    parser.add_argument("--quick", action="store_true", help="small sizes")
+    parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
+    options = parser.parse_args()
+    for file in (options.preloaded, options.program):
+        if not file.exists():
+            parser.error(f"no file {file}: tools/build tests")
+    return options
+
+
+def run(options: argparse.Namespace) -> list[dict]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("BLASTOFF_")}
+    environment |= {"LD_PRELOAD": str(options.preloaded), "BLASTOFF_DEVICE": options.device, "BLASTOFF_SUMMARY": "never"}
+    command = [str(options.program), "quick" if options.quick else "full"]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    sys.stderr.write(result.stderr)
+    if result.returncode != 0:
+        sys.exit(f"{options.program.name} ended with status {result.returncode}")
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def pairs(rows: list[dict], table: str) -> list[tuple[dict, dict]]:
+    """The same size from plain and from page-locked memory."""
+    found = [row for row in rows if row["table"] == table]
+    plain = {row["doubles"]: row for row in found if not row["pinned"]}
+    return [(plain[row["doubles"]], row) for row in found if row["pinned"]]
+
+
+def ratio(first: float, second: float) -> str:
+    return f"{first / second:8.2f}" if second > 0 else f"{'-':>8}"
+
+
+def print_pairs(rows: list[dict], table: str, columns: tuple[str, str], title: str) -> None:
+    print(f"\n{title}: microseconds, plain and page-locked, and plain / page-locked")
+    print(f"{'doubles':>10} " + " ".join(f"{name + ', ' + kind:>22}" for name in columns for kind in ("plain", "locked", "ratio")))
+    for plain, pinned in pairs(rows, table):
+        cells = []
+        for name in columns:
+            cells += [f"{plain[name] * 1e6:22.1f}", f"{pinned[name] * 1e6:22.1f}", f"{ratio(plain[name], pinned[name]):>22}"]
+        print(f"{plain['doubles']:10} " + " ".join(cells))
+
+
+def print_tables(rows: list[dict]) -> None:
+    print_pairs(rows, "copies", ("to_device", "from_device"), "copies")
+    print_pairs(rows, "allocations", ("allocate", "free"), "allocation and release")
+    print("\npool: blocks of many sizes come and go")
+    print(f"{'':24} {'hit rate':>10} {'allocation, ms':>16} {'all, ms':>10}")
+    for row in (row for row in rows if row["table"] == "pool"):
+        print(f"{row['name']:24} {row['hit_rate']:10.1%} {row['allocation_seconds'] * 1e3:16.2f} {row['seconds'] * 1e3:10.2f}")
+    print("\nladder terms over tiles")
+    print(f"{'':24} {'ms':>10} {'copies there':>13} {'MB there':>10} {'copies back':>12} {'MB back':>10}")
+    for row in (row for row in rows if row["table"] == "overall"):
+        print(
+            f"{row['name']:24} {row['seconds'] * 1e3:10.2f} {row['copies_to_device']:13} {row['bytes_to_device'] / 1e6:10.1f}"
+            f" {row['copies_from_device']:12} {row['bytes_from_device'] / 1e6:10.1f}"
+        )
+
+
+def main() -> int:
+    options = parse_arguments()
+    rows = run(options)
+    where = next(row["place"] for row in rows if row["table"] == "place")
+    print(f"{machine.cpu_model()}; blocks on {'the host: there is no device' if where < 0 else options.device}")
+    print_tables(rows)
+    if options.output:
+        options.output.write_text(json.dumps({"device": options.device, "quick": options.quick, "rows": rows}, indent=1) + "\n")
+    return 0 if where >= 0 or options.device == "none" else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
