@@ -1,5 +1,6 @@
 """Blocks between the ranks of real MPI libraries, and the example of coupled cluster, with all of its switches."""
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -58,7 +59,7 @@ def rows(output: str) -> dict[str, list[str]]:
     """Of the example's table: what was switched off, and the figures. Each was right."""
     found = {}
     lines = output.splitlines()
-    for line, check in zip(lines, lines[1:], strict=False):
+    for line, check in itertools.pairwise(lines):
         if row := re.match(r"(all features|without \w+) +(.*)", line):
             found[row[1]] = row[2].split()
             assert float(re.fullmatch(r"greatest difference from plain loops: (\S+)", check)[1]) < 1e-12
