@@ -214,6 +214,7 @@ Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation&
 
 Status FirstUseLease::prepare() {
   traffic_.bytes_reused = hold_.bytes_reused;
+  traffic_.bytes_rewritten = hold_.bytes_rewritten;
   traffic_.copied_because = hold_.copied_because;
   if (panels_.size() > mirror::CommitLog::most_panels) policy_.coherence().stage_all(hold_);
   if (auto taken = take_buffers(); !taken) return taken;

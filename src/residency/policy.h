@@ -22,7 +22,8 @@ namespace blastoff::residency {
 struct Traffic {
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
-  std::uint64_t bytes_reused = 0;  ///< already on the device and current
+  std::uint64_t bytes_reused = 0;     ///< already on the device and current
+  std::uint64_t bytes_rewritten = 0;  ///< of bytes_to_device, as far as known: written by the CPU since an earlier use
   double transfer_seconds = 0;     ///< wall time in which the call only waited for data, not for arithmetic
   std::string copied_because;     ///< why an operand could not stay on the device, though it could have been used again
   std::uint64_t stale_pages = 0;  ///< verify only: pages that were assumed to be current but differed from host memory

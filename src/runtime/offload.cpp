@@ -76,6 +76,7 @@ void note(report::Record& record, const Lease& lease, const residency::Policy& p
   record.bytes_to_device += traffic.bytes_to_device;
   record.bytes_from_device += traffic.bytes_from_device;
   record.bytes_reused += traffic.bytes_reused;
+  record.bytes_rewritten += traffic.bytes_rewritten;
   record.stale_pages += traffic.stale_pages;
 }
 

@@ -12,6 +12,7 @@
 
 #include "device/driver_sharing.h"
 #include "intercept/copies.h"
+#include "intercept/exit_observer.h"
 #include "intercept/front_ends.h"
 #include "intercept/installation.h"
 #include "intercept/loaded_objects.h"
@@ -97,9 +98,9 @@ void keep_interceptors() {
   report::keep_interceptors({static_cast<std::uint32_t>(effort.objects), static_cast<std::uint32_t>(effort.functions)});
 }
 
-/// exit() destroys what belongs to the calling thread before it runs any handler. The libraries of the device register
-/// theirs while they are opened, and they may not run meanwhile. The main thread has one from the start: it is the one
-/// that ends most programs.
+/// The libraries of the device register exit handlers while they are opened, and these may not run meanwhile. Where
+/// exit() can be patched, it waits. Elsewhere, the main thread waits when exit() destroys what belongs to the calling
+/// thread, before it runs any handler: that thread ends most programs.
 class OpeningGuard {
  public:
   ~OpeningGuard() {
@@ -289,9 +290,17 @@ bool Process::ready_for(const operation::Operation& operation) {
   return !begun;
 }
 
+void Process::before_exit() {
+  Process* const process = existing();
+  if (process == nullptr || platform::is_own_thread()) return;
+  process->end_opening();
+  process->unwanted_ = true;
+}
+
 // The handler runs before those that the device's libraries have registered up to then; the guard before all.
 bool Process::run_in_background(std::function<void()> body) {
   opening_guard.arm();
+  if (intercept::installed_mode() != intercept::Mode::preload) intercept::observe_exit(before_exit);
   std::atexit([] { instance().leave_device(); });
   ++in_background_;
   const bool started = platform::start_thread("blastoff-open", [this, body = std::move(body)] {

@@ -104,6 +104,7 @@ class Process final : public operation::Estimator {
   bool open_for(const operation::Operation& operation);
   bool ready_for(const operation::Operation& operation);
   bool run_in_background(std::function<void()> body);
+  static void before_exit();
   void fail_to_open(const std::string& reason);
   void wait_for_calls();
   report::Context describe();

@@ -119,31 +119,45 @@ class Side {
 
 class DeviceFftTest : public DeviceTest {
  protected:
+  /// A transform with its arrays on the device.
+  struct Prepared {
+    std::optional<fft::Transform> transform;
+    std::optional<fft::Plan> plan;
+    operation::Operation operation;
+    std::vector<std::unique_ptr<Side>> sides;
+  };
+
   /// `wider`: elements that the device's columns have more than the host's.
   void check(const Case& test, std::int64_t wider) {
     SCOPED_TRACE(test.name + " kind " + std::to_string(static_cast<int>(test.request.kind)) +
                  (test.request.in_place ? " in place" : "") + " wider " + std::to_string(wider));
-    auto transform = fft::guru(test.request, test.dims, test.batches);
+    const auto stream = queue();
+    Prepared prepared;
+    prepare(*stream, test, wider, prepared);
+    const fft::HostTransform host;
+    ASSERT_OK(stream->execute(prepared.operation, host));
+    ASSERT_OK(stream->synchronize());
+    compare(prepared.operation, *stream, prepared.sides);
+  }
+
+  void prepare(device::Queue& stream, const Case& test, std::int64_t wider, Prepared& prepared) {
+    auto& transform = prepared.transform;
+    transform = fft::guru(test.request, test.dims, test.batches);
     ASSERT_TRUE(transform);
-    const auto plan = fft::make_plan(&*transform, {*transform, nullptr, nullptr},
-                                     {reinterpret_cast<void*>(&execute_naively), fft::Style::c});
-    ASSERT_TRUE(plan);
-    operation::Operation operation = fft::Execution{&*plan, nullptr, nullptr}.operation();
+    prepared.plan.emplace(*fft::make_plan(&*transform, {*transform, nullptr, nullptr},
+                                        {reinterpret_cast<void*>(&execute_naively), fft::Style::c}));
+    operation::Operation& operation = prepared.operation;
+    operation = fft::Execution{&*prepared.plan, nullptr, nullptr}.operation();
     for (operation::Operand& operand : operation.operands())
       if (operand.columns > 1) operand.leading_dimension += wider;
-    std::vector<std::unique_ptr<Side>> sides;
-    const auto stream = queue();
+    auto& sides = prepared.sides;
     for (operation::Operand& operand : operation.operands()) {
       sides.push_back(std::make_unique<Side>(*device_, operand, static_cast<unsigned>(sides.size())));
       sides.back()->fill(transform->real_bytes());
       if (sides.size() == 1 && transform->real_output()) make_spectrum(operation, sides.back()->before());
-      upload(*stream, sides.back()->address(), sides.back()->before());
+      upload(stream, sides.back()->address(), sides.back()->before());
       operand = sides.back()->on_device();
     }
-    const auto done = stream->execute(operation, fft::HostTransform());
-    ASSERT_OK(done);
-    ASSERT_OK(stream->synchronize());
-    compare(operation, *stream, sides);
   }
 
   static fft::Transform moved(const operation::Operation& operation) {
@@ -226,6 +240,17 @@ TEST_P(DeviceFftTest, ResultsAreThoseOfTheDefinition) {
 TEST_P(DeviceFftTest, ManyShapesFollowEachOther) {
   for (std::int64_t length = 2; length < 40; ++length) check(row_major("one", {}, {length}), 0);
   check(row_major("the first again", {}, {2}), 0);
+}
+
+TEST_P(DeviceFftTest, ManyShapesAreUnderWayAtOnce) {
+  const auto stream = queue();
+  std::vector<Prepared> transforms(40);
+  std::int64_t length = 1;
+  for (Prepared& one : transforms) prepare(*stream, row_major("one", {}, {++length}), 0, one);
+  const fft::HostTransform host;
+  for (Prepared& one : transforms) ASSERT_OK(stream->execute(one.operation, host));
+  ASSERT_OK(stream->synchronize());
+  for (Prepared& one : transforms) compare(one.operation, *stream, one.sides);
 }
 
 class CudaFftTest : public DeviceFftTest {};

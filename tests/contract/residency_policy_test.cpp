@@ -146,6 +146,28 @@ TEST_P(ResidencyPolicy, BringsBackOnlyTheTriangle) {
   EXPECT_EQ(outcome.traffic.bytes_from_device, n * (n + 1) / 2 * 8);
 }
 
+TEST_P(ResidencyPolicy, CountsWhatTheCpuRewrites) {
+  START();
+  if (!first_use()) GTEST_SKIP() << "nothing stays on the device that could be rewritten";
+  Case test(options_of(Routine::dgemm, 200, 180, 160, 0), 0, Edge::first_element);
+  const std::uint64_t first = test.call().operands()[0].payload_bytes();
+  const auto rewritten = [&] {
+    test.expect();
+    const Outcome outcome = run(test.call());
+    EXPECT_FALSE(outcome.error);
+    return outcome.traffic.bytes_rewritten;
+  };
+  EXPECT_EQ(rewritten(), 0U) << "new";
+  EXPECT_EQ(rewritten(), 0U) << "unchanged";
+  for (int round = 0; round < 6; ++round) {  // in a mirror first, then copied
+    test.refill(0);
+    const std::uint64_t bytes = rewritten();
+    EXPECT_LE(bytes, first);
+    EXPECT_GE(bytes + 2 * platform::page_size(), first) << "round " << round;
+  }
+  EXPECT_EQ(rewritten(), 0U) << "copied, but unchanged";
+}
+
 TEST_P(ResidencyPolicy, ReusesWhatStaysOnTheDevice) {
   START();
   Case test(options_of(Routine::dgemm, 200, 180, 160, 0), 0, Edge::first_element);

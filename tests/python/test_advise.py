@@ -46,6 +46,9 @@ def test_matrices_that_are_moved_for_one_use(job):
     (found,) = advise(job, [site(**moving)])
     assert found.seconds == 1
     assert found.what.startswith("3.20 GB brought to the device for one use, in 100 calls of dgemm at cg.f90:214 in step")
+    assert found.what.endswith("the matrices are new each time")
+    (what,) = said(job, site(**moving, bytes_rewritten=2_000_000_000))
+    assert what.startswith("2.00 GB rewritten before each use, in 100 calls of dgemm at cg.f90:214")
     assert said(job, site(**moving, bytes_reused=9_000_000_000)) == []
     assert said(job, site(**moving | {"transfer_seconds": 0.0001})) == []  # costs nothing
 

@@ -60,13 +60,20 @@ def moved_again(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         sums = site.sums
         if sums.offloaded < 2 or not sums.bytes_to_device or sums.operand_reuse >= LITTLE_REUSE:
             continue
-        yield Advice(
-            sums.transfer_seconds,
-            f"{quantities.size(sums.bytes_to_device)} brought to the device for one use, in {quantities.count(sums.offloaded)} calls of {at(site)}: "
-            "the matrices are new or rewritten before each use",
-            "Keep the matrices that do not change in the same memory, write only what changes, and call again with the same arrays. "
-            "If they must be refilled, refill them in place: Blastoff page-locks memory that is refilled at the same address.",
-        )
+        calls = f"{quantities.count(sums.offloaded)} calls of {at(site)}"
+        if 2 * sums.bytes_rewritten >= sums.bytes_to_device:
+            yield Advice(
+                sums.transfer_seconds,
+                f"{quantities.size(sums.bytes_rewritten)} rewritten before each use, in {calls}",
+                "Write only what changes, and leave matrices alone that do not: the pages that were not written stay on the device.",
+            )
+        else:
+            yield Advice(
+                sums.transfer_seconds,
+                f"{quantities.size(sums.bytes_to_device)} brought to the device for one use, in {calls}: the matrices are new each time",
+                "Keep matrices in the same memory, and call again with the same arrays. If they must be refilled, refill them in place: "
+                "Blastoff page-locks memory that is refilled at the same address.",
+            )
 
 
 def copied(job: Job, sites: list[CallSite]) -> Iterator[Advice]:

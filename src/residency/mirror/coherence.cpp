@@ -257,6 +257,8 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
       stop_tracking(operands[i]);  // so that the next scan finds the pages written, and they are asked about again
       return registered();
     }
+    if (lost > 0 && operation::reads(operands[i].intent))
+      hold.bytes_rewritten += std::min<std::uint64_t>(lost * platform::page_size(), operands[i].payload_bytes());
     if (lost > 0 && usage_.rewritten(operands[i], lost, region_bytes(operands[i]) / platform::page_size())) {
       hold.tracked[i] = false;
       stop_tracking(operands[i]);
@@ -483,6 +485,9 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
   const operation::Operation& call = hold.call;
   each_matrix(call, [&](std::size_t i, std::size_t first) {
     hold.tracked[i] = i == first ? usage_.worth_tracking(call, i) : hold.tracked[first];
+    const operation::Operand& operand = call.operands()[i];
+    if (i == first && !hold.tracked[i] && operation::reads(operand.intent) && usage_.refilled(operand))
+      hold.bytes_rewritten += operand.payload_bytes();
   });
 
   constexpr int most_replacements = 8;

@@ -83,6 +83,11 @@ bool Usage::copied(const operation::Operand& operand) const {
   return found != matrices_.end() && found->second.copied;
 }
 
+bool Usage::refilled(const operation::Operand& operand) const {
+  const auto found = matrices_.find(bounds(operand).begin);
+  return found != matrices_.end() && found->second.copied && found->second.uses > 0 && found->second.unchanged_uses == 0;
+}
+
 bool Usage::used(const operation::Operand& operand) {
   Matrix& matrix = find_or_add(operand);
   if (matrix.copied)

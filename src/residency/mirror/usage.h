@@ -37,6 +37,9 @@ class Usage {
   /// Whether the operand is copied at every use now.
   bool copied(const operation::Operand& operand) const;
 
+  /// Of an operand that worth_tracking() wants to be copied: whether it has changed since a call used it.
+  bool refilled(const operation::Operand& operand) const;
+
   /// A call that used the operand is over. True: it is not worth tracking any more, being a result that is not read.
   bool used(const operation::Operand& operand);
 

@@ -1,11 +1,16 @@
 // A libcufft.so.12 for the fake GPU: transforms by the definition, run on the stream's thread. Like cuFFT it destroys
-// complex input of real results. FAKE_FFT_STATUS makes the making of plans return that status.
+// complex input of real results. A plan has tables on the GPU, which its making brings there by the default stream and
+// does not wait for, and which its end frees. FAKE_FFT_STATUS makes the making of plans return that status.
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <thread>
 
 #include <dlfcn.h>
 
@@ -22,7 +27,11 @@ constexpr cufftStatus invalid_plan = 1;
 constexpr cufftStatus execution_failed = 6;
 constexpr std::size_t work_bytes = 4096;
 
+/// Transforms that find them otherwise have no result.
+enum class Tables : std::uint8_t { on_their_way, there, freed };
+
 struct Plan {
+  std::shared_ptr<std::atomic<Tables>> tables = std::make_shared<std::atomic<Tables>>(Tables::on_their_way);
   fft::Transform transform;
   std::int64_t in_elements = 0;
   std::int64_t out_elements = 0;
@@ -68,18 +77,20 @@ bool set_kind(fft::Request& request, int type) {
   }
 }
 
-void destroy_input(const fft::Transform& transform, void* in) {
-  const auto spoil = [&](auto* words) {
-    blastoff::test::each_batch(transform, [&](std::int64_t base, std::int64_t) {
-      blastoff::test::each_element(transform, false, base, [&](std::size_t, std::int64_t offset) {
-        words[2 * offset] = std::numeric_limits<std::remove_pointer_t<decltype(words)>>::quiet_NaN();
+/// Of the input, or of the output. An element of a real array is one word.
+void spoil(const fft::Transform& transform, bool output, void* array) {
+  const std::int64_t step = (output ? transform.real_output() : transform.real_input()) ? 1 : 2;
+  const auto spoil_words = [&](auto* words) {
+    blastoff::test::each_batch(transform, [&](std::int64_t in, std::int64_t out) {
+      blastoff::test::each_element(transform, output, output ? out : in, [&](std::size_t, std::int64_t offset) {
+        words[step * offset] = std::numeric_limits<std::remove_pointer_t<decltype(words)>>::quiet_NaN();
       });
     });
   };
   if (transform.request.precision == fft::Precision::f64)
-    spoil(static_cast<double*>(in));
+    spoil_words(static_cast<double*>(array));
   else
-    spoil(static_cast<float*>(in));
+    spoil_words(static_cast<float*>(array));
 }
 
 cufftStatus execute(cufftPlan handle, int type, void* in, void* out, int direction) {
@@ -104,7 +115,8 @@ cufftStatus execute(cufftPlan handle, int type, void* in, void* out, int directi
         !usable(out, plan.out_elements, plan.transform.out_element_bytes()))
       return driver().fail(blastoff::fake_cuda::error_illegal_address);
     blastoff::test::naive_transform(plan.transform, in, out);
-    if (plan.transform.real_output() && in != out) destroy_input(plan.transform, in);
+    if (plan.transform.real_output() && in != out) spoil(plan.transform, false, in);
+    if (*plan.tables != Tables::there) spoil(plan.transform, true, out);
   });
   return fft_success;
 }
@@ -136,7 +148,11 @@ cufftStatus cufftCreate(cufftPlan* handle) {
 }
 cufftStatus cufftDestroy(cufftPlan handle) {
   const std::lock_guard lock(mutex);
-  return plans.erase(handle) == 1 ? fft_success : invalid_plan;
+  const auto found = plans.find(handle);
+  if (found == plans.end()) return invalid_plan;
+  *found->second.tables = Tables::freed;
+  plans.erase(found);
+  return fft_success;
 }
 cufftStatus cufftSetAutoAllocation(cufftPlan handle, int automatic) {
   return change(handle, [&](Plan& plan) { plan.own_work_area = automatic == 0; });
@@ -162,6 +178,11 @@ cufftStatus cufftMakePlanMany64(cufftPlan handle, int rank, FftSize* lengths, Ff
   if (batch > 1) transform.batches.add({batch, in_distance, out_distance});
   *bytes = transform.real_output() ? 0 : work_bytes;
   return change(handle, [&](Plan& plan) {
+    driver().post(nullptr, [tables = plan.tables] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      auto expected = Tables::on_their_way;
+      tables->compare_exchange_strong(expected, Tables::there);
+    });
     plan.transform = transform;
     plan.work_bytes = *bytes;
     plan.in_elements = extent(transform, false);

@@ -3,6 +3,7 @@
 // where it can, notices what the real one punishes.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -103,6 +104,12 @@ CUresult queue_copy(CUstream stream, Side to, Side from, std::size_t width, std:
   });
   if (wait) stream->stream.synchronize();
   return Gpu::instance().sticky();
+}
+
+/// That of nullptr is the default stream, with which the others, which do not block, are not ordered.
+blastoff::fake_cuda::Stream& stream_of(CUstream stream) {
+  static auto* const default_stream = new StreamHandle;
+  return (stream == nullptr ? default_stream : stream)->stream;
 }
 
 bool is_mapped(const void* address, std::size_t bytes) {
@@ -233,15 +240,18 @@ extern "C" {
 const Services* fake_cuda_services() {
   static const Services services{
       context_is_current, is_device_memory, is_usable,
-      [](CUstream stream, std::function<void()> task) { stream->stream.post(std::move(task)); },
+      [](CUstream stream, std::function<void()> task) { stream_of(stream).post(std::move(task)); },
       [](CUresult error) { Gpu::instance().fail(error); }};
   return &services;
 }
 
 CUresult cuInit(unsigned) {
-  // A driver takes its time.
+  // A driver takes its time, and has an exit handler that takes away what it works with.
+  static std::atomic<bool> gone{false};
+  std::atexit([] { gone = true; });
   if (const char* const milliseconds = std::getenv("FAKE_GPU_INIT_MS"))
     std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(milliseconds)));
+  if (gone) __builtin_trap();
   return success;
 }
 CUresult cuDriverGetVersion(int* version) {
@@ -441,7 +451,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
   return success;
 }
 CUresult cuStreamSynchronize(CUstream stream) {
-  stream->stream.synchronize();
+  stream_of(stream).synchronize();
   return enter();
 }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {

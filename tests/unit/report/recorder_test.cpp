@@ -32,6 +32,7 @@ Record offloaded_record() {
   record.bytes_to_device = 100;
   record.bytes_from_device = 10;
   record.bytes_reused = 1000;
+  record.bytes_rewritten = 60;
   record.flops = 2e9;
   return record;
 }
@@ -48,6 +49,7 @@ TEST_F(RecorderTest, SumsOffloadedCalls) {
   EXPECT_EQ(sums.bytes_to_device, 200U);
   EXPECT_EQ(sums.bytes_from_device, 20U);
   EXPECT_EQ(sums.bytes_reused, 2000U);
+  EXPECT_EQ(sums.bytes_rewritten, 120U);
   EXPECT_EQ(sums.flops, 4e9);
   EXPECT_EQ(sums.offloaded_flops, 4e9);
 }
