@@ -16,7 +16,7 @@ module blastoff_blocks
   integer(c_int), parameter, public :: blastoff_read = 0, blastoff_write = 1, blastoff_update = 2
   integer(c_int), parameter, public :: blastoff_ok = 0, blastoff_bad_argument = 1, blastoff_conflict = 2, &
       blastoff_not_held = 3, blastoff_nothing_there = 4, blastoff_out_of_memory = 5, blastoff_device_lost = 6, &
-      blastoff_unsupported = 7
+      blastoff_unsupported = 7, blastoff_communication = 8
   integer(c_int), parameter, public :: blastoff_float = 0, blastoff_double = 1, blastoff_complex_float = 2, &
       blastoff_complex_double = 3
 
@@ -27,6 +27,7 @@ module blastoff_blocks
   type, bind(c), public :: blastoff_blocks_options
     integer(c_int) :: intents, pinned, pooled, asynchronous
     integer(c_size_t) :: device_memory, pinned_memory
+    integer(c_int) :: direct
   end type
 
   type, bind(c), public :: blastoff_blocks_counters

@@ -45,7 +45,8 @@ enum blastoff_status {
                                  or work on the host */
   BLASTOFF_DEVICE_LOST = 6,   /* the device failed. Blocks whose newest version was there alone have to be written anew;
                                  all others are whole */
-  BLASTOFF_UNSUPPORTED = 7    /* this device cannot do that; or the process was forked, or is ending */
+  BLASTOFF_UNSUPPORTED = 7,   /* this device cannot do that; or the process was forked, or is ending */
+  BLASTOFF_COMMUNICATION = 8  /* MPI has failed (blastoff_blocks_mpi.h) */
 };
 
 typedef struct blastoff_block blastoff_block;
@@ -61,7 +62,7 @@ int blastoff_blocks_devices(void);
  * until the next call of this thread. */
 const char* blastoff_blocks_message(void);
 
-/* How blocks work; the defaults are 1 and 0, as noted. For measuring what each of them is worth. */
+/* How blocks work; the defaults of switches are 1, of sizes 0. For measuring what each of them is worth. */
 typedef struct blastoff_blocks_options {
   int intents; /* 1: as the program says. 0: every acquisition is an update */
   int pinned;  /* 1: the host memory of blocks is page-locked, so that copies are fast and asynchronous. 0: plain */
@@ -70,6 +71,8 @@ typedef struct blastoff_blocks_options {
   size_t device_memory; /* bytes that blocks may hold on each device; 0: as much as there is */
   size_t pinned_memory; /* bytes of page-locked memory in blocks and their pool; 0: half of the main memory. What does
                            not fit is plain */
+  int direct; /* messages (blastoff_blocks_mpi.h): 1: from and into device memory; 0: through the host; -1, the default:
+                 as the MPI can */
 } blastoff_blocks_options;
 
 /* The options in force. */
@@ -149,6 +152,31 @@ int blastoff_block_is_current(blastoff_block* block, int place);
 /* Where the newest version can be read without a copy: a device if one has it, else BLASTOFF_HOST. (For sending it to
  * another process, for example.) BLASTOFF_HOST too if nothing was written yet. */
 int blastoff_block_newest(blastoff_block* block);
+
+/* ---- Parts, for transfers --------------------------------------------------------------------------------------- */
+
+/* What follows is for libraries that move blocks to other processes or to files; blastoff_blocks_mpi.h is made of it.
+ * While one part is on its way there, the next is copied from a device, or to it. */
+
+/* As blastoff_block_acquire() on the host for reading, but returns when the copies of parts have started: the bytes
+ * before `end` can be used after blastoff_block_await_part(block, end), and all of them after the block's last part. */
+int blastoff_block_acquire_parts(blastoff_block* block, size_t part_bytes, void** address);
+int blastoff_block_await_part(blastoff_block* block, size_t end);
+
+/* The caller holds the block for writing on the host, and has written these bytes for good: they start for `place`.
+ * Those that were not forwarded when the block is released are copied when they are used. A hint; does not wait. */
+int blastoff_block_forward_part(blastoff_block* block, int place, size_t offset, size_t bytes);
+
+/* Ends an acquisition for writing that has failed: the block has no content then. */
+int blastoff_block_abandon(blastoff_block* block, int place);
+
+/* Makes a device's context the current one of this thread until blastoff_blocks_leave(), as libraries expect it that
+ * are handed addresses of device memory. On the host both do nothing. */
+int blastoff_blocks_enter(int place);
+void blastoff_blocks_leave(int place);
+
+/* Sets blastoff_blocks_message() of this thread, and returns `status`. */
+int blastoff_blocks_fail(int status, const char* message);
 
 /* ---- Tensor contraction ----------------------------------------------------------------------------------------- */
 

@@ -146,7 +146,8 @@ extern "C" {
   return run([&](const blocks::Engine& engine) -> Status {
     if (options == nullptr) return bad_argument("the options are NULL");
     const blocks::Options now = engine.options();
-    *options = {now.intents, now.pinned, now.pooled, now.asynchronous, now.device_memory, now.pinned_memory};
+    *options = {now.intents,       now.pinned,        now.pooled, now.asynchronous,
+                now.device_memory, now.pinned_memory, now.direct};
     return {};
   });
 }
@@ -156,8 +157,10 @@ extern "C" {
     if (options == nullptr) return bad_argument("the options are NULL");
     for (const int option : {options->intents, options->pinned, options->pooled, options->asynchronous})
       if (option != 0 && option != 1) return bad_argument(fmt::format("an option is {}; 0 and 1 are accepted", option));
+    if (options->direct < -1 || options->direct > 1)
+      return bad_argument(fmt::format("the option direct is {}; -1, 0 and 1 are accepted", options->direct));
     engine.set_options({options->intents != 0, options->pinned != 0, options->pooled != 0, options->asynchronous != 0,
-                        options->device_memory, options->pinned_memory});
+                        options->device_memory, options->pinned_memory, options->direct});
     return {};
   });
 }
@@ -266,6 +269,64 @@ extern "C" {
     if (!queue) return tl::unexpected(queue.error());
     return block->release(place, queue->get());
   });
+}
+
+[[gnu::visibility("default")]] int blastoff_block_acquire_parts(blastoff_block* block, size_t part_bytes,
+                                                                void** address) {
+  return run([&](blocks::Engine&) -> Status {
+    if (address == nullptr) return bad_argument("there is no place for the address: the pointer is NULL");
+    *address = nullptr;
+    if (auto ok = check_block(block); !ok) return ok;
+    if (part_bytes == 0) return bad_argument("parts of 0 bytes; 1 is the least");
+    const auto acquired = block->acquire_parts(part_bytes);
+    if (!acquired) return tl::unexpected(acquired.error());
+    *address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(*acquired));
+    return {};
+  });
+}
+
+[[gnu::visibility("default")]] int blastoff_block_await_part(blastoff_block* block, size_t end) {
+  return run([&](blocks::Engine&) -> Status {
+    if (auto ok = check_block(block); !ok) return ok;
+    return block->await_part(end);
+  });
+}
+
+[[gnu::visibility("default")]] int blastoff_block_forward_part(blastoff_block* block, int place, size_t offset,
+                                                               size_t bytes) {
+  return run([&](const blocks::Engine& engine) -> Status {
+    if (auto ok = check_place(engine, block, place); !ok) return ok;
+    if (bytes > SIZE_MAX - offset) return bad_argument("bytes are forwarded that the block does not have");
+    return block->forward_part(place, {offset, offset + bytes});
+  });
+}
+
+[[gnu::visibility("default")]] int blastoff_block_abandon(blastoff_block* block, int place) {
+  return run([&](const blocks::Engine& engine) -> Status {
+    if (auto ok = check_place(engine, block, place); !ok) return ok;
+    return block->abandon(place);
+  });
+}
+
+[[gnu::visibility("default")]] int blastoff_blocks_enter(int place) {
+  return run([&](blocks::Engine& engine) -> Status {
+    if (!engine.is_place(place)) return bad_argument(fmt::format("there is no place {}", place));
+    if (place == blocks::host_place) return {};
+    auto entered = engine.site(place).device().enter();
+    return entered ? Status{} : Status(failure(entered.error()));
+  });
+}
+
+[[gnu::visibility("default")]] void blastoff_blocks_leave(int place) {
+  (void)run([&](blocks::Engine& engine) -> Status {
+    if (engine.is_place(place) && place != blocks::host_place) engine.site(place).device().leave();
+    return {};
+  });
+}
+
+[[gnu::visibility("default")]] int blastoff_blocks_fail(int status, const char* message) {
+  std::snprintf(latest_message, sizeof latest_message, "%s", message);
+  return status;
 }
 
 [[gnu::visibility("default")]] int blastoff_block_prefetch(blastoff_block* block, int place) {

@@ -1,7 +1,10 @@
 #include "blocks/block.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "blocks/copies.h"
 #include "blocks/engine.h"
 
 namespace blastoff::blocks {
@@ -12,14 +15,6 @@ using platform::Span;
 
 std::string name_of(int place) {
   return place == host_place ? "the host" : fmt::format("device {}", place);
-}
-
-void* host_pointer(std::uint64_t address) {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-}
-
-device::Block run_of(std::size_t bytes) {
-  return {bytes, 1, bytes, bytes};
 }
 
 }  // namespace
@@ -134,7 +129,7 @@ Status Block::bring(int place) {
   if (!from) return failure(ErrorKind::device_lost, "the newest version of a block was on a device that has failed");
   if (*from == host_place) return upload(place);
   if (auto ok = allocate(host_place); !ok) return ok;
-  if (auto ok = download(*from); !ok) return ok;
+  if (auto ok = download(*from, bytes_); !ok) return ok;
   return place == host_place ? Status{} : upload(place);
 }
 
@@ -175,13 +170,13 @@ Status Block::upload(int place) {
   return engine_.options().asynchronous ? Status{} : wait_until_ready(place);
 }
 
-/// To the host, from a device that is current.
-Status Block::download(int place) {
+/// To the host, from a device that is current. The arrival of parts can be awaited one by one.
+Status Block::download(int place, std::size_t part_bytes) {
   Place& from = at(place);
   Place& to = home();
   Site& site = engine_.site(place);
   if (program_) program_->begin_overwrite();
-  Point point;
+  parts_.clear();
   std::uint64_t bytes = 0;
   auto queued = site.download().run([&](device::Queue& queue) -> device::Status {
     if (from.ready)
@@ -189,23 +184,31 @@ Status Block::download(int place) {
     if (to.ready)
       if (auto ok = queue.wait(*to.ready); !ok) return ok;
     if (auto ok = to.uses.precede(queue); !ok) return ok;
-    device::Status copied;
-    to.stale.all_of([&](Span span) {
-      bytes += span.bytes();
-      copied =
-          queue.copy_to_host(host_pointer(to.address + span.begin), from.address + span.begin, run_of(span.bytes()));
-      return copied.has_value();
-    });
-    if (!copied) return copied;
-    auto recorded = site.points().record(queue);
-    if (!recorded) return tl::unexpected(recorded.error());
-    point = std::move(*recorded);
+    for (std::size_t end = 0; end < bytes_;) {
+      const Span part{end, end + std::min(part_bytes, bytes_ - end)};
+      device::Status copied;
+      to.stale.all_of([&](Span span) {
+        span = {std::max(span.begin, part.begin), std::min(span.end, part.end)};
+        if (span.empty()) return true;
+        bytes += span.bytes();
+        copied =
+            queue.copy_to_host(host_pointer(to.address + span.begin), from.address + span.begin, run_of(span.bytes()));
+        return copied.has_value();
+      });
+      if (!copied) return copied;
+      auto recorded = site.points().record(queue);
+      if (!recorded) return tl::unexpected(recorded.error());
+      end = part.end;
+      parts_.push_back({end, std::move(*recorded), place});
+    }
     return {};
   });
   if (!queued) {
+    parts_.clear();
     if (program_) program_->end_overwrite();
     return failed(place, queued.error());
   }
+  const Point point = parts_.back().arrived;
   to.ready = point;
   to.uses.clear();
   to.stale.clear();
@@ -249,14 +252,17 @@ Status Block::await(int place, Access access, device::Queue* queue) {
 }
 
 void Block::hold(int place, Access access) {
-  if (!writes(access)) {
+  if (writes(access)) {
+    writer_ = place;
+    defined_ = true;
+  } else {
     ++at(place).readers;
     ++readers_;
-    return;
   }
-  writer_ = place;
-  defined_ = true;
-  for (Place& other : places_) other.stale.add(whole());
+  // Without intents, a reader counts as a writer, but not for others who read.
+  if (!writes(access) && (engine_.options().intents || readers_ > 1 || program_)) return;
+  for (Place& other : places_)
+    if (&other != &at(place)) other.stale.add(whole());
   at(place).stale.clear();
 }
 
@@ -280,8 +286,8 @@ Status Block::release(int place, device::Queue* queue) {
   }
   end_hold(place);
   if (written) {
-    // The work waited for all that came before.
-    there.uses.clear();
+    // The work waited for all that came before. (On the host there may be copies of parts that were forwarded.)
+    if (queue != nullptr) there.uses.clear();
     there.ready = std::move(point);
     return {};
   }
@@ -304,6 +310,7 @@ void Block::end_hold(int place) {
   } else {
     --at(place).readers;
     --readers_;
+    if (place == host_place && at(place).readers == 0) parts_.clear();
   }
 }
 
@@ -338,7 +345,7 @@ std::unique_lock<std::mutex> Block::try_claim(int place) {
 Status Block::evict_claimed(int place) {
   if (current(place) && !source(place)) {
     if (auto ok = allocate(host_place); !ok) return ok;
-    if (auto ok = download(place); !ok) return ok;
+    if (auto ok = download(place, bytes_); !ok) return ok;
   }
   drop(place);
   if (place != host_place) {

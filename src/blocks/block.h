@@ -48,6 +48,19 @@ class Block {
   Status release(int place, device::Queue* queue);
   /// After a failed write: nothing of what the block holds is of any use. Nobody else may hold it.
   void forget();
+  /// Ends an acquisition for writing that failed: there is no content.
+  Status abandon(int place);
+
+  // In parts, for transfers: what has been copied of a block is used while the rest is being copied.
+
+  /// acquire() on the host for reading, of which the first bytes alone can be used: as far as await_part() has waited.
+  /// Ended by release().
+  Result<std::uint64_t> acquire_parts(std::size_t part_bytes);
+  /// Blocks until the first `end` bytes are on the host.
+  Status await_part(std::size_t end);
+  /// These bytes of a block that is held for writing on the host are written: starts to bring them to the place. A
+  /// hint.
+  Status forward_part(int place, platform::Span offsets);
 
   Status prefetch(int place);
   Status evict(int place);
@@ -73,6 +86,13 @@ class Block {
     std::optional<Site::Entry> entry;
   };
 
+  /// Of a copy to the host.
+  struct Part {
+    std::size_t end;  // offset behind it
+    Point arrived;
+    int from;
+  };
+
   Place& at(int place) { return places_[static_cast<std::size_t>(place) + 1]; }
   Place& home() { return at(host_place); }
   platform::Span whole() const { return {0, bytes_}; }
@@ -85,7 +105,7 @@ class Block {
   Status allocate(int place);
   Status bring(int place);
   Status upload(int place);
-  Status download(int place);
+  Status download(int place, std::size_t part_bytes);
   Status await(int place, Access access, device::Queue* queue);
   Status wait_until_ready(int place);
   void hold(int place, Access access);
@@ -103,6 +123,7 @@ class Block {
   bool torn_ = false;          // the program wrote its memory while the newest version was elsewhere
   std::optional<int> writer_;  // place of the one who holds it for writing
   int readers_ = 0;            // at all places
+  std::vector<Part> parts_;    // of the latest copy to the host, while it is read there
 };
 
 }  // namespace blastoff::blocks

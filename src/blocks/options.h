@@ -15,6 +15,7 @@ struct Options {
   bool asynchronous = true;
   std::size_t device_memory = 0;  ///< bytes on each device; 0: as much as there is
   std::size_t pinned_memory = 0;  ///< bytes; 0: half of the main memory
+  int direct = -1;                ///< messages are from and to device memory; -1: as the MPI can
 };
 
 /// blastoff_blocks_counters, without those of pools. Of all threads.

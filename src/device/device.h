@@ -150,6 +150,11 @@ class Device {
   /// program's, and outlives the queue. A handle that is none is noticed at its first use: unsupported.
   virtual Result<std::unique_ptr<Queue>> adopt_queue(void* stream);
 
+  /// Makes the device's context the calling thread's current one until leave(), for libraries that are handed addresses
+  /// of device memory. On the same thread, in pairs.
+  virtual Status enter() { return {}; }
+  virtual void leave() {}
+
   /// Plain device memory, at least 256-byte aligned, contents undefined (simulated: NaN).
   virtual Result<Address> allocate(MemoryClient client, std::size_t bytes) = 0;
   virtual void free(Address address) = 0;

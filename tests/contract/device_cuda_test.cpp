@@ -99,6 +99,20 @@ TEST_P(CudaTest, AThreadsOwnContextStaysCurrent) {
   driver_.cuDevicePrimaryCtxRelease_v2(ordinal);
 }
 
+TEST_P(CudaTest, ItsContextIsCurrentForTheOneWhoEnters) {
+  api::CUdevice ordinal = 0;
+  api::CUcontext primary = nullptr;
+  ASSERT_EQ(driver_.cuDeviceGet(&ordinal, device_->properties().index), api::success);
+  ASSERT_EQ(driver_.cuDevicePrimaryCtxRetain(&primary, ordinal), api::success);
+  ASSERT_OK(device_->enter());
+  EXPECT_EQ(current(), primary);
+  use_device();
+  EXPECT_EQ(current(), primary);
+  device_->leave();
+  EXPECT_EQ(current(), nullptr);
+  driver_.cuDevicePrimaryCtxRelease_v2(ordinal);
+}
+
 TEST_P(CudaTest, MemoryThatTheProgramRegisteredIsKnown) {
   // Nobody is asked while only we have the driver, and this program opens it behind our back.
   device::note_library({"libcuda.so.1", "libmpi.so.40"});

@@ -17,9 +17,11 @@ FILES = """
 bin/blastoff
 include/blastoff.h
 include/blastoff/blocks.hpp
+include/blastoff/blocks_mpi.hpp
 include/blastoff_allocator.h
 include/blastoff_blocks.f90
 include/blastoff_blocks.h
+include/blastoff_blocks_mpi.h
 LIB/libblastoff.so
 LIB/libblastoff-allocator.so
 LIB/blastoff/libblastoff.so

@@ -24,6 +24,8 @@ class ForwardingDevice : public device::Device {
     return inner_->adopt_queue(stream);
   }
   device::Result<std::unique_ptr<device::Event>> create_event() override { return inner_->create_event(); }
+  device::Status enter() override { return inner_->enter(); }
+  void leave() override { inner_->leave(); }
   device::Result<device::Address> allocate(device::MemoryClient client, std::size_t bytes) override {
     return inner_->allocate(client, bytes);
   }

@@ -29,11 +29,17 @@ class Context {
   template <class Work>
   Status run(Work&& work) {
     if (lost_.load(std::memory_order_relaxed)) return tl::unexpected(lost_error());
-    if (auto entered = check(driver_.cuCtxPushCurrent_v2(handle_), "cuCtxPushCurrent"); !entered) return entered;
+    if (auto entered = enter(); !entered) return entered;
     Status status = work();
+    leave();
+    return status;
+  }
+
+  /// Makes this context the thread's current one, until leave().
+  Status enter() { return check(driver_.cuCtxPushCurrent_v2(handle_), "cuCtxPushCurrent"); }
+  void leave() {
     api::CUcontext own = nullptr;
     driver_.cuCtxPopCurrent_v2(&own);
-    return status;
   }
 
   /// Translates a result of the driver. Every error except lack of memory or of support loses the device.

@@ -52,6 +52,9 @@ class CudaDevice final : public Device {
   }
   Result<std::unique_ptr<Event>> create_event() override { return CudaEvent::create(context_); }
 
+  Status enter() override { return context_->enter(); }
+  void leave() override { context_->leave(); }
+
   Result<Address> allocate(MemoryClient client, std::size_t bytes) override { return memory_->allocate(client, bytes); }
   void free(Address address) override { memory_->free(address); }
 

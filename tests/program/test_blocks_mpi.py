@@ -1,0 +1,108 @@
+"""Blocks between the ranks of real MPI libraries, and the example of coupled cluster, with all of its switches."""
+
+import itertools
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import mpi
+import offload
+import pytest
+
+INCLUDE = offload.ROOT / "include"
+LINKED = [f"-I{INCLUDE}", f"-L{offload.BUILD / 'link'}", "-lblastoff", f"-Wl,-rpath,{offload.BUILD}"]
+STRICT = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-DOMPI_SKIP_MPICXX"]
+SMALL = ["--occupied=7", "--virtual=11", "--tile=4", "--check"]
+SOURCES = {"blocks_mpi": mpi.SOURCES / "blocks_mpi.cpp", "ccsd": offload.ROOT / "examples" / "ccsd.cpp"}
+
+libraries = pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
+
+
+def need(library: mpi.Mpi) -> None:
+    """Skips where it is not installed."""
+    for command in (library.compiler, library.starter[0]):
+        if shutil.which(command) is None:
+            pytest.skip(f"{command} is not installed (tools/install test)")
+
+
+def compiled(source: str, library: mpi.Mpi, folder: Path) -> Path:
+    need(library)
+    path = folder / source
+    compiler = library.compiler.replace("mpicc", "mpicxx")
+    subprocess.run([compiler, "-std=c++17", *STRICT, str(SOURCES[source]), "-o", str(path), *LINKED], check=True)
+    return path
+
+
+def ran(command: list, library: mpi.Mpi, ranks: int, folder: Path, device: str) -> str:
+    settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_SUMMARY": "never"}
+    done = mpi.run([*library.ranks(ranks), *command], library.environment(folder) | settings)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@libraries
+def test_messages_broadcasts_and_windows(library, tmp_path, device):
+    program = compiled("blocks_mpi", library, tmp_path)
+    for ranks, direct, which, place in ((2, -1, "every", device), (4, 0, "few", device), (3, 1, "few", "simulated"), (2, 1, "few", "none")):
+        output = ran([program, direct, which], library, ranks, tmp_path, place)
+        ends = [line for line in output.splitlines() if line.startswith("ok: ")]
+        assert len(ends) == ranks, output
+        for line in ends:
+            transfers, messages, devices = map(int, re.search(r"(\d+) transfers, direct (\d), devices (\d)", line).groups())
+            assert transfers > 20
+            assert devices == (place != "none")
+            assert direct == -1 or messages == direct
+
+
+def rows(output: str) -> dict[str, list[str]]:
+    """Of the example's table: what was switched off, and the figures. Each was right."""
+    found = {}
+    lines = output.splitlines()
+    for line, check in itertools.pairwise(lines):
+        if row := re.match(r"(all features|without \w+) +(.*)", line):
+            found[row[1]] = row[2].split()
+            assert float(re.fullmatch(r"greatest difference from plain loops: (\S+)", check)[1]) < 1e-12
+    return found
+
+
+EVERY = ["all features", *(f"without {feature}" for feature in ("intents", "pinning", "pool", "asynchronous", "direct"))]
+
+
+@libraries
+def test_the_example_with_every_switch(library, tmp_path, device):
+    program = compiled("ccsd", library, tmp_path)
+    table = rows(ran([program, *SMALL, "--compare"], library, 2, tmp_path, device))
+    assert list(table) == EVERY
+    assert len({figures[-1] for figures in table.values()}) == 1, "the norm depends on a switch"
+    hits = {name: float(figures[7]) for name, figures in table.items()}
+    assert hits["all features"] > 50 and hits["without pool"] == 0
+    if device == "simulated":
+        copied = {name: float(figures[5]) + float(figures[6]) for name, figures in table.items()}
+        assert copied["without intents"] > copied["all features"] > 0
+    alone = rows(ran([program, *SMALL], library, 4, tmp_path, "none"))
+    assert alone["all features"][-1] == table["all features"][-1]
+
+
+def test_the_example_on_one_rank_without_mpi(tmp_path, device):
+    program = tmp_path / "ccsd"
+    subprocess.run(["g++", "-DWITHOUT_MPI", "-std=c++17", *STRICT, str(SOURCES["ccsd"]), "-o", str(program), *LINKED], check=True)
+    for place in (device, "none"):
+        environment = offload.environment(None, BLASTOFF_DEVICE=place, BLASTOFF_SUMMARY="never")
+        for switches in ([], ["--without=intents"]):
+            outcome = offload.run([program, *SMALL, *switches], env=environment)
+            assert outcome.status == 0, outcome.stdout + outcome.stderr
+            assert len(rows(outcome.stdout)) == 1
+        refused = offload.run([program, "--without=sense"], env=environment)
+        assert refused.status == 2
+        assert "accepted are" in refused.stderr
+
+
+@libraries
+def test_the_header_in_plain_c(library, tmp_path):
+    need(library)
+    source = tmp_path / "plain.c"
+    source.write_text("#include <blastoff_blocks_mpi.h>\nint main(void) { return blastoff_mpi_direct(); }\n")
+    command = [library.compiler, "-std=c99", "-Wpedantic", *STRICT, str(source), "-o", str(tmp_path / "plain"), *LINKED]
+    subprocess.run(command, check=True)
+    assert offload.run([tmp_path / "plain"], env=offload.environment(None, BLASTOFF_DEVICE="none")).status == 0
