@@ -107,6 +107,7 @@ def test_a_launcher_before_mpirun_starts_one_for_all_ranks(node):
     assert errors.count("NVIDIA MPS started for the ranks that share a GPU") == 1
     (pipes,) = {line.split(" ", 2)[2] for line in said}
     assert [line.split()[:2] for line in said] == [["0", "0"], ["1", "0"], ["2", "0"]]
+    assert (node.folder / "gpus").read_text().count("closed") == 1, "the launcher closes all files, also those of NVML"
     assert node.happened("quit") == [f"started {pipes}", "quit"]
     assert node.is_clean()
 

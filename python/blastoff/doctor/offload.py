@@ -97,8 +97,12 @@ def ranks_finding(probed: dict[str, Any]) -> Finding:
     """MPI variables of the environment, which choose the GPU."""
     system = probed["system"]
     if system["local_rank"] is None:
-        return Finding("MPI rank", State.NOTE, "none in this environment; GPU 0 is used unless --device cuda:N selects another")
-    return Finding("MPI rank", State.GOOD, f"rank {system['global_rank']} in the job; local rank {system['local_rank']} on this node selects the GPU")
+        return Finding(
+            "MPI rank",
+            State.NOTE,
+            "none in this environment; of several GPUs near its CPUs, a process takes the one that the fewest others of the run use",
+        )
+    return Finding("MPI rank", State.GOOD, f"rank {system['global_rank']} in the job; local rank {system['local_rank']} on this node")
 
 
 def server_finding(probed: dict[str, Any]) -> Finding:

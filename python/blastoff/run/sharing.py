@@ -63,7 +63,9 @@ def own_view(environment: Mapping[str, str]) -> View | None:
     chosen = (environment.get("BLASTOFF_DEVICE") or "").partition(":")[2]  # of cuda:N, cuda:LIST or cuda:all
     visible = chosen.removeprefix("all") or environment.get("CUDA_VISIBLE_DEVICES")
     try:
-        view = View(tuple(nvml.Nvml().identities()), visible)
+        gpus = nvml.Nvml()
+        view = View(tuple(gpus.identities()), visible)
+        gpus.close()
     except nvml.NvmlError:
         return None
     return None if view.count == 0 or (visible or "").startswith("MIG") else view

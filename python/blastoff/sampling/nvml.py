@@ -86,6 +86,10 @@ class Nvml:
         text = ctypes.create_string_buffer(96)
         return text.value.decode(errors="replace") if self._try("nvmlDeviceGetName", device, text, ctypes.c_uint(96)) == SUCCESS else "GPU"
 
+    def close(self) -> None:
+        """Lets NVML close its files. What is closed behind its back, it would go on using."""
+        self._try("nvmlShutdown")
+
     def identities(self) -> list[str]:
         """Of each GPU, a name that no other has: "GPU-8932f937-d72c-..."."""
         return [self._identity(device) for device in self._devices]
