@@ -99,6 +99,7 @@ int Peers::users(const std::string& device) const {
 }
 
 void Peers::enter(const std::string& device) const {
+  if (directory_.empty()) return;
   const std::string entry = directory_ + "/" + std::string(entry_prefix) + device + "." + std::to_string(getpid());
   const int file = open(entry.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (file >= 0) close(file);

@@ -35,12 +35,13 @@ class Peers {
   /// Among equals, the first from `preferred` on. Devices have names that may be file names.
   std::size_t choose(std::span<const std::string> devices, std::size_t preferred) const;
 
+  /// Enters this process as one that uses the device.
+  void enter(const std::string& device) const;
+
   /// How many other living processes use the device.
   int users(const std::string& device) const;
 
  private:
-  void enter(const std::string& device) const;
-
   std::string directory_;
 };
 

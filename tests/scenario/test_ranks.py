@@ -67,6 +67,12 @@ def test_ranks_divide_the_memory_of_a_gpu(job):
         assert report["device"]["memory_budget"] == pytest.approx(0.8 * report["device"]["memory"] / 2, rel=1e-6)
 
 
+def test_workers_count_those_that_use_the_gpu_already(job):
+    reports = job(3, "workers")
+    parts = [report["device"]["memory_budget"] / report["device"]["memory"] for report in reports]
+    assert min(parts) == pytest.approx(0.8 / 3, rel=1e-6), "the last one knows of all others"
+
+
 def test_a_rank_alone_on_its_gpu_has_all_of_it(job):
     """The batch system has given each rank a GPU of its own."""
     for report in job(2, "ranks", CUDA_VISIBLE_DEVICES="0", FAKE_GPU_COUNT="4"):

@@ -213,6 +213,7 @@ Result<int> choose_gpu(const api::Driver& driver, const Choice& choice) {
   if (requested && (*requested < 0 || *requested >= count))
     return tl::unexpected(unavailable(fmt::format("no GPU {}; there is {}", choice.name, list_gpus(driver, count))));
   const int ordinal = requested ? *requested : choose_for_process(driver, choice, count);
+  platform::Peers(choice.run_directory).enter(bus_name(driver, ordinal));
   api::CUdevice device = 0;
   if (driver.cuDeviceGet(&device, ordinal) != api::success) {
     return tl::unexpected(unavailable(fmt::format("GPU cuda:{} does not answer", ordinal)));

@@ -79,6 +79,15 @@ TEST_F(PeersTest, TheFirstPrefersItsOwn) {
   EXPECT_EQ(in_another_process([&] { return static_cast<char>('0' + Peers(directory_).choose(gpus_, 2)); }), '0');
 }
 
+TEST_F(PeersTest, ADeviceThatTheUserNamesIsUsedToo) {
+  in_another_process([&] {
+    Peers(directory_).enter(gpus_[0]);
+    return 'e';
+  });
+  EXPECT_EQ(Peers(directory_).users(gpus_[0]), 1);
+  EXPECT_EQ(Peers(directory_).choose(gpus_, 0), 1U);
+}
+
 TEST_F(PeersTest, AnEndedProcessUsesNothing) {
   in_another_process([&] { return static_cast<char>('0' + Peers(directory_).choose(gpus_, 1)); });
   EXPECT_EQ(Peers(directory_).users(gpus_[1]), 1);
