@@ -65,8 +65,8 @@ class Process final : public operation::Estimator {
   trace::Tracer* tracer() { return tracer_ && !in_forked_child() ? tracer_.get() : nullptr; }
 
   /// For a call of the block interface: opens the devices if nobody has. They are those of sessions_in_use(), which is
-  /// nullptr where there are none. False, with the reason in `why`: the process was forked or ends, and no device may be
-  /// used. If true, leave() is to follow.
+  /// nullptr where there are none. False, with the reason in `why`: the process was forked or ends, and no device may
+  /// be used. If true, leave() is to follow.
   bool enter_for_blocks(report::Refusal& why);
   void leave();
   Sessions* sessions_in_use() { return sessions_; }
