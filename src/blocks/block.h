@@ -77,11 +77,11 @@ class Block {
 
  private:
   struct Place {
-    Memory memory;                 // of a pool; none over the program's memory
-    std::uint64_t address = 0;     // 0: there is no memory yet
+    Memory memory;                // of a pool; none over the program's memory
+    std::uint64_t address = 0;    // 0: there is no memory yet
     platform::IntervalSet stale;  // offsets of bytes that are not those of the newest version
-    Point ready;                   // its content is there after this
-    Uses uses;                     // that have to end before it is overwritten or freed
+    Point ready;                  // its content is there after this
+    Uses uses;                    // that have to end before it is overwritten or freed
     int readers = 0;
     std::optional<Site::Entry> entry;
   };
