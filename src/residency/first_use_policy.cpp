@@ -9,7 +9,6 @@
 #include "residency/copy/device_buffers.h"
 #include "residency/copy/layout.h"
 #include "residency/footprint.h"
-#include "residency/fresh_results.h"
 #include "residency/mirror/coherence.h"
 #include "residency/mirror/commit_log.h"
 #include "residency/mirror/mirror_check.h"
@@ -204,7 +203,6 @@ Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation&
                                                      bool may_copy) {
   auto tools = take_tools();
   if (!tools) return tl::unexpected(tools.error());
-  if (settings_.workers != nullptr && device_.may_pin()) populate_fresh_results(call, *settings_.workers);
   auto hold = coherence_.hold(mirrored(call), may_copy);
   if (!hold) {
     give_back(std::move(*tools));

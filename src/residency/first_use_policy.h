@@ -9,7 +9,6 @@
 #include <memory>
 
 #include "platform/threads.h"
-#include "platform/worker_pool.h"
 #include "residency/fingerprint.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
@@ -37,8 +36,7 @@ struct FirstUseSettings {
   /// Bytes of the largest matrix that is copied with every call, because the CPU keeps rewriting it. Larger ones have a
   /// mirror all the same.
   std::size_t most_copied = std::size_t{64} << 20;
-  platform::WorkerPool* workers = nullptr;  ///< which give fresh results their pages; null: nobody does
-  bool verify = false;                      ///< compare every page reused with host memory
+  bool verify = false;  ///< compare every page reused with host memory
   PanelSizes panels = {};
   /// By what it is told whether a matrix that is copied at every use has changed. Another one where there is no memory.
   std::function<std::uint64_t(const operation::Operand&)> fingerprint = residency::fingerprint;

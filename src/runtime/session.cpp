@@ -260,10 +260,7 @@ tl::expected<void, std::string> Session::open_mirrors(const config::Settings& se
   }
   device_->accountant().limit(device::MemoryClient::mirrors, budget_);
   residency::FirstUseSettings first_use = mirrors_.value_or(residency::FirstUseSettings{});
-  if (!mirrors_) {
-    first_use.pins = pins_ ? pins_ : residency::create_pins(platform::usable_memory() / 2);
-    first_use.workers = pool_.get();
-  }
+  if (!mirrors_) first_use.pins = pins_ ? pins_ : residency::create_pins(platform::usable_memory() / 2);
   first_use.verify =
       settings.verify.mode == config::VerifyMode::report || settings.verify.mode == config::VerifyMode::abort;
   preferred_ = residency::create_first_use_policy(*device_, *staging_, *tracker_, first_use);

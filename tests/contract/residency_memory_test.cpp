@@ -338,37 +338,6 @@ TEST_P(ResidencyMemory, WhatTheCpuRewritesIsReadThroughAPinAsLongAsItIsThere) {
   munmap(c, bytes);
 }
 
-TEST_P(ResidencyMemory, LargeResultsGetTheirPagesBeforeTheyArePinned) {
-  START();
-  if (!pins()) GTEST_SKIP() << "nothing is pinned here";
-  constexpr std::int64_t rows = 600000, columns = 2;
-  constexpr std::size_t pages = rows * columns * sizeof(double) / 4096 + 1;
-  double* a = map(pages * 4096);
-  double* b = map(bytes_);
-  double* c = map(pages * 4096);
-  fill(a, pages * 4096, 1);
-  fill(b, bytes_, 2);
-  blas::Call tall = options_of(Routine::dgemm, rows, columns, 2, 0);
-  blas::shape_operands(tall, std::array<void*, 3>{a, b, c}, std::array<std::int64_t, 3>{rows, 2, rows});
-  const auto pages_of_result = [&] {
-    std::vector<unsigned char> resident(pages);
-    EXPECT_EQ(mincore(c, pages * 4096, resident.data()), 0);
-    return static_cast<std::size_t>(
-        std::count_if(resident.begin(), resident.end(), [](unsigned char page) { return page & 1; }));
-  };
-  ASSERT_EQ(pages_of_result(), 0U);
-  {
-    auto lease = rig_->policy().begin(tall, lane_);
-    ASSERT_TRUE(lease) << lease.error().message;
-    EXPECT_GE(pages_of_result(), pages - 2);
-  }
-  ASSERT_FALSE(run(tall).error);
-  EXPECT_EQ(c[rows * columns - 1], 4);
-  munmap(a, pages * 4096);
-  munmap(b, bytes_);
-  munmap(c, pages * 4096);
-}
-
 TEST_P(ResidencyMemory, PinsEndOnceNothingMayBePinned) {
   START();
   if (!pins()) GTEST_SKIP() << "nothing is pinned here";

@@ -140,7 +140,6 @@ class Rig {
     settings.pins = shared ? shared->pins : residency::create_pins(std::size_t{1} << 30);
     settings.verify = options.verify;
     settings.panels = options.panels;
-    settings.workers = rig->pool_.get();
     rig->policy_ = residency::create_first_use_policy(*rig->device_, *rig->staging_, *rig->tracker_, settings);
     return rig;
   }
