@@ -61,7 +61,7 @@ def test_device_memory_smaller_than_the_matrices(unharmed, policy, memory, devic
 def test_the_report_says_what_device_memory_was_for(unharmed, policy):
     device = unharmed("factorise", 240, 40, policy=policy).report["device"]
     peaks = {held["client"]: held["bytes_peak"] for held in device["memory_held"]}
-    assert list(peaks) == ["mirrors", "copies", "workspaces"]
+    assert list(peaks) == ["mirrors", "copies", "workspaces", "blocks"]
     assert 0 < peaks["copies" if policy == "copy" else "mirrors"] <= device["memory_budget"]
     if policy == "copy":
         assert peaks["mirrors"] == 0
