@@ -48,3 +48,16 @@ def test_each_day_and_each_commit_has_its_turn(stages, monkeypatch):
     monkeypatch.setattr(stages.time, "time", lambda: 86400 * 20000)
     stages.turn()
     assert taken[-1] == taken[1] != first
+
+
+def test_ci_ends_in_time(stages, monkeypatch):
+    taken = []
+    monkeypatch.setattr(stages, "summed_up", lambda *command: taken.append(command) or stages.Counts(1))
+    monkeypatch.setattr(stages, "commit", lambda: 2)
+    now = 86400 * 20000 + 30000
+    monkeypatch.setattr(stages.time, "time", lambda: now)
+    for elapsed in (600, stages.CI_LIMIT - stages.LONGEST_TURN + 1):
+        monkeypatch.setenv("CI_STARTED", str(now - elapsed))
+        stages.turn()
+    assert taken[0] == tuple(stages.turns(seed=0)[2])
+    assert "--count" in taken[1] and taken[1][-1] == "20"
