@@ -2,7 +2,6 @@
 #include "blastoff/blocks.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "timing.hpp"
+
 namespace {
 
 using blastoff::Block;
@@ -20,17 +21,6 @@ using blastoff::Tensor;
 
 bool quick = false;
 int place = blastoff::host;  // the first device, if there is one
-
-double seconds_of(const std::function<void()>& body) {
-  const auto start = std::chrono::steady_clock::now();
-  body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// Restores the usual options at its end.
 class With {

@@ -1,13 +1,12 @@
 // What bench/blocks_mpi.py measures, on two ranks: a line of JSON for each figure. Arguments: "full" or "quick".
 #include "blastoff/blocks_mpi.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <functional>
 #include <utility>
 #include <vector>
+
+#include "timing.hpp"
 
 namespace {
 
@@ -15,17 +14,6 @@ using blastoff::Block;
 
 int own_rank = 0;
 int place = blastoff::host;  // the first device, if there is one
-
-double seconds_of(const std::function<void()>& body) {
-  const auto start = std::chrono::steady_clock::now();
-  body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// The newest version is there alone, as a kernel would leave it.
 void change(Block& block) {

@@ -7,21 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void Cblacs_get(int, int, int*);
-void Cblacs_gridinit(int*, const char*, int, int);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
-int numroc_(const int*, const int*, const int*, const int*, const int*);
-void descinit_(int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*,
-               int*);
-void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
-             const int*, const int*, const double*, const int*, const int*, const int*, const double*, double*,
-             const int*, const int*, const int*);
-void pdtrsm_(const char*, const char*, const char*, const char*, const int*, const int*, const double*, const double*,
-             const int*, const int*, const int*, double*, const int*, const int*, const int*);
-void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
-void pdgetrf_(const int*, const int*, double*, const int*, const int*, const int*, int*, int*);
-void pdsyevd_(const char*, const char*, const int*, double*, const int*, const int*, const int*, double*, double*,
-              const int*, const int*, const int*, double*, const int*, int*, const int*, int*);
+#include "scalapack.h"
 
 static const int one = 1, origin = 0;
 static const double unit = 1, zero = 0;

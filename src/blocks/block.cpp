@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "blocks/copies.h"
 #include "blocks/engine.h"
 
 namespace blastoff::blocks {
@@ -12,6 +11,15 @@ namespace blastoff::blocks {
 namespace {
 
 using platform::Span;
+
+void* host_pointer(std::uint64_t address) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}
+
+/// So many bytes in a row.
+device::Block run_of(std::size_t bytes) {
+  return {bytes, 1, bytes, bytes};
+}
 
 std::string name_of(int place) {
   return place == host_place ? "the host" : fmt::format("device {}", place);
@@ -135,10 +143,19 @@ Status Block::bring(int place) {
 
 /// From the host, which is current, what the place lacks.
 Status Block::upload(int place) {
-  Place& to = at(place);
-  Site& site = engine_.site(place);
   // Where the content of host memory comes from a device that fails, nothing may be made of it.
   if (auto ok = wait_until_ready(host_place); !ok) return ok;
+  Place& to = at(place);
+  if (auto queued = queue_upload(place, to.stale); !queued) return queued;
+  to.stale.clear();
+  ++engine_.counters().copies_to_device;
+  return engine_.options().asynchronous ? Status{} : wait_until_ready(place);
+}
+
+/// Copies these bytes from the host, after all that uses them at the place.
+Status Block::queue_upload(int place, const platform::IntervalSet& offsets) {
+  Place& to = at(place);
+  Site& site = engine_.site(place);
   Point point;
   std::uint64_t bytes = 0;
   auto queued = site.upload().run([&](device::Queue& queue) -> device::Status {
@@ -146,7 +163,7 @@ Status Block::upload(int place) {
       if (auto ok = queue.wait(*to.ready); !ok) return ok;
     if (auto ok = to.uses.precede(queue); !ok) return ok;
     device::Status copied;
-    to.stale.all_of([&](Span span) {
+    offsets.all_of([&](Span span) {
       bytes += span.bytes();
       copied = queue.copy_to_device(to.address + span.begin, host_pointer(home().address + span.begin),
                                     run_of(span.bytes()));
@@ -161,13 +178,11 @@ Status Block::upload(int place) {
   if (!queued) return failed(place, queued.error());
   to.ready = point;
   to.uses.clear();
-  to.stale.clear();
   home().uses.add(point);
   Counters& counters = engine_.counters();
-  ++counters.copies_to_device;
   counters.bytes_to_device += bytes;
   home().uses.limit(counters);
-  return engine_.options().asynchronous ? Status{} : wait_until_ready(place);
+  return {};
 }
 
 /// To the host, from a device that is current. The arrival of parts can be awaited one by one.

@@ -105,6 +105,7 @@ class Block {
   Status allocate(int place);
   Status bring(int place);
   Status upload(int place);
+  Status queue_upload(int place, const platform::IntervalSet& offsets);
   Status download(int place, std::size_t part_bytes);
   Status await(int place, Access access, device::Queue* queue);
   Status wait_until_ready(int place);

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "blocks/block.h"
-#include "blocks/copies.h"
 #include "blocks/engine.h"
 
 namespace blastoff::blocks {
@@ -53,30 +52,12 @@ Status Block::forward_part(int place, Span offsets) {
   if (place == host_place || program_ || offsets.empty()) return {};
   if (!usable(place)) return failure(ErrorKind::device_lost, fmt::format("device {} has failed", place));
   if (auto ok = allocate(place); !ok) return ok;
+  platform::IntervalSet part;
+  part.add(offsets);
+  if (auto queued = queue_upload(place, part); !queued) return queued;
   Place& to = at(place);
-  Site& site = engine_.site(place);
-  Point point;
-  auto queued = site.upload().run([&](device::Queue& queue) -> device::Status {
-    if (to.ready)
-      if (auto ok = queue.wait(*to.ready); !ok) return ok;
-    if (auto ok = to.uses.precede(queue); !ok) return ok;
-    auto copied = queue.copy_to_device(to.address + offsets.begin, host_pointer(home().address + offsets.begin),
-                                       run_of(offsets.bytes()));
-    if (!copied) return copied;
-    auto recorded = site.points().record(queue);
-    if (!recorded) return tl::unexpected(recorded.error());
-    point = std::move(*recorded);
-    return {};
-  });
-  if (!queued) return failed(place, queued.error());
-  to.ready = point;
-  to.uses.clear();
   to.stale.remove(offsets);
-  home().uses.add(point);
-  Counters& counters = engine_.counters();
-  if (to.stale.empty()) ++counters.copies_to_device;  // all of it makes one
-  counters.bytes_to_device += offsets.bytes();
-  home().uses.limit(counters);
+  if (to.stale.empty()) ++engine_.counters().copies_to_device;  // all of it makes one
   return engine_.options().asynchronous ? Status{} : wait_until_ready(place);
 }
 

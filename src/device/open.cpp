@@ -39,10 +39,11 @@ const char* to_string(HostAccess access) {
 
 Result<std::vector<std::string>> list(const Choice& choice) {
   const auto named = find_kind(choice.name);
-  if (!named || named->number.find_first_of(",a") == std::string_view::npos) return std::vector{choice.name};
+  const bool all = named && named->number == "all";
+  if (!named || (!all && named->number.find(',') == std::string_view::npos)) return std::vector{choice.name};
   std::vector<std::string> names;
   const auto add = [&](std::string_view number) { names.push_back(fmt::format("{}:{}", named->kind->name, number)); };
-  if (named->number == "all") {
+  if (all) {
     const auto count = count_functions[named->kind - kinds](choice);
     if (!count) return tl::unexpected(count.error());
     for (int i = 0; i < *count; ++i) add(std::to_string(i));

@@ -292,7 +292,7 @@ bool Process::ready_for(const operation::Operation& operation) {
 
 void Process::before_exit() {
   Process* const process = existing();
-  if (process == nullptr || platform::is_own_thread()) return;
+  if (process == nullptr || platform::is_own_thread() || process->in_forked_child()) return;
   process->end_opening();
   process->unwanted_ = true;
 }

@@ -73,7 +73,10 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
   const auto working = std::make_shared<std::atomic<int>>(0);
   Error error;
   for (const std::string& name : *names) {
-    if (unwanted()) return process_was_ending();
+    if (unwanted()) {
+      (void)sessions.release();  // those that are open use the directory
+      return process_was_ending();
+    }
     Parts parts;
     if (sessions->directory_) parts.tracker = sessions->directory_->client();
     parts.pins = pins;

@@ -39,7 +39,7 @@ class CudaDevice final : public Device {
   Status prepare(const operation::Operation& operation) override {
     const auto kind = libraries_->kind_for(operation);
     if (!kind) return tl::unexpected(kind.error());
-    const auto library = libraries_->library(*kind);
+    const auto library = libraries_->opened(*kind);
     return library ? Status{} : tl::unexpected(library.error());
   }
 

@@ -172,7 +172,7 @@ Result<Executor*> CudaQueue::executor_for(const operation::Operation& operation)
   executors_.resize(libraries_->count());
   std::unique_ptr<Executor>& executor = executors_[*kind];
   if (executor == nullptr) {
-    const auto library = libraries_->library(*kind);
+    const auto library = libraries_->opened(*kind);
     if (!library) return tl::unexpected(library.error());
     auto created = (*library)->create({context_, memory_, kernel_, stream_, capabilities_.workspace_bytes});
     if (!created) return tl::unexpected(created.error());

@@ -30,7 +30,7 @@ Result<std::size_t> ExecutorLibraries::kind_for(const operation::Operation& oper
       Error{ErrorKind::unsupported, fmt::format("no library of this GPU computes {}", operation.name())});
 }
 
-Result<const ExecutorLibrary*> ExecutorLibraries::library(std::size_t kind) {
+Result<const ExecutorLibrary*> ExecutorLibraries::opened(std::size_t kind) {
   const std::lock_guard lock(mutex_);
   const Opened& opened = open(kind);
   if (opened) return opened->get();

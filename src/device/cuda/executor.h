@@ -75,11 +75,11 @@ class ExecutorLibraries {
   /// A device for which no library is there is of no use: opens the first that is. The error is that of the first kind.
   Status require_any();
 
-  /// Which of the kinds runs an operation: the index for library(). The error is ErrorKind::unsupported.
+  /// Which of the kinds runs an operation: the index for opened(). The error is ErrorKind::unsupported.
   Result<std::size_t> kind_for(const operation::Operation& operation) const;
 
   /// Opened at the first use; if it is absent, now and later: ErrorKind::unsupported.
-  Result<const ExecutorLibrary*> library(std::size_t kind);
+  Result<const ExecutorLibrary*> opened(std::size_t kind);
 
   /// Whether one that copies_heap_memory has been opened.
   bool copy_heap_memory() const { return copy_heap_memory_.load(std::memory_order_acquire); }

@@ -7,31 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef double complex z;
+#include "../../../bench/programs/scalapack.h"
 
-void Cblacs_pinfo(int*, int*);
-void Cblacs_get(int, int, int*);
-void Cblacs_gridinit(int*, const char*, int, int);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
-void Cblacs_gridexit(int);
-int numroc_(const int*, const int*, const int*, const int*, const int*);
-void descinit_(int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*, const int*,
-               int*);
-void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
-             const int*, const int*, const double*, const int*, const int*, const int*, const double*, double*,
-             const int*, const int*, const int*);
-void pdtrsm_(const char*, const char*, const char*, const char*, const int*, const int*, const double*, const double*,
-             const int*, const int*, const int*, double*, const int*, const int*, const int*);
-void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
-void pdgetrf_(const int*, const int*, double*, const int*, const int*, const int*, int*, int*);
-void pdgetrs_(const char*, const int*, const int*, const double*, const int*, const int*, const int*, const int*,
-              double*, const int*, const int*, const int*, int*);
-void pdsyevd_(const char*, const char*, const int*, double*, const int*, const int*, const int*, double*, double*,
-              const int*, const int*, const int*, double*, const int*, int*, const int*, int*);
-void pzhegvx_(const int*, const char*, const char*, const char*, const int*, z*, const int*, const int*, const int*, z*,
-              const int*, const int*, const int*, const double*, const double*, const int*, const int*, const double*,
-              int*, int*, double*, const double*, z*, const int*, const int*, const int*, z*, const int*, double*,
-              const int*, int*, const int*, int*, int*, double*, int*);
+typedef double complex z;
 
 static const int one = 1, origin = 0;
 static int n = 160, block = 40, grid, side, row, column, rows, columns, descriptor[9];

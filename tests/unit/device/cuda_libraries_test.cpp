@@ -122,7 +122,7 @@ TEST_F(CudaLibraries, AnAbsentSolverLeavesItsOperationsToTheCpuAndSaysWhatToInst
   const auto empty = make_directory("empty");
   static constexpr ExecutorKind kinds[] = {cusolver_kind};
   ExecutorLibraries libraries(kinds, {empty, 12000});
-  const auto loaded = libraries.library(0);
+  const auto loaded = libraries.opened(0);
   if (loaded) GTEST_SKIP() << "this machine has a libcusolver.so.11";
   EXPECT_EQ(loaded.error().kind, ErrorKind::unsupported) << "the device works";
   for (const char* part : {"libcusolver.so.11", "BLASTOFF_CUDA_PATH", "pip install nvidia-cusolver-cu12"}) {
@@ -136,7 +136,7 @@ TEST_F(CudaLibraries, AbsentTransformsAreLeftToTheCpu) {
   const auto empty = make_directory("empty");
   static constexpr ExecutorKind kinds[] = {cufft_kind};
   ExecutorLibraries libraries(kinds, {empty, 12000});
-  const auto loaded = libraries.library(0);
+  const auto loaded = libraries.opened(0);
   if (loaded) GTEST_SKIP() << "this machine has a libcufft.so.11";
   EXPECT_EQ(loaded.error().kind, ErrorKind::unsupported) << "the device works";
   for (const char* part : {"libcufft.so.11", "pip install nvidia-cufft-cu12"})

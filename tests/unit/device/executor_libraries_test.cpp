@@ -66,8 +66,8 @@ TEST_F(ExecutorLibrariesTest, AreOpenedAtTheirFirstUse) {
   EXPECT_EQ(libraries.versions(), "");
   const auto kind = libraries.kind_for(operation_of(2));
   ASSERT_TRUE(kind);
-  EXPECT_TRUE(libraries.library(*kind));
-  EXPECT_TRUE(libraries.library(*kind));
+  EXPECT_TRUE(libraries.opened(*kind));
+  EXPECT_TRUE(libraries.opened(*kind));
   EXPECT_EQ(opened_present, 1);
   EXPECT_EQ(opened_absent, 0);
   EXPECT_EQ(libraries.versions(), ", Present 1.2");
@@ -78,13 +78,13 @@ TEST_F(ExecutorLibrariesTest, ThatAreAbsentLeaveTheirOperationsToTheCpuAndTheDev
   ExecutorLibraries libraries(kinds, {"/nowhere", 13000});
   EXPECT_TRUE(libraries.require_any());
   for (int time = 0; time < 2; ++time) {
-    const auto missing = libraries.library(*libraries.kind_for(operation_of(1)));
+    const auto missing = libraries.opened(*libraries.kind_for(operation_of(1)));
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().kind, ErrorKind::unsupported) << "the device works";
     EXPECT_EQ(missing.error().message, "Absent not found in /nowhere");
   }
   EXPECT_EQ(opened_absent, 1) << "it is not looked for at every call";
-  EXPECT_TRUE(libraries.library(*libraries.kind_for(operation_of(2))));
+  EXPECT_TRUE(libraries.opened(*libraries.kind_for(operation_of(2))));
 }
 
 TEST_F(ExecutorLibrariesTest, TheDeviceOpensOneToKnowThatItIsOfUse) {
