@@ -118,7 +118,7 @@ def test_interception(mode, works, state):
     ("device", "installed", "state", "words"),
     [
         ({"by_server": True}, True, State.GOOD, "a daemon runs"),
-        ({}, True, State.GOOD, "blastoff run starts one"),
+        ({}, True, State.GOOD, "blastoff run --mps=auto starts one"),
         ({}, False, State.NOTE, "about a tenth of the device's time"),
         ({"exclusive": True}, True, State.GOOD, "compute mode exclusive"),
         ({"exclusive": True}, False, State.WARNING, "one process at a time"),

@@ -52,6 +52,7 @@ class Node:
             "FAKE_NVML": str(folder / "gpus"),
             "FAKE_MPS": str(self.log),
             "XDG_RUNTIME_DIR": str(folder / "place"),
+            "BLASTOFF_MPS": "auto",
         }
         self.environment.pop("CUDA_VISIBLE_DEVICES", None)
         self.has_gpus(1)
@@ -170,6 +171,7 @@ def test_none_is_started_where_none_is_needed(node, tmp_path, way):
 
     alone = ["0 1 ", "1 1 "]
     assert ran(options=("--mps=off",)) == alone
+    assert ran(BLASTOFF_MPS="") == alone, "the default"
     assert ran(options=("--device=simulated",)) == alone
     assert ran(FAKE_NVML="/none") == alone
     assert ran(PATH=f"{node.without_control()}:{os.environ['PATH']}") == alone

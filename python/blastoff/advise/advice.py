@@ -177,7 +177,7 @@ def sharing(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         yield Advice(
             GAIN_BY_SERVER * seconds,
             f"{number} processes share cuda:{gpu[1]} of {gpu[0]} without NVIDIA MPS: they take turns",
-            "Install nvidia-cuda-mps-control and leave --mps at auto, so that `blastoff run` starts it, or start it on the node before the "
+            "Install nvidia-cuda-mps-control and run with --mps=auto, so that `blastoff run` starts it, or start it on the node before the "
             "job: nvidia-cuda-mps-control -d. The seconds are a tenth of the device's time, which others have measured.",
         )
 

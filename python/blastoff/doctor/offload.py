@@ -114,14 +114,14 @@ def server_finding(probed: dict[str, Any]) -> Finding:
     if device["by_server"]:
         return Finding(SERVER, State.GOOD, "a daemon runs: processes use the GPU at the same time" + (f"; {alone}" if alone else ""))
     if daemon.control_program(os.environ):
-        text = "no daemon runs; blastoff run starts one for the ranks of a job that share a GPU"
+        text = "no daemon runs; blastoff run --mps=auto starts one for the ranks of a job that share a GPU"
         return Finding(SERVER, State.GOOD, text + (f"; {alone}" if alone else ""))
     without = alone or "processes that share the GPU take turns; with it they would save about a tenth of the device's time"
     return Finding(
         SERVER,
         State.WARNING if alone else State.NOTE,
         f"{daemon.CONTROL} is not installed: {without}",
-        "It comes with the NVIDIA driver (Debian, Ubuntu: nvidia-compute-utils). Then blastoff run starts it where ranks share a GPU.",
+        "It comes with the NVIDIA driver (Debian, Ubuntu: nvidia-compute-utils). Then blastoff run --mps=auto starts it where ranks share a GPU.",
     )
 
 

@@ -73,7 +73,7 @@ def own_view(environment: Mapping[str, str]) -> View | None:
 
 def wanted(environment: Mapping[str, str]) -> bool:
     """Whether a daemon may be started at all."""
-    if environment.get("BLASTOFF_MPS") == "off" or not (environment.get("BLASTOFF_DEVICE") or "cuda").startswith("cuda"):
+    if environment.get("BLASTOFF_MPS") != "auto" or not (environment.get("BLASTOFF_DEVICE") or "cuda").startswith("cuda"):
         return False
     if environment.get(daemon.PIPES) or daemon.runs(environment):
         return False
@@ -127,7 +127,7 @@ def start(environment: Mapping[str, str], say: Say) -> Member | None:
     except (CommandError, OSError) as error:
         say(f"blastoff: NVIDIA MPS could not be started: {error}; processes that share a GPU take turns\n")
         return None
-    say("blastoff: NVIDIA MPS started for the ranks that share a GPU; it ends with them (--mps off runs without)\n")
+    say("blastoff: NVIDIA MPS started for the ranks that share a GPU; it ends with them\n")
     return member
 
 

@@ -169,7 +169,7 @@ std::string why_closed(const api::Driver& driver, api::CUdevice device) {
     case api::compute_mode_prohibited: return "no process may compute there (compute mode prohibited)";
     case api::compute_mode_exclusive_process:
       return "one process at a time may use it (compute mode exclusive), unless they share it by way of NVIDIA MPS, "
-             "which blastoff run --mps auto starts";
+             "which blastoff run --mps=auto starts";
     default: return "";
   }
 }
