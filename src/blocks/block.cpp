@@ -52,8 +52,11 @@ bool Block::current(int place) {
   return defined_ && at(place).stale.empty() && usable(place);
 }
 
-/// The host first, since devices copy to and from it alone.
+/// A device that copies directly first: its link is at least as fast as that to the host. Then the host, through which
+/// all others copy.
 std::optional<int> Block::source(int not_at) {
+  for (int place = 0; not_at != host_place && place < engine_.devices(); ++place)
+    if (place != not_at && current(place) && is_direct(not_at, place)) return place;
   for (int place = host_place; place < engine_.devices(); ++place)
     if (place != not_at && current(place)) return place;
   return std::nullopt;
@@ -135,10 +138,63 @@ Status Block::bring(int place) {
   if (!defined_ || at(place).stale.empty()) return {};
   const auto from = source(place);
   if (!from) return failure(ErrorKind::device_lost, "the newest version of a block was on a device that has failed");
-  if (*from == host_place) return upload(place);
-  if (auto ok = allocate(host_place); !ok) return ok;
-  if (auto ok = download(*from, bytes_); !ok) return ok;
+  if (is_direct(place, *from)) {
+    auto copied = copy_between(place, *from);
+    if (copied || copied.error().kind != ErrorKind::unsupported) return copied;
+  }
+  if (!current(host_place)) {
+    if (auto ok = allocate(host_place); !ok) return ok;
+    if (auto ok = download(*from, bytes_); !ok) return ok;
+  }
   return place == host_place ? Status{} : upload(place);
+}
+
+/// Whether copies from one device to the other do without the host.
+bool Block::is_direct(int place, int from) {
+  return place != host_place && from != host_place && engine_.options().direct != 0 &&
+         engine_.site(place).device().copies_from(engine_.site(from).device());
+}
+
+/// From another device, which is current, what the place lacks.
+Status Block::copy_between(int place, int from) {
+  // As in upload(): nothing may be made of the content of a device that fails.
+  if (auto ok = wait_until_ready(from); !ok) return ok;
+  Place& source = at(from);
+  Place& to = at(place);
+  Site& site = engine_.site(place);
+  Point point;
+  std::uint64_t bytes = 0;
+  auto queued = site.upload().run([&](device::Queue& queue) -> device::Status {
+    if (auto ok = await_uses(to, queue); !ok) return ok;
+    device::Status copied;
+    to.stale.all_of([&](Span span) {
+      bytes += span.bytes();
+      copied = queue.copy_between(to.address + span.begin, source.address + span.begin, span.bytes());
+      return copied.has_value();
+    });
+    if (!copied) return copied;
+    auto recorded = site.points().record(queue);
+    if (!recorded) return tl::unexpected(recorded.error());
+    point = std::move(*recorded);
+    return {};
+  });
+  if (!queued) return failed(place, queued.error());
+  to.ready = point;
+  to.uses.clear();
+  to.stale.clear();
+  source.uses.add(point);
+  Counters& counters = engine_.counters();
+  ++counters.copies_between_devices;
+  counters.bytes_between_devices += bytes;
+  source.uses.limit(counters);
+  return engine_.options().asynchronous ? Status{} : wait_until_ready(place);
+}
+
+/// Later work of the queue may overwrite what is there.
+device::Status Block::await_uses(const Place& there, device::Queue& queue) {
+  if (there.ready)
+    if (auto ok = queue.wait(*there.ready); !ok) return ok;
+  return there.uses.precede(queue);
 }
 
 /// From the host, which is current, what the place lacks.
@@ -159,9 +215,7 @@ Status Block::queue_upload(int place, const platform::IntervalSet& offsets) {
   Point point;
   std::uint64_t bytes = 0;
   auto queued = site.upload().run([&](device::Queue& queue) -> device::Status {
-    if (to.ready)
-      if (auto ok = queue.wait(*to.ready); !ok) return ok;
-    if (auto ok = to.uses.precede(queue); !ok) return ok;
+    if (auto ok = await_uses(to, queue); !ok) return ok;
     device::Status copied;
     offsets.all_of([&](Span span) {
       bytes += span.bytes();
@@ -196,9 +250,7 @@ Status Block::download(int place, std::size_t part_bytes) {
   auto queued = site.download().run([&](device::Queue& queue) -> device::Status {
     if (from.ready)
       if (auto ok = queue.wait(*from.ready); !ok) return ok;
-    if (to.ready)
-      if (auto ok = queue.wait(*to.ready); !ok) return ok;
-    if (auto ok = to.uses.precede(queue); !ok) return ok;
+    if (auto ok = await_uses(to, queue); !ok) return ok;
     for (std::size_t end = 0; end < bytes_;) {
       const Span part{end, end + std::min(part_bytes, bytes_ - end)};
       device::Status copied;

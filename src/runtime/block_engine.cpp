@@ -5,6 +5,7 @@
 #include "intercept/copies.h"
 #include "platform/fork_guard.h"
 #include "platform/process.h"
+#include "runtime/block_host.h"
 #include "runtime/process.h"
 
 namespace blastoff::runtime {
@@ -24,12 +25,19 @@ std::unique_ptr<tracking::PageTracker> open_tracker(const config::Settings& sett
   return tracker ? std::move(*tracker) : nullptr;
 }
 
+/// Never destroyed: it lives as long as the engine.
+const BlockHost& contracting_host() {
+  static const auto* const host = new BlockHost;
+  return *host;
+}
+
 /// Never destroyed, as the device is not.
 blocks::Engine* make_engine(Process& process) {
   const platform::ForkGuard guard;
   const std::lock_guard lock(making);
   if (blocks::Engine* const engine = the_engine) return engine;
   blocks::Setup setup;
+  setup.host = &contracting_host();
   if (Sessions* const sessions = process.sessions_in_use()) {
     for (Session* const session : sessions->all()) setup.devices.push_back(&session->device());
     setup.relieve = [sessions] { sessions->release_operands(); };

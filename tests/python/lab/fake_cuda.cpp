@@ -153,10 +153,17 @@ std::function<void(void**)> launcher(void (*kernel)(P...), bool in_turns = false
 }
 
 const std::map<std::string, std::function<void(void**)>> kernels = {
-    {"daxpy", launcher(daxpy)},     {"fill", launcher(fill)},         {"walk", launcher(walk)},
-    {"gate", launcher(gate)},       {"align", launcher(align, true)}, {"descend", launcher(descend, true)},
-    {"expand", launcher(expand)},   {"heat", launcher(heat)},         {"coefficient", launcher(coefficient)},
-    {"diffuse", launcher(diffuse)}, {"gate_on_parts", launcher(gate_on_parts)},
+    {"daxpy", launcher(daxpy)},
+    {"fill", launcher(fill)},
+    {"walk", launcher(walk)},
+    {"gate", launcher(gate)},
+    {"align", launcher(align, true)},
+    {"descend", launcher(descend, true)},
+    {"expand", launcher(expand)},
+    {"heat", launcher(heat)},
+    {"coefficient", launcher(coefficient)},
+    {"diffuse", launcher(diffuse)},
+    {"gate_on_parts", launcher(gate_on_parts)},
 };
 
 // ---- The driver's state.
