@@ -49,6 +49,34 @@ blocks::Engine* make_engine(Process& process) {
 
 }  // namespace
 
+std::optional<report::BlockUse> describe_blocks() {
+  blocks::Engine* const engine = the_engine.load(std::memory_order_acquire);
+  if (engine == nullptr || engine->counters().acquisitions == 0) return std::nullopt;
+  const blocks::Counters& counters = engine->counters();
+  const blocks::MemoryCounts memory = engine->memory_counts();
+  const auto pool = [](const blocks::PoolCounts& counts) {
+    return report::BlockUse::Pool{counts.hits, counts.misses, counts.seconds};
+  };
+  return report::BlockUse{
+      .acquisitions = counters.acquisitions,
+      .found_current = counters.found_current,
+      .copies_to_device = counters.copies_to_device,
+      .bytes_to_device = counters.bytes_to_device,
+      .copies_from_device = counters.copies_from_device,
+      .bytes_from_device = counters.bytes_from_device,
+      .copies_between_devices = counters.copies_between_devices,
+      .bytes_between_devices = counters.bytes_between_devices,
+      .evictions = counters.evictions,
+      .evicted_bytes = counters.evicted_bytes,
+      .contractions = counters.contractions,
+      .flops = counters.flops,
+      .waiting_seconds = counters.waiting_seconds,
+      .host = pool(memory.host),
+      .device = pool(memory.device),
+      .host_plain = counters.host_plain,
+  };
+}
+
 BlockCall::BlockCall() {
   static const bool acts = !platform::has_elevated_rights() && intercept::this_copy_acts();
   if (!acts) {

@@ -1,8 +1,10 @@
 """Programs that use blocks: in C, C++ and Fortran, linked with Blastoff or with the library preloaded, with a device and without."""
 
+import json
 import subprocess
 import sys
 
+import jsonschema
 import linking
 import offload
 import pytest
@@ -111,6 +113,69 @@ def test_copies_between_two_gpus(gpu, device):
     direct, through_host = (offload.run([sys.executable, "-c", TWO_DEVICES], env=two | more) for more in ({}, {"FAKE_GPU_NO_PEERS": "1"}))
     assert (direct.status, direct.stdout) == (0, "6 48000 3\n"), direct.stderr
     assert (through_host.status, through_host.stdout) == (0, "0 0 9\n"), through_host.stderr
+
+
+REPORTED = """
+import ctypes, os
+
+blastoff = ctypes.CDLL(None)  # preloaded
+assert blastoff.blastoff_blocks_devices() == 1
+
+
+def block(size):
+    made = ctypes.c_void_p()
+    assert blastoff.blastoff_block_create(ctypes.c_size_t(size), ctypes.byref(made)) == 0
+    return made
+
+
+def use(made, place, access):
+    address = ctypes.c_void_p()
+    assert blastoff.blastoff_block_acquire(made, place, access, None, ctypes.byref(address)) == 0
+    assert blastoff.blastoff_block_release(made, place, None) == 0
+
+
+for step in range(4):
+    made = block(5000)
+    use(made, -1, 1)
+    use(made, 0, 2)
+    use(made, 0, 0)
+    use(made, -1, 0)
+    assert blastoff.blastoff_block_evict(made, 0) == 0
+    assert blastoff.blastoff_block_destroy(made) == 0
+if os.fork() == 0:
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_reports_and_summaries_say_what_blocks_did(tmp_path):
+    """Of a program without any call of BLAS, which has no report otherwise."""
+    report = tmp_path / "run.json"
+    command = [sys.executable, "-m", "blastoff", "run", "--device=simulated", f"--report={report}", sys.executable, "-c", REPORTED]
+    outcome = offload.run(command, env=offload.environment(None, PYTHONPATH=str(offload.ROOT / "python")))
+    assert outcome.status == 0, outcome.stderr
+    told = json.loads(report.read_text())
+    jsonschema.Draft202012Validator(json.loads((offload.ROOT / "share" / "report.schema.json").read_text())).validate(told)
+    found = told["blocks"]
+    assert told["totals"]["calls"] == 0 and (found["acquisitions"], found["found_current"]) == (16, 8)
+    assert (found["copies_to_device"], found["bytes_to_device"]) == (found["copies_from_device"], found["bytes_from_device"]) == (4, 20000)
+    assert (found["evictions"], found["evicted_bytes"], found["contractions"], found["host_plain"]) == (4, 20000, 0, 0)
+    for pool in ("host_pool", "device_pool"):
+        assert (found[pool]["hits"], found[pool]["misses"]) == (3, 1)
+    line = "16 acquired, 8 without a copy; 20.0 kB to the device, 20.0 kB from it; 4 evictions; "
+    line += "pools served 75 % on the host, 75 % on the device; waited"
+    assert line in outcome.stderr and "no call of BLAS" in outcome.stderr
+    for more in (
+        ["report", report],
+        ["report", "--html", tmp_path / "page.html", report],
+        ["advise", report],
+        ["report", "--compare", report, report],
+    ):
+        shown = offload.run([sys.executable, "-m", "blastoff", *more], env=offload.environment(None, PYTHONPATH=str(offload.ROOT / "python")))
+        assert shown.status == 0, shown.stderr
+    assert line in (tmp_path / "page.html").read_text()
+    alone = offload.run([sys.executable, "-c", REPORTED], env=offload.environment(LD_PRELOAD=str(offload.LIBRARY), BLASTOFF_DEVICE="simulated"))
+    assert line in alone.stderr
 
 
 SHARED_MEMORY = """
