@@ -128,6 +128,7 @@ void run_grid(const std::function<void()>& kernel, bool in_turns) {
 
 #define __global__
 #define __device__
+#define __forceinline__ inline
 #define __shared__ static
 #include "bfs.cu"
 #include "daxpy.cu"

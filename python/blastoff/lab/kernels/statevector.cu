@@ -9,7 +9,7 @@ __device__ long long spread(long long index, int position) {
   return ((index >> position) << (position + 1)) | low;
 }
 
-__device__ float2 row_times(const Gate& matrix, int row, const float2* before) {
+__device__ __forceinline__ float2 row_times(const Gate& matrix, int row, const float2* before) {
   float2 sum = {0.0f, 0.0f};
 #pragma unroll
   for (int column = 0; column < 4; ++column) {
