@@ -353,3 +353,15 @@ def test_a_real_blas_and_the_own_loops_agree(device):
     environment = offload.environment(None, LIBRARY=str(offload.LIBRARY), BLASTOFF_DEVICE=device, BLASTOFF_SUMMARY="never")
     outcome = offload.run([sys.executable, "-c", WITH_NUMPY], env=environment)
     assert (outcome.status, outcome.stdout) == (0, "right\n"), outcome.stderr
+
+
+@pytest.mark.parametrize("intercept", ["patch", "preload"])
+def test_contractions_are_no_calls_of_the_program(intercept):
+    """However its BLAS is intercepted: they reach it past the patch."""
+    pytest.importorskip("numpy")
+    environment = offload.environment(None, LIBRARY=str(offload.LIBRARY))
+    outcome = offload.offloaded([sys.executable, "-c", WITH_NUMPY], env=environment, settings=[f"--intercept={intercept}"])
+    assert (outcome.status, outcome.stdout) == (0, "right\n"), outcome.stderr
+    assert outcome.total("calls") == 0 and outcome.report["blocks"]["contractions"] == 9
+    patched = [one["path"] for one in outcome.report["interception"]["objects"] if one["patched"]]
+    assert bool(patched) == (intercept == "patch")
