@@ -1,7 +1,11 @@
 """The laboratory's blocks, on the simulated device."""
 
+import os
+import subprocess
+import sys
 from contextlib import ExitStack
 
+import offload
 import pytest
 
 np = pytest.importorskip("numpy")
@@ -66,3 +70,63 @@ def test_blocks_that_do_not_fit_take_turns(blocks):
                 experiment.measure(session, whole, BLOCKS)
         assert blocks.live == 0
         assert experiment.measure(session, whole, BLOCKS)["right"]
+
+
+WORKS_LATE = """
+import ctypes
+
+from blastoff.lab import daxpy, oversubscription
+from blastoff.lab.applications import experiment
+from blastoff.lab.modes import BLOCKS, BLOCKS_OVER
+from blastoff.lab.simulated import SimulatedDevice
+from lab_rig import session_on
+
+
+class LateDevice(SimulatedDevice):
+    # Kernels run in NumPy once everything before them on the stream has run, and nothing else is waited for.
+    setting = "cuda:0"
+
+    def __init__(self):
+        super().__init__()
+        self.driver = ctypes.CDLL("libcuda.so.1")
+        context, stream = ctypes.c_void_p(), ctypes.c_void_p()
+        for status in (
+            self.driver.cuInit(0),
+            self.driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0),
+            self.driver.cuCtxPushCurrent_v2(context),
+            self.driver.cuStreamCreate(ctypes.byref(stream), 1),
+        ):
+            assert status == 0
+        self.stream = stream.value
+
+    def synchronize(self):
+        assert self.driver.cuStreamSynchronize(ctypes.c_void_p(self.stream)) == 0
+
+    def launch(self, *values):
+        self.synchronize()
+        super().launch(*values)
+
+    def copy(self, *values):
+        self.synchronize()
+        super().copy(*values)
+
+
+device = LateDevice()
+session = session_on(device)
+rows = [daxpy.measure(session, mode, size, 3, 3) for mode in (BLOCKS, BLOCKS_OVER) for size in (1 << 12, 1 << 20)]
+rows += [oversubscription.measure(session, BLOCKS, 1 << 20, ratio) for ratio in (0.5, 2.0)]
+rows += [experiment.measure(session, maker(), BLOCKS) for _, _, maker in experiment.problems(session)]
+print(len(rows), sum(row["right"] for row in rows), device.blocks().live)
+"""
+
+
+def test_on_a_gpu_that_works_late():
+    """Page-locked memory, and copies that run on threads of their own: who does not wait for them finds something else."""
+    fake = offload.BUILD / "tests" / "fake_cuda"
+    if not (fake / "libcuda.so.1").exists():
+        pytest.skip("the fake driver is not built")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("BLASTOFF_", "LD_"))}
+    paths = os.pathsep.join(str(offload.ROOT / folder) for folder in ("python", "tests/python", "tests/support"))
+    clean |= {"PYTHONPATH": paths, "LD_LIBRARY_PATH": str(fake), "BLASTOFF_CUDA_PATH": str(fake), "BLASTOFF_LIBRARY": str(offload.LIBRARY)}
+    done = subprocess.run([sys.executable, "-c", WORKS_LATE], env=clean, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "13 13 0\n"), done.stdout + done.stderr
