@@ -153,8 +153,7 @@ class Device {
   /// program's, and outlives the queue. A handle that is none is noticed at its first use: unsupported.
   virtual Result<std::unique_ptr<Queue>> adopt_queue(void* stream);
 
-  /// Whether queues of this device copy from the memory of the other one without passing through the host. Lets them,
-  /// the first time it is asked.
+  /// Whether queues of this device copy from the memory of the other one without passing through the host. Lets them.
   virtual bool copies_from(Device&) { return false; }
 
   /// Makes the device's context the calling thread's current one until leave(), for libraries that are handed addresses

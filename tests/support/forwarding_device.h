@@ -9,6 +9,39 @@
 
 namespace blastoff::support {
 
+class ForwardingQueue : public device::Queue {
+ public:
+  explicit ForwardingQueue(std::unique_ptr<device::Queue> inner) : inner_(std::move(inner)) {}
+
+  device::Status copy_to_device(device::Address destination, const void* source, const device::Block& block) override {
+    return inner_->copy_to_device(destination, source, block);
+  }
+  device::Status copy_to_host(void* destination, device::Address source, const device::Block& block) override {
+    return inner_->copy_to_host(destination, source, block);
+  }
+  device::Status copy_triangle_to_host(void* destination, device::Address source,
+                                       const device::Triangle& triangle) override {
+    return inner_->copy_triangle_to_host(destination, source, triangle);
+  }
+  device::Status execute(const operation::Operation& operation, const operation::Host& host) override {
+    return inner_->execute(operation, host);
+  }
+  device::Status permute(device::Address destination, device::Address source,
+                         const device::Permutation& permutation) override {
+    return inner_->permute(destination, source, permutation);
+  }
+  device::Status copy_between(device::Address destination, device::Address source, std::size_t bytes) override {
+    return inner_->copy_between(destination, source, bytes);
+  }
+  device::Status prefetch(const void* address, std::size_t bytes) override { return inner_->prefetch(address, bytes); }
+  device::Status record(device::Event& event) override { return inner_->record(event); }
+  device::Status wait(device::Event& event) override { return inner_->wait(event); }
+  device::Status synchronize() override { return inner_->synchronize(); }
+
+ private:
+  std::unique_ptr<device::Queue> inner_;
+};
+
 class ForwardingDevice : public device::Device {
  public:
   explicit ForwardingDevice(std::unique_ptr<device::Device> inner) : inner_(std::move(inner)) {}

@@ -54,11 +54,7 @@ class CudaDevice final : public Device {
 
   bool copies_from(Device& other) override {
     auto* const gpu = dynamic_cast<CudaDevice*>(&other);
-    if (gpu == nullptr || gpu == this) return false;
-    const std::lock_guard lock(reached_mutex_);
-    const auto known = reached_.find(gpu);
-    if (known != reached_.end()) return known->second;
-    return reached_[gpu] = context_->reach(*gpu->context_);
+    return gpu != nullptr && gpu != this && context_->reach(*gpu->context_);
   }
 
   Status enter() override { return context_->enter(); }
@@ -179,8 +175,6 @@ class CudaDevice final : public Device {
   Gpu gpu_;
   std::mutex pins_mutex_;
   std::map<std::uintptr_t, std::size_t> pins_;
-  std::mutex reached_mutex_;
-  std::map<const CudaDevice*, bool> reached_;  // other GPUs: whether copies from there are direct
 };
 
 }  // namespace

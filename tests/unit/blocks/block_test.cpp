@@ -60,9 +60,9 @@ TEST(Block, BetweenDevicesThroughTheHostWhereNothingElseIsPossible) {
     options.direct = 0;
     rig.engine().set_options(options);
   };
-  for (const bool refused : {false, true}) {
-    Rig rig({.devices = 2, .refuses_peers = refused});
-    if (!refused) by_option(rig);
+  for (const Direct direct : {Direct::kept, Direct::refused, Direct::broken}) {
+    Rig rig({.devices = 2, .direct = direct});
+    if (direct == Direct::kept) by_option(rig);
     const Counters& counters = rig.engine().counters();
     const auto block = rig.block(kilobyte);
     fill(*block, 1, 2);
@@ -75,9 +75,9 @@ TEST(Block, BetweenDevicesThroughTheHostWhereNothingElseIsPossible) {
   }
 }
 
-/// The copy that was refused has changed nothing: the block takes the other road.
+/// The first after the trial. It has changed nothing: the block takes the other road.
 TEST(Block, ADirectCopyThatIsRefusedGoesThroughTheHost) {
-  Rig rig({.devices = 2, .fault = "between:1:unsupported"});
+  Rig rig({.devices = 2, .fault = "between:2:unsupported"});
   const Counters& counters = rig.engine().counters();
   const auto block = rig.block(kilobyte);
   fill(*block, 1, 2);
@@ -90,7 +90,7 @@ TEST(Block, ADirectCopyThatIsRefusedGoesThroughTheHost) {
 }
 
 TEST(Block, ADeviceThatFailsDuringADirectCopyLeavesTheOtherWhole) {
-  Rig rig({.devices = 2, .fault = "between:1:lost"});
+  Rig rig({.devices = 2, .fault = "between:2:lost"});
   const auto block = rig.block(kilobyte);
   fill(*block, 1, 2);
   EXPECT_TRUE(fails_with(block->acquire(0, Access::read, nullptr), ErrorKind::device_lost));

@@ -243,7 +243,7 @@ void play(const Course& course, unsigned seeds) {
     SCOPED_TRACE(seed);
     Course with_seed = course;
     with_seed.rig.seed = seed;
-    with_seed.rig.refuses_peers = seed % 3 == 0;
+    with_seed.rig.direct = static_cast<Direct>(seed % 3);
     Player(with_seed, seed).play(course.steps);
   }
 }

@@ -14,12 +14,15 @@
 
 namespace blastoff::blocks::test {
 
+/// What devices promise of copies from one to the other.
+enum class Direct : std::uint8_t { kept, refused, broken };
+
 struct RigSettings {
   int devices = 1;
   std::size_t device_memory = std::size_t{64} << 20;
-  bool delayed = false;        ///< work runs late, on threads of its own
-  std::string fault = {};      ///< of the first device
-  bool refuses_peers = false;  ///< no device copies from another
+  bool delayed = false;    ///< work runs late, on threads of its own
+  std::string fault = {};  ///< of the first device
+  Direct direct = Direct::kept;
   unsigned seed = 1;
 };
 
@@ -27,6 +30,24 @@ class LonelyDevice final : public support::ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
   bool copies_from(device::Device&) override { return false; }
+};
+
+/// Promises direct copies, and loses what is copied.
+class LosingDevice final : public support::ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  device::Result<std::unique_ptr<device::Queue>> create_queue() override {
+    auto queue = inner().create_queue();
+    if (!queue) return queue;
+    return std::make_unique<LosingQueue>(std::move(*queue));
+  }
+
+ private:
+  class LosingQueue final : public support::ForwardingQueue {
+   public:
+    using ForwardingQueue::ForwardingQueue;
+    device::Status copy_between(device::Address, device::Address, std::size_t) override { return {}; }
+  };
 };
 
 /// The devices, the tracker and the engine.
@@ -45,7 +66,8 @@ class Rig {
         device = std::make_unique<support::DelayedDevice>(std::move(device), settings.seed + static_cast<unsigned>(i),
                                                           longest_delay);
       }
-      if (settings.refuses_peers) device = std::make_unique<LonelyDevice>(std::move(device));
+      if (settings.direct == Direct::refused) device = std::make_unique<LonelyDevice>(std::move(device));
+      if (settings.direct == Direct::broken) device = std::make_unique<LosingDevice>(std::move(device));
       devices_.push_back(std::move(device));
       setup.devices.push_back(devices_.back().get());
     }

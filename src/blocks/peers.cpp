@@ -1,0 +1,75 @@
+#include "blocks/peers.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "platform/log.h"
+
+namespace blastoff::blocks {
+
+namespace {
+
+constexpr std::size_t trial_bytes = std::size_t{256} << 10;
+
+/// Memory of a device for the trial.
+class TrialMemory {
+ public:
+  explicit TrialMemory(device::Device& device)
+      : device_(device), address_(device.allocate(device::MemoryClient::workspaces, trial_bytes)) {}
+  ~TrialMemory() {
+    if (address_) device_.free(*address_);
+  }
+  TrialMemory(const TrialMemory&) = delete;
+  TrialMemory& operator=(const TrialMemory&) = delete;
+
+  explicit operator bool() const { return address_.has_value(); }
+  device::Address address() const { return *address_; }
+
+ private:
+  device::Device& device_;
+  device::Result<device::Address> address_;
+};
+
+/// Whether what is copied arrives; nothing where that cannot be tried now.
+std::optional<bool> try_copy(device::Device& to, device::Device& from) {
+  std::vector<std::uint32_t> sent(trial_bytes / sizeof(std::uint32_t));
+  std::uint32_t word = 1;
+  for (std::uint32_t& each : sent) each = word = word * 1664525 + 1013904223;
+  const std::vector<std::uint32_t> nothing(sent.size(), 0);
+  std::vector<std::uint32_t> received(sent.size(), 0);
+  const TrialMemory there(to);
+  const TrialMemory here(from);
+  auto receiving = to.create_queue();
+  auto sending = from.create_queue();
+  if (!there || !here || !receiving || !sending) return std::nullopt;
+  const device::Block whole{trial_bytes, 1, trial_bytes, trial_bytes};
+  // The target is overwritten first: it may be memory that holds the words of an earlier trial.
+  const auto put = [&](device::Queue& queue, device::Address address, const std::vector<std::uint32_t>& content) {
+    return queue.copy_to_device(address, content.data(), whole) && queue.synchronize();
+  };
+  if (!put(**sending, here.address(), sent) || !put(**receiving, there.address(), nothing)) return std::nullopt;
+  if (!(*receiving)->copy_between(there.address(), here.address(), trial_bytes) || !(*receiving)->synchronize())
+    return false;
+  if (!(*receiving)->copy_to_host(received.data(), there.address(), whole) || !(*receiving)->synchronize())
+    return std::nullopt;
+  return received == sent;
+}
+
+}  // namespace
+
+bool Peers::copy_directly(device::Device& to, device::Device& from) {
+  const std::lock_guard lock(mutex_);
+  const std::pair pair{&to, &from};
+  if (const auto known = known_.find(pair); known != known_.end()) return known->second;
+  if (!to.copies_from(from)) return known_[pair] = false;
+  const std::optional<bool> arrived = try_copy(to, from);
+  if (!arrived) return false;
+  if (!*arrived)
+    platform::log_line("copies from %s %d to %s %d go through the host: what was copied directly did not arrive",
+                       from.properties().kind.c_str(), from.properties().index, to.properties().kind.c_str(),
+                       to.properties().index);
+  return known_[pair] = *arrived;
+}
+
+}  // namespace blastoff::blocks
