@@ -245,6 +245,13 @@ std::string expand_path(const std::string& pattern, const Context& context) {
   return before_extension(path, std::to_string(context.rank));
 }
 
+std::string report_path(const std::string& pattern, const Context& context) {
+  const platform::ErrnoGuard errno_stays;
+  const std::string path = expand_path(report_pattern(pattern), context);
+  std::error_code error;
+  return is_special_file(path) ? "" : std::filesystem::absolute(path, error).string();
+}
+
 bool write_report(const std::string& pattern, const std::string& text, const Context& context) {
   const platform::ErrnoGuard errno_stays;
   const NoWriteSignals no_signals;

@@ -18,6 +18,9 @@ std::string obstacle_to_report(const std::string& pattern, const Context& contex
 /// or %r gets ".<rank>" before its extension.
 std::string expand_path(const std::string& pattern, const Context& context);
 
+/// Where the report of this process would be written, from the root; "" if that is no ordinary file.
+std::string report_path(const std::string& pattern, const Context& context);
+
 /// Expands the pattern and writes the file, in a directory that is created if need be. On failure, one line on stderr
 /// and false. Never blocks for long, and follows nothing that another user has created (report/special_file.h).
 ///

@@ -207,6 +207,7 @@ Process& Process::create() {
     const platform::ErrnoGuard errno_stays;
     const platform::ForkGuard guard;
     static Process& process = *new Process;
+    process.keep_counters();
     process.keep_description();
   });
   return *the_process.load(std::memory_order_acquire);
@@ -522,6 +523,15 @@ report::Context Process::describe() {
   return context;
 }
 
+/// Without a launcher, beside the report.
+void Process::keep_counters() {
+  if (settings_.report.empty()) return;
+  const std::string path = report::report_path(settings_.report, identity());
+  if (path.empty()) return;
+  report::keep_counters_beside(path);
+  runtime::keep_interceptors();
+}
+
 /// What has been found out, for those who read the counters while the process runs, or after it has been killed.
 void Process::keep_description() {
   if (report::counters_are_kept()) report::keep_description(report::to_json(report::totals(), describe()));
@@ -550,7 +560,8 @@ void Process::end() {
   if (calls > 0 && (report::counters_are_kept() || !settings_.report.empty())) {
     const std::string text = report::to_json(totals, context);
     if (report::counters_are_kept()) report::keep_description(text);
-    if (!settings_.report.empty()) report::write_report(settings_.report, text, context);
+    const bool written = !settings_.report.empty() && report::write_report(settings_.report, text, context);
+    if (written) report::drop_counters_beside();
   }
   report::keep_end();
   if (wants_summary(context, calls)) {

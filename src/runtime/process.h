@@ -110,6 +110,7 @@ class Process final : public operation::Estimator {
   void fail_to_open(const std::string& reason);
   void wait_for_calls();
   report::Context describe();
+  void keep_counters();
   void keep_description();
   bool wants_summary(const report::Context& context, std::uint64_t calls) const;
 

@@ -48,11 +48,18 @@ class CounterFile : public testing::Test {
   /// Runs `body` in a child that keeps its counters in the directory. Its wait status.
   template <class Body>
   int in_child(const Body& body) const {
+    return in_child_without_directory([&] {
+      keep_counters_in(directory.c_str());
+      body();
+    });
+  }
+
+  template <class Body>
+  int in_child_without_directory(const Body& body) const {
     const pid_t child = fork();
     if (child == 0) {
       reset();
       leave_thread_counters();  // those of earlier tests, in memory
-      keep_counters_in(directory.c_str());
       body();
       _exit(0);
     }
@@ -90,6 +97,33 @@ TEST_F(CounterFile, SurvivesAProcessThatIsKilled) {
   EXPECT_EQ(all[0]["refusals"][0]["calls"], 2);
   EXPECT_EQ(all[0]["process"]["ended"], "");
   EXPECT_EQ(all[0]["process"]["incomplete"], false);
+}
+
+TEST_F(CounterFile, LiesBesideAReportUntilThatIsWritten) {
+  const std::string report = directory / "run.json";
+  const int status = in_child_without_directory([&] {
+    keep_counters_beside(report);
+    add(refused_record(), nullptr);
+    const bool apart = counters_are_kept() && !run_goes_on() && *run_directory() == '\0';
+    const bool there = std::filesystem::is_directory(report + counters_beside);
+    drop_counters_beside();
+    _exit(apart && there && !std::filesystem::exists(report + counters_beside) ? 3 : 4);
+  });
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+}
+
+TEST_F(CounterFile, BesideAReportOutlivesItsProcessUntilTheNextRun) {
+  const std::string report = directory / "run.json";
+  const auto killed = [&] {
+    keep_counters_beside(report);
+    add(refused_record(), nullptr);
+    raise(SIGKILL);
+  };
+  in_child_without_directory(killed);
+  in_child_without_directory(killed);
+  directory = report + counters_beside;
+  EXPECT_EQ(reports().size(), 1U);
+  directory = directory.parent_path();
 }
 
 TEST_F(CounterFile, IsDescribedBySeveralThreadsAtOnce) {
