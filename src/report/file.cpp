@@ -40,6 +40,13 @@ std::string before_extension(const std::string& path, const std::string& word) {
   return std::string(path).insert(extension_position(path), "." + word);
 }
 
+/// Whether the pattern has that specifier: %p.
+bool specifies(const std::string& pattern, char letter) {
+  for (std::size_t i = 0; i + 1 < pattern.size(); ++i)
+    if (pattern[i] == '%' && pattern[++i] == letter) return true;
+  return false;
+}
+
 /// The candidate names of a report, in order: its path; the path with the process id; and with a number too, because
 /// processes of several hosts may have the same id.
 std::string candidate(const std::string& path, int pid, int attempt) {
@@ -214,6 +221,13 @@ std::string report_pattern(const std::string& path, const std::string& extension
   const bool directory = pattern.ends_with('/') || (stat(pattern.c_str(), &status) == 0 && S_ISDIR(status.st_mode));
   if (!pattern.empty() && directory) pattern += (pattern.ends_with('/') ? "%h-%p" : "/%h-%p") + extension;
   return pattern;
+}
+
+std::string pattern_of_child(const std::string& pattern, const Context& context) {
+  const bool of_process = specifies(pattern, 'p');
+  if (of_process || is_special_file(pattern)) return pattern;
+  const bool of_rank = context.rank >= 0 && !specifies(pattern, 'r');
+  return before_extension(pattern, of_rank ? "%r.%p" : "%p");
 }
 
 std::string obstacle_to_report(const std::string& pattern, const Context& context) {

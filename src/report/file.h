@@ -11,6 +11,9 @@ namespace blastoff::report {
 /// stands for a file of each process in it.
 std::string report_pattern(const std::string& path, const std::string& extension = ".json");
 
+/// The pattern for a forked child: its path has the process id, and the rank where that of the parent has it.
+std::string pattern_of_child(const std::string& pattern, const Context& context);
+
 /// Why no report can be written there, as far as can be told before; "" if it can. Creates missing directories.
 std::string obstacle_to_report(const std::string& pattern, const Context& context);
 

@@ -50,6 +50,14 @@ std::atomic<bool> exiting{false};
 std::atomic<bool> switched_off{false};  // by the program, until it switches on again
 std::atomic<Process*> the_process{nullptr};
 
+/// A child of fork traces into a file of its own. One of clone does not: its memory allocator may be locked for ever.
+struct TracingChild {
+  std::atomic<pid_t> pid{0};  ///< 0: there is none
+  Clock::time_point forked_at;
+  std::atomic<trace::Tracer*> tracer{nullptr};  ///< from its first call on
+};
+TracingChild tracing_child;
+
 // Calls of this thread that use the device. A handler of a synchronous signal may run inside them.
 [[gnu::tls_model("initial-exec")]] constinit thread_local int own_calls_in_flight = 0;
 
@@ -65,6 +73,13 @@ void become_forked_child() {
   report::reset();
   if (the_process.load() == nullptr || forked.exchange(true)) return;
   own_calls_in_flight = 0;
+}
+
+void begin_as_forked_child() {
+  become_forked_child();
+  tracing_child.tracer = nullptr;  // its parent's, if that is a child
+  tracing_child.forked_at = Clock::now();
+  tracing_child.pid = getpid();
 }
 
 intercept::Mode mode_named(config::InterceptName name) {
@@ -119,7 +134,7 @@ constexpr std::size_t most_timed_calls = 4096;
 
 [[gnu::constructor]] void load() {
   loaded_at = Clock::now();
-  pthread_atfork(platform::before_fork, platform::after_fork_in_parent, become_forked_child);
+  pthread_atfork(platform::before_fork, platform::after_fork_in_parent, begin_as_forked_child);
   // In such a process nothing is patched and no variable is read; the exported names pass calls on
   // (intercept/original.cpp).
   if (platform::has_elevated_rights()) return;
@@ -174,9 +189,8 @@ std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings
                                                                : decide::by_size_and_depth(settings.min_size);
 }
 
-std::unique_ptr<trace::Tracer> create_tracer(const config::Settings& settings, double least_volume) {
-  if (settings.trace.empty()) return nullptr;
-  return std::make_unique<trace::Tracer>(trace::Setup{
+trace::Setup tracer_setup(const config::Settings& settings, double least_volume) {
+  return {
       .pattern = report::report_pattern(settings.trace, ".trace"),
       .limit = settings.trace_limit.bytes,
       .floor_volume = least_volume,
@@ -185,7 +199,22 @@ std::unique_ptr<trace::Tracer> create_tracer(const config::Settings& settings, d
       .tracker = tracker_kind(settings.tracker),
       .context = identity(),
       .start = loaded_at,
-  });
+  };
+}
+
+std::unique_ptr<trace::Tracer> create_tracer(const config::Settings& settings, double least_volume) {
+  if (settings.trace.empty()) return nullptr;
+  return std::make_unique<trace::Tracer>(tracer_setup(settings, least_volume));
+}
+
+/// Its memory is not tracked: a child of fork has none of its parent's trackers.
+std::unique_ptr<trace::Tracer> create_tracer_of_child(const config::Settings& settings, double least_volume) {
+  trace::Setup setup = tracer_setup(settings, least_volume);
+  setup.pattern = report::pattern_of_child(setup.pattern, setup.context);
+  setup.may_track = false;
+  setup.start = tracing_child.forked_at;
+  setup.may_end_any_time = true;
+  return std::make_unique<trace::Tracer>(std::move(setup));
 }
 
 }  // namespace
@@ -231,6 +260,23 @@ Process::Process()
   the_process = this;
   // If every call is printed, none takes the short path.
   if (settings_.log.mode != config::LogMode::calls) floor_volume = decider_->floor_volume();
+}
+
+trace::Tracer* Process::tracer() {
+  if (!tracer_) return nullptr;
+  return in_forked_child() ? tracer_of_child() : tracer_.get();
+}
+
+trace::Tracer* Process::tracer_of_child() {
+  if (tracing_child.pid != getpid()) return nullptr;
+  trace::Tracer* tracer = tracing_child.tracer;
+  if (tracer != nullptr) return tracer;
+  try {
+    auto made = create_tracer_of_child(settings_, decider_->floor_volume());
+    return tracing_child.tracer.compare_exchange_strong(tracer, made.get()) ? made.release() : tracer;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 bool Process::in_forked_child() {
@@ -556,7 +602,7 @@ void Process::end() {
   const std::uint64_t calls = total_calls(totals);
   report::Context context = describe();
   context.timeline = report::timeline();
-  if (trace::Tracer* const tracing = tracer()) tracing->finish(totals, context.elapsed_seconds);
+  if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);
   if (calls > 0 && (report::counters_are_kept() || !settings_.report.empty())) {
     const std::string text = report::to_json(totals, context);
     if (report::counters_are_kept()) report::keep_description(text);

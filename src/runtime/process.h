@@ -61,8 +61,9 @@ class Process final : public operation::Estimator {
   void leave_session(Session& session, const operation::Operation& operation);
 
   bool traces() const { return tracer_ != nullptr; }
-  /// Where calls are recorded; nullptr without --trace, and in children of fork. Changes errno.
-  trace::Tracer* tracer() { return tracer_ && !in_forked_child() ? tracer_.get() : nullptr; }
+  /// Where calls are recorded; nullptr without --trace, and in children that did not come from fork().
+  /// Changes errno.
+  trace::Tracer* tracer();
 
   /// For a call of the block interface: opens the devices if nobody has. They are those of sessions_in_use(), which is
   /// nullptr where there are none. False, with the reason in `why`: the process was forked or ends, and no device may
@@ -110,6 +111,7 @@ class Process final : public operation::Estimator {
   void fail_to_open(const std::string& reason);
   void wait_for_calls();
   report::Context describe();
+  trace::Tracer* tracer_of_child();
   void keep_counters();
   void keep_description();
   bool wants_summary(const report::Context& context, std::uint64_t calls) const;
