@@ -154,7 +154,7 @@ def test_what_an_earlier_job_of_that_name_left(tmp_path):
     left = tmp_path / "reports" / f".blastoff.{os.getuid()}.job-job_7"
     left.mkdir(mode=0o700, parents=True)
     (left / "gone-1.present").write_text('{"began": 1e9, "host": "gone"}')
-    (left / "gone-1.ended").write_text('{"began": 1e9, "reports": []}')
+    (left / "gone-1.ended").write_text('{"reports": []}')
     (left / "summed-up").write_text("gone-1")
     os.utime(left / "summed-up", (1e9, 1e9))
     (summary,) = [text for text in job.run([]) if text]

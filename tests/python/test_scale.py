@@ -59,7 +59,7 @@ SETTINGS = [f"--machine=simulated:{RATES}", "--decide=size", "--min-size=48", "-
 
 def test_published_figures():
     """50 nodes: CPUs 2318 s, first-use 824 s; from 25 to 200 nodes almost linear, and 2.6 to 3.0 times as fast as CPUs."""
-    result = predicted("--job", MUST, "--nodes=25,50,100,200")
+    result = predicted("--job=must-lsms", "--nodes=25,50,100,200")
     compared = {(each["nodes"], each["policy"]): each for each in result["comparison"]}
     assert set(compared) == {(50, "none"), (50, "first-use"), (150, "none"), (150, "first-use")}
     for (nodes_, policy), published in {(50, "none"): 2318, (50, "first-use"): 824, (150, "none"): 997, (150, "first-use"): 357}.items():
@@ -201,6 +201,7 @@ def test_a_page(tmp_path):
         (["--nodes=1", "--job", MUST, "--ranks-per-node=4"], "the published runs had 28"),
         (["--nodes=1", "--job", MUST, "--policy=coherent"], "no published run with --policy=coherent; accepted: copy, first-use"),
         (["--nodes=1", "--job", "/nowhere.json"], "cannot be read"),
+        (["--nodes=1", "--job", "must"], "job must is not known; known: must-lsms, or the path of a file"),
     ],
 )
 def test_mistakes(arguments, said):

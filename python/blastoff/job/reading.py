@@ -110,7 +110,7 @@ def read_file(path: str) -> list[Process]:
 
 def read_directory(directory: Path) -> list[Process]:
     """The processes of a run that keep their counters there and have made calls, or else the reports there."""
-    if directory.name.endswith(f".json{runs.BESIDE}"):
+    if directory.name.endswith(runs.BESIDE):
         return read_beside(directory)
     if runs.counter_files(directory):
         return [process for process in read_run(directory) if process.totals.calls]
@@ -123,6 +123,8 @@ def read_job(paths: Sequence[str]) -> Job:
     """All files and directories, in the order of their ranks."""
     processes: list[Process] = []
     for path in paths:
+        if path.endswith(runs.BESIDE) and path.removesuffix(runs.BESIDE) in paths:
+            continue  # is read with its report
         processes += read_directory(Path(path)) if Path(path).is_dir() else read_file(path)
     if not processes:
         raise CommandError(f"{', '.join(paths)}: no report, and no counters of a process that made calls")

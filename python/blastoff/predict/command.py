@@ -47,7 +47,11 @@ def add_nodes(result: Parser) -> None:
     result.add_argument("--gpus-per-node", metavar="N", help="with --nodes: ranks of a node share them. Default: 1")
     result.add_argument("--units", metavar="N", help="with --nodes: equal pieces of work that ranks share out. Default: any share is possible")
     result.add_argument("--scaling", metavar="strong|weak", help="with --nodes: the same job, or the same work for each rank. Default: strong")
-    result.add_argument("--job", metavar="FILE", help="with --nodes: what traces do not tell, or published times (share/job.schema.json)")
+    result.add_argument(
+        "--job",
+        metavar="FILE",
+        help="with --nodes: what traces do not tell, or published times (share/job.schema.json); must-lsms comes with Blastoff",
+    )
 
 
 def number(text: str, flag: str, most: int = 64) -> int:

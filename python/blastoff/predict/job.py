@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from blastoff.errors import CommandError
+from blastoff.predict import machines
 
 
 @dataclass(frozen=True)
@@ -150,8 +151,19 @@ def read_published(part: Reader) -> Published:
     return Published(part.text("machine"), nodes, ranks, part.text("ranks_source"), gpus, runs, compare)
 
 
-def read(path: str) -> Job:
+def find(name: str) -> str:
+    """The path of a job that came with Blastoff, by its name; a path stays as it is."""
+    if "/" in name or name.endswith(".json"):
+        return name
+    known = {path.stem: path for path in sorted((machines.shipped().parent / "jobs").glob("*.json"))}
+    if name not in known:
+        raise CommandError(f"predict: job {name} is not known; known: {', '.join(known) or 'none'}, or the path of a file")
+    return str(known[name])
+
+
+def read(name: str) -> Job:
     """The job of a file. Its mistakes are errors of the command line."""
+    path = find(name)
     try:
         whole = json.loads(Path(path).read_text())
     except OSError as error:

@@ -101,7 +101,7 @@ class Meeting:
 
     def enter(self, rank: int) -> None:
         """For a launcher of this node, before its rank starts."""
-        if self.node not in self._nodes(PRESENT):
+        if self._present(self.directory / f"{self.node}{PRESENT}") is None:
             self._write(PRESENT, {"began": self.began, "host": os.uname().nodename})
         if rank == 0:
             (self.directory / FIRST).write_text(self.node)
@@ -110,15 +110,21 @@ class Meeting:
         """The node has nothing to sum up: no program was started."""
         (self.directory / f"{self.node}{PRESENT}").unlink(missing_ok=True)
 
-    def _nodes(self, extension: str) -> dict[str, dict[str, Any]]:
-        """What the nodes of this job have written."""
-        found = {}
-        for path in self.directory.glob(f"*{extension}"):
-            with suppress(OSError, ValueError):
-                said = json.loads(path.read_text())
-                if abs(said["began"] - self.began) < SAME_JOB:
-                    found[path.name.removesuffix(extension)] = said
-        return found
+    def _present(self, path: Path) -> str | None:
+        """The host of a node that is there; None if it is of another job, or cannot be read."""
+        try:
+            said = json.loads(path.read_text())
+            return said["host"] if abs(said["began"] - self.began) < SAME_JOB else None
+        except (OSError, ValueError):
+            return None
+
+    def _hosts(self) -> dict[str, str]:
+        """The nodes of this job, with their hosts."""
+        found = {path.name.removesuffix(PRESENT): self._present(path) for path in self.directory.glob(f"*{PRESENT}")}
+        return {node: host for node, host in found.items() if host is not None}
+
+    def _ended(self) -> set[str]:
+        return {path.name.removesuffix(ENDED) for path in self.directory.glob(f"*{ENDED}")}
 
     def _write(self, extension: str, said: Mapping[str, Any]) -> None:
         """Whole or not at all."""
@@ -162,7 +168,7 @@ class Meeting:
     def gather(self, processes: Sequence[Process]) -> Gathered | None:
         """The processes to sum up; None where another node does that, or will."""
         try:
-            self._write(ENDED, {"began": self.began, "reports": [process.report for process in processes]})
+            self._write(ENDED, {"reports": [process.report for process in processes]})
             found = self._together(time.monotonic() + LONGEST_WAIT)
         except OSError as error:
             return Gathered(processes, alone(f"{self.directory}: {error.strerror}"))
@@ -171,31 +177,33 @@ class Meeting:
     def _together(self, deadline: float) -> Gathered | None:
         """Without processes: those of this node alone."""
         while True:
-            present, ended, summed = self._nodes(PRESENT), self._nodes(ENDED), self._summed()
-            absent = sorted(present.keys() - ended.keys())
+            hosts, ended, summed = self._hosts(), self._ended(), self._summed()
+            absent = sorted(hosts.keys() - ended)
             if self.node not in ended or (summed is not None and self.node in summed):
                 return None
             if summed is not None:
                 if not absent:
                     self._remove()
                 return Gathered([], alone("it ended after the others had been summed up"))
-            if not absent and len(present) == 1:
+            if not absent and len(hosts) == 1:
                 self._remove()
                 return Gathered([], alone(f"the other nodes do not see {self.directory.parent}") if self.elsewhere else "")
             if absent and not self._is_first():
                 return None
             if not absent or time.monotonic() > deadline:
-                if self._claim(ended):
-                    return self._all(ended, [present[node]["host"] for node in absent])
+                summed = sorted(hosts.keys() & ended)
+                if self._claim(summed):
+                    return self._all(summed, [hosts[node] for node in absent])
             else:
                 time.sleep(POLL_SECONDS)
 
-    def _all(self, ended: Mapping[str, Mapping[str, Any]], absent: Sequence[str]) -> Gathered:
+    def _all(self, nodes: Sequence[str], absent: Sequence[str]) -> Gathered:
         from blastoff.job.processes import Process
 
+        said = {node: json.loads((self.directory / f"{node}{ENDED}").read_text()) for node in nodes}
         if not absent:
             self._remove()
-        everything = [Process(node, report) for node in sorted(ended) for report in ended[node]["reports"]]
+        everything = [Process(node, report) for node in nodes for report in said[node]["reports"]]
         return Gathered(everything, f"this summary lacks {', '.join(absent)}: not ended yet" if absent else "")
 
 
