@@ -50,14 +50,6 @@ std::atomic<bool> exiting{false};
 std::atomic<bool> switched_off{false};  // by the program, until it switches on again
 std::atomic<Process*> the_process{nullptr};
 
-/// A child of fork traces into a file of its own. One of clone does not: its memory allocator may be locked for ever.
-struct TracingChild {
-  std::atomic<pid_t> pid{0};  ///< 0: there is none
-  Clock::time_point forked_at;
-  std::atomic<trace::Tracer*> tracer{nullptr};  ///< from its first call on
-};
-TracingChild tracing_child;
-
 // Calls of this thread that use the device. A handler of a synchronous signal may run inside them.
 [[gnu::tls_model("initial-exec")]] constinit thread_local int own_calls_in_flight = 0;
 
@@ -77,9 +69,7 @@ void become_forked_child() {
 
 void begin_as_forked_child() {
   become_forked_child();
-  tracing_child.tracer = nullptr;  // its parent's, if that is a child
-  tracing_child.forked_at = Clock::now();
-  tracing_child.pid = getpid();
+  Tracing::begin_child();
 }
 
 intercept::Mode mode_named(config::InterceptName name) {
@@ -189,34 +179,6 @@ std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings
                                                                : decide::by_size_and_depth(settings.min_size);
 }
 
-trace::Setup tracer_setup(const config::Settings& settings, double least_volume) {
-  return {
-      .pattern = report::report_pattern(settings.trace, ".trace"),
-      .limit = settings.trace_limit.bytes,
-      .floor_volume = least_volume,
-      .min_size = settings.min_size,
-      .may_track = settings.device == "none" && settings.tracker != config::TrackerName::none,
-      .tracker = tracker_kind(settings.tracker),
-      .context = identity(),
-      .start = loaded_at,
-  };
-}
-
-std::unique_ptr<trace::Tracer> create_tracer(const config::Settings& settings, double least_volume) {
-  if (settings.trace.empty()) return nullptr;
-  return std::make_unique<trace::Tracer>(tracer_setup(settings, least_volume));
-}
-
-/// Its memory is not tracked: a child of fork has none of its parent's trackers.
-std::unique_ptr<trace::Tracer> create_tracer_of_child(const config::Settings& settings, double least_volume) {
-  trace::Setup setup = tracer_setup(settings, least_volume);
-  setup.pattern = report::pattern_of_child(setup.pattern, setup.context);
-  setup.may_track = false;
-  setup.start = tracing_child.forked_at;
-  setup.may_end_any_time = true;
-  return std::make_unique<trace::Tracer>(std::move(setup));
-}
-
 }  // namespace
 
 std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
@@ -247,7 +209,7 @@ Process::Process()
       assumed_(assumed_model()),
       simulated_rates_(rates_of(settings_)),
       decider_(create_decider(settings_, assumed_)),
-      tracer_(create_tracer(settings_, decider_->floor_volume())),
+      tracing_(settings_, decider_->floor_volume(), loaded_at),
       opening_(config::start_mode(settings_), assumed_.cpu_flops, platform::cpu_count()),
       model_sought_(config::decide_by(settings_) != config::DecideBy::time || settings_.device == "none" ||
                     settings_.model == "none"),
@@ -263,20 +225,8 @@ Process::Process()
 }
 
 trace::Tracer* Process::tracer() {
-  if (!tracer_) return nullptr;
-  return in_forked_child() ? tracer_of_child() : tracer_.get();
-}
-
-trace::Tracer* Process::tracer_of_child() {
-  if (tracing_child.pid != getpid()) return nullptr;
-  trace::Tracer* tracer = tracing_child.tracer;
-  if (tracer != nullptr) return tracer;
-  try {
-    auto made = create_tracer_of_child(settings_, decider_->floor_volume());
-    return tracing_child.tracer.compare_exchange_strong(tracer, made.get()) ? made.release() : tracer;
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  if (!traces()) return nullptr;
+  return in_forked_child() ? tracing_.of_child() : tracing_.of_process();
 }
 
 bool Process::in_forked_child() {

@@ -18,7 +18,7 @@
 #include "runtime/model_search.h"
 #include "runtime/opening.h"
 #include "runtime/sessions.h"
-#include "trace/tracer.h"
+#include "runtime/tracing.h"
 
 namespace blastoff::runtime {
 
@@ -60,7 +60,7 @@ class Process final : public operation::Estimator {
   Session* enter_session(const operation::Operation& operation, report::Refusal& why);
   void leave_session(Session& session, const operation::Operation& operation);
 
-  bool traces() const { return tracer_ != nullptr; }
+  bool traces() const { return tracing_.wanted(); }
   /// Where calls are recorded; nullptr without --trace, and in children that did not come from fork().
   /// Changes errno.
   trace::Tracer* tracer();
@@ -111,7 +111,6 @@ class Process final : public operation::Estimator {
   void fail_to_open(const std::string& reason);
   void wait_for_calls();
   report::Context describe();
-  trace::Tracer* tracer_of_child();
   void keep_counters();
   void keep_description();
   bool wants_summary(const report::Context& context, std::uint64_t calls) const;
@@ -121,7 +120,7 @@ class Process final : public operation::Estimator {
   const decide::MachineModel assumed_;
   const std::optional<device::simulated::Rates> simulated_rates_;
   const std::unique_ptr<decide::Decider> decider_;
-  const std::unique_ptr<trace::Tracer> tracer_;
+  const Tracing tracing_;
   Opening opening_;
   std::atomic<bool> model_sought_{false};
   std::mutex model_mutex_;
