@@ -140,10 +140,12 @@ void keep_counters_beside(const std::string& report) {
   if (directory[0] != '\0') return;
   const std::string path = report + counters_beside;
   if (path.size() >= directory.size() || !make_private_directory(path)) return;
-  remove_if_left(path);
-  copy_text(directory, path.c_str());
-  beside = true;
-  if (this_file() != nullptr) return;
+  if (keeps_removed_files(path)) {
+    remove_if_left(path);
+    copy_text(directory, path.c_str());
+    beside = true;
+    if (this_file() != nullptr) return;
+  }
   rmdir(path.c_str());
   beside = false;
   directory[0] = '\0';

@@ -1,8 +1,12 @@
 #include "report/leftovers.h"
 
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
@@ -12,6 +16,7 @@
 #include <system_error>
 #include <vector>
 
+#include "platform/process.h"
 #include "report/counter_layout.h"
 
 namespace blastoff::report {
@@ -54,7 +59,27 @@ bool is_of_living_process(const std::string& name) {
   return made && started && *started <= *made + tick;
 }
 
+/// Nobody here knows whether a process of another host has ended. The description of a process says near its top where
+/// it runs.
+bool is_of_other_host(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(4096, '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  const std::size_t key = begin.find("\"host\":");
+  return key != std::string::npos && begin.find("\"host\": \"" + platform::host_name() + "\"") == std::string::npos;
+}
+
 }  // namespace
+
+bool keeps_removed_files(const std::string& directory) {
+  struct statfs system {};
+  if (statfs(directory.c_str(), &system) != 0) return false;
+  constexpr std::uint32_t cifs = 0xff534d42;  // not in <linux/magic.h> before 5.17
+  constexpr std::uint32_t smb2 = 0xfe534d42;
+  constexpr std::array<std::uint32_t, 8> by_name = {
+      NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, cifs, smb2, V9FS_MAGIC, FUSE_SUPER_MAGIC, AFS_SUPER_MAGIC, CODA_SUPER_MAGIC};
+  return std::ranges::find(by_name, static_cast<std::uint32_t>(system.f_type)) == by_name.end();
+}
 
 bool make_private_directory(const std::string& path) {
   std::error_code error;
@@ -70,7 +95,8 @@ void remove_if_left(const std::string& directory) {
   std::vector<std::filesystem::path> found;
   for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (is_of_living_process(entry->path().filename())) return;
+    const bool described = entry->path().extension() == description_extension;
+    if (is_of_living_process(entry->path().filename()) || (described && is_of_other_host(entry->path()))) return;
     found.push_back(entry->path());
   }
   for (const std::filesystem::path& path : found) unlink(path.c_str());

@@ -94,13 +94,19 @@ def read_beside(directory: Path) -> list[Process]:
     return [last_sign(process) for process in read_run(directory) if process.totals.calls]
 
 
+def of_host(processes: Sequence[Process], one: Process) -> list[Process]:
+    return [process for process in processes if process.report["process"]["host"] == one.report["process"]["host"]]
+
+
 def read_file(path: str) -> list[Process]:
-    """A report, and the processes that have left counters in its place, or beside it: its children, or itself before exec."""
+    """A report, and the processes that have left counters in its place, or beside it: its children, or itself before exec. What is of
+    another host is of another run."""
     beside = Path(path + runs.BESIDE)
     left = read_beside(beside) if beside.is_dir() else []
     if left and not Path(path).exists():
-        return left
+        return of_host(left, max(left, key=lambda process: process.started))
     report = read_report(path)
+    left = of_host(left, report)
     ended = report.started + report.report["process"]["elapsed_seconds"]
     if any(process.started > ended for process in left):
         return left  # the report is of an earlier run

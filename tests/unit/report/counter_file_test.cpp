@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "blas_front_end.h"
+#include "report/leftovers.h"
 #include "report/recorder.h"
 #include "report/thread_counters.h"
 
@@ -100,6 +101,7 @@ TEST_F(CounterFile, SurvivesAProcessThatIsKilled) {
 }
 
 TEST_F(CounterFile, LiesBesideAReportUntilThatIsWritten) {
+  if (!keeps_removed_files(directory)) GTEST_SKIP() << "a file system on which nothing is kept";
   const std::string report = directory / "run.json";
   const int status = in_child_without_directory([&] {
     keep_counters_beside(report);
@@ -113,6 +115,7 @@ TEST_F(CounterFile, LiesBesideAReportUntilThatIsWritten) {
 }
 
 TEST_F(CounterFile, BesideAReportOutlivesItsProcessUntilTheNextRun) {
+  if (!keeps_removed_files(directory)) GTEST_SKIP() << "a file system on which nothing is kept";
   const std::string report = directory / "run.json";
   const auto killed = [&] {
     keep_counters_beside(report);
@@ -124,6 +127,30 @@ TEST_F(CounterFile, BesideAReportOutlivesItsProcessUntilTheNextRun) {
   directory = report + counters_beside;
   EXPECT_EQ(reports().size(), 1U);
   directory = directory.parent_path();
+}
+
+TEST_F(CounterFile, OfAnotherHostStaysBesideAReport) {
+  if (!keeps_removed_files(directory)) GTEST_SKIP() << "a file system on which nothing is kept";
+  const std::string report = directory / "run.json";
+  in_child_without_directory([&] {
+    keep_counters_beside(report);
+    add(refused_record(), nullptr);
+    keep_description(R"({"process": {"pid": 1, "host": "elsewhere"}, "device": {}, "interception": {}})");
+    raise(SIGKILL);
+  });
+  in_child_without_directory([&] {
+    keep_counters_beside(report);
+    add(refused_record(), nullptr);
+    raise(SIGKILL);
+  });
+  directory = report + counters_beside;
+  EXPECT_EQ(reports().size(), 2U);
+  directory = directory.parent_path();
+}
+
+TEST_F(CounterFile, IsKeptOnFileSystemsThatKeepWhatIsRemoved) {
+  EXPECT_FALSE(keeps_removed_files(directory / "none"));
+  if (std::filesystem::is_directory("/dev/shm")) EXPECT_TRUE(keeps_removed_files("/dev/shm"));
 }
 
 TEST_F(CounterFile, IsDescribedBySeveralThreadsAtOnce) {
