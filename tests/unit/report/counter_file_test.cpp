@@ -150,7 +150,8 @@ TEST_F(CounterFile, OfAnotherHostStaysBesideAReport) {
 
 TEST_F(CounterFile, IsKeptOnFileSystemsThatKeepWhatIsRemoved) {
   EXPECT_FALSE(keeps_removed_files(directory / "none"));
-  if (std::filesystem::is_directory("/dev/shm")) EXPECT_TRUE(keeps_removed_files("/dev/shm"));
+  if (!std::filesystem::is_directory("/dev/shm")) GTEST_SKIP();
+  EXPECT_TRUE(keeps_removed_files("/dev/shm"));
 }
 
 TEST_F(CounterFile, IsDescribedBySeveralThreadsAtOnce) {
