@@ -15,8 +15,9 @@ namespace blastoff::trace {
 namespace {
 
 constexpr std::size_t piece = std::size_t{64} << 10;
-constexpr double longest_wait_of_all = 1;  // seconds
-constexpr double flushes_apart = 50;       // times what one takes
+constexpr double longest_wait = 1;          // seconds
+constexpr double affordable_flushes = 0.2;  // seconds, and besides this share of the time
+constexpr double affordable_share = 0.02;
 constexpr std::uint64_t burst = 256;
 
 }  // namespace
@@ -35,11 +36,12 @@ void File::append(const std::string& line) {
   pending_ += line;
   pending_ += '\n';
   size_ += line.size() + 1;
-  if (pending_.size() >= piece || since_flush_.seconds() > longest_wait()) flush();
+  if (pending_.size() >= piece || due()) flush();
 }
 
-double File::longest_wait() const {
-  return at_once_ ? std::min(longest_wait_of_all, flushes_apart * flush_seconds_) : longest_wait_of_all;
+bool File::due() const {
+  if (since_flush_.seconds() > longest_wait) return true;
+  return at_once_ && flush_seconds_ < affordable_flushes + affordable_share * since_begin_.seconds();
 }
 
 void File::flush() {
@@ -47,7 +49,7 @@ void File::flush() {
   if (!pending_.empty() && !failed_) {
     write();
     pending_.clear();
-    flush_seconds_ = stopwatch.seconds();
+    flush_seconds_ += stopwatch.seconds();
   }
   since_flush_.restart();
 }

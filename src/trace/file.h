@@ -10,8 +10,8 @@
 namespace blastoff::trace {
 
 /// Not thread-safe. It is opened for every piece, since the program may close any descriptor. What it holds is on its
-/// way to the disk a second after the call, if another call follows; or with the call itself, as far as that takes at
-/// most a fiftieth of the time.
+/// way to the disk a second after the call, if another call follows; or with the call itself, as far as that takes a
+/// fifth of a second and a fiftieth of the time.
 class File {
  public:
   /// `path`: of a file that exists. `limit`: the most bytes that it may get; `size`: those that it has. `at_once`: each
@@ -34,7 +34,7 @@ class File {
 
  private:
   void write();
-  double longest_wait() const;
+  bool due() const;
 
   const std::string path_;
   const std::size_t limit_;
@@ -45,7 +45,8 @@ class File {
   bool failed_ = false;
   std::string pending_;
   platform::Stopwatch since_flush_;
-  double flush_seconds_ = 0;  ///< that the latest one took
+  const platform::Stopwatch since_begin_;
+  double flush_seconds_ = 0;  ///< of all flushes
 };
 
 }  // namespace blastoff::trace

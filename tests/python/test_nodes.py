@@ -38,7 +38,10 @@ for _ in range(10 + rank):
 (folder / f"ready-{rank}").touch()
 while not all((folder / f"ready-{each}").exists() for each in range(ranks)):
     time.sleep(0.01)
-if rank < len(seconds):
+if rank < len(seconds) and seconds[rank] == "go":
+    while not (folder / "go").exists():
+        time.sleep(0.01)
+elif rank < len(seconds):
     time.sleep(float(seconds[rank]))
 """
 
@@ -54,7 +57,7 @@ class Job:
     def reports(self, rank: int) -> Path:
         return self.folder / ("reports" if self.shared else f"reports-{rank // 2}")
 
-    def start(self, rank: int, seconds: list[float], report: bool = True) -> subprocess.Popen:
+    def start(self, rank: int, seconds: list[float | str], report: bool = True) -> subprocess.Popen:
         place = self.folder / f"node-{rank // 2}"
         place.mkdir(exist_ok=True)
         environment = clean_environment() | self.variables | {"XDG_RUNTIME_DIR": str(place), "PMIX_RANK": str(rank)}
@@ -64,7 +67,7 @@ class Job:
         command = [sys.executable, "-c", LAUNCHER, str(self.wait), "run", "--device=none", *given, "--", *program]
         return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
-    def run(self, seconds: list[float], **options) -> list[str]:
+    def run(self, seconds: list[float | str], **options) -> list[str]:
         """What the launcher of each rank says."""
         started = [self.start(rank, seconds, **options) for rank in range(self.ranks)]
         return [process.communicate(timeout=60)[1] for process in started]
@@ -140,9 +143,12 @@ def test_a_node_that_is_killed(tmp_path):
 @needs_programs
 def test_a_node_that_ends_long_after_the_others(tmp_path):
     job = Job(tmp_path, wait=0.2)
-    summaries = [text for text in job.run([0, 0, 3, 3]) if text]
-    assert sorted(map(calls, summaries)) == [21, 25]
-    first, last = sorted(summaries, key=calls)
+    started = [job.start(rank, [0, 0, "go", "go"]) for rank in range(4)]
+    said = [process.communicate(timeout=60)[1] for process in started[:2]]
+    (tmp_path / "go").touch()
+    said += [process.communicate(timeout=60)[1] for process in started[2:]]
+    first, last = [text for text in said if text]
+    assert (calls(first), calls(last)) == (21, 25)
     assert "this summary lacks" in first and "alone: it ended after the others had been summed up" in last
     assert job.left() == [], "nothing stays behind"
 
@@ -150,7 +156,7 @@ def test_a_node_that_ends_long_after_the_others(tmp_path):
 @needs_programs
 def test_what_an_earlier_job_of_that_name_left(tmp_path):
     """It neither counts nor is waited for."""
-    job = Job(tmp_path, wait=0.2)
+    job = Job(tmp_path)
     left = tmp_path / "reports" / f".blastoff.{os.getuid()}.job-job_7"
     left.mkdir(mode=0o700, parents=True)
     (left / "gone-1.present").write_text('{"began": 1e9, "host": "gone"}')
