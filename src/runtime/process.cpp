@@ -362,6 +362,8 @@ void Process::use_model(const FoundModel* device) {
   model_description_ = device == nullptr ? assumed_.name : device->file.model.name + " (" + device->path + ")";
   opening_.expect(model->open_seconds);
   decider_->use(*model);
+  model_ = model;
+  if (Sessions* const sessions = sessions_) sessions->use(*model);
 }
 
 void Process::find_session(const operation::Operation* first) {
@@ -375,6 +377,7 @@ void Process::find_session(const operation::Operation* first) {
     }
     seek_model_of((*sessions)->front().device().properties().name);
     sessions_ = sessions->release();
+    sessions_.load()->use(*model_);
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
     // called.
@@ -405,7 +408,7 @@ std::optional<operation::Estimate> Process::estimate(const operation::Operation&
   return result;
 }
 
-Session* Process::enter_session(const operation::Operation& operation, Refusal& why) {
+Placement Process::enter_session(const operation::Operation& operation, Refusal& why) {
   why = in_forked_child() ? Refusal::forked : refusal();
   if (why == Refusal::none && !tried_ && !open_for(operation)) why = Refusal::not_open;
   // Counted before the last check: either this call sees that the process is exiting, or leave_device() sees this call.
@@ -415,12 +418,12 @@ Session* Process::enter_session(const operation::Operation& operation, Refusal& 
   Sessions* const sessions = sessions_;
   if (why == Refusal::none && (!sessions || !ready_for(operation))) why = Refusal::not_open;
   if (why == Refusal::none) {
-    if (Session* const session = sessions->take(operation)) return session;
+    if (Placement placement = sessions->take(operation); placement.session) return placement;
     why = Refusal::device_lost;
   }
   --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);
-  return nullptr;
+  return {};
 }
 
 bool Process::enter_for_blocks(Refusal& why) {
@@ -441,8 +444,8 @@ void Process::share_driver() {
   if (sessions && !in_forked_child()) sessions->release_pins();
 }
 
-void Process::leave_session(Session& session, const operation::Operation& operation) {
-  sessions_.load()->give_back(session, operation);
+void Process::leave_session(const Placement& placement, const operation::Operation& operation) {
+  sessions_.load()->give_back(placement, operation);
   leave();
 }
 
