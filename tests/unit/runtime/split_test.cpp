@@ -53,9 +53,9 @@ Outcome run(Sessions& sessions, const blas::Call& call, const operation::Host& h
 
 const reference::ReferenceRoutine host;
 
-class EveryRoutine : public testing::TestWithParam<blas::Routine> {};
+class SplitCalls : public testing::TestWithParam<blas::Routine> {};
 
-TEST_P(EveryRoutine, IsRightOnSeveralDevices) {
+TEST_P(SplitCalls, IsRightOnSeveralDevices) {
   if (is_matrix_vector(row(GetParam()).kind)) return;
   for (const int devices : {2, 3, 4}) {
     Sessions& sessions = open(devices);
@@ -77,7 +77,7 @@ TEST_P(EveryRoutine, IsRightOnSeveralDevices) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryRoutine, testing::ValuesIn(test::every_routine()), test::routine_name);
+INSTANTIATE_TEST_SUITE_P(All, SplitCalls, testing::ValuesIn(test::every_routine()), test::routine_name);
 
 test::Options lower() {
   test::Options options;
@@ -86,9 +86,9 @@ test::Options lower() {
 }
 
 // Each part of syr2k is made of several operations, which can fail one by one.
-class Faults : public testing::TestWithParam<std::string> {};
+class SplitFaults : public testing::TestWithParam<std::string> {};
 
-TEST_P(Faults, LeaveTheResultRight) {
+TEST_P(SplitFaults, LeaveTheResultRight) {
   for (const blas::Routine routine : {blas::Routine::dgemm, blas::Routine::dsyr2k, blas::Routine::dtrsm}) {
     for (const int device : {0, 1, 2}) {
       Sessions& sessions = open(3, std::to_string(device) + "/" + GetParam());
@@ -104,7 +104,7 @@ TEST_P(Faults, LeaveTheResultRight) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OfOneDevice, Faults,
+INSTANTIATE_TEST_SUITE_P(OfOneDevice, SplitFaults,
                          testing::Values("execute:1:lost", "execute:2:lost", "execute:1:memory", "to-device:1:lost",
                                          "to-device:3:lost", "to-host:1:lost", "to-host:2:lost", "to-host:1:memory",
                                          "synchronize:2:lost", "record:1:lost", "wait:1:lost", "queue:2:lost",
