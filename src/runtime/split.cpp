@@ -107,11 +107,11 @@ Refusal offload_parts(std::span<const Part> parts, std::span<Session* const> dev
   for (std::size_t i = 0; i < parts.size(); ++i) take_over(parts[i], devices, host, progress[i]);
 
   record.parts = static_cast<int>(parts.size());
-  record.policy = progress.front().record.policy;
   record.operands_kept = record.lane_at_once = true;
   double longest = 0;
   for (const Progress& each : progress) {
     add_traffic(record, each.record);
+    if (*record.policy == '\0') record.policy = each.record.policy;
     record.transfer_seconds = std::max(record.transfer_seconds, each.record.transfer_seconds);
     record.operands_kept = record.operands_kept && each.record.operands_kept;
     record.lane_at_once = record.lane_at_once && each.record.lane_at_once;

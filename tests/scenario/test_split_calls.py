@@ -101,8 +101,10 @@ def test_small_calls_are_not_split(unharmed):
     assert outcome.total("split") == 0 < outcome.total("offloaded")
 
 
-def test_gpus(unharmed, gpu):
-    outcome = unharmed("products", device="cuda:all", settings=["--split=always"], env=gpu | {"FAKE_GPU_COUNT": "3"})
+@pytest.mark.parametrize("program", [("products", 96, 12), ("threads", "own"), ("threads", "blocks"), ("threads", "shared-a")])
+def test_gpus(unharmed, gpu, program):
+    """These page-lock results, all devices together."""
+    outcome = unharmed(*program, device="cuda:all", settings=["--split=always"], env=gpu | {"FAKE_GPU_COUNT": "3"})
     assert outcome.total("split") == outcome.total("offloaded") > 0
     assert [one["parts"] for one in outcome.report["devices"]] == [outcome.total("split")] * 3
 
