@@ -356,6 +356,17 @@ void Process::seek_model_of(const std::string& gpu) {
   if (found || host_model_) use_model(found ? &*found : nullptr);
 }
 
+/// Where several devices divide calls, what is known of them is wanted however it is decided what runs there.
+const decide::MachineModel& Process::model_of_devices() {
+  const Sessions& sessions = *sessions_;
+  const bool decided_by_size = config::decide_by(settings_) != config::DecideBy::time;
+  if (!decided_by_size || sessions.all().size() == 1 || settings_.model == "none") return *model_;
+  const auto found = settings_.model.empty()
+                         ? model_of_gpu(model_folders(), sessions.all().front()->device().properties().name)
+                         : read_model(settings_.model);
+  return found ? *complete_model(assumed_, &*found, nullptr) : *model_;
+}
+
 /// `device`: nullptr where no model tells of it.
 void Process::use_model(const FoundModel* device) {
   const decide::MachineModel* const model = complete_model(assumed_, device, host_model_ ? &*host_model_ : nullptr);
@@ -377,7 +388,7 @@ void Process::find_session(const operation::Operation* first) {
     }
     seek_model_of((*sessions)->front().device().properties().name);
     sessions_ = sessions->release();
-    sessions_.load()->use(*model_);
+    sessions_.load()->use(model_of_devices());
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
     // called.

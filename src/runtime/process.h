@@ -103,6 +103,7 @@ class Process final : public operation::Estimator {
   void find_session(const operation::Operation* first);
   void seek_model_of(const std::string& gpu);
   void use_model(const FoundModel* device);
+  const decide::MachineModel& model_of_devices();
   bool open_for(const operation::Operation& operation);
   bool ready_for(const operation::Operation& operation);
   bool run_in_background(std::function<void()> body);

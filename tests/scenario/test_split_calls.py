@@ -1,5 +1,7 @@
 """One call on several devices: results, what is counted, and what happens when one of them fails."""
 
+import json
+
 import offload
 import pytest
 
@@ -94,6 +96,35 @@ def test_a_part_larger_than_the_memory(unharmed):
     """Each computes its part block by block."""
     outcome = unharmed("products", 200, device="simulated:all", settings=["--split=always", "--device-memory=300K"])
     assert outcome.total("split") == outcome.total("offloaded") > 0
+
+
+MODEL = {
+    "blastoff_machine": 1,
+    "name": "slow devices with fast links",
+    "gpu": {"names": ["*"], "rates": [{"family": "gemm", "precision": "d", "points": [[1e6, 1e8]]}]},
+    "link": {"to_device": 1e12, "from_device": 1e12},
+}
+
+
+@pytest.mark.parametrize("decide", ["size", "time"])
+@pytest.mark.parametrize("named", [True, False])
+def test_large_calls_are_split(unharmed, tmp_path, decide, named):
+    """Of order 200, where a device takes 160 ms by its model."""
+    file = tmp_path / "blastoff" / "machines" / "model.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(MODEL))
+    settings = ["--simulated-devices=3", f"--decide={decide}", *([f"--model={file}"] if named else [])]
+    environment = offload.environment(XDG_CACHE_HOME=str(tmp_path))
+    outcome = unharmed("products", 200, device="simulated:all", settings=settings, env=environment)
+    assert outcome.total("split") == outcome.total("offloaded") > 0
+
+
+def test_calls_that_meet_are_not_split(unharmed, tmp_path):
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps(MODEL))
+    settings = ["--simulated-devices=3", f"--model={file}"]
+    outcome = unharmed("threads", "own", device="simulated:all", settings=settings)
+    assert outcome.total("split") < outcome.total("offloaded") / 2
 
 
 def test_small_calls_are_not_split(unharmed):
