@@ -25,6 +25,7 @@ using runtime::Sessions;
 Sessions& open(int count, const std::string& fault = "") {
   config::Settings settings = config::read_settings();
   settings.device = "simulated:all";
+  settings.policy = config::PolicyName::automatic;  // whatever other tests have set
   settings.simulated_devices = count;
   settings.simulated_memory.bytes = std::size_t{32} << 20;
   settings.simulated_fault = fault;

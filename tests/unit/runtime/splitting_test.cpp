@@ -29,6 +29,7 @@ const decide::MachineModel& slow_device(double seconds) {
 Sessions& open(int count, const decide::MachineModel& model, config::SplitMode mode = config::SplitMode::automatic) {
   config::Settings settings = config::read_settings();
   settings.device = "simulated:all";
+  settings.policy = config::PolicyName::automatic;  // whatever other tests have set
   settings.simulated_devices = count;
   settings.simulated_memory.bytes = std::size_t{32} << 20;
   settings.split = mode;
