@@ -15,6 +15,9 @@ constexpr double seconds_to_hand_over = 100e-6;
 // Rates are not known exactly.
 constexpr double worth_it = 0.9;
 
+// What every device brings, the host copies for each. A further link adds that share of its rate to what it can do.
+constexpr double share_of_further_links = 0.5;
+
 const decide::MachineModel& assumed_model() {
   static const decide::MachineModel& model = *new decide::MachineModel;
   return model;
@@ -69,7 +72,7 @@ std::uint64_t key_of(const operation::Operation& operation) {
 Splitting::Splitting(config::SplitMode mode) : mode_(mode), model_(&assumed_model()) {}
 
 bool Splitting::Forecast::gains() const {
-  return split < worth_it * alone;
+  return split.now < worth_it * alone.now;
 }
 
 std::vector<Part> Splitting::parts(const operation::Operation& operation, std::span<Session* const> working,
@@ -117,30 +120,44 @@ Splitting::Forecast Splitting::forecast(const operation::Operation& operation, s
                                         Session& alone) const {
   const decide::MachineModel& model = *model_.load(std::memory_order_acquire);
   const std::span<const operation::Operation> whole{&operation, 1};
+  const Need need_alone = need_of(whole, alone);
+  const double there_alone = seconds_there(whole, model);
   Forecast result;
-  result.alone = need_of(whole, alone).bytes / model.to_device + seconds_there(whole, model);
+  result.alone = {need_alone.bytes / model.to_device + there_alone,
+                  static_cast<double>(need_alone.found.dirty) / model.to_device + there_alone};
+  Seconds sum;  // of bringing
+  double longest = 0;
   double most = -1;
   for (const Part& part : parts) {
     const Need need = need_of(part.operations, *part.session);
+    const Seconds bringing{need.bytes / model.to_device, static_cast<double>(need.found.dirty) / model.to_device};
     const double there = seconds_there(part.operations, model) + seconds_to_hand_over;
-    result.split = std::max(result.split, need.bytes / model.to_device + there);
-    result.split_with_all_there = std::max(result.split_with_all_there, there);
+    result.split = {std::max(result.split.now, bringing.now + there),
+                    std::max(result.split.later, bringing.later + there)};
+    sum = {sum.now + bringing.now, sum.later + bringing.later};
+    longest = std::max(longest, there);
     if (need.bytes <= most) continue;
     most = need.bytes;
     result.found = need.found;
   }
+  const double links = 1 + share_of_further_links * static_cast<double>(parts.size() - 1);
+  result.split = {std::max(result.split.now, sum.now / links + longest),
+                  std::max(result.split.later, sum.later / links + longest)};
   return result;
 }
 
+/// Where there are too many matrices, the one that has lost least gives its place and its loss to another: no more is
+/// invested than has been lost.
 bool Splitting::pays_now(const operation::Operation& operation, const Forecast& forecast) {
   if (forecast.gains()) return true;
-  if (forecast.split_with_all_there >= worth_it * forecast.alone) return false;
+  const double gain = worth_it * forecast.alone.later - forecast.split.later;
+  if (gain <= 0) return false;
   const std::uint64_t key = key_of(operation);
   const auto known = std::ranges::find(losses_, key, &Loss::key);
   Loss& loss = known != losses_.end() ? *known : *std::ranges::min_element(losses_, {}, &Loss::seconds);
   loss.key = key;
-  loss.seconds += forecast.alone - forecast.split_with_all_there;
-  if (loss.seconds < forecast.split - forecast.split_with_all_there) return false;
+  loss.seconds += gain;
+  if (loss.seconds < forecast.split.now - worth_it * forecast.alone.now) return false;
   loss.seconds = 0;
   return true;
 }

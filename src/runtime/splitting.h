@@ -21,7 +21,8 @@ namespace blastoff::runtime {
 /// depends on the call alone, so a part finds on its device what it has left there.
 ///
 /// Where one device holds the matrices already and splitting gains only once the others hold their parts, bringing
-/// these is an investment, made when the time lost without it has reached its price (the ski rental rule).
+/// these is an investment, made when the time lost without it has reached its price (the ski rental rule, as in
+/// decide/predicted_times.h).
 class Splitting {
  public:
   explicit Splitting(config::SplitMode mode);
@@ -38,11 +39,14 @@ class Splitting {
                                               Session& alone) const;
 
  private:
-  /// Seconds of a call.
+  /// Of a call: now, and when it is made again, where only what the CPU keeps rewriting has to be brought.
+  struct Seconds {
+    double now = 0;
+    double later = 0;
+  };
   struct Forecast {
-    double alone = 0;
-    double split = 0;
-    double split_with_all_there = 0;
+    Seconds alone;
+    Seconds split;
     operation::Estimate found;  ///< by the part that has to bring most
     bool gains() const;
   };
