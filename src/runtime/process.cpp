@@ -356,12 +356,25 @@ void Process::seek_model_of(const std::string& gpu) {
   if (found || host_model_) use_model(found ? &*found : nullptr);
 }
 
+/// Where several devices divide calls, what is known of them is wanted however it is decided what runs there.
+const decide::MachineModel& Process::model_of_devices() {
+  const Sessions& sessions = *sessions_;
+  const bool decided_by_size = config::decide_by(settings_) != config::DecideBy::time;
+  if (!decided_by_size || sessions.all().size() == 1 || settings_.model == "none") return *model_;
+  const auto found = settings_.model.empty()
+                         ? model_of_gpu(model_folders(), sessions.all().front()->device().properties().name)
+                         : read_model(settings_.model);
+  return found ? *complete_model(assumed_, &*found, nullptr) : *model_;
+}
+
 /// `device`: nullptr where no model tells of it.
 void Process::use_model(const FoundModel* device) {
   const decide::MachineModel* const model = complete_model(assumed_, device, host_model_ ? &*host_model_ : nullptr);
   model_description_ = device == nullptr ? assumed_.name : device->file.model.name + " (" + device->path + ")";
   opening_.expect(model->open_seconds);
   decider_->use(*model);
+  model_ = model;
+  if (Sessions* const sessions = sessions_) sessions->use(*model);
 }
 
 void Process::find_session(const operation::Operation* first) {
@@ -375,6 +388,7 @@ void Process::find_session(const operation::Operation* first) {
     }
     seek_model_of((*sessions)->front().device().properties().name);
     sessions_ = sessions->release();
+    sessions_.load()->use(model_of_devices());
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
     // called.
@@ -405,7 +419,7 @@ std::optional<operation::Estimate> Process::estimate(const operation::Operation&
   return result;
 }
 
-Session* Process::enter_session(const operation::Operation& operation, Refusal& why) {
+Placement Process::enter_session(const operation::Operation& operation, Refusal& why) {
   why = in_forked_child() ? Refusal::forked : refusal();
   if (why == Refusal::none && !tried_ && !open_for(operation)) why = Refusal::not_open;
   // Counted before the last check: either this call sees that the process is exiting, or leave_device() sees this call.
@@ -415,12 +429,12 @@ Session* Process::enter_session(const operation::Operation& operation, Refusal& 
   Sessions* const sessions = sessions_;
   if (why == Refusal::none && (!sessions || !ready_for(operation))) why = Refusal::not_open;
   if (why == Refusal::none) {
-    if (Session* const session = sessions->take(operation)) return session;
+    if (Placement placement = sessions->take(operation); placement.session) return placement;
     why = Refusal::device_lost;
   }
   --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);
-  return nullptr;
+  return {};
 }
 
 bool Process::enter_for_blocks(Refusal& why) {
@@ -441,8 +455,8 @@ void Process::share_driver() {
   if (sessions && !in_forked_child()) sessions->release_pins();
 }
 
-void Process::leave_session(Session& session, const operation::Operation& operation) {
-  sessions_.load()->give_back(session, operation);
+void Process::leave_session(const Placement& placement, const operation::Operation& operation) {
+  sessions_.load()->give_back(placement, operation);
   leave();
 }
 
