@@ -31,6 +31,7 @@
 #include "report/recorder.h"
 #include "report/text.h"
 #include "report/timeline.h"
+#include "runtime/block_engine.h"
 #include "runtime/description.h"
 #include "tracking/system_calls/next.h"
 
@@ -533,6 +534,7 @@ report::Context Process::describe() {
   if (report::explains_decisions()) context.decisions = report::dearest_decisions();
   Sessions* const sessions = sessions_;
   if (sessions && !forked && !inside_a_call()) sessions->describe(context);
+  if (!forked && !inside_a_call()) context.blocks = describe_blocks();
   return context;
 }
 
@@ -542,13 +544,13 @@ void Process::keep_description() {
 }
 
 /// Those of a run whose counters are kept are summed up by `blastoff run`.
-bool Process::wants_summary(const report::Context& context, std::uint64_t calls) const {
+bool Process::wants_summary(const report::Context& context, bool worked) const {
   const bool alone = !report::run_goes_on();
   const bool any_device = context.device_used || !failure_.empty() || settings_.device == "none";
   switch (settings_.summary) {
-    case config::SummaryMode::automatic: return alone && any_device && calls > 0;
+    case config::SummaryMode::automatic: return alone && any_device && worked;
     case config::SummaryMode::always: return alone;
-    case config::SummaryMode::each: return calls > 0;
+    case config::SummaryMode::each: return worked;
     case config::SummaryMode::never: break;
   }
   return false;
@@ -557,17 +559,17 @@ bool Process::wants_summary(const report::Context& context, std::uint64_t calls)
 void Process::end() {
   if (in_forked_child() && !forked) return;  // a guest in its parent's memory
   const report::Totals totals = report::totals();
-  const std::uint64_t calls = total_calls(totals);
   report::Context context = describe();
+  const bool worked = total_calls(totals) > 0 || context.blocks;
   context.timeline = report::timeline();
   if (trace::Tracer* const tracing = tracer()) tracing->finish(totals, context.elapsed_seconds);
-  if (calls > 0 && (report::counters_are_kept() || !settings_.report.empty())) {
+  if (worked && (report::counters_are_kept() || !settings_.report.empty())) {
     const std::string text = report::to_json(totals, context);
     if (report::counters_are_kept()) report::keep_description(text);
     if (!settings_.report.empty()) report::write_report(settings_.report, text, context);
   }
   report::keep_end();
-  if (wants_summary(context, calls)) {
+  if (wants_summary(context, worked)) {
     const std::string text = report::to_text(totals, context);
     platform::write_to_stderr(text.data(), text.size());
   }

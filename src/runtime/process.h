@@ -112,7 +112,7 @@ class Process final : public operation::Estimator {
   void wait_for_calls();
   report::Context describe();
   void keep_description();
-  bool wants_summary(const report::Context& context, std::uint64_t calls) const;
+  bool wants_summary(const report::Context& context, bool worked) const;
 
   const platform::ProcessMark mark_;
   const config::Settings settings_;

@@ -81,9 +81,9 @@ def read_run(directory: Path, known: Mapping[int, str] | None = None) -> Iterato
 
 
 def read_directory(directory: Path) -> list[Process]:
-    """The processes of a run that keep their counters there and have made calls, or else the reports there."""
+    """The processes of a run that keep their counters there and have made calls or used blocks, or else the reports there."""
     if runs.counter_files(directory):
-        return [process for process in read_run(directory) if process.totals.calls]
+        return [process for process in read_run(directory) if process.worked]
     return [read_report(str(path)) for path in sorted(directory.glob("*.json")) if not path.name.endswith(runs.MEMORY_SUFFIX)]
 
 

@@ -58,7 +58,7 @@ def report(member: membership.Member, command: Sequence[str], environment: dict[
     if pattern:
         os.environ["BLASTOFF_RUN"] = environment["BLASTOFF_RUN"]  # by which the library knows the reports of this run
         for one in processes:
-            if one.totals.calls and one.ended not in ("exit", runs.RUNNING):
+            if one.worked and one.ended not in ("exit", runs.RUNNING):
                 library.write_report(library.find_library(), pattern, one.report)
     say(view.words(processes, command, environment.get("BLASTOFF_SUMMARY") or "auto"))
     if environment.get("BLASTOFF_MEMORY"):
