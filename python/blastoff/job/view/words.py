@@ -137,7 +137,8 @@ def facts(job: Job) -> list[tuple[str, str]]:
     elapsed = quantities.duration(max(process.report["process"]["elapsed_seconds"] for process in job.processes))
     in_blas = quantities.duration(job.totals.seconds)
     if len(job.processes) > 1:
-        lines.append(("processes", str(len(job.processes))))
+        nodes = len({process.report["process"]["host"] for process in job.processes})
+        lines.append(("processes", f"{len(job.processes)}{f' on {nodes} nodes' if nodes > 1 else ''}"))
         lines.append(("time", f"{elapsed} for the longest process; {in_blas} in BLAS, all processes and threads together"))
     else:
         lines.append(("time", f"{elapsed}; {in_blas} in BLAS, all threads together"))
