@@ -101,9 +101,10 @@ void write_header(Text out, const Context& context) {
 void write_devices(Text out, const Context& context) {
   const char* title = "devices";
   for (const DeviceUse& each : context.devices) {
-    fmt::format_to(out, "  {:9} {} {}: {} calls, {} to it, {} back, {} of {} for matrices", title, each.name,
-                   each.index, each.calls, format_bytes(each.bytes_to_device), format_bytes(each.bytes_from_device),
-                   format_bytes(each.memory_budget), format_bytes(each.memory));
+    fmt::format_to(out, "  {:9} {} {}: {} calls, ", title, each.name, each.index, each.calls);
+    if (each.parts > 0) fmt::format_to(out, "{} parts of calls, ", each.parts);
+    fmt::format_to(out, "{} to it, {} back, {} of {} for matrices", format_bytes(each.bytes_to_device),
+                   format_bytes(each.bytes_from_device), format_bytes(each.memory_budget), format_bytes(each.memory));
     if (each.state != "working") fmt::format_to(out, ", {}", each.state);
     *out++ = '\n';
     title = "";
@@ -156,6 +157,29 @@ void write_allocation(Text out, const Context& context) {
   if (allocation.bound_bytes > 0)
     fmt::format_to(out, "; {} bound to NUMA node {}", format_bytes(allocation.bound_bytes), allocation.node);
   *out++ = '\n';
+}
+
+/// The share of allocations that a pool has served.
+std::string served(const BlockUse::Pool& pool) {
+  const std::uint64_t all = pool.hits + pool.misses;
+  return all == 0 ? "" : fmt::format("{:.0f} %", 100.0 * static_cast<double>(pool.hits) / static_cast<double>(all));
+}
+
+/// blastoff/job/view/words.py says the same of jobs.
+void write_blocks(Text out, const Context& context) {
+  if (!context.blocks) return;
+  const BlockUse& use = *context.blocks;
+  fmt::format_to(out, "  blocks    {} acquired, {} without a copy; {} to the device, {} from it", use.acquisitions,
+                 use.found_current, format_bytes(use.bytes_to_device), format_bytes(use.bytes_from_device));
+  if (use.copies_between_devices > 0)
+    fmt::format_to(out, ", {} between devices", format_bytes(use.bytes_between_devices));
+  if (use.evictions > 0) fmt::format_to(out, "; {} evictions", use.evictions);
+  if (use.contractions > 0)
+    fmt::format_to(out, "; {} contractions of {} GFLOP", use.contractions, format_number(1e-9 * use.flops));
+  if (const std::string host = served(use.host); !host.empty())
+    fmt::format_to(out, "; pools served {} on the host", host);
+  if (const std::string device = served(use.device); !device.empty()) fmt::format_to(out, ", {} on the device", device);
+  fmt::format_to(out, "; waited {}\n", format_duration(use.waiting_seconds));
 }
 
 void write_interception(Text out, const Interception& interception) {
@@ -227,6 +251,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_policy(out, context);
   write_placement(out, context);
   write_allocation(out, context);
+  write_blocks(out, context);
   write_interception(out, context.interception);
   if (sums.calls == 0) {
     fmt::format_to(out, "  no call of BLAS, LAPACK or FFTW was seen\n");

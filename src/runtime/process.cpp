@@ -31,6 +31,7 @@
 #include "report/recorder.h"
 #include "report/text.h"
 #include "report/timeline.h"
+#include "runtime/block_engine.h"
 #include "runtime/description.h"
 #include "tracking/system_calls/next.h"
 
@@ -353,12 +354,25 @@ void Process::seek_model_of(const std::string& gpu) {
   if (found || host_model_) use_model(found ? &*found : nullptr);
 }
 
+/// Where several devices divide calls, what is known of them is wanted however it is decided what runs there.
+const decide::MachineModel& Process::model_of_devices() {
+  const Sessions& sessions = *sessions_;
+  const bool decided_by_size = config::decide_by(settings_) != config::DecideBy::time;
+  if (!decided_by_size || sessions.all().size() == 1 || settings_.model == "none") return *model_;
+  const auto found = settings_.model.empty()
+                         ? model_of_gpu(model_folders(), sessions.all().front()->device().properties().name)
+                         : read_model(settings_.model);
+  return found ? *complete_model(assumed_, &*found, nullptr) : *model_;
+}
+
 /// `device`: nullptr where no model tells of it.
 void Process::use_model(const FoundModel* device) {
   const decide::MachineModel* const model = complete_model(assumed_, device, host_model_ ? &*host_model_ : nullptr);
   model_description_ = device == nullptr ? assumed_.name : device->file.model.name + " (" + device->path + ")";
   opening_.expect(model->open_seconds);
   decider_->use(*model);
+  model_ = model;
+  if (Sessions* const sessions = sessions_) sessions->use(*model);
 }
 
 void Process::find_session(const operation::Operation* first) {
@@ -372,6 +386,7 @@ void Process::find_session(const operation::Operation* first) {
     }
     seek_model_of((*sessions)->front().device().properties().name);
     sessions_ = sessions->release();
+    sessions_.load()->use(model_of_devices());
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
     // called.
@@ -402,7 +417,7 @@ std::optional<operation::Estimate> Process::estimate(const operation::Operation&
   return result;
 }
 
-Session* Process::enter_session(const operation::Operation& operation, Refusal& why) {
+Placement Process::enter_session(const operation::Operation& operation, Refusal& why) {
   why = in_forked_child() ? Refusal::forked : refusal();
   if (why == Refusal::none && !tried_ && !open_for(operation)) why = Refusal::not_open;
   // Counted before the last check: either this call sees that the process is exiting, or leave_device() sees this call.
@@ -412,12 +427,12 @@ Session* Process::enter_session(const operation::Operation& operation, Refusal& 
   Sessions* const sessions = sessions_;
   if (why == Refusal::none && (!sessions || !ready_for(operation))) why = Refusal::not_open;
   if (why == Refusal::none) {
-    if (Session* const session = sessions->take(operation)) return session;
+    if (Placement placement = sessions->take(operation); placement.session) return placement;
     why = Refusal::device_lost;
   }
   --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);
-  return nullptr;
+  return {};
 }
 
 bool Process::enter_for_blocks(Refusal& why) {
@@ -438,8 +453,8 @@ void Process::share_driver() {
   if (sessions && !in_forked_child()) sessions->release_pins();
 }
 
-void Process::leave_session(Session& session, const operation::Operation& operation) {
-  sessions_.load()->give_back(session, operation);
+void Process::leave_session(const Placement& placement, const operation::Operation& operation) {
+  sessions_.load()->give_back(placement, operation);
   leave();
 }
 
@@ -516,6 +531,7 @@ report::Context Process::describe() {
   if (report::explains_decisions()) context.decisions = report::dearest_decisions();
   Sessions* const sessions = sessions_;
   if (sessions && !forked && !inside_a_call()) sessions->describe(context);
+  if (!forked && !inside_a_call()) context.blocks = describe_blocks();
   return context;
 }
 
@@ -534,13 +550,13 @@ void Process::keep_description() {
 }
 
 /// Those of a run whose counters are kept are summed up by `blastoff run`.
-bool Process::wants_summary(const report::Context& context, std::uint64_t calls) const {
+bool Process::wants_summary(const report::Context& context, bool worked) const {
   const bool alone = !report::run_goes_on();
   const bool any_device = context.device_used || !failure_.empty() || settings_.device == "none";
   switch (settings_.summary) {
-    case config::SummaryMode::automatic: return alone && any_device && calls > 0;
+    case config::SummaryMode::automatic: return alone && any_device && worked;
     case config::SummaryMode::always: return alone;
-    case config::SummaryMode::each: return calls > 0;
+    case config::SummaryMode::each: return worked;
     case config::SummaryMode::never: break;
   }
   return false;
@@ -549,18 +565,18 @@ bool Process::wants_summary(const report::Context& context, std::uint64_t calls)
 void Process::end() {
   if (in_forked_child() && !forked) return;  // a guest in its parent's memory
   const report::Totals totals = report::totals();
-  const std::uint64_t calls = total_calls(totals);
   report::Context context = describe();
+  const bool worked = total_calls(totals) > 0 || context.blocks;
   context.timeline = report::timeline();
   if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);
-  if (calls > 0 && (report::counters_are_kept() || !settings_.report.empty())) {
+  if (worked && (report::counters_are_kept() || !settings_.report.empty())) {
     const std::string text = report::to_json(totals, context);
     if (report::counters_are_kept()) report::keep_description(text);
     const bool written = !settings_.report.empty() && report::write_report(settings_.report, text, context);
     if (written) report::drop_counters_beside();
   }
   report::keep_end();
-  if (wants_summary(context, calls)) {
+  if (wants_summary(context, worked)) {
     const std::string text = report::to_text(totals, context);
     platform::write_to_stderr(text.data(), text.size());
   }

@@ -54,11 +54,11 @@ class Process final : public operation::Estimator {
   /// Why no call may use the device now, as far as can be told at no cost.
   report::Refusal refusal() const;
 
-  /// The session for the call, on the device that suits it; nullptr if there is none, with the reason in `why`. If no
-  /// device is open yet, they are opened now or by a thread of ours, as Opening says. Every session obtained must be
-  /// given back.
-  Session* enter_session(const operation::Operation& operation, report::Refusal& why);
-  void leave_session(Session& session, const operation::Operation& operation);
+  /// Where the call is to run: on the device that suits it, or on several; nowhere if there is none, with the reason in
+  /// `why`. If no device is open yet, they are opened now or by a thread of ours, as Opening says. Every placement with
+  /// a session must be given back.
+  Placement enter_session(const operation::Operation& operation, report::Refusal& why);
+  void leave_session(const Placement& placement, const operation::Operation& operation);
 
   bool traces() const { return tracing_.wanted(); }
   /// Where calls are recorded; nullptr without --trace, and in children that did not come from fork().
@@ -104,6 +104,7 @@ class Process final : public operation::Estimator {
   void find_session(const operation::Operation* first);
   void seek_model_of(const std::string& gpu);
   void use_model(const FoundModel* device);
+  const decide::MachineModel& model_of_devices();
   bool open_for(const operation::Operation& operation);
   bool ready_for(const operation::Operation& operation);
   bool run_in_background(std::function<void()> body);
@@ -113,7 +114,7 @@ class Process final : public operation::Estimator {
   report::Context describe();
   void keep_counters();
   void keep_description();
-  bool wants_summary(const report::Context& context, std::uint64_t calls) const;
+  bool wants_summary(const report::Context& context, bool worked) const;
 
   const platform::ProcessMark mark_;
   const config::Settings settings_;
@@ -126,6 +127,7 @@ class Process final : public operation::Estimator {
   std::mutex model_mutex_;
   std::optional<FoundModel> host_model_;  // named by the settings, or this machine's own
   std::string model_description_;
+  std::atomic<const decide::MachineModel*> model_{&assumed_};  // in force
   std::mutex mutex_;
   std::atomic<Sessions*> sessions_{nullptr};
   std::atomic<bool> tried_{false};

@@ -90,8 +90,9 @@ class Session {
   /// Bytes of device memory that matrices may occupy.
   std::size_t budget() const { return budget_; }
 
-  /// A call has run here.
+  /// A call has run here, or a part of one.
   void count(const report::Record& record, double flops, double seconds);
+  void count_part(const report::Record& record, double flops, double seconds);
 
   /// To be called before a policy's begin(): see Device::prepare(). Waits for calls in flight whose results are
   /// page-locked, where no memory may be any more. The error means that the device does not run this operation now.
@@ -124,6 +125,7 @@ class Session {
 
  private:
   Session() = default;
+  void count_work(const report::Record& record, double flops, double seconds);
   device::Status open_residency(const config::Settings& settings);
   device::Status open_staging(const config::Settings& settings, std::size_t device_memory);
   void choose_policy(const config::Settings& settings);

@@ -91,7 +91,7 @@ def last_sign(process: Process) -> Process:
 
 def read_beside(directory: Path) -> list[Process]:
     """What processes without a launcher have left beside a report, because they did not come to writing one."""
-    return [last_sign(process) for process in read_run(directory) if process.totals.calls]
+    return [last_sign(process) for process in read_run(directory) if process.worked]
 
 
 def of_host(processes: Sequence[Process], one: Process) -> list[Process]:
@@ -115,11 +115,11 @@ def read_file(path: str) -> list[Process]:
 
 
 def read_directory(directory: Path) -> list[Process]:
-    """The processes of a run that keep their counters there and have made calls, or else the reports there."""
+    """The processes of a run that keep their counters there and have made calls or used blocks, or else the reports there."""
     if directory.name.endswith(runs.BESIDE):
         return read_beside(directory)
     if runs.counter_files(directory):
-        return [process for process in read_run(directory) if process.totals.calls]
+        return [process for process in read_run(directory) if process.worked]
     reports = {str(path) for path in directory.glob("*.json") if not path.name.endswith(runs.MEMORY_SUFFIX)}
     left = {str(path).removesuffix(runs.BESIDE) for path in directory.glob(f"*{runs.BESIDE}") if path.is_dir()}
     return [process for path in sorted(reports | left) for process in read_file(path)]

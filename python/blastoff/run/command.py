@@ -68,7 +68,7 @@ def report(company: Company, command: Sequence[str], environment: dict[str, str]
     if pattern:
         os.environ["BLASTOFF_RUN"] = environment["BLASTOFF_RUN"]  # by which the library knows the reports of this run
         for one in processes:
-            if one.totals.calls and one.ended not in ("exit", runs.RUNNING):
+            if one.worked and one.ended not in ("exit", runs.RUNNING):
                 library.write_report(library.find_library(), pattern, one.report)
     gathered = company.nodes.gather(processes)
     if gathered is not None:

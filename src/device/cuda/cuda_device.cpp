@@ -54,6 +54,15 @@ class CudaDevice final : public Device {
   }
   Result<std::unique_ptr<Event>> create_event() override { return CudaEvent::create(context_); }
 
+  bool copies_from(Device& other) override {
+    auto* const gpu = dynamic_cast<CudaDevice*>(&other);
+    if (gpu == nullptr || gpu == this) return false;
+    const std::lock_guard lock(reached_mutex_);
+    const auto known = reached_.find(gpu);
+    if (known != reached_.end()) return known->second;
+    return reached_[gpu] = context_->reach(*gpu->context_);
+  }
+
   Status enter() override { return context_->enter(); }
   void leave() override { context_->leave(); }
 
@@ -168,6 +177,8 @@ class CudaDevice final : public Device {
   StagingMemory staging_memory_;
   std::mutex pins_mutex_;
   std::map<std::uintptr_t, std::size_t> pins_;
+  std::mutex reached_mutex_;
+  std::map<const CudaDevice*, bool> reached_;  // other GPUs: whether copies from there are direct
 };
 
 /// The libraries of a GPU that is there, opened by a thread of ours while the caller makes the context. That takes 100

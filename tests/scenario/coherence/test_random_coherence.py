@@ -153,3 +153,27 @@ def test_one_of_several_is_lost(on_simulated, fault):
     assert [one["state"] == "working" for one in outcome.report["devices"]] == [True, False, True]
     assert "all later calls run on the other devices" in outcome.stderr
     assert offload.DEVICE_LOST not in outcome.refused()
+
+
+SPLIT = ["--split=always", "--simulated-devices=3"]
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("verify", ["abort", "off"])
+@pytest.mark.parametrize("budget", [PLENTY, SCARCE], ids=["plenty", "scarce"])
+@pytest.mark.parametrize("policy", ["first-use", "copy"])
+def test_calls_are_split(on_simulated, policy, verify, budget, threads):
+    outcome = play(policy, "simulated:all", 9000 + threads, budget=budget, verify=verify, threads=threads, settings=SPLIT)
+    used = outcome.report["devices"]
+    assert all(one["parts"] > 0 for one in used)
+    assert sum(one["calls"] for one in used) + outcome.total("split") == outcome.total("offloaded")
+    products = ("gemm", "symm", "hemm", "syrk", "herk", "syr2k", "her2k", "trmm", "trsm")
+    for stem in products:
+        assert any(stem in routine["name"] and routine["split"] > 0 for routine in outcome.report["routines"]), stem
+
+
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.endswith("lost")])
+def test_a_device_is_lost_in_a_split_call(on_simulated, fault):
+    outcome = play("first-use", "simulated:all", 9500, settings=[*SPLIT, f"--simulated-fault=1/{fault}"])
+    assert [one["state"] == "working" for one in outcome.report["devices"]] == [True, False, True]
+    assert offload.DEVICE_LOST not in outcome.refused()

@@ -1,5 +1,7 @@
 """A job in words and numbers, for all views."""
 
+from collections.abc import Mapping
+
 from blastoff import quantities
 from blastoff.job.call_sites import CallSite
 from blastoff.job.processes import GAIN_BY_SERVER, Job, Sums
@@ -63,15 +65,16 @@ def devices(job: Job) -> list[str]:
     found: dict[tuple[str, str, int], list[dict]] = {}
     for process in job.processes:
         for device in process.report.get("devices", []):
-            found.setdefault((process.report["process"]["host"], device["name"], device["index"]), []).append(device)
+            found.setdefault((process.report["process"]["host"], device["name"], device["index"]), []).append({"parts": 0, **device})
     hosts = {host for host, _, _ in found}
     lines = []
     for (host, _, index), parts in sorted(found.items()):
-        sums = {key: sum(part[key] for part in parts) for key in ("calls", "seconds", "bytes_to_device", "bytes_from_device")}
+        sums = {key: sum(part[key] for part in parts) for key in ("calls", "parts", "seconds", "bytes_to_device", "bytes_from_device")}
         states = sorted({part["state"] for part in parts} - {"working"})
         where = f"{index} on {host}" if len(hosts) > 1 else str(index)
         moved = f"{quantities.size(sums['bytes_to_device'])} to it, {quantities.size(sums['bytes_from_device'])} from it"
-        lines.append("; ".join([f"{where}: {sums['calls']} calls, {quantities.duration(sums['seconds'])}, {moved}", *states]))
+        calls = f"{sums['calls']} calls" + (f", {sums['parts']} parts of calls" if sums["parts"] else "")
+        lines.append("; ".join([f"{where}: {calls}, {quantities.duration(sums['seconds'])}, {moved}", *states]))
     return lines
 
 
@@ -91,6 +94,31 @@ def describe_run(report: dict) -> str:
     return report["process"]["command_line"] or report["process"]["program"]
 
 
+def served(sums: Mapping[str, float], pool: str) -> str:
+    """The share of allocations that a pool has served; "" without any."""
+    hits, misses = sums[f"{pool}.hits"], sums[f"{pool}.misses"]
+    return f"{100 * hits / (hits + misses):.0f} %" if hits + misses else ""
+
+
+def blocks(job: Job) -> list[tuple[str, str]]:
+    """A line on the program's blocks, if there were any; src/report/text.cpp says the same of one process."""
+    sums = job.blocks()
+    if not sums:
+        return []
+    moved = f"{quantities.size(sums['bytes_to_device'])} to the device, {quantities.size(sums['bytes_from_device'])} from it"
+    if sums["copies_between_devices"]:
+        moved += f", {quantities.size(sums['bytes_between_devices'])} between devices"
+    parts = [f"{quantities.count(int(sums['acquisitions']))} acquired, {quantities.count(int(sums['found_current']))} without a copy", moved]
+    if sums["evictions"]:
+        parts.append(f"{quantities.count(int(sums['evictions']))} evictions")
+    if sums["contractions"]:
+        parts.append(f"{quantities.count(int(sums['contractions']))} contractions of {quantities.number(sums['flops'] / 1e9)} GFLOP")
+    pools = [f"{share} on the {side}" for side in ("host", "device") if (share := served(sums, f"{side}_pool"))]
+    if pools:
+        parts.append(f"pools served {', '.join(pools)}")
+    return [("blocks", "; ".join([*parts, f"waited {quantities.duration(sums['waiting_seconds'])}"]))]
+
+
 def facts(job: Job) -> list[tuple[str, str]]:
     """Facts about the run besides its sums: label and text."""
     lines = []
@@ -101,6 +129,7 @@ def facts(job: Job) -> list[tuple[str, str]]:
             lines.append((label, f"{text}{shared}"))
         if label == "device":
             lines += [("", text) for text in devices(job)]
+    lines += blocks(job)
     patched, refused = job.patched()
     if patched or refused:
         others = f", {refused} others could not be patched (--report names them)" if refused else ""
