@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Blocks beside ACES4's tables: copies by block size from plain and page-locked memory, allocation and release, the pool, and what each
-feature is worth.
+"""Blocks beside ACES4's tables: copies by block size from plain and page-locked memory and between two devices, allocation and release, the
+pool, and what each feature is worth.
 
     bench/blocks.py [--library FILE] [--program FILE] [--device cuda] [--quick] [--output FILE]
 
@@ -25,7 +25,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", dest="preloaded", type=pathlib.Path, default=ROOT / "build" / "libblastoff.so")
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build" / "bench_blocks")
-    parser.add_argument("--device", default="cuda", help="cuda, cuda:N, simulated or none")
+    parser.add_argument("--device", default="cuda", help="cuda, cuda:N, simulated or none; cuda:0,1 measures copies between two, too")
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
     options = parser.parse_args()
@@ -67,8 +67,23 @@ def print_pairs(rows: list[dict], table: str, columns: tuple[str, str], title: s
         print(f"{plain['doubles']:10} " + " ".join(cells))
 
 
+def print_between(rows: list[dict]) -> None:
+    """Of two devices."""
+    found = [row for row in rows if row["table"] == "between"]
+    through_host = {row["doubles"]: row for row in found if not row["direct"]}
+    print("\nfrom device to device: microseconds through the host and directly, ratio, GB/s directly")
+    for row in (row for row in found if row["direct"]):
+        if row["copied_directly"] == 0:
+            print(f"{row['doubles']:10}  the devices do not copy directly")
+            continue
+        slow, rate = through_host[row["doubles"]]["seconds"], 8e-9 * row["doubles"] / row["seconds"]
+        print(f"{row['doubles']:10} {slow * 1e6:12.1f} {row['seconds'] * 1e6:12.1f} {ratio(slow, row['seconds'])} {rate:10.2f}")
+
+
 def print_tables(rows: list[dict]) -> None:
     print_pairs(rows, "copies", ("to_device", "from_device"), "copies")
+    if any(row["table"] == "between" for row in rows):
+        print_between(rows)
     print_pairs(rows, "allocations", ("allocate", "free"), "allocation and release")
     print("\npool: blocks of many sizes come and go")
     print(f"{'':24} {'hit rate':>10} {'allocation, ms':>16} {'all, ms':>10}")

@@ -34,6 +34,7 @@ module blastoff_blocks
     integer(c_long_long) :: acquisitions, found_current
     integer(c_long_long) :: copies_to_device, bytes_to_device
     integer(c_long_long) :: copies_from_device, bytes_from_device
+    integer(c_long_long) :: copies_between_devices, bytes_between_devices
     integer(c_long_long) :: evictions, evicted_bytes
     integer(c_long_long) :: contractions
     real(c_double) :: flops

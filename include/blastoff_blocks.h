@@ -72,7 +72,8 @@ typedef struct blastoff_blocks_options {
   size_t pinned_memory; /* bytes of page-locked memory in blocks and their pool; 0: half of the main memory. What does
                            not fit is plain */
   int direct; /* messages (blastoff_blocks_mpi.h): 1: from and into device memory; 0: through the host; -1, the default:
-                 as the MPI can */
+                 as the MPI can. Copies between two devices of the process are through the host where it is 0, else
+                 direct if the devices can */
 } blastoff_blocks_options;
 
 /* The options in force. */
@@ -85,6 +86,7 @@ typedef struct blastoff_blocks_counters {
   unsigned long long acquisitions, found_current; /* in all; of these, those that needed no copy */
   unsigned long long copies_to_device, bytes_to_device;
   unsigned long long copies_from_device, bytes_from_device;
+  unsigned long long copies_between_devices, bytes_between_devices; /* directly, without the host */
   unsigned long long evictions, evicted_bytes; /* from devices whose memory was short, or by blastoff_block_evict() */
   unsigned long long contractions;
   double flops;           /* of contractions */

@@ -69,6 +69,33 @@ void copies(bool pinned) {
   }
 }
 
+/// From the first device to the second, as the driver lets them and through the host, with the wait for the copy.
+void between(bool direct) {
+  const With options([&](Options& all) { all.direct = direct ? -1 : 0; });
+  for (const std::size_t size : sizes()) {
+    Block block = Block::of<double>(size);
+    std::vector<double> seconds;
+    const int times = size < 100000 ? 200 : 15;
+    const auto before = blastoff::counters().copies_between_devices;
+    fill(block, static_cast<double>(size));
+    block.read(0);
+    block.read(1);  // the memory is there already
+    for (int i = 0; i < times; ++i) {
+      block.update(0);
+      seconds.push_back(seconds_of([&] { block.read(1); }));
+    }
+    block.update(1);  // the others forget it
+    if (block.read().as<double>()[size - 1] != static_cast<double>(size)) {
+      std::fprintf(stderr, "a wrong copy between devices\n");
+      std::exit(1);
+    }
+    const auto copies = blastoff::counters().copies_between_devices - before;
+    std::printf(R"({"table": "between", "direct": %s, "copied_directly": %llu, "doubles": %zu, "seconds": %.9f})"
+                "\n",
+                direct ? "true" : "false", copies, size, median(seconds));
+  }
+}
+
 /// Of host memory, by the first acquisition and by the end of the block, without a pool.
 void allocations(bool pinned) {
   const With options([&](Options& all) {
@@ -223,6 +250,8 @@ int main(int count, char** arguments) {
               "\n",
               place);
   for (const bool pinned : {false, true}) copies(pinned);
+  if (blastoff::devices() > 1)
+    for (const bool direct : {false, true}) between(direct);
   for (const bool pinned : {false, true}) allocations(pinned);
   pool("plain, no pool", false, false);
   pool("page-locked, no pool", true, false);

@@ -177,6 +177,8 @@ extern "C" {
         .bytes_to_device = now.bytes_to_device,
         .copies_from_device = now.copies_from_device,
         .bytes_from_device = now.bytes_from_device,
+        .copies_between_devices = now.copies_between_devices,
+        .bytes_between_devices = now.bytes_between_devices,
         .evictions = now.evictions,
         .evicted_bytes = now.evicted_bytes,
         .contractions = now.contractions,

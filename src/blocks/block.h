@@ -104,7 +104,10 @@ class Block {
   Status notice_writes(Access access);
   Status allocate(int place);
   Status bring(int place);
+  bool is_direct(int place, int from);
+  static device::Status await_uses(const Place& there, device::Queue& queue);
   Status upload(int place);
+  Status copy_between(int place, int from);
   Status queue_upload(int place, const platform::IntervalSet& offsets);
   Status download(int place, std::size_t part_bytes);
   Status await(int place, Access access, device::Queue* queue);

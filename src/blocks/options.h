@@ -15,7 +15,8 @@ struct Options {
   bool asynchronous = true;
   std::size_t device_memory = 0;  ///< bytes on each device; 0: as much as there is
   std::size_t pinned_memory = 0;  ///< bytes; 0: half of the main memory
-  int direct = -1;                ///< messages are from and to device memory; -1: as the MPI can
+  int direct = -1;  ///< messages are from and to device memory, and copies from device to device; 0: through
+                    ///< the host; -1: as the MPI can
 };
 
 /// blastoff_blocks_counters, without those of pools. Of all threads.
@@ -26,6 +27,8 @@ struct Counters {
   std::atomic<std::uint64_t> bytes_to_device{0};
   std::atomic<std::uint64_t> copies_from_device{0};
   std::atomic<std::uint64_t> bytes_from_device{0};
+  std::atomic<std::uint64_t> copies_between_devices{0};
+  std::atomic<std::uint64_t> bytes_between_devices{0};
   std::atomic<std::uint64_t> evictions{0};
   std::atomic<std::uint64_t> evicted_bytes{0};
   std::atomic<std::uint64_t> contractions{0};

@@ -107,6 +107,9 @@ class Queue {
   /// size.
   virtual Status permute(Address destination, Address source, const Permutation& permutation);
 
+  /// Copies memory of a device that this one copies from (Device::copies_from) to this one's, directly.
+  virtual Status copy_between(Address destination, Address source, std::size_t bytes);
+
   /// Asks that [address, address + bytes) of the program's memory migrate to the device, if HostAccess is pageable or
   /// coherent (otherwise unsupported). Only a hint: the memory can be used either way.
   virtual Status prefetch(const void* address, std::size_t bytes) = 0;
@@ -149,6 +152,10 @@ class Device {
   /// A stream of the program's own as a queue, by the handle that the device's driver gave the program. It stays the
   /// program's, and outlives the queue. A handle that is none is noticed at its first use: unsupported.
   virtual Result<std::unique_ptr<Queue>> adopt_queue(void* stream);
+
+  /// Whether queues of this device copy from the memory of the other one without passing through the host. Lets them,
+  /// the first time it is asked.
+  virtual bool copies_from(Device&) { return false; }
 
   /// Makes the device's context the calling thread's current one until leave(), for libraries that are handed addresses
   /// of device memory. On the same thread, in pairs.

@@ -1,6 +1,7 @@
 #include "intercept/original.h"
 
 #include <dlfcn.h>
+#include <sys/auxv.h>
 
 #include <array>
 #include <atomic>
@@ -76,23 +77,34 @@ void* find_companion(const EntryPoint& entry, const void* caller) {
   return found.intercepted ? found.function : nullptr;
 }
 
-Original look_up(const EntryPoint& entry, const void* caller) {
+/// How a definition under an entry's name is called.
+Original called_as(const EntryPoint& entry, void* function) {
   Original original;
   original.convention = entry.convention;
-  original.function = find_definition(entry.symbol, caller);
-  if (original.function == nullptr) original.function = load_standard_definition(entry, caller);
-  if (original.function == nullptr) return original;
-  keep_loaded(original.function);
+  original.function = function;
+  keep_loaded(function);
+  const bool suffixed = entry.convention.integers == abi::IntegerWidth::ilp64;
+  if (!suffixed) original.convention.integers = integer_width(function);
+  return original;
+}
+
+/// Hooked once: what a name handles need not pass through the patch again.
+void pass_by_the_patch(Original& original) {
+  const PatchedFunction* const patched = find_patched(original.function);
+  if (patched != nullptr) original.function = patched->original.function;
+}
+
+Original look_up(const EntryPoint& entry, const void* caller) {
+  void* function = find_definition(entry.symbol, caller);
+  if (function == nullptr) function = load_standard_definition(entry, caller);
+  if (function == nullptr) return {.convention = entry.convention};
+  Original original = called_as(entry, function);
   if (only_patched() || platform::has_elevated_rights()) {
     original.intercepted = false;
     return original;
   }
-  const bool suffixed = entry.convention.integers == abi::IntegerWidth::ilp64;
-  if (!suffixed) original.convention.integers = integer_width(original.function);
   if (entry.undecorated) original.intercepted = is_own_routine(entry, original.function);
-  // Hooked once: what this name handles need not pass through the patch again.
-  const PatchedFunction* const patched = original.intercepted ? find_patched(original.function) : nullptr;
-  if (patched != nullptr) original.function = patched->original.function;
+  if (original.intercepted) pass_by_the_patch(original);
   original.companion = find_companion(entry, caller);
   return original;
 }
@@ -140,6 +152,23 @@ Original original_for(const EntryPoint& entry, const void* caller) {
     if (holder == nullptr) break;
   }
   return look_up_and_publish(entry, caller);
+}
+
+Original original_of_program(const Routine& routine) {
+  const platform::ErrnoGuard errno_stays;
+  const platform::ForkGuard guard;
+  const auto* const main_program = reinterpret_cast<const void*>(getauxval(AT_ENTRY));
+  Original original;
+  for (const EntryPoint& entry : routine.table->entry_points) {
+    if (entry.routine != routine || entry.undecorated) continue;
+    if (void* const function = find_definition(entry.symbol, main_program)) {
+      original = called_as(entry, function);
+      pass_by_the_patch(original);
+      break;
+    }
+  }
+  dlerror();
+  return original;
 }
 
 }  // namespace blastoff::intercept

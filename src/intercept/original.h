@@ -21,4 +21,9 @@ struct Original {
 /// The object that defines it stays loaded. Where there is none, a later call finds one that has been loaded meanwhile.
 Original original_for(const EntryPoint& entry, const void* caller);
 
+/// The same for a call that the main program would make under whichever of the routine's names there is (undecorated
+/// ones excepted, which may be anybody's), for work that is not a call of the program's. Nothing is loaded for it, and
+/// nothing remembered: it takes milliseconds.
+Original original_of_program(const Routine& routine);
+
 }  // namespace blastoff::intercept

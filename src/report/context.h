@@ -46,6 +46,25 @@ struct HeldMemory {
   std::uint64_t bytes_peak = 0;  ///< at most so far
 };
 
+/// What blocks have done (include/blastoff_blocks.h, blastoff_blocks_counters).
+struct BlockUse {
+  std::uint64_t acquisitions = 0, found_current = 0;
+  std::uint64_t copies_to_device = 0, bytes_to_device = 0;
+  std::uint64_t copies_from_device = 0, bytes_from_device = 0;
+  std::uint64_t copies_between_devices = 0, bytes_between_devices = 0;
+  std::uint64_t evictions = 0, evicted_bytes = 0;
+  std::uint64_t contractions = 0;
+  double flops = 0;
+  double waiting_seconds = 0;
+
+  struct Pool {
+    std::uint64_t hits = 0, misses = 0;
+    double seconds = 0;  ///< spent allocating and freeing
+  };
+  Pool host, device;
+  std::uint64_t host_plain = 0;
+};
+
 /// One of several devices, and what the calls there have done.
 struct DeviceUse {
   std::string name;
@@ -98,6 +117,7 @@ struct Context {
   std::uint64_t moved_bytes = 0;   ///< of these, those that were elsewhere before
   std::vector<std::pair<std::string, std::uint64_t>> left_bytes;  ///< that lie elsewhere: why, bytes
   double moving_seconds = 0;
+  std::optional<BlockUse> blocks;        ///< nothing where none was used
   std::optional<Allocation> allocation;  ///< nothing where the allocator library is not loaded
   Interception interception;
   std::vector<std::pair<std::string, std::uint64_t>>

@@ -113,6 +113,31 @@ Json allocation_json(const std::optional<Allocation>& allocation) {
           {"owner", allocation->owner}};
 }
 
+Json pool_json(const BlockUse::Pool& pool) {
+  return {{"hits", pool.hits}, {"misses", pool.misses}, {"seconds", pool.seconds}};
+}
+
+/// null where no block was used.
+Json blocks_json(const std::optional<BlockUse>& blocks) {
+  if (!blocks) return nullptr;
+  return {{"acquisitions", blocks->acquisitions},
+          {"found_current", blocks->found_current},
+          {"copies_to_device", blocks->copies_to_device},
+          {"bytes_to_device", blocks->bytes_to_device},
+          {"copies_from_device", blocks->copies_from_device},
+          {"bytes_from_device", blocks->bytes_from_device},
+          {"copies_between_devices", blocks->copies_between_devices},
+          {"bytes_between_devices", blocks->bytes_between_devices},
+          {"evictions", blocks->evictions},
+          {"evicted_bytes", blocks->evicted_bytes},
+          {"contractions", blocks->contractions},
+          {"flops", blocks->flops},
+          {"waiting_seconds", blocks->waiting_seconds},
+          {"host_pool", pool_json(blocks->host)},
+          {"device_pool", pool_json(blocks->device)},
+          {"host_plain", blocks->host_plain}};
+}
+
 Json named(const std::vector<std::pair<std::string, std::string>>& functions, const char* why) {
   Json list = Json::array();
   for (const auto& [name, text] : functions) list.push_back({{"name", name}, {why, text}});
@@ -258,15 +283,11 @@ void put_counts(Json& report, const Totals& totals, const std::vector<CallSite>&
 }
 
 Json describe_process(const Context& context) {
-  return {{"blastoff", BLASTOFF_VERSION},
-          {"process", process_json(context)},
-          {"settings", settings_json(context)},
-          {"device", device_json(context)},
-          {"devices", devices_json(context)},
-          {"policy", policy_json(context)},
-          {"placement", placement_json(context)},
-          {"allocation", allocation_json(context.allocation)},
-          {"interception", interception_json(context.interception)}};
+  return {{"blastoff", BLASTOFF_VERSION},          {"process", process_json(context)},
+          {"settings", settings_json(context)},    {"device", device_json(context)},
+          {"devices", devices_json(context)},      {"policy", policy_json(context)},
+          {"placement", placement_json(context)},  {"allocation", allocation_json(context.allocation)},
+          {"blocks", blocks_json(context.blocks)}, {"interception", interception_json(context.interception)}};
 }
 
 /// Command lines need not be UTF-8: what is not becomes U+FFFD instead of an exception.
@@ -326,6 +347,7 @@ std::string to_json(const Totals& totals, const Kept& kept, const std::string& d
     child.device_state = "not started";
     report["device"] = device_json(child);
     report["devices"] = Json::array();
+    report["blocks"] = nullptr;
     report["policy"]["copied_operands"] = Json::array();
   }
   process["pid"] = kept.pid;

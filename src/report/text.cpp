@@ -159,6 +159,29 @@ void write_allocation(Text out, const Context& context) {
   *out++ = '\n';
 }
 
+/// The share of allocations that a pool has served.
+std::string served(const BlockUse::Pool& pool) {
+  const std::uint64_t all = pool.hits + pool.misses;
+  return all == 0 ? "" : fmt::format("{:.0f} %", 100.0 * static_cast<double>(pool.hits) / static_cast<double>(all));
+}
+
+/// blastoff/job/view/words.py says the same of jobs.
+void write_blocks(Text out, const Context& context) {
+  if (!context.blocks) return;
+  const BlockUse& use = *context.blocks;
+  fmt::format_to(out, "  blocks    {} acquired, {} without a copy; {} to the device, {} from it", use.acquisitions,
+                 use.found_current, format_bytes(use.bytes_to_device), format_bytes(use.bytes_from_device));
+  if (use.copies_between_devices > 0)
+    fmt::format_to(out, ", {} between devices", format_bytes(use.bytes_between_devices));
+  if (use.evictions > 0) fmt::format_to(out, "; {} evictions", use.evictions);
+  if (use.contractions > 0)
+    fmt::format_to(out, "; {} contractions of {} GFLOP", use.contractions, format_number(1e-9 * use.flops));
+  if (const std::string host = served(use.host); !host.empty())
+    fmt::format_to(out, "; pools served {} on the host", host);
+  if (const std::string device = served(use.device); !device.empty()) fmt::format_to(out, ", {} on the device", device);
+  fmt::format_to(out, "; waited {}\n", format_duration(use.waiting_seconds));
+}
+
 void write_interception(Text out, const Interception& interception) {
   std::size_t patched = 0;
   std::size_t refused = 0;
@@ -228,6 +251,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_policy(out, context);
   write_placement(out, context);
   write_allocation(out, context);
+  write_blocks(out, context);
   write_interception(out, context.interception);
   if (sums.calls == 0) {
     fmt::format_to(out, "  no call of BLAS, LAPACK or FFTW was seen\n");

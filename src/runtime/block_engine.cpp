@@ -5,6 +5,7 @@
 #include "intercept/copies.h"
 #include "platform/fork_guard.h"
 #include "platform/process.h"
+#include "runtime/block_host.h"
 #include "runtime/process.h"
 
 namespace blastoff::runtime {
@@ -24,12 +25,19 @@ std::unique_ptr<tracking::PageTracker> open_tracker(const config::Settings& sett
   return tracker ? std::move(*tracker) : nullptr;
 }
 
+/// Never destroyed: it lives as long as the engine.
+const BlockHost& contracting_host() {
+  static const auto* const host = new BlockHost;
+  return *host;
+}
+
 /// Never destroyed, as the device is not.
 blocks::Engine* make_engine(Process& process) {
   const platform::ForkGuard guard;
   const std::lock_guard lock(making);
   if (blocks::Engine* const engine = the_engine) return engine;
   blocks::Setup setup;
+  setup.host = &contracting_host();
   if (Sessions* const sessions = process.sessions_in_use()) {
     for (Session* const session : sessions->all()) setup.devices.push_back(&session->device());
     setup.relieve = [sessions] { sessions->release_operands(); };
@@ -40,6 +48,34 @@ blocks::Engine* make_engine(Process& process) {
 }
 
 }  // namespace
+
+std::optional<report::BlockUse> describe_blocks() {
+  blocks::Engine* const engine = the_engine.load(std::memory_order_acquire);
+  if (engine == nullptr || engine->counters().acquisitions == 0) return std::nullopt;
+  const blocks::Counters& counters = engine->counters();
+  const blocks::MemoryCounts memory = engine->memory_counts();
+  const auto pool = [](const blocks::PoolCounts& counts) {
+    return report::BlockUse::Pool{counts.hits, counts.misses, counts.seconds};
+  };
+  return report::BlockUse{
+      .acquisitions = counters.acquisitions,
+      .found_current = counters.found_current,
+      .copies_to_device = counters.copies_to_device,
+      .bytes_to_device = counters.bytes_to_device,
+      .copies_from_device = counters.copies_from_device,
+      .bytes_from_device = counters.bytes_from_device,
+      .copies_between_devices = counters.copies_between_devices,
+      .bytes_between_devices = counters.bytes_between_devices,
+      .evictions = counters.evictions,
+      .evicted_bytes = counters.evicted_bytes,
+      .contractions = counters.contractions,
+      .flops = counters.flops,
+      .waiting_seconds = counters.waiting_seconds,
+      .host = pool(memory.host),
+      .device = pool(memory.device),
+      .host_plain = counters.host_plain,
+  };
+}
 
 BlockCall::BlockCall() {
   static const bool acts = !platform::has_elevated_rights() && intercept::this_copy_acts();

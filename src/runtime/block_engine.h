@@ -1,7 +1,10 @@
 // The engine of this process's blocks, over its devices.
 #pragma once
 
+#include <optional>
+
 #include "blocks/engine.h"
+#include "report/context.h"
 
 namespace blastoff::runtime {
 
@@ -22,5 +25,8 @@ class BlockCall {
   blocks::Engine* engine_ = nullptr;
   const char* why_ = "";
 };
+
+/// For reports. Nothing where no block was used.
+std::optional<report::BlockUse> describe_blocks();
 
 }  // namespace blastoff::runtime

@@ -31,6 +31,7 @@
 #include "report/recorder.h"
 #include "report/text.h"
 #include "report/timeline.h"
+#include "runtime/block_engine.h"
 #include "runtime/description.h"
 #include "tracking/system_calls/next.h"
 
@@ -65,6 +66,11 @@ void become_forked_child() {
   report::reset();
   if (the_process.load() == nullptr || forked.exchange(true)) return;
   own_calls_in_flight = 0;
+}
+
+void begin_as_forked_child() {
+  become_forked_child();
+  Tracing::begin_child();
 }
 
 intercept::Mode mode_named(config::InterceptName name) {
@@ -119,7 +125,7 @@ constexpr std::size_t most_timed_calls = 4096;
 
 [[gnu::constructor]] void load() {
   loaded_at = Clock::now();
-  pthread_atfork(platform::before_fork, platform::after_fork_in_parent, become_forked_child);
+  pthread_atfork(platform::before_fork, platform::after_fork_in_parent, begin_as_forked_child);
   // In such a process nothing is patched and no variable is read; the exported names pass calls on
   // (intercept/original.cpp).
   if (platform::has_elevated_rights()) return;
@@ -174,20 +180,6 @@ std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings
                                                                : decide::by_size_and_depth(settings.min_size);
 }
 
-std::unique_ptr<trace::Tracer> create_tracer(const config::Settings& settings, double least_volume) {
-  if (settings.trace.empty()) return nullptr;
-  return std::make_unique<trace::Tracer>(trace::Setup{
-      .pattern = report::report_pattern(settings.trace, ".trace"),
-      .limit = settings.trace_limit.bytes,
-      .floor_volume = least_volume,
-      .min_size = settings.min_size,
-      .may_track = settings.device == "none" && settings.tracker != config::TrackerName::none,
-      .tracker = tracker_kind(settings.tracker),
-      .context = identity(),
-      .start = loaded_at,
-  });
-}
-
 }  // namespace
 
 std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
@@ -207,6 +199,7 @@ Process& Process::create() {
     const platform::ErrnoGuard errno_stays;
     const platform::ForkGuard guard;
     static Process& process = *new Process;
+    process.keep_counters();
     process.keep_description();
   });
   return *the_process.load(std::memory_order_acquire);
@@ -217,7 +210,7 @@ Process::Process()
       assumed_(assumed_model()),
       simulated_rates_(rates_of(settings_)),
       decider_(create_decider(settings_, assumed_)),
-      tracer_(create_tracer(settings_, decider_->floor_volume())),
+      tracing_(settings_, decider_->floor_volume(), loaded_at),
       opening_(config::start_mode(settings_), assumed_.cpu_flops, platform::cpu_count()),
       model_sought_(config::decide_by(settings_) != config::DecideBy::time || settings_.device == "none" ||
                     settings_.model == "none"),
@@ -230,6 +223,11 @@ Process::Process()
   the_process = this;
   // If every call is printed, none takes the short path.
   if (settings_.log.mode != config::LogMode::calls) floor_volume = decider_->floor_volume();
+}
+
+trace::Tracer* Process::tracer() {
+  if (!traces()) return nullptr;
+  return in_forked_child() ? tracing_.of_child() : tracing_.of_process();
 }
 
 bool Process::in_forked_child() {
@@ -533,7 +531,17 @@ report::Context Process::describe() {
   if (report::explains_decisions()) context.decisions = report::dearest_decisions();
   Sessions* const sessions = sessions_;
   if (sessions && !forked && !inside_a_call()) sessions->describe(context);
+  if (!forked && !inside_a_call()) context.blocks = describe_blocks();
   return context;
+}
+
+/// Without a launcher, beside the report.
+void Process::keep_counters() {
+  if (settings_.report.empty()) return;
+  const std::string path = report::report_path(settings_.report, identity());
+  if (path.empty()) return;
+  report::keep_counters_beside(path);
+  runtime::keep_interceptors();
 }
 
 /// What has been found out, for those who read the counters while the process runs, or after it has been killed.
@@ -542,13 +550,13 @@ void Process::keep_description() {
 }
 
 /// Those of a run whose counters are kept are summed up by `blastoff run`.
-bool Process::wants_summary(const report::Context& context, std::uint64_t calls) const {
+bool Process::wants_summary(const report::Context& context, bool worked) const {
   const bool alone = !report::run_goes_on();
   const bool any_device = context.device_used || !failure_.empty() || settings_.device == "none";
   switch (settings_.summary) {
-    case config::SummaryMode::automatic: return alone && any_device && calls > 0;
+    case config::SummaryMode::automatic: return alone && any_device && worked;
     case config::SummaryMode::always: return alone;
-    case config::SummaryMode::each: return calls > 0;
+    case config::SummaryMode::each: return worked;
     case config::SummaryMode::never: break;
   }
   return false;
@@ -557,17 +565,18 @@ bool Process::wants_summary(const report::Context& context, std::uint64_t calls)
 void Process::end() {
   if (in_forked_child() && !forked) return;  // a guest in its parent's memory
   const report::Totals totals = report::totals();
-  const std::uint64_t calls = total_calls(totals);
   report::Context context = describe();
+  const bool worked = total_calls(totals) > 0 || context.blocks;
   context.timeline = report::timeline();
-  if (trace::Tracer* const tracing = tracer()) tracing->finish(totals, context.elapsed_seconds);
-  if (calls > 0 && (report::counters_are_kept() || !settings_.report.empty())) {
+  if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);
+  if (worked && (report::counters_are_kept() || !settings_.report.empty())) {
     const std::string text = report::to_json(totals, context);
     if (report::counters_are_kept()) report::keep_description(text);
-    if (!settings_.report.empty()) report::write_report(settings_.report, text, context);
+    const bool written = !settings_.report.empty() && report::write_report(settings_.report, text, context);
+    if (written) report::drop_counters_beside();
   }
   report::keep_end();
-  if (wants_summary(context, calls)) {
+  if (wants_summary(context, worked)) {
     const std::string text = report::to_text(totals, context);
     platform::write_to_stderr(text.data(), text.size());
   }

@@ -18,7 +18,7 @@
 #include "runtime/model_search.h"
 #include "runtime/opening.h"
 #include "runtime/sessions.h"
-#include "trace/tracer.h"
+#include "runtime/tracing.h"
 
 namespace blastoff::runtime {
 
@@ -60,9 +60,10 @@ class Process final : public operation::Estimator {
   Placement enter_session(const operation::Operation& operation, report::Refusal& why);
   void leave_session(const Placement& placement, const operation::Operation& operation);
 
-  bool traces() const { return tracer_ != nullptr; }
-  /// Where calls are recorded; nullptr without --trace, and in children of fork. Changes errno.
-  trace::Tracer* tracer() { return tracer_ && !in_forked_child() ? tracer_.get() : nullptr; }
+  bool traces() const { return tracing_.wanted(); }
+  /// Where calls are recorded; nullptr without --trace, and in children that did not come from fork().
+  /// Changes errno.
+  trace::Tracer* tracer();
 
   /// For a call of the block interface: opens the devices if nobody has. They are those of sessions_in_use(), which is
   /// nullptr where there are none. False, with the reason in `why`: the process was forked or ends, and no device may
@@ -111,15 +112,16 @@ class Process final : public operation::Estimator {
   void fail_to_open(const std::string& reason);
   void wait_for_calls();
   report::Context describe();
+  void keep_counters();
   void keep_description();
-  bool wants_summary(const report::Context& context, std::uint64_t calls) const;
+  bool wants_summary(const report::Context& context, bool worked) const;
 
   const platform::ProcessMark mark_;
   const config::Settings settings_;
   const decide::MachineModel assumed_;
   const std::optional<device::simulated::Rates> simulated_rates_;
   const std::unique_ptr<decide::Decider> decider_;
-  const std::unique_ptr<trace::Tracer> tracer_;
+  const Tracing tracing_;
   Opening opening_;
   std::atomic<bool> model_sought_{false};
   std::mutex model_mutex_;

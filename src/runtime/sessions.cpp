@@ -4,8 +4,10 @@
 #include <iterator>
 #include <utility>
 
+#include "platform/descriptor.h"
 #include "platform/log.h"
 #include "platform/memory_limits.h"
+#include "platform/threads.h"
 #include "runtime/bringing.h"
 
 namespace blastoff::runtime {
@@ -44,6 +46,8 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
                                                   const std::function<bool()>& unwanted) {
   if (auto enough = check_address_space(settings); !enough) return tl::unexpected(enough.error());
   if (unwanted()) return process_was_ending();
+  // Meanwhile: the tracker of pages will need it.
+  platform::start_thread("blastoff-room", platform::make_room_out_of_the_way);
   const auto names = list_devices(settings);
   if (!names) return tl::unexpected(names.error());
   std::unique_ptr<Sessions> sessions(new Sessions(settings.split));

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -14,7 +15,8 @@ namespace blastoff::trace {
 namespace {
 
 constexpr std::size_t piece = std::size_t{64} << 10;
-constexpr double longest_wait = 1;  // seconds
+constexpr double longest_wait_of_all = 1;  // seconds
+constexpr double flushes_apart = 50;       // times what one takes
 constexpr std::uint64_t burst = 256;
 
 }  // namespace
@@ -33,14 +35,21 @@ void File::append(const std::string& line) {
   pending_ += line;
   pending_ += '\n';
   size_ += line.size() + 1;
-  if (pending_.size() >= piece || since_flush_.seconds() > longest_wait) flush();
+  if (pending_.size() >= piece || since_flush_.seconds() > longest_wait()) flush();
+}
+
+double File::longest_wait() const {
+  return at_once_ ? std::min(longest_wait_of_all, flushes_apart * flush_seconds_) : longest_wait_of_all;
 }
 
 void File::flush() {
+  const platform::Stopwatch stopwatch;
+  if (!pending_.empty() && !failed_) {
+    write();
+    pending_.clear();
+    flush_seconds_ = stopwatch.seconds();
+  }
   since_flush_.restart();
-  if (pending_.empty() || failed_) return;
-  write();
-  pending_.clear();
 }
 
 void File::write() {

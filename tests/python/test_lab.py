@@ -17,16 +17,27 @@ np = pytest.importorskip("numpy")
 
 from blastoff.lab import command, daxpy, findings, oversubscription, pages  # noqa: E402
 from blastoff.lab.applications import experiment, quantum_volume  # noqa: E402
+from blastoff.lab.blocks import open_blocks  # noqa: E402
 from blastoff.lab.cuda import search  # noqa: E402
 from blastoff.lab.cuda.compiler import Compiler  # noqa: E402
 from blastoff.lab.cuda.device import CudaDevice  # noqa: E402
 from blastoff.lab.cuda.driver import Driver  # noqa: E402
 from blastoff.lab.failures import Cannot, DeviceFailed  # noqa: E402
 from blastoff.lab.kernels.table import KERNELS  # noqa: E402
-from blastoff.lab.modes import CHUNKS, EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, MODES, SYSTEM, SYSTEM_PREFETCH  # noqa: E402
-from blastoff.lab.session import Session  # noqa: E402
+from blastoff.lab.modes import (  # noqa: E402
+    BLOCKS,
+    CHUNKS,
+    EXPLICIT,
+    MANAGED,
+    MANAGED_PREFETCH,
+    MANAGED_REMOTE,
+    MODES,
+    SYSTEM,
+    SYSTEM_PREFETCH,
+)
 from blastoff.lab.simulated import SimulatedDevice  # noqa: E402
 from blastoff.lab.view import output  # noqa: E402
+from lab_rig import LosesLaunches, session_on  # noqa: E402
 
 SCHEMA = json.loads((offload.ROOT / "share" / "lab.schema.json").read_text())
 FAKE = offload.ROOT / "tests" / "python" / "lab" / "fake_cuda.cpp"
@@ -86,8 +97,10 @@ def fake(cuda) -> Fake:
     return Fake(cuda)
 
 
-def session_on(device, present: str = "daxpy", **options) -> Session:
-    return Session(device, quick=True, present=present, **options)
+@pytest.fixture(scope="module", autouse=True)
+def blocks_are_on_the_simulated_device():
+    """A process has them on one device."""
+    open_blocks("simulated")
 
 
 # ---- The command.
@@ -112,6 +125,10 @@ def test_everything_on_the_simulated_device(blastoff, tmp_path):
     assert document["sets"].keys() == SETS.keys() and all(part["rows"] for part in document["sets"].values())
     assert document["wrong"] == 0 and document["problem"] == "" and document["skipped"] == []
     assert {row["mode"] for row in document["sets"]["daxpy"]["rows"]} == {mode.name for mode in MODES}
+    assert {row["mode"] for row in document["sets"]["oversubscription"]["rows"] if row["ratio"] == 2} >= {BLOCKS.name, EXPLICIT.name}
+    programs = {(row["application"], "chunks" in row["problem"]) for row in document["sets"]["applications"]["rows"]}
+    in_blocks = {(row["application"], "chunks" in row["problem"]) for row in document["sets"]["applications"]["rows"] if row["mode"] == BLOCKS.name}
+    assert in_blocks == programs and document["device"]["attributes"]["blocks"].endswith("libblastoff.so")
     assert {row["application"] for row in document["sets"]["applications"]["rows"]} == {
         "quantum volume",
         "needle",
@@ -135,7 +152,9 @@ def test_everything_on_a_gpu_that_reaches_no_system_memory(blastoff, cuda, bare)
     modes = {mode.name for mode in (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE)}
     assert {row["mode"] for row in document["sets"]["daxpy"]["rows"]} == modes
     assert {row["mode"] for row in document["sets"]["applications"]["rows"]} == {*modes, CHUNKS.name}
-    assert any("neither ATS nor HMM" in entry["why"] for entry in document["cannot"])
+    reasons = {entry["why"] for entry in document["cannot"]}
+    assert any("neither ATS nor HMM" in reason for reason in reasons)
+    assert any(reason.startswith("blocks need Blastoff's library: libblastoff.so was not found at /nowhere") for reason in reasons)
     assert all(row["ratio"] <= 1 for row in document["sets"]["oversubscription"]["rows"] if row["mode"].startswith("managed"))
 
 
@@ -223,21 +242,6 @@ def test_a_device_that_fails_ends_the_run_with_its_results(monkeypatch, tmp_path
     assert fake.leaks() == 0
 
 
-class LosesLaunches(SimulatedDevice):
-    """Leaves out one launch of one kernel."""
-
-    def __init__(self, name: str, number: int) -> None:
-        super().__init__()
-        self.victim, self.number = name, number
-
-    def launch(self, kernel, *rest):
-        if kernel.name == self.victim:
-            self.number -= 1
-            if self.number == -1:
-                return
-        super().launch(kernel, *rest)
-
-
 def test_a_wrong_result_is_the_exit_status(monkeypatch, tmp_path):
     assert run_command(monkeypatch, LosesLaunches("daxpy", 1), tmp_path, "daxpy") == command.WRONG_RESULT
     document = checked(tmp_path / "out")
@@ -316,12 +320,27 @@ def test_every_mode_on_a_gpu_that_reaches_system_memory(fake, older):
         if older:
             device.driver.takes_locations = False  # a driver before CUDA 12.2
         session = session_on(device)
-        rows = [daxpy.measure(session, mode, 1 << 16, 3, 2) for mode in MODES]
+        rows = [daxpy.measure(session, mode, 1 << 16, 3, 2) for mode in MODES if mode.kind != "blocks"]
         rows += [oversubscription.measure(session, mode, 1 << 20, 2.0) for mode in (EXPLICIT, SYSTEM, SYSTEM_PREFETCH)]
         rows += [pages.granularity(session, SYSTEM, 1 << 18, by) for by in ("cpu", "gpu")]
         rows += [pages.access_counters(session, 1 << 18)]
+        rows += [experiment.measure(session, quantum_volume.QuantumVolume(10, chunks=8), mode) for mode in (CHUNKS, SYSTEM)]
         assert all(row["right"] for row in rows)
     assert fake.leaks() == 0
+
+
+def test_a_process_has_blocks_on_one_device(fake):
+    with fake.open() as device:
+        assert device.why_no_blocks() == "the blocks of this process are on simulated"
+
+
+def test_a_copy_within_a_gpu(fake):
+    with fake.open() as device:
+        source, target, seen = device.allocate(64), device.allocate(64), np.zeros(64, np.uint8)
+        device.upload(source, np.arange(64, dtype=np.uint8))
+        device.copy(target, source + 16, 48)
+        device.download(seen[:48], target)
+        assert list(seen[:48]) == list(range(16, 64))
 
 
 def test_memory_that_does_not_fit_is_never_asked_for(fake):

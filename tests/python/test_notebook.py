@@ -6,6 +6,8 @@ import textwrap
 
 import offload
 import pytest
+from blastoff.session.counts import Counts
+from blastoff.session.view import page
 from command_rig import clean_environment
 
 IPython = pytest.importorskip("IPython", reason="IPython is not installed")
@@ -50,6 +52,40 @@ def test_a_cell(ipython):
     assert "blastoff: 1 of 2 calls offloaded, 100 % of the arithmetic" in shown
     assert next(line for line in shown.splitlines() if line.startswith("line 4")).split()[2:4] == ["1", "1"]  # calls, offloaded
     assert "dgemm" in shown and "on the CPU  1 calls: average size below the threshold" in shown
+
+
+def test_reasons_by_line(ipython):
+    """Each line names its own: what is too small, what was switched off."""
+    cell = """
+%%blastoff
+import blastoff, numpy
+a, small = numpy.ones((200, 200)), numpy.ones((80, 80))
+b = a @ a
+for _ in range(3): small @ small
+blastoff.disable()
+c = a @ a
+blastoff.enable()
+"""
+    shown = ipython(cell.lstrip())
+    lines = {number: next(line for line in shown.splitlines() if line.startswith(f"line {number} ")) for number in (4, 5, 7)}
+    assert "calls:" not in lines[4]
+    assert lines[5].endswith("3 calls: average size below the threshold")
+    assert lines[7].endswith("1 calls: offloading was switched off by the program")
+    assert next(line for line in shown.splitlines() if line.startswith("line ") and "calls" in line.split()).endswith("stayed on the CPU")
+
+
+def test_reasons_by_line_on_a_page():
+    def report(calls):
+        sums = {"calls": calls, "offloaded": 0, "cpu_seconds": 0.5, "flops": 1e6}
+        reasons = [{"reason": "it is <small>", "calls": calls}]
+        site = {"python": "/tmp/ipykernel_1/2.py:3 in <module>", "refusals": reasons} | sums
+        return {"routines": [{"name": "dgemm"} | sums], "refusals": reasons, "call_sites": [site, site | {"python": ""}]}
+
+    before, after = (Counts.from_report(report(calls), seconds=1) for calls in (2, 7))
+    page_of_difference = page.render("cell", after.since(before))
+    assert "5 calls: it is &lt;small&gt;" in page_of_difference and "stayed on the CPU" in page_of_difference
+    assert (after + before).reasons_by_line == {"line 3": {"it is <small>": 9}}
+    assert after.since(after).reasons_by_line == {}
 
 
 def test_a_cell_that_fails(ipython):

@@ -141,6 +141,10 @@ class DelayedQueue final : public device::Queue {
     return queue([=, this] { return inner_->copy_to_host(destination, source, block); },
                  {range(source, block.device_pitch, block), range(address(destination), block.host_pitch, block)});
   }
+  device::Status copy_between(device::Address destination, device::Address source, std::size_t bytes) override {
+    return queue([=, this] { return inner_->copy_between(destination, source, bytes); },
+                 {{destination, destination + bytes}, {source, source + bytes}});
+  }
   device::Status copy_triangle_to_host(void* destination, device::Address source,
                                        const device::Triangle& triangle) override {
     const auto columns = static_cast<std::size_t>(triangle.order);

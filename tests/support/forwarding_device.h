@@ -24,6 +24,7 @@ class ForwardingDevice : public device::Device {
     return inner_->adopt_queue(stream);
   }
   device::Result<std::unique_ptr<device::Event>> create_event() override { return inner_->create_event(); }
+  bool copies_from(device::Device& other) override { return inner_->copies_from(other); }
   device::Status enter() override { return inner_->enter(); }
   void leave() override { inner_->leave(); }
   device::Result<device::Address> allocate(device::MemoryClient client, std::size_t bytes) override {

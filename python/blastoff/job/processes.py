@@ -87,6 +87,16 @@ class Process:
         return Sums(self.report["totals"])
 
     @property
+    def blocks(self) -> dict[str, Any] | None:
+        """What its blocks have done; None if it has used none."""
+        return self.report.get("blocks")
+
+    @property
+    def worked(self) -> bool:
+        """Whether there is anything to report."""
+        return bool(self.totals.calls or self.blocks)
+
+    @property
     def started(self) -> float:
         """Seconds since 1970; 0 in reports of earlier versions."""
         return self.report["process"].get("started", 0)
@@ -192,6 +202,16 @@ class Job:
         names = ("placed_blocks", "placed_bytes", "bound_bytes")
         blocks, size, bound = (sum(allocation[name] for allocation in allocations) for name in names)
         return blocks, size, bound
+
+    def blocks(self) -> dict[str, float]:
+        """What the blocks of all processes have done, by the keys of a report's `blocks` (of pools "host_pool.hits"); empty without any."""
+        sums: Counter[str] = Counter()
+        for process in self.processes:
+            for name, value in (process.blocks or {}).items():
+                parts = {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
+                for key, part in parts.items():
+                    sums[key] += part
+        return dict(sums)
 
     def ranks(self) -> dict[int, Sums]:
         """The sums of each MPI rank, with those of its child processes."""

@@ -1,6 +1,7 @@
 """`blastoff lab`: measures how memory behaves between the CPU and the GPU of this machine."""
 
 import json
+import os
 import re
 import sys
 import time
@@ -83,6 +84,8 @@ def open_device(name: str, cuda_path: str) -> Any:
     from blastoff.lab.cuda.device import CudaDevice
     from blastoff.lab.cuda.driver import Driver
 
+    if cuda_path:
+        os.environ["BLASTOFF_CUDA_PATH"] = cuda_path  # for the libraries that the block interface opens
     driver = Driver()
     return CudaDevice(int(numbered[1] or 0), driver, Compiler(cuda_path))
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from blastoff import quantities
-from blastoff.lab.kernels.table import DAXPY
+from blastoff.lab.buffers import Buffer, for_launch
+from blastoff.lab.kernels.table import DAXPY, Intent
 from blastoff.lab.modes import MODES, Mode
 from blastoff.lab.session import Session, seconds_of
 
@@ -23,15 +24,21 @@ TIE = 1.05
 """A mode stays the best one until another takes so much less time: smaller differences come and go."""
 
 
-def touch(x: np.ndarray, y: np.ndarray, turn: int) -> None:
-    """The CPU writes both arrays at first, and adds 1 to every element later."""
-    if turn:
-        x += 1
-        y += 1
-    else:
-        x.fill(1)
-        x[::MARKED] = 3
-        y.fill(0)
+def touch(x: Buffer, y: Buffer, n: int, turn: int = 0) -> None:
+    """The CPU writes both arrays of n numbers at first, and adds 1 to every element later."""
+    intent = Intent.UPDATE if turn else Intent.WRITE
+    with x.on_host(intent, np.float64, n) as xs, y.on_host(intent, np.float64, n) as ys:
+        if turn:
+            xs += 1
+            ys += 1
+        else:
+            write_first(xs, ys)
+
+
+def write_first(x: np.ndarray, y: np.ndarray) -> None:
+    x.fill(1)
+    x[::MARKED] = 3
+    y.fill(0)
 
 
 def expected(start: float, inner: int, turns: int) -> float:
@@ -50,21 +57,26 @@ def is_right(y: np.ndarray, inner: int, turns: int) -> bool:
     return bool(marked == len(y[::MARKED]) and plain == len(y) - marked)
 
 
+def ends_right(y: Buffer, n: int, inner: int, turns: int) -> bool:
+    with y.on_host(Intent.READ, np.float64, n) as ys:
+        return is_right(ys, inner, turns)
+
+
 def measure(session: Session, mode: Mode, size: int, inner: int, outer: int) -> dict[str, Any]:
     """One case: `outer` rounds of one touch and `inner` launches."""
     device, n = session.device, size // 16
     with ExitStack() as stack:
         x, y = (mode.allocate(device, 8 * n, stack) for _ in range(2))
-        xs, ys = x.view(np.float64, n), y.view(np.float64, n)
         rounds = []
         for turn in range(outer):
             began = time.perf_counter()
-            touched = seconds_of(partial(touch, xs, ys, turn))
+            touched = seconds_of(partial(touch, x, y, n, turn))
             moved = seconds_of(x.before_launch) + seconds_of(y.before_launch)
-            kernels = device.timed_launches(inner, DAXPY, device.blocks_for(n), (256, 1), n, SCALE, x.address, y.address)
+            with for_launch(DAXPY, (n, SCALE, x, y)) as arguments:
+                kernels = device.timed_launches(inner, DAXPY, device.blocks_for(n), (256, 1), *arguments)
             moved += seconds_of(y.after_launch)
             rounds.append({"touch": touched, "moving": moved, "kernels": kernels, "total": time.perf_counter() - began})
-        right = is_right(ys, inner, outer)
+        right = ends_right(y, n, inner, outer)
     later = [seconds for part in rounds for seconds in part["kernels"][1:]]
     return {
         "mode": mode.name,

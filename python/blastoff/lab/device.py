@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from blastoff import quantities
+from blastoff.lab.blocks import Blocks, open_blocks
 from blastoff.lab.failures import Cannot
 from blastoff.lab.kernels.table import Kernel
 
@@ -40,13 +41,18 @@ class Device(ABC):
 
     kind: str
     name: str
+    setting: str
+    """The device as Blastoff's settings call it: "cuda:0"."""
     software: str
     multiprocessors: int
+    stream = 1
+    """The stream of all work as Blastoff's block interface takes it: the default stream (CU_STREAM_LEGACY)."""
     context_seconds: float = 0.0
     compile_seconds: float = 0.0
 
     def __init__(self) -> None:
         self.held: dict[int, Held] = {}
+        self._blocks: Blocks | None = None
 
     def __enter__(self) -> Device:
         return self
@@ -81,6 +87,10 @@ class Device(ABC):
         """Copies device memory into an array and waits."""
 
     @abstractmethod
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Queues a copy within the device."""
+
+    @abstractmethod
     def prefetch(self, address: int, size: int, to_device: bool) -> None:
         """Moves pages of managed or system memory; does not wait."""
 
@@ -107,6 +117,23 @@ class Device(ABC):
     @abstractmethod
     def forget(self, marks: Sequence[Any]) -> None:
         """The marks are no longer needed."""
+
+    def blocks(self) -> Blocks:
+        """Blastoff's block interface on this device, opened by the first call; Cannot where it is not to be had."""
+        self._blocks = open_blocks(self.setting)
+        return self._blocks
+
+    def opened_blocks(self) -> dict[str, Any]:
+        """What the results say of the block interface, if it was opened."""
+        return {} if self._blocks is None else {"blocks": self._blocks.path, "blocks_seconds": self._blocks.seconds}
+
+    def why_no_blocks(self) -> str:
+        """Why `blocks` raises Cannot; "" if it does not."""
+        try:
+            self.blocks()
+        except Cannot as reason:
+            return str(reason)
+        return ""
 
     def prepare(self, *kernels: Kernel) -> None:
         """Compiles kernels, so that no measurement has to wait for it."""

@@ -1,23 +1,28 @@
 """Oversubscription: kernels pass over data that is smaller or larger than what a ballast leaves free on the device."""
 
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from blastoff import quantities
-from blastoff.lab.daxpy import SCALE, is_right, touch
+from blastoff.lab.buffers import BlockBuffer, Buffer, launch
+from blastoff.lab.daxpy import SCALE, ends_right, is_right, touch, write_first
 from blastoff.lab.failures import Cannot
 from blastoff.lab.host import host_memory
-from blastoff.lab.kernels.table import DAXPY
-from blastoff.lab.modes import EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, SYSTEM_PREFETCH, Mode
+from blastoff.lab.kernels.table import DAXPY, Intent
+from blastoff.lab.modes import BLOCKS, EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, SYSTEM_PREFETCH, Mode
 from blastoff.lab.session import Session, seconds_of
 
 RATIOS = (0.5, 2.0, 1.0, 1.5, 0.8, 1.2)
 """Data to free memory; the most telling first, since time may not suffice for all."""
 
-MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, SYSTEM_PREFETCH)
+MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, SYSTEM_PREFETCH, BLOCKS)
 PASSES = 3
+TILES = 16
+"""At least so many blocks fit into the free memory."""
+
 GRANULE = 2 << 20
 SLACK = 4 * GRANULE
 """The driver rounds allocations up: so much is left, that data of exactly the free size still fits."""
@@ -41,7 +46,7 @@ def explicit_passes(session: Session, size: int, capacity: int) -> tuple[list[fl
     """Seconds of each pass and of the way back. Data that fits is copied once; otherwise each pass copies every chunk in and out."""
     device, n = session.device, size // 16
     x, y = host_memory(8 * n).view(np.float64), host_memory(8 * n).view(np.float64)
-    touch(x, y, 0)
+    write_first(x, y)
     fits = size <= capacity
     chunk = n if fits else max(1, capacity // 16)
     with ExitStack() as stack:
@@ -67,26 +72,65 @@ def explicit_passes(session: Session, size: int, capacity: int) -> tuple[list[fl
     return taken, back, is_right(y, PASSES, 1)
 
 
+def read(y: Buffer, n: int) -> None:
+    """The CPU reads the result."""
+    with y.on_host(Intent.READ, np.float64, n) as ys:
+        ys.sum()
+
+
 def shared_passes(session: Session, mode: Mode, size: int) -> tuple[list[float], float, bool]:
     """Seconds of each pass and of the way back: the CPU reads the result."""
     device, n = session.device, size // 16
     with ExitStack() as stack:
         x, y = (mode.allocate(device, 8 * n, stack) for _ in range(2))
-        xs, ys = x.view(np.float64, n), y.view(np.float64, n)
-        touch(xs, ys, 0)
+        touch(x, y, n)
 
         def run_pass(number: int) -> None:
             if number == 0:
                 x.before_launch()
                 y.before_launch()
-            device.launch(DAXPY, device.blocks_for(n), (256, 1), n, SCALE, x.address, y.address)
+            launch(device, DAXPY, device.blocks_for(n), (256, 1), n, SCALE, x, y)
             device.synchronize()
 
         taken = [seconds_of(lambda number=number: run_pass(number)) for number in range(PASSES)]
-        back = seconds_of(ys.sum)
-        right = is_right(ys, PASSES, 1)
-        del xs, ys
-    return taken, back, right
+        back = seconds_of(lambda: read(y, n))
+        return taken, back, ends_right(y, n, PASSES, 1)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A part of both arrays, in blocks."""
+
+    x: BlockBuffer
+    y: BlockBuffer
+    length: int
+
+
+def block_passes(session: Session, size: int, capacity: int) -> tuple[list[float], float, bool]:
+    """The same with arrays in blocks. Those that do not fit leave the device by themselves, and the next ones come while kernels run."""
+    device, n = session.device, size // 16
+    length = 1 << max(0, (capacity // (8 * TILES)).bit_length() - 1)
+    with device.blocks().at_most(capacity), ExitStack() as stack:
+        tiles = []
+        for start in range(0, n, length):
+            part = min(length, n - start)
+            x, y = (BLOCKS.allocate(device, 8 * part, stack) for _ in range(2))
+            touch(x, y, part)
+            tiles.append(Tile(x, y, part))
+
+        def run_pass(number: int) -> None:
+            # Forth and back: what was used last is there still.
+            order = tiles if number % 2 == 0 else tiles[::-1]
+            for tile, following in zip(order, [*order[1:], None], strict=True):
+                if following:
+                    following.x.prefetch()
+                    following.y.prefetch()
+                launch(device, DAXPY, device.blocks_for(tile.length), (256, 1), tile.length, SCALE, tile.x, tile.y)
+            device.synchronize()
+
+        taken = [seconds_of(lambda number=number: run_pass(number)) for number in range(PASSES)]
+        back = seconds_of(lambda: [read(tile.y, tile.length) for tile in tiles])
+        return taken, back, all(ends_right(tile.y, tile.length, PASSES, 1) for tile in tiles)
 
 
 def measure(session: Session, mode: Mode, size: int, ratio: float) -> dict[str, Any]:
@@ -98,7 +142,12 @@ def measure(session: Session, mode: Mode, size: int, ratio: float) -> dict[str, 
     capacity = int(size / ratio) // 16 * 16
     with ExitStack() as stack:
         ballast = put_ballast(session, capacity, stack)
-        taken, back, right = explicit_passes(session, size, capacity) if mode is EXPLICIT else shared_passes(session, mode, size)
+        if mode is EXPLICIT:
+            taken, back, right = explicit_passes(session, size, capacity)
+        elif mode is BLOCKS:
+            taken, back, right = block_passes(session, size, capacity)
+        else:
+            taken, back, right = shared_passes(session, mode, size)
     return {
         "mode": mode.name,
         "ratio": ratio,

@@ -11,9 +11,10 @@ import numpy as np
 
 from blastoff import quantities
 from blastoff.lab import host
+from blastoff.lab.buffers import ExplicitBuffer, FixedBuffer, SystemBuffer
 from blastoff.lab.failures import Cannot
 from blastoff.lab.kernels.table import FILL, WALK
-from blastoff.lab.modes import EXPLICIT, MANAGED, MANAGED_PREFETCH, SYSTEM, Buffer, ExplicitBuffer, Mode, SystemBuffer
+from blastoff.lab.modes import EXPLICIT, MANAGED, MANAGED_PREFETCH, SYSTEM, Mode
 from blastoff.lab.session import Session, seconds_of
 
 FAULT_SECONDS = {"cpu": 5e-6, "gpu": 10e-6}
@@ -26,24 +27,24 @@ WALKED = 32 << 20
 COUNTED_LAUNCHES = 64
 
 
-def fill_by_kernel(session: Session, buffer: Buffer, value: int) -> float:
+def fill_by_kernel(session: Session, buffer: FixedBuffer, value: int) -> float:
     """Seconds of a kernel that writes the whole buffer."""
     words = buffer.size // 8
     return session.device.timed_launches(1, FILL, session.device.blocks_for(words), (256, 1), words, value, buffer.address)[0]
 
 
-def filled(buffer: Buffer, value: int) -> bool:
+def filled(buffer: FixedBuffer, value: int) -> bool:
     """Whether the CPU sees what `fill` wrote."""
     buffer.after_launch()
     words = buffer.view(np.int64, buffer.size // 8)
     return bool(words[0] == value and words[-1] == value + len(words) - 1 and np.all(np.diff(words) == 1))
 
 
-def touch_by_cpu(buffer: Buffer) -> float:
+def touch_by_cpu(buffer: FixedBuffer) -> float:
     return seconds_of(lambda: buffer.host.fill(1))
 
 
-def touch_pages(buffer: Buffer) -> float:
+def touch_pages(buffer: FixedBuffer) -> float:
     """One byte of every page of the kernel, as pre-touching does."""
 
     def touch() -> None:
@@ -96,7 +97,7 @@ def cpu_walk(words: np.ndarray) -> tuple[list[float], bool]:
     return taken, bool(right)
 
 
-def gpu_walk(session: Session, buffer: Buffer, stack: ExitStack) -> tuple[list[float], bool]:
+def gpu_walk(session: Session, buffer: FixedBuffer, stack: ExitStack) -> tuple[list[float], bool]:
     """As `cpu_walk`, by one thread of the device."""
     device, steps = session.device, buffer.size // STEP
     notes = ExplicitBuffer(device, 16 * steps)

@@ -23,7 +23,7 @@ def describe_device(device: Device) -> dict[str, Any]:
         "memory_free_bytes": free,
         "context_seconds": device.context_seconds,
         "compile_seconds": device.compile_seconds,
-        "attributes": device.attributes(),
+        "attributes": device.attributes() | device.opened_blocks(),
     }
 
 

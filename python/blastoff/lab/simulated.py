@@ -22,6 +22,7 @@ class SimulatedDevice(Device):
 
     kind = "simulated"
     name = "simulated device"
+    setting = "simulated"
     software = "NumPy " + np.__version__
     multiprocessors = 4
 
@@ -60,6 +61,9 @@ class SimulatedDevice(Device):
     def download(self, target: np.ndarray, address: int) -> None:
         self._check(address, target.nbytes)
         target.reshape(-1).view(np.uint8)[:] = bytes_at(address, target.nbytes)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        bytes_at(target, size)[:] = bytes_at(source, size)
 
     def prefetch(self, address: int, size: int, to_device: bool) -> None:
         """Both sides use the same memory: nothing moves."""

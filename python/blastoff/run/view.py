@@ -51,7 +51,7 @@ def concerns_a_device(process: Process) -> bool:
 
 def words(processes: Sequence[Process], command: Sequence[str], summary: str) -> str:
     """What to print on stderr; "" for nothing. `summary` is the value of --summary."""
-    calling = [process for process in processes if process.totals.calls]
+    calling = [process for process in processes if process.worked]
     incomplete = sum(process.report["process"]["incomplete"] for process in processes)
     if incomplete and summary != "never":
         return f"blastoff: no room for the counters of {incomplete} of {len(processes)} processes: each reports for itself if it ends by exit\n"

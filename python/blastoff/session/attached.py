@@ -5,12 +5,11 @@ import functools
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from blastoff import glibc, library
+from blastoff.environment import variables
 from blastoff.errors import CommandError
 from blastoff.options import Option
 
@@ -18,21 +17,6 @@ FUNCTIONS = ("blastoff_enable", "blastoff_disable", "blastoff_enabled", "blastof
 MAPS = Path("/proc/self/maps")
 PAUSE = 5000
 """Microseconds in which a thread that has let go of the interpreter enters its call."""
-
-
-@contextmanager
-def variables(changes: Mapping[str, str]) -> Iterator[None]:
-    """Sets environment variables meanwhile, for the library to read. Programs that are started later do not inherit them."""
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 class Library:

@@ -4,7 +4,7 @@ import os
 import threading
 from typing import Any
 
-from blastoff import library, options
+from blastoff import environment, library, options
 from blastoff.errors import CommandError
 from blastoff.session import attached, settings
 
@@ -25,7 +25,7 @@ def enable(**given: Any) -> None:
         table = active.options()
         variables = settings.texts(table, given, active)
         options.check_environment([option for option in table if option.environment not in variables], os.environ)
-        with attached.variables(variables):
+        with environment.variables(variables):
             in_force = active.settings(True)
             wanted = active.settings(False)
             if in_force is not None and wanted is not None:

@@ -24,6 +24,7 @@ constexpr CUresult error_out_of_memory = 2;
 constexpr CUresult error_stub_library = 34;
 constexpr CUresult error_device_unavailable = 46;
 constexpr CUresult error_no_device = 100;
+constexpr CUresult error_peer_access_already_enabled = 704;
 constexpr CUresult error_not_supported = 801;
 
 constexpr int attribute_max_pitch = 11;
@@ -116,6 +117,8 @@ struct CUmemAccessDesc {
   X(cuCtxGetCurrent, CUresult(CUcontext*))                                                                             \
   X(cuCtxPushCurrent_v2, CUresult(CUcontext))                                                                          \
   X(cuCtxPopCurrent_v2, CUresult(CUcontext*))                                                                          \
+  X(cuDeviceCanAccessPeer, CUresult(int*, CUdevice, CUdevice))                                                         \
+  X(cuCtxEnablePeerAccess, CUresult(CUcontext, unsigned))                                                              \
   X(cuMemGetInfo_v2, CUresult(std::size_t*, std::size_t*))                                                             \
   X(cuMemAlloc_v2, CUresult(CUdeviceptr*, std::size_t))                                                                \
   X(cuMemFree_v2, CUresult(CUdeviceptr))                                                                               \

@@ -56,6 +56,17 @@ Result<std::shared_ptr<Context>> Context::retain(const api::Driver& driver, api:
   return tl::unexpected(Error{kind, fmt::format("no context on GPU {}: {}", device, describe(driver, result))});
 }
 
+bool Context::reach(const Context& other) {
+  int possible = 0;
+  if (driver_.cuDeviceCanAccessPeer(&possible, device_, other.device_) != api::success || possible == 0) return false;
+  return run([&] {
+           const auto result = driver_.cuCtxEnablePeerAccess(other.handle_, 0);
+           return result == api::error_peer_access_already_enabled ? Status{}
+                                                                   : check_attempt(result, "cuCtxEnablePeerAccess");
+         })
+      .has_value();
+}
+
 Context::~Context() {
   driver_.cuDevicePrimaryCtxRelease_v2(device_);
 }

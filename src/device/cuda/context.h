@@ -42,6 +42,10 @@ class Context {
     driver_.cuCtxPopCurrent_v2(&own);
   }
 
+  /// Whether work of this context reaches the memory of the other one; lets it. (The contexts are the program's, too:
+  /// when it asks for the same afterwards, the driver says that it has been done.)
+  bool reach(const Context& other);
+
   /// Translates a result of the driver. Every error except lack of memory or of support loses the device.
   Status check(api::CUresult result, std::string_view operation) {
     if (result == api::success) [[likely]]

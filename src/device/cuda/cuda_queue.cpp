@@ -114,6 +114,14 @@ Status CudaQueue::copy_to_host(void* destination, Address source, const Block& b
   });
 }
 
+// All GPUs of a process have their memory in one range of addresses, so that the driver knows whose it is.
+Status CudaQueue::copy_between(Address destination, Address source, std::size_t bytes) {
+  return context_->run([&] {
+    return context_->check_attempt(context_->driver().cuMemcpyDtoDAsync_v2(destination, source, bytes, stream_),
+                                   "copy between GPUs");
+  });
+}
+
 Status CudaQueue::copy_rectangle(api::CUDA_MEMCPY2D& copy, const Block& block) {
   const auto& driver = context_->driver();
   copy.WidthInBytes = block.column_bytes;

@@ -52,6 +52,7 @@ class CudaQueue final : public Queue {
 
   Status copy_to_device(Address destination, const void* source, const Block& block) override;
   Status copy_to_host(void* destination, Address source, const Block& block) override;
+  Status copy_between(Address destination, Address source, std::size_t bytes) override;
   Status copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) override;
   Status execute(const operation::Operation& operation, const operation::Host& host) override;
   Status permute(Address destination, Address source, const Permutation& permutation) override;

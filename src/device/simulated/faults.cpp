@@ -11,20 +11,19 @@
 namespace blastoff::device::simulated {
 namespace {
 
-constexpr std::array<std::string_view, 12> operation_names = {"allocate", "reserve", "back",      "staging",
-                                                              "queue",    "event",   "to-device", "to-host",
-                                                              "execute",  "record",  "wait",      "synchronize"};
+constexpr std::array<std::string_view, 13> operation_names = {
+    "allocate", "reserve", "back",    "staging", "queue", "event",      "to-device",
+    "to-host",  "between", "execute", "record",  "wait",  "synchronize"};
 
 std::string_view name_of(Operation operation) {
   return operation_names[static_cast<std::size_t>(operation)];
 }
 
 Error bad_plan(const std::string& text) {
-  return {
-      ErrorKind::unavailable,
-      fmt::format("simulated fault \"{}\" not understood: OPERATION:N, OPERATION:N:lost or OPERATION:N:memory, with N "
-                  "from 1 and OPERATION one of {}; or execute:N:wrong",
-                  text, fmt::join(operation_names, ", "))};
+  return {ErrorKind::unavailable,
+          fmt::format("simulated fault \"{}\" not understood: OPERATION:N, OPERATION:N:lost, OPERATION:N:memory or "
+                      "OPERATION:N:unsupported, with N from 1 and OPERATION one of {}; or execute:N:wrong",
+                      text, fmt::join(operation_names, ", "))};
 }
 
 /// Cuts the text before the first ':' off `rest`.
@@ -48,12 +47,14 @@ Status Faults::plan(const std::string& text) {
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), failing);
   const bool is_number = error == std::errc{} && end == number.data() + number.size() && failing > 0;
   const bool wrong = rest == "wrong" && operation == name_of(Operation::execute);
-  const bool is_kind = rest.empty() || rest == "lost" || rest == "memory" || wrong;
+  const bool is_kind = rest.empty() || rest == "lost" || rest == "memory" || rest == "unsupported" || wrong;
   if (index == operation_names.size() || !is_number || !is_kind) return tl::unexpected(bad_plan(text));
   operation_ = static_cast<Operation>(index);
   failing_ = failing;
   wrong_ = wrong;
-  kind_ = rest == "memory" ? ErrorKind::out_of_memory : ErrorKind::lost;
+  kind_ = rest == "memory"        ? ErrorKind::out_of_memory
+          : rest == "unsupported" ? ErrorKind::unsupported
+                                  : ErrorKind::lost;
   return {};
 }
 
@@ -63,7 +64,8 @@ Status Faults::check(Operation operation) {
   if (count_.fetch_add(1, std::memory_order_relaxed) + 1 != failing_) return {};
   auto message = fmt::format("simulated fault: {} number {} fails", name_of(operation), failing_);
   if (kind_ == ErrorKind::lost) return tl::unexpected(lose(std::move(message)));
-  return tl::unexpected(Error{kind_, std::move(message) + " for want of memory"});
+  return tl::unexpected(
+      Error{kind_, std::move(message) + (kind_ == ErrorKind::unsupported ? " here" : " for want of memory")});
 }
 
 bool Faults::spoils_result() {

@@ -20,6 +20,7 @@ enum class Operation : std::uint8_t {
   event,      // create_event
   to_device,  // copy_to_device
   to_host,    // copy_to_host; a copy that fails as `lost` leaves rubbish in half of its destination block
+  between,    // copy_between
   execute,
   record,
   wait,
@@ -29,9 +30,10 @@ enum class Operation : std::uint8_t {
 /// Counts operations, makes one of them fail, and remembers a lost device. Shared by a device and all that it created.
 class Faults {
  public:
-  /// "" for none, or "OPERATION:N", "OPERATION:N:lost", "OPERATION:N:memory". The N-th operation (from 1) fails. With
-  /// "lost", or without a third part, the device is lost from then on. With "memory" that operation alone fails, with
-  /// out_of_memory. With "execute:N:wrong" that operation succeeds with a wrong number in its result.
+  /// "" for none, or "OPERATION:N", "OPERATION:N:lost", "OPERATION:N:memory", "OPERATION:N:unsupported". The N-th
+  /// operation (from 1) fails. With "lost", or without a third part, the device is lost from then on. With "memory" or
+  /// "unsupported" that operation alone fails, with out_of_memory or unsupported. With "execute:N:wrong" that operation
+  /// succeeds with a wrong number in its result.
   Status plan(const std::string& text);
 
   /// To be called at the start of every operation.

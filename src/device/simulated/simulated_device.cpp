@@ -74,6 +74,16 @@ class SimulatedQueue final : public Queue {
     return {};
   }
 
+  /// (The other device's memory is checked by its protection alone.)
+  Status copy_between(Address destination, Address source, std::size_t bytes) override {
+    if (auto ok = state_->faults.check(Operation::between); !ok) return ok;
+    const Block block{bytes, 1, bytes, bytes};
+    if (auto ok = inside(destination, block); !ok) return ok;
+    state_->count_copy(block);
+    copy_columns(pointer(destination), bytes, pointer(source), bytes, bytes, 1);
+    return {};
+  }
+
   Status copy_triangle_to_host(void*, Address, const Triangle&) override {
     return tl::unexpected(Error{ErrorKind::unsupported, "the simulated device pins no memory"});
   }
@@ -221,6 +231,8 @@ class SimulatedDevice final : public Device {
 
   /// The program's work runs at once, too.
   Result<std::unique_ptr<Queue>> adopt_queue(void*) override { return create_queue(); }
+
+  bool copies_from(Device& other) override { return other.properties().kind == properties_.kind; }
 
   Result<Address> allocate(MemoryClient client, std::size_t bytes) override {
     return accountant().charge(client, bytes, [&]() -> Result<Address> {

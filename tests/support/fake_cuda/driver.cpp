@@ -364,6 +364,17 @@ CUresult cuCtxPopCurrent_v2(CUcontext* context) {
   return success;
 }
 
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  *can = device != peer && std::getenv("FAKE_GPU_NO_PEERS") == nullptr;
+  return success;
+}
+/// Once each: the second time the driver says that it has been done.
+CUresult cuCtxEnablePeerAccess(CUcontext, unsigned flags) {
+  static std::atomic<bool> enabled{false};
+  if (flags != 0) return error_invalid_value;
+  return enabled.exchange(true) ? error_peer_access_already_enabled : success;
+}
+
 CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   *free = Gpu::instance().memory.unused();
   *total = Gpu::instance().memory.total();

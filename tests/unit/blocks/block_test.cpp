@@ -39,15 +39,63 @@ TEST(Block, NothingIsCopiedTwice) {
   EXPECT_EQ(value_at(*block, 0), 1);
   EXPECT_EQ(counters.copies_to_device, 1U);
   EXPECT_EQ(value_at(*block, 1), 1);
-  EXPECT_EQ(counters.copies_to_device, 2U);
+  EXPECT_EQ(counters.copies_to_device, 1U);
+  EXPECT_EQ(counters.copies_between_devices, 1U) << "a device is preferred to the host";
   EXPECT_EQ(counters.copies_from_device, 0U);
   fill(*block, 1, 2);
-  EXPECT_EQ(counters.copies_to_device, 2U) << "what is written is not fetched";
+  EXPECT_EQ(counters.copies_between_devices, 1U) << "what is written is not fetched";
   EXPECT_EQ(value_at(*block, 0), 2);
+  EXPECT_EQ(counters.copies_between_devices, 2U);
+  EXPECT_EQ(counters.bytes_between_devices, 2 * kilobyte);
+  EXPECT_FALSE(block->is_current(host_place));
   EXPECT_EQ(value_at(*block, host_place), 2);
-  EXPECT_EQ(counters.copies_to_device, 3U);
-  EXPECT_EQ(counters.copies_from_device, 1U) << "between devices through the host, which then has it";
+  EXPECT_EQ(counters.copies_to_device, 1U);
+  EXPECT_EQ(counters.copies_from_device, 1U);
   EXPECT_EQ(counters.bytes_from_device, kilobyte);
+}
+
+TEST(Block, BetweenDevicesThroughTheHostWhereNothingElseIsPossible) {
+  const auto by_option = [](Rig& rig) {
+    Options options;
+    options.direct = 0;
+    rig.engine().set_options(options);
+  };
+  for (const bool refused : {false, true}) {
+    Rig rig({.devices = 2, .refuses_peers = refused});
+    if (!refused) by_option(rig);
+    const Counters& counters = rig.engine().counters();
+    const auto block = rig.block(kilobyte);
+    fill(*block, 1, 2);
+    EXPECT_EQ(value_at(*block, 0), 2);
+    EXPECT_EQ(counters.copies_between_devices, 0U);
+    EXPECT_EQ(counters.copies_from_device, 1U) << "the host has it then";
+    EXPECT_EQ(counters.copies_to_device, 1U);
+    EXPECT_EQ(value_at(*block, host_place), 2);
+    EXPECT_EQ(counters.copies_from_device, 1U);
+  }
+}
+
+/// The copy that was refused has changed nothing: the block takes the other road.
+TEST(Block, ADirectCopyThatIsRefusedGoesThroughTheHost) {
+  Rig rig({.devices = 2, .fault = "between:1:unsupported"});
+  const Counters& counters = rig.engine().counters();
+  const auto block = rig.block(kilobyte);
+  fill(*block, 1, 2);
+  EXPECT_EQ(value_at(*block, 0), 2);
+  EXPECT_EQ(counters.copies_between_devices, 0U);
+  EXPECT_EQ(counters.copies_to_device, 1U);
+  fill(*block, 1, 3);
+  EXPECT_EQ(value_at(*block, 0), 3);
+  EXPECT_EQ(counters.copies_between_devices, 1U) << "that one copy alone";
+}
+
+TEST(Block, ADeviceThatFailsDuringADirectCopyLeavesTheOtherWhole) {
+  Rig rig({.devices = 2, .fault = "between:1:lost"});
+  const auto block = rig.block(kilobyte);
+  fill(*block, 1, 2);
+  EXPECT_TRUE(fails_with(block->acquire(0, Access::read, nullptr), ErrorKind::device_lost));
+  EXPECT_EQ(value_at(*block, 1), 2);
+  EXPECT_EQ(value_at(*block, host_place), 2);
 }
 
 TEST(Block, WithoutIntentsEverythingIsFetched) {

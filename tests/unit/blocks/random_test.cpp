@@ -243,6 +243,7 @@ void play(const Course& course, unsigned seeds) {
     SCOPED_TRACE(seed);
     Course with_seed = course;
     with_seed.rig.seed = seed;
+    with_seed.rig.refuses_peers = seed % 3 == 0;
     Player(with_seed, seed).play(course.steps);
   }
 }
@@ -274,11 +275,12 @@ TEST(RandomBlocks, OnDevicesThatWorkLate) {
 }
 
 TEST(RandomBlocks, WithFaults) {
-  for (const char* what :
-       {"to-device", "to-host", "allocate", "record", "wait", "synchronize", "event", "staging", "queue"})
-    for (const char* how : {":lost", ":memory"})
+  for (const std::string what :
+       {"to-device", "to-host", "between", "allocate", "record", "wait", "synchronize", "event", "staging", "queue"})
+    for (const std::string how : {":lost", ":memory", ":unsupported"})
       for (int which : {1, 7, 40}) {
-        const std::string fault = std::string(what) + ":" + std::to_string(which) + how;
+        if (how == ":unsupported" && what != "between") continue;  // only there is another road
+        const std::string fault = what + ":" + std::to_string(which) + how;
         SCOPED_TRACE(fault);
         play({.rig = {.devices = 2, .device_memory = which == 7 ? scarce : ample, .fault = fault},
               .program_memory = which == 40,

@@ -17,9 +17,16 @@ namespace blastoff::blocks::test {
 struct RigSettings {
   int devices = 1;
   std::size_t device_memory = std::size_t{64} << 20;
-  bool delayed = false;    ///< work runs late, on threads of its own
-  std::string fault = {};  ///< of the first device
+  bool delayed = false;        ///< work runs late, on threads of its own
+  std::string fault = {};      ///< of the first device
+  bool refuses_peers = false;  ///< no device copies from another
   unsigned seed = 1;
+};
+
+class LonelyDevice final : public support::ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  bool copies_from(device::Device&) override { return false; }
 };
 
 /// The devices, the tracker and the engine.
@@ -38,6 +45,7 @@ class Rig {
         device = std::make_unique<support::DelayedDevice>(std::move(device), settings.seed + static_cast<unsigned>(i),
                                                           longest_delay);
       }
+      if (settings.refuses_peers) device = std::make_unique<LonelyDevice>(std::move(device));
       devices_.push_back(std::move(device));
       setup.devices.push_back(devices_.back().get());
     }

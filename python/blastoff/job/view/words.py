@@ -1,5 +1,7 @@
 """A job in words and numbers, for all views."""
 
+from collections.abc import Mapping
+
 from blastoff import quantities
 from blastoff.job.call_sites import CallSite
 from blastoff.job.processes import GAIN_BY_SERVER, Job, Sums
@@ -92,6 +94,31 @@ def describe_run(report: dict) -> str:
     return report["process"]["command_line"] or report["process"]["program"]
 
 
+def served(sums: Mapping[str, float], pool: str) -> str:
+    """The share of allocations that a pool has served; "" without any."""
+    hits, misses = sums[f"{pool}.hits"], sums[f"{pool}.misses"]
+    return f"{100 * hits / (hits + misses):.0f} %" if hits + misses else ""
+
+
+def blocks(job: Job) -> list[tuple[str, str]]:
+    """A line on the program's blocks, if there were any; src/report/text.cpp says the same of one process."""
+    sums = job.blocks()
+    if not sums:
+        return []
+    moved = f"{quantities.size(sums['bytes_to_device'])} to the device, {quantities.size(sums['bytes_from_device'])} from it"
+    if sums["copies_between_devices"]:
+        moved += f", {quantities.size(sums['bytes_between_devices'])} between devices"
+    parts = [f"{quantities.count(int(sums['acquisitions']))} acquired, {quantities.count(int(sums['found_current']))} without a copy", moved]
+    if sums["evictions"]:
+        parts.append(f"{quantities.count(int(sums['evictions']))} evictions")
+    if sums["contractions"]:
+        parts.append(f"{quantities.count(int(sums['contractions']))} contractions of {quantities.number(sums['flops'] / 1e9)} GFLOP")
+    pools = [f"{share} on the {side}" for side in ("host", "device") if (share := served(sums, f"{side}_pool"))]
+    if pools:
+        parts.append(f"pools served {', '.join(pools)}")
+    return [("blocks", "; ".join([*parts, f"waited {quantities.duration(sums['waiting_seconds'])}"]))]
+
+
 def facts(job: Job) -> list[tuple[str, str]]:
     """Facts about the run besides its sums: label and text."""
     lines = []
@@ -102,6 +129,7 @@ def facts(job: Job) -> list[tuple[str, str]]:
             lines.append((label, f"{text}{shared}"))
         if label == "device":
             lines += [("", text) for text in devices(job)]
+    lines += blocks(job)
     patched, refused = job.patched()
     if patched or refused:
         others = f", {refused} others could not be patched (--report names them)" if refused else ""
@@ -109,7 +137,8 @@ def facts(job: Job) -> list[tuple[str, str]]:
     elapsed = quantities.duration(max(process.report["process"]["elapsed_seconds"] for process in job.processes))
     in_blas = quantities.duration(job.totals.seconds)
     if len(job.processes) > 1:
-        lines.append(("processes", str(len(job.processes))))
+        nodes = len({process.report["process"]["host"] for process in job.processes})
+        lines.append(("processes", f"{len(job.processes)}{f' on {nodes} nodes' if nodes > 1 else ''}"))
         lines.append(("time", f"{elapsed} for the longest process; {in_blas} in BLAS, all processes and threads together"))
     else:
         lines.append(("time", f"{elapsed}; {in_blas} in BLAS, all threads together"))

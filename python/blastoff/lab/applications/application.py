@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from blastoff.lab.buffers import Buffer
 from blastoff.lab.device import Device
 from blastoff.lab.kernels.table import Kernel
-from blastoff.lab.modes import Buffer
 
 
 @dataclass(frozen=True)

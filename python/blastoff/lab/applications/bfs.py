@@ -3,8 +3,9 @@
 import numpy as np
 
 from blastoff.lab.applications.application import Application, Array, Buffers, given
+from blastoff.lab.buffers import launch
 from blastoff.lab.device import Device
-from blastoff.lab.kernels.table import EXPAND
+from blastoff.lab.kernels.table import EXPAND, Intent
 
 THREADS = 256
 
@@ -47,15 +48,16 @@ class Bfs(Application):
 
     def compute(self, device: Device, buffers: Buffers) -> None:
         changed = buffers["changed"]
-        flag = changed.view(np.int32, 1)
         grid = -(-self.nodes // THREADS), 1
-        addresses = [buffers[name].address for name in ("starts", "neighbours", "levels", "changed")]
-        level = 0
-        while level == 0 or flag[0]:
-            flag[0] = 0
-            changed.send(0, 4)
-            device.launch(EXPAND, grid, (THREADS, 1), self.nodes, level, *addresses)
-            changed.fetch(0, 4)
+        arrays = [buffers[name] for name in ("starts", "neighbours", "levels", "changed")]
+        level, more = 0, True
+        while more:
+            with changed.on_host(Intent.WRITE, np.int32, 1) as flag:
+                flag[0] = 0
+            changed.send()
+            launch(device, EXPAND, grid, (THREADS, 1), self.nodes, level, *arrays)
+            with changed.first_on_host(np.int32, 1) as flag:
+                more = bool(flag[0])
             level += 1
 
     def error(self, results: dict[str, np.ndarray]) -> float:

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
 from blastoff import quantities
-from blastoff.lab.applications.application import Application
+from blastoff.lab.applications.application import Application, Buffers
 from blastoff.lab.applications.bfs import Bfs
 from blastoff.lab.applications.hotspot import Hotspot
 from blastoff.lab.applications.needle import Needle
@@ -15,10 +17,11 @@ from blastoff.lab.applications.pathfinder import Pathfinder
 from blastoff.lab.applications.quantum_volume import QuantumVolume
 from blastoff.lab.applications.srad import Srad
 from blastoff.lab.host import available
-from blastoff.lab.modes import CHUNKS, EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, Mode
+from blastoff.lab.kernels.table import Intent
+from blastoff.lab.modes import BLOCKS, CHUNKS, EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, Mode
 from blastoff.lab.session import Session, seconds_of
 
-MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM)
+MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, BLOCKS)
 HOST_SHARE = 4
 HOST_SHARES = {"bfs": 8, "hotspot": 9, "srad": 9}
 """Host memory that a problem needs, in sizes of its arrays: contents, copies, and the CPU's computation, which may be in double precision."""
@@ -54,6 +57,28 @@ def problems(session: Session) -> list[Maker]:
     return found
 
 
+def on_host(application: Application, buffers: Buffers, name: str, intent: Intent) -> AbstractContextManager[np.ndarray]:
+    array = application.arrays[name]
+    return buffers[name].on_host(intent, array.kind, *array.shape)
+
+
+def initialise(application: Application, buffers: Buffers, names: list[str]) -> None:
+    for name in names:
+        with on_host(application, buffers, name, Intent.WRITE) as array:
+            application.initialise(name, array)
+
+
+def read(application: Application, buffers: Buffers, names: list[str]) -> None:
+    for name in names:
+        with on_host(application, buffers, name, Intent.READ) as array:
+            array.sum()
+
+
+def error_of(application: Application, buffers: Buffers, names: list[str]) -> float:
+    with ExitStack() as stack:
+        return application.error({name: stack.enter_context(on_host(application, buffers, name, Intent.READ)) for name in names})
+
+
 def measure(session: Session, application: Application, mode: Mode) -> dict[str, Any]:
     """One application in one mode. The device's part of the computation is timed by the device."""
     device, arrays = session.device, application.arrays
@@ -63,21 +88,19 @@ def measure(session: Session, application: Application, mode: Mode) -> dict[str,
         allocation = time.perf_counter() - began
         initialised = [name for name, array in arrays.items() if array.initialised]
         read_back = [name for name, array in arrays.items() if array.read_back]
-        views = {name: buffers[name].view(array.kind, *array.shape) for name, array in arrays.items()}
-        initialisation = seconds_of(lambda: [application.initialise(name, views[name]) for name in initialised])
+        initialisation = seconds_of(lambda: initialise(application, buffers, initialised))
         moving = seconds_of(lambda: [buffers[name].before_launch() for name in arrays if name in initialised])
         began = time.perf_counter()
         with device.span() as span:
             application.compute(device, buffers)
         computation = time.perf_counter() - began
         moving += seconds_of(lambda: [buffers[name].after_launch() for name in read_back])
-        reading = seconds_of(lambda: [views[name].sum() for name in read_back])
+        reading = seconds_of(lambda: read(application, buffers, read_back))
         if application.needs_undo:
             application.undo(device, buffers)
             for name in read_back:
                 buffers[name].after_launch()
-        error = application.error({name: views[name] for name in read_back})
-        views.clear()
+        error = error_of(application, buffers, read_back)
         began = time.perf_counter()
         stack.close()
         release = time.perf_counter() - began
@@ -102,7 +125,7 @@ def measure(session: Session, application: Application, mode: Mode) -> dict[str,
 
 
 def modes_of(application: Application) -> Iterable[Mode]:
-    return (CHUNKS,) if application.chunks else MODES
+    return (CHUNKS, BLOCKS) if application.chunks else MODES
 
 
 def make(session: Session, name: str, size: int, maker: Callable[[], Application]) -> Application | None:

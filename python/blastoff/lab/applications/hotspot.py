@@ -3,6 +3,7 @@
 import numpy as np
 
 from blastoff.lab.applications.application import Application, Array, Buffers, given, grid_2d
+from blastoff.lab.buffers import launch
 from blastoff.lab.device import Device
 from blastoff.lab.kernels.table import HEAT
 
@@ -42,9 +43,9 @@ class Hotspot(Application):
         return now
 
     def compute(self, device: Device, buffers: Buffers) -> None:
-        source, target = buffers["temperature"].address, buffers["other"].address
+        source, target = buffers["temperature"], buffers["other"]
         for _ in range(self.steps):
-            device.launch(HEAT, *grid_2d(self.side), self.side, STEP, ACROSS, UP, AMBIENT, buffers["power"].address, source, target)
+            launch(device, HEAT, *grid_2d(self.side), self.side, STEP, ACROSS, UP, AMBIENT, buffers["power"], source, target)
             source, target = target, source
 
     def error(self, results: dict[str, np.ndarray]) -> float:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from blastoff.lab.applications.application import Application, Array, Buffers, given
+from blastoff.lab.buffers import launch
 from blastoff.lab.device import Device
 from blastoff.lab.kernels.table import ALIGN
 
@@ -41,11 +42,11 @@ class Needle(Application):
 
     def compute(self, device: Device, buffers: Buffers) -> None:
         tiles = self.length // TILE
-        similarity, score = buffers["similarity"].address, buffers["score"].address
+        similarity, score = buffers["similarity"], buffers["score"]
         for diagonal in range(2 * tiles - 1):
             first = max(0, diagonal - tiles + 1)
             count = min(diagonal, tiles - 1) - first + 1
-            device.launch(ALIGN, (count, 1), (TILE, 1), self.length, PENALTY, diagonal, first, similarity, score)
+            launch(device, ALIGN, (count, 1), (TILE, 1), self.length, PENALTY, diagonal, first, similarity, score)
 
     def error(self, results: dict[str, np.ndarray]) -> float:
         return float(np.count_nonzero(results["score"] != self.expected))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from blastoff.lab.applications.application import Application, Array, Buffers, given
+from blastoff.lab.buffers import launch
 from blastoff.lab.device import Device
 from blastoff.lab.kernels.table import DESCEND
 
@@ -40,16 +41,17 @@ class Pathfinder(Application):
 
     def compute(self, device: Device, buffers: Buffers) -> None:
         useful = THREADS - 2 * ROWS_A_LAUNCH
-        source, target = buffers["costs"].address, buffers["other"].address
+        source, target = buffers["costs"], buffers["other"]
         for number in range(self.launches):
-            device.launch(
+            launch(
+                device,
                 DESCEND,
                 (-(-self.columns // useful), 1),
                 (THREADS, 1),
                 self.columns,
                 number * ROWS_A_LAUNCH,
                 ROWS_A_LAUNCH,
-                buffers["weights"].address,
+                buffers["weights"],
                 source,
                 target,
             )

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from blastoff.lab.applications.application import Application, Array, Buffers
+from blastoff.lab.buffers import Buffer, HostBuffer, launch
 from blastoff.lab.device import Device
-from blastoff.lab.kernels.table import GATE
-from blastoff.lab.modes import Buffer
+from blastoff.lab.kernels.table import GATE, GATE_ON_PARTS
 
 LAYERS = 5
 CHECKED_QUBITS = 22
@@ -42,12 +43,10 @@ def circuit(qubits: int, layers: int) -> list[Gate]:
     return gates
 
 
-def launch(device: Device, gate: Gate, first: int, second: int, amplitudes: int, address: int) -> None:
-    """Queues a gate on the bits `first` and `second` of `amplitudes` amplitudes."""
+def arguments(gate: Gate, first: int, second: int, amplitudes: int) -> tuple[Any, ...]:
+    """Of a kernel that applies a gate to the bits `first` and `second` of `amplitudes` amplitudes."""
     entries = np.ascontiguousarray(gate.matrix, np.complex64).view(np.float32).reshape(-1).tolist()
-    quads = amplitudes // 4
-    low, high = sorted((first, second))
-    device.launch(GATE, device.blocks_for(quads), (256, 1), quads, low, high, first, second, entries, address)
+    return amplitudes // 4, *sorted((first, second)), first, second, entries
 
 
 def by_tensors(qubits: int, gates: list[Gate]) -> np.ndarray:
@@ -62,25 +61,28 @@ def by_tensors(qubits: int, gates: list[Gate]) -> np.ndarray:
 
 
 class QuantumVolume(Application):
-    """`chunks` (a power of two, at least 8; 0: none) keeps the state in host memory and brings a part at a time to the device."""
+    """`chunks` (a power of two, at least 8; 0: none) keeps the state in arrays of that number, which need not be on the device together."""
 
     name = "quantum volume"
-    kernels = (GATE,)
+    kernels = (GATE, GATE_ON_PARTS)
     tolerance = 1e-5
 
     def __init__(self, qubits: int, layers: int = LAYERS, chunks: int = 0) -> None:
         self.qubits, self.chunks = qubits, chunks
         self.size_text = f"{qubits} qubits, {layers} layers" + (f", {chunks} chunks" if chunks else "")
         self.gates = circuit(qubits, layers)
-        self.arrays: dict[str, Array] = {"state": Array(np.complex64, (1 << qubits,), initialised=True, read_back=True)}
+        self.local = qubits - (chunks.bit_length() - 1 if chunks else 0)  # qubits within an array
+        part = Array(np.complex64, (1 << self.local,), initialised=True, read_back=True)
+        self.arrays: dict[str, Array] = {f"state {number}": part for number in range(max(1, chunks))}
         self.expected = by_tensors(qubits, self.gates) if qubits <= CHECKED_QUBITS else None
 
     def initialise(self, name: str, array: np.ndarray) -> None:
         array.fill(0)
-        array[0] = 1  # all qubits are 0
+        if name == "state 0":
+            array[0] = 1  # all qubits are 0
 
     def compute(self, device: Device, buffers: Buffers) -> None:
-        self.apply(device, buffers["state"], self.gates)
+        self.apply(device, buffers, self.gates)
 
     @property
     def needs_undo(self) -> bool:
@@ -88,38 +90,50 @@ class QuantumVolume(Application):
 
     def undo(self, device: Device, buffers: Buffers) -> None:
         """The inverse circuit."""
-        self.apply(device, buffers["state"], [gate.inverse() for gate in reversed(self.gates)])
+        self.apply(device, buffers, [gate.inverse() for gate in reversed(self.gates)])
 
-    def apply(self, device: Device, state: Buffer, gates: list[Gate]) -> None:
-        if self.chunks:
-            self.in_chunks(device, state.host.view(np.complex64), gates)
-        else:
+    def apply(self, device: Device, buffers: Buffers, gates: list[Gate]) -> None:
+        parts = list(buffers.values())
+        if not self.chunks:
             for gate in gates:
-                launch(device, gate, gate.first, gate.second, 1 << self.qubits, state.address)
-
-    def in_chunks(self, device: Device, state: np.ndarray, gates: list[Gate]) -> None:
-        """A gate mixes chunks whose numbers differ in the gate's qubits above the chunk's own: those come to the device together."""
-        low = self.qubits - (self.chunks.bit_length() - 1)  # qubits within a chunk
-        parts = state.reshape(self.chunks, 1 << low)
+                quads, *rest = arguments(gate, gate.first, gate.second, 1 << self.qubits)
+                launch(device, GATE, device.blocks_for(quads), (256, 1), quads, *rest, parts[0])
+            return
+        on_host = [part for part in parts if isinstance(part, HostBuffer)]
+        apply_group = self.in_copies if on_host else self.in_place
         with ExitStack() as stack:
-            address = device.allocate(4 * parts[0].nbytes)
-            stack.callback(lambda: device.release(address))
+            address = 0
+            if on_host:
+                address = device.allocate(4 * parts[0].size)
+                stack.callback(lambda: device.release(address))
             for gate in gates:
-                above = sorted(qubit - low for qubit in (gate.first, gate.second) if qubit >= low)
-                bits = {qubit + low: low + place for place, qubit in enumerate(above)}
+                # A gate mixes chunks whose numbers differ in the gate's qubits above the chunk's own.
+                above = sorted(qubit - self.local for qubit in (gate.first, gate.second) if qubit >= self.local)
+                bits = {qubit + self.local: self.local + place for place, qubit in enumerate(above)}
+                first, second = bits.get(gate.first, gate.first), bits.get(gate.second, gate.second)
                 for group in groups(self.chunks, above):
-                    for place, number in enumerate(group):
-                        device.upload(address + place * parts[0].nbytes, parts[number])
-                    first, second = bits.get(gate.first, gate.first), bits.get(gate.second, gate.second)
-                    launch(device, gate, first, second, len(group) << low, address)
-                    for place, number in enumerate(group):
-                        device.download(parts[number], address + place * parts[0].nbytes)
+                    apply_group(device, arguments(gate, first, second, len(group) << self.local), [parts[number] for number in group], address)
+
+    def in_copies(self, device: Device, values: tuple[Any, ...], parts: list[HostBuffer], address: int) -> None:
+        """The chunks come to the device, one behind the other, and go back."""
+        size = parts[0].size
+        for place, part in enumerate(parts):
+            device.upload(address + place * size, part.host)
+        device.launch(GATE, device.blocks_for(values[0]), (256, 1), *values, address)
+        for place, part in enumerate(parts):
+            device.download(part.host, address + place * size)
+
+    def in_place(self, device: Device, values: tuple[Any, ...], parts: list[Buffer], _address: int) -> None:
+        """The chunks are where they are; those that are not on the device come by themselves."""
+        none = [0] * (4 - len(parts))
+        launch(device, GATE_ON_PARTS, device.blocks_for(values[0]), (256, 1), *values, self.local, *parts, *none)
 
     def error(self, results: dict[str, np.ndarray]) -> float:
-        state = results["state"]
+        parts = [results[name] for name in self.arrays]
         if self.expected is not None:
-            return float(np.max(np.abs(state - self.expected)))
-        return float(max(abs(state[0] - 1), np.max(np.abs(state[1:].view(np.float32)))))
+            return max(float(np.max(np.abs(part - known))) for part, known in zip(parts, np.split(self.expected, len(parts)), strict=True))
+        others = [parts[0][1:], *parts[1:]]
+        return max(float(abs(parts[0][0] - 1)), *(float(np.max(np.abs(part.view(np.float32)))) for part in others))
 
 
 def groups(chunks: int, above: list[int]) -> Iterator[list[int]]:

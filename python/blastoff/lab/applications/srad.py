@@ -3,6 +3,7 @@
 import numpy as np
 
 from blastoff.lab.applications.application import Application, Array, Buffers, given, grid_2d
+from blastoff.lab.buffers import launch
 from blastoff.lab.device import Device
 from blastoff.lab.kernels.table import COEFFICIENT, DIFFUSE
 
@@ -63,10 +64,10 @@ class Srad(Application):
         source, target, diffusion = buffers["image"], buffers["other"], buffers["diffusion"]
         rows = min(SAMPLE, self.side)
         for _ in range(self.iterations):
-            source.fetch(0, 4 * rows * self.side)
-            speckle = speckle_of(source.view(np.float32, rows, self.side)[:, :SAMPLE])
-            device.launch(COEFFICIENT, *grid_2d(self.side), self.side, speckle, source.address, diffusion.address)
-            device.launch(DIFFUSE, *grid_2d(self.side), self.side, RATE, diffusion.address, source.address, target.address)
+            with source.first_on_host(np.float32, rows, self.side) as part:
+                speckle = speckle_of(part[:, :SAMPLE])
+            launch(device, COEFFICIENT, *grid_2d(self.side), self.side, speckle, source, diffusion)
+            launch(device, DIFFUSE, *grid_2d(self.side), self.side, RATE, diffusion, source, target)
             source, target = target, source
 
     def error(self, results: dict[str, np.ndarray]) -> float:

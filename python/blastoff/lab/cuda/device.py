@@ -49,6 +49,7 @@ class CudaDevice(Device):
         count = self.driver.number("cuDeviceGetCount")
         if number >= count:
             raise DeviceFailed(f"there is no cuda:{number}: the driver shows {count} devices")
+        self.setting = f"cuda:{number}"
         self.ordinal = self.driver.number("cuDeviceGet", number)
         text = ctypes.create_string_buffer(256)
         self.driver.call("cuDeviceGetName", text, len(text), self.ordinal)
@@ -100,6 +101,9 @@ class CudaDevice(Device):
 
     def download(self, target: np.ndarray, address: int) -> None:
         self.driver.call("cuMemcpyDtoH_v2", pointer_to(target), address, target.nbytes)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        self.driver.call("cuMemcpyDtoDAsync_v2", target, source, size, STREAM)
 
     def _place(self, on_device: bool) -> Any:
         """The device or the host, as the driver's newer or older entry points take it."""

@@ -54,6 +54,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuMemFree_v2": (ADDRESS,),
     "cuMemcpyHtoD_v2": (ADDRESS, c_void_p, c_size_t),
     "cuMemcpyDtoH_v2": (c_void_p, ADDRESS, c_size_t),
+    "cuMemcpyDtoDAsync_v2": (ADDRESS, ADDRESS, c_size_t, HANDLE),
     "cuModuleLoadData": (POINTER(HANDLE), c_void_p),
     "cuModuleGetFunction": (POINTER(HANDLE), HANDLE, c_char_p),
     "cuModuleUnload": (HANDLE,),

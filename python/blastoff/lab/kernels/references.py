@@ -32,17 +32,39 @@ def walk(_grid: Pair, _block: Pair, steps: int, words_per_step: int, data: int, 
         values[i] = value
 
 
-def gate(_grid: Pair, _block: Pair, quads: int, low: int, high: int, first: int, second: int, matrix: list[float], state: int) -> None:
-    def spread(index: np.ndarray, position: int) -> np.ndarray:
-        return ((index >> position) << (position + 1)) | (index & ((1 << position) - 1))
+def _spread(index: np.ndarray, position: int) -> np.ndarray:
+    """The numbers with a zero put in at a bit."""
+    return ((index >> position) << (position + 1)) | (index & ((1 << position) - 1))
 
-    amplitudes = array_at(state, np.complex64, 4 * quads)
-    base = spread(spread(np.arange(quads), low), high)
-    where = [base | ((k & 1) << first) | ((k >> 1) << second) for k in range(4)]
-    before = [amplitudes[places] for places in where]
+
+def _quads(quads: int, low: int, high: int, first: int, second: int) -> list[np.ndarray]:
+    """Numbers of the amplitudes that a gate mixes, by row of its matrix."""
+    base = _spread(_spread(np.arange(quads), low), high)
+    return [base | ((k & 1) << first) | ((k >> 1) << second) for k in range(4)]
+
+
+def _product(matrix: list[float], before: list[np.ndarray]) -> list[np.ndarray]:
     entries = np.array(matrix, np.float32).view(np.complex64).reshape(4, 4)
-    for row in range(4):
-        amplitudes[where[row]] = sum(entries[row, column] * before[column] for column in range(4))
+    return [sum(entries[row, column] * before[column] for column in range(4)) for row in range(4)]
+
+
+def gate(_grid: Pair, _block: Pair, quads: int, low: int, high: int, first: int, second: int, matrix: list[float], state: int) -> None:
+    amplitudes, where = array_at(state, np.complex64, 4 * quads), _quads(quads, low, high, first, second)
+    for places, after in zip(where, _product(matrix, [amplitudes[places] for places in where]), strict=True):
+        amplitudes[places] = after
+
+
+def gate_on_parts(
+    _grid: Pair, _block: Pair, quads: int, low: int, high: int, first: int, second: int, matrix: list[float], part_bits: int, *addresses: int
+) -> None:
+    """The state is in parts of 2^part_bits amplitudes, one after the other."""
+    parts = [array_at(address, np.complex64, 1 << part_bits) for address in addresses if address]
+    where = _quads(quads, low, high, first, second)
+    state = np.concatenate(parts)
+    for places, after in zip(where, _product(matrix, [state[places] for places in where]), strict=True):
+        state[places] = after
+    for number, part in enumerate(parts):
+        part[:] = state[number << part_bits : (number + 1) << part_bits]
 
 
 def align(grid: Pair, _block: Pair, length: int, penalty: int, diagonal: int, first_tile: int, similarity: int, score: int) -> None:

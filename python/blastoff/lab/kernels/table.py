@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,39 @@ from blastoff.lab.kernels import references
 
 SOURCES = Path(__file__).resolve().parent
 
-ADDRESS, INT, LONG, FLOAT, DOUBLE = ctypes.c_uint64, ctypes.c_int32, ctypes.c_int64, ctypes.c_float, ctypes.c_double
+INT, LONG, FLOAT, DOUBLE = ctypes.c_int32, ctypes.c_int64, ctypes.c_float, ctypes.c_double
+
+
+class Intent(Enum):
+    """What is done with an array; the values are those of blastoff_access."""
+
+    READ = 0
+    WRITE = 1  # every byte, and none is read
+    UPDATE = 2
+
+
+class Address(ctypes.c_uint64):
+    """The address of an array."""
+
+    intent: Intent
+
+
+class Read(Address):
+    """Of an array that the kernel reads."""
+
+    intent = Intent.READ
+
+
+class Write(Address):
+    """Of an array that the kernel writes, every byte of it."""
+
+    intent = Intent.WRITE
+
+
+class Update(Address):
+    """Of an array that the kernel reads and writes, or writes in part."""
+
+    intent = Intent.UPDATE
 
 
 @dataclass(frozen=True)
@@ -37,15 +70,18 @@ class Kernel:
 
 GATE_MATRIX = FLOAT * 32
 
-DAXPY = Kernel("daxpy", "daxpy.cu", (LONG, DOUBLE, ADDRESS, ADDRESS), references.daxpy)
-FILL = Kernel("fill", "pages.cu", (LONG, LONG, ADDRESS), references.fill)
-WALK = Kernel("walk", "pages.cu", (LONG, LONG, ADDRESS, ADDRESS, ADDRESS), references.walk)
-GATE = Kernel("gate", "statevector.cu", (LONG, INT, INT, INT, INT, GATE_MATRIX, ADDRESS), references.gate)
-ALIGN = Kernel("align", "needle.cu", (INT, INT, INT, INT, ADDRESS, ADDRESS), references.align)
-DESCEND = Kernel("descend", "pathfinder.cu", (INT, INT, INT, ADDRESS, ADDRESS, ADDRESS), references.descend)
-EXPAND = Kernel("expand", "bfs.cu", (INT, INT, ADDRESS, ADDRESS, ADDRESS, ADDRESS), references.expand)
-HEAT = Kernel("heat", "hotspot.cu", (INT, FLOAT, FLOAT, FLOAT, FLOAT, ADDRESS, ADDRESS, ADDRESS), references.heat)
-COEFFICIENT = Kernel("coefficient", "srad.cu", (INT, FLOAT, ADDRESS, ADDRESS), references.coefficient)
-DIFFUSE = Kernel("diffuse", "srad.cu", (INT, FLOAT, ADDRESS, ADDRESS, ADDRESS), references.diffuse)
+DAXPY = Kernel("daxpy", "daxpy.cu", (LONG, DOUBLE, Read, Update), references.daxpy)
+FILL = Kernel("fill", "pages.cu", (LONG, LONG, Write), references.fill)
+WALK = Kernel("walk", "pages.cu", (LONG, LONG, Read, Write, Write), references.walk)
+GATE = Kernel("gate", "statevector.cu", (LONG, INT, INT, INT, INT, GATE_MATRIX, Update), references.gate)
+GATE_ON_PARTS = Kernel(
+    "gate_on_parts", "statevector.cu", (LONG, INT, INT, INT, INT, GATE_MATRIX, INT, Update, Update, Update, Update), references.gate_on_parts
+)
+ALIGN = Kernel("align", "needle.cu", (INT, INT, INT, INT, Read, Update), references.align)
+DESCEND = Kernel("descend", "pathfinder.cu", (INT, INT, INT, Read, Read, Write), references.descend)
+EXPAND = Kernel("expand", "bfs.cu", (INT, INT, Read, Read, Update, Update), references.expand)
+HEAT = Kernel("heat", "hotspot.cu", (INT, FLOAT, FLOAT, FLOAT, FLOAT, Read, Read, Write), references.heat)
+COEFFICIENT = Kernel("coefficient", "srad.cu", (INT, FLOAT, Read, Write), references.coefficient)
+DIFFUSE = Kernel("diffuse", "srad.cu", (INT, FLOAT, Read, Read, Write), references.diffuse)
 
-KERNELS = (DAXPY, FILL, WALK, GATE, ALIGN, DESCEND, EXPAND, HEAT, COEFFICIENT, DIFFUSE)
+KERNELS = (DAXPY, FILL, WALK, GATE, GATE_ON_PARTS, ALIGN, DESCEND, EXPAND, HEAT, COEFFICIENT, DIFFUSE)

@@ -9,7 +9,7 @@ from blastoff import quantities
 from blastoff.lab.view.words import MODES
 from blastoff.view.figures import FAINT, draw
 
-COLOURS = dict(zip(MODES, ("#8d99ae", "#c8553d", "#e09f3e", "#a44a9c", "#0f7b6c", "#3d5a80", "#6d597a"), strict=True))
+COLOURS = dict(zip(MODES, ("#8d99ae", "#c8553d", "#e09f3e", "#a44a9c", "#0f7b6c", "#3d5a80", "#2b2d42", "#7fb069", "#6d597a"), strict=True))
 PHASES = {
     "allocation": "#8d99ae",
     "initialisation": "#3d5a80",

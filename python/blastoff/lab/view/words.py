@@ -4,7 +4,7 @@ from typing import Any
 
 from blastoff import quantities
 
-MODES = ("explicit", "managed", "managed prefetch", "managed remote", "system", "system prefetch", "chunks")
+MODES = ("explicit", "managed", "managed prefetch", "managed remote", "system", "system prefetch", "blocks", "blocks over malloc", "chunks")
 Table = tuple[list[str], list[list[str]]]
 """Headings and rows."""
 

@@ -1,0 +1,288 @@
+"""The ways in which the CPU and the GPU can share an array: one class each, one interface."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+
+from blastoff import quantities
+from blastoff.lab.blocks import DEVICE, HOST, Block
+from blastoff.lab.device import Device
+from blastoff.lab.failures import Cannot
+from blastoff.lab.host import array_at, available, bytes_at, host_memory
+from blastoff.lab.kernels.table import Address, Intent, Kernel
+
+
+class Buffer(ABC):
+    """One array, which the CPU and kernels use in turns; the CPU waits for the device before it touches anything."""
+
+    def __init__(self, device: Device, size: int) -> None:
+        self.device, self.size = device, size
+
+    @abstractmethod
+    def on_host(self, intent: Intent, kind: Any, *shape: int) -> AbstractContextManager[np.ndarray]:
+        """The array for the CPU, typed, as long as the block of the `with` runs."""
+
+    @abstractmethod
+    def first_on_host(self, kind: Any, *shape: int) -> AbstractContextManager[np.ndarray]:
+        """The first elements for the CPU to read, after what kernels have written."""
+
+    @abstractmethod
+    def begin_use(self, intent: Intent) -> int:
+        """The address for kernels that are launched before `end_use`."""
+
+    @abstractmethod
+    def end_use(self) -> None:
+        """No kernel is launched on that address any more."""
+
+    @abstractmethod
+    def before_launch(self) -> None:
+        """Makes what the CPU wrote known to kernels; waits."""
+
+    @abstractmethod
+    def after_launch(self) -> None:
+        """Makes what kernels wrote known to the CPU; waits."""
+
+    def send(self) -> None:
+        """The CPU has written it between launches: as `before_launch`, where nothing else makes that known."""
+        return None
+
+    @abstractmethod
+    def release(self) -> None:
+        """Gives the memory back."""
+
+
+@contextmanager
+def for_launch(kernel: Kernel, values: tuple[Any, ...]) -> Iterator[list[Any]]:
+    """The arguments of a kernel with addresses in place of buffers, each used as the kernel says."""
+    used: list[Buffer] = []
+    arguments: list[Any] = []
+    try:
+        for kind, value in zip(kernel.parameters, values, strict=True):
+            if isinstance(value, Buffer) and issubclass(kind, Address):
+                arguments.append(value.begin_use(kind.intent))
+                used.append(value)
+            else:
+                arguments.append(value)
+        yield arguments
+    finally:
+        for buffer in used:
+            buffer.end_use()
+
+
+def launch(device: Device, kernel: Kernel, grid: tuple[int, int], block: tuple[int, int], *values: Any) -> None:
+    """Queues a kernel, some of whose arguments are buffers."""
+    with for_launch(kernel, values) as arguments:
+        device.launch(kernel, grid, block, *arguments)
+
+
+class FixedBuffer(Buffer):
+    """An array that stays where it is: the CPU uses `host`, kernels use `address`."""
+
+    host: np.ndarray
+    address: int
+
+    def view(self, kind: Any, *shape: int) -> np.ndarray:
+        """The CPU's side, typed."""
+        count = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
+        return self.host[:count].view(kind).reshape(shape)
+
+    @contextmanager
+    def on_host(self, intent: Intent, kind: Any, *shape: int) -> Iterator[np.ndarray]:
+        yield self.view(kind, *shape)
+
+    @contextmanager
+    def first_on_host(self, kind: Any, *shape: int) -> Iterator[np.ndarray]:
+        self.device.synchronize()
+        yield self.view(kind, *shape)
+
+    def begin_use(self, intent: Intent) -> int:
+        return self.address
+
+    def end_use(self) -> None:
+        """It stays."""
+
+
+class ExplicitBuffer(FixedBuffer):
+    """Host memory, device memory, and copies of the whole array between them."""
+
+    def __init__(self, device: Device, size: int) -> None:
+        super().__init__(device, size)
+        self.host = host_memory(size)
+        self.address = device.allocate(size)
+
+    def before_launch(self) -> None:
+        self.device.upload(self.address, self.host)
+
+    def after_launch(self) -> None:
+        self.device.download(self.host, self.address)
+
+    @contextmanager
+    def first_on_host(self, kind: Any, *shape: int) -> Iterator[np.ndarray]:
+        part = self.view(kind, *shape)
+        self.device.download(part, self.address)
+        yield part
+
+    def send(self) -> None:
+        self.before_launch()
+
+    def release(self) -> None:
+        self.host = self.host[:0].copy()
+        self.device.release(self.address)
+
+
+class SharedBuffer(FixedBuffer):
+    """One address for both sides; `prefetched` moves the pages to the device before launches."""
+
+    def __init__(self, device: Device, size: int, prefetched: bool) -> None:
+        super().__init__(device, size)
+        self.prefetched = prefetched
+
+    def before_launch(self) -> None:
+        if self.prefetched:
+            self.device.prefetch(self.address, self.size, to_device=True)
+            self.device.synchronize()
+
+    def after_launch(self) -> None:
+        self.device.synchronize()
+
+
+class ManagedBuffer(SharedBuffer):
+    """Memory whose pages the driver moves to the side that touches them, or which it leaves in host memory (`remote`)."""
+
+    def __init__(self, device: Device, size: int, prefetched: bool, remote: bool) -> None:
+        super().__init__(device, size, prefetched)
+        self.address = device.allocate(size, managed=True)
+        if remote:
+            try:
+                device.keep_on_host(self.address, size)
+            except Cannot:
+                device.release(self.address)
+                raise
+        self.host = bytes_at(self.address, size)
+
+    def release(self) -> None:
+        self.host = np.empty(0, np.uint8)
+        self.device.release(self.address)
+
+
+class SystemBuffer(SharedBuffer):
+    """Ordinary memory that the device reaches through ATS or HMM."""
+
+    def __init__(self, device: Device, size: int, prefetched: bool, huge_pages: bool | None = None) -> None:
+        super().__init__(device, size, prefetched)
+        self.host = host_memory(size, huge_pages)
+        self.address = self.host.ctypes.data
+
+    def release(self) -> None:
+        self.host = self.host[:0].copy()
+
+
+class HostBuffer(FixedBuffer):
+    """Host memory alone, whose parts an application brings to the device itself."""
+
+    def __init__(self, device: Device, size: int) -> None:
+        super().__init__(device, size)
+        self.host, self.address = host_memory(size), 0
+
+    def before_launch(self) -> None:
+        """The application copies."""
+
+    def after_launch(self) -> None:
+        self.device.synchronize()
+
+    def release(self) -> None:
+        self.host = self.host[:0].copy()
+
+
+class BlockBuffer(Buffer):
+    """A block of the block interface with memory of its own: page-locked on the host, on either side from its first use there on."""
+
+    def __init__(self, device: Device, size: int) -> None:
+        super().__init__(device, size)
+        self.block = self._create(size)
+        self.part: Block | None = None
+
+    def _create(self, size: int, memory: int = 0) -> Block:
+        if size > available():
+            raise Cannot(f"{quantities.size(size)} of host memory do not fit: {quantities.size(available())} may be used")
+        return self.device.blocks().create(size, self.device.room(), memory)
+
+    @contextmanager
+    def on_host(self, intent: Intent, kind: Any, *shape: int) -> Iterator[np.ndarray]:
+        with self._held_on_host(self.block, intent, kind, *shape) as array:
+            yield array
+
+    @staticmethod
+    @contextmanager
+    def _held_on_host(block: Block, intent: Intent, kind: Any, *shape: int) -> Iterator[np.ndarray]:
+        address = block.acquire(HOST, intent)
+        try:
+            yield array_at(address, kind, *shape)
+        finally:
+            block.release(HOST)
+
+    @contextmanager
+    def first_on_host(self, kind: Any, *shape: int) -> Iterator[np.ndarray]:
+        """Blocks come as a whole: what the CPU needs of a larger one is copied to a block of its own, on the device."""
+        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
+        if size == self.size:
+            with self.on_host(Intent.READ, kind, *shape) as array:
+                yield array
+            return
+        self.part = self.part or self._create(size)
+        stream = self.device.stream
+        source = self.block.acquire(DEVICE, Intent.READ, stream)
+        try:
+            self.device.copy(self.part.acquire(DEVICE, Intent.WRITE, stream), source, size)
+            self.part.release(DEVICE, stream)
+        finally:
+            self.block.release(DEVICE, stream)
+        with self._held_on_host(self.part, Intent.READ, kind, *shape) as array:
+            yield array
+
+    def begin_use(self, intent: Intent) -> int:
+        return self.block.acquire(DEVICE, intent, self.device.stream)
+
+    def end_use(self) -> None:
+        self.block.release(DEVICE, self.device.stream)
+
+    def before_launch(self) -> None:
+        self.block.acquire(DEVICE, Intent.READ)
+        self.block.release(DEVICE)
+
+    def after_launch(self) -> None:
+        self.block.acquire(HOST, Intent.READ)
+        self.block.release(HOST)
+
+    def prefetch(self) -> None:
+        """Starts to bring it to the device, as far as that is possible now."""
+        self.block.prefetch(DEVICE)
+
+    def release(self) -> None:
+        for block in filter(None, (self.part, self.block)):
+            block.destroy()
+
+
+class BlockOverBuffer(BlockBuffer):
+    """A block over ordinary memory, which the CPU writes by plain stores: the library finds out what it wrote."""
+
+    def __init__(self, device: Device, size: int) -> None:
+        self.host = host_memory(size)
+        super().__init__(device, size)
+
+    def _create(self, size: int, memory: int = 0) -> Block:
+        return super()._create(size, self.host.ctypes.data if size == len(self.host) else 0)
+
+    @contextmanager
+    def on_host(self, intent: Intent, kind: Any, *shape: int) -> Iterator[np.ndarray]:
+        self.after_launch()
+        yield array_at(self.host.ctypes.data, kind, *shape)
+
+    def release(self) -> None:
+        super().release()
+        self.host = self.host[:0].copy()

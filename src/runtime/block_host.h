@@ -1,0 +1,33 @@
+// What computes contractions of blocks on the host and on simulated devices: the program's own BLAS where it has one.
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <optional>
+
+#include "blas/routine.h"
+#include "blocks/product.h"
+#include "intercept/original.h"
+
+namespace blastoff::runtime {
+
+/// Looks for gemm among what is loaded, again whenever something has been loaded since. Thread-safe.
+class BlockHost final : public operation::Host {
+ public:
+  bool can_compute(const operation::Operation& operation) const override { return own_.can_compute(operation); }
+  bool compute(const operation::Operation& operation) const override;
+
+ private:
+  struct Found {
+    std::uint64_t loads = 0;
+    intercept::Original original;
+  };
+
+  intercept::Original program_routine(blas::Scalar scalar) const;
+
+  blocks::Product own_;
+  mutable std::mutex mutex_;
+  mutable std::array<std::optional<Found>, 4> found_;  // by blas::Scalar
+};
+
+}  // namespace blastoff::runtime
