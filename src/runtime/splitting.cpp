@@ -96,7 +96,7 @@ std::optional<operation::Estimate> Splitting::estimate(const operation::Operatio
 /// No other call is on its way, and none was when the last few were made: threads that take turns find the devices idle
 /// now and then.
 bool Splitting::is_quiet(std::span<Session* const> working) {
-  const bool idle = std::ranges::all_of(working, [](const Session* each) { return each->flops_in_flight() == 0; });
+  const bool idle = std::ranges::all_of(working, &Session::idle);
   quiet_calls_ = idle ? std::min(quiet_calls_ + 1, enough_quiet_calls) : 0;
   return quiet_calls_ == enough_quiet_calls;
 }

@@ -140,6 +140,13 @@ def test_gpus(unharmed, gpu, program):
     assert [one["parts"] for one in outcome.report["devices"]] == [outcome.total("split")] * 3
 
 
+def test_the_summary_of_a_process_says_so():
+    command = offload.program("products")
+    setting = {"BLASTOFF_DEVICE": "simulated:all", "BLASTOFF_SPLIT": "always", "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_SUMMARY": "always"}
+    outcome = offload.run(command, env=offload.environment(LD_PRELOAD=str(offload.LIBRARY), **setting))
+    assert outcome.stderr.count("0 calls, 6 parts of calls, ") == 2, outcome.stderr
+
+
 def test_a_line_of_the_log_says_so(unharmed):
     outcome = offload.offloaded(offload.program("products"), **{**split(2), "settings": ["--split=always", "--log=calls"]})
     assert any("dgemm_ N N m=96 n=96 k=96: 2 devices (first-use)" in line or ": 2 devices (copy)" in line for line in outcome.lines), outcome.stderr

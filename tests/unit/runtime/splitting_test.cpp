@@ -111,6 +111,17 @@ TEST_F(Splitting, IsNotForCallsThatMeetOthers) {
   EXPECT_EQ(parts(sessions, product()), 2U);
 }
 
+/// Of three calls at once, the sum of the work less each of them is no 0.
+TEST_F(Splitting, IsForIdleDevicesHoweverTheirWorkWasRounded) {
+  Sessions& sessions = open(2, slow_device(1e-7));
+  for (Session* const session : sessions.all()) {
+    for (const double flops : {0.1, 0.2, 0.3}) session->begin_call(flops);
+    for (const double flops : {0.1, 0.2, 0.3}) session->end_call(flops);
+    EXPECT_NE(session->flops_in_flight(), 0);
+  }
+  EXPECT_EQ(parts(sessions, product()), 2U);
+}
+
 TEST_F(Splitting, LeavesOutDevicesThatAreLost) {
   Sessions& sessions = open(3, slow_device(1e-7));
   sessions.all()[1]->lost("a test");
