@@ -89,6 +89,12 @@ def find_cpu_blas() -> pathlib.Path | None:
 
 
 @functools.cache
+def gpus() -> list[str]:
+    """The names of the GPUs that nvidia-smi sees."""
+    return _output("nvidia-smi", "--query-gpu=name", "--format=csv,noheader").splitlines()
+
+
+@functools.cache
 def gpu() -> dict[str, str]:
     """What nvidia-smi says of the first GPU, {} where there is none."""
     fields = ["name", "driver_version", "memory.total", "pcie.link.gen.current", "pcie.link.width.current"]

@@ -1,4 +1,4 @@
-# What `pip install .` (scikit-build-core) puts beside the Python files: libraries, schemas and machine models, and for the environment
+# What `pip install .` (scikit-build-core) puts beside the Python files: libraries, schemas, machine models and published jobs, and for the environment
 # manual pages and completions.
 if(NOT SKBUILD)
   return()
@@ -14,7 +14,7 @@ else()
 endif()
 file(GLOB schemas ${PROJECT_SOURCE_DIR}/share/*.schema.json)
 install(FILES ${schemas} DESTINATION blastoff COMPONENT wheel)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/machines DESTINATION blastoff COMPONENT wheel)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/machines ${PROJECT_SOURCE_DIR}/share/jobs DESTINATION blastoff COMPONENT wheel)
 if(TARGET blastoff-manual)
   install(DIRECTORY ${manual}/man ${manual}/bash-completion ${manual}/zsh ${manual}/fish DESTINATION ${SKBUILD_DATA_DIR}/share COMPONENT wheel)
 endif()

@@ -8,7 +8,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/blastoff DESTINATION ${CMAKE_INST
 file(GLOB schemas ${PROJECT_SOURCE_DIR}/share/*.schema.json)
 foreach(place ${CMAKE_INSTALL_LIBDIR}/blastoff/python/blastoff ${CMAKE_INSTALL_DATADIR}/blastoff)
   install(FILES ${schemas} DESTINATION ${place})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/machines DESTINATION ${place})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/machines ${PROJECT_SOURCE_DIR}/share/jobs DESTINATION ${place})
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES ${PROJECT_SOURCE_DIR}/CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -6,6 +6,7 @@
 #include "blas/call_text.h"
 #include "blas/element_check.h"
 #include "blas/panels.h"
+#include "blas/parts.h"
 #include "blas/product_check.h"
 #include "blas/shape.h"
 #include "blas/verification.h"
@@ -87,6 +88,14 @@ class BlasFrontEnd final : public operation::FrontEnd {
   std::vector<operation::Operation> blocks(const operation::Operation& operation, std::size_t bytes) const override {
     std::vector<operation::Operation> result;
     for (const Call& block : blas::blocks(call_of(operation), bytes)) result.push_back(operation_of(block));
+    return result;
+  }
+
+  std::vector<std::vector<operation::Operation>> parts(const operation::Operation& operation,
+                                                       int count) const override {
+    std::vector<std::vector<operation::Operation>> result;
+    for (const std::vector<Call>& part : blas::parts(call_of(operation), count))
+      result.emplace_back(part.begin(), part.end());
     return result;
   }
 

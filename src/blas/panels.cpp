@@ -3,81 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "blas/element_address.h"
 #include "blas/shape.h"
+#include "blas/sub_call.h"
 
 namespace blastoff::blas {
 namespace {
-
-/// `part`, whose options and sizes are set, on the operands at `addresses` with the leading dimensions of `whole`.
-Call with_operands(Call part, const Call& whole, std::span<void* const> addresses) {
-  std::array<std::int64_t, 3> leading_dimensions{};
-  for (std::size_t i = 0; i < addresses.size(); ++i) {
-    leading_dimensions[i] = whole.operand_storage[i].leading_dimension;
-  }
-  shape_operands(part, addresses, {leading_dimensions.data(), addresses.size()});
-  return part;
-}
-
-Call columns_of(const Call& call, Range columns) {
-  Call part = call;
-  part.n = columns.size();
-  std::array<void*, 3> addresses{};
-  for (std::size_t i = 0; i < call.operands().size(); ++i) addresses[i] = call.operands()[i].address;
-  if (call.kind() == Kind::gemm) {
-    addresses[1] = element_address(call.operands()[1], call.transpose_b, 0, columns.begin);
-  } else if (call.operand_count == 3) {
-    addresses[1] = element_address(call.operands()[1], 0, columns.begin);
-  }
-  addresses[static_cast<std::size_t>(call.operand_count) - 1] = element_address(call.result(), 0, columns.begin);
-  return with_operands(part, call, {addresses.data(), call.operands().size()});
-}
-
-/// Rows of a right-sided call: all operands but A are cut.
-Call rows_of(const Call& call, Range rows) {
-  Call part = call;
-  part.m = rows.size();
-  std::array<void*, 3> addresses{};
-  addresses[0] = call.operands()[0].address;
-  for (std::size_t i = 1; i < call.operands().size(); ++i)
-    addresses[i] = element_address(call.operands()[i], rows.begin, 0);
-  return with_operands(part, call, {addresses.data(), call.operands().size()});
-}
-
-/// The square of a triangular result on the diagonal.
-Call diagonal_square(const Call& call, Range columns) {
-  Call part = call;
-  part.n = columns.size();
-  std::array<void*, 3> addresses{};
-  addresses[0] = element_address(call.operands()[0], call.transpose_a, columns.begin, 0);
-  if (call.kind() == Kind::gemmt) {
-    addresses[1] = element_address(call.operands()[1], call.transpose_b, 0, columns.begin);
-  }
-  addresses[static_cast<std::size_t>(call.operand_count) - 1] =
-      element_address(call.result(), columns.begin, columns.begin);
-  return with_operands(part, call, {addresses.data(), call.operands().size()});
-}
-
-/// A rectangle of a triangular result, off the diagonal: a gemm.
-Call rectangle(const Call& call, Range rows, Range columns) {
-  const Operand& a = call.operands()[0];
-  const bool two_operands = call.kind() == Kind::gemmt;
-  const Operand& b = two_operands ? call.operands()[1] : a;
-  const Transpose reversed = call.kind() == Kind::herk ? Transpose::conjugate : Transpose::transpose;
-  Call part = call;
-  part.routine = routine_of(Kind::gemm, call.scalar());
-  part.uplo = Uplo::upper;
-  if (!two_operands) part.transpose_b = call.transpose_a == Transpose::none ? reversed : Transpose::none;
-  part.m = rows.size();
-  part.n = columns.size();
-  const std::array<void*, 3> addresses{element_address(a, call.transpose_a, rows.begin, 0),
-                                       element_address(b, part.transpose_b, 0, columns.begin),
-                                       element_address(call.result(), rows.begin, columns.begin)};
-  const std::array<std::int64_t, 3> leading_dimensions{a.leading_dimension, b.leading_dimension,
-                                                       call.result().leading_dimension};
-  shape_operands(part, addresses, leading_dimensions);
-  return part;
-}
 
 /// Wide strips begin at multiples of 16 elements, on which devices are faster.
 std::int64_t aligned(std::int64_t width) {
@@ -103,8 +33,8 @@ std::vector<Call> triangular_panels(const Call& call, double elements) {
     columns.begin = columns.end;
     columns.end += triangle_width(call.uplo, call.n, columns.begin, elements);
     if (columns.size() == call.n) return {call};
-    const Range beside = call.uplo == Uplo::upper ? Range{0, columns.begin} : Range{columns.end, call.n};
-    if (beside.size() > 0) result.push_back(rectangle(call, beside, columns));
+    const Range beside = beside_square(call, columns);
+    if (beside.size() > 0) result.push_back(rectangle(call, beside, columns).front());
     result.push_back(diagonal_square(call, columns));
   }
   return result;

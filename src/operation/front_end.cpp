@@ -45,4 +45,8 @@ std::vector<Operation> blocks(const Operation& operation, std::size_t bytes) {
   return operation.front_end().blocks(operation, bytes);
 }
 
+std::vector<std::vector<Operation>> parts(const Operation& operation, int count) {
+  return operation.front_end().parts(operation, count);
+}
+
 }  // namespace blastoff::operation

@@ -28,6 +28,9 @@ class FrontEnd {
   /// See blocks().
   virtual std::vector<Operation> blocks(const Operation& operation, std::size_t /*bytes*/) const { return {operation}; }
 
+  /// See parts().
+  virtual std::vector<std::vector<Operation>> parts(const Operation& /*operation*/, int /*count*/) const { return {}; }
+
   /// Created before the operation runs, compared after it. `host` must outlive it.
   virtual std::unique_ptr<Verification> verification(const Operation& operation, const Host& host,
                                                      Effort effort) const = 0;

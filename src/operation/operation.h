@@ -157,4 +157,9 @@ std::vector<Operation> pieces(const Operation& operation, std::size_t piece_byte
 /// where it fits. Never empty.
 std::vector<Operation> blocks(const Operation& operation, std::size_t bytes);
 
+/// Cuts an operation into at most `count` parts of about equal work, which may be made at the same time: their results
+/// are disjoint and cover the result exactly, and no part reads what another writes. A part is one operation, or a few
+/// that are to be made in this order. The cut depends on shapes and addresses alone. Empty where it cannot be cut.
+std::vector<std::vector<Operation>> parts(const Operation& operation, int count);
+
 }  // namespace blastoff::operation

@@ -10,12 +10,11 @@
 #include <cerrno>
 #include <numeric>
 
+#include "platform/kernel_interface.h"
 #include "platform/numa.h"
 
 namespace blastoff::platform {
 namespace {
-
-constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14
 
 /// The kernel has not decided on this page: it stops in the middle of a call if a node is full.
 constexpr int unanswered = -EINPROGRESS;
@@ -87,7 +86,7 @@ void fill_absent(const Pages& pages, int node) {
     while (end < addresses.size() && pages.statuses[end] == -ENOENT &&
            addresses[end] == static_cast<std::byte*>(addresses[i]) + (end - i) * page)
       ++end;
-    if (end > i) madvise(addresses[i], (end - i) * page, populate_write);
+    if (end > i) madvise(addresses[i], (end - i) * page, kernel::populate_write);
     i = std::max(end, i + 1);
   }
 }

@@ -88,7 +88,15 @@ bool start_thread(const char* name, std::function<void()> body);
 std::size_t stack_left();
 
 /// Runs `body` on a thread with a large stack and waits for it (about 20 us). False if the system refuses a thread;
-/// body has not run then. For callers with small stacks.
+/// body has not run then.
 bool run_on_ample_stack(const std::function<void()>& body);
+
+/// cuBLAS and the driver need more stack than BLAS callers, and threads under a limit of the stack, may have left.
+inline constexpr std::size_t ample_stack = std::size_t{256} << 10;
+
+/// Runs `body`: here if there is stack enough, else on a thread that has it, else here all the same.
+inline void run_with_ample_stack(const std::function<void()>& body) {
+  if (stack_left() >= ample_stack || !run_on_ample_stack(body)) body();
+}
 
 }  // namespace blastoff::platform

@@ -54,13 +54,13 @@ void work(Shared& shared) {
 
 class Pool : public WorkerPool {
  public:
-  explicit Pool(int workers) {
+  Pool(int workers, const char* name) {
     for (int i = 0; i < workers; ++i) {
       {
         const std::lock_guard lock(shared_->mutex);
         ++shared_->running;
       }
-      if (start_thread("blastoff-copy", [shared = shared_] { work(*shared); })) {
+      if (start_thread(name, [shared = shared_] { work(*shared); })) {
         ++workers_;
       } else {
         const std::lock_guard lock(shared_->mutex);
@@ -103,8 +103,8 @@ class Pool : public WorkerPool {
 
 }  // namespace
 
-std::unique_ptr<WorkerPool> create_worker_pool(int workers) {
-  return std::make_unique<Pool>(std::max(workers, 0));
+std::unique_ptr<WorkerPool> create_worker_pool(int workers, const char* name) {
+  return std::make_unique<Pool>(std::max(workers, 0), name);
 }
 
 }  // namespace blastoff::platform

@@ -7,7 +7,8 @@
 
 namespace blastoff::platform {
 
-/// Workers for copying, and for checks that read much. `workers` may be 0: then the caller does everything itself.
+/// Workers for copying, for checks that read much, and for the parts of a call. `workers` may be 0: then the caller
+/// does everything itself.
 class WorkerPool {
  public:
   virtual ~WorkerPool() = default;
@@ -17,6 +18,6 @@ class WorkerPool {
   /// returned. Several threads may call it at once. Tasks must not throw and must not call run themselves.
   virtual void run(std::size_t count, const std::function<void(std::size_t)>& task) = 0;
 };
-std::unique_ptr<WorkerPool> create_worker_pool(int workers);
+std::unique_ptr<WorkerPool> create_worker_pool(int workers, const char* name = "blastoff-copy");
 
 }  // namespace blastoff::platform

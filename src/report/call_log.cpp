@@ -50,7 +50,10 @@ std::string call_line(const Record& record, const operation::Operation* operatio
   const Line line(text);
   if (operation != nullptr) fmt::format_to(line, " {}", operation->arguments());
   if (record.refusal == Refusal::none) {
-    fmt::format_to(line, ": device ({}), {}", record.policy, format_duration(record.seconds));
+    if (record.parts > 1)
+      fmt::format_to(line, ": {} devices ({}), {}", record.parts, record.policy, format_duration(record.seconds));
+    else
+      fmt::format_to(line, ": device ({}), {}", record.policy, format_duration(record.seconds));
   } else {
     fmt::format_to(line, ": CPU ({}), {}", refusal_text(record.refusal), format_duration(record.seconds));
   }

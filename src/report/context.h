@@ -73,9 +73,10 @@ struct DeviceUse {
   std::uint64_t memory = 0;         ///< bytes
   std::uint64_t memory_budget = 0;  ///< bytes that matrices may occupy
   std::uint64_t memory_peak = 0;    ///< bytes that they have occupied at most
-  std::uint64_t calls = 0;
+  std::uint64_t calls = 0;          ///< that ran there alone
+  std::uint64_t parts = 0;          ///< of calls that were split
   double flops = 0;
-  double seconds = 0;  ///< wall time, summed over calls
+  double seconds = 0;  ///< wall time, summed over calls and parts
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
 };

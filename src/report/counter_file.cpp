@@ -14,7 +14,9 @@
 #include "platform/errno_guard.h"
 #include "platform/process.h"
 #include "platform/span.h"
+#include "report/call_sites.h"
 #include "report/counter_layout.h"
+#include "report/leftovers.h"
 #include "report/output.h"
 #include "report/thread_counters.h"
 
@@ -28,6 +30,7 @@ constinit std::array<char, 400> directory{};
 constinit std::atomic<CounterFileHeader*> own_file{nullptr};
 constinit std::atomic<std::uint32_t> attempts{0};  // of creating a file
 constinit std::atomic<bool> unusable{false};
+constinit std::atomic<bool> beside{false};  // the report, without a launcher
 
 /// Also "" if it would be cut.
 Path path_of(const char* name, const char* extension) {
@@ -132,6 +135,31 @@ void keep_counters_in(const char* path) {
   this_file();
 }
 
+void keep_counters_beside(const std::string& report) {
+  const platform::ErrnoGuard errno_stays;
+  if (directory[0] != '\0') return;
+  const std::string path = report + counters_beside;
+  if (path.size() >= directory.size() || !make_private_directory(path)) return;
+  if (keeps_removed_files(path)) {
+    remove_if_left(path);
+    copy_text(directory, path.c_str());
+    beside = true;
+    if (this_file() != nullptr) return;
+  }
+  rmdir(path.c_str());
+  beside = false;
+  directory[0] = '\0';
+}
+
+void drop_counters_beside() {
+  const platform::ErrnoGuard errno_stays;
+  const CounterFileHeader* const header = own_file.load();
+  if (!beside || header == nullptr) return;
+  for (const char* const extension : {call_site_extension, description_extension, counter_extension})
+    unlink(path_of(header->name.data(), extension).data());
+  rmdir(directory.data());  // fails while others have files there
+}
+
 bool counters_are_kept() {
   const CounterFileHeader* const header = own_file.load(std::memory_order_acquire);
   return header != nullptr && header->incomplete.load(std::memory_order_relaxed) == 0;
@@ -139,7 +167,8 @@ bool counters_are_kept() {
 
 bool run_goes_on() {
   const platform::ErrnoGuard errno_stays;
-  return counters_are_kept() && access(path_of(own_file.load()->name.data(), counter_extension).data(), F_OK) == 0;
+  return counters_are_kept() && !beside &&
+         access(path_of(own_file.load()->name.data(), counter_extension).data(), F_OK) == 0;
 }
 
 void keep_interceptors(const Interceptors& interceptors) {
@@ -156,7 +185,7 @@ platform::MemoryGauge& memory_gauge() {
 }
 
 const char* run_directory() {
-  return directory.data();
+  return beside ? "" : directory.data();
 }
 
 // Written under another name first: a reader meets it complete or not at all. That name is another one each time, since

@@ -14,10 +14,21 @@ namespace blastoff::report {
 /// when the library is loaded. Without such a directory, or without room in it, they lie in memory of the process.
 void keep_counters_in(const char* directory);
 
-/// Whether all counters lie in a file, so that others report them.
+/// For a process without a launcher, before its first count: its counters lie beside the report until that takes their
+/// place, so that a process which is killed has left something. `report`: where it will be written. What an earlier
+/// run has left there goes. Nothing happens where counters are kept already, or where there is no room for a directory.
+void keep_counters_beside(const std::string& report);
+
+/// How the directory beside a report is called: the report, and this.
+inline constexpr char counters_beside[] = ".counters";
+
+/// The report has been written.
+void drop_counters_beside();
+
+/// Whether all counters lie in a file.
 bool counters_are_kept();
 
-/// Whether somebody will report them at the end: the launcher has not removed the file yet.
+/// Whether somebody will report them at the end: there is a launcher, which has not removed the file yet.
 bool run_goes_on();
 
 /// What has been intercepted so far.
@@ -30,7 +41,7 @@ void keep_interceptors(const Interceptors& interceptors);
 /// The numbers that others read: in the counter file, or in the process where it has none. For as long as it lives.
 platform::MemoryGauge& memory_gauge();
 
-/// The directory of keep_counters_in(), or "".
+/// The directory of keep_counters_in(), or "": there the processes of a run meet.
 const char* run_directory();
 
 /// The report as it is now, for what the counters do not tell: program, settings, device, policy. It lies beside the

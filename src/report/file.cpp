@@ -40,6 +40,13 @@ std::string before_extension(const std::string& path, const std::string& word) {
   return std::string(path).insert(extension_position(path), "." + word);
 }
 
+/// Whether the pattern has that specifier: %p.
+bool specifies(const std::string& pattern, char letter) {
+  for (std::size_t i = 0; i + 1 < pattern.size(); ++i)
+    if (pattern[i] == '%' && pattern[++i] == letter) return true;
+  return false;
+}
+
 /// The candidate names of a report, in order: its path; the path with the process id; and with a number too, because
 /// processes of several hosts may have the same id.
 std::string candidate(const std::string& path, int pid, int attempt) {
@@ -216,6 +223,13 @@ std::string report_pattern(const std::string& path, const std::string& extension
   return pattern;
 }
 
+std::string pattern_of_child(const std::string& pattern, const Context& context) {
+  const bool of_process = specifies(pattern, 'p');
+  if (of_process || is_special_file(pattern)) return pattern;
+  const bool of_rank = context.rank >= 0 && !specifies(pattern, 'r');
+  return before_extension(pattern, of_rank ? "%r.%p" : "%p");
+}
+
 std::string obstacle_to_report(const std::string& pattern, const Context& context) {
   const platform::ErrnoGuard errno_stays;
   const std::string path = expand_path(pattern, context);
@@ -243,6 +257,13 @@ std::string expand_path(const std::string& pattern, const Context& context) {
   }
   if (distinct || context.rank < 0 || is_special_file(path)) return path;
   return before_extension(path, std::to_string(context.rank));
+}
+
+std::string report_path(const std::string& pattern, const Context& context) {
+  const platform::ErrnoGuard errno_stays;
+  const std::string path = expand_path(report_pattern(pattern), context);
+  std::error_code error;
+  return is_special_file(path) ? "" : std::filesystem::absolute(path, error).string();
 }
 
 bool write_report(const std::string& pattern, const std::string& text, const Context& context) {

@@ -11,12 +11,18 @@ namespace blastoff::report {
 /// stands for a file of each process in it.
 std::string report_pattern(const std::string& path, const std::string& extension = ".json");
 
+/// The pattern for a forked child: its path has the process id, and the rank where that of the parent has it.
+std::string pattern_of_child(const std::string& pattern, const Context& context);
+
 /// Why no report can be written there, as far as can be told before; "" if it can. Creates missing directories.
 std::string obstacle_to_report(const std::string& pattern, const Context& context);
 
 /// Expands %p (process id), %r (rank, "0" without MPI), %h (host), %% in a report path. In an MPI job a path without %p
 /// or %r gets ".<rank>" before its extension.
 std::string expand_path(const std::string& pattern, const Context& context);
+
+/// Where the report of this process would be written, from the root; "" if that is no ordinary file.
+std::string report_path(const std::string& pattern, const Context& context);
 
 /// Expands the pattern and writes the file, in a directory that is created if need be. On failure, one line on stderr
 /// and false. Never blocks for long, and follows nothing that another user has created (report/special_file.h).

@@ -53,6 +53,7 @@ Json devices_json(const Context& context) {
                     {"memory_budget", each.memory_budget},
                     {"memory_peak", each.memory_peak},
                     {"calls", each.calls},
+                    {"parts", each.parts},
                     {"flops", each.flops},
                     {"seconds", each.seconds},
                     {"bytes_to_device", each.bytes_to_device},

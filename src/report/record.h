@@ -15,6 +15,7 @@ struct Record {
   Refusal refusal = Refusal::none;
   const char* policy = "";       ///< the policy that ran it ("first-use", "copy"), "" on the CPU
   bool operands_kept = false;    ///< on the device, by that policy
+  int parts = 1;                 ///< on as many devices at once
   bool lane_at_once = false;     ///< the call found an idle lane of the device
   const void* caller = nullptr;  ///< where the call returns to
   double seconds = 0;            ///< wall time of the whole call

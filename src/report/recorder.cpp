@@ -60,6 +60,7 @@ void count_in(RoutineTotals& sums, const Record& record) {
     return;
   }
   ++sums.offloaded;
+  if (record.parts > 1) ++sums.split;
   sums.device_seconds += record.seconds;
   sums.offloaded_flops += record.flops;
   if (record.cpu_seconds <= 0) return;

@@ -17,12 +17,13 @@ report::Refusal refusal_of(decide::Verdict verdict) {
 }
 
 decide::Observation observation_of(const report::Record& record, double seconds) {
+  const auto links = static_cast<std::uint64_t>(record.parts);  // at once, each with about as much
   return {.on_device = true,
           .operands_kept = record.operands_kept,
           .typical = record.lane_at_once,
           .seconds = seconds,
-          .bytes_to_device = record.bytes_to_device,
-          .bytes_from_device = record.bytes_from_device,
+          .bytes_to_device = record.bytes_to_device / links,
+          .bytes_from_device = record.bytes_from_device / links,
           .bytes_reused = record.bytes_reused,
           .transfer_seconds = record.transfer_seconds};
 }

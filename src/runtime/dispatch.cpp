@@ -1,5 +1,6 @@
 #include "intercept/dispatch.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cfenv>
@@ -17,8 +18,10 @@
 #include "report/recorder.h"
 #include "report/timeline.h"
 #include "runtime/decision_record.h"
+#include "runtime/device_stopwatch.h"
 #include "runtime/offload.h"
 #include "runtime/process.h"
+#include "runtime/split.h"
 
 namespace blastoff::runtime {
 
@@ -33,9 +36,6 @@ using report::Refusal;
 
 // Status of a run whose result was found wrong under --verify=abort (sysexits.h: EX_SOFTWARE).
 constexpr int software_error = 70;
-
-// cuBLAS and the driver need more stack than BLAS callers may have left.
-constexpr std::size_t ample_stack = std::size_t{256} << 10;
 
 // What the program may not see us change: errno, and the floating-point environment (rounding, flags, traps).
 class CallersEnvironment {
@@ -87,16 +87,31 @@ void report_violation(const Operation& operation, const Comparison& comparison, 
                        static_cast<unsigned long long>(stale_pages));
 }
 
-// Runs the operation on the device. False: it was not done; record.refusal says why. `seconds`: without verification.
-bool try_device(const Visit& visit, const Operation& operation, Session& session, report::Record& record,
-                double& seconds) {
+// By the parts' devices at once, where the CPU could make each part that fails.
+Refusal run_by_devices(const Placement& placement, const Operation& operation, const operation::Host& host,
+                       report::Record& record, double& seconds) {
+  const auto computable = [&](const Part& part) {
+    return std::ranges::all_of(part.operations, [&](const Operation& each) { return host.can_compute(each); });
+  };
+  if (!placement.parts.empty() && std::ranges::all_of(placement.parts, computable)) {
+    Sessions& sessions = *Process::instance().sessions_in_use();
+    return offload_parts(placement.parts, sessions.all(), host, sessions.team(), record, seconds);
+  }
+  const DeviceStopwatch stopwatch(placement.session->device());
+  const Refusal refusal = offload(*placement.session, operation, host, record);
+  seconds = stopwatch.seconds();
+  if (refusal == Refusal::none) placement.session->count(record, operation.work.flops, seconds);
+  return refusal;
+}
+
+// Runs the operation where it was placed. False: it was not done; record.refusal says why. `seconds`: without
+// verification.
+bool try_devices(const Visit& visit, const Operation& operation, const Placement& placement, report::Record& record,
+                 double& seconds) {
   const auto host = visit.host(visit);
   const config::Verify& verify = Process::instance().settings().verify;
   const auto run = [&] {
-    const std::optional<double> before = session.device().own_seconds();
-    const platform::Stopwatch stopwatch;
-    record.refusal = offload(session, operation, *host, record);
-    seconds = before ? *session.device().own_seconds() - *before : stopwatch.seconds();
+    record.refusal = run_by_devices(placement, operation, *host, record, seconds);
     return record.refusal == Refusal::none;
   };
   if (!is_verified(verify)) return run();
@@ -140,7 +155,7 @@ void explain(const Operation& operation, const report::Record& record, const dec
 }
 
 // Opens the device if it is time for that.
-Session* session_for_call(const Operation& operation, report::Record& record) {
+Placement place_for_call(const Operation& operation, report::Record& record) {
   const CallersEnvironment environment;
   return Process::instance().enter_session(operation, record.refusal);
 }
@@ -158,8 +173,8 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
   report::add(record, operation);
 }
 
-// Makes the call on the device of the session, unless that refuses: record.refusal says why.
-bool run_on(Session& session, const Visit& visit, const Operation& operation, report::Record& record,
+// Makes the call where it was placed, unless that refuses: record.refusal says why.
+bool run_on(const Placement& placement, const Visit& visit, const Operation& operation, report::Record& record,
             platform::Stopwatch& stopwatch) {
   Process& process = Process::instance();
   stopwatch.restart();
@@ -167,19 +182,17 @@ bool run_on(Session& session, const Visit& visit, const Operation& operation, re
   double seconds = 0;
   {
     const CallersEnvironment environment;
-    const auto run = [&] { done = try_device(visit, operation, session, record, seconds); };
-    if (platform::stack_left() >= ample_stack || !platform::run_on_ample_stack(run)) run();
+    platform::run_with_ample_stack([&] { done = try_devices(visit, operation, placement, record, seconds); });
     if (done) {
       process.decider().observe(operation, observation_of(record, seconds));
       if (!record.verified) record.cpu_seconds = process.decider().cpu_seconds(operation, seconds);
-      session.count(record, operation.work.flops, seconds);
       report::memory_gauge().to_device += record.bytes_to_device;
       report::memory_gauge().from_device += record.bytes_from_device;
     }
-    process.leave_session(session, operation);
+    process.leave_session(placement, operation);
   }
   // A device with a clock of its own has its own seconds in reports, too.
-  const bool own_clock = done && session.device().own_seconds();
+  const bool own_clock = done && placement.session->device().own_seconds();
   if (done) count(visit, &operation, record, own_clock ? seconds : stopwatch.seconds());
   return done;
 }
@@ -189,11 +202,14 @@ bool run_on(Session& session, const Visit& visit, const Operation& operation, re
 // would meet what the call holds, and one that never comes back would leave it held for ever.
 [[gnu::noinline]] bool run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
                                        platform::Stopwatch& stopwatch) {
-  while (Session* const session = session_for_call(operation, record)) {
-    if (run_on(*session, visit, operation, record, stopwatch)) return true;
-    if (session->working()) break;
+  for (;;) {
+    const Placement placement = place_for_call(operation, record);
+    if (!placement.session) return false;
+    if (run_on(placement, visit, operation, record, stopwatch)) return true;
+    const bool lost = !placement.session->working() ||
+                      std::ranges::any_of(placement.parts, [](const Part& part) { return !part.session->working(); });
+    if (!lost) return false;
   }
-  return false;
 }
 
 // --trace: a call that is not small, from before it is made. Without a destructor: the thread may be cancelled

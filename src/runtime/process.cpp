@@ -68,6 +68,11 @@ void become_forked_child() {
   own_calls_in_flight = 0;
 }
 
+void begin_as_forked_child() {
+  become_forked_child();
+  Tracing::begin_child();
+}
+
 intercept::Mode mode_named(config::InterceptName name) {
   switch (name) {
     case config::InterceptName::automatic: break;
@@ -120,7 +125,7 @@ constexpr std::size_t most_timed_calls = 4096;
 
 [[gnu::constructor]] void load() {
   loaded_at = Clock::now();
-  pthread_atfork(platform::before_fork, platform::after_fork_in_parent, become_forked_child);
+  pthread_atfork(platform::before_fork, platform::after_fork_in_parent, begin_as_forked_child);
   // In such a process nothing is patched and no variable is read; the exported names pass calls on
   // (intercept/original.cpp).
   if (platform::has_elevated_rights()) return;
@@ -175,20 +180,6 @@ std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings
                                                                : decide::by_size_and_depth(settings.min_size);
 }
 
-std::unique_ptr<trace::Tracer> create_tracer(const config::Settings& settings, double least_volume) {
-  if (settings.trace.empty()) return nullptr;
-  return std::make_unique<trace::Tracer>(trace::Setup{
-      .pattern = report::report_pattern(settings.trace, ".trace"),
-      .limit = settings.trace_limit.bytes,
-      .floor_volume = least_volume,
-      .min_size = settings.min_size,
-      .may_track = settings.device == "none" && settings.tracker != config::TrackerName::none,
-      .tracker = tracker_kind(settings.tracker),
-      .context = identity(),
-      .start = loaded_at,
-  });
-}
-
 }  // namespace
 
 std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
@@ -208,6 +199,7 @@ Process& Process::create() {
     const platform::ErrnoGuard errno_stays;
     const platform::ForkGuard guard;
     static Process& process = *new Process;
+    process.keep_counters();
     process.keep_description();
   });
   return *the_process.load(std::memory_order_acquire);
@@ -218,7 +210,7 @@ Process::Process()
       assumed_(assumed_model()),
       simulated_rates_(rates_of(settings_)),
       decider_(create_decider(settings_, assumed_)),
-      tracer_(create_tracer(settings_, decider_->floor_volume())),
+      tracing_(settings_, decider_->floor_volume(), loaded_at),
       opening_(config::start_mode(settings_), assumed_.cpu_flops, platform::cpu_count()),
       model_sought_(config::decide_by(settings_) != config::DecideBy::time || settings_.device == "none" ||
                     settings_.model == "none"),
@@ -231,6 +223,11 @@ Process::Process()
   the_process = this;
   // If every call is printed, none takes the short path.
   if (settings_.log.mode != config::LogMode::calls) floor_volume = decider_->floor_volume();
+}
+
+trace::Tracer* Process::tracer() {
+  if (!traces()) return nullptr;
+  return in_forked_child() ? tracing_.of_child() : tracing_.of_process();
 }
 
 bool Process::in_forked_child() {
@@ -357,12 +354,25 @@ void Process::seek_model_of(const std::string& gpu) {
   if (found || host_model_) use_model(found ? &*found : nullptr);
 }
 
+/// Where several devices divide calls, what is known of them is wanted however it is decided what runs there.
+const decide::MachineModel& Process::model_of_devices() {
+  const Sessions& sessions = *sessions_;
+  const bool decided_by_size = config::decide_by(settings_) != config::DecideBy::time;
+  if (!decided_by_size || sessions.all().size() == 1 || settings_.model == "none") return *model_;
+  const auto found = settings_.model.empty()
+                         ? model_of_gpu(model_folders(), sessions.all().front()->device().properties().name)
+                         : read_model(settings_.model);
+  return found ? *complete_model(assumed_, &*found, nullptr) : *model_;
+}
+
 /// `device`: nullptr where no model tells of it.
 void Process::use_model(const FoundModel* device) {
   const decide::MachineModel* const model = complete_model(assumed_, device, host_model_ ? &*host_model_ : nullptr);
   model_description_ = device == nullptr ? assumed_.name : device->file.model.name + " (" + device->path + ")";
   opening_.expect(model->open_seconds);
   decider_->use(*model);
+  model_ = model;
+  if (Sessions* const sessions = sessions_) sessions->use(*model);
 }
 
 void Process::find_session(const operation::Operation* first) {
@@ -376,6 +386,7 @@ void Process::find_session(const operation::Operation* first) {
     }
     seek_model_of((*sessions)->front().device().properties().name);
     sessions_ = sessions->release();
+    sessions_.load()->use(model_of_devices());
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
     // called.
@@ -406,7 +417,7 @@ std::optional<operation::Estimate> Process::estimate(const operation::Operation&
   return result;
 }
 
-Session* Process::enter_session(const operation::Operation& operation, Refusal& why) {
+Placement Process::enter_session(const operation::Operation& operation, Refusal& why) {
   why = in_forked_child() ? Refusal::forked : refusal();
   if (why == Refusal::none && !tried_ && !open_for(operation)) why = Refusal::not_open;
   // Counted before the last check: either this call sees that the process is exiting, or leave_device() sees this call.
@@ -416,12 +427,12 @@ Session* Process::enter_session(const operation::Operation& operation, Refusal& 
   Sessions* const sessions = sessions_;
   if (why == Refusal::none && (!sessions || !ready_for(operation))) why = Refusal::not_open;
   if (why == Refusal::none) {
-    if (Session* const session = sessions->take(operation)) return session;
+    if (Placement placement = sessions->take(operation); placement.session) return placement;
     why = Refusal::device_lost;
   }
   --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);
-  return nullptr;
+  return {};
 }
 
 bool Process::enter_for_blocks(Refusal& why) {
@@ -442,8 +453,8 @@ void Process::share_driver() {
   if (sessions && !in_forked_child()) sessions->release_pins();
 }
 
-void Process::leave_session(Session& session, const operation::Operation& operation) {
-  sessions_.load()->give_back(session, operation);
+void Process::leave_session(const Placement& placement, const operation::Operation& operation) {
+  sessions_.load()->give_back(placement, operation);
   leave();
 }
 
@@ -524,6 +535,15 @@ report::Context Process::describe() {
   return context;
 }
 
+/// Without a launcher, beside the report.
+void Process::keep_counters() {
+  if (settings_.report.empty()) return;
+  const std::string path = report::report_path(settings_.report, identity());
+  if (path.empty()) return;
+  report::keep_counters_beside(path);
+  runtime::keep_interceptors();
+}
+
 /// What has been found out, for those who read the counters while the process runs, or after it has been killed.
 void Process::keep_description() {
   if (report::counters_are_kept()) report::keep_description(report::to_json(report::totals(), describe()));
@@ -548,11 +568,12 @@ void Process::end() {
   report::Context context = describe();
   const bool worked = total_calls(totals) > 0 || context.blocks;
   context.timeline = report::timeline();
-  if (trace::Tracer* const tracing = tracer()) tracing->finish(totals, context.elapsed_seconds);
+  if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);
   if (worked && (report::counters_are_kept() || !settings_.report.empty())) {
     const std::string text = report::to_json(totals, context);
     if (report::counters_are_kept()) report::keep_description(text);
-    if (!settings_.report.empty()) report::write_report(settings_.report, text, context);
+    const bool written = !settings_.report.empty() && report::write_report(settings_.report, text, context);
+    if (written) report::drop_counters_beside();
   }
   report::keep_end();
   if (wants_summary(context, worked)) {

@@ -18,7 +18,7 @@
 #include "runtime/model_search.h"
 #include "runtime/opening.h"
 #include "runtime/sessions.h"
-#include "trace/tracer.h"
+#include "runtime/tracing.h"
 
 namespace blastoff::runtime {
 
@@ -54,15 +54,16 @@ class Process final : public operation::Estimator {
   /// Why no call may use the device now, as far as can be told at no cost.
   report::Refusal refusal() const;
 
-  /// The session for the call, on the device that suits it; nullptr if there is none, with the reason in `why`. If no
-  /// device is open yet, they are opened now or by a thread of ours, as Opening says. Every session obtained must be
-  /// given back.
-  Session* enter_session(const operation::Operation& operation, report::Refusal& why);
-  void leave_session(Session& session, const operation::Operation& operation);
+  /// Where the call is to run: on the device that suits it, or on several; nowhere if there is none, with the reason in
+  /// `why`. If no device is open yet, they are opened now or by a thread of ours, as Opening says. Every placement with
+  /// a session must be given back.
+  Placement enter_session(const operation::Operation& operation, report::Refusal& why);
+  void leave_session(const Placement& placement, const operation::Operation& operation);
 
-  bool traces() const { return tracer_ != nullptr; }
-  /// Where calls are recorded; nullptr without --trace, and in children of fork. Changes errno.
-  trace::Tracer* tracer() { return tracer_ && !in_forked_child() ? tracer_.get() : nullptr; }
+  bool traces() const { return tracing_.wanted(); }
+  /// Where calls are recorded; nullptr without --trace, and in children that did not come from fork().
+  /// Changes errno.
+  trace::Tracer* tracer();
 
   /// For a call of the block interface: opens the devices if nobody has. They are those of sessions_in_use(), which is
   /// nullptr where there are none. False, with the reason in `why`: the process was forked or ends, and no device may
@@ -103,6 +104,7 @@ class Process final : public operation::Estimator {
   void find_session(const operation::Operation* first);
   void seek_model_of(const std::string& gpu);
   void use_model(const FoundModel* device);
+  const decide::MachineModel& model_of_devices();
   bool open_for(const operation::Operation& operation);
   bool ready_for(const operation::Operation& operation);
   bool run_in_background(std::function<void()> body);
@@ -110,6 +112,7 @@ class Process final : public operation::Estimator {
   void fail_to_open(const std::string& reason);
   void wait_for_calls();
   report::Context describe();
+  void keep_counters();
   void keep_description();
   bool wants_summary(const report::Context& context, bool worked) const;
 
@@ -118,12 +121,13 @@ class Process final : public operation::Estimator {
   const decide::MachineModel assumed_;
   const std::optional<device::simulated::Rates> simulated_rates_;
   const std::unique_ptr<decide::Decider> decider_;
-  const std::unique_ptr<trace::Tracer> tracer_;
+  const Tracing tracing_;
   Opening opening_;
   std::atomic<bool> model_sought_{false};
   std::mutex model_mutex_;
   std::optional<FoundModel> host_model_;  // named by the settings, or this machine's own
   std::string model_description_;
+  std::atomic<const decide::MachineModel*> model_{&assumed_};  // in force
   std::mutex mutex_;
   std::atomic<Sessions*> sessions_{nullptr};
   std::atomic<bool> tried_{false};

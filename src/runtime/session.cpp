@@ -364,6 +364,17 @@ void Session::count_copied(const std::string& reason) {
 void Session::count(const report::Record& record, double flops, double seconds) {
   const std::lock_guard lock(mutex_);
   ++use_.calls;
+  count_work(record, flops, seconds);
+}
+
+void Session::count_part(const report::Record& record, double flops, double seconds) {
+  const std::lock_guard lock(mutex_);
+  ++use_.parts;
+  count_work(record, flops, seconds);
+}
+
+/// Under the lock.
+void Session::count_work(const report::Record& record, double flops, double seconds) {
   use_.flops += flops;
   use_.seconds += seconds;
   use_.bytes_to_device += record.bytes_to_device;

@@ -84,14 +84,22 @@ class Session {
 
   /// The work of calls that are on their way to the device or running there, in operations.
   double flops_in_flight() const { return in_flight_.load(std::memory_order_relaxed); }
-  void begin_call(double flops) { in_flight_.fetch_add(flops, std::memory_order_relaxed); }
-  void end_call(double flops) { in_flight_.fetch_sub(flops, std::memory_order_relaxed); }
+  bool idle() const { return calls_in_flight_.load(std::memory_order_relaxed) == 0; }
+  void begin_call(double flops) {
+    calls_in_flight_.fetch_add(1, std::memory_order_relaxed);
+    in_flight_.fetch_add(flops, std::memory_order_relaxed);
+  }
+  void end_call(double flops) {
+    in_flight_.fetch_sub(flops, std::memory_order_relaxed);
+    calls_in_flight_.fetch_sub(1, std::memory_order_relaxed);
+  }
 
   /// Bytes of device memory that matrices may occupy.
   std::size_t budget() const { return budget_; }
 
-  /// A call has run here.
+  /// A call has run here, or a part of one.
   void count(const report::Record& record, double flops, double seconds);
+  void count_part(const report::Record& record, double flops, double seconds);
 
   /// To be called before a policy's begin(): see Device::prepare(). Waits for calls in flight whose results are
   /// page-locked, where no memory may be any more. The error means that the device does not run this operation now.
@@ -124,6 +132,7 @@ class Session {
 
  private:
   Session() = default;
+  void count_work(const report::Record& record, double flops, double seconds);
   device::Status open_residency(const config::Settings& settings);
   device::Status open_staging(const config::Settings& settings, std::size_t device_memory);
   void choose_policy(const config::Settings& settings);
@@ -149,7 +158,8 @@ class Session {
   std::string policy_reason_;  ///< why it is not the policy in force, or ""
 
   std::atomic<bool> working_{true};
-  std::atomic<double> in_flight_{0};
+  std::atomic<int> calls_in_flight_{0};
+  std::atomic<double> in_flight_{0};  ///< their work; rounded
   std::atomic<bool> pins_ended_{false};  ///< and no new ones are made
   std::mutex mutex_;
   report::DeviceUse use_;  ///< of which only what calls count is kept up

@@ -1,10 +1,14 @@
 #include "runtime/sessions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "platform/descriptor.h"
 #include "platform/log.h"
 #include "platform/memory_limits.h"
+#include "platform/threads.h"
+#include "runtime/bringing.h"
 
 namespace blastoff::runtime {
 
@@ -17,27 +21,10 @@ using device::Result;
 constexpr double link_bytes_per_second = 25e9;
 constexpr double operations_per_second = 2e13;
 
-std::uint64_t bytes_read(const operation::Operation& operation) {
-  std::uint64_t bytes = 0;
-  for (const operation::Operand& operand : operation.operands())
-    if (!operand.empty() && operation::reads(operand.intent)) bytes += operand.part_bytes();
-  return bytes;
-}
-
-std::uint64_t bytes_of(const operation::Operation& operation) {
-  std::uint64_t bytes = 0;
-  for (const operation::Operand& operand : operation.operands()) bytes += operand.part_bytes();
-  return bytes;
-}
-
-// Bringing what does not fit beside what is there drives out matrices that have to be brought again.
 double seconds_on(Session& session, const operation::Operation& operation,
                   const std::optional<operation::Estimate>& estimate) {
-  const std::uint64_t missing = estimate ? estimate->missing + estimate->dirty : bytes_read(operation);
-  double bytes = static_cast<double>(missing);
-  if (!session.device().accountant().fits(device::MemoryClient::mirrors, missing)) bytes *= 2;
-  if (bytes_of(operation) > session.budget()) bytes += 8 * static_cast<double>(bytes_of(operation));
-  return bytes / link_bytes_per_second + (session.flops_in_flight() + operation.work.flops) / operations_per_second;
+  return bytes_to_bring(session, operation, estimate) / link_bytes_per_second +
+         (session.flops_in_flight() + operation.work.flops) / operations_per_second;
 }
 
 std::unique_ptr<tracking::Directory> open_directory(const config::Settings& settings) {
@@ -59,9 +46,11 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
                                                   const std::function<bool()>& unwanted) {
   if (auto enough = check_address_space(settings); !enough) return tl::unexpected(enough.error());
   if (unwanted()) return process_was_ending();
+  // Meanwhile: the tracker of pages will need it.
+  platform::start_thread("blastoff-room", platform::make_room_out_of_the_way);
   const auto names = list_devices(settings);
   if (!names) return tl::unexpected(names.error());
-  std::unique_ptr<Sessions> sessions(new Sessions);
+  std::unique_ptr<Sessions> sessions(new Sessions(settings.split));
   if (names->size() == 1) {
     auto session = Session::start(settings, unwanted);
     if (!session) return tl::unexpected(session.error());
@@ -106,21 +95,41 @@ Sessions::Place Sessions::cheapest(const operation::Operation& operation) const 
   return best;
 }
 
-Session* Sessions::take(const operation::Operation& operation) {
-  if (all_.size() == 1) return all_.front();
-  const std::lock_guard lock(mutex_);
-  Session* const session = cheapest(operation).session;
-  if (session) session->begin_call(operation.work.flops);
-  return session;
+std::vector<Session*> Sessions::working_ones() const {
+  std::vector<Session*> result;
+  std::ranges::copy_if(all_, std::back_inserter(result), &Session::working);
+  return result;
 }
 
-void Sessions::give_back(Session& session, const operation::Operation& operation) {
-  if (all_.size() > 1) session.end_call(operation.work.flops);
+Placement Sessions::take(const operation::Operation& operation) {
+  if (all_.size() == 1) return {all_.front(), {}};
+  const std::lock_guard lock(mutex_);
+  Placement placement{cheapest(operation).session, {}};
+  if (!placement.session) return placement;
+  placement.parts = splitting_.parts(operation, working_ones(), *placement.session);
+  for (const Part& part : placement.parts) part.session->begin_call(part.flops());
+  if (placement.parts.empty()) placement.session->begin_call(operation.work.flops);
+  return placement;
+}
+
+void Sessions::give_back(const Placement& placement, const operation::Operation& operation) {
+  if (all_.size() == 1) return;
+  for (const Part& part : placement.parts) part.session->end_call(part.flops());
+  if (placement.parts.empty()) placement.session->end_call(operation.work.flops);
+}
+
+platform::WorkerPool& Sessions::team() {
+  std::call_once(team_started_,
+                 [&] { team_ = platform::create_worker_pool(static_cast<int>(all_.size()) - 1, "blastoff-part"); });
+  return *team_;
 }
 
 std::optional<operation::Estimate> Sessions::estimate(const operation::Operation& operation) {
   if (all_.size() == 1) return all_.front()->policies().front()->estimate(operation);
-  return cheapest(operation).estimate;
+  const Place place = cheapest(operation);
+  if (!place.session) return std::nullopt;
+  const auto of_parts = splitting_.estimate(operation, working_ones(), *place.session);
+  return of_parts ? of_parts : place.estimate;
 }
 
 bool Sessions::working() const {

@@ -1,4 +1,4 @@
-// The devices of this process: one, or several over one memory. A call runs on one of them.
+// The devices of this process: one, or several over one memory. A call runs on one of them, or, split, on several.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,11 @@
 #include "config/settings.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
+#include "platform/worker_pool.h"
 #include "report/context.h"
+#include "runtime/placement.h"
 #include "runtime/session.h"
+#include "runtime/splitting.h"
 #include "tracking/directory.h"
 
 namespace blastoff::runtime {
@@ -25,10 +28,17 @@ class Sessions {
   static device::Result<std::unique_ptr<Sessions>> start(const config::Settings& settings,
                                                          const std::function<bool()>& unwanted);
 
-  /// The session for a call: where the bytes that are missing and the work that waits there cost least. The choice
-  /// counts as work there until give_back(). nullptr where all devices are lost.
-  Session* take(const operation::Operation& operation);
-  void give_back(Session& session, const operation::Operation& operation);
+  /// What is known of the devices and their links. The model must outlive this.
+  void use(const decide::MachineModel& model) { splitting_.use(model); }
+
+  /// Where a call is to run: where the bytes that are missing and the work that waits there cost least, or split over
+  /// several devices (see Splitting). The choice counts as work there until give_back(). Nowhere where all devices are
+  /// lost.
+  Placement take(const operation::Operation& operation);
+  void give_back(const Placement& placement, const operation::Operation& operation);
+
+  /// Threads for the parts of a call beside the calling one; started at the first use.
+  platform::WorkerPool& team();
 
   /// What the call would find where take() would send it.
   std::optional<operation::Estimate> estimate(const operation::Operation& operation);
@@ -54,12 +64,16 @@ class Sessions {
     double seconds = 0;
   };
 
-  Sessions() = default;
+  explicit Sessions(config::SplitMode split) : splitting_(split) {}
+  std::vector<Session*> working_ones() const;
   Place cheapest(const operation::Operation& operation) const;
 
   std::vector<Session*> all_;                       ///< at least one
   std::unique_ptr<tracking::Directory> directory_;  ///< of several devices with mirrors
-  std::mutex mutex_;                                ///< one choice at a time
+  Splitting splitting_;
+  std::mutex mutex_;  ///< one choice at a time
+  std::once_flag team_started_;
+  std::unique_ptr<platform::WorkerPool> team_;
 };
 
 }  // namespace blastoff::runtime

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -14,7 +15,9 @@ namespace blastoff::trace {
 namespace {
 
 constexpr std::size_t piece = std::size_t{64} << 10;
-constexpr double longest_wait = 1;  // seconds
+constexpr double longest_wait = 1;          // seconds
+constexpr double affordable_flushes = 0.2;  // seconds, and besides this share of the time
+constexpr double affordable_share = 0.02;
 constexpr std::uint64_t burst = 256;
 
 }  // namespace
@@ -33,14 +36,22 @@ void File::append(const std::string& line) {
   pending_ += line;
   pending_ += '\n';
   size_ += line.size() + 1;
-  if (pending_.size() >= piece || since_flush_.seconds() > longest_wait) flush();
+  if (pending_.size() >= piece || due()) flush();
+}
+
+bool File::due() const {
+  if (since_flush_.seconds() > longest_wait) return true;
+  return at_once_ && flush_seconds_ < affordable_flushes + affordable_share * since_begin_.seconds();
 }
 
 void File::flush() {
+  const platform::Stopwatch stopwatch;
+  if (!pending_.empty() && !failed_) {
+    write();
+    pending_.clear();
+    flush_seconds_ += stopwatch.seconds();
+  }
   since_flush_.restart();
-  if (pending_.empty() || failed_) return;
-  write();
-  pending_.clear();
 }
 
 void File::write() {

@@ -39,7 +39,7 @@ bool Tracer::begin_file() {
     given_up_ = true;
     return false;
   }
-  file_ = std::make_unique<File>(path, header.size(), setup_.limit);
+  file_ = std::make_unique<File>(path, header.size(), setup_.limit, setup_.may_end_any_time);
   return true;
 }
 
@@ -76,11 +76,11 @@ void Tracer::end(Call* call, const operation::Operation& operation, std::optiona
   }
 }
 
-void Tracer::finish(const report::Totals& totals, double elapsed) {
+void Tracer::finish(const report::Totals& totals) {
   if (given_up_) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);  // a thread that is still at it is not waited for
   if (!lock || !file_) return;
-  file_->append(end_line(totals, elapsed));
+  file_->append(end_line(totals, seconds()));
   file_->flush();
 }
 

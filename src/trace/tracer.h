@@ -32,6 +32,7 @@ struct Setup {
   tracking::TrackerKind tracker = tracking::TrackerKind::best;
   report::Context context;  ///< program, host, pid, rank
   std::chrono::steady_clock::time_point start;
+  bool may_end_any_time = false;  ///< a forked child, which often ends without a word: see File
 };
 
 /// Thread-safe. The file is begun by the first call.
@@ -52,8 +53,8 @@ class Tracer {
   /// `seconds`: of the CPU, without calls inside the call; nothing where the device made it. `elapsed`: with these.
   void end(Call* call, const operation::Operation& operation, std::optional<double> seconds, double elapsed);
 
-  /// The process ends: the totals of all calls, and how long it took.
-  void finish(const report::Totals& totals, double elapsed);
+  /// The process ends: the totals of all calls.
+  void finish(const report::Totals& totals);
 
  private:
   bool begin_file();

@@ -117,6 +117,29 @@ TEST_P(DeviceMemoryTest, PageLockedMemoryIsAccountedFor) {
   std::free(memory);
 }
 
+/// Small and large memory is obtained in different ways.
+TEST_P(DeviceMemoryTest, StagingOfEverySizeTakesCopiesBothWays) {
+  const auto stream = queue();
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{1} << 20, (std::size_t{5} << 20) + 12}) {
+    const auto staging = device_->allocate_staging(bytes);
+    ASSERT_OK(staging);
+    const auto memory = device_->allocate(MemoryClient::copies, bytes);
+    ASSERT_OK(memory);
+    auto* const text = static_cast<unsigned char*>(*staging);
+    for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<unsigned char>(i * 7 + i / 251);
+    ASSERT_OK(stream->copy_to_device(*memory, text, run_of(bytes)));
+    ASSERT_OK(stream->synchronize());
+    std::memset(text, 0, bytes);
+    ASSERT_OK(stream->copy_to_host(text, *memory, run_of(bytes)));
+    ASSERT_OK(stream->synchronize());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < bytes; ++i) wrong += text[i] != static_cast<unsigned char>(i * 7 + i / 251) ? 1 : 0;
+    EXPECT_EQ(wrong, 0U) << bytes;
+    device_->free(*memory);
+    device_->free_staging(*staging, bytes);
+  }
+}
+
 class DeviceReservationTest : public DeviceTest {
  protected:
   void SetUp() override {

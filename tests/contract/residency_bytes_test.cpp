@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <functional>
 #include <random>
 
 #include "residency/footprint.h"
@@ -89,6 +91,42 @@ class ResidencyBytes : public testing::TestWithParam<Flavour> {
     }
     EXPECT_EQ(wrong, 0) << "columns are wrong";
     return outcome.traffic.bytes_to_device;
+  }
+
+  /// C := A A^T + C in the lower triangle. `meanwhile` runs before the result comes home.
+  void update(const Place& a, const Place& c, const std::function<void()>& meanwhile) {
+    for (std::int64_t i = 0; i < a.rows * a.columns; ++i) a.first[i] = static_cast<double>(i % 5) - 2;
+    blas::Call call = options_of(Routine::dsyrk, c.rows, c.columns, a.columns, 1);
+    call.uplo = blas::Uplo::lower;
+    blas::shape_operands(call, std::array<void*, 2>{a.first, c.first},
+                         std::array<std::int64_t, 2>{a.leading_dimension, c.leading_dimension});
+    std::vector<double> expected(call.result().span_bytes() / sizeof(double));
+    std::memcpy(expected.data(), c.first, call.result().span_bytes());
+    blas::Call shadow = call;
+    shadow.result().address = expected.data();
+    reference::compute(shadow);
+    static const reference::ReferenceRoutine host;
+    const auto run = [&]() -> device::Status {
+      auto lease = rig_->policy().begin(call, lane_);
+      if (!lease) return tl::unexpected(lease.error());
+      for (std::size_t i = 0; i < (*lease)->panels().size(); ++i) {
+        const auto panel = (*lease)->acquire(i);
+        if (!panel) return tl::unexpected(panel.error());
+        if (auto executed = lane_.compute->execute(*panel, host); !executed) return executed;
+        if (i == 0) meanwhile();
+        if (auto sent = (*lease)->release(i); !sent) return sent;
+      }
+      return (*lease)->finish();
+    };
+    const auto done = run();
+    ASSERT_TRUE(done) << done.error().message;
+    std::int64_t wrong = 0;
+    for (std::int64_t j = 0; j < c.columns; ++j)
+      for (std::int64_t i = j; i < c.rows; ++i) {
+        const auto at = static_cast<std::size_t>(j * c.leading_dimension + i);
+        wrong += expected[at] != c.first[at] ? 1 : 0;
+      }
+    EXPECT_EQ(wrong, 0) << "elements are wrong";
   }
 
   bool is_written(Span pages) {
@@ -211,6 +249,42 @@ TEST_P(ResidencyBytes, AResultThatComesHomeUnseenIsCurrentToItsLastByte) {
   write_unseen(c.first + 65, 3);  // between its columns
   EXPECT_EQ(use(c), 0U);
   EXPECT_GT(use({c.first, 70, 49, 70}), 0U);
+}
+
+/// Of a symmetric update, by the CPU's copy or by the device itself.
+TEST_P(ResidencyBytes, ATriangleThatComesHomeIsCurrent) {
+  if (GetParam().soft_dirty()) GTEST_SKIP() << "what the CPU copies home counts as written";
+  for (const std::int64_t n : {65, 200}) {
+    Arena arena(200 * page_);
+    const Place c{arena.at(10), n, n, n + 3};
+    const Place a{arena.at(90 * page_ / sizeof(double)), n, 4, n};
+    use_lower_triangle(c);  // brings the other operand
+    for (int round = 0; round < 3; ++round) {
+      update(a, c, [] {});
+      EXPECT_EQ(use_lower_triangle(c), 0U);
+    }
+    c.first[2] = 5;
+    EXPECT_EQ(use_lower_triangle(c), page_);
+    c.first[(n - 1) * c.leading_dimension] = 7;  // in the other triangle, and beside this one on its page
+    EXPECT_LE(use_lower_triangle(c), page_);
+    use(c);
+  }
+}
+
+TEST_P(ResidencyBytes, WhatIsWrittenBesideATriangleMeanwhileIsSeen) {
+  constexpr std::int64_t n = 150;
+  Arena arena(200 * page_);
+  const Place c{arena.at(10), n, n, n};
+  const Place a{arena.at(90 * page_ / sizeof(double)), n, 4, n};
+  for (int round = 0; round < 4; ++round) {
+    use(c);
+    update(a, c, [&] {
+      for (std::int64_t j = 1; j < n; ++j)
+        c.first[j * c.leading_dimension + j / 2] = static_cast<double>(round + j % 9);
+    });
+    use(c);
+    use_lower_triangle(c);
+  }
 }
 
 TEST_P(ResidencyBytes, NothingUnseenIsOverlooked) {

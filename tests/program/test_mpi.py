@@ -92,3 +92,24 @@ def test_what_a_receive_writes_is_seen(name, folder, tmp_path):
     for report in ranks:
         assert report["verification"]["stale_pages"] == 0 and report["verification"]["violations"] == 0
         assert report["totals"]["bytes_reused"] > report["totals"]["bytes_to_device"] > 0 or report["policy"]["in_force"] != "first-use"
+
+
+def test_one_summary_for_two_nodes(folder, tmp_path):
+    """Nodes are simulated: ranks 0 and 1 keep their counters in one place, ranks 2 and 3 in another."""
+    program = mpi.OPENMPI.compiled("receives", folder)
+    node = tmp_path / "node"
+    node.write_text(
+        "#!/bin/sh\n"
+        f"export XDG_RUNTIME_DIR={tmp_path}/node$((OMPI_COMM_WORLD_RANK / 2)) OMPI_COMM_WORLD_LOCAL_SIZE=2\n"
+        'mkdir -p "$XDG_RUNTIME_DIR"\nexec "$@"\n'
+    )
+    node.chmod(0o755)
+    launcher = [offload.COMMAND, "run", "--device=simulated", "--min-size=0"]
+    environment = mpi.OPENMPI.environment(folder)
+    done = mpi.run([*mpi.OPENMPI.ranks(4), node, *launcher, f"--report={tmp_path}/reports/", program, 64, 1], environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("routine  calls") == 1 and "processes  4" in done.stderr, done.stderr
+    assert all(f"rank {rank}" in done.stderr for rank in range(4))
+    assert len(reports(tmp_path / "reports")) == 4 and not list((tmp_path / "reports").glob(".*"))
+    apart = mpi.run([*mpi.OPENMPI.ranks(4), node, *launcher, program, 64, 1], environment)
+    assert apart.stderr.count("routine  calls") == 2 and apart.stderr.count("alone: with --report=DIRECTORY/") == 2, apart.stderr

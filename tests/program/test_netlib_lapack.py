@@ -63,6 +63,11 @@ INPUTS = {
     "general": ("xeigtst", General("{}ed.in", ("geev",))),
 }
 
+# Tests that compare two computations to the last digits, which differ on a GPU. general: a form that runs on the CPU (left
+# eigenvectors) with one that does not. symmetric: DSTEMR, which runs on the CPU, with and without eigenvectors, for a tridiagonal matrix
+# that came from the GPU. On the CPU alone that ratio passes the limit of 50 for orders 19, 21 and 24 (reference BLAS: 97, 82, 119).
+DIGITS = {"general": {"5", "6", "7"}, "symmetric": {"36"}}
+
 
 def name_of(routine: str, precision: str) -> str:
     if precision in "cz":
@@ -88,12 +93,11 @@ def test_same_verdicts(what, precision, device, tmp_path):
     outcome = offload.offloaded([tester], device=device, cwd=tmp_path, stdin=text, env=env, timeout=600)
     assert outcome.status == plain.status == 0, outcome.stderr
     assert any("passed" in line for line in verdicts(plain.stdout))
-    if device == "simulated" or what != "general":
+    if device == "simulated" or what not in DIGITS:
         assert verdicts(outcome.stdout) == verdicts(plain.stdout)
         assert not re.search(r"FAIL", outcome.stdout)
     else:
-        # Tests 5 to 7 compare, to the last digit, a form that runs on the CPU (left eigenvectors) with one that does not.
-        assert set(re.findall(r"test\( *(\d+)\)", outcome.stdout)) <= {"5", "6", "7"}
+        assert set(re.findall(r"test\( *(\d+)\)", outcome.stdout)) <= DIGITS[what]
     made = {routine: outcome.routine(name_of(routine, precision))["offloaded"] for routine in given.routines}
     # A GPU leaves matrices of extreme range to the CPU, and some routines are given no others here.
     assert all(made.values()) if device == "simulated" else any(made.values()), made

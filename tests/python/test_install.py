@@ -32,11 +32,14 @@ LIB/blastoff/python/blastoff/inspect.schema.json
 LIB/pkgconfig/blastoff.pc
 share/bash-completion/completions/blastoff
 share/blastoff/inspect.schema.json
+share/blastoff/job.schema.json
+share/blastoff/jobs/must-lsms.json
 share/blastoff/lab.schema.json
 share/blastoff/machine.schema.json
 share/blastoff/memory.schema.json
 share/blastoff/prediction.schema.json
 share/blastoff/report.schema.json
+share/blastoff/scale.schema.json
 share/doc/blastoff/CITATION.cff
 share/doc/blastoff/LICENSE
 share/doc/blastoff/THIRD_PARTY_NOTICES

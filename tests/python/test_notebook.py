@@ -6,6 +6,8 @@ import textwrap
 
 import offload
 import pytest
+from blastoff.session.counts import Counts
+from blastoff.session.view import page, text
 from command_rig import clean_environment
 
 IPython = pytest.importorskip("IPython", reason="IPython is not installed")
@@ -50,6 +52,37 @@ def test_a_cell(ipython):
     assert "blastoff: 1 of 2 calls offloaded, 100 % of the arithmetic" in shown
     assert next(line for line in shown.splitlines() if line.startswith("line 4")).split()[2:4] == ["1", "1"]  # calls, offloaded
     assert "dgemm" in shown and "on the CPU  1 calls: average size below the threshold" in shown
+
+
+def test_reasons_by_line(ipython):
+    """On a busy machine, lines are looked up for some calls only; that of the first call always is."""
+    shown = ipython("%%blastoff\nimport numpy\nsmall = numpy.ones((80, 80))\nfor _ in range(3): small @ small")
+    heading, _, line = shown[shown.index("\nline ") + 1 :].splitlines()[:3]
+    assert heading.endswith("  stayed on the CPU")
+    assert line.startswith("line 4 ") and line.endswith("  3 calls: average size below the threshold")
+    shown = ipython("%%blastoff\nimport numpy\na = numpy.ones((200, 200))\nb = a @ a")
+    assert "stayed on the CPU" not in shown
+
+
+def test_each_line_has_reasons_of_its_own():
+    def report(calls):
+        def part(reason):
+            counts = {"calls": calls, "offloaded": 0, "cpu_seconds": 0.5, "flops": 1e6}
+            return counts | {"refusals": [{"reason": reason, "calls": calls}]}
+
+        sites = [{"python": f"/tmp/ipykernel_1/2.py:{number} in <module>"} | part(f"it is <{number}>") for number in (3, 4)]
+        return {"routines": [{"name": "dgemm"} | part("")], "refusals": [], "call_sites": [*sites, {"python": ""} | part("of no line")]}
+
+    before, after = (Counts.from_report(report(calls), seconds=1) for calls in (2, 7))
+    difference = after.since(before)
+    assert difference.reasons_by_line == {"line 3": {"it is <3>": 5}, "line 4": {"it is <4>": 5}}
+    told = text.describe("cell", difference).splitlines()
+    for number in (3, 4):
+        assert next(line for line in told if line.startswith(f"line {number} ")).endswith(f"  5 calls: it is <{number}>")
+    shown = page.render("cell", difference)
+    assert "5 calls: it is &lt;3&gt;" in shown and "5 calls: it is &lt;4&gt;" in shown and "of no line" not in shown
+    assert (after + before).reasons_by_line["line 3"] == {"it is <3>": 9}
+    assert after.since(after).reasons_by_line == {}
 
 
 def test_a_cell_that_fails(ipython):

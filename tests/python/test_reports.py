@@ -28,13 +28,13 @@ def test_the_schema_is_a_schema():
 def test_each_of_several_devices_has_a_line(blastoff, report, write):
     one = {"name": "NVIDIA H100", "index": 0, "state": "working", "memory": 85_000_000_000, "memory_budget": 68_000_000_000}
     one |= {"memory_peak": 1, "calls": 3, "flops": 1e9, "seconds": 1.5, "bytes_to_device": 2_000_000, "bytes_from_device": 1_000_000}
-    other = one | {"index": 1, "calls": 1, "state": "the GPU fell off the bus"}
+    other = one | {"index": 1, "calls": 1, "parts": 7, "state": "the GPU fell off the bus"}
     ranks = [ranked(report | {"devices": [one, other]}, rank) for rank in (0, 1)]
     done = blastoff("report", *write(*ranks))
     assert done.returncode == 0, done.stderr
     assert "2 x NVIDIA H100" in done.stdout
     assert "0: 6 calls, 3.00 s, 4.00 MB to it, 2.00 MB from it" in done.stdout
-    assert "1: 2 calls" in done.stdout and "the GPU fell off the bus" in done.stdout
+    assert "1: 2 calls, 14 parts of calls" in done.stdout and "the GPU fell off the bus" in done.stdout
 
 
 def test_the_table_shows_the_sums(blastoff, report, write):

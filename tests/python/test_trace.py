@@ -92,6 +92,127 @@ def test_every_process_has_its_own(tmp_path):
     assert len(calls_of(path)) == 3, "an earlier run's is replaced"
 
 
+CALL = """
+import ctypes, os, signal, sys, time
+blas = ctypes.CDLL("libblas.so.3")
+def call(times, n=200):
+    size, one = ctypes.byref(ctypes.c_int(n)), ctypes.byref(ctypes.c_double(1))
+    matrices = [(ctypes.c_double * (n * n))() for _ in range(3)]
+    for _ in range(times):
+        matrices[0][7] += 1
+        blas.dgemm_(b"N", b"N", size, size, size, one, matrices[0], size, matrices[1], size, one, matrices[2], size)
+"""
+
+
+def run_script(tmp_path, body, path=None, settings=()):
+    """The traces of a script's processes, by process id."""
+    script = tmp_path / "script.py"
+    script.write_text(CALL + body)
+    done = trace(path or tmp_path / "job.trace", sys.executable, script, settings=settings)
+    found = {lines_of(each)[0]["pid"]: lines_of(each) for each in tmp_path.glob("**/*.trace")}
+    return done, found
+
+
+def summed(lines):
+    return sum("routine" in line for line in lines)
+
+
+def test_children_of_a_fork(tmp_path):
+    """Each has a trace of its own, whether it was forked before or after the first call, and however it ends."""
+    body = """
+def child(times, end):
+    pid = os.fork()
+    if pid == 0:
+        call(times)
+        end()
+    os.waitpid(pid, 0)
+child(1, sys.exit)
+call(5)
+child(2, sys.exit)
+child(3, lambda: os._exit(0))
+child(4, lambda: os.kill(os.getpid(), signal.SIGKILL))
+call(1)
+"""
+    _, found = run_script(tmp_path, body)
+    assert sorted(map(summed, found.values())) == [1, 2, 3, 4, 6]
+    (parent,) = [lines for lines in found.values() if summed(lines) == 6]
+    assert (tmp_path / "job.trace").exists() and parent[-1]["routines"]["dgemm"]["calls"] == 6
+    for lines in found.values():
+        header, *calls = [line for line in lines if "end" not in line]
+        assert header["blastoff_trace"] == 1 and header["program"] and all(line["seconds"] > 0 for line in calls)
+        ended = summed(lines) not in (3, 4)
+        assert ("end" in lines[-1]) == ended, "a process that ends by exit says so"
+        if ended:
+            assert lines[-1]["routines"]["dgemm"]["calls"] == summed(lines)
+            assert calls[-1]["start"] + calls[-1]["elapsed"] <= lines[-1]["end"]
+    (child,) = [lines for lines in found.values() if summed(lines) == 3]
+    assert child[0]["writes"] == "samples", "the kernel tracks no writes of a child"
+    assert child[1]["start"] < 5, "seconds since the fork"
+
+
+def test_children_of_children(tmp_path):
+    body = """
+call(5)
+pid = os.fork()
+if pid == 0:
+    call(2)
+    pid = os.fork()
+    if pid == 0:
+        call(3)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    call(2)
+    os._exit(0)
+os.waitpid(pid, 0)
+"""
+    _, found = run_script(tmp_path, body)
+    assert sorted(map(summed, found.values())) == [3, 4, 5]
+    assert all(lines[0]["pid"] == pid for pid, lines in found.items()) and len(found) == 3
+
+
+def test_a_pool_of_workers(tmp_path):
+    body = """
+import multiprocessing
+if __name__ == "__main__":
+    call(1)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        pool.map(call, [1] * 8, chunksize=1)
+"""
+    _, found = run_script(tmp_path, body, path=f"{tmp_path}/traces/")
+    assert sum(map(summed, found.values())) == 9 and 2 <= len(found) <= 3
+
+
+def test_a_child_without_calls_has_no_trace(tmp_path):
+    _, found = run_script(tmp_path, "call(2)\nif os.fork() == 0: os._exit(0)\nos.wait()\nimport subprocess; subprocess.run(['true'])")
+    assert list(map(summed, found.values())) == [2]
+
+
+def test_traces_of_children_can_be_predicted(tmp_path):
+    body = """
+call(3)
+for _ in range(2):
+    if os.fork() == 0:
+        call(2)
+        os._exit(0)
+    os.wait()
+"""
+    run_script(tmp_path, body)
+    command = ["predict", "--json", "--machine=h200", *map(str, sorted(tmp_path.glob("*.trace")))]
+    done = subprocess.run([sys.executable, "-m", "blastoff", *command], env=clean_environment(), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["machines"][0]["totals"]["calls"] == 7
+
+
+def test_without_the_launcher_a_child_does_not_replace_its_parents_trace(tmp_path):
+    (tmp_path / "script.py").write_text(CALL + "call(5)\nif os.fork() == 0:\n    call(2)\n    sys.exit()\nos.wait()\n")
+    environment = clean_environment() | {"LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS), "LD_PRELOAD": str(offload.LIBRARY)}
+    environment |= {"BLASTOFF_DEVICE": "none", "BLASTOFF_TRACE": f"{tmp_path}/job.trace", "BLASTOFF_MIN_SIZE": "64", "BLASTOFF_SUMMARY": "never"}
+    done = subprocess.run([sys.executable, tmp_path / "script.py"], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert len(calls_of(tmp_path / "job.trace")) == 5
+    assert [len(calls_of(path)) for path in tmp_path.glob("job.*.trace")] == [2]
+
+
 def test_a_limit(tmp_path):
     path = tmp_path / "limited.trace"
     trace(path, PRODUCTS, 70, 2000, settings=["--trace-limit=512K"])

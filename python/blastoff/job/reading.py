@@ -1,6 +1,7 @@
 """Reading the JSON reports of a job."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -73,25 +74,64 @@ def read_run(directory: Path, known: Mapping[int, str] | None = None) -> Iterato
         if process["ended"] == "":
             if last[file.pid] is not file:
                 process["ended"] = runs.EXEC
-            elif file.alive:
+            elif file.alive and process["host"] == os.uname().nodename:
                 process["ended"] = runs.RUNNING
             else:
                 process["ended"] = (known or {}).get(file.pid, runs.UNKNOWN)
         yield Process(str(file.path), report)
 
 
+def last_sign(process: Process) -> Process:
+    """With the time of its last count that reached the file, for one that was killed while nobody looked."""
+    about = process.report["process"]
+    if about["ended"] == runs.UNKNOWN and about.get("started"):
+        about["elapsed_seconds"] = max(0.0, Path(process.path).stat().st_mtime - about["started"])
+    return process
+
+
+def read_beside(directory: Path) -> list[Process]:
+    """What processes without a launcher have left beside a report, because they did not come to writing one."""
+    return [last_sign(process) for process in read_run(directory) if process.worked]
+
+
+def of_host(processes: Sequence[Process], one: Process) -> list[Process]:
+    return [process for process in processes if process.report["process"]["host"] == one.report["process"]["host"]]
+
+
+def read_file(path: str) -> list[Process]:
+    """A report, and the processes that have left counters in its place, or beside it: its children, or itself before exec. What is of
+    another host is of another run."""
+    beside = Path(path + runs.BESIDE)
+    left = read_beside(beside) if beside.is_dir() else []
+    if left and not Path(path).exists():
+        return of_host(left, max(left, key=lambda process: process.started))
+    report = read_report(path)
+    left = of_host(left, report)
+    ended = report.started + report.report["process"]["elapsed_seconds"]
+    if any(process.started > ended for process in left):
+        return left  # the report is of an earlier run
+    written = report.report["process"]["pid"]
+    return [report, *(process for process in left if process.ended != "exit" or process.report["process"]["pid"] != written)]
+
+
 def read_directory(directory: Path) -> list[Process]:
     """The processes of a run that keep their counters there and have made calls or used blocks, or else the reports there."""
+    if directory.name.endswith(runs.BESIDE):
+        return read_beside(directory)
     if runs.counter_files(directory):
         return [process for process in read_run(directory) if process.worked]
-    return [read_report(str(path)) for path in sorted(directory.glob("*.json")) if not path.name.endswith(runs.MEMORY_SUFFIX)]
+    reports = {str(path) for path in directory.glob("*.json") if not path.name.endswith(runs.MEMORY_SUFFIX)}
+    left = {str(path).removesuffix(runs.BESIDE) for path in directory.glob(f"*{runs.BESIDE}") if path.is_dir()}
+    return [process for path in sorted(reports | left) for process in read_file(path)]
 
 
 def read_job(paths: Sequence[str]) -> Job:
     """All files and directories, in the order of their ranks."""
     processes: list[Process] = []
     for path in paths:
-        processes += read_directory(Path(path)) if Path(path).is_dir() else [read_report(path)]
+        if path.endswith(runs.BESIDE) and path.removesuffix(runs.BESIDE) in paths:
+            continue  # is read with its report
+        processes += read_directory(Path(path)) if Path(path).is_dir() else read_file(path)
     if not processes:
         raise CommandError(f"{', '.join(paths)}: no report, and no counters of a process that made calls")
     return in_order(processes)

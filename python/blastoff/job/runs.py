@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COUNTERS = ".counters"
+BESIDE = ".counters"
+"""What the directory beside a report adds to its name (src/report/counter_file.h): counters of processes without a launcher."""
+
 MARKS = "marks"
 """The file of the program's marks, which is there if somebody reads them (src/report/marks.h)."""
 

@@ -4,13 +4,14 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from blastoff import executable, library, options
 from blastoff.errors import CommandError
 from blastoff.job import runs
 from blastoff.run import arguments as command_line
-from blastoff.run import membership, process, sharing, watch
+from blastoff.run import membership, nodes, process, sharing, watch
 from blastoff.run.environment import program_environment
 
 STDOUT = "/dev/stdout"
@@ -46,8 +47,17 @@ def report_memory(member: membership.Member, environment: dict[str, str]) -> Non
         say(words.summary(document))
 
 
-def report(member: membership.Member, command: Sequence[str], environment: dict[str, str], known: dict[int, str]) -> None:
+@dataclass
+class Company:
+    """With whom this launcher reports: the others of its run on this node, and the other nodes of its job."""
+
+    member: membership.Member
+    nodes: nodes.Meeting | nodes.Apart
+
+
+def report(company: Company, command: Sequence[str], environment: dict[str, str], known: dict[int, str]) -> None:
     """Reports for all processes of the run, if this is its last launcher. What is imported for that would delay the start of the program."""
+    member = company.member
     if not member.leave():
         return
     from blastoff.job import reading
@@ -60,21 +70,26 @@ def report(member: membership.Member, command: Sequence[str], environment: dict[
         for one in processes:
             if one.worked and one.ended not in ("exit", runs.RUNNING):
                 library.write_report(library.find_library(), pattern, one.report)
-    say(view.words(processes, command, environment.get("BLASTOFF_SUMMARY") or "auto"))
+    gathered = company.nodes.gather(processes)
+    if gathered is not None:
+        words = view.words(gathered.processes, command, environment.get("BLASTOFF_SUMMARY") or "auto")
+        say(words + (f"blastoff: {gathered.remark}\n" if words and gathered.remark else ""))
     if environment.get("BLASTOFF_MEMORY"):
         report_memory(member, environment)
     member.remove()
 
 
-def execute(program: Path, command: Sequence[str], environment: dict[str, str], member: membership.Member | None, kept: set[int]) -> int:
+def execute(program: Path, command: Sequence[str], environment: dict[str, str], company: Company | None, kept: set[int]) -> int:
     """Runs the program, and returns its exit status or ends as it did. `kept`: files that stay open meanwhile."""
+    member = company.member if company else None
     interval = options.milliseconds(environment.get("BLASTOFF_MEMORY", ""))
     sampling = watch.Watch(interval / 1000, member.directory if member else None, say) if interval else None
     try:
         child = process.start(program, command, environment)
     except CommandError:
-        if member is not None and member.leave():
-            member.remove()
+        if company is not None and company.member.leave():
+            company.nodes.withdraw()
+            company.member.remove()
         raise
     process.let_go_of_files(kept | ({1} if environment.get("BLASTOFF_REPORT") == STDOUT else set()))
     if sampling is not None:
@@ -82,11 +97,11 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
     status = process.wait_for(child, sampling.idle if sampling else None)
     if sampling is not None:
         sampling.finish(command, environment["BLASTOFF_RUN"])
-    if member is not None:
+    if company is not None:
         try:
-            report(member, command, environment, {child: runs.how_it_ended(status)})
+            report(company, command, environment, {child: runs.how_it_ended(status)})
         except Exception as error:  # whatever it is, the exit status stays the program's
-            say(f"blastoff: this run cannot be summed up: {error}; its counters are in {member.directory}\n")
+            say(f"blastoff: this run cannot be summed up: {error}; its counters are in {company.member.directory}\n")
     return process.end_as(status)
 
 
@@ -103,4 +118,5 @@ def run(arguments: Sequence[str]) -> int:
     if member is not None:
         environment["BLASTOFF_RUN_DIRECTORY"] = str(member.directory)
     service = sharing.arrange(environment, command, member, say)
-    return execute(program, command, environment, member, {service.lock} if service else set())
+    company = Company(member, nodes.meet(environment, member)) if member is not None else None
+    return execute(program, command, environment, company, {service.lock} if service else set())

@@ -16,17 +16,20 @@ from blastoff.job import runs
 LONGEST_NAME = 100
 
 
+def job_name(environment: Mapping[str, str]) -> str | None:
+    """A name that all ranks of one job have in common, on all nodes; None where the batch system gives none."""
+    name = environment.get("PMIX_NAMESPACE") or environment.get("PALS_APID")
+    if not name and environment.get("SLURM_STEP_ID"):
+        name = f"{environment.get('SLURM_JOB_ID')}.{environment['SLURM_STEP_ID']}.{environment.get('SLURM_RESTART_COUNT', '0')}"
+    return re.sub(r"[^\w.-]", "_", name)[:LONGEST_NAME] if name else None
+
+
 def job_key(environment: Mapping[str, str]) -> str | None:
     """A name that the ranks of one job have in common on this node; None outside MPI jobs. Where the batch system gives no name, it is
     the process that has started the ranks."""
     if library.global_rank(library.find_library()) < 0:
         return None
-    namespace = environment.get("PMIX_NAMESPACE") or environment.get("PALS_APID")
-    if not namespace and environment.get("SLURM_STEP_ID"):
-        namespace = f"{environment.get('SLURM_JOB_ID')}.{environment['SLURM_STEP_ID']}"
-    if not namespace:
-        namespace = f"{os.getppid()} {runs.started_after(os.getppid())}"
-    return re.sub(r"[^\w.-]", "_", namespace)[:LONGEST_NAME]
+    return job_name(environment) or f"{os.getppid()}_{runs.started_after(os.getppid())}"
 
 
 @contextlib.contextmanager

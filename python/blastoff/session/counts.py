@@ -15,24 +15,28 @@ from blastoff.session import attached
 class Counts:
     """Calls of all threads of this process: by routine, by line of Python, and how many stayed on the CPU for which reason.
 
-    `seconds` is wall time. Of short calls, lines are looked up now and then.
+    `seconds` is wall time. Of short calls, lines are looked up now and then, so that those of lines are estimates.
     """
 
     routines: dict[str, Sums] = field(default_factory=dict)
     lines: dict[str, Sums] = field(default_factory=dict)
     reasons: dict[str, int] = field(default_factory=dict)
     seconds: float = 0
+    reasons_by_line: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Line -> reason -> calls, the most frequent first."""
 
     @classmethod
     def from_report(cls, report: Mapping[str, Any], seconds: float) -> "Counts":
         """Of a report, or of the part of it that counts calls."""
         routines = {routine["name"]: Sums(routine) for routine in report["routines"]}
         lines: dict[str, Sums] = {}
+        reasons: dict[str, Counter[str]] = {}
         for site in report["call_sites"]:
             if site["python"]:
                 name = line_name(site["python"])
                 lines[name] = lines.get(name, Sums()) + Sums(site)
-        return cls(routines, lines, {entry["reason"]: entry["calls"] for entry in report["refusals"]}, seconds)
+                reasons.setdefault(name, Counter()).update(calls_by_reason(site))
+        return cls(routines, lines, calls_by_reason(report), seconds, {name: dict(counted.most_common()) for name, counted in reasons.items()})
 
     @property
     def totals(self) -> Sums:
@@ -46,18 +50,40 @@ class Counts:
 
     def since(self, before: "Counts") -> "Counts":
         """What was added to `before`."""
-        reasons = Counter(self.reasons)
-        reasons.subtract(before.reasons)
+        by_line = {line: more(reasons, before.reasons_by_line.get(line, {})) for line, reasons in self.reasons_by_line.items()}
         return Counts(
             grown(self.routines, before.routines),
             grown(self.lines, before.lines),
-            {reason: calls for reason, calls in reasons.most_common() if calls > 0},
+            more(self.reasons, before.reasons),
             self.seconds - before.seconds,
+            {line: reasons for line, reasons in by_line.items() if reasons},
         )
 
     def __add__(self, other: "Counts") -> "Counts":
-        reasons = dict(Counter(self.reasons) + Counter(other.reasons))
-        return Counts(added(self.routines, other.routines), added(self.lines, other.lines), reasons, self.seconds + other.seconds)
+        names = dict.fromkeys([*self.reasons_by_line, *other.reasons_by_line])
+        return Counts(
+            added(self.routines, other.routines),
+            added(self.lines, other.lines),
+            both(self.reasons, other.reasons),
+            self.seconds + other.seconds,
+            {line: both(self.reasons_by_line.get(line, {}), other.reasons_by_line.get(line, {})) for line in names},
+        )
+
+
+def calls_by_reason(part: Mapping[str, Any]) -> dict[str, int]:
+    """Why calls stayed on the CPU, of a report or of a call site in it."""
+    return {entry["reason"]: entry["calls"] for entry in part["refusals"]}
+
+
+def more(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    """What was added, the most first."""
+    difference = Counter(now)
+    difference.subtract(before)
+    return {reason: calls for reason, calls in difference.most_common() if calls > 0}
+
+
+def both(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return dict((Counter(one) + Counter(other)).most_common())
 
 
 def line_name(python: str) -> str:

@@ -9,6 +9,7 @@
 #include "device/cuda/cuda_queue.h"
 #include "device/cuda/gpu.h"
 #include "device/cuda/memory.h"
+#include "device/cuda/staging_memory.h"
 #include "device/driver_sharing.h"
 #include "platform/threads.h"
 
@@ -23,7 +24,8 @@ class CudaDevice final : public Device {
         memory_(std::make_shared<Memory>(context_)),
         kernel_(std::move(kernel)),
         libraries_(std::move(libraries)),
-        gpu_(std::move(gpu)) {}
+        gpu_(std::move(gpu)),
+        staging_memory_(context_, gpu_.properties.can_pin) {}
 
   const Properties& properties() const override { return gpu_.properties; }
   std::string software() override { return gpu_.properties.software + libraries_->versions(); }
@@ -85,12 +87,7 @@ class CudaDevice final : public Device {
   void unback(Address address, std::size_t bytes) override { memory_->unback(address, bytes); }
 
   Result<void*> allocate_staging(std::size_t bytes) override {
-    void* memory = nullptr;
-    Result<void*> allocated = attempt(memory, [&] {
-      return check_attempt(
-          driver().cuMemHostAlloc(&memory, bytes == 0 ? 1 : bytes, api::host_portable | api::host_device_map),
-          fmt::format("cuMemHostAlloc of {} bytes", bytes));
-    });
+    Result<void*> allocated = staging_memory_.allocate(bytes);
     if (allocated) accountant().lock(PageLocked::staged, bytes);
     return allocated;
   }
@@ -98,7 +95,7 @@ class CudaDevice final : public Device {
   void free_staging(void* address, std::size_t bytes) override {
     if (address == nullptr) return;
     accountant().unlock(PageLocked::staged, bytes);
-    (void)context_->run([&] { return check_attempt(driver().cuMemFreeHost(address), "cuMemFreeHost"); });
+    staging_memory_.free(address);
   }
 
   bool may_pin() override {
@@ -173,8 +170,25 @@ class CudaDevice final : public Device {
   std::shared_ptr<const TriangleKernel> kernel_;
   std::shared_ptr<ExecutorLibraries> libraries_;
   Gpu gpu_;
+  StagingMemory staging_memory_;
   std::mutex pins_mutex_;
   std::map<std::uintptr_t, std::size_t> pins_;
+};
+
+/// The libraries of a GPU that is there, opened by a thread of ours while the caller makes the context. That takes 100
+/// ms on an H200 node, and the libraries 50, or 250 where they are read from disk.
+class OpeningBeside {
+ public:
+  explicit OpeningBeside(std::shared_ptr<ExecutorLibraries> libraries) : libraries_(std::move(libraries)) {
+    platform::start_thread("blastoff-load", [libraries = libraries_] { (void)libraries->require_any(); });
+  }
+  /// Waits: the process may not end while libraries are being opened.
+  ~OpeningBeside() { (void)libraries_->require_any(); }
+  OpeningBeside(const OpeningBeside&) = delete;
+  OpeningBeside& operator=(const OpeningBeside&) = delete;
+
+ private:
+  const std::shared_ptr<ExecutorLibraries> libraries_;
 };
 
 }  // namespace
@@ -191,20 +205,21 @@ Result<std::unique_ptr<Device>> open(const Choice& choice) {
   const platform::SignalsBlocked blocked;
   auto driver = load_driver();
   if (!driver) return tl::unexpected(driver.error());
-  auto ordinal = choose_gpu(*driver, choice);
-  if (!ordinal) return tl::unexpected(ordinal.error());
   int driver_version = 0;
   driver->cuDriverGetVersion(&driver_version);
   auto libraries =
       std::make_shared<ExecutorLibraries>(executor_kinds(), LibrarySearch{choice.cuda_path, driver_version});
-  if (auto any = libraries->require_any(); !any) return tl::unexpected(any.error());
+  auto ordinal = choose_gpu(*driver, choice);
+  if (!ordinal) return tl::unexpected(ordinal.error());
   api::CUdevice device = 0;
   if (const auto result = driver->cuDeviceGet(&device, *ordinal); result != api::success) {
     return tl::unexpected(
         Error{ErrorKind::unavailable, fmt::format("GPU {} cannot be used: {}", *ordinal, describe(*driver, result))});
   }
+  const OpeningBeside beside(libraries);
   auto context = Context::retain(*driver, device);
   if (!context) return tl::unexpected(explain_no_context(*driver, device, context.error()));
+  if (auto any = libraries->require_any(); !any) return tl::unexpected(any.error());
   std::shared_ptr<const TriangleKernel> kernel;
   Gpu gpu;
   auto ready = (*context)->run([&]() -> Status {

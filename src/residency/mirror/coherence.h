@@ -122,6 +122,7 @@ class Coherence {
   void count_writer(const Hold& hold, int change);
   void find_result_pages(Hold& hold);
   void settle_staged(const operation::Operand& result);
+  void settle_triangle(const operation::Operand& result);
   void settle_direct(const Hold& hold, std::size_t operand);
   void tell_other_devices(const Hold& hold);
   void settle(const Hold& hold, bool home);

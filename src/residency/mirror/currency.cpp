@@ -25,7 +25,7 @@ void make_current(MirrorMemory& mirrors, Chunk& chunk, Span page, const operatio
   UsedBytes& used = mirrors.used(chunk);
   if (anew) {
     used.clear(page);
-    used.forget_all_but(operand);
+    used.forget_others(page, operand);
     chunk.current.set(number, number + 1);
     chunk.partial.set(number, number + 1);
   }

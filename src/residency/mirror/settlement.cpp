@@ -10,8 +10,8 @@ namespace {
 
 using platform::Span;
 
-// Protecting a result column by column pays for few columns. With more columns the result is uploaded again when it is
-// next read.
+// Protecting a result column by column pays for few columns. A triangle with more is treated with all between its first
+// and its last element; any other result with more is uploaded again when it is next read.
 constexpr int most_filled_runs = 64;
 
 bool few_filled_runs(const operation::Operand& operand) {
@@ -20,12 +20,21 @@ bool few_filled_runs(const operation::Operand& operand) {
   return runs <= most_filled_runs;
 }
 
+bool dense_triangle(const operation::Operand& operand) {
+  return operand.part != operation::Part::full && operand.columns > most_filled_runs &&
+         operand.span_bytes() <= 3 * operand.part_bytes();
+}
+
 }  // namespace
 
 void Coherence::expect_staged_return(const Hold& hold) {
   hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (return_of(hold, i) == Return::staged && !hold.unwatched[i] && few_filled_runs(result))
-      each_filled_run(result, [&](Span run) { watched_.unprotect(run); });
+    if (return_of(hold, i) != Return::staged || hold.unwatched[i]) return;
+    const auto unprotect = [&](Span run) { watched_.unprotect(run); };
+    if (dense_triangle(result))
+      each_region(result, unprotect);
+    else if (few_filled_runs(result))
+      each_filled_run(result, unprotect);
   });
 }
 
@@ -90,6 +99,7 @@ void Coherence::settle(const Hold& hold, bool home) {
 }
 
 void Coherence::settle_staged(const operation::Operand& result) {
+  if (dense_triangle(result)) return settle_triangle(result);
   if (!few_filled_runs(result)) return;
   each_filled_run(result, [&](Span run) {
     written_.clear();
@@ -97,6 +107,25 @@ void Coherence::settle_staged(const operation::Operand& result) {
     unasked_ = true;
     mirrors_.each_part(run, make_wholly_current);
   });
+}
+
+// The look at pages that hold none of the triangle ends what is known of them, as any look does.
+void Coherence::settle_triangle(const operation::Operand& result) {
+  written_.clear();
+  bool intact = true;
+  each_region(result, [&](Span region) { intact = intact && watched_.scan(region, true, written_); });
+  unasked_ = true;
+  for (const Span run : written_) mirrors_.invalidate(run);
+  if (!intact) return;
+  examined_.begin();
+  each_touched_run(result, [&](Span run) {
+    mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
+      examined_.add(chunk);
+      for (std::uintptr_t at = pages.begin; at < pages.end; at += platform::page_size())
+        make_current(mirrors_, chunk, {at, at + platform::page_size()}, result);
+    });
+  });
+  examined_.end(result);
 }
 
 // On shared pages, too, the result's own bytes are now equal on both sides.

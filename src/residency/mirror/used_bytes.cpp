@@ -18,9 +18,10 @@ void UsedBytes::remember(const operation::Operand& operand) {
   remembered_.front() = operand;
 }
 
-void UsedBytes::forget_all_but(const operation::Operand& operand) {
-  const auto end = std::remove_if(remembered_.begin(), remembered_.begin() + count_,
-                                  [&](const operation::Operand& known) { return !covers(operand, known); });
+void UsedBytes::forget_others(platform::Span page, const operation::Operand& operand) {
+  const auto end = std::remove_if(
+      remembered_.begin(), remembered_.begin() + count_,
+      [&](const operation::Operand& known) { return bounds(known).overlaps(page) && !covers(operand, known); });
   count_ = static_cast<std::size_t>(end - remembered_.begin());
 }
 

@@ -33,8 +33,8 @@ class UsedBytes {
   /// Whether the operand lies within a remembered one. Then all of its bytes on current pages are current.
   bool remembers(const operation::Operand& operand) const;
   void remember(const operation::Operand& operand);
-  /// A page becomes current for the operand's bytes alone: forgets the operands that may have other bytes on it.
-  void forget_all_but(const operation::Operand& operand);
+  /// The page becomes current for the operand's bytes alone: forgets the operands that may have other bytes on it.
+  void forget_others(platform::Span page, const operation::Operand& operand);
 
  private:
   static constexpr std::size_t word_bytes = 4;

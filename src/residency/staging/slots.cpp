@@ -13,30 +13,48 @@ device::Result<std::unique_ptr<Slots>> Slots::create(device::Device& device, std
     auto event = device.create_event();
     if (!event) return tl::unexpected(event.error());
     slot.event = std::move(*event);
-    slots->free_.push_back(&slot);
+    slots->empty_.push_back(&slot);
   }
   // The first transfer needs one. Without it there is no staging.
-  Slot& first = *slots->free_.back();
   auto memory = device.allocate_staging(bytes);
   if (!memory) return tl::unexpected(memory.error());
-  first.page_locked = *memory;
-  first.memory = static_cast<std::byte*>(*memory);
+  slots->pieces_.push_back({*memory, bytes});
+  Slot* const first = slots->empty_.back();
+  slots->empty_.pop_back();
+  first->memory = static_cast<std::byte*>(*memory);
+  slots->free_.push_back(first);
   slots->plain_.reset(new (std::nothrow) std::byte[bytes * count]);
   if (!slots->plain_) return tl::unexpected(device::Error{device::ErrorKind::out_of_memory, "no memory for staging"});
   return slots;
 }
 
-/// Copies between the device and plain memory are slow, and as correct.
-void Slots::allocate(Slot& slot) {
-  slot.page_locked = device_.allocate_staging(bytes_).value_or(nullptr);
-  const auto number = static_cast<std::size_t>(&slot - slots_.data());
-  slot.memory = slot.page_locked ? static_cast<std::byte*>(slot.page_locked) : plain_.get() + number * bytes_;
-}
-
 Slots::~Slots() {
   for (Slot* slot : in_flight_) (void)slot->event->synchronize();
-  for (const Slot& slot : slots_)
-    if (slot.page_locked) device_.free_staging(slot.page_locked, bytes_);
+  for (const Piece& piece : pieces_) device_.free_staging(piece.page_locked, piece.bytes);
+}
+
+/// One more slot, with memory; others get theirs with it. Where the driver refuses page-locked memory, it is plain:
+/// copies between the device and plain memory are slow, and as correct.
+Slot* Slots::grow(std::unique_lock<std::mutex>& lock) {
+  constexpr std::size_t most_at_once = 8;
+  const std::size_t there = slots_.size() - empty_.size();
+  const std::size_t count = std::min({there, empty_.size(), most_at_once});
+  const std::vector<Slot*> grown(empty_.end() - static_cast<std::ptrdiff_t>(count), empty_.end());
+  empty_.resize(empty_.size() - count);
+  growing_ = true;
+  lock.unlock();
+  const std::size_t bytes = count * bytes_;
+  void* const memory = device_.allocate_staging(bytes).value_or(nullptr);
+  lock.lock();
+  growing_ = false;
+  if (memory) pieces_.push_back({memory, bytes});
+  for (std::size_t i = 0; i < count; ++i) {
+    std::byte* const plain = plain_.get() + static_cast<std::size_t>(grown[i] - slots_.data()) * bytes_;
+    grown[i]->memory = memory ? static_cast<std::byte*>(memory) + i * bytes_ : plain;
+    if (i > 0) free_.push_back(grown[i]);
+  }
+  changed_.notify_all();
+  return grown.front();
 }
 
 /// One slot, or nullptr if getting one needs waiting for other threads. The lock is held before and after. An event
@@ -45,21 +63,20 @@ Slot* Slots::next(std::unique_lock<std::mutex>& lock) {
   // With this many slots in transfer, the oldest is free or nearly so. It is still in the CPU's cache, where filling it
   // again is faster.
   constexpr std::size_t enough_in_flight = 8;
-  const bool reuse = in_flight_.size() >= enough_in_flight || free_.empty();
-  if (reuse && in_flight_.empty()) return nullptr;
-  Slot* slot = reuse ? in_flight_.front() : free_.back();
-  if (reuse) {
-    in_flight_.pop_front();
-    lock.unlock();
-    (void)slot->event->synchronize();
-    lock.lock();
-  } else {
-    free_.pop_back();
-    if (slot->memory) return slot;
-    lock.unlock();
-    allocate(*slot);
-    lock.lock();
+  if (in_flight_.size() < enough_in_flight) {
+    if (!free_.empty()) {
+      Slot* const slot = free_.back();
+      free_.pop_back();
+      return slot;
+    }
+    if (!empty_.empty() && !growing_) return grow(lock);
   }
+  if (in_flight_.empty()) return nullptr;
+  Slot* const slot = in_flight_.front();
+  in_flight_.pop_front();
+  lock.unlock();
+  (void)slot->event->synchronize();
+  lock.lock();
   return slot;
 }
 
@@ -67,7 +84,7 @@ std::vector<Slot*> Slots::take(std::size_t count) {
   std::vector<Slot*> taken;
   taken.reserve(count);
   std::unique_lock lock(mutex_);
-  if (next_ticket_ != serving_ || free_.size() + in_flight_.size() < count) complete_own(lock);
+  if (next_ticket_ != serving_ || free_.size() + empty_.size() + in_flight_.size() < count) complete_own(lock);
   const std::uint64_t ticket = next_ticket_++;
   changed_.wait(lock, [&] { return serving_ == ticket; });
   while (taken.size() < count) {

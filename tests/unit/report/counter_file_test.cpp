@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "blas_front_end.h"
+#include "report/leftovers.h"
 #include "report/recorder.h"
 #include "report/thread_counters.h"
 
@@ -48,11 +49,18 @@ class CounterFile : public testing::Test {
   /// Runs `body` in a child that keeps its counters in the directory. Its wait status.
   template <class Body>
   int in_child(const Body& body) const {
+    return in_child_without_directory([&] {
+      keep_counters_in(directory.c_str());
+      body();
+    });
+  }
+
+  template <class Body>
+  int in_child_without_directory(const Body& body) const {
     const pid_t child = fork();
     if (child == 0) {
       reset();
       leave_thread_counters();  // those of earlier tests, in memory
-      keep_counters_in(directory.c_str());
       body();
       _exit(0);
     }
@@ -90,6 +98,60 @@ TEST_F(CounterFile, SurvivesAProcessThatIsKilled) {
   EXPECT_EQ(all[0]["refusals"][0]["calls"], 2);
   EXPECT_EQ(all[0]["process"]["ended"], "");
   EXPECT_EQ(all[0]["process"]["incomplete"], false);
+}
+
+TEST_F(CounterFile, LiesBesideAReportUntilThatIsWritten) {
+  if (!keeps_removed_files(directory)) GTEST_SKIP() << "a file system on which nothing is kept";
+  const std::string report = directory / "run.json";
+  const int status = in_child_without_directory([&] {
+    keep_counters_beside(report);
+    add(refused_record(), nullptr);
+    const bool apart = counters_are_kept() && !run_goes_on() && *run_directory() == '\0';
+    const bool there = std::filesystem::is_directory(report + counters_beside);
+    drop_counters_beside();
+    _exit(apart && there && !std::filesystem::exists(report + counters_beside) ? 3 : 4);
+  });
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+}
+
+TEST_F(CounterFile, BesideAReportOutlivesItsProcessUntilTheNextRun) {
+  if (!keeps_removed_files(directory)) GTEST_SKIP() << "a file system on which nothing is kept";
+  const std::string report = directory / "run.json";
+  const auto killed = [&] {
+    keep_counters_beside(report);
+    add(refused_record(), nullptr);
+    raise(SIGKILL);
+  };
+  in_child_without_directory(killed);
+  in_child_without_directory(killed);
+  directory = report + counters_beside;
+  EXPECT_EQ(reports().size(), 1U);
+  directory = directory.parent_path();
+}
+
+TEST_F(CounterFile, OfAnotherHostStaysBesideAReport) {
+  if (!keeps_removed_files(directory)) GTEST_SKIP() << "a file system on which nothing is kept";
+  const std::string report = directory / "run.json";
+  in_child_without_directory([&] {
+    keep_counters_beside(report);
+    add(refused_record(), nullptr);
+    keep_description(R"({"process": {"pid": 1, "host": "elsewhere"}, "device": {}, "interception": {}})");
+    raise(SIGKILL);
+  });
+  in_child_without_directory([&] {
+    keep_counters_beside(report);
+    add(refused_record(), nullptr);
+    raise(SIGKILL);
+  });
+  directory = report + counters_beside;
+  EXPECT_EQ(reports().size(), 2U);
+  directory = directory.parent_path();
+}
+
+TEST_F(CounterFile, IsKeptOnFileSystemsThatKeepWhatIsRemoved) {
+  EXPECT_FALSE(keeps_removed_files(directory / "none"));
+  if (!std::filesystem::is_directory("/dev/shm")) GTEST_SKIP();
+  EXPECT_TRUE(keeps_removed_files("/dev/shm"));
 }
 
 TEST_F(CounterFile, IsDescribedBySeveralThreadsAtOnce) {

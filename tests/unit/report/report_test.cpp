@@ -323,6 +323,17 @@ TEST_F(ReportFile, PathsAreExpanded) {
   EXPECT_EQ(expand_path("/dev/null", context), "/dev/null");
 }
 
+TEST(ReportPath, OfAChildHasTheProcessId) {
+  Context context;
+  EXPECT_EQ(pattern_of_child("run.trace", context), "run.%p.trace");
+  EXPECT_EQ(pattern_of_child("run-%p.trace", context), "run-%p.trace");
+  EXPECT_EQ(pattern_of_child("100%%p.trace", context), "100%%p.%p.trace");
+  EXPECT_EQ(pattern_of_child("/dev/stdout", context), "/dev/stdout");
+  context.rank = 3;
+  EXPECT_EQ(pattern_of_child("run.trace", context), "run.%r.%p.trace");
+  EXPECT_EQ(pattern_of_child("run-%r.trace", context), "run-%r.%p.trace");
+}
+
 TEST_F(ReportFile, TheSecondProcessOfARunTakesANameOfItsOwn) {
   setenv("BLASTOFF_RUN", "node17:1:100", 1);
   const std::string path = directory / "run.json";

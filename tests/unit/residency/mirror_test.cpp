@@ -135,7 +135,10 @@ TEST(UsedBytes, RemembersTheLatestAndForgetsWhatOthersLack) {
   EXPECT_FALSE(used->remembers(block(3)));
   EXPECT_TRUE(used->remembers(block(4)));
   EXPECT_TRUE(used->remembers(block(19)));
-  used->forget_all_but(operand_at(0x10000, 50, 5, 500));  // blocks 0 to 4
+  const auto blocks_0_to_4 = operand_at(0x10000, 50, 5, 500);
+  used->forget_others({0x20000, 0x21000}, blocks_0_to_4);  // where none of them lies
+  EXPECT_TRUE(used->remembers(block(5)));
+  used->forget_others({0x10000, 0x11000}, blocks_0_to_4);
   EXPECT_TRUE(used->remembers(block(4)));
   EXPECT_FALSE(used->remembers(block(5)));
 }

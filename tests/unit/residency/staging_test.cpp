@@ -10,7 +10,9 @@
 
 #include "delayed_device.h"
 #include "device/open.h"
+#include "forwarding_device.h"
 #include "platform/worker_pool.h"
+#include "residency/staging/slots.h"
 
 namespace blastoff::residency {
 namespace {
@@ -358,6 +360,63 @@ TEST(StagingFaults, NoPinnedMemoryIsAnError) {
   const auto device = *device::open(choice);
   const auto pool = platform::create_worker_pool(1);
   EXPECT_FALSE(create_staging(*device, *pool, 4096, 4));
+}
+
+/// Notes what is page-locked for staging, and refuses pieces of more than `most` bytes.
+class CountingDevice : public support::ForwardingDevice {
+ public:
+  CountingDevice(std::unique_ptr<Device> inner, std::size_t most) : ForwardingDevice(std::move(inner)), most_(most) {}
+
+  device::Result<void*> allocate_staging(std::size_t bytes) override {
+    if (bytes > most_)
+      return tl::unexpected(device::Error{device::ErrorKind::out_of_memory, "no more than this at once"});
+    pieces.push_back(bytes);
+    return ForwardingDevice::allocate_staging(bytes);
+  }
+  void free_staging(void* address, std::size_t bytes) override {
+    freed += bytes;
+    ForwardingDevice::free_staging(address, bytes);
+  }
+
+  std::vector<std::size_t> pieces;
+  std::size_t freed = 0;
+
+ private:
+  const std::size_t most_;
+};
+
+std::unique_ptr<CountingDevice> counting_device(std::size_t most) {
+  device::Choice choice;
+  choice.name = "simulated";
+  return std::make_unique<CountingDevice>(*device::open(choice), most);
+}
+
+TEST(Slots, AreTwiceAsManyEachTimeUpToEightMore) {
+  const auto device = counting_device(SIZE_MAX);
+  auto slots = *staging::Slots::create(*device, 4096, 20);
+  EXPECT_EQ(device->pieces, (std::vector<std::size_t>{4096}));
+  std::vector<staging::Slot*> taken;
+  for (int i = 0; i < 20; ++i) {
+    staging::Slot* const slot = slots->try_take();
+    ASSERT_NE(slot, nullptr);
+    std::memset(slot->memory, i, slots->slot_bytes());
+    taken.push_back(slot);
+  }
+  EXPECT_EQ(device->pieces, (std::vector<std::size_t>{4096, 4096, 2 * 4096, 4 * 4096, 8 * 4096, 4 * 4096}));
+  EXPECT_EQ(slots->try_take(), nullptr);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(taken[static_cast<std::size_t>(i)]->memory[4095], std::byte(i));
+  for (staging::Slot* slot : taken) slots->give_back(slot);
+  slots.reset();
+  EXPECT_EQ(device->freed, 20U * 4096);
+}
+
+TEST(Slots, ArePlainMemoryWhereThereIsNoMoreToLock) {
+  const auto device = counting_device(2 * 4096);
+  auto slots = *staging::Slots::create(*device, 4096, 20);
+  const auto taken = slots->take(20);
+  EXPECT_EQ(device->pieces, (std::vector<std::size_t>{4096, 4096, 2 * 4096}));
+  for (staging::Slot* slot : taken) std::memset(slot->memory, 1, slots->slot_bytes());
+  for (staging::Slot* slot : taken) slots->give_back(slot);
 }
 
 }  // namespace

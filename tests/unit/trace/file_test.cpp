@@ -14,7 +14,7 @@ TEST(TraceFile, StaysBelowItsLimit) {
   std::ofstream(path) << "header\n";
   constexpr std::size_t limit = 2 << 20;
   constexpr int calls = 40'000;
-  File file(path, 7, limit);
+  File file(path, 7, limit, false);
   double stood_for = 0;
   std::uint64_t largest = 1;
   for (int i = 0; i < calls; ++i) {
@@ -30,8 +30,20 @@ TEST(TraceFile, StaysBelowItsLimit) {
   EXPECT_NEAR(stood_for / calls, 1, 0.1);
 }
 
+TEST(TraceFile, WritesEachCallAtOnceWhereTheProcessMayEndAnyTime) {
+  const std::string path = testing::TempDir() + "/at-once.trace";
+  for (const bool at_once : {false, true}) {
+    std::ofstream(path) << "header\n";
+    File file(path, 7, 1 << 20, at_once);
+    for (int call = 1; call <= 20; ++call) {
+      file.append("call");
+      EXPECT_EQ(std::filesystem::file_size(path), at_once ? 7U + 5U * call : 7U);
+    }
+  }
+}
+
 TEST(TraceFile, GivesUpWhereItCannotBeWritten) {
-  File file("/nowhere/at/all.trace", 0, 1 << 20);
+  File file("/nowhere/at/all.trace", 0, 1 << 20, false);
   EXPECT_TRUE(file.takes_next());
   testing::internal::CaptureStderr();
   file.append("line");

@@ -65,15 +65,16 @@ def devices(job: Job) -> list[str]:
     found: dict[tuple[str, str, int], list[dict]] = {}
     for process in job.processes:
         for device in process.report.get("devices", []):
-            found.setdefault((process.report["process"]["host"], device["name"], device["index"]), []).append(device)
+            found.setdefault((process.report["process"]["host"], device["name"], device["index"]), []).append({"parts": 0, **device})
     hosts = {host for host, _, _ in found}
     lines = []
     for (host, _, index), parts in sorted(found.items()):
-        sums = {key: sum(part[key] for part in parts) for key in ("calls", "seconds", "bytes_to_device", "bytes_from_device")}
+        sums = {key: sum(part[key] for part in parts) for key in ("calls", "parts", "seconds", "bytes_to_device", "bytes_from_device")}
         states = sorted({part["state"] for part in parts} - {"working"})
         where = f"{index} on {host}" if len(hosts) > 1 else str(index)
         moved = f"{quantities.size(sums['bytes_to_device'])} to it, {quantities.size(sums['bytes_from_device'])} from it"
-        lines.append("; ".join([f"{where}: {sums['calls']} calls, {quantities.duration(sums['seconds'])}, {moved}", *states]))
+        calls = f"{sums['calls']} calls" + (f", {sums['parts']} parts of calls" if sums["parts"] else "")
+        lines.append("; ".join([f"{where}: {calls}, {quantities.duration(sums['seconds'])}, {moved}", *states]))
     return lines
 
 
@@ -136,7 +137,8 @@ def facts(job: Job) -> list[tuple[str, str]]:
     elapsed = quantities.duration(max(process.report["process"]["elapsed_seconds"] for process in job.processes))
     in_blas = quantities.duration(job.totals.seconds)
     if len(job.processes) > 1:
-        lines.append(("processes", str(len(job.processes))))
+        nodes = len({process.report["process"]["host"] for process in job.processes})
+        lines.append(("processes", f"{len(job.processes)}{f' on {nodes} nodes' if nodes > 1 else ''}"))
         lines.append(("time", f"{elapsed} for the longest process; {in_blas} in BLAS, all processes and threads together"))
     else:
         lines.append(("time", f"{elapsed}; {in_blas} in BLAS, all threads together"))

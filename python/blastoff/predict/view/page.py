@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from blastoff.predict.view import plots, words
+from blastoff.predict.view import nodes_words, plots, words
 from blastoff.view.page import template
 
 
@@ -22,4 +22,22 @@ def render(prediction: Mapping[str, Any]) -> str:
         routine_rows=[words.routine_cells(routine) for routine in best["routines"]],
         machine_plot=plots.machines(prediction),
         routine_plot=plots.routines(best),
+    )
+
+
+def render_nodes(result: Mapping[str, Any]) -> str:
+    """The page of a job on many nodes."""
+    return template("blastoff.predict.view", "nodes.html.j2").render(
+        version=result["blastoff"],
+        program=result["measured"]["name"],
+        answer=nodes_words.answer(result),
+        measured=nodes_words.measured(result),
+        columns=nodes_words.columns(result),
+        machines=[
+            {"title": nodes_words.title(result, machine), "rows": nodes_words.cells(result, machine), "plot": plots.nodes(machine)}
+            for machine in result["machines"]
+        ],
+        comparison_columns=nodes_words.COMPARISON_COLUMNS,
+        comparison=nodes_words.comparison(result),
+        facts=nodes_words.facts(result),
     )

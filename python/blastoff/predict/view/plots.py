@@ -27,3 +27,13 @@ def routines(machine: Mapping[str, Any]) -> str:
     shown = sorted(machine["routines"], key=lambda routine: -routine["traced_seconds"])[:LARGEST]
     names = [each["name"] for each in shown]
     return stacked_bars(names, where_series([parts(each) for each in shown]), quantities.duration, SECONDS) if names else ""
+
+
+def nodes(machine: Mapping[str, Any]) -> str:
+    """Seconds of the job by number of nodes: CPUs alone, and with GPUs."""
+    names, rows = [], []
+    for each in machine["rows"][:LARGEST]:
+        own = each["program_seconds"] + each["serial_seconds"] + each["communication_seconds"]
+        names += [f"{each['nodes']}, CPUs", f"{each['nodes']}, GPUs"]
+        rows += [(each["cpu_seconds"], 0.0, 0.0), (own, each["device_seconds"], each["moving_seconds"])]
+    return stacked_bars(names, where_series(rows), quantities.duration, "seconds of the job, computed; by nodes")

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from blastoff import terminal
-from blastoff.predict.view import words
+from blastoff.predict.view import nodes_words, words
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -30,3 +31,16 @@ def show(prediction: Mapping[str, Any]) -> None:
         f"on {best['label']} ({best['name']}):",
         table(words.ROUTINE_COLUMNS, [words.routine_cells(routine) for routine in best["routines"]]),
     )
+
+
+def show_nodes(result: Mapping[str, Any]) -> None:
+    """What was measured, what is computed from it, and what of the latter was published."""
+    print(nodes_words.answer(result), end="\n\n")
+    parts = [Text("measured", style="bold"), terminal.pairs(nodes_words.measured(result))]
+    for machine in result["machines"]:
+        parts += ["", Text(f"computed: {nodes_words.title(result, machine)}", style="bold")]
+        parts += [table(nodes_words.columns(result), nodes_words.cells(result, machine))]
+    if result.get("comparison"):
+        parts += ["", Text("computed beside published", style="bold")]
+        parts += [table(nodes_words.COMPARISON_COLUMNS, nodes_words.comparison(result))]
+    terminal.show(*parts, "", terminal.pairs(nodes_words.facts(result)))

@@ -1,5 +1,6 @@
 """The calls of a part of a session, as a part of a notebook's page: bars and a table. It takes the colours of the notebook."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blastoff import quantities
@@ -39,6 +40,20 @@ def cells(sums: dict[str, Sums]) -> list[tuple[str, list[str]]]:
     return [(name, words.cells(part)) for name, part in sums.items()]
 
 
+def routine_table(routines: dict[str, Sums]) -> tuple[str, Sequence[str], list[tuple[str, list[str]]]]:
+    """Title of the first column, those of the others, and rows."""
+    return "routine", words.COLUMNS, cells(routines)
+
+
+def line_table(counts: Counts) -> tuple[str, Sequence[str], list[tuple[str, list[str]]]]:
+    """Likewise; the last column says why calls of the line stayed on the CPU, if any did."""
+    rows = cells(text.longest_lines(counts))
+    told = {line: text.line_reasons(counts, line) for line, _ in rows}
+    if not any(told.values()):
+        return "line", words.COLUMNS, rows
+    return "line", (*words.COLUMNS, "stayed on the CPU"), [(line, [*numbers, told[line]]) for line, numbers in rows]
+
+
 def render(name: str, counts: Counts) -> str:
     """HTML that refers to nothing outside it."""
     routines = longest_first(counts.routines)
@@ -46,7 +61,6 @@ def render(name: str, counts: Counts) -> str:
         name=name or "blastoff",
         headline=text.headline(counts),
         bars=bars(routines),
-        columns=words.COLUMNS,
-        tables=[(title, cells(sums)) for title, sums in (("routine", routines), ("line", text.longest_lines(counts))) if sums],
+        tables=[(title, columns, rows) for title, columns, rows in (routine_table(routines), line_table(counts)) if rows],
         reasons=text.reasons(counts),
     )

@@ -32,6 +32,24 @@ def longest_lines(counts: Counts) -> dict[str, Sums]:
     return dict(list(longest_first(counts.lines).items())[:MOST_LINES])
 
 
+def line_reasons(counts: Counts, line: str) -> str:
+    """Why the calls of a line stayed on the CPU; "" if none did."""
+    known = counts.reasons_by_line.get(line, {})
+    return ", ".join(f"{quantities.count(calls)} calls: {reason}" for reason, calls in known.items())
+
+
+def line_table(counts: Counts) -> list[str]:
+    """The lines that took longest, each with the reasons of its own."""
+    shown = longest_lines(counts)
+    heading, rule, *rows = table.sums_table("line", shown, None)
+    told = [line_reasons(counts, line) for line in shown]
+    if not any(told):
+        return [heading, rule, *rows]
+    width = max(map(len, (heading, *rows)))
+    reasons = [f"{row:<{width}}  {said}".rstrip() for row, said in zip(rows, told, strict=True)]
+    return [f"{heading:<{width}}  stayed on the CPU", rule, *reasons]
+
+
 def describe(name: str, counts: Counts) -> str:
     """Headline, tables by routine and by line, reasons."""
     lines = [f"{name or 'blastoff'}: {headline(counts)}"]
@@ -39,7 +57,7 @@ def describe(name: str, counts: Counts) -> str:
         routines = longest_first(counts.routines)
         lines += ["", *table.sums_table("routine", routines, counts.totals if len(routines) > 1 else None)]
     if counts.lines:
-        lines += ["", *table.sums_table("line", longest_lines(counts), None)]
+        lines += ["", *line_table(counts)]
     if counts.reasons:
         lines += ["", *table.pairs(reasons(counts))]
     return "\n".join(lines)

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Several GPUs in one process against one of them: single large calls, and eight threads with matrices of their own.
+
+    bench/devices.py [--several cuda:0,1] [--device cuda:0] [--only "16000;8000"] [--rounds 1] [--quick] [--output FILE]
+
+Matrices lie in host memory, results come home, and one element of A changes between two calls. One GPU and several alternate in processes
+of their own. For each row: milliseconds of a call, the median over the rounds of the medians after the first calls, the gain, and whether
+both computed the same. `--several simulated:0,1 --device simulated --quick` shows the script at work, and no speed of any GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+
+import execute
+import machine
+import modes
+import run
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    operation: str
+    threads: int = 1
+    most_ms: float | None = None  # the target of several
+    least_gain: float | None = None  # likewise, against one
+
+
+ROWS = (
+    Row("dgemm,N,N,16000,16000,16000", most_ms=95),
+    Row("dgemm,N,N,8000,8000,8000", most_ms=16),
+    Row("zgemm,N,N,16000,16000,16000", least_gain=1.7),
+    Row("dsyrk,16000,16000", least_gain=1.7),
+    Row("dtrsm,16000,16000", least_gain=1.7),
+    Row("dgemm,T,N,32,2400,93536"),
+    Row("dgemm,N,N,2000,2000,2000", threads=8, least_gain=1.85),
+    Row("dgemm,N,N,4000,4000,4000", threads=8, least_gain=1.85),
+)
+QUICK = (
+    Row("dgemm,N,N,600,600,600"),
+    Row("zgemm,N,N,300,300,300"),
+    Row("dsyrk,600,600"),
+    Row("dtrsm,600,600"),
+    Row("dgemm,N,N,300,300,300", threads=8),
+)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    run.add_common_arguments(parser)
+    parser.add_argument("--several", help="the devices together (default: the first two that there are)")
+    parser.add_argument("--split", default="auto", choices=["auto", "always", "never"], help="Blastoff's --split")
+    parser.add_argument("--only", default="", help="rows whose operation contains one of these, separated by semicolons")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--calls", type=int, default=8, help="of each operation in a round; the first is not counted")
+    parser.add_argument("--quick", action="store_true", help="small sizes: tries the script, measures nothing useful")
+    parser.set_defaults(device=None, time_limit=400)
+    options = parser.parse_args()
+    kind = "simulated" if (options.device or "").startswith("simulated") else "cuda"
+    options.several = options.several or f"{kind}:0,1"
+    options.device = f"{kind}:0" if options.device in (None, kind) else options.device
+    return options
+
+
+def command(row: Row, programs: pathlib.Path, calls: int) -> list[str]:
+    if row.threads > 1:
+        return [str(programs / "threads_gemm"), "--threads", str(row.threads), "--calls", str(4 * calls), row.operation]
+    return [str(programs / "repeat_calls"), "--calls", str(calls), row.operation]
+
+
+def milliseconds(line: dict) -> float:
+    """Of a call; of several threads, of one call of each."""
+    return 1e3 * (line["threads"] / line["rate"] if "rate" in line else line["seconds"]["median"])
+
+
+def measure(options: argparse.Namespace, row: Row, ways: dict[str, modes.Mode], recorder: execute.Recorder) -> dict:
+    found: dict[str, list[dict]] = {name: [] for name in ways}
+    for turn in range(options.rounds):
+        for name in list(ways) if turn % 2 == 0 else list(ways)[::-1]:
+            entry = recorder.run(row.operation, ways[name], command(row, recorder.programs, options.calls))
+            if "failure" in entry:
+                raise SystemExit(f"{row.operation} on {name}: {entry['failure']} {entry.get('stderr', '')}")
+            found[name].append({**entry["lines"][-1], "totals": entry["report"]["totals"]})
+    figures = {name: statistics.median(map(milliseconds, lines)) for name, lines in found.items()}
+    first, last = (lines[-1]["checksum"] for lines in found.values())
+    return {
+        "operation": row.operation,
+        "threads": row.threads,
+        **{f"{name}_ms": figure for name, figure in figures.items()},
+        "gain": figures["one"] / figures["several"],
+        "split": found["several"][-1]["totals"]["split"],
+        "calls": found["several"][-1]["totals"]["calls"],
+        "bytes_to_device": found["several"][-1]["totals"]["bytes_to_device"],
+        "same": abs(first["sum"] - last["sum"]) <= 1e-9 * first["magnitude"],
+    }
+
+
+def verdict(row: Row, figures: dict) -> str:
+    met = []
+    if row.most_ms:
+        met.append(f"at most {row.most_ms:g} ms: {'yes' if figures['several_ms'] <= row.most_ms else 'no'}")
+    if row.least_gain:
+        met.append(f"at least {row.least_gain:g} times: {'yes' if figures['gain'] >= row.least_gain else 'no'}")
+    return "; ".join([*met, *([] if figures["same"] else ["RESULTS DIFFER"])])
+
+
+def main() -> int:
+    options = parse_arguments()
+    if options.device.startswith("cuda") and len(machine.gpus()) < 2:
+        print("one GPU or none: nothing to compare")
+        return 0
+    programs = run.build_programs(options.programs)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = pathlib.Path(folder)
+        ways = {}
+        for name, device in (("one", options.device), ("several", options.several)):
+            found = run.find_modes(argparse.Namespace(**{**vars(options), "device": device}), programs, scratch).modes["first-use"]
+            ways[name] = dataclasses.replace(found, settings=found.settings | {"BLASTOFF_START": "now", "BLASTOFF_SPLIT": options.split})
+        recorder = execute.Recorder({}, scratch / "runs.json", scratch, programs, options.time_limit)
+        print(f"{'operation':30} {'threads':>7} {'one, ms':>10} {'several, ms':>12} {'gain':>6} {'split':>11}  target")
+        for row in QUICK if options.quick else ROWS:
+            if not any(part in row.operation for part in options.only.split(";")):
+                continue
+            figures = measure(options, row, ways, recorder)
+            rows.append(figures)
+            print(
+                f"{row.operation:30} {row.threads:7} {figures['one_ms']:10.2f} {figures['several_ms']:12.2f} {figures['gain']:6.2f}"
+                f" {figures['split']:5} of {figures['calls']:3}  {verdict(row, figures)}",
+                flush=True,
+            )
+            if options.output:
+                options.output.write_text(json.dumps({"machine": machine.describe(), "devices": options.several, "rows": rows}, indent=1) + "\n")
+    return 0 if all(row["same"] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""A job on many nodes, in words and in the cells of tables. What was measured and what is computed never share a table."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from blastoff import quantities
+from blastoff.predict.view.words import times
+
+COMPARISON_COLUMNS = ("nodes", "with", "published", "computed", "off by", "source")
+FIXED = (("serial_seconds", "serial s"), ("communication_seconds", "comm. s"))
+POLICIES = {"none": "CPUs"}
+
+
+def answer(result: Mapping[str, Any]) -> str:
+    """The most nodes, on the best machine: one line."""
+    best = result["machines"][0]
+    last = best["rows"][-1]
+    among = f"; best of {len(result['machines'])} machines" if len(result["machines"]) > 1 else ""
+    on = "" if result["measured"]["from"] == "published" else f" of {best['label']}"
+    took, would = quantities.duration(last["cpu_seconds"]), quantities.duration(last["seconds"])
+    return f"{last['nodes']} nodes{on}: {took} on CPUs would be {would} with GPUs ({times(last['gain'])}){among}. Computed"
+
+
+def title(result: Mapping[str, Any], machine: Mapping[str, Any]) -> str:
+    gpus = result["gpus_per_node"]
+    return f"{machine['name']}, {gpus} GPU{'s' * (gpus != 1)} a node, {machine['policy']}, {result['scaling']} scaling"
+
+
+def shown(result: Mapping[str, Any], key: str) -> bool:
+    """Whether any machine has such seconds."""
+    return any(each[key] for machine in result["machines"] for each in machine["rows"])
+
+
+def columns(result: Mapping[str, Any]) -> tuple[str, ...]:
+    units = f"{result['unit']} a rank" if result["unit"] else "share"
+    fixed = tuple(heading for key, heading in FIXED if shown(result, key))
+    return ("nodes", "ranks", "GPUs", units, "CPUs", "with GPUs", "gain", "program s", "device s", "moving s", *fixed, "efficiency")
+
+
+def cells(result: Mapping[str, Any], machine: Mapping[str, Any]) -> list[list[str]]:
+    """A line for each number of nodes."""
+    return [
+        [
+            str(each["nodes"]),
+            quantities.count(each["ranks"]),
+            quantities.count(each["gpus"]),
+            quantities.count(each["units"]) if result["unit"] else f"{each['share']:.3g}",
+            quantities.duration(each["cpu_seconds"]),
+            quantities.duration(each["seconds"]),
+            times(each["gain"]),
+            quantities.seconds(each["program_seconds"]),
+            quantities.seconds(each["device_seconds"]),
+            quantities.seconds(each["moving_seconds"]),
+            *(quantities.seconds(each[key]) for key, _ in FIXED if shown(result, key)),
+            f"{100 * each['efficiency']:.0f} %",
+        ]
+        for each in machine["rows"]
+    ]
+
+
+def comparison(result: Mapping[str, Any]) -> list[list[str]]:
+    return [
+        [
+            str(each["nodes"]),
+            POLICIES.get(each["policy"], each["policy"]),
+            quantities.duration(each["published_seconds"]),
+            quantities.duration(each["computed_seconds"]),
+            "given" if each["given"] else f"{100 * each['deviation']:+.1f} %",
+            each["source"],
+        ]
+        for each in result.get("comparison", [])
+    ]
+
+
+def plural(count: int, name: str) -> str:
+    return f"{quantities.count(count)} {name}{'s' * (count != 1)}"
+
+
+def measured(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the figures begin with."""
+    base = result["measured"]
+    where = f"{plural(base['nodes'], 'node')}, {plural(base['ranks'], 'rank')}"
+    if base["from"] == "trace":
+        cpu = f"{base['cpu'] or 'an unnamed CPU'}, {plural(base['cores'], 'core')} of each rank"
+        return [
+            ("job", str(base["name"])),
+            ("traced", f"{where}; {plural(base['traces'], 'trace')}; {cpu}"),
+            ("seconds", f"{quantities.duration(base['seconds'])} on CPUs"),
+        ]
+    lines = [("job", str(base["name"])), ("published", f"{where}, {plural(base['gpus_per_node'], 'GPU')} a node")]
+    for run in base["runs"]:
+        names = {"seconds": "in all", "calls_seconds": "in BLAS calls", "moving_seconds": "moving"}
+        figures = [f"{run[key]:g} s {name}" for key, name in names.items() if run[key] is not None]
+        lines.append((POLICIES.get(run["policy"], run["policy"]), f"{', '.join(figures)} ({run['source']})"))
+    return lines
+
+
+def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the computation takes for granted."""
+    lines = [("given", f"{each['name']}: {each['value']} ({each['source']})") for each in result["parameters"]]
+    given = {each["name"] for each in result["parameters"]}
+    if "units" not in given and result["scaling"] == "strong":
+        lines.append(("assumed", "work that can be shared out in any parts: --units says into how many"))
+    if "serial" not in given:
+        lines.append(("assumed", "no serial part"))
+    if "communication" not in given:
+        lines.append(("assumed", "communication that shrinks like the work: --job can tell what it takes"))
+    lines += [("derived", machine["derived"]) for machine in result["machines"] if "derived" in machine]
+    if result["measured"]["from"] == "published" and result["gpus_per_node"] != result["measured"]["gpus_per_node"]:
+        lines.append(("assumed", "the GPUs are what calls wait for: with more of them, seconds on the device are shared out"))
+    lines += [("source", f"{key}: {text}") for key, text in result["references"].items()]
+    return lines

@@ -1,0 +1,253 @@
+"""The nodes of a job whose ranks each have a launcher: they meet in a directory beside the reports, and one of them sums all up.
+
+Each launcher enters its node before its rank starts. Ranks that use MPI wait for each other at their start, so that all nodes are there
+before the first of them ends. The last launcher of a node leaves the reports of its processes there; the node that finds those of all
+others sums up. The node of rank 0 waits a little for the others, in case one of them was killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blastoff import library
+from blastoff.job import runs
+from blastoff.run import membership
+
+if TYPE_CHECKING:
+    from blastoff.job.processes import Process
+
+PRESENT, ENDED = ".present", ".ended"
+FIRST, SUMMED = "first", "summed-up"
+"""Files that name the node of rank 0, and the nodes that are in the summary."""
+SAME_JOB = 3600.0
+"""Seconds within which the launchers of a job begin. What is older is left from another job of that name."""
+LONGEST_WAIT, POLL_SECONDS = 10.0, 0.1
+"""Seconds for which the node of rank 0 waits for the others."""
+SIZES = ("OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "JSM_NAMESPACE_SIZE", "FLUX_JOB_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS")
+"""Variables that tell how many ranks the job has, in the order of those of src/platform/mpi_ranks.h."""
+ONE_SUMMARY = ("auto", "always")
+"""Values of --summary with which there is one."""
+
+
+def job_size(environment: Mapping[str, str]) -> int:
+    """Ranks of the job; 0 where nothing tells."""
+    for name in SIZES:
+        value = environment.get(name, "")
+        if value.isascii() and value.isdigit() and (not name.startswith("SLURM") or environment.get("SLURM_STEP_ID")):
+            return int(value)
+    return 0
+
+
+def boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def name_of_node(directory: Path) -> str:
+    """Launchers that share the directory of a run are a node. The name is the same for all of them, and another one on other nodes, which
+    may be containers of one host."""
+    status = directory.stat()
+    return f"{os.uname().nodename}-{zlib.crc32(f'{boot_id()} {status.st_dev} {status.st_ino}'.encode()):08x}"
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What the last launcher of a node is to sum up."""
+
+    processes: Sequence[Process]
+    remark: str = ""
+    """About nodes that are not in it."""
+
+
+def alone(why: str) -> str:
+    return f"this summary is of {os.uname().nodename} alone: {why}"
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A node that meets no others."""
+
+    remark: str = ""
+
+    def gather(self, processes: Sequence[Process]) -> Gathered | None:
+        return Gathered(processes, self.remark)
+
+    def withdraw(self) -> None:
+        """There is nothing to withdraw from."""
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """This node among those of its job."""
+
+    directory: Path
+    """Where they meet."""
+    node: str
+    began: float
+    """Seconds since 1970."""
+    elsewhere: bool
+    """Whether the job is known to have ranks on other nodes."""
+
+    def enter(self, rank: int) -> None:
+        """For a launcher of this node, before its rank starts."""
+        if self._present(self.directory / f"{self.node}{PRESENT}") is None:
+            self._write(PRESENT, {"began": self.began, "host": os.uname().nodename})
+        if rank == 0:
+            (self.directory / FIRST).write_text(self.node)
+
+    def withdraw(self) -> None:
+        """The node has nothing to sum up: no program was started."""
+        (self.directory / f"{self.node}{PRESENT}").unlink(missing_ok=True)
+
+    def _present(self, path: Path) -> str | None:
+        """The host of a node that is there; None if it is of another job, or cannot be read."""
+        try:
+            said = json.loads(path.read_text())
+            return said["host"] if abs(said["began"] - self.began) < SAME_JOB else None
+        except (OSError, ValueError):
+            return None
+
+    def _hosts(self) -> dict[str, str]:
+        """The nodes of this job, with their hosts."""
+        found = {path.name.removesuffix(PRESENT): self._present(path) for path in self.directory.glob(f"*{PRESENT}")}
+        return {node: host for node, host in found.items() if host is not None}
+
+    def _ended(self) -> set[str]:
+        return {path.name.removesuffix(ENDED) for path in self.directory.glob(f"*{ENDED}")}
+
+    def _write(self, extension: str, said: Mapping[str, Any]) -> None:
+        """Whole or not at all."""
+        unfinished = self.directory / f"{self.node}.{os.getpid()}.tmp"
+        unfinished.write_text(json.dumps(said))
+        unfinished.rename(self.directory / f"{self.node}{extension}")
+
+    def _summed(self) -> list[str] | None:
+        """The nodes in the summary, if one of them has begun with it."""
+        path = self.directory / SUMMED
+        try:
+            return path.read_text().split("\n") if abs(path.stat().st_mtime - self.began) < SAME_JOB else None
+        except OSError:
+            return None
+
+    def _claim(self, nodes: Iterable[str]) -> bool:
+        """Whether this node is to sum these up: only one is."""
+        path, unfinished = self.directory / SUMMED, self.directory / f"{self.node}.{os.getpid()}.tmp"
+        if self._summed() is None:
+            path.unlink(missing_ok=True)  # of another job
+        unfinished.write_text("\n".join(nodes))
+        try:
+            os.link(unfinished, path)
+        except FileExistsError:
+            return False
+        finally:
+            unfinished.unlink()
+        return True
+
+    def _is_first(self) -> bool:
+        try:
+            return (self.directory / FIRST).read_text() == self.node
+        except OSError:
+            return False
+
+    def _remove(self) -> None:
+        """At once for all who look."""
+        with suppress(OSError):
+            shutil.rmtree(self.directory.rename(self.directory.with_name(f"{self.directory.name}.{self.node}")), ignore_errors=True)
+
+    def gather(self, processes: Sequence[Process]) -> Gathered | None:
+        """The processes to sum up; None where another node does that, or will."""
+        try:
+            self._write(ENDED, {"reports": [process.report for process in processes]})
+            found = self._together(time.monotonic() + LONGEST_WAIT)
+        except OSError as error:
+            return Gathered(processes, alone(f"{self.directory}: {error.strerror}"))
+        return found if found is None or found.processes else Gathered(processes, found.remark)
+
+    def _together(self, deadline: float) -> Gathered | None:
+        """Without processes: those of this node alone."""
+        while True:
+            hosts, ended, summed = self._hosts(), self._ended(), self._summed()
+            absent = sorted(hosts.keys() - ended)
+            if self.node not in ended or (summed is not None and self.node in summed):
+                return None
+            if summed is not None:
+                if not absent:
+                    self._remove()
+                return Gathered([], alone("it ended after the others had been summed up"))
+            if not absent and len(hosts) == 1:
+                self._remove()
+                return Gathered([], alone(f"the other nodes do not see {self.directory.parent}") if self.elsewhere else "")
+            if absent and not self._is_first():
+                return None
+            if not absent or time.monotonic() > deadline:
+                summed = sorted(hosts.keys() & ended)
+                if self._claim(summed):
+                    return self._all(summed, [hosts[node] for node in absent])
+            else:
+                time.sleep(POLL_SECONDS)
+
+    def _all(self, nodes: Sequence[str], absent: Sequence[str]) -> Gathered:
+        from blastoff.job.processes import Process
+
+        said = {node: json.loads((self.directory / f"{node}{ENDED}").read_text()) for node in nodes}
+        if not absent:
+            self._remove()
+        everything = [Process(node, report) for node in nodes for report in said[node]["reports"]]
+        return Gathered(everything, f"this summary lacks {', '.join(absent)}: not ended yet" if absent else "")
+
+
+def place(environment: Mapping[str, str]) -> tuple[Path | None, str]:
+    """The directory in which nodes may meet, or why there is none."""
+    pattern = environment.get("BLASTOFF_REPORT", "")
+    folder = Path(pattern).parent
+    if not pattern or str(folder).startswith("/dev"):
+        return None, "with --report=DIRECTORY/ that all nodes see, there is one for the job"
+    if "%" in str(folder):
+        return None, f"reports of other nodes are not in one directory ({pattern})"
+    return folder, ""
+
+
+def sweep(folder: Path) -> None:
+    """Removes what killed nodes have left behind, after a day."""
+    for left in folder.glob(f".blastoff.{os.getuid()}.job-*"):
+        with suppress(OSError):
+            if runs.is_ours(left) and time.time() - left.stat().st_mtime > runs.LONGEST_LEFT:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def meet(environment: Mapping[str, str], member: membership.Member | None) -> Meeting | Apart:
+    """This node's place among the others of its job. `environment`: that of the program."""
+    path = library.find_library()
+    rank = library.global_rank(path)
+    if member is None or rank < 0 or (environment.get("BLASTOFF_SUMMARY") or "auto") not in ONE_SUMMARY:
+        return Apart()
+    elsewhere = job_size(environment) > library.local_size(path)
+    name = membership.job_name(environment)
+    if name is None or not member.directory.name.endswith(f"job-{name}"):
+        return Apart(alone("the batch system gives the job no name that all nodes know") if elsewhere else "")
+    folder, obstacle = place(environment)
+    if folder is None:
+        return Apart(alone(obstacle) if elsewhere else "")
+    if rank == 0:
+        sweep(folder)
+    directory = folder / f".blastoff.{os.getuid()}.job-{name}"
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        if not runs.is_ours(directory):
+            raise OSError(0, "somebody else's")
+        meeting = Meeting(directory, name_of_node(member.directory), time.time(), elsewhere)
+        meeting.enter(rank)
+    except OSError as error:
+        return Apart(alone(f"{directory}: {error.strerror}") if elsewhere else "")
+    return meeting

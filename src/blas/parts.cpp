@@ -1,0 +1,139 @@
+#include "blas/parts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "blas/element_address.h"
+#include "blas/shape.h"
+#include "blas/sub_call.h"
+#include "platform/span.h"
+
+namespace blastoff::blas {
+namespace {
+
+using Parts = std::vector<std::vector<Call>>;
+
+/// How many parts beside and above each other.
+struct Grid {
+  int rows;
+  int columns;
+};
+
+/// Index `wanted` of rows or columns that are `step` bytes apart (0: nothing is known of pages), or a better one near
+/// it: strips of about `width` that begin at multiples of 16 compute faster, and one that begins on a page of its own
+/// shares none with its neighbour.
+std::int64_t cut_near(double wanted, std::int64_t width, const void* begin, std::size_t step) {
+  const std::int64_t even = width < 64 ? std::llround(wanted) : std::llround(wanted / 16) * 16;
+  if (step == 0) return even;
+  const std::int64_t reach = std::min<std::int64_t>(width / 32, 256);
+  const auto begins_page = [&](std::int64_t index) {
+    return (reinterpret_cast<std::uintptr_t>(begin) + static_cast<std::uintptr_t>(index) * step) %
+               platform::page_size() ==
+           0;
+  };
+  for (std::int64_t distance = 0; distance <= reach; ++distance) {
+    if (begins_page(even - distance)) return even - distance;
+    if (begins_page(even + distance)) return even + distance;
+  }
+  return even;
+}
+
+/// [0, size) in `count` ranges, or fewer if it is short; `share` tells how much of it lies before the end of the
+/// first i of them.
+template <class Share>
+std::vector<Range> ranges(std::int64_t size, int count, const void* begin, std::size_t step, const Share& share) {
+  std::vector<Range> result;
+  std::int64_t start = 0;
+  for (int i = 1; i < count; ++i) {
+    const double wanted = static_cast<double>(size) * share(static_cast<double>(i) / count);
+    const std::int64_t end = cut_near(wanted, size / count, begin, step);
+    if (end <= start || end >= size) continue;
+    result.push_back({start, end});
+    start = end;
+  }
+  result.push_back({start, size});
+  return result;
+}
+
+double evenly(double share) {
+  return share;
+}
+
+std::vector<Range> columns_in(const Call& call, int count) {
+  return ranges(call.n, count, call.result().address, call.result().stride_bytes(), evenly);
+}
+
+/// Where columns do not begin at pages, no cut suits them all.
+std::vector<Range> rows_in(const Call& call, int count) {
+  const Operand& result = call.result();
+  const bool aligned = result.stride_bytes() % platform::page_size() == 0;
+  return ranges(call.m, count, result.address, aligned ? result.element_size : 0, evenly);
+}
+
+/// With which a part reads least; {1, 1} if there are not as many columns or rows. Columns lie together in memory,
+/// rows share pages: they have to gain a tenth.
+Grid grid_of(const Call& call, int count) {
+  constexpr int most_in_one_dimension = 4;
+  constexpr double price_of_rows = 1.1;
+  Grid best{1, 1};
+  double least = 0;
+  for (int rows = 1; rows <= count; ++rows) {
+    const int columns = count / rows;
+    const bool both = rows > 1 && columns > 1;
+    if (count % rows != 0 || rows > call.m || columns > call.n || (both && count <= most_in_one_dimension)) continue;
+    const double read = static_cast<double>(call.k) *
+                        (static_cast<double>(call.m) / rows + static_cast<double>(call.n) / columns) *
+                        (rows > 1 ? price_of_rows : 1);
+    if (least > 0 && read >= least) continue;
+    least = read;
+    best = {rows, columns};
+  }
+  return best;
+}
+
+Parts product_parts(const Call& call, int count) {
+  const Grid grid = grid_of(call, count);
+  Parts result;
+  for (const Range rows : rows_in(call, grid.rows)) {
+    const Call strip = rows.size() == call.m ? call : rows_of(call, rows);
+    for (const Range columns : columns_in(call, grid.columns)) result.push_back({columns_of(strip, columns)});
+  }
+  return result;
+}
+
+Parts sided_parts(const Call& call, int count) {
+  Parts result;
+  if (call.side == Side::left)
+    for (const Range columns : columns_in(call, count)) result.push_back({columns_of(call, columns)});
+  else
+    for (const Range rows : rows_in(call, count)) result.push_back({rows_of(call, rows)});
+  return result;
+}
+
+Parts triangle_parts(const Call& call, int count) {
+  const auto columns_before = [&](double area) {
+    return call.uplo == Uplo::upper ? std::sqrt(area) : 1 - std::sqrt(1 - area);
+  };
+  Parts result;
+  for (const Range columns :
+       ranges(call.n, count, call.result().address, call.result().stride_bytes(), columns_before)) {
+    std::vector<Call> part;
+    const Range beside = beside_square(call, columns);
+    if (beside.size() > 0) part = rectangle(call, beside, columns);
+    part.push_back(diagonal_square(call, columns));
+    result.push_back(std::move(part));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::vector<Call>> parts(const Call& call, int count) {
+  if (count < 2 || call.m == 0 || call.n == 0 || is_matrix_vector(call.kind())) return {};
+  Parts result = call.kind() == Kind::gemm            ? product_parts(call, count)
+                 : has_triangular_result(call.kind()) ? triangle_parts(call, count)
+                                                      : sided_parts(call, count);
+  return result.size() > 1 ? std::move(result) : Parts{};
+}
+
+}  // namespace blastoff::blas

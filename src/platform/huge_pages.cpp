@@ -1,0 +1,34 @@
+#include "platform/huge_pages.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+
+#include "platform/kernel_interface.h"
+
+namespace blastoff::platform {
+
+namespace {
+constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14; before, pages come with their first use
+}
+
+// More is mapped than is asked for, so that an address in it is a multiple.
+void* map_huge_pages(std::size_t bytes) {
+  void* const mapped =
+      mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(mapped) % huge_page) % huge_page;
+  std::byte* const begin = static_cast<std::byte*>(mapped) + before;
+  if (before > 0) munmap(mapped, before);
+  munmap(begin + bytes, huge_page - before);
+  madvise(begin, bytes, MADV_HUGEPAGE);
+  madvise(begin, bytes, MADV_DONTFORK);
+  madvise(begin, bytes, kernel::populate_write);  // where it fails, pages come with their first use
+  return begin;
+}
+
+void unmap_huge_pages(void* address, std::size_t bytes) {
+  munmap(address, bytes);
+}
+
+}  // namespace blastoff::platform

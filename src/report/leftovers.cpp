@@ -1,0 +1,105 @@
+#include "report/leftovers.h"
+
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "platform/process.h"
+#include "report/counter_layout.h"
+
+namespace blastoff::report {
+namespace {
+
+/// Cuts the number at its begin off the text; nothing where there is none.
+std::optional<std::uint64_t> take_number(std::string_view& text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+/// When a process started, in nanoseconds since boot; nothing if there is none of that id.
+std::optional<std::uint64_t> started_at(std::uint64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name_end = text.rfind(')');  // a name may contain anything
+  if (name_end == std::string::npos) return std::nullopt;
+  constexpr int fields_between = 20;  // proc(5): the start time is the 22nd field, the name the second
+  std::size_t place = name_end + 1;
+  for (int i = 1; i < fields_between && place != std::string::npos; ++i) place = text.find(' ', place + 1);
+  if (place == std::string::npos) return std::nullopt;
+  std::string_view rest = std::string_view(text).substr(place + 1);
+  const auto ticks = take_number(rest);
+  if (!ticks) return std::nullopt;
+  return *ticks * (1'000'000'000U / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK)));
+}
+
+/// Files are called PID-MADE-NUMBER.EXTENSION; MADE is in nanoseconds since boot.
+bool is_of_living_process(const std::string& name) {
+  std::string_view rest = name;
+  const auto pid = take_number(rest);
+  if (!pid || !rest.starts_with('-')) return false;
+  rest.remove_prefix(1);
+  const auto made = take_number(rest);
+  const auto started = started_at(*pid);
+  const std::uint64_t tick = 1'000'000'000U / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
+  return made && started && *started <= *made + tick;
+}
+
+/// Nobody here knows whether a process of another host has ended. The description of a process says near its top where
+/// it runs.
+bool is_of_other_host(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(4096, '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  const std::size_t key = begin.find("\"host\":");
+  return key != std::string::npos && begin.find("\"host\": \"" + platform::host_name() + "\"") == std::string::npos;
+}
+
+}  // namespace
+
+bool keeps_removed_files(const std::string& directory) {
+  struct statfs system {};
+  if (statfs(directory.c_str(), &system) != 0) return false;
+  constexpr std::uint32_t cifs = 0xff534d42;  // not in <linux/magic.h> before 5.17
+  constexpr std::uint32_t smb2 = 0xfe534d42;
+  constexpr std::array<std::uint32_t, 8> by_name = {
+      NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, cifs, smb2, V9FS_MAGIC, FUSE_SUPER_MAGIC, AFS_SUPER_MAGIC, CODA_SUPER_MAGIC};
+  return std::ranges::find(by_name, static_cast<std::uint32_t>(system.f_type)) == by_name.end();
+}
+
+bool make_private_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  if (mkdir(path.c_str(), 0700) == 0) return true;
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+         (status.st_mode & 077U) == 0;
+}
+
+void remove_if_left(const std::string& directory) {
+  std::error_code error;
+  std::vector<std::filesystem::path> found;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const bool described = entry->path().extension() == description_extension;
+    if (is_of_living_process(entry->path().filename()) || (described && is_of_other_host(entry->path()))) return;
+    found.push_back(entry->path());
+  }
+  for (const std::filesystem::path& path : found) unlink(path.c_str());
+}
+
+}  // namespace blastoff::report

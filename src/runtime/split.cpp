@@ -1,0 +1,124 @@
+#include "runtime/split.h"
+
+#include <algorithm>
+#include <cfenv>
+#include <mutex>
+#include <vector>
+
+#include "platform/stopwatch.h"
+#include "platform/threads.h"
+#include "runtime/device_stopwatch.h"
+#include "runtime/offload.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+using operation::Host;
+using operation::Operation;
+using report::Record;
+using report::Refusal;
+
+/// The program's library. The program may have one thread, and a library that is made for one.
+class OneAtATime final : public Host {
+ public:
+  explicit OneAtATime(const Host& host) : host_(host) {}
+  bool can_compute(const Operation& operation) const override { return host_.can_compute(operation); }
+  bool compute(const Operation& operation) const override {
+    const std::lock_guard lock(mutex_);
+    return host_.compute(operation);
+  }
+
+ private:
+  const Host& host_;
+  mutable std::mutex mutex_;
+};
+
+/// How far a part is.
+struct Progress {
+  std::size_t done = 0;  ///< operations whose results are in host memory
+  Refusal refusal = Refusal::none;
+  Record record;
+  double seconds = 0;
+};
+
+void add_traffic(Record& sum, const Record& record) {
+  sum.bytes_to_device += record.bytes_to_device;
+  sum.bytes_from_device += record.bytes_from_device;
+  sum.bytes_reused += record.bytes_reused;
+  sum.bytes_rewritten += record.bytes_rewritten;
+  sum.stale_pages += record.stale_pages;
+}
+
+/// What is left of a part, on one device.
+void run_rest(const Part& part, Session& session, const Host& host, Progress& progress) {
+  const DeviceStopwatch stopwatch(session.device());
+  Record record;
+  double flops = 0;
+  for (; progress.done < part.operations.size(); ++progress.done) {
+    const Operation& operation = part.operations[progress.done];
+    progress.refusal = offload(session, operation, host, record);
+    if (progress.refusal != Refusal::none) break;
+    flops += operation.work.flops;
+  }
+  const double seconds = stopwatch.seconds();
+  progress.seconds += seconds;
+  add_traffic(progress.record, record);
+  progress.record.transfer_seconds += record.transfer_seconds;
+  progress.record.policy = record.policy;
+  progress.record.operands_kept = record.operands_kept;
+  progress.record.lane_at_once = record.lane_at_once;
+  if (flops > 0) session.count_part(record, flops, seconds);
+}
+
+/// What another device has not done. The operands are intact: host memory changes by operations that are done, alone.
+void take_over(const Part& part, std::span<Session* const> devices, const Host& host, Progress& progress) {
+  for (Session* const session : devices) {
+    if (progress.done == part.operations.size()) return;
+    if (session != part.session && session->working()) run_rest(part, *session, host, progress);
+  }
+  for (; progress.done < part.operations.size(); ++progress.done) host.compute(part.operations[progress.done]);
+}
+
+/// The floating-point environment of the calling thread, for those that work for it.
+class Environment {
+ public:
+  Environment() { std::fegetenv(&environment_); }
+  void enter() const { std::fesetenv(&environment_); }
+
+ private:
+  std::fenv_t environment_{};
+};
+
+}  // namespace
+
+Refusal offload_parts(std::span<const Part> parts, std::span<Session* const> devices, const Host& program,
+                      platform::WorkerPool& team, Record& record, double& seconds) {
+  const OneAtATime host(program);
+  const Environment environment;
+  const platform::Stopwatch stopwatch;
+  std::vector<Progress> progress(parts.size());
+  team.run(parts.size(), [&](std::size_t i) {
+    environment.enter();
+    platform::run_with_ample_stack([&] { run_rest(parts[i], *parts[i].session, host, progress[i]); });
+  });
+  if (std::ranges::all_of(progress, [](const Progress& each) { return each.done == 0; }))
+    return progress.front().refusal;
+  for (std::size_t i = 0; i < parts.size(); ++i) take_over(parts[i], devices, host, progress[i]);
+
+  record.parts = static_cast<int>(parts.size());
+  record.operands_kept = record.lane_at_once = true;
+  double longest = 0;
+  for (const Progress& each : progress) {
+    add_traffic(record, each.record);
+    if (*record.policy == '\0') record.policy = each.record.policy;
+    record.transfer_seconds = std::max(record.transfer_seconds, each.record.transfer_seconds);
+    record.operands_kept = record.operands_kept && each.record.operands_kept;
+    record.lane_at_once = record.lane_at_once && each.record.lane_at_once;
+    longest = std::max(longest, each.seconds);
+  }
+  seconds = parts.front().session->device().own_seconds() ? longest : stopwatch.seconds();
+  return Refusal::none;
+}
+
+}  // namespace blastoff::runtime

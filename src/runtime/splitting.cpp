@@ -1,0 +1,165 @@
+#include "runtime/splitting.h"
+
+#include <algorithm>
+
+#include "runtime/bringing.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+// A part of less is not worth a second device. Waking a thread takes 50 us, and two links and cards never run in step.
+constexpr double least_seconds_of_part = 2e-3;
+constexpr double seconds_to_hand_over = 100e-6;
+
+// Rates are not known exactly.
+constexpr double worth_it = 0.9;
+
+// What every device brings, the host copies for each. A further link adds that share of its rate to what it can do.
+constexpr double share_of_further_links = 0.5;
+
+const decide::MachineModel& assumed_model() {
+  static const decide::MachineModel& model = *new decide::MachineModel;
+  return model;
+}
+
+/// Seconds of operations that are made one after the other on one device, with their operands there. Results go home
+/// while the rest is computed.
+double seconds_there(std::span<const operation::Operation> operations, const decide::MachineModel& model) {
+  double computing = 0;
+  double home = 0;
+  for (const operation::Operation& operation : operations) {
+    computing += model.device_seconds_of(operation);
+    operation.each_result([&](std::size_t, const operation::Operand& result) {
+      home += static_cast<double>(result.part_bytes()) / model.from_device;
+    });
+  }
+  return std::max(computing, home);
+}
+
+/// Of the operations of one part, the largest need: they refer to the same matrices.
+struct Need {
+  double bytes = 0;
+  operation::Estimate found;
+};
+
+Need need_of(std::span<const operation::Operation> operations, Session& session) {
+  Need largest;
+  for (const operation::Operation& operation : operations) {
+    const auto found = session.policies().front()->estimate(operation);
+    const double bytes = bytes_to_bring(session, operation, found);
+    if (bytes > largest.bytes || &operation == operations.data())
+      largest = {bytes, found.value_or(operation::Estimate{.missing = bytes_read(operation)})};
+  }
+  return largest;
+}
+
+/// Of the matrices as this routine uses them (Fowler, Noll, Vo: FNV-1a, in words).
+std::uint64_t key_of(const operation::Operation& operation) {
+  std::uint64_t key = 0xcbf29ce484222325U;
+  const auto add = [&](std::uint64_t word) { key = (key ^ word) * 0x100000001b3U; };
+  add(operation.routine());
+  for (const operation::Operand& operand : operation.operands()) {
+    add(reinterpret_cast<std::uintptr_t>(operand.address));
+    add(static_cast<std::uint64_t>(operand.rows));
+    add(static_cast<std::uint64_t>(operand.columns));
+  }
+  return key;
+}
+
+}  // namespace
+
+Splitting::Splitting(config::SplitMode mode) : mode_(mode), model_(&assumed_model()) {}
+
+bool Splitting::Forecast::gains() const {
+  return split.now < worth_it * alone.now;
+}
+
+std::vector<Part> Splitting::parts(const operation::Operation& operation, std::span<Session* const> working,
+                                   Session& alone) {
+  const bool quiet = is_quiet(working);
+  if (mode_ != config::SplitMode::always && !quiet) return {};
+  std::vector<Part> parts = cut(operation, working);
+  if (parts.empty() || mode_ == config::SplitMode::always) return parts;
+  return pays_now(operation, forecast(operation, parts, alone)) ? std::move(parts) : std::vector<Part>();
+}
+
+std::optional<operation::Estimate> Splitting::estimate(const operation::Operation& operation,
+                                                       std::span<Session* const> working, Session& alone) const {
+  const std::vector<Part> parts = cut(operation, working);
+  if (parts.empty()) return std::nullopt;
+  const Forecast expected = forecast(operation, parts, alone);
+  if (mode_ != config::SplitMode::always && !expected.gains()) return std::nullopt;
+  return expected.found;
+}
+
+/// No other call is on its way, and none was when the last few were made: threads that take turns find the devices idle
+/// now and then.
+bool Splitting::is_quiet(std::span<Session* const> working) {
+  const bool idle = std::ranges::all_of(working, &Session::idle);
+  quiet_calls_ = idle ? std::min(quiet_calls_ + 1, enough_quiet_calls) : 0;
+  return quiet_calls_ == enough_quiet_calls;
+}
+
+/// As many parts as are worth a device, the first for the first device and so on.
+std::vector<Part> Splitting::cut(const operation::Operation& operation, std::span<Session* const> working) const {
+  if (mode_ == config::SplitMode::never || working.size() < 2) return {};
+  std::size_t count = working.size();
+  if (mode_ == config::SplitMode::automatic) {
+    const double worth = model_.load(std::memory_order_acquire)->device_seconds_of(operation) / least_seconds_of_part;
+    if (worth < 2) return {};
+    if (worth < static_cast<double>(count)) count = static_cast<std::size_t>(worth);
+  }
+  std::vector<Part> result;
+  for (auto& operations : operation::parts(operation, static_cast<int>(count)))
+    result.push_back({working[result.size()], std::move(operations)});
+  return result;
+}
+
+Splitting::Forecast Splitting::forecast(const operation::Operation& operation, std::span<const Part> parts,
+                                        Session& alone) const {
+  const decide::MachineModel& model = *model_.load(std::memory_order_acquire);
+  const std::span<const operation::Operation> whole{&operation, 1};
+  const Need need_alone = need_of(whole, alone);
+  const double there_alone = seconds_there(whole, model);
+  Forecast result;
+  result.alone = {need_alone.bytes / model.to_device + there_alone,
+                  static_cast<double>(need_alone.found.dirty) / model.to_device + there_alone};
+  Seconds sum;  // of bringing
+  double longest = 0;
+  double most = -1;
+  for (const Part& part : parts) {
+    const Need need = need_of(part.operations, *part.session);
+    const Seconds bringing{need.bytes / model.to_device, static_cast<double>(need.found.dirty) / model.to_device};
+    const double there = seconds_there(part.operations, model) + seconds_to_hand_over;
+    result.split = {std::max(result.split.now, bringing.now + there),
+                    std::max(result.split.later, bringing.later + there)};
+    sum = {sum.now + bringing.now, sum.later + bringing.later};
+    longest = std::max(longest, there);
+    if (need.bytes <= most) continue;
+    most = need.bytes;
+    result.found = need.found;
+  }
+  const double links = 1 + share_of_further_links * static_cast<double>(parts.size() - 1);
+  result.split = {std::max(result.split.now, sum.now / links + longest),
+                  std::max(result.split.later, sum.later / links + longest)};
+  return result;
+}
+
+/// Where there are too many matrices, the one that has lost least gives its place and its loss to another: no more is
+/// invested than has been lost.
+bool Splitting::pays_now(const operation::Operation& operation, const Forecast& forecast) {
+  if (forecast.gains()) return true;
+  const double gain = worth_it * forecast.alone.later - forecast.split.later;
+  if (gain <= 0) return false;
+  const std::uint64_t key = key_of(operation);
+  const auto known = std::ranges::find(losses_, key, &Loss::key);
+  Loss& loss = known != losses_.end() ? *known : *std::ranges::min_element(losses_, {}, &Loss::seconds);
+  loss.key = key;
+  loss.seconds += gain;
+  if (loss.seconds < forecast.split.now - worth_it * forecast.alone.now) return false;
+  loss.seconds = 0;
+  return true;
+}
+
+}  // namespace blastoff::runtime

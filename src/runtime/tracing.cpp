@@ -1,0 +1,77 @@
+#include "runtime/tracing.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+#include <utility>
+
+#include "report/file.h"
+#include "runtime/description.h"
+#include "runtime/session.h"
+
+namespace blastoff::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The child that this process is.
+struct Child {
+  std::atomic<pid_t> pid{0};  ///< another process's: it is none that fork() has made
+  Clock::time_point forked_at;
+  std::atomic<trace::Tracer*> tracer{nullptr};  ///< from its first call on
+};
+Child child;
+
+trace::Setup setup_of(const config::Settings& settings, double least_volume, Clock::time_point start) {
+  return {
+      .pattern = report::report_pattern(settings.trace, ".trace"),
+      .limit = settings.trace_limit.bytes,
+      .floor_volume = least_volume,
+      .min_size = settings.min_size,
+      .may_track = settings.device == "none" && settings.tracker != config::TrackerName::none,
+      .tracker = tracker_kind(settings.tracker),
+      .context = identity(),
+      .start = start,
+  };
+}
+
+std::unique_ptr<trace::Tracer> create_tracer(const config::Settings& settings, double least_volume,
+                                             Clock::time_point start) {
+  if (settings.trace.empty()) return nullptr;
+  return std::make_unique<trace::Tracer>(setup_of(settings, least_volume, start));
+}
+
+/// Its memory is not tracked: a child of fork has none of its parent's trackers.
+std::unique_ptr<trace::Tracer> create_tracer_of_child(const config::Settings& settings, double least_volume) {
+  trace::Setup setup = setup_of(settings, least_volume, child.forked_at);
+  setup.pattern = report::pattern_of_child(setup.pattern, setup.context);
+  setup.may_track = false;
+  setup.may_end_any_time = true;
+  return std::make_unique<trace::Tracer>(std::move(setup));
+}
+
+}  // namespace
+
+Tracing::Tracing(const config::Settings& settings, double least_volume, Clock::time_point start)
+    : settings_(settings), least_volume_(least_volume), tracer_(create_tracer(settings, least_volume, start)) {}
+
+void Tracing::begin_child() {
+  child.tracer = nullptr;  // its parent's, if that is a child too
+  child.forked_at = Clock::now();
+  child.pid = getpid();
+}
+
+trace::Tracer* Tracing::of_child() const {
+  if (!wanted() || child.pid != getpid()) return nullptr;
+  trace::Tracer* tracer = child.tracer;
+  if (tracer != nullptr) return tracer;
+  try {
+    auto made = create_tracer_of_child(settings_, least_volume_);
+    return child.tracer.compare_exchange_strong(tracer, made.get()) ? made.release() : tracer;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+}  // namespace blastoff::runtime

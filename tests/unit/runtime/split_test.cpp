@@ -1,0 +1,166 @@
+// One call on several devices: results as from one, whatever fails.
+#include "runtime/split.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "blas_front_end.h"
+#include "every_routine.h"
+#include "reference_blas.h"
+#include "runtime/sessions.h"
+#include "test_call.h"
+
+namespace {
+
+using namespace blastoff;
+using report::Refusal;
+using runtime::Placement;
+using runtime::Sessions;
+
+/// Simulated devices, which are never closed, as in a process.
+Sessions& open(int count, const std::string& fault = "") {
+  config::Settings settings = config::read_settings();
+  settings.device = "simulated:all";
+  settings.policy = config::PolicyName::automatic;  // whatever other tests have set
+  settings.simulated_devices = count;
+  settings.simulated_memory.bytes = std::size_t{32} << 20;
+  settings.simulated_fault = fault;
+  settings.split = config::SplitMode::always;
+  auto sessions = Sessions::start(settings, [] { return false; });
+  EXPECT_TRUE(sessions) << sessions.error().message;
+  return *sessions->release();
+}
+
+struct Outcome {
+  Refusal refusal;
+  report::Record record;
+  std::size_t parts;
+};
+
+Outcome run(Sessions& sessions, const blas::Call& call, const operation::Host& host) {
+  const operation::Operation operation = call;
+  const Placement placement = sessions.take(operation);
+  Outcome outcome{Refusal::none, {}, placement.parts.size()};
+  double seconds = 0;
+  outcome.refusal = offload_parts(placement.parts, sessions.all(), host, sessions.team(), outcome.record, seconds);
+  sessions.give_back(placement, operation);
+  EXPECT_GT(seconds + (outcome.refusal != Refusal::none), 0);
+  return outcome;
+}
+
+const reference::ReferenceRoutine host;
+
+class SplitCalls : public testing::TestWithParam<blas::Routine> {};
+
+TEST_P(SplitCalls, IsRightOnSeveralDevices) {
+  if (is_matrix_vector(row(GetParam()).kind)) return;
+  for (const int devices : {2, 3, 4}) {
+    Sessions& sessions = open(devices);
+    for (const test::Options& options : test::all_options(GetParam())) {
+      for (const blas::Coefficient beta : {blas::Coefficient(1.2, 0.4), blas::Coefficient(0)}) {
+        const test::TestCall made(GetParam(), options, 60, 70, 50, {0.7, -0.3}, beta);
+        SCOPED_TRACE(test::describe(made.call()));
+        auto expected = made.result();
+        auto found = made.result();
+        reference::compute(made.with_result(expected));
+        const Outcome outcome = run(sessions, made.with_result(found), host);
+        EXPECT_EQ(outcome.refusal, Refusal::none);
+        EXPECT_EQ(outcome.parts, static_cast<std::size_t>(devices));
+        EXPECT_EQ(outcome.record.parts, devices);
+        EXPECT_GT(outcome.record.bytes_to_device, 0U);
+        EXPECT_LE(made.difference(found, expected), test::rounding);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SplitCalls, testing::ValuesIn(test::every_routine()), test::routine_name);
+
+test::Options lower() {
+  test::Options options;
+  options.uplo = blas::Uplo::lower;
+  return options;
+}
+
+// Each part of syr2k is made of several operations, which can fail one by one.
+class SplitFaults : public testing::TestWithParam<std::string> {};
+
+TEST_P(SplitFaults, LeaveTheResultRight) {
+  for (const blas::Routine routine : {blas::Routine::dgemm, blas::Routine::dsyr2k, blas::Routine::dtrsm}) {
+    for (const int device : {0, 1, 2}) {
+      Sessions& sessions = open(3, std::to_string(device) + "/" + GetParam());
+      for (int round = 0; round < 3; ++round) {
+        const test::TestCall made(routine, lower(), 60, 70, 50, 0.7, 1.2, static_cast<std::uint64_t>(round));
+        auto expected = made.result();
+        auto found = made.result();
+        reference::compute(made.with_result(expected));
+        EXPECT_EQ(run(sessions, made.with_result(found), host).refusal, Refusal::none);
+        EXPECT_LE(made.difference(found, expected), test::rounding) << "device " << device << " round " << round;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfOneDevice, SplitFaults,
+                         testing::Values("execute:1:lost", "execute:2:lost", "execute:1:memory", "to-device:1:lost",
+                                         "to-device:3:lost", "to-host:1:lost", "to-host:2:lost", "to-host:1:memory",
+                                         "synchronize:2:lost", "record:1:lost", "wait:1:lost", "queue:2:lost",
+                                         "reserve:1:memory", "back:1:memory"),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           for (char& letter : name)
+                             if (letter == ':' || letter == '-') letter = '_';
+                           return name;
+                         });
+
+TEST(Split, IsRefusedWithIntactOperandsWhereNoDeviceWorks) {
+  Sessions& sessions = open(3, "execute:1:lost");
+  const test::TestCall made(blas::Routine::dgemm, {}, 60, 70, 50, 0.7, 1.2);
+  const auto before = made.result();
+  auto found = made.result();
+  EXPECT_EQ(run(sessions, made.with_result(found), host).refusal, Refusal::device_lost);
+  EXPECT_EQ(found, before);
+  EXPECT_FALSE(sessions.working());
+  EXPECT_EQ(sessions.take(made.call()).session, nullptr);
+}
+
+TEST(Split, IsCompletedByTheHostWhereNoOtherDeviceTakesOver) {
+  Sessions& sessions = open(2, "1/execute:1:lost");
+  const test::TestCall made(blas::Routine::dgemm, {}, 60, 70, 50, 0.7, 1.2);
+  auto expected = made.result();
+  auto found = made.result();
+  reference::compute(made.with_result(expected));
+  const blas::Call call = made.with_result(found);
+  const operation::Operation operation = call;
+  const Placement placement = sessions.take(operation);
+  runtime::Session* const only_one[] = {placement.parts[1].session};  // nobody else to take over
+  report::Record record;
+  double seconds = 0;
+  EXPECT_EQ(offload_parts(placement.parts, only_one, host, sessions.team(), record, seconds), Refusal::none);
+  EXPECT_FALSE(placement.parts[1].session->working());
+  EXPECT_LE(made.difference(found, expected), test::rounding);
+}
+
+TEST(Split, FindsOnEachDeviceWhatItHasLeftThere) {
+  if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
+  Sessions& sessions = open(3);
+  const test::TestCall made(blas::Routine::dgemm, {}, 300, 300, 300, 0.7, 0);
+  auto found = made.result();
+  const blas::Call call = made.with_result(found);
+  const Outcome first = run(sessions, call, host);
+  const Outcome second = run(sessions, call, host);
+  EXPECT_GE(first.record.bytes_to_device, 4U * 300 * 300 * 8);  // A three times, B once
+  EXPECT_LE(second.record.bytes_to_device, 9U * 4096);          // pages that parts share
+  for (runtime::Session* const session : sessions.all()) {
+    const report::DeviceUse use = session->use();
+    EXPECT_EQ(use.calls, 0U);
+    EXPECT_EQ(use.parts, 2U);
+    EXPECT_NEAR(use.flops, 2 * flops(call) / 3, 0.1 * flops(call));
+  }
+}
+
+}  // namespace

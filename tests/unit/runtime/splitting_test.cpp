@@ -1,0 +1,159 @@
+// When a call is split over several devices.
+#include "runtime/splitting.h"
+
+#include <gtest/gtest.h>
+
+#include "blas/shape.h"
+#include "blas_front_end.h"
+#include "mapped_memory.h"
+#include "reference_blas.h"
+#include "runtime/offload.h"
+#include "runtime/sessions.h"
+
+namespace {
+
+using namespace blastoff;
+using runtime::Placement;
+using runtime::Session;
+using runtime::Sessions;
+
+/// On which a product of order 256 takes 8 ms, and bringing one of its matrices `seconds`.
+const decide::MachineModel& slow_device(double seconds) {
+  auto* const model = new decide::MachineModel;
+  model->device_flops = 2.0 * 256 * 256 * 256 / 8e-3;
+  model->from_device = 1e12;
+  model->to_device = 256 * 256 * 8 / seconds;
+  return *model;
+}
+
+Sessions& open(int count, const decide::MachineModel& model, config::SplitMode mode = config::SplitMode::automatic) {
+  config::Settings settings = config::read_settings();
+  settings.device = "simulated:all";
+  settings.policy = config::PolicyName::automatic;  // whatever other tests have set
+  settings.simulated_devices = count;
+  settings.simulated_memory.bytes = std::size_t{32} << 20;
+  settings.split = mode;
+  auto sessions = Sessions::start(settings, [] { return false; });
+  EXPECT_TRUE(sessions) << sessions.error().message;
+  (*sessions)->use(model);
+  return *sessions->release();
+}
+
+class Splitting : public testing::Test {
+ protected:
+  Splitting() { memory_.touch(); }
+
+  operation::Operation product(std::int64_t n = 256) {
+    blas::Call call;
+    call.routine = blas::Routine::dgemm;
+    call.m = call.n = call.k = n;
+    call.alpha = 1;
+    void* const addresses[3] = {memory_.page(0), memory_.page(pages), memory_.page(2 * pages)};
+    const std::int64_t leading[3] = {256, 256, 256};
+    blas::shape_operands(call, addresses, leading);
+    return call;
+  }
+
+  /// The number of parts, while nobody else calls.
+  static std::size_t parts(Sessions& sessions, const operation::Operation& operation) {
+    const Placement placement = sessions.take(operation);
+    sessions.give_back(placement, operation);
+    return placement.parts.size();
+  }
+
+  static constexpr std::size_t pages = std::size_t{256} * 256 * 8 / 4096;  ///< of a matrix
+  const test::Memory memory_{3 * pages};
+};
+
+TEST_F(Splitting, GoesToAllDevicesInTheirOrder) {
+  Sessions& sessions = open(3, slow_device(1e-4));
+  for (int round = 0; round < 2; ++round) {
+    const Placement placement = sessions.take(product());
+    ASSERT_EQ(placement.parts.size(), 3U);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(placement.parts[i].session, sessions.all()[i]);
+      EXPECT_GT(sessions.all()[i]->flops_in_flight(), 0);
+    }
+    sessions.give_back(placement, product());
+    for (Session* const session : sessions.all()) EXPECT_EQ(session->flops_in_flight(), 0);
+  }
+}
+
+TEST_F(Splitting, IsForCallsWithWorkForEachDevice) {
+  Sessions& sessions = open(4, slow_device(1e-4));
+  EXPECT_EQ(parts(sessions, product(256)), 4U);  // of 8 ms
+  EXPECT_EQ(parts(sessions, product(220)), 2U);  // of 5 ms
+  EXPECT_EQ(parts(sessions, product(150)), 0U);  // of 1.6 ms
+}
+
+/// Which takes 8 ms on one device beside bringing two matrices, and 4 on two that bring three together.
+TEST_F(Splitting, IsNotForCallsWhoseMatricesTakeLonger) {
+  EXPECT_EQ(parts(open(2, slow_device(5e-3)), product()), 2U);
+  EXPECT_EQ(parts(open(2, slow_device(40e-3)), product()), 0U);
+}
+
+TEST_F(Splitting, IsSwitchedOffAndOn) {
+  EXPECT_EQ(parts(open(2, slow_device(1e-7), config::SplitMode::never), product()), 0U);
+  EXPECT_EQ(parts(open(2, slow_device(10), config::SplitMode::always), product(20)), 2U);
+}
+
+TEST_F(Splitting, IsNotForCallsThatMeetOthers) {
+  Sessions& sessions = open(2, slow_device(1e-7));
+  EXPECT_EQ(parts(sessions, product()), 2U);
+  const Placement first = sessions.take(product());
+  const Placement second = sessions.take(product());
+  EXPECT_EQ(first.parts.size(), 2U);
+  EXPECT_TRUE(second.parts.empty());
+  sessions.give_back(first, product());
+  sessions.give_back(second, product());
+  EXPECT_EQ(parts(sessions, product()), 0U);  // they may meet again
+  for (int call = 0; call < 8; ++call) parts(sessions, product());
+  EXPECT_EQ(parts(sessions, product()), 2U);
+}
+
+/// Of three calls at once, the sum of the work less each of them is no 0.
+TEST_F(Splitting, IsForIdleDevicesHoweverTheirWorkWasRounded) {
+  Sessions& sessions = open(2, slow_device(1e-7));
+  for (Session* const session : sessions.all()) {
+    for (const double flops : {0.1, 0.2, 0.3}) session->begin_call(flops);
+    for (const double flops : {0.1, 0.2, 0.3}) session->end_call(flops);
+    EXPECT_NE(session->flops_in_flight(), 0);
+  }
+  EXPECT_EQ(parts(sessions, product()), 2U);
+}
+
+TEST_F(Splitting, LeavesOutDevicesThatAreLost) {
+  Sessions& sessions = open(3, slow_device(1e-7));
+  sessions.all()[1]->lost("a test");
+  const Placement placement = sessions.take(product());
+  ASSERT_EQ(placement.parts.size(), 2U);
+  EXPECT_EQ(placement.parts[0].session, sessions.all()[0]);
+  EXPECT_EQ(placement.parts[1].session, sessions.all()[2]);
+  sessions.give_back(placement, product());
+  sessions.all()[0]->lost("a test");
+  EXPECT_EQ(parts(sessions, product()), 0U);
+}
+
+/// The first device holds all that the call reads. Bringing A and half of B to the second takes 40 ms; a call gains
+/// 4, of which 0.8 are doubted.
+TEST_F(Splitting, IsAnInvestmentWhereOneDeviceHoldsTheMatrices) {
+  if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
+  Sessions& sessions = open(2, slow_device(40e-3 / 1.5));
+  const operation::Operation operation = product();
+  report::Record record;
+  const reference::ReferenceRoutine host;
+  ASSERT_EQ(offload(*sessions.all()[0], operation, host, record), report::Refusal::none);
+  EXPECT_EQ(sessions.estimate(operation)->missing, 0U);
+  int calls = 0;
+  while (parts(sessions, operation) == 0 && calls < 100) ++calls;
+  EXPECT_GE(calls, 5);
+  EXPECT_LE(calls, 15);
+}
+
+TEST_F(Splitting, TellsTheDecisionWhatThePartsWouldFind) {
+  Sessions& sessions = open(2, slow_device(1e-4));
+  const operation::Operation operation = product();
+  EXPECT_EQ(sessions.estimate(operation)->missing, 1.5 * 256 * 256 * 8);  // A, and half of B
+}
+
+}  // namespace
