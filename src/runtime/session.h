@@ -159,7 +159,7 @@ class Session {
 
   std::atomic<bool> working_{true};
   std::atomic<int> calls_in_flight_{0};
-  std::atomic<double> in_flight_{0};  ///< their work; rounded
+  std::atomic<double> in_flight_{0};     ///< their work; rounded
   std::atomic<bool> pins_ended_{false};  ///< and no new ones are made
   std::mutex mutex_;
   report::DeviceUse use_;  ///< of which only what calls count is kept up
