@@ -69,7 +69,7 @@ struct MachineModel {
   double open_seconds = 0.55;     ///< of opening the device and its libraries, and of giving it back
   RateTable device_rates;
 
-  double cpu_flops = 720e9;    ///< per second: no CPU of this machine is faster, of what `cpu_rates` does not tell
+  double cpu_flops = 720e9;    ///< per second: the process's CPUs are not faster, of what `cpu_rates` does not tell
   double cpu_memory_rate = 0;  ///< bytes per second; 0: unknown
   RateTable cpu_rates;         ///< of the BLAS in use on the threads in use; empty where nobody has measured that here
 

@@ -13,7 +13,7 @@ namespace blastoff::runtime {
 /// The rule. Thread-safe; takes no lock.
 class Opening {
  public:
-  /// `cpu_flops`: operations per second that no CPU of this machine exceeds. `cores`: that the process may use.
+  /// `cpu_flops`: operations per second that the process's share of the CPUs does not exceed. `cores`: that it may use.
   Opening(config::StartMode mode, double cpu_flops, int cores) : mode_(mode), cpu_flops_(cpu_flops), cores_(cores) {}
 
   enum class Answer : std::uint8_t {

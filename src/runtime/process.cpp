@@ -169,9 +169,10 @@ std::optional<device::simulated::Rates> rates_of(const config::Settings& setting
   return rates ? *rates : std::nullopt;
 }
 
+/// Ranks that share a node compute at the same time.
 decide::MachineModel assumed_model() {
   decide::MachineModel model;
-  model.cpu_flops = decide::most_flops_of_a_core * platform::cpu_count();
+  model.cpu_flops = decide::most_flops_of_a_core * platform::cpu_share();
   return model;
 }
 

@@ -1,6 +1,8 @@
 """Jobs of real MPI libraries: what ranks know of themselves, ScaLAPACK, and messages into matrices that are on the device."""
 
 import json
+import os
+import sys
 
 import mpi
 import offload
@@ -31,6 +33,19 @@ TRANSPORTS = {
     "mpich-ucx-cma-put": (mpi.MPICH, {"UCX_TLS": "posix,cma,self", "UCX_RNDV_SCHEME": "put_zcopy"}),
     "mpich-ucx-shm": (mpi.MPICH, {"UCX_TLS": "sysv,self"}),
 }
+
+
+@pytest.mark.parametrize(("size", "offloaded"), [(1, 0), (64, 1)])
+def test_ranks_expect_their_share_of_the_cores(size, offloaded, device):
+    """One product that takes longer than opening a device on one core, and less on two: alone, a process leaves it to the CPU."""
+    if device != "simulated" or (os.cpu_count() or 1) < 2:
+        pytest.skip("needs two cores; of a GPU the model says how long opening takes")
+    product = "import numpy as np; a = np.ones((2400, 2400), np.float32); assert (a @ a)[5, 7] == 2400"
+    env = offload.environment(blas=None, BLASTOFF_START="background", OMPI_COMM_WORLD_LOCAL_RANK="0", OMPI_COMM_WORLD_LOCAL_SIZE=str(size))
+    outcome = offload.offloaded([sys.executable, "-c", product], device=device, verify="off", settings=["--device-memory=512M"], env=env)
+    assert outcome.status == 0, outcome.stderr
+    routine = outcome.routine("sgemm")
+    assert (routine["calls"], routine["offloaded"]) == (1, offloaded)
 
 
 @pytest.fixture(scope="module")
