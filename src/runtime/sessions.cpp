@@ -9,6 +9,7 @@
 #include "platform/memory_limits.h"
 #include "platform/threads.h"
 #include "runtime/bringing.h"
+#include "runtime/operands_key.h"
 
 namespace blastoff::runtime {
 
@@ -84,11 +85,15 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
   return sessions;
 }
 
+// A device that is busy tells nothing. Then matrices are taken to be where they were used last, and nowhere else.
 Sessions::Place Sessions::cheapest(const operation::Operation& operation) const {
+  const auto home = homes_.of(operands_key(operation));
   Place best;
-  for (Session* const session : all_) {
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    Session* const session = all_[i];
     if (!session->working()) continue;
     Place place{session, session->policies().front()->estimate(operation), 0};
+    if (!place.estimate && home == i) place.estimate.emplace();
     place.seconds = seconds_on(*session, operation, place.estimate);
     if (!best.session || place.seconds < best.seconds) best = place;
   }
@@ -108,7 +113,10 @@ Placement Sessions::take(const operation::Operation& operation) {
   if (!placement.session) return placement;
   placement.parts = splitting_.parts(operation, working_ones(), *placement.session);
   for (const Part& part : placement.parts) part.session->begin_call(part.flops());
-  if (placement.parts.empty()) placement.session->begin_call(operation.work.flops);
+  if (!placement.parts.empty()) return placement;
+  placement.session->begin_call(operation.work.flops);
+  const auto index = std::ranges::find(all_, placement.session) - all_.begin();
+  homes_.set(operands_key(operation), static_cast<std::size_t>(index));
   return placement;
 }
 

@@ -13,6 +13,7 @@
 #include "operation/operation.h"
 #include "platform/worker_pool.h"
 #include "report/context.h"
+#include "runtime/homes.h"
 #include "runtime/placement.h"
 #include "runtime/session.h"
 #include "runtime/splitting.h"
@@ -71,6 +72,7 @@ class Sessions {
   std::vector<Session*> all_;                       ///< at least one
   std::unique_ptr<tracking::Directory> directory_;  ///< of several devices with mirrors
   Splitting splitting_;
+  Homes homes_;
   std::mutex mutex_;  ///< one choice at a time
   std::once_flag team_started_;
   std::unique_ptr<platform::WorkerPool> team_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/bringing.h"
+#include "runtime/operands_key.h"
 
 namespace blastoff::runtime {
 
@@ -52,19 +53,6 @@ Need need_of(std::span<const operation::Operation> operations, Session& session)
       largest = {bytes, found.value_or(operation::Estimate{.missing = bytes_read(operation)})};
   }
   return largest;
-}
-
-/// Of the matrices as this routine uses them (Fowler, Noll, Vo: FNV-1a, in words).
-std::uint64_t key_of(const operation::Operation& operation) {
-  std::uint64_t key = 0xcbf29ce484222325U;
-  const auto add = [&](std::uint64_t word) { key = (key ^ word) * 0x100000001b3U; };
-  add(operation.routine());
-  for (const operation::Operand& operand : operation.operands()) {
-    add(reinterpret_cast<std::uintptr_t>(operand.address));
-    add(static_cast<std::uint64_t>(operand.rows));
-    add(static_cast<std::uint64_t>(operand.columns));
-  }
-  return key;
 }
 
 }  // namespace
@@ -152,7 +140,7 @@ bool Splitting::pays_now(const operation::Operation& operation, const Forecast& 
   if (forecast.gains()) return true;
   const double gain = worth_it * forecast.alone.later - forecast.split.later;
   if (gain <= 0) return false;
-  const std::uint64_t key = key_of(operation);
+  const std::uint64_t key = operands_key(operation);
   const auto known = std::ranges::find(losses_, key, &Loss::key);
   Loss& loss = known != losses_.end() ? *known : *std::ranges::min_element(losses_, {}, &Loss::seconds);
   loss.key = key;
