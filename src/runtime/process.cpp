@@ -5,7 +5,6 @@
 #include <limits>
 #include <new>
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,11 +12,8 @@
 #include "device/driver_sharing.h"
 #include "intercept/copies.h"
 #include "intercept/exit_observer.h"
-#include "intercept/front_ends.h"
 #include "intercept/installation.h"
-#include "intercept/loaded_objects.h"
 #include "intercept/loading/library_observer.h"
-#include "platform/caller.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
@@ -33,7 +29,7 @@
 #include "report/timeline.h"
 #include "runtime/block_engine.h"
 #include "runtime/description.h"
-#include "tracking/system_calls/next.h"
+#include "runtime/loading.h"
 
 namespace blastoff::runtime {
 
@@ -45,7 +41,6 @@ using Clock = std::chrono::steady_clock;
 // At the end of the process, for calls in flight or for threads that open the device.
 constexpr auto longest_wait = std::chrono::seconds(10);
 
-Clock::time_point loaded_at;
 std::atomic<bool> forked{false};
 std::atomic<bool> exiting{false};
 std::atomic<bool> switched_off{false};  // by the program, until it switches on again
@@ -68,42 +63,6 @@ void become_forked_child() {
   own_calls_in_flight = 0;
 }
 
-void begin_as_forked_child() {
-  become_forked_child();
-  Tracing::begin_child();
-}
-
-intercept::Mode mode_named(config::InterceptName name) {
-  switch (name) {
-    case config::InterceptName::automatic: break;
-    case config::InterceptName::patch: return intercept::Mode::patch;
-    case config::InterceptName::preload: return intercept::Mode::preload;
-  }
-  return intercept::Mode::automatic;
-}
-
-void note_library(const intercept::ObservedLibrary& library) {
-  if (!device::note_library({library.name, library.requested_by, library.needed})) return;
-  if (Process* process = the_process.load()) process->share_driver();
-}
-
-/// Nobody knows who has opened the libraries that were there before we could hear of it: the program, then.
-void note_libraries_opened_before() {
-  for (const intercept::LoadedObject& object : intercept::loaded_objects())
-    note_library({object.name, "the program", {}});
-}
-
-void intercept_calls(intercept::Mode mode) {
-  const bool from_the_start = intercept::hears_of_opening();
-  intercept::install(mode);
-  if (!from_the_start) note_libraries_opened_before();
-}
-
-void keep_interceptors() {
-  const intercept::Effort effort = intercept::patching_effort();
-  report::keep_interceptors({static_cast<std::uint32_t>(effort.objects), static_cast<std::uint32_t>(effort.functions)});
-}
-
 /// The libraries of the device register exit handlers while they are opened, and these may not run meanwhile. Where
 /// exit() can be patched, it waits. Elsewhere, the main thread waits when exit() destroys what belongs to the calling
 /// thread, before it runs any handler: that thread ends most programs.
@@ -122,28 +81,6 @@ thread_local OpeningGuard opening_guard;
 
 /// In a report: a bar for each is about what a page can show.
 constexpr std::size_t most_timed_calls = 4096;
-
-[[gnu::constructor]] void load() {
-  loaded_at = Clock::now();
-  pthread_atfork(platform::before_fork, platform::after_fork_in_parent, begin_as_forked_child);
-  // In such a process nothing is patched and no variable is read; the exported names pass calls on
-  // (intercept/original.cpp).
-  if (platform::has_elevated_rights()) return;
-  platform::remember_cpu_set();
-  platform::remember_stderr();
-  for (const intercept::RoutineTable* table : intercept::front_ends()) operation::add_front_end(table->front_end());
-  if (!intercept::this_copy_acts()) {
-    intercept::deactivate();
-    return;
-  }
-  opening_guard.arm();
-  tracking::system_calls::find_next();
-  platform::prepare_callers();
-  report::keep_counters_in(secure_getenv(config::run_directory_variable));
-  intercept::observe_searches(keep_interceptors);
-  intercept::observe_libraries(note_library);
-  intercept_calls(mode_named(config::read_intercept_mode()));
-}
 
 [[gnu::destructor]] void unload() {
   const platform::CancellationDisabled no_cancellation;
@@ -194,6 +131,15 @@ Process* Process::existing() {
   return the_process.load(std::memory_order_acquire);
 }
 
+void Process::begin_child() {
+  become_forked_child();
+  Tracing::begin_child();
+}
+
+void Process::guard_opening() {
+  opening_guard.arm();
+}
+
 // A handler that calls BLAS, or a forked child, must not find this half done.
 Process& Process::create() {
   platform::undisturbed([] {
@@ -211,15 +157,15 @@ Process::Process()
       assumed_(assumed_model()),
       simulated_rates_(rates_of(settings_)),
       decider_(create_decider(settings_, assumed_)),
-      tracing_(settings_, decider_->floor_volume(), loaded_at),
+      tracing_(settings_, decider_->floor_volume(), loaded_at()),
       opening_(config::start_mode(settings_), assumed_.cpu_flops, platform::cpu_count()),
       model_sought_(config::decide_by(settings_) != config::DecideBy::time || settings_.device == "none" ||
                     settings_.model == "none"),
       model_description_(assumed_.name) {
   if (settings_.log.mode == config::LogMode::calls)
-    report::log_calls({.file = settings_.log.file, .rank = platform::global_rank(), .start = loaded_at});
+    report::log_calls({.file = settings_.log.file, .rank = platform::global_rank(), .start = loaded_at()});
   report::explain_decisions(static_cast<std::size_t>(settings_.explain));
-  if (!settings_.report.empty()) report::keep_timeline(most_timed_calls, loaded_at);
+  if (!settings_.report.empty()) report::keep_timeline(most_timed_calls, loaded_at());
   if (!intercept::hears_of_opening()) device::assume_shared_driver();
   the_process = this;
   // If every call is printed, none takes the short path.
@@ -480,10 +426,7 @@ bool Process::is_switched_off() {
 }
 
 void Process::switch_on() {
-  if (intercept::installed_mode() == intercept::Mode::preload) {
-    const intercept::Mode mode = mode_named(config::read_intercept_mode());
-    if (mode != intercept::Mode::preload) intercept_calls(mode);
-  }
+  intercept_more();
   instance();
   switched_off = false;
   intercept::patch_new_objects();
@@ -526,7 +469,7 @@ void Process::leave_device() {
 }
 
 report::Context Process::describe() {
-  report::Context context = describe_process(settings_, failure_, loaded_at);
+  report::Context context = describe_process(settings_, failure_, loaded_at());
   // A thread that is still at it at the end of the process is not waited for.
   if (const std::unique_lock lock(model_mutex_, std::try_to_lock); lock) context.machine_model = model_description_;
   if (report::explains_decisions()) context.decisions = report::dearest_decisions();
@@ -542,7 +485,7 @@ void Process::keep_counters() {
   const std::string path = report::report_path(settings_.report, identity());
   if (path.empty()) return;
   report::keep_counters_beside(path);
-  runtime::keep_interceptors();
+  keep_interceptors();
 }
 
 /// What has been found out, for those who read the counters while the process runs, or after it has been killed.

@@ -1,4 +1,5 @@
-// The life of the process from Blastoff's point of view: loading, first call, forks, exit.
+// The life of the process from Blastoff's point of view: first call, opening of devices, forks, exit. loading.h has
+// what comes before.
 #pragma once
 
 #include <array>
@@ -90,6 +91,12 @@ class Process final : public operation::Estimator {
   /// Whether this is a child of the process that made the first call, however it was forked. A child has no CUDA, no
   /// tracker and none of Blastoff's threads: it uses no device, and its counters start at zero.
   bool in_forked_child();
+
+  /// In each child, from the handler of pthread_atfork.
+  static void begin_child();
+
+  /// From now on the main thread, when it ends, waits for threads that open the device: see end_opening().
+  static void guard_opening();
 
   /// No call uses the device from now on. Waits for calls in flight, but not for ever. For an exit handler.
   void leave_device();

@@ -51,6 +51,6 @@ def test_the_program_may_end_meanwhile(opening, how, seconds):
 
 
 def test_the_program_may_fork_meanwhile(opening):
-    outcome = opening(1.5, "fork")
+    outcome = opening(4, "fork")
     assert NOT_OPEN in outcome.refused()
     assert outcome.total("offloaded") > 0

@@ -1,0 +1,95 @@
+#include "runtime/loading.h"
+
+#include <cstdint>
+#include <cstdlib>
+
+#include <pthread.h>
+
+#include "config/settings.h"
+#include "device/driver_sharing.h"
+#include "intercept/copies.h"
+#include "intercept/front_ends.h"
+#include "intercept/installation.h"
+#include "intercept/loaded_objects.h"
+#include "intercept/loading/library_observer.h"
+#include "platform/caller.h"
+#include "platform/fork_guard.h"
+#include "platform/log.h"
+#include "platform/process.h"
+#include "platform/threads.h"
+#include "report/counter_file.h"
+#include "runtime/process.h"
+#include "tracking/system_calls/next.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+std::chrono::steady_clock::time_point load_time;
+
+intercept::Mode mode_named(config::InterceptName name) {
+  switch (name) {
+    case config::InterceptName::automatic: break;
+    case config::InterceptName::patch: return intercept::Mode::patch;
+    case config::InterceptName::preload: return intercept::Mode::preload;
+  }
+  return intercept::Mode::automatic;
+}
+
+void note_library(const intercept::ObservedLibrary& library) {
+  if (!device::note_library({library.name, library.requested_by, library.needed})) return;
+  if (Process* process = Process::existing()) process->share_driver();
+}
+
+/// Nobody knows who has opened the libraries that were there before we could hear of it: the program, then.
+void note_libraries_opened_before() {
+  for (const intercept::LoadedObject& object : intercept::loaded_objects())
+    note_library({object.name, "the program", {}});
+}
+
+void intercept_calls(intercept::Mode mode) {
+  const bool from_the_start = intercept::hears_of_opening();
+  intercept::install(mode);
+  if (!from_the_start) note_libraries_opened_before();
+}
+
+[[gnu::constructor]] void load() {
+  load_time = std::chrono::steady_clock::now();
+  pthread_atfork(platform::before_fork, platform::after_fork_in_parent, Process::begin_child);
+  // In such a process nothing is patched and no variable is read; the exported names pass calls on
+  // (intercept/original.cpp).
+  if (platform::has_elevated_rights()) return;
+  platform::remember_cpu_set();
+  platform::remember_stderr();
+  for (const intercept::RoutineTable* table : intercept::front_ends()) operation::add_front_end(table->front_end());
+  if (!intercept::this_copy_acts()) {
+    intercept::deactivate();
+    return;
+  }
+  Process::guard_opening();
+  tracking::system_calls::find_next();
+  platform::prepare_callers();
+  report::keep_counters_in(secure_getenv(config::run_directory_variable));
+  intercept::observe_searches(keep_interceptors);
+  intercept::observe_libraries(note_library);
+  intercept_calls(mode_named(config::read_intercept_mode()));
+}
+
+}  // namespace
+
+std::chrono::steady_clock::time_point loaded_at() {
+  return load_time;
+}
+
+void intercept_more() {
+  if (intercept::installed_mode() != intercept::Mode::preload) return;
+  const intercept::Mode mode = mode_named(config::read_intercept_mode());
+  if (mode != intercept::Mode::preload) intercept_calls(mode);
+}
+
+void keep_interceptors() {
+  const intercept::Effort effort = intercept::patching_effort();
+  report::keep_interceptors({static_cast<std::uint32_t>(effort.objects), static_cast<std::uint32_t>(effort.functions)});
+}
+
+}  // namespace blastoff::runtime
