@@ -93,6 +93,12 @@ class Block {
     int from;
   };
 
+  /// Copies to a device, and when they have arrived.
+  struct Queued {
+    Point arrived;
+    std::uint64_t bytes = 0;
+  };
+
   Place& at(int place) { return places_[static_cast<std::size_t>(place) + 1]; }
   Place& home() { return at(host_place); }
   platform::Span whole() const { return {0, bytes_}; }
@@ -108,6 +114,8 @@ class Block {
   static device::Status await_uses(const Place& there, device::Queue& queue);
   Status upload(int place);
   Status copy_between(int place, int from);
+  template <class Copy>
+  Result<Queued> queue_copies(int place, const platform::IntervalSet& offsets, const Copy& copy);
   Status queue_upload(int place, const platform::IntervalSet& offsets);
   Status download(int place, std::size_t part_bytes);
   Status await(int place, Access access, device::Queue* queue);

@@ -50,33 +50,43 @@ Status Block::copy_between(int place, int from) {
   if (auto ok = wait_until_ready(from); !ok) return ok;
   Place& source = at(from);
   Place& to = at(place);
+  auto queued = queue_copies(place, to.stale, [&](device::Queue& queue, Span span) {
+    return queue.copy_between(to.address + span.begin, source.address + span.begin, span.bytes());
+  });
+  if (!queued) return tl::unexpected(queued.error());
+  to.stale.clear();
+  source.uses.add(queued->arrived);
+  Counters& counters = engine_.counters();
+  ++counters.copies_between_devices;
+  counters.bytes_between_devices += queued->bytes;
+  source.uses.limit(counters);
+  return engine_.options().asynchronous ? Status{} : wait_until_ready(place);
+}
+
+/// `copy` for each of these spans of the place, after all that uses the place. It is ready when they have arrived.
+template <class Copy>
+Result<Block::Queued> Block::queue_copies(int place, const platform::IntervalSet& offsets, const Copy& copy) {
+  Place& to = at(place);
   Site& site = engine_.site(place);
-  Point point;
-  std::uint64_t bytes = 0;
+  Queued result;
   auto queued = site.upload().run([&](device::Queue& queue) -> device::Status {
     if (auto ok = await_uses(to, queue); !ok) return ok;
     device::Status copied;
-    to.stale.all_of([&](Span span) {
-      bytes += span.bytes();
-      copied = queue.copy_between(to.address + span.begin, source.address + span.begin, span.bytes());
+    offsets.all_of([&](Span span) {
+      result.bytes += span.bytes();
+      copied = copy(queue, span);
       return copied.has_value();
     });
     if (!copied) return copied;
     auto recorded = site.points().record(queue);
     if (!recorded) return tl::unexpected(recorded.error());
-    point = std::move(*recorded);
+    result.arrived = std::move(*recorded);
     return {};
   });
   if (!queued) return failed(place, queued.error());
-  to.ready = point;
+  to.ready = result.arrived;
   to.uses.clear();
-  to.stale.clear();
-  source.uses.add(point);
-  Counters& counters = engine_.counters();
-  ++counters.copies_between_devices;
-  counters.bytes_between_devices += bytes;
-  source.uses.limit(counters);
-  return engine_.options().asynchronous ? Status{} : wait_until_ready(place);
+  return result;
 }
 
 /// Later work of the queue may overwrite what is there.
@@ -99,31 +109,15 @@ Status Block::upload(int place) {
 
 /// Copies these bytes from the host, after all that uses them at the place.
 Status Block::queue_upload(int place, const platform::IntervalSet& offsets) {
-  Place& to = at(place);
-  Site& site = engine_.site(place);
-  Point point;
-  std::uint64_t bytes = 0;
-  auto queued = site.upload().run([&](device::Queue& queue) -> device::Status {
-    if (auto ok = await_uses(to, queue); !ok) return ok;
-    device::Status copied;
-    offsets.all_of([&](Span span) {
-      bytes += span.bytes();
-      copied = queue.copy_to_device(to.address + span.begin, host_pointer(home().address + span.begin),
-                                    run_of(span.bytes()));
-      return copied.has_value();
-    });
-    if (!copied) return copied;
-    auto recorded = site.points().record(queue);
-    if (!recorded) return tl::unexpected(recorded.error());
-    point = std::move(*recorded);
-    return {};
+  const Place& to = at(place);
+  auto queued = queue_copies(place, offsets, [&](device::Queue& queue, Span span) {
+    return queue.copy_to_device(to.address + span.begin, host_pointer(home().address + span.begin),
+                                run_of(span.bytes()));
   });
-  if (!queued) return failed(place, queued.error());
-  to.ready = point;
-  to.uses.clear();
-  home().uses.add(point);
+  if (!queued) return tl::unexpected(queued.error());
+  home().uses.add(queued->arrived);
   Counters& counters = engine_.counters();
-  counters.bytes_to_device += bytes;
+  counters.bytes_to_device += queued->bytes;
   home().uses.limit(counters);
   return {};
 }
