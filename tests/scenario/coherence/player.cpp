@@ -112,7 +112,7 @@ void Player::step() {
   if (choice < 94) return stack_step();
   if (choice < 97) return common_step();
   if (choice < 99) return check_all("in passing");
-  if (random_.one_in(4)) fork_step();
+  if (random_.one_in(4) && options_.forks) fork_step();
 }
 
 void Player::call_step() {

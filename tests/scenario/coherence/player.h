@@ -21,6 +21,7 @@ struct Options {
   std::int64_t steps = 1000;  ///< of each thread
   std::int64_t threads = 4;
   std::int64_t max_size = 64;  ///< of the operations; matrices are larger
+  bool forks = true;
 };
 
 /// A matrix that every thread reads: calls hold the lock shared, whoever changes it exclusively.

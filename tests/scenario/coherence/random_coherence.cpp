@@ -33,13 +33,15 @@ Options parse(int count, char** arguments) {
       options.threads = value;
     } else if (strcmp(arguments[i], "--max-size") == 0) {
       options.max_size = value;
+    } else if (strcmp(arguments[i], "--forks") == 0) {
+      options.forks = value != 0;
     } else {
       fprintf(stderr, "random_coherence: unknown option %s\n", arguments[i]);
       exit(2);
     }
   }
   if (count % 2 == 0 || options.steps < 1 || options.threads < 1 || options.threads > 16 || options.max_size < 1) {
-    fprintf(stderr, "usage: random_coherence [--seed N] [--steps N] [--threads 1..16] [--max-size N]\n");
+    fprintf(stderr, "usage: random_coherence [--seed N] [--steps N] [--threads 1..16] [--max-size N] [--forks 0|1]\n");
     exit(2);
   }
   return options;
