@@ -1,5 +1,6 @@
 """A device that takes its time to open: the CPU computes meanwhile, and the program may end or fork at any moment."""
 
+import sys
 import time
 
 import offload
@@ -40,6 +41,14 @@ def test_the_cpu_computes_until_it_is_open(opening):
 def test_the_first_call_opens_it_where_that_is_asked_for(opening):
     outcome = opening(0.5, BLASTOFF_START="now")
     assert outcome.total("offloaded") == outcome.total("calls")
+
+
+def test_a_library_opens_it_while_it_is_loaded_itself(gpu):
+    """Its constructor holds the lock of the dynamic linker, which the libraries of the device need."""
+    load = f"import ctypes; ctypes.CDLL({str(offload.PROGRAMS / 'libconstructor.so')!r})"
+    outcome = offload.offloaded([sys.executable, "-c", load], device="cuda", verify="off", env=gpu | {"FAKE_GPU_CONTEXT_MS": "200"}, timeout=60)
+    assert (outcome.status, outcome.stdout) == (0, "product: right\n"), outcome.stderr
+    assert outcome.total("offloaded") == 1
 
 
 @pytest.mark.parametrize("how", ENDS)

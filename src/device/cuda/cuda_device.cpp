@@ -8,6 +8,7 @@
 
 #include "device/cuda/cuda_queue.h"
 #include "device/cuda/gpu.h"
+#include "device/cuda/loading_beside.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/staging_memory.h"
 #include "device/driver_sharing.h"
@@ -175,22 +176,6 @@ class CudaDevice final : public Device {
   std::map<std::uintptr_t, std::size_t> pins_;
 };
 
-/// The libraries of a GPU that is there, opened by a thread of ours while the caller makes the context. That takes 100
-/// ms on an H200 node, and the libraries 50, or 250 where they are read from disk.
-class OpeningBeside {
- public:
-  explicit OpeningBeside(std::shared_ptr<ExecutorLibraries> libraries) : libraries_(std::move(libraries)) {
-    platform::start_thread("blastoff-load", [libraries = libraries_] { (void)libraries->require_any(); });
-  }
-  /// Waits: the process may not end while libraries are being opened.
-  ~OpeningBeside() { (void)libraries_->require_any(); }
-  OpeningBeside(const OpeningBeside&) = delete;
-  OpeningBeside& operator=(const OpeningBeside&) = delete;
-
- private:
-  const std::shared_ptr<ExecutorLibraries> libraries_;
-};
-
 }  // namespace
 
 Result<int> count(const Choice&) {
@@ -216,9 +201,10 @@ Result<std::unique_ptr<Device>> open(const Choice& choice) {
     return tl::unexpected(
         Error{ErrorKind::unavailable, fmt::format("GPU {} cannot be used: {}", *ordinal, describe(*driver, result))});
   }
-  const OpeningBeside beside(libraries);
+  LoadingBeside beside(libraries);
   auto context = Context::retain(*driver, device);
   if (!context) return tl::unexpected(explain_no_context(*driver, device, context.error()));
+  beside.wait();
   if (auto any = libraries->require_any(); !any) return tl::unexpected(any.error());
   std::shared_ptr<const TriangleKernel> kernel;
   Gpu gpu;

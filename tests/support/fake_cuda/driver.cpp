@@ -83,6 +83,12 @@ int number_of_gpus() {
   return count == nullptr ? 1 : std::atoi(count);
 }
 
+/// FAKE_GPU_INIT_MS, FAKE_GPU_CONTEXT_MS: what the start of the driver takes, and a context.
+void take_time(const char* variable) {
+  if (const char* const milliseconds = std::getenv(variable))
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(milliseconds)));
+}
+
 /// FAKE_GPU_OPENINGS=FILE: where a plus is added when the driver begins to start in a process, and a minus when it has.
 void note_opening(char what) {
   const char* const path = std::getenv("FAKE_GPU_OPENINGS");
@@ -284,8 +290,7 @@ CUresult cuInit(unsigned) {
   static std::atomic<bool> gone{false};
   std::atexit([] { gone = true; });
   note_opening('+');
-  if (const char* const milliseconds = std::getenv("FAKE_GPU_INIT_MS"))
-    std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(milliseconds)));
+  take_time("FAKE_GPU_INIT_MS");
   note_opening('-');
   if (gone) __builtin_trap();
   return success;
@@ -343,6 +348,7 @@ CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+  take_time("FAKE_GPU_CONTEXT_MS");
   *context = &primary_context;
   return is_ours() ? Gpu::instance().sticky() : error_device_unavailable;
 }
