@@ -24,7 +24,7 @@ decide::Observation observation_of(const report::Record& record, double seconds)
           .seconds = seconds,
           .bytes_to_device = record.bytes_to_device / links,
           .bytes_from_device = record.bytes_from_device / links,
-          .bytes_reused = record.bytes_reused,
+          .bytes_reused = record.bytes_reused / links,
           .transfer_seconds = record.transfer_seconds};
 }
 

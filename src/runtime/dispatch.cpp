@@ -88,15 +88,15 @@ void report_violation(const Operation& operation, const Comparison& comparison, 
 }
 
 // By the parts' devices at once, where the CPU could make each part that fails.
-Refusal run_by_devices(const Placement& placement, const Operation& operation, const operation::Host& host,
+Refusal run_by_devices(Placement& placement, const Operation& operation, const operation::Host& host,
                        report::Record& record, double& seconds) {
+  Sessions& sessions = *Process::instance().sessions_in_use();
   const auto computable = [&](const Part& part) {
     return std::ranges::all_of(part.operations, [&](const Operation& each) { return host.can_compute(each); });
   };
-  if (!placement.parts.empty() && std::ranges::all_of(placement.parts, computable)) {
-    Sessions& sessions = *Process::instance().sessions_in_use();
+  if (!std::ranges::all_of(placement.parts, computable)) sessions.unsplit(placement, operation);
+  if (!placement.parts.empty())
     return offload_parts(placement.parts, sessions.all(), host, sessions.team(), record, seconds);
-  }
   const DeviceStopwatch stopwatch(placement.session->device());
   const Refusal refusal = offload(*placement.session, operation, host, record);
   seconds = stopwatch.seconds();
@@ -106,7 +106,7 @@ Refusal run_by_devices(const Placement& placement, const Operation& operation, c
 
 // Runs the operation where it was placed. False: it was not done; record.refusal says why. `seconds`: without
 // verification.
-bool try_devices(const Visit& visit, const Operation& operation, const Placement& placement, report::Record& record,
+bool try_devices(const Visit& visit, const Operation& operation, Placement& placement, report::Record& record,
                  double& seconds) {
   const auto host = visit.host(visit);
   const config::Verify& verify = Process::instance().settings().verify;
@@ -174,7 +174,7 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
 }
 
 // Makes the call where it was placed, unless that refuses: record.refusal says why.
-bool run_on(const Placement& placement, const Visit& visit, const Operation& operation, report::Record& record,
+bool run_on(Placement& placement, const Visit& visit, const Operation& operation, report::Record& record,
             platform::Stopwatch& stopwatch) {
   Process& process = Process::instance();
   stopwatch.restart();
@@ -203,7 +203,7 @@ bool run_on(const Placement& placement, const Visit& visit, const Operation& ope
 [[gnu::noinline]] bool run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
                                        platform::Stopwatch& stopwatch) {
   for (;;) {
-    const Placement placement = place_for_call(operation, record);
+    Placement placement = place_for_call(operation, record);
     if (!placement.session) return false;
     if (run_on(placement, visit, operation, record, stopwatch)) return true;
     const bool lost = !placement.session->working() ||
@@ -248,6 +248,7 @@ class Traced {
 // Calls that are not small: the full path.
 void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (!visit.original.function && platform::has_elevated_rights()) end_without_original(visit.entry);
+  Process::instance();  // says where this call is counted
   report::Record record;
   decide::Grounds grounds;
   const bool understood = parsed && parsed->supported;

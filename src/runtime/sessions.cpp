@@ -93,8 +93,8 @@ Sessions::Place Sessions::cheapest(const operation::Operation& operation) const 
     Session* const session = all_[i];
     if (!session->working()) continue;
     Place place{session, session->policies().front()->estimate(operation), 0};
-    if (!place.estimate && home == i) place.estimate.emplace();
-    place.seconds = seconds_on(*session, operation, place.estimate);
+    const bool assumed = !place.estimate && home == i;
+    place.seconds = seconds_on(*session, operation, assumed ? operation::Estimate{} : place.estimate);
     if (!best.session || place.seconds < best.seconds) best = place;
   }
   return best;
@@ -124,6 +124,12 @@ void Sessions::give_back(const Placement& placement, const operation::Operation&
   if (all_.size() == 1) return;
   for (const Part& part : placement.parts) part.session->end_call(part.flops());
   if (placement.parts.empty()) placement.session->end_call(operation.work.flops);
+}
+
+void Sessions::unsplit(Placement& placement, const operation::Operation& operation) {
+  for (const Part& part : placement.parts) part.session->end_call(part.flops());
+  placement.parts.clear();
+  placement.session->begin_call(operation.work.flops);
 }
 
 platform::WorkerPool& Sessions::team() {

@@ -38,6 +38,9 @@ class Sessions {
   Placement take(const operation::Operation& operation);
   void give_back(const Placement& placement, const operation::Operation& operation);
 
+  /// The call runs as a whole after all.
+  void unsplit(Placement& placement, const operation::Operation& operation);
+
   /// Threads for the parts of a call beside the calling one; started at the first use.
   platform::WorkerPool& team();
 

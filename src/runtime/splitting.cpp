@@ -38,21 +38,31 @@ double seconds_there(std::span<const operation::Operation> operations, const dec
   return std::max(computing, home);
 }
 
-/// Of the operations of one part, the largest need: they refer to the same matrices.
 struct Need {
   double bytes = 0;
   operation::Estimate found;
 };
 
-Need need_of(std::span<const operation::Operation> operations, Session& session) {
-  Need largest;
-  for (const operation::Operation& operation : operations) {
-    const auto found = session.policies().front()->estimate(operation);
-    const double bytes = bytes_to_bring(session, operation, found);
-    if (bytes > largest.bytes || &operation == operations.data())
-      largest = {bytes, found.value_or(operation::Estimate{.missing = bytes_read(operation)})};
+Need need_of(const operation::Operation& operation, Session& session) {
+  const auto found = session.policies().front()->estimate(operation);
+  return {bytes_to_bring(session, operation, found),
+          found.value_or(operation::Estimate{.missing = bytes_read(operation)})};
+}
+
+/// What the operations of a part need together. They share some matrices, so that this is rather too much, but not more
+/// than the whole call needs there.
+Need need_of(const Part& part, const operation::Operation& whole) {
+  Need sum;
+  for (const operation::Operation& operation : part.operations) {
+    const Need need = need_of(operation, *part.session);
+    sum.bytes += need.bytes;
+    sum.found.resident += need.found.resident;
+    sum.found.missing += need.found.missing;
+    sum.found.dirty += need.found.dirty;
   }
-  return largest;
+  if (part.operations.size() == 1) return sum;
+  const Need most = need_of(whole, *part.session);
+  return sum.bytes > most.bytes ? most : sum;
 }
 
 }  // namespace
@@ -74,6 +84,7 @@ std::vector<Part> Splitting::parts(const operation::Operation& operation, std::s
 
 std::optional<operation::Estimate> Splitting::estimate(const operation::Operation& operation,
                                                        std::span<Session* const> working, Session& alone) const {
+  if (mode_ != config::SplitMode::always && quiet_calls_ < enough_quiet_calls) return std::nullopt;
   const std::vector<Part> parts = cut(operation, working);
   if (parts.empty()) return std::nullopt;
   const Forecast expected = forecast(operation, parts, alone);
@@ -85,7 +96,7 @@ std::optional<operation::Estimate> Splitting::estimate(const operation::Operatio
 /// now and then.
 bool Splitting::is_quiet(std::span<Session* const> working) {
   const bool idle = std::ranges::all_of(working, &Session::idle);
-  quiet_calls_ = idle ? std::min(quiet_calls_ + 1, enough_quiet_calls) : 0;
+  quiet_calls_ = idle ? std::min(quiet_calls_.load() + 1, enough_quiet_calls) : 0;
   return quiet_calls_ == enough_quiet_calls;
 }
 
@@ -108,7 +119,7 @@ Splitting::Forecast Splitting::forecast(const operation::Operation& operation, s
                                         Session& alone) const {
   const decide::MachineModel& model = *model_.load(std::memory_order_acquire);
   const std::span<const operation::Operation> whole{&operation, 1};
-  const Need need_alone = need_of(whole, alone);
+  const Need need_alone = need_of(operation, alone);
   const double there_alone = seconds_there(whole, model);
   Forecast result;
   result.alone = {need_alone.bytes / model.to_device + there_alone,
@@ -117,7 +128,7 @@ Splitting::Forecast Splitting::forecast(const operation::Operation& operation, s
   double longest = 0;
   double most = -1;
   for (const Part& part : parts) {
-    const Need need = need_of(part.operations, *part.session);
+    const Need need = need_of(part, operation);
     const Seconds bringing{need.bytes / model.to_device, static_cast<double>(need.found.dirty) / model.to_device};
     const double there = seconds_there(part.operations, model) + seconds_to_hand_over;
     result.split = {std::max(result.split.now, bringing.now + there),

@@ -64,8 +64,8 @@ class Splitting {
 
   const config::SplitMode mode_;
   std::atomic<const decide::MachineModel*> model_;
-  int quiet_calls_ = enough_quiet_calls;  ///< since one met another
-  std::array<Loss, 64> losses_{};         ///< of calls that were not split, by their operands
+  std::atomic<int> quiet_calls_{enough_quiet_calls};  ///< since one met another
+  std::array<Loss, 64> losses_{};                     ///< of calls that were not split, by their operands
 };
 
 }  // namespace blastoff::runtime

@@ -1,17 +1,30 @@
-// Several devices in one process: opening them.
+// Several devices in one process: opening them, and where calls go.
 #include "runtime/sessions.h"
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "blas/shape.h"
+#include "blas_front_end.h"
+#include "mapped_memory.h"
+#include "reference_blas.h"
+#include "runtime/offload.h"
+#include "runtime/operands_key.h"
+#include "simulated_sessions.h"
+
 namespace {
 
-using blastoff::runtime::Sessions;
+using namespace blastoff;
+using runtime::Sessions;
 
 bool has_thread_now(const std::string& name) {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -32,14 +45,74 @@ bool has_thread(const std::string& name) {
 }
 
 TEST(Sessions, WhatIsOpenStaysUsableWhenTheRestIsNotWantedAnyMore) {
-  if (!blastoff::tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
-  blastoff::config::Settings settings = blastoff::config::read_settings();
+  if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
+  config::Settings settings = config::read_settings();
   settings.device = "simulated:0,1";
   int asked = 0;
   const auto sessions = Sessions::start(settings, [&] { return ++asked > 2; });  // of the second device
   EXPECT_FALSE(sessions);
   EXPECT_EQ(asked, 3);
   EXPECT_TRUE(has_thread("blastoff-share")) << "the device that is open has lost its tracker";
+}
+
+constexpr std::int64_t n = 128;
+const std::size_t pages = n * n * sizeof(double) / platform::page_size();  // of a matrix
+
+operation::Operation product(const test::Memory& memory) {
+  blas::Call call;
+  call.routine = blas::Routine::dgemm;
+  call.m = call.n = call.k = n;
+  call.alpha = 1;
+  void* const addresses[3] = {memory.page(0), memory.page(pages), memory.page(2 * pages)};
+  const std::int64_t leading[3] = {n, n, n};
+  blas::shape_operands(call, addresses, leading);
+  return call;
+}
+
+/// Of matrices whose keys fall on one place of Homes, only the latest have a home that is known.
+std::vector<std::unique_ptr<test::Memory>> memories_apart(std::size_t count) {
+  std::vector<std::unique_ptr<test::Memory>> found, others;
+  std::set<std::uint64_t> places;
+  while (found.size() < count) {
+    auto memory = std::make_unique<test::Memory>(3 * pages);
+    const bool apart = places.insert(runtime::operands_key(product(*memory)) >> 56).second;
+    (apart ? found : others).push_back(std::move(memory));
+  }
+  return found;
+}
+
+/// Also while other threads keep a device so busy that it does not say what it holds.
+TEST(Sessions, MatricesStayOnTheDeviceThatUsedThemLast) {
+  if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
+  constexpr std::size_t threads = 8;
+  Sessions& sessions = support::open_simulated(2, config::SplitMode::never);
+  std::atomic<std::uint64_t> brought{0};
+  const auto work = [&](const test::Memory& memory) {
+    memory.touch();
+    const operation::Operation operation = product(memory);
+    const reference::ReferenceRoutine host;
+    for (int round = 0; round < 60; ++round) {
+      const runtime::Placement placement = sessions.take(operation);
+      report::Record record;
+      EXPECT_EQ(runtime::offload(*placement.session, operation, host, record), report::Refusal::none);
+      sessions.give_back(placement, operation);
+      brought += record.bytes_to_device;
+    }
+  };
+  const test::Memory other(3 * pages);
+  const operation::Operation asked = product(other);
+  std::atomic<bool> ended{false};
+  std::thread busy([&] {
+    while (!ended)
+      for (runtime::Session* const session : sessions.all()) session->policies().front()->estimate(asked);
+  });
+  std::vector<std::thread> running;
+  const auto memories = memories_apart(threads);
+  for (const auto& memory : memories) running.emplace_back([&] { work(*memory); });
+  for (std::thread& thread : running) thread.join();
+  ended = true;
+  busy.join();
+  EXPECT_EQ(brought, threads * 2 * pages * platform::page_size());
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "blas_front_end.h"
 #include "every_routine.h"
 #include "reference_blas.h"
-#include "runtime/sessions.h"
+#include "simulated_sessions.h"
 #include "test_call.h"
 
 namespace {
@@ -21,18 +21,8 @@ using report::Refusal;
 using runtime::Placement;
 using runtime::Sessions;
 
-/// Simulated devices, which are never closed, as in a process.
 Sessions& open(int count, const std::string& fault = "") {
-  config::Settings settings = config::read_settings();
-  settings.device = "simulated:all";
-  settings.policy = config::PolicyName::automatic;  // whatever other tests have set
-  settings.simulated_devices = count;
-  settings.simulated_memory.bytes = std::size_t{32} << 20;
-  settings.simulated_fault = fault;
-  settings.split = config::SplitMode::always;
-  auto sessions = Sessions::start(settings, [] { return false; });
-  EXPECT_TRUE(sessions) << sessions.error().message;
-  return *sessions->release();
+  return support::open_simulated(count, config::SplitMode::always, fault);
 }
 
 struct Outcome {
@@ -101,6 +91,8 @@ TEST_P(SplitFaults, LeaveTheResultRight) {
         EXPECT_EQ(run(sessions, made.with_result(found), host).refusal, Refusal::none);
         EXPECT_LE(made.difference(found, expected), test::rounding) << "device " << device << " round " << round;
       }
+      const bool lost = GetParam().ends_with("lost");
+      EXPECT_EQ(sessions.all()[static_cast<std::size_t>(device)]->working(), !lost) << "the fault has not struck";
     }
   }
 }

@@ -8,7 +8,7 @@
 #include "mapped_memory.h"
 #include "reference_blas.h"
 #include "runtime/offload.h"
-#include "runtime/sessions.h"
+#include "simulated_sessions.h"
 
 namespace {
 
@@ -27,16 +27,9 @@ const decide::MachineModel& slow_device(double seconds) {
 }
 
 Sessions& open(int count, const decide::MachineModel& model, config::SplitMode mode = config::SplitMode::automatic) {
-  config::Settings settings = config::read_settings();
-  settings.device = "simulated:all";
-  settings.policy = config::PolicyName::automatic;  // whatever other tests have set
-  settings.simulated_devices = count;
-  settings.simulated_memory.bytes = std::size_t{32} << 20;
-  settings.split = mode;
-  auto sessions = Sessions::start(settings, [] { return false; });
-  EXPECT_TRUE(sessions) << sessions.error().message;
-  (*sessions)->use(model);
-  return *sessions->release();
+  Sessions& sessions = support::open_simulated(count, mode);
+  sessions.use(model);
+  return sessions;
 }
 
 class Splitting : public testing::Test {

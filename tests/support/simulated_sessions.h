@@ -1,0 +1,27 @@
+// Simulated devices of one process, as calls find them.
+#pragma once
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "config/settings.h"
+#include "runtime/sessions.h"
+
+namespace blastoff::support {
+
+/// Small ones. They are never closed, as in a process.
+inline runtime::Sessions& open_simulated(int count, config::SplitMode split, const std::string& fault = "") {
+  config::Settings settings = config::read_settings();
+  settings.device = "simulated:all";
+  settings.policy = config::PolicyName::automatic;  // whatever other tests have set
+  settings.simulated_devices = count;
+  settings.simulated_memory.bytes = std::size_t{32} << 20;
+  settings.simulated_fault = fault;
+  settings.split = split;
+  auto sessions = runtime::Sessions::start(settings, [] { return false; });
+  EXPECT_TRUE(sessions) << sessions.error().message;
+  return *sessions->release();
+}
+
+}  // namespace blastoff::support
