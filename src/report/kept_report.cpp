@@ -15,6 +15,7 @@
 #include "report/counter_file.h"
 #include "report/counter_layout.h"
 #include "report/json.h"
+#include "report/leftovers.h"
 
 namespace blastoff::report {
 
@@ -66,6 +67,15 @@ Totals totals_of(const MappedFile& file, const CounterFileHeader& header) {
   return totals;
 }
 
+/// When a process that has been killed was there for the last time, as far as its counters tell.
+std::uint64_t last_count_of(const MappedFile& file, const CounterFileHeader& header) {
+  std::uint64_t last = header.started;
+  const std::size_t bytes = counter_block_bytes(header.page);
+  for (std::size_t offset = header.page; offset + bytes <= file.bytes(); offset += bytes)
+    last = std::max(last, file.at<ThreadCounters>(offset)->last_count.get());
+  return last;
+}
+
 std::string text_of(const std::array<char, 64>& text) {
   return {text.begin(), std::find(text.begin(), text.end(), '\0')};
 }
@@ -97,7 +107,9 @@ std::string report_of_counter_file(const std::string& path) {
   const CounterFileHeader* const header = header_of(file);
   if (header == nullptr) return "";
   const bool ended = header->ended.load(std::memory_order_acquire) != 0;
-  const std::uint64_t until = ended ? header->ended_at.load() : boot_nanoseconds();
+  const std::uint64_t until = ended                                         ? header->ended_at.load()
+                              : is_of_living_process(text_of(header->name)) ? boot_nanoseconds()
+                                                                            : last_count_of(file, *header);
   const Kept kept{.pid = header->pid,
                   .rank = header->rank,
                   .forked = header->forked != 0,

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "platform/process.h"
+#include "report/call_sites.h"
 #include "report/counter_layout.h"
 
 namespace blastoff::report {
@@ -48,15 +49,25 @@ std::optional<std::uint64_t> started_at(std::uint64_t pid) {
 }
 
 /// Files are called PID-MADE-NUMBER.EXTENSION; MADE is in nanoseconds since boot.
-bool is_of_living_process(const std::string& name) {
-  std::string_view rest = name;
-  const auto pid = take_number(rest);
-  if (!pid || !rest.starts_with('-')) return false;
-  rest.remove_prefix(1);
-  const auto made = take_number(rest);
-  const auto started = started_at(*pid);
-  const std::uint64_t tick = 1'000'000'000U / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
-  return made && started && *started <= *made + tick;
+struct NameOfFile {
+  std::uint64_t pid;
+  std::uint64_t made;
+};
+std::optional<NameOfFile> parse(std::string_view name) {
+  const auto pid = take_number(name);
+  if (!pid || !name.starts_with('-')) return std::nullopt;
+  name.remove_prefix(1);
+  const auto made = take_number(name);
+  if (!made || !name.starts_with('-')) return std::nullopt;
+  name.remove_prefix(1);
+  return take_number(name) ? std::optional(NameOfFile{*pid, *made}) : std::nullopt;
+}
+
+/// Somebody may have put a file of his own there.
+bool is_ours(const std::string& name) {
+  constexpr std::array<std::string_view, 3> extensions = {counter_extension, description_extension,
+                                                          call_site_extension};
+  return parse(name) && std::ranges::any_of(extensions, [&](std::string_view each) { return name.ends_with(each); });
 }
 
 /// Nobody here knows whether a process of another host has ended. The description of a process says near its top where
@@ -70,6 +81,13 @@ bool is_of_other_host(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+bool is_of_living_process(const std::string& name) {
+  const auto file = parse(name);
+  const auto started = file ? started_at(file->pid) : std::nullopt;
+  const std::uint64_t tick = 1'000'000'000U / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
+  return started && *started <= file->made + tick;
+}
 
 bool keeps_removed_files(const std::string& directory) {
   struct statfs system {};
@@ -95,8 +113,10 @@ void remove_if_left(const std::string& directory) {
   std::vector<std::filesystem::path> found;
   for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (!is_ours(name)) continue;
     const bool described = entry->path().extension() == description_extension;
-    if (is_of_living_process(entry->path().filename()) || (described && is_of_other_host(entry->path()))) return;
+    if (is_of_living_process(name) || (described && is_of_other_host(entry->path()))) return;
     found.push_back(entry->path());
   }
   for (const std::filesystem::path& path : found) unlink(path.c_str());

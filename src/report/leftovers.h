@@ -13,6 +13,9 @@ bool make_private_directory(const std::string& path);
 /// page fault of such a file may end the process.
 bool keeps_removed_files(const std::string& directory);
 
+/// Whether the process of a counter file of that name, made on this machine, still runs.
+bool is_of_living_process(const std::string& name);
+
 /// Removes the files in it if all processes that they are of have ended. What is said to be of another host stays.
 void remove_if_left(const std::string& directory);
 

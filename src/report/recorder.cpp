@@ -9,6 +9,7 @@
 #include "report/call_log.h"
 #include "report/call_sites.h"
 #include "report/counter_file.h"
+#include "report/counter_layout.h"
 #include "report/decisions.h"
 #include "report/thread_counters.h"
 #include "report/timeline.h"
@@ -75,6 +76,7 @@ void count_in(RoutineTotals& sums, const Record& record) {
 void add(const Record& record, const operation::Operation* operation) {
   ThreadCounters& counters = thread_counters();
   counters.recorded_seconds.add(record.seconds);
+  counters.last_count.raise_to(boot_nanoseconds());
   RoutineTotals sums;
   count_in(sums, record);
   counters.routines[static_cast<std::size_t>(record.routine)].add(sums);
@@ -104,6 +106,7 @@ void end_small(operation::RoutineId routine, const void* caller, const SmallCall
   const double seconds = own_seconds(elapsed, small.recorded_before) * small.weight;
   sums.small_seconds.add(seconds);
   counters.recorded_seconds.add(seconds);
+  counters.last_count.raise_to(boot_nanoseconds());
   RoutineTotals counted;
   counted.calls = small.weight;
   counted.cpu_seconds = seconds;

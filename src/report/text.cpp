@@ -176,9 +176,11 @@ void write_blocks(Text out, const Context& context) {
   if (use.evictions > 0) fmt::format_to(out, "; {} evictions", use.evictions);
   if (use.contractions > 0)
     fmt::format_to(out, "; {} contractions of {} GFLOP", use.contractions, format_number(1e-9 * use.flops));
-  if (const std::string host = served(use.host); !host.empty())
-    fmt::format_to(out, "; pools served {} on the host", host);
-  if (const std::string device = served(use.device); !device.empty()) fmt::format_to(out, ", {} on the device", device);
+  std::string pools;
+  if (const std::string host = served(use.host); !host.empty()) pools = host + " on the host";
+  if (const std::string device = served(use.device); !device.empty())
+    pools += (pools.empty() ? "" : ", ") + device + " on the device";
+  if (!pools.empty()) fmt::format_to(out, "; pools served {}", pools);
   fmt::format_to(out, "; waited {}\n", format_duration(use.waiting_seconds));
 }
 

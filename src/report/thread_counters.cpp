@@ -125,6 +125,7 @@ void ThreadCounters::clear() {
   verification.clear();
   recorded_seconds.clear();
   largest_small_volume.clear();
+  last_count.clear();
 }
 
 void ThreadCounters::add_to(Totals& totals) const {

@@ -73,6 +73,7 @@ struct ThreadCounters {
   Sampler sampler{0};
   Counter<double> recorded_seconds;      ///< of all calls; see recorded_seconds()
   Counter<double> largest_small_volume;  ///< see Totals
+  Counter<std::uint64_t> last_count;     ///< boot_nanoseconds() of the latest call; of small calls, of those timed
   std::atomic<bool> in_use{true};        ///< some live thread counts here
   ThreadCounters* next = nullptr;        ///< constant once the block is in the list
 
