@@ -92,7 +92,7 @@ def test_ranks_without_a_server(report, write):
     assert what == "4 processes share cuda:0 of node17 without NVIDIA MPS: they take turns"
     shared = reading.read_job(write(*ranks))
     assert shared.taking_turns() == {("node17", 0): (4, 8.0)}
-    assert ("sharing", "4 processes took turns on cuda:0 of node17: NVIDIA MPS would save about 800 ms") in words.conclusions(shared)
+    assert ("sharing", "4 processes took turns on cuda:0 of node17: NVIDIA MPS (--mps=auto) would save about 800 ms") in words.conclusions(shared)
     served = [rank | {"device": device | {"by_server": True}} for rank in ranks]
     assert said(reading.read_job(write(*served))) == []
     assert "sharing" not in dict(words.conclusions(reading.read_job(write(*served))))

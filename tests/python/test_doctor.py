@@ -118,9 +118,10 @@ def test_interception(mode, works, state):
     ("device", "installed", "state", "words"),
     [
         ({"by_server": True}, True, State.GOOD, "a daemon runs"),
-        ({}, True, State.GOOD, "blastoff run --mps=auto starts one"),
+        ({}, True, State.NOTE, "blastoff run --mps=auto starts one"),
+        ({}, True, State.NOTE, "about a tenth of the device's time"),
         ({}, False, State.NOTE, "about a tenth of the device's time"),
-        ({"exclusive": True}, True, State.GOOD, "compute mode exclusive"),
+        ({"exclusive": True}, True, State.WARNING, "compute mode exclusive"),
         ({"exclusive": True}, False, State.WARNING, "one process at a time"),
         ({"kind": "simulated"}, False, State.NOTE, "no GPU"),
     ],

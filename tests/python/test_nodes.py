@@ -126,18 +126,23 @@ def test_a_job_on_one_node_says_nothing_of_nodes(tmp_path):
 
 
 @needs_programs
-def test_a_node_that_is_killed(tmp_path):
+@pytest.mark.parametrize("first", [0, 2], ids=["of rank 0", "another one"])
+def test_a_node_that_is_killed(tmp_path, first):
     """The others are summed up all the same, and the summary says who is missing."""
-    job = Job(tmp_path, wait=1)
-    started = [job.start(rank, [0, 0, 60, 60]) for rank in range(4)]
+    job = Job(tmp_path, ranks=6, wait=1)
+    killed = (first, first + 1)
+    started = [job.start(rank, [60 if each in killed else 0 for each in range(6)]) for rank in range(6)]
     deadline = time.monotonic() + 30
-    while len(list(tmp_path.glob("ready-*"))) < 4 and time.monotonic() < deadline:
+    while len(list(tmp_path.glob("ready-*"))) < 6 and time.monotonic() < deadline:
         time.sleep(0.01)
-    for process in started[2:]:
-        process.send_signal(signal.SIGKILL)
+    for rank in killed:
+        started[rank].send_signal(signal.SIGKILL)
     said = [process.communicate(timeout=30)[1] for process in started]
     (summary,) = [text for text in said if text]
-    assert calls(summary) == 21 and f"this summary lacks {os.uname().nodename}: not ended yet" in summary
+    assert (
+        calls(summary) == sum(10 + rank for rank in range(6) if rank not in killed)
+        and f"this summary lacks {os.uname().nodename}: not ended yet" in summary
+    )
 
 
 @needs_programs

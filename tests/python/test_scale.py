@@ -198,6 +198,10 @@ def test_a_page(tmp_path):
         (["--nodes=1", "--scaling=some"], "accepted: strong, weak"),
         (["--nodes=1"], "no trace is given"),
         (["--nodes=1", "--job", MUST, "--machine=h200"], "accepted with them: no --machine"),
+        (
+            ["--nodes=1", "--job", MUST, "--min-size=1", "--start=now"],
+            "--min-size, --start: published times are not replayed; accepted with them: --policy",
+        ),
         (["--nodes=1", "--job", MUST, "--ranks-per-node=4"], "the published runs had 28"),
         (["--nodes=1", "--job", MUST, "--policy=coherent"], "no published run with --policy=coherent; accepted: copy, first-use"),
         (["--nodes=1", "--job", "/nowhere.json"], "cannot be read"),

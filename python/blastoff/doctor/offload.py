@@ -105,6 +105,9 @@ def ranks_finding(probed: dict[str, Any]) -> Finding:
     return Finding("MPI rank", State.GOOD, f"rank {system['global_rank']} in the job; local rank {system['local_rank']} on this node")
 
 
+TAKING_TURNS = "processes that share the GPU take turns otherwise, which costs about a tenth of the device's time"
+
+
 def server_finding(probed: dict[str, Any]) -> Finding:
     """NVIDIA MPS, by which ranks use a GPU at the same time."""
     device = probed["device"]
@@ -115,8 +118,8 @@ def server_finding(probed: dict[str, Any]) -> Finding:
         return Finding(SERVER, State.GOOD, "a daemon runs: processes use the GPU at the same time" + (f"; {alone}" if alone else ""))
     if daemon.control_program(os.environ):
         text = "no daemon runs; blastoff run --mps=auto starts one for the ranks of a job that share a GPU"
-        return Finding(SERVER, State.GOOD, text + (f"; {alone}" if alone else ""))
-    without = alone or "processes that share the GPU take turns; with it they would save about a tenth of the device's time"
+        return Finding(SERVER, State.WARNING if alone else State.NOTE, f"{text}; {alone or TAKING_TURNS}")
+    without = alone or TAKING_TURNS
     return Finding(
         SERVER,
         State.WARNING if alone else State.NOTE,

@@ -81,17 +81,9 @@ def read_run(directory: Path, known: Mapping[int, str] | None = None) -> Iterato
         yield Process(str(file.path), report)
 
 
-def last_sign(process: Process) -> Process:
-    """With the time of its last count that reached the file, for one that was killed while nobody looked."""
-    about = process.report["process"]
-    if about["ended"] == runs.UNKNOWN and about.get("started"):
-        about["elapsed_seconds"] = max(0.0, Path(process.path).stat().st_mtime - about["started"])
-    return process
-
-
 def read_beside(directory: Path) -> list[Process]:
     """What processes without a launcher have left beside a report, because they did not come to writing one."""
-    return [last_sign(process) for process in read_run(directory) if process.worked]
+    return [process for process in read_run(directory) if process.worked]
 
 
 def of_host(processes: Sequence[Process], one: Process) -> list[Process]:

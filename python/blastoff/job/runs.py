@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COUNTERS = ".counters"
-BESIDE = ".counters"
+BESIDE = COUNTERS
 """What the directory beside a report adds to its name (src/report/counter_file.h): counters of processes without a launcher."""
 
 MARKS = "marks"

@@ -18,7 +18,7 @@ LONGEST_NAME = 100
 
 def job_name(environment: Mapping[str, str]) -> str | None:
     """A name that all ranks of one job have in common, on all nodes; None where the batch system gives none."""
-    name = environment.get("PMIX_NAMESPACE") or environment.get("PALS_APID")
+    name = environment.get("PMIX_NAMESPACE") or environment.get("PALS_APID") or environment.get("FLUX_JOB_ID")
     if not name and environment.get("SLURM_STEP_ID"):
         name = f"{environment.get('SLURM_JOB_ID')}.{environment['SLURM_STEP_ID']}.{environment.get('SLURM_RESTART_COUNT', '0')}"
     return re.sub(r"[^\w.-]", "_", name)[:LONGEST_NAME] if name else None

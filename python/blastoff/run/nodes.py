@@ -2,7 +2,7 @@
 
 Each launcher enters its node before its rank starts. Ranks that use MPI wait for each other at their start, so that all nodes are there
 before the first of them ends. The last launcher of a node leaves the reports of its processes there; the node that finds those of all
-others sums up. The node of rank 0 waits a little for the others, in case one of them was killed.
+others sums up. Nodes wait a little for others, in case these were killed: all for that of rank 0, and it for the rest.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FIRST, SUMMED = "first", "summed-up"
 SAME_JOB = 3600.0
 """Seconds within which the launchers of a job begin. What is older is left from another job of that name."""
 LONGEST_WAIT, POLL_SECONDS = 10.0, 0.1
-"""Seconds for which the node of rank 0 waits for the others."""
+"""Seconds for which a node waits for others."""
 SIZES = ("OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "JSM_NAMESPACE_SIZE", "FLUX_JOB_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS")
 """Variables that tell how many ranks the job has, in the order of those of src/platform/mpi_ranks.h."""
 ONE_SUMMARY = ("auto", "always")
@@ -154,11 +154,12 @@ class Meeting:
             unfinished.unlink()
         return True
 
-    def _is_first(self) -> bool:
+    def _first(self) -> str:
+        """The node of rank 0."""
         try:
-            return (self.directory / FIRST).read_text() == self.node
+            return (self.directory / FIRST).read_text()
         except OSError:
-            return False
+            return ""
 
     def _remove(self) -> None:
         """At once for all who look."""
@@ -177,23 +178,23 @@ class Meeting:
     def _together(self, deadline: float) -> Gathered | None:
         """Without processes: those of this node alone."""
         while True:
-            hosts, ended, summed = self._hosts(), self._ended(), self._summed()
+            hosts, ended, in_summary = self._hosts(), self._ended(), self._summed()
             absent = sorted(hosts.keys() - ended)
-            if self.node not in ended or (summed is not None and self.node in summed):
+            if self.node not in ended or (in_summary is not None and self.node in in_summary):
                 return None
-            if summed is not None:
+            if in_summary is not None:
                 if not absent:
                     self._remove()
                 return Gathered([], alone("it ended after the others had been summed up"))
             if not absent and len(hosts) == 1:
                 self._remove()
                 return Gathered([], alone(f"the other nodes do not see {self.directory.parent}") if self.elsewhere else "")
-            if absent and not self._is_first():
-                return None
+            if absent and self._first() != self.node and self._first() in ended:
+                return None  # that node waits
             if not absent or time.monotonic() > deadline:
-                summed = sorted(hosts.keys() & ended)
-                if self._claim(summed):
-                    return self._all(summed, [hosts[node] for node in absent])
+                present = sorted(hosts.keys() & ended)
+                if self._claim(present):
+                    return self._all(present, [hosts[node] for node in absent])
             else:
                 time.sleep(POLL_SECONDS)
 

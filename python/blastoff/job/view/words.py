@@ -179,7 +179,8 @@ def turns(job: Job) -> list[tuple[str, str]]:
     return [
         (
             "sharing",
-            f"{number} processes took turns on cuda:{index} of {host}: NVIDIA MPS would save about {quantities.duration(GAIN_BY_SERVER * seconds)}",
+            f"{number} processes took turns on cuda:{index} of {host}: "
+            f"NVIDIA MPS (--mps=auto) would save about {quantities.duration(GAIN_BY_SERVER * seconds)}",
         )
         for (host, index), (number, seconds) in job.taking_turns().items()
         if GAIN_BY_SERVER * seconds >= LOST_AT_LEAST
