@@ -68,6 +68,7 @@ def test_each_line_has_reasons_of_its_own():
     def report(calls):
         def part(reason):
             counts = {"calls": calls, "offloaded": 0, "cpu_seconds": 0.5, "flops": 1e6}
+            counts |= {"judged": calls - 2, "judged_seconds": 0.1 * calls, "expected_cpu_seconds": (0.15 if reason == "it is <3>" else 0.02) * calls}
             return counts | {"refusals": [{"reason": reason, "calls": calls}]}
 
         sites = [{"python": f"/tmp/ipykernel_1/2.py:{number} in <module>"} | part(f"it is <{number}>") for number in (3, 4)]
@@ -77,10 +78,13 @@ def test_each_line_has_reasons_of_its_own():
     difference = after.since(before)
     assert difference.reasons_by_line == {"line 3": {"it is <3>": 5}, "line 4": {"it is <4>": 5}}
     told = text.describe("cell", difference).splitlines()
-    for number in (3, 4):
+    for number, saved in ((3, "250 ms"), (4, "-400 ms")):
         assert next(line for line in told if line.startswith(f"line {number} ")).endswith(f"  5 calls: it is <{number}>")
+        assert f"  {saved}  " in next(line for line in told if line.startswith(f"line {number} "))
     shown = page.render("cell", difference)
     assert "5 calls: it is &lt;3&gt;" in shown and "5 calls: it is &lt;4&gt;" in shown and "of no line" not in shown
+    assert "<th>saved</th>" in shown and "<td>250 ms</td>" in shown and "<td>-400 ms</td>" in shown
+    assert "saved" not in text.describe("cell", before)  # of which no call is judged
     assert (after + before).reasons_by_line["line 3"] == {"it is <3>": 9}
     assert after.since(after).reasons_by_line == {}
 

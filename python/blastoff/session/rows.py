@@ -1,5 +1,6 @@
 """The counters of this process as rows of a table."""
 
+import math
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -21,6 +22,7 @@ def row(sums: Sums) -> Row:
         "offloaded": sums.offloaded,
         "offloaded_share": counts.share(sums),
         **{name: getattr(sums, name) for name in SUMS},
+        "saved_seconds": sums.saved_seconds if sums.judged else math.nan,
     }
 
 

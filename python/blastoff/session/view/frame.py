@@ -1,6 +1,7 @@
 """Rows as a table of pandas, or of our own where pandas is not installed."""
 
 import html
+import math
 from typing import Any
 
 from blastoff import quantities
@@ -12,6 +13,7 @@ WORDS = {
     "cpu_seconds": "CPU s",
     "device_seconds": "device s",
     "transfer_seconds": "moving s",
+    "saved_seconds": "saved s",
     "flops": "GFLOP",
     "offloaded_flops": "on device",
 }
@@ -24,7 +26,7 @@ def cell(name: str, value: Any) -> str:
     if name.endswith("share"):
         return f"{100 * value:.0f} %"
     if name.endswith("seconds"):
-        return quantities.seconds(value)
+        return "" if math.isnan(value) else quantities.seconds(value)
     if name.startswith("bytes"):
         return quantities.size(value)
     return quantities.number(value / 1e9) if name.endswith("flops") else quantities.count(value)

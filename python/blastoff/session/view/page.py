@@ -46,12 +46,10 @@ def routine_table(routines: dict[str, Sums]) -> tuple[str, Sequence[str], list[t
 
 
 def line_table(counts: Counts) -> tuple[str, Sequence[str], list[tuple[str, list[str]]]]:
-    """Likewise; the last column says why calls of the line stayed on the CPU, if any did."""
-    rows = cells(text.longest_lines(counts))
-    told = {line: text.line_reasons(counts, line) for line, _ in rows}
-    if not any(told.values()):
-        return "line", words.COLUMNS, rows
-    return "line", (*words.COLUMNS, "stayed on the CPU"), [(line, [*numbers, told[line]]) for line, numbers in rows]
+    """Likewise, with what each line saved, and why its calls stayed on the CPU."""
+    told = text.told_of_lines(counts)
+    rows = [(line, [*numbers, *said]) for (line, numbers), *said in zip(cells(text.longest_lines(counts)), *told.values(), strict=True)]
+    return "line", (*words.COLUMNS, *told), rows
 
 
 def render(name: str, counts: Counts) -> str:

@@ -12,10 +12,10 @@ def headline(counts: Counts) -> str:
     totals = counts.totals
     if not totals.calls:
         return f"no call of BLAS, LAPACK or FFTW in {quantities.duration(counts.seconds)}"
-    saved = f"; saved about {quantities.duration(totals.saved_seconds)}" if totals.judged and totals.saved_seconds > 0 else ""
+    gain = f"; saved about {saved(totals)}" if totals.judged and totals.saved_seconds > 0 else ""
     return (
         f"{quantities.count(totals.offloaded)} of {quantities.count(totals.calls)} calls offloaded, {100 * counts.offloaded_share:.0f} % of the "
-        f"arithmetic; {quantities.duration(totals.seconds)} in calls, {quantities.duration(counts.seconds)} in all{saved}"
+        f"arithmetic; {quantities.duration(totals.seconds)} in calls, {quantities.duration(counts.seconds)} in all{gain}"
     )
 
 
@@ -38,16 +38,28 @@ def line_reasons(counts: Counts, line: str) -> str:
     return ", ".join(f"{quantities.count(calls)} calls: {reason}" for reason, calls in known.items())
 
 
-def line_table(counts: Counts) -> list[str]:
-    """The lines that took longest, each with the reasons of its own."""
+def saved(sums: Sums) -> str:
+    """Seconds that the device saved; with a minus where it lost them, "" where nobody knows what the CPU would have taken."""
+    if not sums.judged:
+        return ""
+    return f"{'-' if sums.saved_seconds < 0 else ''}{quantities.duration(abs(sums.saved_seconds))}"
+
+
+def told_of_lines(counts: Counts) -> dict[str, list[str]]:
+    """What is said of the longest lines beside their sums: heading, and a text for each line. Columns that say nothing are left out."""
     shown = longest_lines(counts)
-    heading, rule, *rows = table.sums_table("line", shown, None)
-    told = [line_reasons(counts, line) for line in shown]
-    if not any(told):
-        return [heading, rule, *rows]
-    width = max(map(len, (heading, *rows)))
-    reasons = [f"{row:<{width}}  {said}".rstrip() for row, said in zip(rows, told, strict=True)]
-    return [f"{heading:<{width}}  stayed on the CPU", rule, *reasons]
+    columns = {"saved": [saved(sums) for sums in shown.values()], "stayed on the CPU": [line_reasons(counts, line) for line in shown]}
+    return {heading: texts for heading, texts in columns.items() if any(texts)}
+
+
+def line_table(counts: Counts) -> list[str]:
+    """The lines that took longest, each with what it saved and with reasons of its own."""
+    heading, rule, *rows = table.sums_table("line", longest_lines(counts), None)
+    for title, texts in told_of_lines(counts).items():
+        width = max(map(len, (heading, *rows)))
+        heading = f"{heading:<{width}}  {title}"
+        rows = [f"{row:<{width}}  {said}".rstrip() for row, said in zip(rows, texts, strict=True)]
+    return [heading, rule, *rows]
 
 
 def describe(name: str, counts: Counts) -> str:
