@@ -41,6 +41,13 @@ bool Block::current(int place) {
   return defined_ && at(place).stale.empty() && usable(place);
 }
 
+/// Whether the newest version is anywhere but there.
+bool Block::current_elsewhere(int not_at) {
+  for (int place = host_place; place < engine_.devices(); ++place)
+    if (place != not_at && current(place)) return true;
+  return false;
+}
+
 /// A device that copies directly first: its link is at least as fast as that to the host. Then the host, through which
 /// all others copy.
 std::optional<int> Block::source(int not_at) {
@@ -221,7 +228,8 @@ Status Block::evict(int place) {
   const std::lock_guard lock(mutex_);
   if (writer_ == place || at(place).readers > 0)
     return failure(ErrorKind::conflict, fmt::format("the block is held on {}", name_of(place)));
-  if (at(place).address == 0 || (place == host_place && (program_ || (defined_ && !source(host_place))))) return {};
+  if (at(place).address == 0 || (place == host_place && (program_ || (defined_ && !current_elsewhere(host_place)))))
+    return {};
   return evict_claimed(place);
 }
 
@@ -232,7 +240,7 @@ std::unique_lock<std::mutex> Block::try_claim(int place) {
 }
 
 Status Block::evict_claimed(int place) {
-  if (current(place) && !source(place)) {
+  if (current(place) && !current_elsewhere(place)) {
     if (auto ok = allocate(host_place); !ok) return ok;
     if (auto ok = download(place, bytes_); !ok) return ok;
   }

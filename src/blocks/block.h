@@ -104,6 +104,7 @@ class Block {
   platform::Span whole() const { return {0, bytes_}; }
   bool usable(int place);
   bool current(int place);
+  bool current_elsewhere(int not_at);
   std::optional<int> source(int not_at);
 
   Status check_holders(int place, Access access);

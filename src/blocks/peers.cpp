@@ -49,8 +49,9 @@ std::optional<bool> try_copy(device::Device& to, device::Device& from) {
     return queue.copy_to_device(address, content.data(), whole) && queue.synchronize();
   };
   if (!put(**sending, here.address(), sent) || !put(**receiving, there.address(), nothing)) return std::nullopt;
-  if (!(*receiving)->copy_between(there.address(), here.address(), trial_bytes) || !(*receiving)->synchronize())
-    return false;
+  if (const auto copied = (*receiving)->copy_between(there.address(), here.address(), trial_bytes); !copied)
+    return copied.error().kind == device::ErrorKind::unsupported ? std::optional(false) : std::nullopt;
+  if (!(*receiving)->synchronize()) return std::nullopt;
   if (!(*receiving)->copy_to_host(received.data(), there.address(), whole) || !(*receiving)->synchronize())
     return std::nullopt;
   return received == sent;
@@ -66,7 +67,7 @@ bool Peers::copy_directly(device::Device& to, device::Device& from) {
   const std::optional<bool> arrived = try_copy(to, from);
   if (!arrived) return false;
   if (!*arrived)
-    platform::log_line("copies from %s %d to %s %d go through the host: what was copied directly did not arrive",
+    platform::log_line("copies from %s %d to %s %d go through the host: a direct copy was refused, or did not arrive",
                        from.properties().kind.c_str(), from.properties().index, to.properties().kind.c_str(),
                        to.properties().index);
   return known_[pair] = *arrived;

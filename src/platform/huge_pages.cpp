@@ -8,10 +8,6 @@
 
 namespace blastoff::platform {
 
-namespace {
-constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, Linux 5.14; before, pages come with their first use
-}
-
 // More is mapped than is asked for, so that an address in it is a multiple.
 void* map_huge_pages(std::size_t bytes) {
   void* const mapped =

@@ -15,7 +15,7 @@ from blastoff.lab.kernels.table import DAXPY, Intent
 from blastoff.lab.modes import BLOCKS, EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, SYSTEM_PREFETCH, Mode
 from blastoff.lab.session import Session, seconds_of
 
-RATIOS = (0.5, 2.0, 1.0, 1.5, 0.8, 1.2)
+RATIOS = (0.5, 2.0, 1.0, 1.5, 0.8, 1.2, 4.0)
 """Data to free memory; the most telling first, since time may not suffice for all."""
 
 MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, SYSTEM_PREFETCH, BLOCKS)

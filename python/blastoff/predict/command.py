@@ -88,6 +88,9 @@ def on_nodes(parsed: Any, settings: dict[str, str]) -> dict[str, Any]:
         raise CommandError("predict: no trace is given; accepted: traces, or with --nodes a --job with published times")
     if parsed.machine is not None:
         raise CommandError("predict: published times are those of their machine; accepted with them: no --machine")
+    if replayed := sorted(settings.keys() - {"BLASTOFF_POLICY"}):
+        flags = ", ".join("--" + name.removeprefix("BLASTOFF_").lower().replace("_", "-") for name in replayed)
+        raise CommandError(f"predict: {flags}: published times are not replayed; accepted with them: --policy")
     return nodes.of_published(described, asked, settings.get("BLASTOFF_POLICY", "first-use"))
 
 

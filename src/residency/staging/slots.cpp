@@ -37,24 +37,28 @@ Slots::~Slots() {
 /// copies between the device and plain memory are slow, and as correct.
 Slot* Slots::grow(std::unique_lock<std::mutex>& lock) {
   constexpr std::size_t most_at_once = 8;
-  const std::size_t there = slots_.size() - empty_.size();
-  const std::size_t count = std::min({there, empty_.size(), most_at_once});
-  const std::vector<Slot*> grown(empty_.end() - static_cast<std::ptrdiff_t>(count), empty_.end());
-  empty_.resize(empty_.size() - count);
+  std::size_t count = std::min({slots_.size() - empty_.size(), empty_.size(), most_at_once});
   growing_ = true;
   lock.unlock();
-  const std::size_t bytes = count * bytes_;
-  void* const memory = device_.allocate_staging(bytes).value_or(nullptr);
+  void* memory = nullptr;
+  for (;; count /= 2) {
+    memory = device_.allocate_staging(count * bytes_).value_or(nullptr);
+    if (memory || count == 1) break;
+  }
   lock.lock();
   growing_ = false;
-  if (memory) pieces_.push_back({memory, bytes});
+  if (memory) pieces_.push_back({memory, count * bytes_});
   for (std::size_t i = 0; i < count; ++i) {
-    std::byte* const plain = plain_.get() + static_cast<std::size_t>(grown[i] - slots_.data()) * bytes_;
-    grown[i]->memory = memory ? static_cast<std::byte*>(memory) + i * bytes_ : plain;
-    if (i > 0) free_.push_back(grown[i]);
+    Slot* const slot = empty_.back();
+    empty_.pop_back();
+    std::byte* const plain = plain_.get() + static_cast<std::size_t>(slot - slots_.data()) * bytes_;
+    slot->memory = memory ? static_cast<std::byte*>(memory) + i * bytes_ : plain;
+    free_.push_back(slot);
   }
+  Slot* const grown = free_.back();
+  free_.pop_back();
   changed_.notify_all();
-  return grown.front();
+  return grown;
 }
 
 /// One slot, or nullptr if getting one needs waiting for other threads. The lock is held before and after. An event

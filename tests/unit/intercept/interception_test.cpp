@@ -77,7 +77,7 @@ TEST_F(Interception, ReachesTheCopyThatTheCallerWouldHaveBound) {
   for (const std::string copy : {"one", "two"}) {
     void* const plugin = open("fixture_caller_" + copy);
     find_call(plugin, "call_dgemm_")("T", 2, c);
-    EXPECT_EQ(last_of(plugin, copy).library, copy);
+    EXPECT_EQ(last_of(plugin, copy).fixture, copy);
   }
   EXPECT_EQ(dispatched.calls, 2);
 }
