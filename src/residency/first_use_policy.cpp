@@ -107,11 +107,19 @@ Result<std::unique_ptr<Tools>> FirstUsePolicy::take_tools() {
   return tools;
 }
 
+/// Strips of a solve are as long as its triangle.
+std::size_t bytes_of_strips(const operation::Operation& solve, std::size_t width) {
+  const operation::Operand& result = solve.operands().back();
+  return static_cast<std::size_t>(solve.work.depth) * result.element_size * width;
+}
+
 std::size_t panel_bytes(const operation::Operation& call, const PanelSizes& sizes) {
   constexpr std::size_t most_panels = 8;
   const bool solve = call.cutting == operation::Cutting::wide_strips;
   const bool triangular = call.cutting == operation::Cutting::one_triangle;
-  const std::size_t smallest = solve ? sizes.solve : triangular ? sizes.triangular : sizes.general;
+  const std::size_t smallest = solve        ? bytes_of_strips(call, sizes.solve_width)
+                               : triangular ? sizes.triangular
+                                            : sizes.general;
   return std::max({smallest, call.result_bytes() / most_panels, std::size_t{1}});
 }
 

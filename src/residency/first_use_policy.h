@@ -23,12 +23,13 @@ class Pins;
 /// The page locks on the program's memory, for the devices of a process together: at most `limit` bytes.
 std::shared_ptr<mirror::Pins> create_pins(std::size_t limit);
 
-/// Bytes of a result per panel. A panel is copied back while the next ones are computed, but small panels compute less
-/// efficiently, above all in solves. For a triangular result the triangle's bytes count.
+/// Of a result, per panel: bytes, and columns or rows of a solve, of which cuBLAS computes narrow ones less efficiently
+/// however long they are. A panel is copied back while the next ones are computed, but small panels compute less
+/// efficiently. For a triangular result the triangle's bytes count.
 struct PanelSizes {
   std::size_t general = std::size_t{32} << 20;
   std::size_t triangular = std::size_t{8} << 20;
-  std::size_t solve = std::size_t{128} << 20;
+  std::size_t solve_width = 2000;
 };
 
 struct FirstUseSettings {

@@ -67,7 +67,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
       RigOptions options;
       options.simulated_memory >>= i;
       options.budget >>= 2 * i;
-      options.panels = {.general = 4096, .triangular = 4096, .solve = 4096};
+      options.panels = {.general = 4096, .triangular = 4096, .solve_width = 8};
       options.seed = static_cast<unsigned>(i) + 1;
       if (i + 1 == count) options.fault = fault;
       std::string reason;

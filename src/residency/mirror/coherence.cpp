@@ -391,7 +391,7 @@ void Coherence::count_writer(const Hold& hold, int change) {
 }
 
 // Called before the pages are protected, because otherwise the pinning would look like a write by the program at their
-// next use. Results are pinned, and what is copied at every use.
+// next use. That holds for each device that comes to use the pin. Results are pinned, and what is copied at every use.
 void Coherence::take_pins(Hold& hold) {
   if (!watched_.allows_pinning()) return;
   const auto operands = hold.call.operands();
@@ -399,9 +399,9 @@ void Coherence::take_pins(Hold& hold) {
     const operation::Operand& operand = operands[i];
     const bool moves = operation::writes(operand.intent) || (operation::reads(operand.intent) && !hold.tracked[i]);
     if (operand.empty() || !moves || hold.unwatched[i] || !dense_enough_to_pin(operand)) continue;
-    bool created = false;
-    hold.pins[i] = pins_->hold(device_, bounds(operand), created);
-    if (created) mirrors_.invalidate(hold.pins[i]->span);
+    bool met = false;
+    hold.pins[i] = pins_->hold(device_, bounds(operand), met);
+    if (met) mirrors_.invalidate(hold.pins[i]->span);
   }
 }
 

@@ -26,9 +26,15 @@ Pins::Map::iterator Pins::first_reaching(std::uintptr_t address) {
   return next != pins_.begin() && std::prev(next)->second.span.end > address ? std::prev(next) : next;
 }
 
-Pins::Pin* Pins::hold(device::Device& device, Span span, bool& created) {
+bool Pins::meet(Pin& pin, const device::Device& device) {
+  if (std::ranges::find(pin.known_to, &device) != pin.known_to.end()) return false;
+  pin.known_to.push_back(&device);
+  return true;
+}
+
+Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met) {
   const std::lock_guard lock(mutex_);
-  created = false;
+  met = false;
   if (!device.may_pin()) {
     release_all();
     return nullptr;
@@ -37,6 +43,7 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& created) {
   if (const auto found = first_reaching(pages.begin);
       found != pins_.end() && !found->second.gone && found->second.span.contains(pages)) {
     ++found->second.holds;
+    met = meet(found->second, device);
     return &found->second;
   }
   constexpr std::size_t most_remembered = 4096;
@@ -56,7 +63,7 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& created) {
   const bool larger = extent.bytes() <= limit_ / 2 && extent.bytes() >= 2 * bytes_within(extent);
   Pin* pin = larger ? create(device, extent) : nullptr;
   if (pin == nullptr) pin = create(device, pages);
-  created = pin != nullptr;
+  met = pin != nullptr && meet(*pin, device);
   return pin;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "device/device.h"
 #include "platform/interval_set.h"
@@ -23,6 +24,7 @@ class Pins {
     std::atomic<bool> gone = false;   ///< the memory was unmapped or dropped; the pin ends with its last hold
     std::size_t counted = 0;          ///< kilobytes of VmPin that it accounts for
     device::Device* owner = nullptr;  ///< whose driver locked it
+    std::vector<const device::Device*> known_to{};  ///< that have held it
   };
 
   /// `limit`: the most bytes of host memory to page-lock.
@@ -35,9 +37,9 @@ class Pins {
   /// costs about as much as two copies, so it begins with the second request for the same memory. It then covers the
   /// memory that was requested beside it, too, if that is much: threads that each ask for a slice of a matrix share one
   /// pin.
-  /// `created`: whether the pin is new. Pinning touches the pages as a write does, and the tracking reports them as
-  /// written.
-  Pin* hold(device::Device& device, platform::Span span, bool& created);
+  /// `met`: whether the device holds this pin for the first time. Pinning touches the pages as a write does, and the
+  /// tracking reports them to every device as written.
+  Pin* hold(device::Device& device, platform::Span span, bool& met);
   void unhold(Pin* pin);
 
   /// Ends all pins. Those of calls in flight end with these calls.
@@ -64,6 +66,7 @@ class Pins {
   Pin* create(device::Device& device, platform::Span span);
   bool covered(platform::Span span);
   void release_all();
+  static bool meet(Pin& pin, const device::Device& device);
   using Map = std::map<std::uintptr_t, Pin>;
   Map::iterator first_reaching(std::uintptr_t address);
   Map::iterator end(Map::iterator pin);

@@ -55,8 +55,8 @@ class PinsTest : public testing::Test {
     return {begin + first * page, begin + (first + count) * page};
   }
   Pins::Pin* request(Span span) {
-    bool created = false;
-    return pins.hold(device, span, created);
+    bool met = false;
+    return pins.hold(device, span, met);
   }
   void use(Span span) {
     if (Pins::Pin* const pin = request(span)) pins.unhold(pin);
@@ -125,15 +125,18 @@ TEST_F(PinsTest, OfOneDeviceServeTheOthers) {
   CountingDevice other;
   use(pages(0, 8));
   Pins::Pin* const pin = request(pages(0, 8));
-  bool created = true;
-  EXPECT_EQ(pins.hold(other, pages(2, 4), created), pin);
-  EXPECT_FALSE(created);
+  bool met = false;
+  EXPECT_EQ(pins.hold(other, pages(2, 4), met), pin);
+  EXPECT_TRUE(met) << "its tracking sees the pages written, too";
+  pins.unhold(pin);
+  EXPECT_EQ(pins.hold(other, pages(0, 8), met), pin);
+  EXPECT_FALSE(met);
   EXPECT_FALSE(pins.registered_by_program(other, pages(3, 1)));
-  EXPECT_EQ(pins.hold(other, pages(4, 8), created), nullptr);
-  EXPECT_EQ(pins.hold(other, pages(4, 8), created), nullptr) << "it would lock memory twice";
+  EXPECT_EQ(pins.hold(other, pages(4, 8), met), nullptr);
+  EXPECT_EQ(pins.hold(other, pages(4, 8), met), nullptr) << "it would lock memory twice";
   pins.unhold(pin);
   pins.unhold(pin);
-  Pins::Pin* const larger = pins.hold(other, pages(4, 8), created);
+  Pins::Pin* const larger = pins.hold(other, pages(4, 8), met);
   ASSERT_NE(larger, nullptr);
   EXPECT_EQ(larger->span, pages(0, 12));
   EXPECT_TRUE(device.pinned.empty()) << "the device that locked it ends it";
