@@ -10,7 +10,7 @@ namespace blastoff::runtime {
 namespace {
 
 // A part of less is not worth a second device. Waking a thread takes 50 us, and two links and cards never run in step.
-constexpr double least_seconds_of_part = 2e-3;
+constexpr double least_seconds_of_part = 0.2e-3;
 constexpr double seconds_to_hand_over = 100e-6;
 
 // Rates are not known exactly.
@@ -105,7 +105,8 @@ std::vector<Part> Splitting::cut(const operation::Operation& operation, std::spa
   if (mode_ == config::SplitMode::never || working.size() < 2) return {};
   std::size_t count = working.size();
   if (mode_ == config::SplitMode::automatic) {
-    const double worth = model_.load(std::memory_order_acquire)->device_seconds_of(operation) / least_seconds_of_part;
+    const decide::MachineModel& model = *model_.load(std::memory_order_acquire);
+    const double worth = seconds_there({&operation, 1}, model) / least_seconds_of_part;
     if (worth < 2) return {};
     if (worth < static_cast<double>(count)) count = static_cast<std::size_t>(worth);
   }
