@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Several GPUs in one process against one of them: single large calls, and eight threads with matrices of their own.
+"""Several GPUs in one process against one of them and against NVBLAS: single large calls, and eight threads with matrices of their own.
 
-    bench/devices.py [--several cuda:0,1] [--device cuda:0] [--only "16000;8000"] [--rounds 1] [--quick] [--output FILE]
+    bench/devices.py [--several cuda:0,1] [--device cuda:0] [--only "16000;8000"] [--rounds 1] [--nvblas] [--quick] [--output FILE]
 
 Matrices lie in host memory, results come home, and one element of A changes between two calls. One GPU and several alternate in processes
 of their own. For each row: milliseconds of a call, the median over the rounds of the medians after the first calls, the gain, and whether
-both computed the same. `--several simulated:0,1 --device simulated --quick` shows the script at work, and no speed of any GPU.
+both computed the same. With --nvblas, NVBLAS computes on the same GPUs, a few calls of each row: it takes seconds for some.
+`--several simulated:0,1 --device simulated --quick` shows the script at work, and no speed of any GPU.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="rows whose operation contains one of these, separated by semicolons")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--calls", type=int, default=8, help="of each operation in a round; the first is not counted")
+    parser.add_argument("--nvblas", action="store_true", help="also NVBLAS on all these GPUs")
     parser.add_argument("--quick", action="store_true", help="small sizes: tries the script, measures nothing useful")
     parser.set_defaults(device=None, time_limit=400)
     options = parser.parse_args()
@@ -68,9 +70,15 @@ def parse_arguments() -> argparse.Namespace:
     return options
 
 
+CALLS_OF_THREADS = 25
+"""Of each thread, for one call in a row of single calls: what comes first (bringing, page-locking) takes some ten of them."""
+NVBLAS_CALLS = 3
+LEAST_GAIN_OVER_NVBLAS = 10
+
+
 def command(row: Row, programs: pathlib.Path, calls: int) -> list[str]:
     if row.threads > 1:
-        return [str(programs / "threads_gemm"), "--threads", str(row.threads), "--calls", str(4 * calls), row.operation]
+        return [str(programs / "threads_gemm"), "--threads", str(row.threads), "--calls", str(CALLS_OF_THREADS * calls), row.operation]
     return [str(programs / "repeat_calls"), "--calls", str(calls), row.operation]
 
 
@@ -101,12 +109,21 @@ def measure(options: argparse.Namespace, row: Row, ways: dict[str, modes.Mode], 
     }
 
 
+def measure_nvblas(row: Row, way: modes.Mode, recorder: execute.Recorder) -> dict[str, float]:
+    """Nothing where it fails: there are routines that it does not compute."""
+    entry = recorder.run(row.operation, way, command(row, recorder.programs, NVBLAS_CALLS if row.threads == 1 else 1))
+    return {} if "failure" in entry else {"nvblas_ms": milliseconds(entry["lines"][-1])}
+
+
 def verdict(row: Row, figures: dict) -> str:
     met = []
     if row.most_ms:
         met.append(f"at most {row.most_ms:g} ms: {'yes' if figures['several_ms'] <= row.most_ms else 'no'}")
     if row.least_gain:
         met.append(f"at least {row.least_gain:g} times: {'yes' if figures['gain'] >= row.least_gain else 'no'}")
+    if "nvblas_ms" in figures:
+        ratio = figures["nvblas_ms"] / figures["several_ms"]
+        met.append(f"{ratio:.1f} times as fast as NVBLAS, at least {LEAST_GAIN_OVER_NVBLAS}: {'yes' if ratio >= LEAST_GAIN_OVER_NVBLAS else 'no'}")
     return "; ".join([*met, *([] if figures["same"] else ["RESULTS DIFFER"])])
 
 
@@ -121,14 +138,18 @@ def main() -> int:
         scratch = pathlib.Path(folder)
         ways = {}
         for name, device in (("one", options.device), ("several", options.several)):
-            found = run.find_modes(argparse.Namespace(**{**vars(options), "device": device}), programs, scratch).modes["first-use"]
+            available = run.find_modes(argparse.Namespace(**{**vars(options), "device": device}), programs, scratch)
+            found = available.modes["first-use"]
             ways[name] = dataclasses.replace(found, settings=found.settings | {"BLASTOFF_START": "now", "BLASTOFF_SPLIT": options.split})
+        nvblas = available.modes.get("nvblas") if options.nvblas else None
+        if options.nvblas and nvblas is None:
+            print(f"NVBLAS is left out: {available.missing['nvblas']}", file=sys.stderr)
         recorder = execute.Recorder({}, scratch / "runs.json", scratch, programs, options.time_limit)
         print(f"{'operation':30} {'threads':>7} {'one, ms':>10} {'several, ms':>12} {'gain':>6} {'split':>11}  target")
         for row in QUICK if options.quick else ROWS:
             if not any(part in row.operation for part in options.only.split(";")):
                 continue
-            figures = measure(options, row, ways, recorder)
+            figures = measure(options, row, ways, recorder) | (measure_nvblas(row, nvblas, recorder) if nvblas else {})
             rows.append(figures)
             print(
                 f"{row.operation:30} {row.threads:7} {figures['one_ms']:10.2f} {figures['several_ms']:12.2f} {figures['gain']:6.2f}"

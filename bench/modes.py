@@ -48,13 +48,19 @@ class Available:
     libraries: dict[str, str]
 
 
-def _nvblas(scratch: pathlib.Path, library: pathlib.Path, cpu_blas: pathlib.Path, autopin: bool) -> Mode:
+def _gpu_list(device: str) -> str:
+    """Blastoff's --device as NVBLAS writes it: cuda:0,1 is "0 1"."""
+    numbers = device.partition(":")[2]
+    return "ALL" if numbers == "all" else numbers.replace(",", " ") or "0"
+
+
+def _nvblas(scratch: pathlib.Path, library: pathlib.Path, cpu_blas: pathlib.Path, autopin: bool, gpus: str) -> Mode:
     name = "nvblas-autopin" if autopin else "nvblas"
     configuration = scratch / f"{name}.conf"
     configuration.write_text(
         f"NVBLAS_LOGFILE {scratch / name}.log\n"
         f"NVBLAS_CPU_BLAS_LIB {cpu_blas / 'libblas.so.3'}\n"
-        "NVBLAS_GPU_LIST 0\n" + ("NVBLAS_AUTOPIN_MEM_ENABLED\n" if autopin else "")
+        f"NVBLAS_GPU_LIST {gpus}\n" + ("NVBLAS_AUTOPIN_MEM_ENABLED\n" if autopin else "")
     )
     settings = {"LD_PRELOAD": str(library), "NVBLAS_CONFIG_FILE": str(configuration)}
     return Mode(name, settings, (str(cpu_blas), str(library.parent)))
@@ -90,7 +96,7 @@ def available(
         elif not machine.gpu():
             found.missing[name] = "no GPU"
         else:
-            found.modes[name] = _nvblas(scratch, nvblas, cpu_blas, autopin)
+            found.modes[name] = _nvblas(scratch, nvblas, cpu_blas, autopin, _gpu_list(device))
             found.libraries[name] = str(nvblas.resolve().name)
 
     for policy in BLASTOFF:
