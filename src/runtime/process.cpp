@@ -38,6 +38,8 @@ namespace {
 using report::Refusal;
 using Clock = std::chrono::steady_clock;
 
+constexpr Clock::duration description_pause = std::chrono::seconds(1);
+
 // At the end of the process, for calls in flight or for threads that open the device.
 constexpr auto longest_wait = std::chrono::seconds(10);
 
@@ -161,7 +163,8 @@ Process::Process()
       opening_(config::start_mode(settings_), assumed_.cpu_flops, platform::cpu_count()),
       model_sought_(config::decide_by(settings_) != config::DecideBy::time || settings_.device == "none" ||
                     settings_.model == "none"),
-      model_description_(assumed_.name) {
+      model_description_(assumed_.name),
+      description_due_(Clock::now() + description_pause) {
   if (settings_.log.mode == config::LogMode::calls)
     report::log_calls({.file = settings_.log.file, .rank = platform::global_rank(), .start = loaded_at()});
   report::explain_decisions(static_cast<std::size_t>(settings_.explain));
@@ -410,6 +413,7 @@ void Process::leave() {
   // those too.
   if (!first_call_over_.exchange(true)) std::atexit([] { instance().leave_device(); });
   --own_calls_in_flight;
+  refresh_description();
   calls_in_flight_.fetch_sub(1);
 }
 
@@ -491,6 +495,23 @@ void Process::keep_counters() {
 /// What has been found out, for those who read the counters while the process runs, or after it has been killed.
 void Process::keep_description() {
   if (report::counters_are_kept()) report::keep_description(report::to_json(report::totals(), describe()));
+}
+
+/// Once a second, if that takes no more than a five hundredth of the time: what devices and blocks have done is not
+/// among the counters.
+void Process::refresh_description() {
+  if (!report::counters_are_kept()) return;
+  constexpr int pause_for_cost = 500;
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point due = description_due_;
+  if (begin < due || !description_due_.compare_exchange_strong(due, Clock::time_point::max())) return;
+  try {
+    const platform::ForkGuard guard;
+    keep_description();
+  } catch (const std::bad_alloc&) {  // then the one before it stays
+  }
+  const Clock::time_point end = Clock::now();
+  description_due_ = end + std::max(description_pause, pause_for_cost * (end - begin));
 }
 
 /// Those of a run whose counters are kept are summed up by `blastoff run`.

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -121,6 +122,7 @@ class Process final : public operation::Estimator {
   report::Context describe();
   void keep_counters();
   void keep_description();
+  void refresh_description();
   bool wants_summary(const report::Context& context, bool worked) const;
 
   const platform::ProcessMark mark_;
@@ -144,6 +146,7 @@ class Process final : public operation::Estimator {
   std::atomic<int> in_background_{0};  // threads of ours that open the device or make it ready
   std::atomic<bool> unwanted_{false};  // and are to stop, since the process ends
   std::atomic<int> calls_in_flight_{0};
+  std::atomic<std::chrono::steady_clock::time_point> description_due_;
   std::atomic<bool> first_call_over_{false};
   std::atomic<bool> waited_{false};  // for the calls in flight at the end
   std::string failure_;              // why there is no session

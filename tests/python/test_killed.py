@@ -93,6 +93,13 @@ def test_a_program_of_its_own_too(blastoff, tmp_path):
     assert "simulated" in blastoff("report", "p.json").stdout
 
 
+def test_what_devices_did_is_kept_once_a_second(blastoff, run):
+    settings = {"BLASTOFF_DEVICE": "simulated:0,1", "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_DECIDE": "size", "BLASTOFF_SPLIT": "never"}
+    run("call(3, 100); time.sleep(1.1); call(1, 100); kill()", status=-signal.SIGKILL, **settings)
+    described = blastoff("report", "run.json").stdout
+    assert "0: 4 calls" in described, described
+
+
 def test_an_end_by_exit_leaves_the_report_alone(blastoff, run, tmp_path):
     run("call(5)")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "script.py"]
