@@ -67,8 +67,7 @@ Process::Process(const Trace& trace, const Machine& machine, const decide::Model
       cpu_times_(machine, source, trace),
       model_(start_of(machine, trace)),
       decider_(decider_of(settings, machine, model_)),
-      opening_(start_mode(settings, machine), model_.cpu_flops,
-               machine.file.cores > 0 ? machine.file.cores : trace.cores) {
+      opening_(start_mode(settings, machine), machine.file.cores > 0 ? machine.file.cores : trace.cores) {
   opening_.expect(machine.open_seconds());
 }
 
@@ -150,7 +149,7 @@ void Process::choose_gpu(const Operation& operation) {
 bool Process::open(const Operation& operation) {
   if (open_at_ && waited_for_) clock_.wait_until(*open_at_);
   if (open_at_) return *open_at_ <= clock_.now;
-  switch (opening_.answer(operation)) {
+  switch (opening_.answer(model_.least_cpu_seconds_of(operation))) {
     case runtime::Opening::Answer::not_yet: return false;
     case runtime::Opening::Answer::in_background:
       open_at_ = clock_.now + machine_.open_seconds();
@@ -170,7 +169,7 @@ bool Process::ready(const Operation& operation) {
   if (machine_.simulated) return true;
   std::optional<double>& at = ready_at_[operation.routine()];
   if (at) return *at <= clock_.now;
-  const bool waits = operation.shape != 0 || opening_.waits_for_kernels(operation);
+  const bool waits = operation.shape != 0 || opening_.waits_for_kernels(model_.least_cpu_seconds_of(operation));
   if (waits) loading_ = runtime::Opening::seconds_to_load;
   if (!std::exchange(begun_, true)) loading_ += runtime::Opening::seconds_to_begin;
   at = clock_.now + (waits ? 0 : runtime::Opening::seconds_to_load);

@@ -6,31 +6,30 @@
 #include <atomic>
 
 #include "config/settings.h"
-#include "operation/operation.h"
 
 namespace blastoff::runtime {
 
 /// The rule. Thread-safe; takes no lock.
 class Opening {
  public:
-  /// `cpu_flops`: operations per second that the process's share of the CPUs does not exceed. `cores`: that it may use.
-  Opening(config::StartMode mode, double cpu_flops, int cores) : mode_(mode), cpu_flops_(cpu_flops), cores_(cores) {}
+  /// `cores`: that the process may use.
+  Opening(config::StartMode mode, int cores) : mode_(mode), cores_(cores) {}
 
   enum class Answer : std::uint8_t {
     not_yet,        ///< the CPU makes this call
     in_background,  ///< likewise, and the device is to be opened meanwhile
     now,            ///< this call waits for the device
   };
-  Answer answer(const operation::Operation& operation) const {
-    if (mode_ == config::StartMode::now || least_seconds(operation) > price_.load(std::memory_order_relaxed))
-      return Answer::now;
+  /// `least_seconds`: the CPU needs for the call at least.
+  Answer answer(double least_seconds) const {
+    if (mode_ == config::StartMode::now || least_seconds > price_.load(std::memory_order_relaxed)) return Answer::now;
     if (spent_.load(std::memory_order_relaxed) < worth_opening) return Answer::not_yet;
     return cores_are_busy() ? Answer::now : Answer::in_background;
   }
 
   /// Whether a call waits until the kernels of its routine are loaded, rather than leaving it to the CPU meanwhile.
-  bool waits_for_kernels(const operation::Operation& operation) const {
-    return mode_ == config::StartMode::now || least_seconds(operation) > seconds_to_load || cores_are_busy();
+  bool waits_for_kernels(double least_seconds) const {
+    return mode_ == config::StartMode::now || least_seconds > seconds_to_load || cores_are_busy();
   }
 
   /// The CPU has made a call for which the device was not open yet, in so many seconds of wall time. `cpu_seconds`: of
@@ -56,13 +55,11 @@ class Opening {
   static constexpr double most_busy = 0.75;
 
  private:
-  double least_seconds(const operation::Operation& operation) const { return operation.work.flops / cpu_flops_; }
   bool cores_are_busy() const {
     return cpu_spent_.load(std::memory_order_relaxed) > most_busy * cores_ * spent_.load(std::memory_order_relaxed);
   }
 
   const config::StartMode mode_;
-  const double cpu_flops_;
   const int cores_;
   std::atomic<double> price_{seconds_to_open};
   std::atomic<double> spent_{0};

@@ -160,7 +160,7 @@ Process::Process()
       simulated_rates_(rates_of(settings_)),
       decider_(create_decider(settings_, assumed_)),
       tracing_(settings_, decider_->floor_volume(), loaded_at()),
-      opening_(config::start_mode(settings_), assumed_.cpu_flops, platform::cpu_count()),
+      opening_(config::start_mode(settings_), platform::cpu_count()),
       model_sought_(config::decide_by(settings_) != config::DecideBy::time || settings_.device == "none" ||
                     settings_.model == "none"),
       model_description_(assumed_.name),
@@ -204,7 +204,7 @@ void Process::start_session(const operation::Operation* first) {
 
 /// Whether the device has been opened, or cannot be.
 bool Process::open_for(const operation::Operation& operation) {
-  switch (opening_.answer(operation)) {
+  switch (opening_.answer(model_.load()->least_cpu_seconds_of(operation))) {
     case Opening::Answer::not_yet: return false;
     case Opening::Answer::in_background:
       if (opening_begun_.exchange(true) || run_in_background([this, operation] { start_session(&operation); }))
@@ -220,7 +220,7 @@ bool Process::open_for(const operation::Operation& operation) {
 bool Process::ready_for(const operation::Operation& operation) {
   std::atomic<Readiness>& readiness = readiness_[operation.routine()];
   if (readiness.load(std::memory_order_relaxed) == Readiness::ready) return true;
-  if (operation.shape != 0 || opening_.waits_for_kernels(operation)) {
+  if (operation.shape != 0 || opening_.waits_for_kernels(model_.load()->least_cpu_seconds_of(operation))) {
     readiness = Readiness::ready;
     return true;
   }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "../lapack/example.h"
 #include "blas/shape.h"
 #include "blas_front_end.h"
 #include "decide/model_file.h"
@@ -14,6 +15,11 @@ namespace blastoff::decide {
 namespace {
 
 using blas::Routine;
+
+const bool lapack_added = [] {
+  operation::add_front_end(lapack::lapack());
+  return true;
+}();
 
 operation::Operation product_of(Routine routine, std::int64_t m, std::int64_t n, std::int64_t k) {
   static char memory[3];
@@ -144,6 +150,15 @@ TEST(MachineModel, PredictsSeconds) {
   here.cpu_rates = *file->cpu_rates_on(8);
   EXPECT_NEAR(here.cpu_seconds_of(large), 1e9 / 4e11, 1e-6);
   EXPECT_LT(here.least_cpu_seconds_of(large), here.cpu_seconds_of(large));
+}
+
+TEST(MachineModel, KnowsThatCpusReduceMatricesSlowly) {
+  const MachineModel model;
+  const auto product = product_of(Routine::dgemm, 100, 100, 100);
+  test::Example example(lapack::Routine::dgesdd, {.m = 100, .n = 100, .job = 'S'});
+  const auto values = example.call().operation();
+  EXPECT_GT(model.least_cpu_seconds_of(values) / values.work.flops,
+            3 * model.least_cpu_seconds_of(product) / product.work.flops);
 }
 
 /// Nobody knows what lies on the device.

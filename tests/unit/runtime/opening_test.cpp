@@ -6,50 +6,42 @@
 namespace blastoff::runtime {
 namespace {
 
-constexpr double cpu_flops = 1e12;
-
-operation::Operation taking(double seconds) {
-  operation::Operation operation;
-  operation.work.flops = seconds * cpu_flops;
-  return operation;
-}
-
 TEST(Opening, ComesWithTheFirstCallWhereThatIsAskedFor) {
-  EXPECT_EQ(Opening(config::StartMode::now, cpu_flops, 4).answer(taking(1e-6)), Opening::Answer::now);
+  EXPECT_EQ(Opening(config::StartMode::now, 4).answer(1e-6), Opening::Answer::now);
 }
 
 TEST(Opening, WaitsUntilTheCpuHasSpentAsMuchAsTells) {
-  Opening opening(config::StartMode::background, cpu_flops, 4);
+  Opening opening(config::StartMode::background, 4);
   int calls = 0;
-  while (opening.answer(taking(0.01)) == Opening::Answer::not_yet && calls < 1000) {
+  while (opening.answer(0.01) == Opening::Answer::not_yet && calls < 1000) {
     opening.add_spent(0.04, 0.04);
     ++calls;
   }
-  EXPECT_EQ(opening.answer(taking(0.01)), Opening::Answer::in_background);
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
   EXPECT_EQ(calls, 7);
-  EXPECT_FALSE(opening.waits_for_kernels(taking(0.01)));
-  EXPECT_TRUE(opening.waits_for_kernels(taking(0.1)));
+  EXPECT_FALSE(opening.waits_for_kernels(0.01));
+  EXPECT_TRUE(opening.waits_for_kernels(0.1));
 }
 
 TEST(Opening, OneThreadOnTwoCoresLeavesOneIdle) {
-  Opening opening(config::StartMode::background, cpu_flops, 2);
+  Opening opening(config::StartMode::background, 2);
   opening.add_spent(0.3, 0.303);
-  EXPECT_EQ(opening.answer(taking(0.01)), Opening::Answer::in_background);
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
 }
 
 TEST(Opening, IsWaitedForWhereTheProgramLeavesNoCoreIdle) {
-  Opening opening(config::StartMode::background, cpu_flops, 4);
+  Opening opening(config::StartMode::background, 4);
   opening.add_spent(0.2, 0.7);
-  EXPECT_EQ(opening.answer(taking(0.01)), Opening::Answer::not_yet);
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::not_yet);
   opening.add_spent(0.2, 0.7);
-  EXPECT_EQ(opening.answer(taking(0.01)), Opening::Answer::now);
-  EXPECT_TRUE(opening.waits_for_kernels(taking(0.01)));
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::now);
+  EXPECT_TRUE(opening.waits_for_kernels(0.01));
 }
 
 TEST(Opening, IsWaitedForByACallThatTakesLonger) {
-  const Opening opening(config::StartMode::background, cpu_flops, 4);
-  EXPECT_EQ(opening.answer(taking(0.5)), Opening::Answer::not_yet);
-  EXPECT_EQ(opening.answer(taking(0.6)), Opening::Answer::now);
+  const Opening opening(config::StartMode::background, 4);
+  EXPECT_EQ(opening.answer(0.5), Opening::Answer::not_yet);
+  EXPECT_EQ(opening.answer(0.6), Opening::Answer::now);
 }
 
 }  // namespace
