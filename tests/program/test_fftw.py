@@ -1,6 +1,8 @@
 """FFTW's planners and executions on the device: right results, nothing written that may not be, faults included."""
 
 import re
+import sys
+from pathlib import Path
 
 import offload
 import pytest
@@ -67,6 +69,23 @@ def test_lives_of_plans(device, what):
 def test_functions_found_by_dlsym(device, intercept):
     """Which of them are patched depends on their code: a plan whose end nobody would notice is not remembered."""
     run("opened", device, settings=[f"--intercept={intercept}"])
+
+
+@pytest.mark.parametrize("intercept", ["auto", "preload"])
+def test_mkl_has_the_names_of_fftw(device, intercept):
+    """It does not compute what FFTW does for some guru plans: all is as it is without Blastoff."""
+    mkl = next((Path(sys.prefix) / "lib").glob("libmkl_rt.so*"), None)
+    if mkl is None or not PROGRAM.exists():
+        pytest.skip("the mkl wheel or FFTW is not installed")
+    if device != "simulated":
+        pytest.skip("cuFFT computes those guru plans as FFTW does")
+    environment = offload.environment(blas=offload.FFTW, beside=[mkl.parent], LD_PRELOAD=str(mkl), MKL_THREADING_LAYER="SEQUENTIAL")
+    alone = offload.plain([PROGRAM, "every"], env=environment)
+    assert len(re.findall("^ok", alone.stdout, re.MULTILINE)) > 900, alone.stderr
+    outcome = offload.offloaded([PROGRAM, "every"], device=device, env=environment, settings=[f"--intercept={intercept}"], timeout=300)
+    assert (outcome.status, outcome.stdout) == (alone.status, alone.stdout), outcome.stderr
+    for routine in ROUTINES:
+        assert outcome.routine(routine)["offloaded"] > 100, routine
 
 
 FAULTS = ["execute:20:memory", "execute:20:lost", "to-device:30:memory", "to-device:30:lost", "to-host:10:memory", "synchronize:20:lost",
