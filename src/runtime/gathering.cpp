@@ -122,8 +122,11 @@ const Functions* functions_for(const Visit& visit, const scalapack::Call& call) 
       const std::lock_guard lock(mutex);
       const auto [entry, is_new] = known.try_emplace(visit.original.function);
       if (is_new) {
-        entry->second = scalapack::find_functions(
-            call.complex(), [&](const char* symbol) { return intercept::find_definition(symbol, visit.caller); });
+        entry->second = scalapack::find_functions(call.complex(), [&](const char* symbol) {
+          // Of a library's variable that the program refers to, the program itself has the copy in use: it comes first.
+          void* const global = dlsym(RTLD_DEFAULT, symbol);
+          return global != nullptr ? global : intercept::find_definition(symbol, visit.caller);
+        });
         dlerror();
       }
       if (entry->second) result = &*entry->second;

@@ -148,7 +148,7 @@ def test_gathered_by_exported_names_too(library, folder, tmp_path):
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
 def test_what_is_not_solved_is_solved_by_all(library, folder, tmp_path):
     """A metric that is not definite, which the original reports; then a device that is lost in the second solution."""
-    ranks = Eigensolvers(library, folder, tmp_path / "broken", (270, 24, 2, 2, "U", 1, "broken"))
+    ranks = Eigensolvers(library, folder, tmp_path / "broken", (270, 24, 2, 2, "U", "broken"))
     assert ranks.because(0, offload.NO_RESULT) == 4 and "zhegvx" not in ranks.routines(0)
     assert all((ranks.because(rank, GATHERED), ranks.because(rank, DISTRIBUTED)) == (2, 4) for rank in range(1, 4))
     ranks = Eigensolvers(library, folder, tmp_path / "lost", (270, 24, 2, 2, "U"), ("--gather=always", "--simulated-fault=execute:2:lost"))
@@ -159,9 +159,9 @@ def test_what_is_not_solved_is_solved_by_all(library, folder, tmp_path):
 
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
 def test_small_or_unwanted_problems_are_not_gathered(library, folder, tmp_path):
-    small = Eigensolvers(library, folder, tmp_path / "small", (250, 24, 2, 2, "L"))
-    unwanted = Eigensolvers(library, folder, tmp_path / "unwanted", (256, 24, 2, 2, "L"), ("--gather=never",))
-    unpaid = Eigensolvers(library, folder, tmp_path / "unpaid", (256, 24, 2, 2, "L"), ())
+    small = Eigensolvers(library, folder, tmp_path / "small", (250, 24, 2, 2, "L"), ("--gather=always", "--min-size=100"))
+    unwanted = Eigensolvers(library, folder, tmp_path / "unwanted", (256, 24, 2, 2, "L"), ("--gather=never", "--min-size=100"))
+    unpaid = Eigensolvers(library, folder, tmp_path / "unpaid", (256, 24, 2, 2, "L"), ("--min-size=100",))
     for rank in range(4):
         assert not set(small.routines(rank)) & {"pdsyevd", "pzheevd", "pzhegvx"}
         assert unwanted.because(rank, DISTRIBUTED) == unpaid.because(rank, DISTRIBUTED) == 6
@@ -203,13 +203,30 @@ def test_gathered_where_the_model_says_that_it_pays(folder, tmp_path):
     assert all(ranks.because(rank, GATHERED) == gathered for rank in range(4))
 
 
+def test_a_device_that_is_too_small_solves_nothing(folder, tmp_path):
+    settings = ("--decide=time", f"--model={slow_cpu(tmp_path / 'model.json')}", "--device-memory=1M")
+    ranks = Eigensolvers(mpi.OPENMPI, folder, tmp_path / "reports", (270, 24, 2, 2, "L"), settings)
+    assert ranks.because(0, "not enough device memory") >= 6
+    assert all(ranks.because(rank, DISTRIBUTED) == 6 for rank in range(1, 4))
+
+
 @pytest.mark.parametrize("without", [0, 3], ids=["root", "others"])
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
 def test_nobody_waits_for_ranks_without_blastoff(library, without, folder, tmp_path):
-    """But for ten seconds once, since it is asked to gather always."""
-    ranks = Eigensolvers(library, folder, tmp_path, (256, 24, 2, 2, "L"), without=without)
+    settings = ("--decide=time", f"--model={slow_cpu(tmp_path / 'model.json')}")
+    ranks = Eigensolvers(library, folder, tmp_path / "reports", (256, 24, 2, 2, "L"), settings, without)
     assert len(ranks.reports) == (3 if without == 0 else 1)
     assert all(ranks.because(rank, DISTRIBUTED) == 6 for rank in ranks.reports)
+
+
+@pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
+def test_the_original_reports_wrong_arguments(library, folder, tmp_path):
+    """Work space that is too short on one rank: all get the original's error."""
+    program = library.compiled("scalapack_eigensolvers", folder, f"scalapack-{library.name}")
+    command = [*library.ranks(4), *LAUNCHER, "--gather=always", f"--report={tmp_path}/", program, 270, 24, 2, 2, "L", "short"]
+    done = mpi.run(command, library.environment(folder))
+    assert "pdsyevd with too little work space: right" in done.stdout and done.returncode == 0, done.stdout + done.stderr
+    assert "parameter number   14 had an illegal value" in done.stdout
 
 
 @pytest.mark.parametrize("name", TRANSPORTS)
