@@ -23,6 +23,9 @@ void pdgetrs_(const char*, const int*, const int*, const double*, const int*, co
               double*, const int*, const int*, const int*, int*);
 void pdsyevd_(const char*, const char*, const int*, double*, const int*, const int*, const int*, double*, double*,
               const int*, const int*, const int*, double*, const int*, int*, const int*, int*);
+void pzheevd_(const char*, const char*, const int*, double complex*, const int*, const int*, const int*, double*,
+              double complex*, const int*, const int*, const int*, double complex*, const int*, double*, const int*,
+              int*, const int*, int*);
 void pzhegvx_(const int*, const char*, const char*, const char*, const int*, double complex*, const int*, const int*,
               const int*, double complex*, const int*, const int*, const int*, const double*, const double*, const int*,
               const int*, const double*, int*, int*, double*, const double*, double complex*, const int*, const int*,

@@ -7,6 +7,10 @@
 #include "intercept/routine_table.h"
 #include "operation/front_end.h"
 
+namespace blastoff::scalapack {
+class Call;
+}
+
 namespace blastoff::intercept {
 
 /// Calls an original with exactly the arguments that the program passed.
@@ -54,5 +58,8 @@ void dispatch(const Visit& visit, const Parsed* parsed);
 /// The first part of dispatch() alone, where the arguments have not been read yet: runs the original if a call of that
 /// volume is below the threshold. False: it has not been made.
 bool dispatch_if_small(const Visit& visit, double volume, double flops);
+
+/// In place of dispatch() for a call that all processes of a grid make together, none of them without the others.
+void dispatch_distributed(const Visit& visit, const scalapack::Call& call);
 
 }  // namespace blastoff::intercept

@@ -3,11 +3,12 @@
 #include "intercept/blas/entry_points.h"
 #include "intercept/fft/entry_points.h"
 #include "intercept/lapack/entry_points.h"
+#include "intercept/scalapack/entry_points.h"
 
 namespace blastoff::intercept {
 namespace {
 
-constexpr std::array tables = {&blas_routines, &lapack_routines, &fft_routines};
+constexpr std::array tables = {&blas_routines, &lapack_routines, &fft_routines, &scalapack_routines};
 
 }  // namespace
 

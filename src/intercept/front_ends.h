@@ -8,6 +8,7 @@
 #include "intercept/fft/names.h"
 #include "intercept/lapack/names.h"
 #include "intercept/routine_table.h"
+#include "intercept/scalapack/names.h"
 
 namespace blastoff::intercept {
 
@@ -23,7 +24,7 @@ constexpr auto joined(const std::array<std::string_view, sizes>&... lists) {
 }
 
 /// The names of all routines, for the search through symbol tables, which is compiled for them.
-inline constexpr auto routine_names = joined(blas_names, lapack_names, fft_names);
+inline constexpr auto routine_names = joined(blas_names, lapack_names, fft_names, scalapack_names);
 
 std::span<const RoutineTable* const> front_ends();
 

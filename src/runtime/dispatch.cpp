@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <cfenv>
 
 #include <unistd.h>
 
@@ -17,8 +15,10 @@
 #include "report/decisions.h"
 #include "report/recorder.h"
 #include "report/timeline.h"
+#include "runtime/callers_environment.h"
 #include "runtime/decision_record.h"
 #include "runtime/device_stopwatch.h"
+#include "runtime/gathering.h"
 #include "runtime/offload.h"
 #include "runtime/process.h"
 #include "runtime/split.h"
@@ -36,22 +36,6 @@ using report::Refusal;
 
 // Status of a run whose result was found wrong under --verify=abort (sysexits.h: EX_SOFTWARE).
 constexpr int software_error = 70;
-
-// What the program may not see us change: errno, and the floating-point environment (rounding, flags, traps).
-class CallersEnvironment {
- public:
-  CallersEnvironment() : errno_(errno) { feholdexcept(&floating_point_); }
-  ~CallersEnvironment() {
-    fesetenv(&floating_point_);
-    errno = errno_;
-  }
-  CallersEnvironment(const CallersEnvironment&) = delete;
-  CallersEnvironment& operator=(const CallersEnvironment&) = delete;
-
- private:
-  int errno_;
-  std::fenv_t floating_point_;
-};
 
 [[noreturn]] void end_without_original(const EntryPoint& entry) {
   platform::log_line("%s: this call has to run on the CPU, but no library that defines it is loaded; the process ends",
@@ -261,9 +245,10 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
     record.refusal = Refusal::unsupported;
   else if (Process::is_switched_off())
     record.refusal = Refusal::switched_off;
-  else
+  else if (GatheredSolve::running() == nullptr)  // that has been judged already
     record.refusal = judge(operation, grounds);
-  const bool judged = understood && parsed->valid && !parsed->trivial;
+  GatheredSolve* const gathered = GatheredSolve::running();
+  const bool judged = understood && parsed->valid && !parsed->trivial && gathered == nullptr;
   Traced traced(operation, visit.caller, judged && record.refusal != Refusal::below_min_size);
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
   platform::Stopwatch stopwatch;
@@ -274,6 +259,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
     traced.end(std::nullopt, stopwatch.seconds());
     return explain(operation, record, grounds);
   }
+  if (gathered != nullptr) return gathered->refuse(record.refusal);
   const bool observed = judged && record.refusal != Refusal::switched_off;
   const bool opens_later = record.refusal == Refusal::not_open;
   const double cpu_before = opens_later ? platform::cpu_seconds() : 0;

@@ -34,6 +34,7 @@ class Process final : public operation::Estimator {
 
   const config::Settings& settings() const { return settings_; }
   decide::Decider& decider() { return *decider_; }
+  const decide::MachineModel& model() const { return *model_; }
 
   /// Before the first judgement a machine model is to be looked for, once. That changes errno and the floating-point
   /// environment, and must not be interrupted for good.

@@ -2,7 +2,10 @@
 
 import json
 import os
+import re
+import socket
 import sys
+from pathlib import Path
 
 import mpi
 import offload
@@ -88,6 +91,142 @@ def test_scalapack(library, folder, tmp_path):
         offloaded = {routine["name"] for routine in report["routines"] if routine["offloaded"]}
         assert {"dgemm", "dtrsm", "zgemm"} <= offloaded, offloaded
         assert report["verification"]["checked"] > 0 and report["verification"]["violations"] == 0
+
+
+GATHERED = "solved by one rank for all, on its device"
+DISTRIBUTED = "solved by all ranks together"
+EIGENSOLVERS = ("pdsyevd", "pzheevd", "pzhegvx V A", "pzhegvx V I", "pzhegvx V V", "pzhegvx N A")
+
+
+class Eigensolvers:
+    """Ranks that solve eigenproblems, all results right, and what their reports say."""
+
+    def __init__(self, library, folder, path, words, settings=("--gather=always",), without=None):
+        program = library.compiled("scalapack_eigensolvers", folder, f"scalapack-{library.name}")
+        launched = [*LAUNCHER, *settings, f"--report={path}/", program, *words]
+        command = [*library.ranks(4), *launched]
+        if without is not None:  # rank 0, or all others, run without Blastoff
+            sides = [launched, [program, *words]]
+            first, others = sides[::-1] if without == 0 else sides
+            command = [*library.ranks(1), *first, ":", "-n", "3", *others]
+        self.done = mpi.run([str(word) for word in command], library.environment(folder))
+        said = [line for line in self.done.stdout.splitlines() if "UCX  WARN" not in line]  # of messages that a rank without Blastoff got
+        assert said == [f"{routine}: right" for routine in EIGENSOLVERS], self.done.stderr
+        assert self.done.returncode == 0, self.done.stderr
+        self.reports = {report["process"]["rank"]: report for report in reports(path) if report["process"]["rank"] is not None}
+        assert all(report["verification"]["violations"] == 0 for report in self.reports.values())
+
+    def routines(self, rank) -> dict[str, tuple[int, int]]:
+        """Calls and offloaded ones."""
+        return {routine["name"]: (routine["calls"], routine["offloaded"]) for routine in self.reports[rank]["routines"]}
+
+    def because(self, rank, reason) -> int:
+        return sum(entry["calls"] for entry in self.reports[rank]["refusals"] if entry["reason"] == reason)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(300, 24, 2, 2, "L"), (270, 40, 1, 4, "U"), (256, 300, 4, 1, "U")],
+    ids=["2x2", "1x4", "one block"],
+)
+@pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
+def test_eigensolvers_are_gathered(library, words, folder, tmp_path):
+    ranks = Eigensolvers(library, folder, tmp_path, words)
+    assert ranks.routines(0) == {"dsyevd": (1, 1), "zheevd": (1, 1), "zhegvx": (4, 4), "pdsyevd": (1, 0), "pzheevd": (1, 0), "pzhegvx": (4, 0)}
+    assert ranks.reports[0]["verification"]["checked"] == 6
+    for rank in range(1, 4):
+        assert ranks.routines(rank) == {"pdsyevd": (1, 0), "pzheevd": (1, 0), "pzhegvx": (4, 0)}
+    assert all(ranks.because(rank, GATHERED) == 6 for rank in range(4))
+
+
+@pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
+def test_gathered_by_exported_names_too(library, folder, tmp_path):
+    ranks = Eigensolvers(library, folder, tmp_path, (270, 24, 2, 2, "L"), ("--gather=always", "--intercept=preload"))
+    assert all(ranks.because(rank, GATHERED) == 6 for rank in range(4))
+
+
+@pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
+def test_what_is_not_solved_is_solved_by_all(library, folder, tmp_path):
+    """A metric that is not definite, which the original reports; then a device that is lost in the second solution."""
+    ranks = Eigensolvers(library, folder, tmp_path / "broken", (270, 24, 2, 2, "U", "broken"))
+    assert ranks.because(0, offload.NO_RESULT) == 4 and "zhegvx" not in ranks.routines(0)
+    assert all((ranks.because(rank, GATHERED), ranks.because(rank, DISTRIBUTED)) == (2, 4) for rank in range(1, 4))
+    ranks = Eigensolvers(library, folder, tmp_path / "lost", (270, 24, 2, 2, "U"), ("--gather=always", "--simulated-fault=execute:2:lost"))
+    assert [ranks.because(rank, GATHERED) for rank in range(4)] == [1] * 4
+    assert ranks.because(0, offload.DEVICE_LOST) >= 5
+    assert "zheevd" not in ranks.routines(0) and ranks.routines(0)["pzheevd"] == (1, 0)
+
+
+@pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
+def test_small_or_unwanted_problems_are_not_gathered(library, folder, tmp_path):
+    small = Eigensolvers(library, folder, tmp_path / "small", (250, 24, 2, 2, "L"), ("--gather=always", "--min-size=100"))
+    unwanted = Eigensolvers(library, folder, tmp_path / "unwanted", (256, 24, 2, 2, "L"), ("--gather=never", "--min-size=100"))
+    unpaid = Eigensolvers(library, folder, tmp_path / "unpaid", (256, 24, 2, 2, "L"), ("--min-size=100",))
+    for rank in range(4):
+        assert not set(small.routines(rank)) & {"pdsyevd", "pzheevd", "pzhegvx"}
+        assert unwanted.because(rank, DISTRIBUTED) == unpaid.because(rank, DISTRIBUTED) == 6
+    assert not set(unwanted.routines(0)) & {"dsyevd", "zheevd", "zhegvx"}
+
+
+def slow_cpu(path):
+    """The model of a machine whose CPU is slower at eigenproblems than any device."""
+    cpu = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    if cpu is None:
+        pytest.skip("the processor has no name")
+    rates = {precision: {"family": "syevd", "precision": precision, "points": [[1, 1e6]]} for precision in "dz"}
+    path.write_text(
+        json.dumps(
+            {
+                "blastoff_machine": 1,
+                "name": "a slow CPU",
+                "gpu": {"names": ["simulated*"], "rates": [rate | {"points": [[1, 1e12]]} for rate in rates.values()]},
+                "link": {"to_device": 1e10, "from_device": 1e10},
+                "host": {
+                    "name": socket.gethostname(),
+                    "cpu": cpu[1],
+                    "cores": 1,
+                    "blas": {"file": "libblas.so.3"},
+                    "rates": [rate | {"threads": 1} for rate in rates.values()],
+                },
+            }
+        )
+    )
+    return path
+
+
+def test_gathered_where_the_model_says_that_it_pays(folder, tmp_path):
+    """Once the ranks know each other: they wait for a few microseconds only."""
+    settings = ("--decide=time", f"--model={slow_cpu(tmp_path / 'model.json')}")
+    ranks = Eigensolvers(mpi.OPENMPI, folder, tmp_path / "reports", (270, 24, 2, 2, "L"), settings)
+    gathered = ranks.because(0, GATHERED)
+    assert gathered >= 3, ranks.reports[0]["refusals"]
+    assert all(ranks.because(rank, GATHERED) == gathered for rank in range(4))
+
+
+def test_a_device_that_is_too_small_solves_nothing(folder, tmp_path):
+    settings = ("--decide=time", f"--model={slow_cpu(tmp_path / 'model.json')}", "--device-memory=1M")
+    ranks = Eigensolvers(mpi.OPENMPI, folder, tmp_path / "reports", (270, 24, 2, 2, "L"), settings)
+    assert ranks.because(0, "not enough device memory") >= 6
+    assert all(ranks.because(rank, DISTRIBUTED) == 6 for rank in range(1, 4))
+
+
+@pytest.mark.parametrize("without", [0, 3], ids=["root", "others"])
+@pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
+def test_nobody_waits_for_ranks_without_blastoff(library, without, folder, tmp_path):
+    settings = ("--decide=time", f"--model={slow_cpu(tmp_path / 'model.json')}")
+    ranks = Eigensolvers(library, folder, tmp_path / "reports", (256, 24, 2, 2, "L"), settings, without)
+    assert len(ranks.reports) == (3 if without == 0 else 1)
+    assert all(ranks.because(rank, DISTRIBUTED) == 6 for rank in ranks.reports)
+
+
+@pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
+def test_the_original_reports_wrong_arguments(library, folder, tmp_path):
+    """Work space that is too short on one rank: all get the original's error."""
+    program = library.compiled("scalapack_eigensolvers", folder, f"scalapack-{library.name}")
+    command = [*library.ranks(4), *LAUNCHER, "--gather=always", f"--report={tmp_path}/", program, 270, 24, 2, 2, "L", "short"]
+    done = mpi.run(command, library.environment(folder))
+    assert "pdsyevd with too little work space: right" in done.stdout and done.returncode == 0, done.stdout + done.stderr
+    assert "parameter number   14 had an illegal value" in done.stdout
 
 
 @pytest.mark.parametrize("name", TRANSPORTS)

@@ -9,6 +9,10 @@ void intercept::dispatch(const Visit&, const Parsed*) {
   std::abort();
 }
 
+void intercept::dispatch_distributed(const Visit&, const scalapack::Call&) {
+  std::abort();
+}
+
 bool intercept::dispatch_if_small(const Visit&, double, double) {
   std::abort();
 }

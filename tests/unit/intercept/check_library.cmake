@@ -1,4 +1,4 @@
-# What libblastoff.so shows the world: exactly the names of BLAS, LAPACK and FFTW, what loads libraries, two system calls, and the functions of its headers, and no need but libc's.
+# What libblastoff.so shows the world: exactly the names of BLAS, LAPACK, FFTW and ScaLAPACK, what loads libraries, two system calls, and the functions of its headers, and no need but libc's.
 # Run with -DLIBRARY= -DHEADERS= -DNM= -DREADELF= -DSANITIZE=.
 
 set(expected)
@@ -59,6 +59,8 @@ foreach(family fftw_ fftwf_ dfftw_ sfftw_)
     endforeach()
   endforeach()
 endforeach()
+# ScaLAPACK: what may be gathered.
+list(APPEND expected pdsyevd_ pzheevd_ pzhegvx_)
 list(APPEND expected dlopen dlmopen mremap ioctl)
 foreach(header blastoff blastoff_blocks)
   file(STRINGS ${HEADERS}/${header}.h declarations REGEX "blastoff_[a-z_]+\\(")

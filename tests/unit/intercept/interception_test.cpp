@@ -40,6 +40,10 @@ void dispatch(const Visit& visit, const Parsed* parsed) {
   if (visit.original.function != nullptr) visit.raw(visit.original.function);
 }
 
+void dispatch_distributed(const Visit& visit, const scalapack::Call&) {
+  visit.raw(visit.original.function);
+}
+
 bool dispatch_if_small(const Visit&, double, double) {
   return false;  // so that dispatch() sees every call
 }

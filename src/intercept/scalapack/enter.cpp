@@ -1,0 +1,42 @@
+#include "intercept/scalapack/enter.h"
+
+#include "intercept/dispatch.h"
+#include "scalapack/call.h"
+
+namespace blastoff::intercept {
+namespace {
+
+struct WordsPassedOn {
+  void* const* words;
+  std::size_t count;
+
+  static void invoke(const void* self, void* original) {
+    const auto& call = *static_cast<const WordsPassedOn*>(self);
+    scalapack::invoke(original, call.words, call.count);
+  }
+};
+
+}  // namespace
+
+void enter_scalapack(const EntryPoint& entry, const Original& original, scalapack::Routine routine, void* const* words,
+                     const void* caller) {
+  const WordsPassedOn passed_on{words, scalapack::row(routine).words};
+  const RawArguments raw{&WordsPassedOn::invoke, &passed_on};
+  const Visit visit{.entry = entry,
+                    .original = original,
+                    .raw = raw,
+                    .front_end = scalapack::scalapack(),
+                    .routine = entry.routine.number,
+                    .host = nullptr,
+                    .caller = caller,
+                    .composed = true};
+  if (original.function == nullptr) return dispatch(visit, nullptr);  // which says that there is none
+  const scalapack::Call call(routine, words);
+  const bool wide = original.convention.integers == abi::IntegerWidth::ilp64;
+  // What all processes know alike, before any of them waits for another.
+  if (!original.intercepted || wide || call.order() < scalapack::least_order || call.asks_for_work_size())
+    return raw(original.function);
+  dispatch_distributed(visit, call);
+}
+
+}  // namespace blastoff::intercept

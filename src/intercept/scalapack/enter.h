@@ -1,0 +1,24 @@
+// The common path of all hooks of ScaLAPACK.
+#pragma once
+
+#include <array>
+
+#include "intercept/original.h"
+#include "intercept/scalapack/entry_points.h"
+
+namespace blastoff::intercept {
+
+/// `words`: the routine's arguments, then the lengths of its letters. `caller`: where the call returns to.
+void enter_scalapack(const EntryPoint& entry, const Original& original, scalapack::Routine routine, void* const* words,
+                     const void* caller);
+
+template <scalapack::Routine routine, class... Words>
+[[gnu::always_inline]] inline long enter_scalapack_routine(const EntryPoint& entry, const Original& original,
+                                                           Words... words) {
+  static_assert(sizeof...(Words) == scalapack::row(routine).words);
+  const std::array<void*, sizeof...(Words)> array{words...};
+  enter_scalapack(entry, original, routine, array.data(), __builtin_return_address(0));
+  return 0;
+}
+
+}  // namespace blastoff::intercept

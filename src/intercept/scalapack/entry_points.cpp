@@ -1,0 +1,55 @@
+#include "intercept/scalapack/entry_points.h"
+
+#include <array>
+
+#include "intercept/scalapack/hooks.h"
+#include "intercept/scalapack/names.h"
+
+namespace blastoff::intercept {
+
+constinit const EntryPoint scalapack_entry_points[] = {
+#define BLASTOFF_ENTRY(name, local, words)                                      \
+  {#name "_",                                                                   \
+   "",                                                                          \
+   "_",                                                                         \
+   {&scalapack_routines, static_cast<std::uint16_t>(scalapack::Routine::name)}, \
+   {abi::Style::fortran, abi::IntegerWidth::lp64},                              \
+   false},
+    BLASTOFF_SCALAPACK_ROUTINES(BLASTOFF_ENTRY)
+#undef BLASTOFF_ENTRY
+};
+
+namespace {
+
+constexpr Spelling spellings[] = {{"", "_", abi::Style::fortran, Decoration::ambiguous}};
+
+constinit std::array<std::atomic<std::uint64_t>, scalapack::routine_count> absent{};
+
+std::uint16_t itself(std::uint16_t routine) {
+  return routine;
+}
+
+bool no_company(std::uint16_t, std::uint16_t) {
+  return false;
+}
+
+}  // namespace
+
+// Systems have several ScaLAPACKs, one for each MPI library: none is loaded for a program that was linked without one.
+constinit const RoutineTable scalapack_routines = {
+    .front_end = &scalapack::scalapack,
+    .names = scalapack_names,
+    .spellings = spellings,
+    .entry_points = scalapack_entry_points,
+    .absent = absent,
+    .c_prefix = {},
+    .inner_suffixes = {},
+    .meaning = &itself,
+    .accompanies = &no_company,
+    .without_company = "",
+    .companion = &itself,
+    .system_libraries = {},
+    .hook = &scalapack_hook,
+};
+
+}  // namespace blastoff::intercept

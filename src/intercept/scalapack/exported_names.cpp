@@ -1,0 +1,30 @@
+// pdsyevd_, pzheevd_, ... of all routines.
+#include "intercept/scalapack/enter.h"
+#include "intercept/words.h"
+
+namespace blastoff::intercept {
+namespace {
+
+/// A call of an exported name by `caller`, a return address.
+template <scalapack::Routine routine>
+struct ScalapackNameCalled {
+  const void* caller;
+
+  template <class... Words>
+  [[gnu::always_inline]] long operator()(Words... words) const {
+    const EntryPoint& entry = scalapack_entry_points[static_cast<std::size_t>(routine)];
+    return enter_scalapack_routine<routine>(entry, original_for(entry, caller), words...);
+  }
+};
+
+}  // namespace
+}  // namespace blastoff::intercept
+
+#define BLASTOFF_DEFINE_NAME(name, local, words)      \
+  BLASTOFF_DEFINE_WORDS_FUNCTION(                     \
+      [[gnu::visibility("default")]], name##_, words, \
+      (blastoff::intercept::ScalapackNameCalled<blastoff::scalapack::Routine::name>{__builtin_return_address(0)}))
+
+extern "C" {
+BLASTOFF_SCALAPACK_ROUTINES(BLASTOFF_DEFINE_NAME)
+}

@@ -1,0 +1,29 @@
+#include "intercept/scalapack/hooks.h"
+
+#include "intercept/patch/hooks.h"
+#include "intercept/scalapack/enter.h"
+#include "intercept/words.h"
+
+namespace blastoff::intercept {
+namespace {
+
+template <scalapack::Routine routine, class... Words>
+[[gnu::always_inline]] inline long function_called(Words... words) {
+  const PatchedFunction& function = *blastoff_called;
+  return enter_scalapack_routine<routine>(function.entry, function.original, words...);
+}
+
+#define BLASTOFF_DEFINE_HOOK(name, local, words) \
+  BLASTOFF_DEFINE_WORDS_FUNCTION(, name##_hook, words, function_called<scalapack::Routine::name>)
+BLASTOFF_SCALAPACK_ROUTINES(BLASTOFF_DEFINE_HOOK)
+
+#define BLASTOFF_HOOK(name, local, words) reinterpret_cast<Hook>(&name##_hook),
+const Hook hooks[] = {BLASTOFF_SCALAPACK_ROUTINES(BLASTOFF_HOOK)};
+
+}  // namespace
+
+Hook scalapack_hook(abi::Style, std::uint16_t routine) {
+  return hooks[routine];
+}
+
+}  // namespace blastoff::intercept

@@ -1,0 +1,25 @@
+// The part of a thread's state that a call of the BLAS may not change.
+#pragma once
+
+#include <cerrno>
+#include <cfenv>
+
+namespace blastoff::runtime {
+
+/// What the program may not see us change: errno, and the floating-point environment (rounding, flags, traps).
+class CallersEnvironment {
+ public:
+  CallersEnvironment() : errno_(errno) { feholdexcept(&floating_point_); }
+  ~CallersEnvironment() {
+    fesetenv(&floating_point_);
+    errno = errno_;
+  }
+  CallersEnvironment(const CallersEnvironment&) = delete;
+  CallersEnvironment& operator=(const CallersEnvironment&) = delete;
+
+ private:
+  int errno_;
+  std::fenv_t floating_point_;
+};
+
+}  // namespace blastoff::runtime

@@ -1,0 +1,203 @@
+#include "runtime/gathering.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include <dlfcn.h>
+
+#include "decide/gathering.h"
+#include "intercept/dispatch.h"
+#include "intercept/lapack/enter.h"
+#include "intercept/lookup.h"
+#include "lapack/call.h"
+#include "platform/errno_guard.h"
+#include "platform/fork_guard.h"
+#include "platform/memory_limits.h"
+#include "platform/process.h"
+#include "platform/stopwatch.h"
+#include "platform/threads.h"
+#include "report/recorder.h"
+#include "runtime/callers_environment.h"
+#include "runtime/process.h"
+#include "scalapack/gathering.h"
+
+namespace blastoff::runtime {
+
+constinit thread_local GatheredSolve* GatheredSolve::running_ = nullptr;
+
+namespace {
+
+using config::GatherMode;
+using intercept::Visit;
+using report::Refusal;
+using scalapack::Functions;
+using scalapack::Grid;
+using scalapack::Outcome;
+
+/// dsyevd_, zheevd_, ...: the first of a routine's spellings.
+const intercept::EntryPoint& fortran_name(lapack::Routine routine) {
+  return intercept::lapack_entry_points[static_cast<std::size_t>(routine) *
+                                        intercept::lapack_routines.spellings.size()];
+}
+
+/// The root of a grid.
+class SolvingProcess final : public scalapack::Root {
+ public:
+  explicit SolvingProcess(const Visit& visit) : visit_(visit) {}
+
+  bool wants(const scalapack::GatheredProblem& problem, const Grid& grid) override {
+    refusal_ = judge(problem, grid);
+    return refusal_ == Refusal::none;
+  }
+
+  bool solve(const scalapack::GatheredProblem& problem) override {
+    GatheredSolve solve;
+    const intercept::EntryPoint& entry = fortran_name(problem.routine());
+    intercept::enter_lapack(entry, intercept::original_for(entry, visit_.caller), problem.routine(),
+                            problem.words().data(), visit_.caller);
+    refusal_ = solve.refusal();
+    return refusal_ == Refusal::none;
+  }
+
+  /// Why not, if it did not.
+  Refusal refusal() const { return refusal_; }
+
+ private:
+  Refusal judge(const scalapack::GatheredProblem& problem, const Grid& grid) const {
+    Process& process = Process::instance();
+    if (const Refusal refusal = process.refusal(); refusal != Refusal::none) return refusal;
+    const intercept::Original original = intercept::original_for(fortran_name(problem.routine()), visit_.caller);
+    const lapack::Call call(problem.routine(), problem.words(), 4);
+    const bool narrow = original.convention.integers == abi::IntegerWidth::lp64;
+    if (original.function == nullptr || !narrow || !call.valid() || call.trivial() || !call.supported())
+      return Refusal::unsupported;
+    const operation::Operation operation = call.operation();
+    if (operation.work.volume < process.decider().floor_volume()) return Refusal::below_min_size;
+    if (problem.bytes() > platform::usable_memory() / 4) return Refusal::distributed;
+    Refusal refusal = Refusal::distributed;
+    platform::undisturbed([&] {
+      const CallersEnvironment environment;
+      if (!process.model_sought()) process.seek_model();
+      const double moved = static_cast<double>(problem.bytes() + problem.matrix_bytes());
+      const auto pays = [&] {
+        return process.settings().gather == GatherMode::always ||
+               decide::gathering_pays(process.model(), operation, moved, grid.size());
+      };
+      // What device it is, may be known only when it is open.
+      const bool unknown = process.sessions_in_use() == nullptr && !decide::knows_device(process.model(), operation);
+      if (unknown || pays()) refusal = room_for(problem, operation);
+      if (refusal == Refusal::none && unknown && !pays()) refusal = Refusal::distributed;
+    });
+    return refusal;
+  }
+
+  /// Opens the device if it is time for that.
+  static Refusal room_for(const scalapack::GatheredProblem& problem, const operation::Operation& operation) {
+    constexpr std::size_t matrices_of_work_space = 3;
+    Process& process = Process::instance();
+    Refusal refusal = Refusal::none;
+    const Placement placement = process.enter_session(operation, refusal);
+    if (placement.session == nullptr) return refusal;
+    const std::size_t needed = problem.bytes() + matrices_of_work_space * problem.matrix_bytes();
+    if (needed > placement.session->budget()) refusal = Refusal::out_of_memory;
+    process.leave_session(placement, operation);
+    return refusal;
+  }
+
+  const Visit& visit_;
+  Refusal refusal_ = Refusal::none;
+};
+
+/// nullptr: the program does not have them all. Looked up once for each original.
+const Functions* functions_for(const Visit& visit, const scalapack::Call& call) {
+  const Functions* result = nullptr;
+  platform::undisturbed([&] {
+    const CallersEnvironment environment;
+    const platform::ForkGuard guard;
+    try {
+      static std::mutex mutex;
+      static auto& known = *new std::map<void*, std::optional<Functions>>;
+      const std::lock_guard lock(mutex);
+      const auto [entry, is_new] = known.try_emplace(visit.original.function);
+      if (is_new) {
+        entry->second = scalapack::find_functions(call.complex(), [&](const char* symbol) {
+          // Of a library's variable that the program refers to, the program itself has the copy in use: it comes first.
+          void* const global = dlsym(RTLD_DEFAULT, symbol);
+          return global != nullptr ? global : intercept::find_definition(symbol, visit.caller);
+        });
+        dlerror();
+      }
+      if (entry->second) result = &*entry->second;
+    } catch (const std::bad_alloc&) {
+      // The other ranks do not wait for one that has not answered.
+    }
+  });
+  return result;
+}
+
+/// How long the first call on a grid waits for what the other ranks have to say: about a thousandth of what it takes.
+std::chrono::duration<double> patience(GatherMode mode, int order) {
+  if (mode == GatherMode::never) return std::chrono::seconds(0);
+  if (mode == GatherMode::always) return std::chrono::seconds(10);
+  const double n = order;
+  return std::chrono::duration<double>(std::min(0.2, 2e-13 * n * n * n));
+}
+
+Outcome gather(const Visit& visit, const scalapack::Call& call, SolvingProcess& root) {
+  const Functions* const functions = functions_for(visit, call);
+  if (functions == nullptr) return Outcome::distributed;
+  const Grid grid = scalapack::grid_of(*functions, call.a().descriptor->context);
+  const GatherMode mode = Process::instance().settings().gather;
+  if (!grid.has_this_process() || (grid.is_root() && mode == GatherMode::never)) return Outcome::distributed;
+  return scalapack::gather(call, visit.original.function, *functions, grid, root, patience(mode, call.order()));
+}
+
+Refusal refusal_of(Outcome outcome, const SolvingProcess& root) {
+  switch (outcome) {
+    case Outcome::gathered: return Refusal::gathered;
+    case Outcome::reported: return Refusal::invalid_arguments;
+    case Outcome::distributed: break;
+  }
+  return root.refusal() == Refusal::none ? Refusal::distributed : root.refusal();
+}
+
+/// As other calls that stay on the CPU: without the calls inside it, of which the solution may be one.
+void count(const Visit& visit, Refusal refusal, double seconds) {
+  report::Record record;
+  record.routine = visit.routine_id();
+  record.symbol = visit.entry.symbol;
+  record.caller = visit.caller;
+  record.refusal = refusal;
+  record.seconds = seconds;
+  platform::undisturbed([&] { report::add(record, nullptr); });
+}
+
+}  // namespace
+
+}  // namespace blastoff::runtime
+
+namespace blastoff {
+
+// A child of fork has no place among the ranks: messages would be its parent's.
+void intercept::dispatch_distributed(const Visit& visit, const scalapack::Call& call) {
+  using namespace runtime;
+  Process& process = Process::instance();
+  if (process.in_forked_child()) return visit.raw(visit.original.function);
+  const platform::Stopwatch stopwatch;
+  const double recorded_before = report::recorded_seconds();
+  SolvingProcess root(visit);
+  const Outcome outcome = runtime::gather(visit, call, root);
+  const Refusal refusal = runtime::refusal_of(outcome, root);
+  if (outcome == Outcome::distributed) {
+    const platform::Stopwatch original;
+    const double cpu_before = platform::cpu_seconds();
+    visit.raw(visit.original.function);
+    if (refusal == Refusal::not_open)
+      process.add_spent_before_opening(original.seconds(), platform::cpu_seconds() - cpu_before);
+  }
+  count(visit, refusal, report::own_seconds(stopwatch.seconds(), recorded_before));
+}
+
+}  // namespace blastoff

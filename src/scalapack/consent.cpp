@@ -1,0 +1,172 @@
+#include "scalapack/consent.h"
+
+#include <array>
+#include <mutex>
+#include <vector>
+
+#include <unistd.h>
+
+namespace blastoff::scalapack {
+namespace {
+
+/// Not the tag of messages from one process to another in the BLACS (9976). All are below the least upper bound
+/// of tags that MPI allows, 32767.
+constexpr int greeting_tag = 29761;
+constexpr int answer_tag = 29762;
+constexpr int word_tag = 29763;
+
+/// Of the root, about a call.
+enum Word : int {
+  no,
+  yes,
+  never,  ///< no, and this is the last word
+};
+constexpr std::array<int, 3> words{no, yes, never};
+
+/// At the call of that number after its greeting, the root expects no more answers. (UCX prints a line about each
+/// message that has not been received by the end.)
+constexpr int last_call_for_answers = 3;
+
+/// What has been heard on one communicator; kept as its attribute, so that it ends with it.
+struct Acquaintance {
+  int calls = 0;
+  int greeting = 0;  ///< the number of the call of the greeting; 0: there has been none
+  bool over = false;
+  int heard = 0;                 ///< words of the root
+  std::vector<bool> answered{};  ///< on the root, by rank
+  int answers = 0;
+};
+
+extern "C" int copy_acquaintance(void*, int, void*, void*, void*, int* copied) {
+  *copied = 0;
+  return 0;
+}
+extern "C" int erase_acquaintance(void*, int, void* acquaintance, void*) {
+  delete static_cast<Acquaintance*>(acquaintance);
+  return 0;
+}
+
+/// A program has one MPI library.
+int attribute_key(const Mpi& mpi) {
+  static std::once_flag once;
+  static int key = 0;
+  std::call_once(once, [&] {
+    mpi.create_keyval(reinterpret_cast<void*>(&copy_acquaintance), reinterpret_cast<void*>(&erase_acquaintance), &key,
+                      nullptr);
+  });
+  return key;
+}
+
+class Conversation {
+ public:
+  Conversation(const Functions& functions, const Grid& grid) : mpi_(functions.mpi), grid_(grid) {
+    constexpr int messages_between_processes = 10;  // Cblacs_get: as a handle of the system's
+    int handle = 0;
+    functions.get(grid.context, messages_between_processes, &handle);
+    communicator_ = functions.communicator(handle);
+    functions.free_handle(handle);
+    const int key = attribute_key(mpi_);
+    int there = 0;
+    mpi_.get_attribute(communicator_, key, static_cast<void*>(&acquaintance_), &there);
+    if (there == 0) {
+      acquaintance_ = new Acquaintance;
+      mpi_.set_attribute(communicator_, key, acquaintance_);
+    }
+    ++acquaintance_->calls;
+  }
+
+  bool as_root(bool wanted, std::chrono::duration<double> patience) {
+    Acquaintance& all = *acquaintance_;
+    if (all.over || (all.greeting == 0 && !wanted)) return false;
+    if (all.greeting == 0) {
+      all.greeting = all.calls;
+      all.answered.resize(static_cast<std::size_t>(grid_.size()));
+      tell_others(all.greeting, greeting_tag);
+    }
+    bool complete = collect_answers();
+    if (wanted && !complete) complete = wait([&] { return collect_answers(); }, patience);
+    all.over = !complete && all.calls - all.greeting >= last_call_for_answers;
+    const bool gathers = wanted && complete;
+    tell_others(words[all.over ? never : gathers ? yes : no], word_tag);
+    return gathers;
+  }
+
+  bool as_other(std::chrono::duration<double> patience) {
+    Acquaintance& own = *acquaintance_;
+    if (own.over) return false;
+    if (own.greeting == 0) {
+      if (!wait([&] { return is_there(0, greeting_tag); }, patience)) return false;
+      own.greeting = receive(0, greeting_tag);
+      own.over = own.calls < own.greeting;  // it was not there from the start: no answer
+      if (own.over) return false;
+      send(words[yes], 0, answer_tag);
+    }
+    int word = no;
+    for (; own.heard <= own.calls - own.greeting && !own.over; ++own.heard) {
+      word = receive(0, word_tag);
+      own.over = word == never;
+    }
+    return word == yes;
+  }
+
+ private:
+  bool collect_answers() const {
+    Acquaintance& all = *acquaintance_;
+    for (int rank = 1; rank < grid_.size(); ++rank) {
+      if (all.answered[static_cast<std::size_t>(rank)] || !is_there(rank, answer_tag)) continue;
+      receive(rank, answer_tag);
+      all.answered[static_cast<std::size_t>(rank)] = true;
+      ++all.answers;
+    }
+    return all.answers == grid_.size() - 1;
+  }
+
+  /// Waits at the first call only.
+  template <class Condition>
+  bool wait(const Condition& condition, std::chrono::duration<double> patience) const {
+    constexpr unsigned pause = 50;  // microseconds
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (!condition()) {
+      if (acquaintance_->calls > 1 || std::chrono::steady_clock::now() > deadline) return false;
+      usleep(pause);
+    }
+    return true;
+  }
+
+  bool is_there(int rank, int tag) const {
+    int there = 0;
+    mpi_.iprobe(rank, tag, communicator_, &there, status_.data());
+    return there != 0;
+  }
+
+  /// `number` outlives the communicator: nobody waits until it has been sent.
+  void send(const int& number, int rank, int tag) const {
+    void* request = nullptr;
+    mpi_.isend(&number, sizeof number, mpi_.byte, rank, tag, communicator_, static_cast<void*>(&request));
+    mpi_.request_free(static_cast<void*>(&request));
+  }
+  void tell_others(const int& number, int tag) const {
+    for (int rank = 1; rank < grid_.size(); ++rank) send(number, rank, tag);
+  }
+
+  int receive(int rank, int tag) const {
+    int number = no;
+    mpi_.receive(&number, sizeof number, mpi_.byte, rank, tag, communicator_, status_.data());
+    return number;
+  }
+
+  const Mpi& mpi_;
+  const Grid& grid_;
+  void* communicator_ = nullptr;
+  Acquaintance* acquaintance_ = nullptr;
+  mutable std::array<long, 32> status_{};  // longer than any MPI_Status
+};
+
+}  // namespace
+
+bool all_gather(const Functions& functions, const Grid& grid, bool wanted, std::chrono::duration<double> patience) {
+  Conversation conversation(functions, grid);
+  return grid.is_root() ? conversation.as_root(wanted, patience) : conversation.as_other(patience);
+}
+
+}  // namespace blastoff::scalapack

@@ -1,0 +1,53 @@
+// What gathering needs of the program's own ScaLAPACK, BLACS and MPI. Nothing of this is linked: it is looked up.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "scalapack/call.h"
+
+namespace blastoff::scalapack {
+
+/// MPI's functions by their C names. Handles are addresses in Open MPI and integers in MPICH and what has its binary
+/// interface: as words, both are passed in the same way on all 64-bit systems.
+struct Mpi {
+  int (*isend)(const void* buffer, int count, void* type, int to, int tag, void* communicator, void* request);
+  int (*request_free)(void* request);
+  int (*iprobe)(int from, int tag, void* communicator, int* there, void* status);
+  int (*receive)(void* buffer, int count, void* type, int from, int tag, void* communicator, void* status);
+  int (*create_keyval)(void* copy, void* erase, int* key, void* extra);
+  int (*set_attribute)(void* communicator, int key, void* value);
+  int (*get_attribute)(void* communicator, int key, void* value, int* there);
+  void* byte;  ///< MPI_BYTE
+};
+
+struct Functions {
+  void (*get)(int context, int what, int* value);
+  void (*grid_info)(int context, int* rows, int* columns, int* row, int* column);
+  void* (*communicator)(int handle);
+  void (*free_handle)(int handle);
+  void (*least)(int context, const char* scope, const char* topology, int rows, int columns, int* values,
+                int leading_dimension, int* row, int* column, int ldi, int to_row, int to_column);
+  void (*send_integers)(int context, const char* scope, const char* topology, int rows, int columns, int* values,
+                        int leading_dimension);
+  void (*receive_integers)(int context, const char* scope, const char* topology, int rows, int columns, int* values,
+                           int leading_dimension, int from_row, int from_column);
+  void (*send_reals)(int context, const char* scope, const char* topology, int rows, int columns, double* values,
+                     int leading_dimension);
+  void (*receive_reals)(int context, const char* scope, const char* topology, int rows, int columns, double* values,
+                        int leading_dimension, int from_row, int from_column);
+  /// p?gemr2d_ of the routine's elements.
+  void (*redistribute)(const int* rows, const int* columns, void* from, const int* from_row, const int* from_column,
+                       const Descriptor* from_layout, void* to, const int* to_row, const int* to_column,
+                       const Descriptor* to_layout, const int* context);
+  Mpi mpi;
+};
+
+using Find = std::function<void*(const char* symbol)>;
+
+/// Nothing where one is missing, or where the MPI library is none of those whose handles are known.
+std::optional<Functions> find_functions(bool complex, const Find& find);
+
+Grid grid_of(const Functions& functions, int context);
+
+}  // namespace blastoff::scalapack

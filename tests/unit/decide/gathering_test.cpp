@@ -1,0 +1,63 @@
+// When one rank solves a problem for all.
+#include "decide/gathering.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "blas/shape.h"
+#include "blas_front_end.h"
+
+namespace blastoff::decide {
+namespace {
+
+/// Any operation whose family the model knows: its work and its matrices decide.
+operation::Operation problem() {
+  static std::array<char, 3> memory;
+  blas::Call call;
+  call.routine = blas::Routine::dgemm;
+  call.m = call.n = call.k = 10000;
+  void* addresses[3] = {&memory[0], &memory[1], &memory[2]};
+  const std::int64_t leading_dimensions[3] = {10000, 10000, 10000};
+  blas::shape_operands(call, addresses, leading_dimensions);
+  return call;
+}
+
+class Gathering : public testing::Test {
+ protected:
+  Gathering() {
+    model_.to_device = model_.from_device = 1e11;
+    model_.device_rates.set(key_, std::array{RatePoint{1e9, 1e12}});  // 2 seconds
+    model_.cpu_rates.set(key_, std::array{RatePoint{1e9, 2e10}});     // 100 seconds
+  }
+  bool pays(double moved, int ranks) const { return gathering_pays(model_, problem(), moved, ranks); }
+
+  const RateKey key_{Family::gemm, Precision::d};
+  MachineModel model_;
+};
+
+TEST_F(Gathering, PaysWhereItTakesLessThanHalfTheTime) {
+  EXPECT_TRUE(pays(1e9, 1));
+  EXPECT_TRUE(pays(1e9, 15));
+  EXPECT_FALSE(pays(1e9, 17)) << "2 x 3 seconds, and 100 / 17";
+}
+
+TEST_F(Gathering, CountsWhatIsMovedBetweenRanks) {
+  EXPECT_TRUE(pays(7e9, 5));
+  EXPECT_FALSE(pays(9e9, 5)) << "2 x 11 seconds, and 100 / 5";
+}
+
+TEST_F(Gathering, TakesAnUnknownCpuForAFastOne) {
+  model_.cpu_rates = {};
+  model_.cpu_flops = 1e11;  // 20 seconds
+  EXPECT_TRUE(pays(1e9, 3));
+  EXPECT_FALSE(pays(1e9, 4));
+}
+
+TEST_F(Gathering, DoesNotPayOnAnUnknownDevice) {
+  model_.device_rates = {};
+  EXPECT_FALSE(pays(1e9, 1));
+}
+
+}  // namespace
+}  // namespace blastoff::decide
