@@ -20,15 +20,10 @@
 #include "platform/process.h"
 #include "platform/threads.h"
 #include "report/call_log.h"
-#include "report/context.h"
 #include "report/counter_file.h"
-#include "report/file.h"
-#include "report/json.h"
+#include "report/decisions.h"
 #include "report/recorder.h"
-#include "report/text.h"
 #include "report/timeline.h"
-#include "runtime/block_engine.h"
-#include "runtime/description.h"
 #include "runtime/loading.h"
 
 namespace blastoff::runtime {
@@ -37,8 +32,6 @@ namespace {
 
 using report::Refusal;
 using Clock = std::chrono::steady_clock;
-
-constexpr Clock::duration description_pause = std::chrono::seconds(1);
 
 // At the end of the process, for calls in flight or for threads that open the device.
 constexpr auto longest_wait = std::chrono::seconds(10);
@@ -50,12 +43,6 @@ std::atomic<Process*> the_process{nullptr};
 
 // Calls of this thread that use the device. A handler of a synchronous signal may run inside them.
 [[gnu::tls_model("initial-exec")]] constinit thread_local int own_calls_in_flight = 0;
-
-/// Whether the program runs this code inside one of its own calls (in a handler). The call's locks are not released
-/// meanwhile.
-bool inside_a_call() {
-  return own_calls_in_flight > 0 || platform::is_own_thread();
-}
 
 // Before the first BLAS call a child has nothing to lose but what its parent counts.
 void become_forked_child() {
@@ -96,12 +83,6 @@ constexpr std::size_t most_timed_calls = 4096;
   }
 }
 
-std::uint64_t total_calls(const report::Totals& totals) {
-  std::uint64_t calls = 0;
-  for (const report::RoutineTotals& routine : totals.routines) calls += routine.calls;
-  return calls;
-}
-
 /// Of the simulated device's own clock. What is not understood is said when the device is opened.
 std::optional<device::simulated::Rates> rates_of(const config::Settings& settings) {
   const auto rates = device::simulated::parse_rates(settings.device == "simulated" ? settings.simulated_rates : "");
@@ -131,6 +112,14 @@ Process& Process::instance() {
 
 Process* Process::existing() {
   return the_process.load(std::memory_order_acquire);
+}
+
+bool Process::inside_a_call() {
+  return own_calls_in_flight > 0 || platform::is_own_thread();
+}
+
+bool Process::was_forked() {
+  return forked;
 }
 
 void Process::begin_child() {
@@ -164,7 +153,7 @@ Process::Process()
       model_sought_(config::decide_by(settings_) != config::DecideBy::time || settings_.device == "none" ||
                     settings_.model == "none"),
       model_description_(assumed_.name),
-      description_due_(Clock::now() + description_pause) {
+      description_due_(Clock::now() + least_description_pause) {
   if (settings_.log.mode == config::LogMode::calls)
     report::log_calls({.file = settings_.log.file, .rank = platform::global_rank(), .start = loaded_at()});
   report::explain_decisions(static_cast<std::size_t>(settings_.explain));
@@ -447,22 +436,6 @@ void Process::switch_off() {
   if (sessions && !exiting) platform::undisturbed([&] { sessions->release_operands(); });
 }
 
-std::string Process::report_now() {
-  std::string text;
-  platform::undisturbed([&] {
-    try {
-      const platform::ForkGuard guard;
-      const std::lock_guard lock(mutex_);
-      report::Context context = describe();
-      context.ended = "";
-      text = report::to_json(report::totals(), context);
-    } catch (const std::bad_alloc&) {
-      text.clear();
-    }
-  });
-  return text;
-}
-
 void Process::leave_device() {
   const platform::CancellationDisabled no_cancellation;
   if (in_forked_child()) return;  // the threads that are waited for stayed in the parent
@@ -470,83 +443,6 @@ void Process::leave_device() {
   const bool opened = end_opening();
   wait_for_calls();
   if (opened && calls_in_flight_ == 0 && !inside_a_call() && sessions_) sessions_.load()->stop();
-}
-
-report::Context Process::describe() {
-  report::Context context = describe_process(settings_, failure_, loaded_at());
-  // A thread that is still at it at the end of the process is not waited for.
-  if (const std::unique_lock lock(model_mutex_, std::try_to_lock); lock) context.machine_model = model_description_;
-  if (report::explains_decisions()) context.decisions = report::dearest_decisions();
-  Sessions* const sessions = sessions_;
-  if (sessions && !forked && !inside_a_call()) sessions->describe(context);
-  if (!forked && !inside_a_call()) context.blocks = describe_blocks();
-  return context;
-}
-
-/// Without a launcher, beside the report.
-void Process::keep_counters() {
-  if (settings_.report.empty()) return;
-  const std::string path = report::report_path(settings_.report, identity());
-  if (path.empty()) return;
-  report::keep_counters_beside(path);
-  keep_interceptors();
-}
-
-/// What has been found out, for those who read the counters while the process runs, or after it has been killed.
-void Process::keep_description() {
-  if (report::counters_are_kept()) report::keep_description(report::to_json(report::totals(), describe()));
-}
-
-/// Once a second, if that takes no more than a five hundredth of the time: what devices and blocks have done is not
-/// among the counters.
-void Process::refresh_description() {
-  if (!report::counters_are_kept()) return;
-  constexpr int pause_for_cost = 500;
-  const Clock::time_point begin = Clock::now();
-  Clock::time_point due = description_due_;
-  if (begin < due || !description_due_.compare_exchange_strong(due, Clock::time_point::max())) return;
-  try {
-    const platform::ForkGuard guard;
-    keep_description();
-  } catch (const std::bad_alloc&) {  // then the one before it stays
-  }
-  const Clock::time_point end = Clock::now();
-  description_due_ = end + std::max(description_pause, pause_for_cost * (end - begin));
-}
-
-/// Those of a run whose counters are kept are summed up by `blastoff run`.
-bool Process::wants_summary(const report::Context& context, bool worked) const {
-  const bool alone = !report::run_goes_on();
-  const bool any_device = context.device_used || !failure_.empty() || settings_.device == "none";
-  switch (settings_.summary) {
-    case config::SummaryMode::automatic: return alone && any_device && worked;
-    case config::SummaryMode::always: return alone;
-    case config::SummaryMode::each: return worked;
-    case config::SummaryMode::never: break;
-  }
-  return false;
-}
-
-void Process::end() {
-  if (in_forked_child() && !forked) return;  // a guest in its parent's memory
-  const report::Totals totals = report::totals();
-  report::Context context = describe();
-  const bool worked = total_calls(totals) > 0 || context.blocks;
-  context.timeline = report::timeline();
-  if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);
-  if (worked && (report::counters_are_kept() || !settings_.report.empty())) {
-    const std::string text = report::to_json(totals, context);
-    if (report::counters_are_kept()) report::keep_description(text);
-    const bool written = !settings_.report.empty() && report::write_report(settings_.report, text, context);
-    if (written) report::drop_counters_beside();
-  }
-  report::keep_end();
-  if (wants_summary(context, worked)) {
-    const std::string text = report::to_text(totals, context);
-    platform::write_to_stderr(text.data(), text.size());
-  }
-  const std::string decisions = report::to_text(context.decisions);
-  platform::write_to_stderr(decisions.data(), decisions.size());
 }
 
 }  // namespace blastoff::runtime

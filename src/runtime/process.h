@@ -120,6 +120,14 @@ class Process final : public operation::Estimator {
   static void before_exit();
   void fail_to_open(const std::string& reason);
   void wait_for_calls();
+  /// Whether the program runs this code inside one of its own calls (in a handler). The call's locks are not released
+  /// meanwhile.
+  static bool inside_a_call();
+  /// By fork(), which has announced it.
+  static bool was_forked();
+
+  // process_report.cpp
+  static constexpr std::chrono::steady_clock::duration least_description_pause = std::chrono::seconds(1);
   report::Context describe();
   void keep_counters();
   void keep_description();

@@ -1,0 +1,129 @@
+// What a process says of itself: while it runs, and at its end.
+#include <algorithm>
+#include <mutex>
+#include <new>
+
+#include "platform/fork_guard.h"
+#include "platform/log.h"
+#include "platform/threads.h"
+#include "report/context.h"
+#include "report/counter_file.h"
+#include "report/decisions.h"
+#include "report/file.h"
+#include "report/json.h"
+#include "report/recorder.h"
+#include "report/text.h"
+#include "report/timeline.h"
+#include "runtime/block_engine.h"
+#include "runtime/description.h"
+#include "runtime/loading.h"
+#include "runtime/process.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t total_calls(const report::Totals& totals) {
+  std::uint64_t calls = 0;
+  for (const report::RoutineTotals& routine : totals.routines) calls += routine.calls;
+  return calls;
+}
+
+}  // namespace
+
+std::string Process::report_now() {
+  std::string text;
+  platform::undisturbed([&] {
+    try {
+      const platform::ForkGuard guard;
+      const std::lock_guard lock(mutex_);
+      report::Context context = describe();
+      context.ended = "";
+      text = report::to_json(report::totals(), context);
+    } catch (const std::bad_alloc&) {
+      text.clear();
+    }
+  });
+  return text;
+}
+
+report::Context Process::describe() {
+  report::Context context = describe_process(settings_, failure_, loaded_at());
+  // A thread that is still at it at the end of the process is not waited for.
+  if (const std::unique_lock lock(model_mutex_, std::try_to_lock); lock) context.machine_model = model_description_;
+  if (report::explains_decisions()) context.decisions = report::dearest_decisions();
+  Sessions* const sessions = sessions_;
+  if (sessions && !was_forked() && !inside_a_call()) sessions->describe(context);
+  if (!was_forked() && !inside_a_call()) context.blocks = describe_blocks();
+  return context;
+}
+
+/// Without a launcher, beside the report.
+void Process::keep_counters() {
+  if (settings_.report.empty()) return;
+  const std::string path = report::report_path(settings_.report, identity());
+  if (path.empty()) return;
+  report::keep_counters_beside(path);
+  keep_interceptors();
+}
+
+/// What has been found out, for those who read the counters while the process runs, or after it has been killed.
+void Process::keep_description() {
+  if (report::counters_are_kept()) report::keep_description(report::to_json(report::totals(), describe()));
+}
+
+/// Once a second, if that takes no more than a five hundredth of the time: what devices and blocks have done is not
+/// among the counters.
+void Process::refresh_description() {
+  if (!report::counters_are_kept()) return;
+  constexpr int pause_for_cost = 500;
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point due = description_due_;
+  if (begin < due || !description_due_.compare_exchange_strong(due, Clock::time_point::max())) return;
+  try {
+    const platform::ForkGuard guard;
+    keep_description();
+  } catch (const std::bad_alloc&) {  // then the one before it stays
+  }
+  const Clock::time_point end = Clock::now();
+  description_due_ = end + std::max(least_description_pause, pause_for_cost * (end - begin));
+}
+
+/// Those of a run whose counters are kept are summed up by `blastoff run`.
+bool Process::wants_summary(const report::Context& context, bool worked) const {
+  const bool alone = !report::run_goes_on();
+  const bool any_device = context.device_used || !failure_.empty() || settings_.device == "none";
+  switch (settings_.summary) {
+    case config::SummaryMode::automatic: return alone && any_device && worked;
+    case config::SummaryMode::always: return alone;
+    case config::SummaryMode::each: return worked;
+    case config::SummaryMode::never: break;
+  }
+  return false;
+}
+
+void Process::end() {
+  if (in_forked_child() && !was_forked()) return;  // a guest in its parent's memory
+  const report::Totals totals = report::totals();
+  report::Context context = describe();
+  const bool worked = total_calls(totals) > 0 || context.blocks;
+  context.timeline = report::timeline();
+  if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);
+  if (worked && (report::counters_are_kept() || !settings_.report.empty())) {
+    const std::string text = report::to_json(totals, context);
+    if (report::counters_are_kept()) report::keep_description(text);
+    const bool written = !settings_.report.empty() && report::write_report(settings_.report, text, context);
+    if (written) report::drop_counters_beside();
+  }
+  report::keep_end();
+  if (wants_summary(context, worked)) {
+    const std::string text = report::to_text(totals, context);
+    platform::write_to_stderr(text.data(), text.size());
+  }
+  const std::string decisions = report::to_text(context.decisions);
+  platform::write_to_stderr(decisions.data(), decisions.size());
+}
+
+}  // namespace blastoff::runtime
