@@ -7,6 +7,7 @@ BLASTOFF_COHERENCE_SEEDS and BLASTOFF_COHERENCE_STEPS (seeds of each kind, steps
 import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import offload
 import pytest
@@ -26,6 +27,8 @@ def play(
     verify: str = "abort",
     threads: int = 4,
     settings: Sequence[str] = (),
+    beside: Sequence[Path] = (),
+    **variables: str,
 ) -> offload.Outcome:
     command = offload.program("random_coherence", "--seed", seed, "--steps", STEPS, "--threads", threads)
     outcome = offload.offloaded(
@@ -35,7 +38,7 @@ def play(
         verify=verify,
         settings=[f"--device-memory={budget}", *settings],
         # A BLAS with threads of its own does not survive the forks of a program with threads.
-        env=offload.environment(beside=[offload.REFERENCE_LAPACK, offload.FFTW], OPENBLAS_NUM_THREADS="1"),
+        env=offload.environment(beside=[*beside, offload.REFERENCE_LAPACK, offload.FFTW], OPENBLAS_NUM_THREADS="1", **variables),
         timeout=600,
     )
     assert outcome.status == 0, outcome.stderr
@@ -123,6 +126,27 @@ def test_reuse_happens(tracker, device):
     assert outcome.report["policy"]["tracker"] == tracker
     # Between 0.02 and 0.06, as the threads happen to meet.
     assert outcome.total("bytes_reused") > outcome.total("bytes_to_device") / 200
+
+
+@pytest.mark.parametrize("devices", ["cuda", "cuda:0,1"])
+@pytest.mark.parametrize("verify", ["abort", "off"])
+def test_on_the_road_to_a_gpu(device, devices, verify, tmp_path):
+    """By the fake driver, which locks pages, as the simulated device does not. Without the fake cuSOLVER, whose LAPACK Blastoff would
+    intercept."""
+    if device != "simulated":
+        pytest.skip("there is a GPU")
+    fake = offload.BUILD / "tests" / "fake_cuda"
+    if not fake.exists():
+        pytest.skip("the fake driver is not built")
+    for library in fake.glob("*.so.*"):
+        if "cusolver" not in library.name:
+            (tmp_path / library.name).symlink_to(library)
+    settings = ["--split=always"] if "," in devices else []
+    outcome = play(
+        "first-use", devices, 7000, verify=verify, settings=settings, beside=[tmp_path], BLASTOFF_CUDA_PATH=str(tmp_path), FAKE_GPU_COUNT="2"
+    )
+    assert all(offloaded(outcome, stem) > 0 for stem in ("gemm", "trsm", "syrk"))
+    assert outcome.total("split") > 0 or not settings
 
 
 SEVERAL = ["simulated:all", "simulated:0,1,2"]
