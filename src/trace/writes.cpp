@@ -171,9 +171,14 @@ void Writes::compare(const Operand& operand, Matrix& matrix, Found& found) {
   matrix.patience = std::min(2 * matrix.patience, most_patience);
 }
 
+// The call itself takes no faults on pages that the call before it has left protected.
 void Writes::pass_over(const Operation& call) {
   call.each_result([&](std::size_t, const Operand& result) {
-    if (holds_data(result)) residency::each_region(result, [&](Span region) { results_.add(region); });
+    if (!holds_data(result)) return;
+    residency::each_region(result, [&](Span region) {
+      if (watched_ && seen_.overlaps(region) && !results_.contains(region)) watched_->unprotect(region);
+      results_.add(region);
+    });
   });
 }
 
@@ -183,8 +188,9 @@ Found Writes::before(const Operation& call) {
   drain(found.gone);
   found.asked = !costs_too_much(affordable_share);
   if (!found.asked) pass_over(call);
-  if (costs_too_much(most_affordable_share)) return found;
+  const bool compares = !costs_too_much(most_affordable_share);
   each_matrix(call, [&](const Operand& operand) {
+    if (!compares) return;
     if (!found.asked) {
       if (Matrix& matrix = matrix_of(operand); matrix.sampled) compare(operand, matrix, found);
       return;
