@@ -12,8 +12,7 @@ bool knows_device(const MachineModel& model, const operation::Operation& solve) 
 bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moved, int ranks) {
   constexpr double margin = 2;
   if (!knows_device(model, solve)) return false;
-  const double known = model.cpu_seconds_of(solve);
-  const double together = (known > 0 ? known : solve.work.flops / model.cpu_flops) / ranks;
+  const double together = model.least_cpu_seconds_of(solve) / ranks;
   double gathered = moved / gathering_rate + model.device_seconds_of(solve);
   for (const operation::Operand& operand : solve.operands()) {
     const auto bytes = static_cast<double>(operand.part_bytes());

@@ -49,6 +49,13 @@ struct Spelling {
 
 using Hook = void (*)();
 
+constexpr std::uint16_t routine_itself(std::uint16_t routine) {
+  return routine;
+}
+constexpr bool no_company(std::uint16_t, std::uint16_t) {
+  return false;
+}
+
 /// One constant object for each front end.
 struct RoutineTable {
   operation::FrontEnd& (*front_end)();
@@ -67,14 +74,14 @@ struct RoutineTable {
   std::span<const std::string_view> inner_suffixes;
 
   /// The routine, by one number, that does the same in the same calling convention under whatever name.
-  std::uint16_t (*meaning)(std::uint16_t routine);
+  std::uint16_t (*meaning)(std::uint16_t routine) = &routine_itself;
   /// Whether a library that has `routine` under its undecorated name has `other` too.
-  bool (*accompanies)(std::uint16_t routine, std::uint16_t other);
+  bool (*accompanies)(std::uint16_t routine, std::uint16_t other) = &no_company;
   /// Why an undecorated name is left alone without them: one line.
-  const char* without_company;
+  const char* without_company = "";
 
   /// The routine of the same library that is needed beside another, for its pieces or its verification; itself: none.
-  std::uint16_t (*companion)(std::uint16_t routine);
+  std::uint16_t (*companion)(std::uint16_t routine) = &routine_itself;
   /// The libraries in which systems keep the routines, for programs that were linked without one. The first that is
   /// there and has the routine is taken.
   std::span<const char* const> system_libraries;

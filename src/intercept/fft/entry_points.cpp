@@ -33,14 +33,6 @@ constexpr const char* system_libraries[] = {"libfftw3.so.3", "libfftw3f.so.3"};
 
 constinit std::array<std::atomic<std::uint64_t>, fft::routine_count> absent{};
 
-std::uint16_t itself(std::uint16_t routine) {
-  return routine;
-}
-
-bool no_company(std::uint16_t, std::uint16_t) {
-  return false;
-}
-
 std::uint16_t beside(const fft::RoutineRow& row, fft::Function function) {
   for (std::uint16_t other = 0; other < fft::routine_count; ++other) {
     const fft::RoutineRow& candidate = fft::routine_table[other];
@@ -74,9 +66,6 @@ constinit const RoutineTable fft_routines = {
     .absent = absent,
     .c_prefix = {},
     .inner_suffixes = {},
-    .meaning = &itself,
-    .accompanies = &no_company,
-    .without_company = "",
     .companion = &companion,
     .system_libraries = system_libraries,
     .hook = &fft_hook,

@@ -25,10 +25,6 @@ constexpr const char* system_libraries[] = {"liblapack.so.3", "libopenblas.so.0"
 
 constinit std::array<std::atomic<std::uint64_t>, std::size(lapack_entry_points)> absent{};
 
-std::uint16_t itself(std::uint16_t routine) {
-  return routine;
-}
-
 /// The factorizations of the same element type.
 bool accompanies(std::uint16_t routine, std::uint16_t other) {
   const lapack::RoutineRow& of = lapack::routine_table[other];
@@ -47,10 +43,8 @@ constinit const RoutineTable lapack_routines = {
     .absent = absent,
     .c_prefix = "lapacke_",
     .inner_suffixes = {},
-    .meaning = &itself,
     .accompanies = &accompanies,
     .without_company = "no underscore, in an object without LAPACK's factorizations",
-    .companion = &itself,
     .system_libraries = system_libraries,
     .hook = &lapack_hook,
 };

@@ -25,14 +25,6 @@ constexpr Spelling spellings[] = {{"", "_", abi::Style::fortran, Decoration::amb
 
 constinit std::array<std::atomic<std::uint64_t>, scalapack::routine_count> absent{};
 
-std::uint16_t itself(std::uint16_t routine) {
-  return routine;
-}
-
-bool no_company(std::uint16_t, std::uint16_t) {
-  return false;
-}
-
 }  // namespace
 
 // Systems have several ScaLAPACKs, one for each MPI library: none is loaded for a program that was linked without one.
@@ -44,10 +36,6 @@ constinit const RoutineTable scalapack_routines = {
     .absent = absent,
     .c_prefix = {},
     .inner_suffixes = {},
-    .meaning = &itself,
-    .accompanies = &no_company,
-    .without_company = "",
-    .companion = &itself,
     .system_libraries = {},
     .hook = &scalapack_hook,
 };

@@ -28,7 +28,7 @@ class Gathering : public testing::Test {
   Gathering() {
     model_.to_device = model_.from_device = 1e11;
     model_.device_rates.set(key_, std::array{RatePoint{1e9, 1e12}});  // 2 seconds
-    model_.cpu_rates.set(key_, std::array{RatePoint{1e9, 2e10}});     // 100 seconds
+    model_.cpu_rates.set(key_, std::array{RatePoint{1e9, 2e10}});     // 100 seconds, 80 at best
   }
   bool pays(double moved, int ranks) const { return gathering_pays(model_, problem(), moved, ranks); }
 
@@ -38,13 +38,13 @@ class Gathering : public testing::Test {
 
 TEST_F(Gathering, PaysWhereItTakesLessThanHalfTheTime) {
   EXPECT_TRUE(pays(1e9, 1));
-  EXPECT_TRUE(pays(1e9, 15));
-  EXPECT_FALSE(pays(1e9, 17)) << "2 x 3 seconds, and 100 / 17";
+  EXPECT_TRUE(pays(1e9, 12));
+  EXPECT_FALSE(pays(1e9, 14)) << "2 x 3 seconds, and 80 / 14";
 }
 
 TEST_F(Gathering, CountsWhatIsMovedBetweenRanks) {
-  EXPECT_TRUE(pays(7e9, 5));
-  EXPECT_FALSE(pays(9e9, 5)) << "2 x 11 seconds, and 100 / 5";
+  EXPECT_TRUE(pays(5e9, 5));
+  EXPECT_FALSE(pays(7e9, 5)) << "2 x 9 seconds, and 80 / 5";
 }
 
 TEST_F(Gathering, TakesAnUnknownCpuForAFastOne) {

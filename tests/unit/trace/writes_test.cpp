@@ -2,6 +2,7 @@
 #include "trace/writes.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -69,6 +70,21 @@ TEST_F(TrackedWrites, AreThoseOfTheProgramSinceTheLastUse) {
   EXPECT_TRUE(covers(found.written, product.c.pages(9, 1)));
   EXPECT_FALSE(covers(found.written, product.a.pages(6, 1)));
   EXPECT_TRUE(product.call(*writes).written.empty());
+}
+
+TEST_F(TrackedWrites, ACallThatIsNotAskedAboutTakesNoFaultsOnItsResult) {
+  const auto faults = [] {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_minflt;
+  };
+  const Product product;
+  product.call(*writes);
+  product.call(*writes);  // and protects the result, to see what the program writes
+  writes->pass_over(product.operation());
+  const long before = faults();
+  product.c.touch();
+  EXPECT_LT(faults() - before, static_cast<long>(pages / 8));
 }
 
 TEST_F(TrackedWrites, MemoryThatGoesIsTold) {
