@@ -1,91 +1,152 @@
 #!/usr/bin/env python3
 """ScaLAPACK on the CPUs of this machine, and with Blastoff, by the block size of the distribution.
 
-    bench/scalapack.py [--ranks 4] [--order 8000] [--blocks 32,64,128,256] [--only pdgemm,...] [--mpi openmpi|mpich] [--repeats 3]
-                       [--device cuda] [--threads N] [--command FILE] [--output FILE]
+    bench/scalapack.py [--ranks 4] [--order 8000] [--eigen-order N] [--blocks 32,64,128,256] [--only pdgemm,...] [--gather auto,always,never]
+                       [--mpi openmpi|mpich] [--starter "mpirun -n"] [--program FILE] [--repeats 3] [--device cuda] [--threads N]
+                       [--command FILE] [--seconds N] [--output FILE]
 
-The ranks form a square grid. pdsyevd has a quarter of the order. CPU and Blastoff take turns, in jobs of their own; the table shows the median
-in milliseconds, without the first repetition. Results must agree: the sums of the absolute values of all elements are compared.
-Needs the compiler of the MPI library and its ScaLAPACK (Debian: libscalapack-openmpi-dev or libscalapack-mpich-dev).
+The ranks form a square grid. Eigenproblems (pdsyevd, pzheevd, pzhegvx) have --eigen-order, a quarter of the order where it is not given, and a
+row for each value of --gather: whether one rank solves them for all (docs/ranks.md). `gathered` counts the calls, of all repetitions, for which it
+did. CPU and Blastoff take turns, in jobs of their own; the table shows the median in milliseconds, without the first repetition. Results must
+agree: the sums of the absolute values of all elements are compared. --seconds: no job is started later than that.
+
+Needs the compiler of the MPI library and its ScaLAPACK (Debian: libscalapack-openmpi-dev or libscalapack-mpich-dev), or --program, compiled
+before, elsewhere. --starter: what starts ranks; their number and the program follow.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import pathlib
+import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+
+import machine
+import starting
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-ROUTINES = ("pdgemm", "pdtrsm", "pdpotrf", "pdgetrf", "pdsyevd")
+EIGENSOLVERS = ("pdsyevd", "pzheevd", "pzhegvx")
+ROUTINES = ("pdgemm", "pdtrsm", "pdpotrf", "pdgetrf", *EIGENSOLVERS)
 STARTERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "-n"], "mpich": ["mpiexec.hydra", "-n"]}
-AGREEMENT = 1e-9
+GATHER = ("auto", "always", "never")
+GATHERED = "solved by one rank for all, on its device"  # src/report/refusals.def
+AGREEMENT, OF_VECTORS = 1e-9, 1e-7
+LONGEST_JOB = 300  # seconds
+
+
+def words(accepted: tuple[str, ...]):
+    """The type of an option that lists some of them."""
+
+    def read(text: str) -> list[str]:
+        given = text.split(",")
+        if unknown := set(given) - set(accepted):
+            raise argparse.ArgumentTypeError(f"unknown {', '.join(sorted(unknown))}; accepted: {', '.join(accepted)}")
+        return given
+
+    return read
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--order", type=int, default=8000)
+    parser.add_argument("--eigen-order", type=int, help="default: a quarter of the order")
     parser.add_argument("--blocks", type=lambda text: [int(part) for part in text.split(",")], default=[32, 64, 128, 256])
-    parser.add_argument("--only", type=lambda text: text.split(","), default=list(ROUTINES), help="routines, of " + ", ".join(ROUTINES))
+    parser.add_argument("--only", type=words(ROUTINES), default=list(ROUTINES), help="routines, of " + ", ".join(ROUTINES))
+    parser.add_argument("--gather", type=words(GATHER), default=["auto"], help="for eigenproblems, of " + ", ".join(GATHER))
     parser.add_argument("--mpi", choices=STARTERS, default="openmpi")
+    parser.add_argument("--starter", type=shlex.split, help="default: that of --mpi")
+    parser.add_argument("--program", type=pathlib.Path, help="bench/programs/scalapack.c, compiled")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--threads", type=int, help="of the BLAS in each rank. Default: the cores divided by the ranks")
     parser.add_argument("--command", default=str(ROOT / ".venv" / "bin" / "blastoff"))
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no job later than that")
     parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
     options = parser.parse_args()
-    if unknown := set(options.only) - set(ROUTINES):
-        parser.error(f"unknown routine {', '.join(sorted(unknown))}; accepted: {', '.join(ROUTINES)}")
     if round(options.ranks**0.5) ** 2 != options.ranks:
         parser.error(f"{options.ranks} ranks form no square grid; accepted are 1, 4, 9, 16, ...")
+    options.eigen_order = options.eigen_order or options.order // 4
+    options.starter = options.starter or STARTERS[options.mpi]
+    options.threads = options.threads or starting.cores_each(options.ranks)
+    options.end = time.monotonic() + options.seconds
     return options
 
 
-def compiled(mpi: str, folder: pathlib.Path) -> pathlib.Path:
+def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
+    if options.program:
+        return options.program
     program = folder / "scalapack"
     source = ROOT / "bench" / "programs" / "scalapack.c"
-    subprocess.run([f"mpicc.{mpi}", "-O2", str(source), "-o", str(program), f"-lscalapack-{mpi}", "-lm"], check=True)
+    subprocess.run([f"mpicc.{options.mpi}", "-O2", str(source), "-o", str(program), f"-lscalapack-{options.mpi}", "-lm"], check=True)
     return program
 
 
-def measured(options: argparse.Namespace, program: pathlib.Path, routine: str, block: int, offloading: bool) -> dict:
-    """Seconds of each repetition but the first, and the sum of the result."""
-    order = options.order // 4 if routine == "pdsyevd" else options.order
-    launcher = [options.command, "run", f"--device={options.device}", "--summary=never", "--"] if offloading else []
-    command = [*launcher, *STARTERS[options.mpi], str(options.ranks), str(program), routine, str(order), str(block), str(options.repeats + 1)]
-    threads = options.threads or max(1, len(os.sched_getaffinity(0)) // options.ranks)
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
-    if os.getuid() == 0:
-        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"{routine}, block {block}: status {done.returncode}\n{done.stderr}")
-    said = json.loads(done.stdout)
-    return {"seconds": said["seconds"][1:], "sum": said["sum"]}
+def calls_gathered(folder: pathlib.Path) -> int:
+    """As rank 0 reports it."""
+    reports = [json.loads(path.read_text()) for path in folder.glob("*.json")]
+    refusals = [refusal for report in reports if report["process"]["rank"] == 0 for refusal in report["refusals"]]
+    return sum(refusal["calls"] for refusal in refusals if refusal["reason"] == GATHERED)
+
+
+def measured(options: argparse.Namespace, program: pathlib.Path, routine: str, block: int, gather: str | None) -> dict | None:
+    """Seconds of each repetition but the first, and the sum of the result; nothing if there is no time left. On the CPU where gather is None."""
+    if time.monotonic() > options.end:
+        return None
+    order = options.eigen_order if routine in EIGENSOLVERS else options.order
+    command = [*options.starter, str(options.ranks), str(program), routine, str(order), str(block), str(options.repeats + 1)]
+    with tempfile.TemporaryDirectory() as folder:
+        if gather:
+            launcher = [options.command, "run", f"--device={options.device}", f"--gather={gather}", "--summary=never", f"--report={folder}/"]
+            command = [*launcher, "--", *command]
+        done = starting.run(command, options.threads, LONGEST_JOB)
+        if done.returncode != 0:
+            return {"failed": starting.why(done)}
+        said = json.loads(done.stdout[done.stdout.index("{") :])
+        return {"first": said["seconds"][0], "seconds": said["seconds"][1:], "sum": said["sum"], "gathered": calls_gathered(pathlib.Path(folder))}
+
+
+def compare(row: dict) -> str:
+    """Completes the row; the end of its line."""
+    failed = [f"{side} FAILED: {row[side]['failed']}" for side in ("cpu", "blastoff") if "failed" in row[side]]
+    if failed:
+        row["agree"] = False
+        return "; ".join(failed)
+    bound = OF_VECTORS if row["routine"] in EIGENSOLVERS else AGREEMENT
+    row["agree"] = abs(row["cpu"]["sum"] - row["blastoff"]["sum"]) <= bound * abs(row["cpu"]["sum"])
+    cpu, device = (1e3 * statistics.median(row[side]["seconds"]) for side in ("cpu", "blastoff"))
+    gathered = row["blastoff"]["gathered"] if row["gather"] else ""
+    return f"{cpu:>10.1f} {device:>12.1f} {cpu / device:>6.2f} {gathered:>9}{'' if row['agree'] else '  RESULTS DIFFER'}"
 
 
 def main() -> int:
     options = parse_arguments()
-    rows, wrong = [], 0
+    about = {"machine": machine.describe(), "ranks": options.ranks, "threads": options.threads, "order": options.order}
+    about |= {"eigen_order": options.eigen_order, "mpi": options.mpi, "device": options.device}
+    rows: list[dict] = []
     with tempfile.TemporaryDirectory() as folder:
-        program = compiled(options.mpi, pathlib.Path(folder))
-        print(f"{'routine':<8} {'block':>6} {'CPU ms':>10} {'Blastoff ms':>12} {'gain':>6}")
+        program = compiled(options, pathlib.Path(folder))
+        print(f"{'routine':<8} {'block':>6} {'gather':>7} {'CPU ms':>10} {'Blastoff ms':>12} {'gain':>6} {'gathered':>9}")
         for routine in options.only:
             for block in options.blocks:
-                on_cpu, offloaded = (measured(options, program, routine, block, offloading) for offloading in (False, True))
-                agree = abs(on_cpu["sum"] - offloaded["sum"]) <= AGREEMENT * abs(on_cpu["sum"])
-                wrong += not agree
-                cpu, device = (1e3 * statistics.median(one["seconds"]) for one in (on_cpu, offloaded))
-                print(f"{routine:<8} {block:>6} {cpu:>10.1f} {device:>12.1f} {cpu / device:>6.2f}{'' if agree else '  RESULTS DIFFER'}", flush=True)
-                rows.append({"routine": routine, "block": block, "cpu": on_cpu, "blastoff": offloaded, "agree": agree})
-    if options.output:
-        options.output.write_text(json.dumps({"ranks": options.ranks, "order": options.order, "mpi": options.mpi, "rows": rows}, indent=1) + "\n")
-    return 1 if wrong else 0
+                on_cpu = measured(options, program, routine, block, None)
+                for gather in options.gather if routine in EIGENSOLVERS else ["auto"]:
+                    row = {"routine": routine, "block": block, "gather": gather if routine in EIGENSOLVERS else "", "cpu": on_cpu}
+                    row["blastoff"] = measured(options, program, routine, block, gather)
+                    line = f"{routine:<8} {block:>6} {row['gather']:>7} "
+                    if row["cpu"] is None or row["blastoff"] is None:
+                        print(line + "no time left", flush=True)
+                        continue
+                    print(line + compare(row), flush=True)
+                    rows.append(row)
+                    if options.output:  # after each row: what was measured stays when the time is up
+                        options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
+    return 0 if rows and all(row["agree"] for row in rows) else 1
 
 
 if __name__ == "__main__":

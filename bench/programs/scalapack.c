@@ -1,6 +1,7 @@
 // One ScaLAPACK routine on a P x P grid of ranks: the seconds of each repetition, and a number that depends on all of
-// the result, as JSON on rank 0. usage: scalapack pdgemm|pdtrsm|pdpotrf|pdgetrf|pdsyevd N BLOCK REPEATS. Matrices are
-// made anew before each repetition.
+// the result, as JSON on rank 0. usage: scalapack ROUTINE N BLOCK REPEATS, ROUTINE: pdgemm, pdtrsm, pdpotrf, pdgetrf,
+// pdsyevd, pzheevd or pzhegvx (all eigenvalues and vectors). Matrices are made anew before each repetition.
+#include <complex.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -9,63 +10,102 @@
 
 #include "scalapack.h"
 
-static const int one = 1, origin = 0;
+typedef double complex z;
+
+static const int one = 1, origin = 0, query = -1;
 static const double unit = 1, zero = 0;
 static int n, block, side, row, column, rows, columns, descriptor[9];
-static double *a, *b, *c, *values, *work;
-static int *integers, work_size, integer_size;
+static int reals = 1;      // of an element
+static double *a, *b, *c;  // c: the result; a and b are complex where it is
+static double *values, *work, *real_work, *gaps;
+static int *integers, *failed, *clusters, work_size, real_size, integer_size;
 
-// Symmetric, with a dominant diagonal: fit for every routine.
-static double element(int i, int j) {
-  const unsigned low = (unsigned)(i < j ? i : j), high = (unsigned)(i < j ? j : i);
-  unsigned state = low * 2654435761u ^ (high + 1u) * 40503u;
-  state = (state ^ state >> 15) * 2246822519u;
-  return (double)(state >> 8) / 16777216.0 - 0.5 + (i == j ? n : 0);
+static int is(const char* routine, const char* name) {
+  return strcmp(routine, name) == 0;
 }
 
-static void fill(double* part) {
+// Uniform between -0.5 and 0.5, the same on every rank.
+static double noise(unsigned seed, unsigned i, unsigned j) {
+  unsigned long long state = (((unsigned long long)seed << 60) ^ ((unsigned long long)i << 30) ^ j) + 1;
+  state *= 0x9E3779B97F4A7C15ull, state ^= state >> 29;
+  state *= 0xBF58476D1CE4E5B9ull, state ^= state >> 32;
+  return (double)(state >> 11) / 9007199254740992.0 - 0.5;
+}
+
+// Symmetric or Hermitian, with that added to the diagonal.
+static void fill(double* part, unsigned seed, double diagonal) {
   for (int j = 0; j < columns; ++j)
-    for (int i = 0; i < rows; ++i)
-      part[i + (size_t)j * (size_t)rows] =
-          element((i / block * side + row) * block + i % block, (j / block * side + column) * block + j % block);
+    for (int i = 0; i < rows; ++i) {
+      const unsigned here = (unsigned)((i / block * side + row) * block + i % block);
+      const unsigned there = (unsigned)((j / block * side + column) * block + j % block);
+      const unsigned low = here < there ? here : there, high = here < there ? there : here;
+      double* element = part + ((size_t)i + (size_t)j * (size_t)rows) * (size_t)reals;
+      element[0] = noise(seed, low, high) + (here == there ? diagonal : 0);
+      if (reals == 2) element[1] = here == there ? 0 : noise(seed + 1, low, high) * (here < there ? 1 : -1);
+    }
 }
 
 static double* new_part(void) {
-  return malloc(sizeof(double) * (size_t)rows * (size_t)columns);
+  return malloc(sizeof(double) * ((size_t)rows * (size_t)columns * (size_t)reals + 1));
+}
+
+// pzhegvx, for all of A x = w B x. It makes vectors orthogonal again whose values differ by less than 1e-5 of the norm:
+// with its own default, most of a random matrix's would be one cluster, which one rank works on alone.
+static int generalized(double* space, int* size, double* real_space, int* real_length, int* integer_space,
+                       int* integer_length) {
+  const double tolerance = 0, orthogonality = 1e-5, none = 0;
+  int found, computed, info;
+  pzhegvx_(&one, "V", "A", "L", &n, (z*)a, &one, &one, descriptor, (z*)b, &one, &one, descriptor, &none, &none, &one,
+           &one, &tolerance, &found, &computed, values, &orthogonality, (z*)c, &one, &one, descriptor, (z*)space, size,
+           real_space, real_length, integer_space, integer_length, failed, clusters, gaps, &info);
+  return info;
 }
 
 // Returns ScaLAPACK's info.
 static int compute(const char* routine) {
   int info = 0;
-  if (strcmp(routine, "pdgemm") == 0) {
+  if (is(routine, "pdgemm")) {
     pdgemm_("N", "N", &n, &n, &n, &unit, a, &one, &one, descriptor, b, &one, &one, descriptor, &zero, c, &one, &one,
             descriptor);
-  } else if (strcmp(routine, "pdtrsm") == 0) {
+  } else if (is(routine, "pdtrsm")) {
     pdtrsm_("L", "L", "N", "N", &n, &n, &unit, a, &one, &one, descriptor, c, &one, &one, descriptor);
-  } else if (strcmp(routine, "pdpotrf") == 0) {
+  } else if (is(routine, "pdpotrf")) {
     pdpotrf_("L", &n, c, &one, &one, descriptor, &info);
-  } else if (strcmp(routine, "pdgetrf") == 0) {
+  } else if (is(routine, "pdgetrf")) {
     pdgetrf_(&n, &n, c, &one, &one, descriptor, integers, &info);
-  } else {
-    pdsyevd_("V", "L", &n, b, &one, &one, descriptor, values, c, &one, &one, descriptor, work, &work_size, integers,
+  } else if (is(routine, "pdsyevd")) {
+    pdsyevd_("V", "L", &n, a, &one, &one, descriptor, values, c, &one, &one, descriptor, work, &work_size, integers,
              &integer_size, &info);
+  } else if (is(routine, "pzheevd")) {
+    pzheevd_("V", "L", &n, (z*)a, &one, &one, descriptor, values, (z*)c, &one, &one, descriptor, (z*)work, &work_size,
+             real_work, &real_size, integers, &integer_size, &info);
+  } else {
+    info = generalized(work, &work_size, real_work, &real_size, integers, &integer_size);
   }
   return info;
 }
 
-static void make_room(const char* routine) {
-  work_size = integer_size = -1;
-  integer_size = rows + block;
-  if (strcmp(routine, "pdsyevd") == 0) {
-    double size = 0;
-    int info = 0;
-    const int query = -1;
-    values = malloc(sizeof(double) * (size_t)n);
-    pdsyevd_("V", "L", &n, b, &one, &one, descriptor, values, c, &one, &one, descriptor, &size, &query, &integer_size,
-             &query, &info);
-    work_size = (int)size + 2 * n * block;  // its query asks for too little
-    work = malloc(sizeof(double) * (size_t)work_size);
-  }
+// Asks eigensolvers for the work space that they need; some say too little.
+static void make_room(const char* routine, int ranks) {
+  int info = 0, lengths[3] = {query, query, query}, integer = rows + block;
+  double size[6] = {0}, real[3] = {0};
+  values = malloc(sizeof(double) * (size_t)n);
+  gaps = malloc(sizeof(double) * (size_t)ranks);
+  failed = malloc(sizeof(int) * (size_t)n);
+  clusters = malloc(sizeof(int) * (size_t)(2 * ranks));
+  if (is(routine, "pdsyevd"))
+    pdsyevd_("V", "L", &n, a, &one, &one, descriptor, values, c, &one, &one, descriptor, size, &query, &integer, &query,
+             &info);
+  else if (is(routine, "pzheevd"))
+    pzheevd_("V", "L", &n, (z*)a, &one, &one, descriptor, values, (z*)c, &one, &one, descriptor, (z*)size, &query, real,
+             &query, &integer, &query, &info);
+  else if (is(routine, "pzhegvx"))
+    generalized(size, &lengths[0], real, &lengths[1], &integer, &lengths[2]);
+  work_size = (int)size[0] + 2 * n * block;
+  real_size = (int)real[0] + 2 * n * block;
+  integer_size = integer;
+  work = malloc(sizeof(double) * (size_t)work_size * (size_t)reals);
+  real_work = malloc(sizeof(double) * (size_t)real_size);
   integers = malloc(sizeof(int) * (size_t)integer_size);
 }
 
@@ -81,6 +121,9 @@ int main(int count, char** arguments) {
   }
   n = atoi(arguments[2]);
   block = atoi(arguments[3]);
+  reals = strncmp(arguments[1], "pz", 2) == 0 ? 2 : 1;
+  // Those of eigenproblems have eigenvalues on both sides of zero; all others have a dominant diagonal, fit for each.
+  const double diagonal = strstr(arguments[1], "evd") != NULL || strstr(arguments[1], "gvx") != NULL ? 0 : n;
   side = (int)sqrt((double)ranks);
   Cblacs_get(-1, 0, &grid);
   Cblacs_gridinit(&grid, "R", side, side);
@@ -90,11 +133,11 @@ int main(int count, char** arguments) {
     columns = numroc_(&n, &block, &column, &origin, &side);
     descinit_(descriptor, &n, &n, &block, &block, &origin, &origin, &grid, &rows, &info);
     a = new_part(), b = new_part(), c = new_part();
-    make_room(arguments[1]);
+    make_room(arguments[1], ranks);
   }
   if (rank == 0) printf("{\"seconds\": [");
   for (int repeat = 0; repeat < atoi(arguments[4]); ++repeat) {
-    if (row >= 0) fill(a), fill(b), fill(c);
+    if (row >= 0) fill(a, 1, diagonal), fill(b, 3, n), fill(c, 1, diagonal);
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
     info = row >= 0 ? compute(arguments[1]) : 0;
@@ -103,7 +146,8 @@ int main(int count, char** arguments) {
     if (rank == 0) printf("%s%.6f", repeat == 0 ? "" : ", ", MPI_Wtime() - begin);
   }
   double sum = 0;
-  for (size_t i = 0; row >= 0 && i < (size_t)rows * (size_t)columns; ++i) sum += fabs(c[i]);
+  for (size_t i = 0; row >= 0 && i < (size_t)rows * (size_t)columns; ++i)
+    sum += reals == 2 ? cabs(c[2 * i] + I * c[2 * i + 1]) : fabs(c[i]);
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("], \"sum\": %.15e}\n", sum);
   MPI_Finalize();

@@ -1,0 +1,28 @@
+"""Starting the ranks of a job that is measured."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def cores_each(ranks: int) -> int:
+    return max(1, len(os.sched_getaffinity(0)) // ranks)
+
+
+def run(command: Sequence[str], threads: int, limit: float) -> subprocess.CompletedProcess:
+    """The BLAS of each rank has so many threads. After `limit` seconds, the starter (of Open MPI, MPICH) ends its ranks."""
+    environment = os.environ | {name: str(threads) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
+    environment |= {"MPIEXEC_TIMEOUT": str(max(1, round(limit)))} | (AS_ROOT if os.getuid() == 0 else {})
+    try:
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit + 10, check=False)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", f"longer than {limit:.0f} s")
+
+
+def why(done: subprocess.CompletedProcess) -> str:
+    """The last words of a job that failed."""
+    return f"status {done.returncode}\n{done.stderr[-2000:]}"
