@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Ranks that share the GPUs of this machine, all at once: on the CPU, with Blastoff, with its policy copy, with NVIDIA MPS and without.
+
+    bench/ranks.py [--ranks 8,16] [--iterations 6] [--modes cpu,default,"--mps=auto",...] [--starter "mpirun --oversubscribe -n"]
+                   [--program FILE] [--device cuda] [--command FILE] [--seconds N] [--quick] [--output FILE]
+
+Each rank makes matrices, multiplies and solves with them (zgemm, ztrsm), and frees them (programs/ranks.c). The figure is the slowest rank's
+seconds; the BLAS of each has the cores divided by the ranks. A mode is `cpu`, `default`, or options of `blastoff run`. Results must agree with
+the CPU's. --starter: what starts ranks; their number and the program follow. --program: compiled before, elsewhere. --seconds: no job is
+started later than that. --quick: small matrices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+import machine
+import starting
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+MODES = ("cpu", "default", "--mps=auto", "--policy=copy", "--policy=copy --mps=auto", "--start=now", "--start=now --mps=auto")
+AGREEMENT = 1e-10
+QUICK_DIVISOR = 8
+LONGEST_JOB = 120  # seconds
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ranks", type=lambda text: [int(part) for part in text.split(",")], default=[8, 16])
+    parser.add_argument("--iterations", type=int, default=6)
+    parser.add_argument("--modes", type=lambda text: text.split(","), default=list(MODES))
+    parser.add_argument("--starter", type=shlex.split, default=["mpirun", "--oversubscribe", "--bind-to", "none", "-n"])
+    parser.add_argument("--program", type=pathlib.Path, help="bench/programs/ranks.c, compiled")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--command", default=str(ROOT / ".venv" / "bin" / "blastoff"))
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no job later than that")
+    parser.add_argument("--quick", action="store_true", help="small matrices")
+    parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
+    return parser.parse_args()
+
+
+def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
+    if options.program:
+        return options.program
+    program = folder / "ranks"
+    subprocess.run(["gcc", "-O2", str(ROOT / "bench" / "programs" / "ranks.c"), "-o", str(program), "-lblas"], check=True)
+    return program
+
+
+def measured(options: argparse.Namespace, program: pathlib.Path, ranks: int, mode: str) -> dict:
+    """What each rank says of itself, or why they failed."""
+    settings = [] if mode == "default" else shlex.split(mode)
+    launcher = [] if mode == "cpu" else [options.command, "run", f"--device={options.device}", "--summary=never", *settings, "--"]
+    divisor = QUICK_DIVISOR if options.quick else 1
+    command = [*launcher, *options.starter, str(ranks), str(program), str(options.iterations), str(divisor)]
+    begin = time.monotonic()
+    done = starting.run(command, starting.cores_each(ranks), LONGEST_JOB)
+    said = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode != 0 or len(said) != ranks:
+        return {"failed": f"{len(said)} ranks ended, {starting.why(done)}"}
+    each = sorted(one["seconds"] for one in said)
+    sums = [one["sum"] for one in said]
+    return {"seconds": each[-1], "each": each, "job": round(time.monotonic() - begin, 3), "sums": [min(sums), max(sums)], "stderr": done.stderr}
+
+
+def agree(row: dict, expected: dict) -> bool:
+    return all(abs(value - expected["sums"][0]) <= AGREEMENT * abs(expected["sums"][0]) for value in row["sums"])
+
+
+def write(options: argparse.Namespace, rows: list[dict]) -> None:
+    """After each row: what was measured stays when the time is up."""
+    if options.output:
+        words = {"machine": machine.describe(), "device": options.device, "iterations": options.iterations, "quick": options.quick, "rows": rows}
+        options.output.write_text(json.dumps(words, indent=1) + "\n")
+
+
+def main() -> int:
+    options = parse_arguments()
+    end = time.monotonic() + options.seconds
+    rows: list[dict] = []
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled(options, pathlib.Path(folder))
+        print(f"{'ranks':>5} {'mode':<28} {'slowest s':>10} {'fastest':>8} {'job':>7} {'gain':>6}")
+        for ranks in options.ranks:
+            on_cpu: dict | None = None
+            for mode in options.modes:
+                if time.monotonic() > end:
+                    print(f"{ranks:>5} {mode:<28} no time left", flush=True)
+                    continue
+                row = {"ranks": ranks, "mode": mode} | measured(options, program, ranks, mode)
+                rows.append(row)
+                write(options, rows)
+                if "failed" in row:
+                    print(f"{ranks:>5} {mode:<28} FAILED: {row['failed']}", flush=True)
+                    wrong += 1
+                    continue
+                if mode == "cpu":
+                    on_cpu = row
+                row["agree"] = agree(row, on_cpu or row)
+                wrong += not row["agree"]
+                gain = f"{on_cpu['seconds'] / row['seconds']:6.2f}" if on_cpu else ""
+                print(
+                    f"{ranks:>5} {mode:<28} {row['seconds']:10.3f} {row['each'][0]:8.3f} {row['job']:7.2f} {gain}"
+                    f"{'' if row['agree'] else '  RESULTS DIFFER'}",
+                    flush=True,
+                )
+        write(options, rows)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
