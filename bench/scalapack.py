@@ -107,7 +107,7 @@ def measured(options: argparse.Namespace, program: pathlib.Path, routine: str, b
         done = starting.run(command, options.threads, LONGEST_JOB)
         if done.returncode != 0:
             return {"failed": starting.why(done)}
-        said = json.loads(done.stdout[done.stdout.index("{") :])
+        said = json.loads(done.stdout[done.stdout.index('{"seconds"') :])
         return {"first": said["seconds"][0], "seconds": said["seconds"][1:], "sum": said["sum"], "gathered": calls_gathered(pathlib.Path(folder))}
 
 

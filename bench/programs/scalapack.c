@@ -131,7 +131,8 @@ int main(int count, char** arguments) {
   if (row >= 0) {
     rows = numroc_(&n, &block, &row, &origin, &side);
     columns = numroc_(&n, &block, &column, &origin, &side);
-    descinit_(descriptor, &n, &n, &block, &block, &origin, &origin, &grid, &rows, &info);
+    const int leading = rows > 0 ? rows : 1;  // ranks may have nothing of a small matrix
+    descinit_(descriptor, &n, &n, &block, &block, &origin, &origin, &grid, &leading, &info);
     a = new_part(), b = new_part(), c = new_part();
     make_room(arguments[1], ranks);
   }
