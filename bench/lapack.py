@@ -4,7 +4,8 @@
     bench/lapack.py [--library FILE] [--sizes 32,...,4000] [--only eigh,solve,...] [--repeats 5] [--policy first-use]
                     [--min-size N] [--output FILE]
 
-Each row is one NumPy or SciPy call on arrays of the program, their results at home. The CPU is the wheel's own OpenBLAS on all cores. The
+Each row is one NumPy or SciPy call on arrays of the program, their results at home. The CPU is the wheel's own OpenBLAS on all cores, as it
+is and with the huge pages for which `blastoff run` asks malloc; Blastoff has these. The
 limit is CuPy's call on resident matrices plus the time of the matrices on the link, where CuPy is installed. CPU and Blastoff alternate by
 size in processes of their own. The table shows the median over the calls after the first two, in milliseconds.
 """
@@ -134,18 +135,21 @@ def main() -> None:
     }
     if options.min_size is not None:
         preload["BLASTOFF_MIN_SIZE"] = str(options.min_size)
+    huge_pages = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
     results = []
-    print(f"{'row':10}{'n':>6}{'CPU':>12}{'Blastoff':>12}{'limit':>12}{'gain':>8}{'of limit':>10}")
+    print(f"{'row':10}{'n':>6}{'CPU':>12}{'huge pages':>12}{'Blastoff':>12}{'limit':>12}{'gain':>8}{'of limit':>10}")
     for n in options.sizes:
         cpu = figures_of(options, n, "host", {})
-        ours = figures_of(options, n, "host", preload)
+        cpu_huge = figures_of(options, n, "host", huge_pages)
+        ours = figures_of(options, n, "host", huge_pages | preload)
         resident = figures_of(options, n, "resident", {})
         for row in (row for row in ROWS if row in cpu and row in ours):
             limit = resident[row] + link_seconds(row, n) if row in resident else None
-            results.append({"row": row, "n": n, "cpu": cpu[row], "blastoff": ours[row], "limit": limit})
+            results.append({"row": row, "n": n, "cpu": cpu[row], "cpu_huge_pages": cpu_huge.get(row), "blastoff": ours[row], "limit": limit})
             text = f"{1e3 * limit:12.3f}" if limit else f"{'-':>12}"
             ratio = f"{ours[row] / limit:10.2f}" if limit else f"{'-':>10}"
-            print(f"{row:10}{n:6}{1e3 * cpu[row]:12.3f}{1e3 * ours[row]:12.3f}{text}{cpu[row] / ours[row]:8.2f}{ratio}", flush=True)
+            columns = "".join(f"{1e3 * seconds:12.3f}" for seconds in (cpu[row], cpu_huge.get(row, 0), ours[row]))
+            print(f"{row:10}{n:6}{columns}{text}{cpu[row] / ours[row]:8.2f}{ratio}", flush=True)
     if options.output:
         options.output.write_text(json.dumps({"policy": options.policy, "rows": results}, indent=1) + "\n")
 

@@ -253,18 +253,26 @@ static inline int blastoff_take_parts_(blastoff_block* block, int held, int plac
   return result;
 }
 
+/* The place whose context is to be current during a transfer that holds the block on `place`. An MPI that takes device
+ * memory looks at the context at every message: Open MPI gives up CUDA IPC between two processes for good when it sees
+ * none, be it at a header. */
+static inline int blastoff_context_(int place) {
+  return place == BLASTOFF_HOST && blastoff_blocks_devices() > 0 && blastoff_mpi_direct() ? 0 : place;
+}
+
 /* Sends, puts, or is the root of a broadcast. `direct`: from device memory, if the newest version is there. */
 static inline int blastoff_transfer_from_(blastoff_block* block, blastoff_transfer_* transfer, int direct) {
   const int place = direct ? blastoff_block_newest(block) : BLASTOFF_HOST;
+  const int context = blastoff_context_(place);
   void* address;
   int result = place == BLASTOFF_HOST ? blastoff_block_acquire_parts(block, BLASTOFF_MPI_PART_BYTES, &address)
                                       : blastoff_block_acquire(block, place, BLASTOFF_READ, NULL, &address);
   if (result != BLASTOFF_OK) return result;
   transfer->address = (char*)address;
-  result = blastoff_blocks_enter(place);
+  result = blastoff_blocks_enter(context);
   if (result == BLASTOFF_OK) {
     result = blastoff_give_parts_(block, place, transfer);
-    blastoff_blocks_leave(place);
+    blastoff_blocks_leave(context);
   }
   (void)blastoff_block_release(block, place, NULL);
   return result;
@@ -273,6 +281,7 @@ static inline int blastoff_transfer_from_(blastoff_block* block, blastoff_transf
 /* Receives, gets, or is no root of a broadcast. `direct`: into device memory. */
 static inline int blastoff_transfer_to_(blastoff_block* block, int place, blastoff_transfer_* transfer, int direct) {
   const int held = direct ? place : BLASTOFF_HOST;
+  const int context = blastoff_context_(held);
   char text[80];
   void* address;
   int result;
@@ -284,10 +293,10 @@ static inline int blastoff_transfer_to_(blastoff_block* block, int place, blasto
   result = blastoff_block_acquire(block, held, BLASTOFF_WRITE, NULL, &address);
   if (result != BLASTOFF_OK) return result;
   transfer->address = (char*)address;
-  result = blastoff_blocks_enter(held);
+  result = blastoff_blocks_enter(context);
   if (result == BLASTOFF_OK) {
     result = blastoff_take_parts_(block, held, place, transfer);
-    blastoff_blocks_leave(held);
+    blastoff_blocks_leave(context);
   }
   if (result == BLASTOFF_OK) return blastoff_block_release(block, held, NULL);
   (void)blastoff_block_abandon(block, held);

@@ -112,7 +112,7 @@ Json points_of(runtime::Session& session, const operation::Host& host, decide::R
 
 std::optional<double> seconds_on_device(runtime::Session& session, const Trial& trial, const operation::Host& host) {
   const operation::Operation& operation = trial.operation();
-  if (!session.prepare(operation)) return std::nullopt;
+  if (!session.device().prepare(operation)) return std::nullopt;
   auto lane = session.lanes().acquire();
   if (!lane) return std::nullopt;
   device::Queue& queue = *(*lane)->compute;

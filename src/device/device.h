@@ -103,6 +103,11 @@ class Queue {
   /// memory is undefined, and no host vector has been written.
   virtual Status execute(const operation::Operation& operation, const operation::Host& host) = 0;
 
+  /// Whether executing this operation now makes a library copy between the device and memory that it allocates by
+  /// malloc. Such memory may lie on pages that were pinned for matrices since freed, so nothing may be pinned from
+  /// before the operation's operands are acquired until its end.
+  virtual bool copies_heap_memory(const operation::Operation&) { return false; }
+
   /// Copies elements within device memory as the permutation says. Both addresses must be multiples of the element
   /// size.
   virtual Status permute(Address destination, Address source, const Permutation& permutation);
@@ -141,9 +146,8 @@ class Device {
   /// Looks for every library that computes here, and opens those that are there.
   virtual std::vector<Library> libraries() { return {}; }
 
-  /// Called before the operands of an operation are acquired: opens the library that runs it. Afterwards may_pin() may
-  /// be false for good; pins must then have ended before the operation is executed. ErrorKind::unsupported: nothing
-  /// runs it.
+  /// Called before the operands of an operation are acquired: opens the library that runs it. ErrorKind::unsupported:
+  /// nothing runs it.
   virtual Status prepare(const operation::Operation&) { return {}; }
 
   virtual Result<std::unique_ptr<Queue>> create_queue() = 0;
@@ -178,8 +182,8 @@ class Device {
   virtual Result<void*> allocate_staging(std::size_t bytes) = 0;
   virtual void free_staging(void* address, std::size_t bytes) = 0;
 
-  /// Whether pin() may be used now: it works on this device, the program does not use the device's driver itself
-  /// (device/driver_sharing.h), and neither does a library for memory that it allocates (prepare()).
+  /// Whether pin() may be used now: it works on this device, and the program does not use the device's driver itself
+  /// (device/driver_sharing.h).
   virtual bool may_pin() { return properties().can_pin; }
   /// Page-locks existing host memory [address, address + bytes), page-aligned, not overlapping an earlier pin.
   virtual Status pin(void* address, std::size_t bytes) = 0;

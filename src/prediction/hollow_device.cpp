@@ -76,6 +76,10 @@ class HollowQueue final : public device::Queue {
     road_.engines->computed += seconds;
     return advance(&Engines::compute, seconds);
   }
+  /// As cuSOLVER does; operations that may fail are LAPACK's.
+  bool copies_heap_memory(const operation::Operation& operation) override {
+    return !road_.machine->simulated && operation.may_fail;
+  }
   Status prefetch(const void*, std::size_t) override { return {}; }
   Status record(Event& event) override {
     static_cast<HollowEvent&>(event).time = done_;

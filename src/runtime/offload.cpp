@@ -86,9 +86,11 @@ using Policies = std::span<residency::Policy* const>;
 // host memory has changed.
 std::optional<Error> run_by(Policies policies, Session& session, const operation::Operation& operation,
                             const operation::Host& host, report::Record& record) {
-  if (auto prepared = session.prepare(operation); !prepared) return prepared.error();
+  if (auto prepared = session.device().prepare(operation); !prepared) return prepared.error();
   auto lane = session.lanes().acquire();
   if (!lane) return lane.error();
+  const auto without_pins = session.without_pins(*(*lane)->compute, operation);
+  if (!without_pins) return without_pins.error();
   record.lane_at_once = lane->at_once();
   Error error;
   std::string why_copied;  // why the first policy did not serve

@@ -261,6 +261,7 @@ tl::expected<void, std::string> Session::open_mirrors(const config::Settings& se
   device_->accountant().limit(device::MemoryClient::mirrors, budget_);
   residency::FirstUseSettings first_use = mirrors_.value_or(residency::FirstUseSettings{});
   if (!mirrors_) first_use.pins = pins_ ? pins_ : residency::create_pins(platform::usable_memory() / 2);
+  pins_ = first_use.pins;
   first_use.verify =
       settings.verify.mode == config::VerifyMode::report || settings.verify.mode == config::VerifyMode::abort;
   preferred_ = residency::create_first_use_policy(*device_, *staging_, *tracker_, first_use);
@@ -288,7 +289,7 @@ void Session::stop() {
 }
 
 void Session::make_ready(const operation::Operation& operation) {
-  if (!prepare(operation)) return;
+  if (!device_->prepare(operation)) return;
   constexpr std::size_t most_bytes = std::size_t{1} << 30;
   std::size_t bytes = 0;
   for (const operation::Operand& operand : operation.operands()) bytes += operand.span_bytes();
@@ -306,23 +307,19 @@ void Session::make_ready(const operation::Operation& operation) {
   }
   if (buffers.size() == static_cast<std::size_t>(std::ranges::count_if(
                             operation.operands(), [](const auto& operand) { return !operand.empty(); }))) {
-    (void)(*lane)->compute->execute(trial, NoHost());
-    (void)(*lane)->compute->synchronize();
+    if (const auto without = without_pins(*(*lane)->compute, trial)) {
+      (void)(*lane)->compute->execute(trial, NoHost());
+      (void)(*lane)->compute->synchronize();
+    }
   }
   for (const device::Address buffer : buffers) device_->free(buffer);
 }
 
-device::Status Session::prepare(const operation::Operation& operation) {
-  if (auto prepared = device_->prepare(operation); !prepared) return prepared;
-  if (pins_ended_.load(std::memory_order_acquire) || device_->may_pin()) return {};
-  constexpr int most_attempts = 20'000;  // a second or more
-  for (int i = 0; i < most_attempts; ++i) {
-    if (release_pins()) {
-      pins_ended_.store(true, std::memory_order_release);
-      return {};
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
+device::Result<std::optional<residency::mirror::WithoutPins>> Session::without_pins(
+    device::Queue& queue, const operation::Operation& operation) {
+  if (!pins_ || !queue.copies_heap_memory(operation)) return std::nullopt;
+  auto without = residency::mirror::WithoutPins::begin(pins_);
+  if (without) return without;
   return tl::unexpected(
       device::Error{device::ErrorKind::unsupported, "page-locked memory of calls in flight is in the way"});
 }

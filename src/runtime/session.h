@@ -17,6 +17,7 @@
 #include "report/context.h"
 #include "report/record.h"
 #include "residency/first_use_policy.h"
+#include "residency/mirror/pins.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
 #include "runtime/mechanism.h"
@@ -101,9 +102,11 @@ class Session {
   void count(const report::Record& record, double flops, double seconds);
   void count_part(const report::Record& record, double flops, double seconds);
 
-  /// To be called before a policy's begin(): see Device::prepare(). Waits for calls in flight whose results are
-  /// page-locked, where no memory may be any more. The error means that the device does not run this operation now.
-  device::Status prepare(const operation::Operation& operation);
+  /// Where the operation, on this queue, demands that none of the program's memory is page-locked
+  /// (Queue::copies_heap_memory), that is so as long as the result lives. To be called before a policy's begin(). Waits
+  /// for calls in flight. The error means that the device does not run this operation now.
+  device::Result<std::optional<residency::mirror::WithoutPins>> without_pins(device::Queue& queue,
+                                                                             const operation::Operation& operation);
 
   /// The program starts to use the device's driver itself: ends all page locks on its memory. False: some end only with
   /// calls in flight.
@@ -159,8 +162,7 @@ class Session {
 
   std::atomic<bool> working_{true};
   std::atomic<int> calls_in_flight_{0};
-  std::atomic<double> in_flight_{0};     ///< their work; rounded
-  std::atomic<bool> pins_ended_{false};  ///< and no new ones are made
+  std::atomic<double> in_flight_{0};  ///< their work; rounded
   std::mutex mutex_;
   report::DeviceUse use_;  ///< of which only what calls count is kept up
   std::string lost_reason_;

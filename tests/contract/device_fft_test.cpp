@@ -253,6 +253,27 @@ TEST_P(DeviceFftTest, ManyShapesAreUnderWayAtOnce) {
   for (Prepared& one : transforms) compare(one.operation, *stream, one.sides);
 }
 
+/// See Queue::copies_heap_memory().
+TEST_P(DeviceFftTest, OnlyTheMakingOfPlansForbidsPins) {
+  const auto stream = queue();
+  const fft::HostTransform host;
+  Prepared array, other, padded;
+  prepare(*stream, row_major("three dimensions", {}, {3, 4, 5}), 0, array);
+  prepare(*stream, row_major("another plan", {}, {3, 4, 6}), 0, other);
+  prepare(*stream, {"padded lines", {}, {{4, 9, 8}, {7, 1, 1}}, {}}, 0, padded);
+  const bool makes_plans = stream->copies_heap_memory(array.operation);
+  EXPECT_EQ(makes_plans, GetParam() == std::string("cuda"));
+  for (Prepared* const one : {&array, &padded}) ASSERT_OK(stream->execute(one->operation, host));
+  ASSERT_OK(stream->synchronize());
+  EXPECT_FALSE(stream->copies_heap_memory(array.operation));
+  for (operation::Operand& operand : array.operation.operands()) operand.leading_dimension += 8;
+  EXPECT_FALSE(stream->copies_heap_memory(array.operation)) << "without gaps its plan is the same wherever it lies";
+  ASSERT_OK(stream->execute(array.operation, host));
+  EXPECT_EQ(stream->copies_heap_memory(other.operation), makes_plans);
+  EXPECT_EQ(stream->copies_heap_memory(padded.operation), makes_plans);
+  ASSERT_OK(stream->synchronize());
+}
+
 class CudaFftTest : public DeviceFftTest {};
 INSTANTIATE_TEST_SUITE_P(, CudaFftTest, testing::Values("cuda"),
                          [](const auto& instance) { return std::string(instance.param); });

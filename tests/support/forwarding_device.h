@@ -26,6 +26,9 @@ class ForwardingQueue : public device::Queue {
   device::Status execute(const operation::Operation& operation, const operation::Host& host) override {
     return inner_->execute(operation, host);
   }
+  bool copies_heap_memory(const operation::Operation& operation) override {
+    return inner_->copies_heap_memory(operation);
+  }
   device::Status permute(device::Address destination, device::Address source,
                          const device::Permutation& permutation) override {
     return inner_->permute(destination, source, permutation);

@@ -100,7 +100,7 @@ class CudaDevice final : public Device {
   }
 
   bool may_pin() override {
-    return gpu_.properties.can_pin && !program_uses_driver() && !libraries_->copy_heap_memory();
+    return gpu_.properties.can_pin && !program_uses_driver();
   }
 
   Status pin(void* address, std::size_t bytes) override {

@@ -189,6 +189,14 @@ Result<Executor*> CudaQueue::executor_for(const operation::Operation& operation)
   return executor.get();
 }
 
+// Of an executor that is not there yet nothing is known.
+bool CudaQueue::copies_heap_memory(const operation::Operation& operation) {
+  const auto kind = libraries_->kind_for(operation);
+  if (!kind) return false;
+  const bool made = *kind < executors_.size() && executors_[*kind] != nullptr;
+  return made ? executors_[*kind]->copies_heap_memory(operation) : libraries_->copies_heap_memory(*kind);
+}
+
 Status CudaQueue::permute(Address destination, Address source, const Permutation& permutation) {
   return context_->run([&]() -> Status {
     if (!permutation_) {

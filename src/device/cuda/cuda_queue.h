@@ -55,6 +55,7 @@ class CudaQueue final : public Queue {
   Status copy_between(Address destination, Address source, std::size_t bytes) override;
   Status copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) override;
   Status execute(const operation::Operation& operation, const operation::Host& host) override;
+  bool copies_heap_memory(const operation::Operation& operation) override;
   Status permute(Address destination, Address source, const Permutation& permutation) override;
   Status prefetch(const void* address, std::size_t bytes) override;
   Status record(Event& event) override;

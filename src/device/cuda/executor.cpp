@@ -63,7 +63,6 @@ const ExecutorLibraries::Opened& ExecutorLibraries::open(std::size_t kind) {
     // A library may start threads when it is loaded, and the program's signals are none of theirs.
     const platform::SignalsBlocked blocked;
     opened.emplace(kinds_[kind].open(search_));
-    if (*opened && kinds_[kind].copies_heap_memory) copy_heap_memory_ = true;
   }
   return *opened;
 }

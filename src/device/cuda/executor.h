@@ -1,7 +1,6 @@
 // Operations run by NVIDIA's libraries: each library is opened at its first use and may be absent.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,6 +23,12 @@ class Executor {
 
   /// Queues the operation; operand addresses are device addresses.
   virtual Status execute(const operation::Operation& operation) = 0;
+
+  /// Whether executing this now copies between the GPU and memory that the library allocates by malloc. Such memory may
+  /// not lie on pages that are page-locked for results, as the program's freed matrices are: copies that are expected
+  /// to wait would no longer wait (measured: cuSOLVER overwrote memory that it had freed), and copies of memory that is
+  /// page-locked in part fail.
+  virtual bool copies_heap_memory(const operation::Operation& operation) const = 0;
 };
 
 /// What an executor works with. `kernel` may be null. Where operations need device memory besides operands, that is a
@@ -55,12 +60,8 @@ struct ExecutorKind {
   bool (*runs)(const operation::Operation& operation);
   /// The error is one line: what is missing, where it was looked for, what to do.
   Result<std::unique_ptr<ExecutorLibrary>> (*open)(const LibrarySearch& search);
-  /// It copies between the GPU and memory that it allocates by malloc. Such memory may not lie on pages that are
-  /// page-locked for results, as the program's freed matrices are: copies that are expected to wait would no longer
-  /// wait (measured: cuSOLVER overwrote memory that it had freed), and copies of memory that is page-locked in part
-  /// fail.
-  bool copies_heap_memory = false;
-  const char* computes = "";  ///< what users call these operations: "LAPACK"
+  bool copies_heap_memory = false;  ///< making an executor does: see Executor
+  const char* computes = "";        ///< what users call these operations: "LAPACK"
 };
 
 /// All libraries. The first one that runs an operation is used.
@@ -81,10 +82,8 @@ class ExecutorLibraries {
   /// Opened at the first use; if it is absent, now and later: ErrorKind::unsupported.
   Result<const ExecutorLibrary*> opened(std::size_t kind);
 
-  /// Whether one that copies_heap_memory has been opened.
-  bool copy_heap_memory() const { return copy_heap_memory_.load(std::memory_order_acquire); }
-
   std::size_t count() const { return kinds_.size(); }
+  bool copies_heap_memory(std::size_t kind) const { return kinds_[kind].copies_heap_memory; }
 
   /// All kinds, opened now.
   std::vector<Library> all();
@@ -101,7 +100,6 @@ class ExecutorLibraries {
   const LibrarySearch search_;
   std::mutex mutex_;
   std::vector<std::optional<Opened>> opened_;
-  std::atomic<bool> copy_heap_memory_{false};
 };
 
 }  // namespace blastoff::device::cuda

@@ -1,6 +1,7 @@
 #include "residency/mirror/pins.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "tracking/foreign_writer.h"
 
@@ -39,10 +40,12 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met) {
     release_all();
     return nullptr;
   }
+  if (forbidden_ > 0) return nullptr;
   const Span pages = platform::outward_to_pages(span);
   if (const auto found = first_reaching(pages.begin);
       found != pins_.end() && !found->second.gone && found->second.span.contains(pages)) {
     ++found->second.holds;
+    ++found->second.uses;
     met = meet(found->second, device);
     return &found->second;
   }
@@ -52,9 +55,10 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met) {
     extents_.clear();
   }
   extents_.add(pages);
-  std::size_t& before = requested_[pages.begin];
-  if (before < pages.bytes()) {
-    before = pages.bytes();
+  Request& before = requested_[pages.begin];
+  if (before.bytes < pages.bytes()) before = {pages.bytes(), 0};
+  if (before.times < patience_) {
+    ++before.times;
     return nullptr;
   }
   // The memory of pins that a larger one takes the place of is locked once more. If the larger one has twice as much,
@@ -98,13 +102,16 @@ Pins::Pin* Pins::create(device::Device& device, Span span) {
   counted_ += pin.counted;
   pin.span = span;
   pin.holds = 1;
+  pin.uses = 1;
   pin.owner = &device;
   return &pin;
 }
 
 void Pins::unhold(Pin* pin) {
   const std::lock_guard lock(mutex_);
-  if (--pin->holds == 0 && pin->gone) end(pins_.find(pin->span.begin));
+  if (--pin->holds > 0 || !pin->gone) return;
+  end(pins_.find(pin->span.begin));
+  if (pins_.empty()) ended_.notify_all();
 }
 
 Pins::Map::iterator Pins::end(Map::iterator pin) {
@@ -129,6 +136,37 @@ void Pins::forget(Span span) {
 void Pins::release() {
   const std::lock_guard lock(mutex_);
   release_all();
+}
+
+// Pinning costs about two copies, and saves half of one at each use, or more.
+void Pins::learn() {
+  constexpr int uses_that_pay = 8;
+  constexpr int most_patience = 1024;
+  int pins = 0;
+  int uses = 0;
+  for (const auto& [begin, pin] : pins_) {
+    if (pin.gone) continue;
+    ++pins;
+    uses += pin.uses;
+  }
+  if (pins == 0) return;
+  patience_ = uses >= pins * uses_that_pay ? std::max(patience_ / 2, 1) : std::min(patience_ * 2, most_patience);
+}
+
+bool Pins::forbid() {
+  constexpr std::chrono::seconds longest_call{2};
+  std::unique_lock lock(mutex_);
+  learn();
+  ++forbidden_;
+  release_all();
+  if (ended_.wait_for(lock, longest_call, [this] { return pins_.empty(); })) return true;
+  --forbidden_;
+  return false;
+}
+
+void Pins::allow() {
+  const std::lock_guard lock(mutex_);
+  --forbidden_;
 }
 
 void Pins::release_all() {

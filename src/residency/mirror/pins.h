@@ -3,9 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "device/device.h"
@@ -21,6 +25,7 @@ class Pins {
   struct Pin {
     platform::Span span;
     int holds = 0;                    ///< calls in flight that copy into it
+    int uses = 0;                     ///< calls that have
     std::atomic<bool> gone = false;   ///< the memory was unmapped or dropped; the pin ends with its last hold
     std::size_t counted = 0;          ///< kilobytes of VmPin that it accounts for
     device::Device* owner = nullptr;  ///< whose driver locked it
@@ -34,7 +39,8 @@ class Pins {
 
   /// Returns a pin that covers all of `span`, held until unhold(). Returns nullptr if the memory should be copied
   /// through staging, because pinning it does not pay yet, or must be, because of the limit or the driver. Pinning
-  /// costs about as much as two copies, so it begins with the second request for the same memory. It then covers the
+  /// costs about as much as two copies, so it begins with the second request for the same memory, or later where
+  /// forbid() has ended pins that were hardly used. It then covers the
   /// memory that was requested beside it, too, if that is much: threads that each ask for a slice of a matrix share one
   /// pin.
   /// `met`: whether the device holds this pin for the first time. Pinning touches the pages as a write does, and the
@@ -44,6 +50,15 @@ class Pins {
 
   /// Ends all pins. Those of calls in flight end with these calls.
   void release();
+
+  /// From here until allow() was called as often, nothing is pinned (device::Queue::copies_heap_memory). Waits for the
+  /// calls in flight that hold pins. False: one of them took longer than a second or two, and nothing is forbidden.
+  /// For threads that hold none.
+  ///
+  /// What was pinned and used a few times only has cost more than it gained. After that it takes more requests until
+  /// memory is pinned.
+  bool forbid();
+  void allow();
 
   /// The device goes away: ends the pins that its driver made. No call may hold one of them.
   void release_of(device::Device& device);
@@ -65,6 +80,7 @@ class Pins {
  private:
   Pin* create(device::Device& device, platform::Span span);
   bool covered(platform::Span span);
+  void learn();
   void release_all();
   static bool meet(Pin& pin, const device::Device& device);
   using Map = std::map<std::uintptr_t, Pin>;
@@ -73,13 +89,43 @@ class Pins {
   bool held_within(platform::Span span);
   std::size_t bytes_within(platform::Span span);
 
+  struct Request {
+    std::size_t bytes = 0;
+    int times = 0;  ///< that so many were copied through staging
+  };
+
   std::mutex mutex_;
+  std::condition_variable ended_;  // the last pin
   const std::size_t limit_;
   std::size_t pinned_ = 0;
   std::size_t counted_ = 0;
-  Map pins_;                                         // by begin; they do not overlap
-  std::map<std::uintptr_t, std::size_t> requested_;  // begin -> bytes copied through staging so far
-  platform::IntervalSet extents_;                    // of what was requested
+  int forbidden_ = 0;
+  int patience_ = 1;                             // requests through staging before memory is pinned
+  Map pins_;                                     // by begin; they do not overlap
+  std::map<std::uintptr_t, Request> requested_;  // by begin
+  platform::IntervalSet extents_;                // of what was requested
+};
+
+/// Forbids pins until it is destroyed.
+class WithoutPins {
+ public:
+  /// nullopt: calls in flight hold pins, and do not end.
+  static std::optional<WithoutPins> begin(std::shared_ptr<Pins> pins) {
+    if (!pins->forbid()) return std::nullopt;
+    return WithoutPins(std::move(pins));
+  }
+  ~WithoutPins() {
+    if (pins_) pins_->allow();
+  }
+  WithoutPins(WithoutPins&&) noexcept = default;
+  WithoutPins(const WithoutPins&) = delete;
+  WithoutPins& operator=(const WithoutPins&) = delete;
+  WithoutPins& operator=(WithoutPins&&) = delete;
+
+ private:
+  explicit WithoutPins(std::shared_ptr<Pins> pins) : pins_(std::move(pins)) {}
+
+  std::shared_ptr<Pins> pins_;
 };
 
 }  // namespace blastoff::residency::mirror

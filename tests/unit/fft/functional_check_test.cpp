@@ -370,6 +370,38 @@ TYPED_TEST(FunctionalCheck, LeavesWhatHasNoBound) {
   expect_wrong(check->compare(), "zeros");
 }
 
+/// Two lines of real numbers as one of complex numbers: what cuFFT does. Beside a line of zeros, the other one's
+/// rounding errors are its result.
+TYPED_TEST(FunctionalCheck, PassesRealLinesThatWereTransformedInPairs) {
+  using Complex = std::complex<TypeParam>;
+  constexpr std::int64_t length = 51, half = length / 2 + 1, lines = 12, zeros = 7;
+  const Precision precision = std::is_same_v<TypeParam, double> ? Precision::f64 : Precision::f32;
+  const Transform line = *fft::basic({Kind::r2c, precision}, std::vector<std::int64_t>{length});
+  Execution<TypeParam> execution(batched(line, {{lines, length, half}}));
+  TypeParam* const in = execution.in();
+  std::fill_n(in + zeros * length, length, TypeParam(0));
+  const auto check = execution.check();
+  for (std::int64_t pair = 0; pair < lines; pair += 2) {
+    std::vector<Complex> both;
+    for (std::int64_t i = 0; i < length; ++i) both.emplace_back(in[pair * length + i], in[(pair + 1) * length + i]);
+    both = fast_line(both, -1);
+    auto* const out = reinterpret_cast<Complex*>(execution.out()) + pair * half;
+    for (std::int64_t k = 0; k < half; ++k) {
+      const Complex here = both[static_cast<std::size_t>(k)];
+      const Complex there = std::conj(both[static_cast<std::size_t>((length - k) % length)]);
+      out[k] = (here + there) / TypeParam(2);
+      out[half + k] = (here - there) / Complex(0, 2);
+    }
+  }
+  auto* const noise = execution.out() + 2 * zeros * half;
+  for (std::int64_t word = 0; word < 2 * half; ++word)
+    noise[word] += static_cast<TypeParam>((word % 2 == 0 ? 0.5 : -0.5) * execution.rms()) *
+                   std::numeric_limits<TypeParam>::epsilon();
+  expect_right(check->compare(), "in pairs");
+  noise[5] += static_cast<TypeParam>(this->small * execution.rms());
+  expect_wrong(check->compare(), "what is more than rounding");
+}
+
 /// FFTW and the definition by lines ignore the imaginary part of what must be real.
 TYPED_TEST(FunctionalCheck, OfASpectrumOnlyWhatHasAnOppositeCounts) {
   const Precision precision = std::is_same_v<TypeParam, double> ? Precision::f64 : Precision::f32;

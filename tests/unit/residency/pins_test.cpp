@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
+#include <memory>
+#include <thread>
 #include <vector>
 
 #include "device/open.h"
@@ -145,6 +148,54 @@ TEST_F(PinsTest, OfOneDeviceServeTheOthers) {
   EXPECT_EQ(other.pinned.size(), 1U);
   pins.release_of(other);
   EXPECT_TRUE(other.pinned.empty());
+}
+
+TEST_F(PinsTest, AreForbiddenOnlyWhenTheLastHoldHasEnded) {
+  use(pages(0, 8));
+  Pins::Pin* const pin = request(pages(0, 8));
+  use(pages(20, 8));
+  use(pages(20, 8));
+  std::atomic<bool> forbidden{false};
+  std::thread waiting([&] {
+    EXPECT_TRUE(pins.forbid());
+    forbidden = true;
+  });
+  while (!pin->gone) std::this_thread::yield();
+  EXPECT_FALSE(forbidden);
+  EXPECT_EQ(device.pinned.size(), 1U) << "nobody held the other one";
+  EXPECT_EQ(request(pages(0, 8)), nullptr);
+  pins.unhold(pin);
+  waiting.join();
+  EXPECT_TRUE(device.pinned.empty());
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(request(pages(0, 8)), nullptr);
+  pins.allow();
+  use(pages(0, 8));
+  EXPECT_FALSE(pins.covers(pages(0, 8))) << "what was asked for meanwhile does not count";
+}
+
+TEST_F(PinsTest, AreNotForbiddenWhileACallHoldsOneForLong) {
+  use(pages(0, 8));
+  Pins::Pin* const pin = request(pages(0, 8));
+  EXPECT_FALSE(WithoutPins::begin(std::shared_ptr<Pins>(std::shared_ptr<void>(), &pins)));
+  pins.unhold(pin);
+  for (int i = 0; i < 3; ++i) use(pages(0, 8));
+  EXPECT_TRUE(pins.covers(pages(0, 8))) << "nothing is forbidden";
+}
+
+/// Between two times that pins are forbidden, so many calls use the same memory.
+TEST_F(PinsTest, MemoryThatWouldBeUsedAFewTimesOnlyIsNotLockedAgainAndAgain) {
+  const auto phases = [&](int count, int calls) {
+    for (int phase = 0; phase < count; ++phase) {
+      for (int call = 0; call < calls; ++call) use(pages(0, 10));
+      ASSERT_TRUE(pins.forbid());
+      pins.allow();
+    }
+  };
+  phases(50, 4);
+  EXPECT_LE(device.locked, 2 * 10 * page);
+  device.locked = 0;
+  phases(1, 100);
+  EXPECT_EQ(device.locked, 10 * page) << "used often enough";
 }
 
 TEST_F(PinsTest, StayWithinTheirLimit) {

@@ -22,6 +22,8 @@ class CublasExecutor final : public Executor {
     return call.kind() == blas::Kind::gemmt ? run_triangular(call) : handle_->run(call);
   }
 
+  bool copies_heap_memory(const operation::Operation&) const override { return false; }
+
  private:
   Status run_triangular(const blas::Call& call) {
     if (stream_.kernel == nullptr) {

@@ -52,6 +52,15 @@ class CufftExecutor final : public Executor {
     return run(transform, *steps, (*plan)->handle, *input, address_of(fft::output_of(operation)));
   }
 
+  /// A new plan's tables are made in memory of the heap. Transforms copy nothing. Arrays with gaps may get other gaps,
+  /// and so another plan, when they go to the GPU.
+  bool copies_heap_memory(const operation::Operation& operation) const override {
+    const auto has_gaps = [](const Operand& operand) { return operand.columns > 1; };
+    if (std::ranges::any_of(operation.operands(), has_gaps)) return true;
+    const auto steps = schedule(fft::plan_of(operation).transform, fft::layout_of(operation));
+    return steps && !plans_.has(steps->shape);
+  }
+
  private:
   /// Makes room for the plan's work area, and behind it for a copy of an input that cuFFT would overwrite: it does so
   /// with all complex input of real results. An input may not begin where the work area does, even if that is empty

@@ -8,7 +8,6 @@ namespace blastoff::device::cuda {
 bool runs_by_cufft(const operation::Operation& operation);
 Result<std::unique_ptr<ExecutorLibrary>> open_cufft(const LibrarySearch& search);
 
-/// A plan's tables are made in memory of the heap and copied: see copies_heap_memory.
 inline constexpr ExecutorKind cufft_kind{runs_by_cufft, open_cufft, true, "FFTW"};
 
 }  // namespace blastoff::device::cuda

@@ -1,6 +1,7 @@
 // cuFFT's plans for one stream.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <list>
 
@@ -29,6 +30,8 @@ class FftPlanCache {
   ~FftPlanCache() { clear(); }
   FftPlanCache(const FftPlanCache&) = delete;
   FftPlanCache& operator=(const FftPlanCache&) = delete;
+
+  bool has(const FftShape& shape) const { return std::ranges::find(plans_, shape, &FftPlan::shape) != plans_.end(); }
 
   /// Valid until the next call.
   Result<const FftPlan*> plan_for(const FftShape& shape);

@@ -127,6 +127,8 @@ class CusolverExecutor final : public Executor {
     return {};
   }
 
+  bool copies_heap_memory(const operation::Operation&) const override { return true; }
+
  private:
   const std::unique_ptr<Solver> solver_;
 };

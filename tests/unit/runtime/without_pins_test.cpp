@@ -1,0 +1,125 @@
+// Libraries that copy between the device and memory that they allocate by malloc find none of the program's memory
+// page-locked.
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "blas/shape.h"
+#include "blas_front_end.h"
+#include "device/open.h"
+#include "forwarding_device.h"
+#include "mapped_memory.h"
+#include "pinning_device.h"
+#include "reference_blas.h"
+#include "runtime/offload.h"
+#include "runtime/session.h"
+
+namespace {
+
+using namespace blastoff;
+
+constexpr std::int64_t n = 64;
+const std::size_t pages = n * n * sizeof(double) / platform::page_size();  // of a matrix
+
+bool is_solve(const operation::Operation& operation) {
+  return blas::call_of(operation).routine == blas::Routine::dtrsm;
+}
+
+/// Solves are computed by a library of that kind.
+class CopyingQueue final : public support::ForwardingQueue {
+ public:
+  CopyingQueue(std::unique_ptr<device::Queue> inner, std::shared_ptr<support::Pinned> pinned)
+      : ForwardingQueue(std::move(inner)), pinned_(std::move(pinned)) {}
+
+  bool copies_heap_memory(const operation::Operation& operation) override { return is_solve(operation); }
+  device::Status execute(const operation::Operation& operation, const operation::Host& host) override {
+    if (!is_solve(operation)) return ForwardingQueue::execute(operation, host);
+    EXPECT_EQ(pinned_->count(), 0U) << "when it begins";
+    auto executed = ForwardingQueue::execute(operation, host);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    EXPECT_EQ(pinned_->count(), 0U) << "when it ends";
+    return executed;
+  }
+
+ private:
+  std::shared_ptr<support::Pinned> pinned_;
+};
+
+class CopyingDevice final : public support::ForwardingDevice {
+ public:
+  CopyingDevice(std::unique_ptr<device::Device> inner, std::shared_ptr<support::Pinned> pinned)
+      : ForwardingDevice(std::move(inner)), pinned_(std::move(pinned)) {}
+
+  device::Result<std::unique_ptr<device::Queue>> create_queue() override {
+    auto queue = inner().create_queue();
+    if (!queue) return queue;
+    return std::make_unique<CopyingQueue>(std::move(*queue), pinned_);
+  }
+
+ private:
+  std::shared_ptr<support::Pinned> pinned_;
+};
+
+/// It is never closed, as in a process.
+runtime::Session& open(const std::shared_ptr<support::Pinned>& pinned) {
+  config::Settings settings = config::read_settings();
+  settings.policy = config::PolicyName::first_use;
+  device::Choice choice;
+  choice.name = "simulated";
+  choice.simulated_memory = std::size_t{64} << 20;
+  auto simulated = device::open(choice);
+  EXPECT_TRUE(simulated);
+  runtime::Parts parts;
+  parts.device =
+      std::make_unique<CopyingDevice>(std::make_unique<support::PinningDevice>(std::move(*simulated), pinned), pinned);
+  auto session = runtime::Session::assemble(std::move(parts), settings);
+  EXPECT_TRUE(session);
+  return *session->release();
+}
+
+/// Its second operand is the triangle of a solve, or a factor of a product.
+operation::Operation make(blas::Routine routine, const test::Memory& memory) {
+  blas::Call call;
+  call.routine = routine;
+  call.m = call.n = call.k = n;
+  call.alpha = 1;
+  void* const addresses[3] = {memory.page(0), memory.page(pages), memory.page(2 * pages)};
+  const std::int64_t leading[3] = {n, n, n};
+  blas::shape_operands(call, addresses, leading);
+  return call;
+}
+
+void run(runtime::Session& session, const operation::Operation& operation) {
+  const reference::ReferenceRoutine host;
+  report::Record record;
+  EXPECT_EQ(runtime::offload(session, operation, host, record), report::Refusal::none);
+}
+
+TEST(WithoutPins, NothingIsPageLockedWhileALibraryCopiesMemoryOfItsOwn) {
+  if (!support::PinningDevice::works() || !tracking::open_page_tracker()) GTEST_SKIP() << "nothing can be pinned here";
+  const auto pinned = std::make_shared<support::Pinned>();
+  runtime::Session& session = open(pinned);
+  std::atomic<bool> solving{true};
+  std::vector<std::thread> products;
+  for (int thread = 0; thread < 3; ++thread)
+    products.emplace_back([&] {
+      const test::Memory memory(3 * pages);
+      memory.touch();
+      while (solving) run(session, make(blas::Routine::dgemm, memory));
+    });
+  const test::Memory memory(3 * pages);
+  memory.touch();
+  for (std::int64_t i = 0; i < n; ++i) reinterpret_cast<double*>(memory.page(0))[i * (n + 1)] = 1;
+  for (int round = 0; round < 100; ++round) run(session, make(blas::Routine::dtrsm, memory));
+  solving = false;
+  for (std::thread& thread : products) thread.join();
+  for (int round = 0; round < 2000 && pinned->count() == 0; ++round) run(session, make(blas::Routine::dgemm, memory));
+  EXPECT_GT(pinned->count(), 0U) << "afterwards as before";
+  run(session, make(blas::Routine::dtrsm, memory));
+}
+
+}  // namespace
