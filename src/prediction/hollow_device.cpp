@@ -253,11 +253,11 @@ class HollowStaging final : public residency::Staging {
     const bool gaps = block.columns > 1 && block.host_pitch - block.column_bytes >= platform::page_size();
     if (!gaps) {
       const std::size_t span = (block.columns - 1) * block.host_pitch + block.column_bytes;
-      return tracker_.write(platform::outward_to_pages({begin, begin + span}));
+      return tracker_.replay_write(platform::outward_to_pages({begin, begin + span}));
     }
     for (std::size_t column = 0; column < block.columns; ++column) {
       const std::uintptr_t start = begin + column * block.host_pitch;
-      tracker_.write(platform::outward_to_pages({start, start + block.column_bytes}));
+      tracker_.replay_write(platform::outward_to_pages({start, start + block.column_bytes}));
     }
   }
 

@@ -119,7 +119,7 @@ double Process::next_start() const {
 void Process::tell(const TracedCall& call) {
   for (const Gpu& gpu : gpus_) {
     for (const platform::Span span : call.gone) gpu.tracker->lose(span);
-    for (const platform::Span span : call.written) gpu.tracker->write(span);
+    for (const platform::Span span : call.written) gpu.tracker->replay_write(span);
     for (const auto& [span, why] : call.untracked) gpu.tracker->refuse(span, why);
   }
 }
@@ -189,7 +189,7 @@ void Process::results_written(const Operation& operation, const Gpu* by) {
   operation.each_result([&](std::size_t, const operation::Operand& result) {
     for (const Gpu& gpu : gpus_) {
       if (&gpu == by) continue;
-      residency::each_touched_run(result, [&](platform::Span run) { gpu.tracker->write(run); });
+      residency::each_touched_run(result, [&](platform::Span run) { gpu.tracker->replay_write(run); });
     }
   });
 }

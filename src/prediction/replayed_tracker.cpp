@@ -74,7 +74,7 @@ void ReplayedTracker::set_version(Span span) {
   versions_[span.begin] = {span.end, ++writes_};
 }
 
-void ReplayedTracker::write(Span span) {
+void ReplayedTracker::replay_write(Span span) {
   if (span.empty()) return;
   const std::lock_guard lock(mutex_);
   protected_.remove(span);

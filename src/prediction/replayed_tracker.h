@@ -28,7 +28,7 @@ class ReplayedTracker final : public tracking::PageTracker, public tracking::Eve
   void stop_waiting() override;
 
   /// The CPU writes the pages.
-  void write(platform::Span span);
+  void replay_write(platform::Span span);
   /// The program gives the memory back; there may be new memory at the addresses.
   void lose(platform::Span span);
   /// Memory that the kernel could not track.

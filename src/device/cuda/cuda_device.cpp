@@ -99,9 +99,7 @@ class CudaDevice final : public Device {
     staging_memory_.free(address);
   }
 
-  bool may_pin() override {
-    return gpu_.properties.can_pin && !program_uses_driver();
-  }
+  bool may_pin() override { return gpu_.properties.can_pin && !program_uses_driver(); }
 
   Status pin(void* address, std::size_t bytes) override {
     if (!gpu_.properties.can_pin) return tl::unexpected(Error{ErrorKind::unsupported, "this GPU cannot pin memory"});

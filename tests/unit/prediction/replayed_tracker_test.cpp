@@ -34,8 +34,8 @@ TEST(ReplayedTracker, TellsWhatWasWrittenSince) {
   ReplayedTracker tracker;
   ASSERT_TRUE(tracker.track(pages(0, 10)));
   written(tracker, pages(0, 10), true);
-  tracker.write(pages(2, 1));
-  tracker.write(pages(5, 2));
+  tracker.replay_write(pages(2, 1));
+  tracker.replay_write(pages(5, 2));
   const std::vector<Span> expected{pages(2, 1), pages(5, 2)};
   EXPECT_EQ(written(tracker, pages(0, 10), false), expected);
   EXPECT_EQ(written(tracker, pages(0, 10), true), expected);
@@ -71,12 +71,12 @@ TEST(ReplayedTracker, FingerprintsChangeWithWrites) {
                             .leading_dimension = 512,
                             .element_size = 8};
   const auto before = tracker.fingerprint(matrix);
-  tracker.write(pages(4, 3));
+  tracker.replay_write(pages(4, 3));
   EXPECT_EQ(tracker.fingerprint(matrix), before) << "beside it";
-  tracker.write(pages(3, 4));
+  tracker.replay_write(pages(3, 4));
   const auto after = tracker.fingerprint(matrix);
   EXPECT_NE(after, before);
-  tracker.write(pages(5, 1));
+  tracker.replay_write(pages(5, 1));
   EXPECT_EQ(tracker.fingerprint(matrix), after);
 }
 
