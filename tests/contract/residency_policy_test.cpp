@@ -106,6 +106,32 @@ TEST_P(ResidencyPolicy, CutsLargeCallsIntoPanels) {
   }
 }
 
+/// However long its triangle: devices solve for few columns at a time slowly.
+TEST_P(ResidencyPolicy, CutsSolvesIntoWideStrips) {
+  constexpr std::int64_t width = 60;
+  RigOptions options;
+  options.panels = {.general = 1 << 10, .triangular = 1 << 10, .solve_width = width};
+  START_COPYING(options);
+  if (!first_use()) GTEST_SKIP() << "it copies whole operands";
+  for (const std::int64_t order : {20, 150}) {
+    for (const bool left : {true, false}) {
+      blas::Call call = options_of(Routine::dtrsm, left ? order : 200, left ? 200 : order, 0, 0);
+      call.side = left ? blas::Side::left : blas::Side::right;
+      Case test(call, 3, Edge::last_element);
+      test.expect();
+      const Outcome outcome = run(test.call());
+      ASSERT_FALSE(outcome.error) << outcome.error->message;
+      test.expect_right("strips");
+      ASSERT_EQ(outcome.panels.size(), 4u) << "200 columns or rows by 60 at most";
+      for (const operation::Operation& panel : outcome.panels) {
+        const operation::Operand& strip = panel.operands().back();
+        EXPECT_EQ(left ? strip.rows : strip.columns, order);
+        EXPECT_GT(left ? strip.columns : strip.rows, width / 2) << "of one width, about";
+      }
+    }
+  }
+}
+
 TEST_P(ResidencyPolicy, BringsManyPanelsHomeAgainAndAgain) {
   RigOptions options;
   options.panels = {1 << 14, 1 << 13, 1 << 14};

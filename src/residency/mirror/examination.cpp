@@ -1,0 +1,181 @@
+// What a call finds before it takes hold: memory that cannot be watched, and pages that the program has written.
+#include <algorithm>
+#include <utility>
+
+#include "residency/footprint.h"
+#include "residency/mirror/coherence.h"
+
+namespace blastoff::residency::mirror {
+
+namespace {
+
+using device::Error;
+using device::ErrorKind;
+using platform::Span;
+
+// Operands larger than this are examined before the lock is taken, since asking the kernel about them takes long.
+constexpr std::size_t large_look = std::size_t{8} << 20;
+
+// Up to this many runs of written pages are protected one by one. For more, one call about all pages costs less.
+constexpr std::size_t most_looks = 32;
+
+std::vector<Span> regions_of(const operation::Operand& operand) {
+  std::vector<Span> regions;
+  each_region(operand, [&](Span region) { regions.push_back(region); });
+  return regions;
+}
+
+// Whether examining the operand takes long enough to do it without the lock.
+bool takes_long(const operation::Operand& operand) {
+  return operand.span_bytes() > large_look && (!has_wide_gaps(operand) || region_bytes(operand) > large_look);
+}
+
+tl::unexpected<Error> cannot_be_watched(const Hold& hold) {
+  return tl::unexpected(Error{ErrorKind::unsupported, hold.copied_because});
+}
+
+tl::unexpected<Error> registered() {
+  return tl::unexpected(Error{ErrorKind::unsupported, "memory that the program itself shares with the device"});
+}
+
+}  // namespace
+
+// Scratch memory is used only for its addresses on the device, and its contents are never taken as current.
+tl::expected<void, std::string> Coherence::watch(const operation::Operand& operand) {
+  tl::expected<void, std::string> watched;
+  each_region(operand, [&](Span region) {
+    if (watched) watched = watched_.watch(region);
+  });
+  return watched;
+}
+
+// An operand in memory that cannot be watched is copied, as long as others keep their mirrors.
+device::Status Coherence::check_memory(Hold& hold) {
+  const auto operands = hold.call.operands();
+  bool any_watched = false;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const operation::Operand& operand = operands[i];
+    if (operand.empty() || operand.intent == operation::Intent::scratch) continue;
+    if (auto watched = watch(operand); !watched) {
+      hold.copied_because = watched.error();
+      if (!hold.may_copy || operand.payload_bytes() > most_copied_) return cannot_be_watched(hold);
+      copy_unwatched(hold, i);
+      continue;
+    }
+    any_watched = true;
+    const Span whole = bounds(operand);
+    if (registered_by_program({whole.begin, whole.begin + 1}) || registered_by_program({whole.end - 1, whole.end}))
+      return registered();
+  }
+  return any_watched || hold.copied_because.empty() ? device::Status{} : cannot_be_watched(hold);
+}
+
+void Coherence::copy_unwatched(Hold& hold, std::size_t index) {
+  const operation::Operand& operand = hold.call.operands()[index];
+  hold.unwatched[index] = true;
+  if (!std::exchange(hold.tracked[index], false)) return;
+  lose(operand);  // it may have been watched before
+  usage_.not_trackable(operand);
+}
+
+// The program may register memory with the device at any time, and the device may then write it unseen. But registering
+// writes to the pages as far as the tracking is concerned. So only the pages that a scan finds written are asked about:
+// both ends of every run, and one page in every `step` bytes between them. This overlooks smaller registrations if the
+// CPU wrote the pages around them, too.
+bool Coherence::any_registered(const std::vector<Span>& written) {
+  constexpr std::size_t step = std::size_t{2} << 20;
+  return std::any_of(written.begin(), written.end(), [&](Span run) {
+    bool found = registered_by_program({run.end - 1, run.end});
+    for (std::uintptr_t at = run.begin; at < run.end && !found; at += step) found = registered_by_program({at, at + 1});
+    return found;
+  });
+}
+
+// Finds the runs of pages that are to be protected: all of a small operand, and the pages of a large one that a scan
+// without the lock finds written. If another thread's protecting scan takes some of these pages first, that thread
+// applies them before it releases the lock that we take next, so nothing is lost. False: watched memory was replaced.
+bool Coherence::look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs& written) {
+  bool large = false;
+  const auto operands = hold.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    written[i].clear();
+    if (!hold.tracked[i] || operands[i].empty()) continue;
+    if (takes_long(operands[i]))
+      large = true;
+    else
+      written[i] = regions_of(operands[i]);
+  }
+  if (!large) return true;
+  lock.unlock();
+  const operation::Operand* replaced = look_unlocked(hold, written);
+  lock.lock();
+  apply_events();
+  if (replaced) lose(*replaced);
+  return replaced == nullptr;
+}
+
+// Returns an operand whose memory was replaced; nullptr if there is none.
+const operation::Operand* Coherence::look_unlocked(const Hold& hold, Runs& written) {
+  const auto operands = hold.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!hold.tracked[i] || operands[i].empty() || !takes_long(operands[i])) continue;
+    bool intact = true;
+    each_region(operands[i], [&](Span region) { intact = intact && watched_.scan(region, false, written[i]); });
+    if (!intact) return &operands[i];
+    if (written[i].size() > most_looks) written[i] = regions_of(operands[i]);
+  }
+  return nullptr;
+}
+
+// Forgets everything about the operand's memory, which has gone without an event. Its pinned pages may have moved
+// elsewhere.
+void Coherence::lose(const operation::Operand& operand) {
+  each_region(operand, [&](Span region) {
+    watched_.forget(region);
+    mirrors_.invalidate(region);
+    pins_->forget(region);
+    usage_.forget(region);
+  });
+}
+
+// Protects the pages. Pages written since they were last protected are no longer current. False: memory was replaced.
+device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
+  const auto operands = hold.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    written_.clear();
+    const bool intact =
+        std::all_of(runs[i].begin(), runs[i].end(), [&](Span run) { return watched_.scan(run, true, written_); });
+    if (!intact) {
+      lose(operands[i]);
+      return false;
+    }
+    if (!written_.empty()) unasked_ = true;
+    std::size_t lost = 0;
+    for (const Span run : written_) {
+      mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+        lost += chunk.current.count(first, last);
+        chunk.current.clear(first, last);
+      });
+    }
+    if (any_registered(written_)) {
+      stop_tracking(operands[i]);  // so that the next scan finds the pages written, and they are asked about again
+      return registered();
+    }
+    if (lost > 0 && operation::reads(operands[i].intent))
+      hold.bytes_rewritten += std::min<std::uint64_t>(lost * platform::page_size(), operands[i].payload_bytes());
+    if (lost > 0 && usage_.rewritten(operands[i], lost, region_bytes(operands[i]) / platform::page_size())) {
+      hold.tracked[i] = false;
+      stop_tracking(operands[i]);
+    }
+  }
+  return true;
+}
+
+void Coherence::stop_tracking(const operation::Operand& operand) {
+  each_region(operand, [&](Span region) {
+    watched_.unprotect(region);
+    mirrors_.invalidate(region);
+  });
+}
+
+}  // namespace blastoff::residency::mirror

@@ -1,0 +1,98 @@
+// Which operands of a call lie in page-locked memory, from its begin to its end.
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "platform/memory_map.h"
+#include "residency/footprint.h"
+#include "residency/mirror/coherence.h"
+
+namespace blastoff::residency::mirror {
+
+namespace {
+
+using platform::Span;
+
+// Where the kernel cannot be asked about single mappings, reading the list of all mappings takes as long as the CPU
+// takes to copy a few megabytes.
+constexpr std::size_t worth_reading_mappings = std::size_t{4} << 20;
+
+// A matrix is not worth pinning as a whole if most of the memory between its first and last byte belongs to other data.
+// Wide gaps are not watched: other memory may come to lie there unseen.
+bool dense_enough_to_pin(const operation::Operand& operand) {
+  return !has_wide_gaps(operand) && operand.span_bytes() <= 4 * operand.payload_bytes();
+}
+
+}  // namespace
+
+bool Coherence::registered_by_program(Span span) {
+  return pins_->registered_by_program(device_, span);
+}
+
+// Called before the pages are protected, because otherwise the pinning would look like a write by the program at their
+// next use. That holds for each device that comes to use the pin. Results are pinned, and what is copied at every use.
+void Coherence::take_pins(Hold& hold) {
+  if (!watched_.allows_pinning()) return;
+  const auto operands = hold.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const operation::Operand& operand = operands[i];
+    const bool moves = operation::writes(operand.intent) || (operation::reads(operand.intent) && !hold.tracked[i]);
+    if (operand.empty() || !moves || hold.unwatched[i] || !dense_enough_to_pin(operand)) continue;
+    bool met = false;
+    hold.pins[i] = pins_->hold(device_, bounds(operand), met);
+    if (met) mirrors_.invalidate(hold.pins[i]->span);
+  }
+}
+
+// Whether the memory that is watched still lies at the operand's addresses.
+bool Coherence::is_what_is_watched(const operation::Operand& operand) {
+  std::vector<Span> written;
+  bool intact = true;
+  each_region(operand, [&](Span region) { intact = intact && watched_.scan(region, false, written); });
+  return intact;
+}
+
+// The device reads and writes the pinned pages, even if other memory lies at their addresses by now. Examining a
+// tracked operand has found that out; for others this is done here. If the program may not write to a result now, the
+// CPU must do the copy, so that it fails as it would without Blastoff. Asking the kernel takes long, so the lock is
+// given back. The pins do not end meanwhile.
+void Coherence::drop_pins_not_to_be_used(Hold& hold, std::unique_lock<std::mutex>& lock) {
+  const auto operands = hold.call.operands();
+  lock.unlock();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const operation::Operand& operand = operands[i];
+    if (!hold.pins[i]) continue;
+    const bool lost = !hold.tracked[i] && !is_what_is_watched(operand);
+    const bool usable =
+        !lost && !hold.pins[i]->gone &&
+        (!operation::writes(operand.intent) ||
+         platform::writable(bounds(operand), operand.payload_bytes() >= worth_reading_mappings).value_or(false));
+    if (usable) continue;
+    lock.lock();
+    if (lost) lose(operand);
+    release_pin(hold, i);
+    lock.unlock();
+  }
+}
+
+void Coherence::release_pin(Hold& hold, std::size_t operand) {
+  if (Pins::Pin* const pin = std::exchange(hold.pins[operand], nullptr)) pins_->unhold(pin);
+}
+
+void Coherence::release_pins_of(Hold& hold) {
+  for (std::size_t i = 0; i < hold.pins.size(); ++i) release_pin(hold, i);
+}
+
+bool Coherence::release_pins() {
+  constexpr int most_attempts = 2'000;
+  for (int i = 0; i < most_attempts; ++i) {
+    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
+      pins_->release();
+      return pins_->empty();
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return false;
+}
+
+}  // namespace blastoff::residency::mirror
