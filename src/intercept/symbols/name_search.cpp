@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -12,9 +13,6 @@
 namespace blastoff::intercept {
 namespace {
 
-using Block = std::uint8_t __attribute__((vector_size(16)));
-using Mask = std::int8_t __attribute__((vector_size(16)));
-
 /// Maps capitals to small letters, keeps small letters and digits.
 constexpr std::uint8_t small = 0x20;
 
@@ -24,33 +22,8 @@ constexpr std::size_t stem_length = 4;
 static_assert(std::all_of(routine_names.begin(), routine_names.end(),
                           [](std::string_view name) { return name.size() > stem_length; }));
 
-struct Pair {
-  std::uint8_t first;
-  std::uint8_t second;
-  bool operator==(const Pair& other) const = default;
-};
-
-/// Each once. Unused places are left out by `count`.
-template <class Element>
-struct Distinct {
-  std::array<Element, routine_names.size()> elements{};
-  std::size_t count = 0;
-
-  constexpr void add(const Element& element) {
-    if (std::find(elements.begin(), elements.begin() + count, element) == elements.begin() + count)
-      elements[count++] = element;
-  }
-};
-
 constexpr std::uint8_t folded(char letter) {
   return static_cast<std::uint8_t>(letter) | small;
-}
-
-/// The characters that stand at `place` and behind it in any name.
-constexpr Distinct<Pair> pairs_at(std::size_t place) {
-  Distinct<Pair> pairs;
-  for (const std::string_view name : routine_names) pairs.add({folded(name[place]), folded(name[place + 1])});
-  return pairs;
 }
 
 constexpr std::uint32_t packed_stem(std::string_view name) {
@@ -59,60 +32,28 @@ constexpr std::uint32_t packed_stem(std::string_view name) {
   return value;
 }
 
-constexpr Distinct<std::uint32_t> all_stems() {
-  Distinct<std::uint32_t> stems;
-  for (const std::string_view name : routine_names) stems.add(packed_stem(name));
-  return stems;
+/// Of a stem, two characters that follow each other stand at every third place of a text, wherever it begins: its first
+/// and second, its second and third, or its third and fourth.
+constexpr std::size_t pair_step = stem_length - 1;
+
+/// How two characters are looked up: as they lie in memory.
+constexpr std::size_t pair_of(std::uint8_t first, std::uint8_t second) {
+  return std::endian::native == std::endian::little ? std::size_t{first} | std::size_t{second} << 8
+                                                    : std::size_t{first} << 8 | std::size_t{second};
 }
 
-constexpr Distinct<Pair> stem_begins = pairs_at(1);
-constexpr Distinct<Pair> stem_ends = pairs_at(3);
-constexpr Distinct<std::uint32_t> stems = all_stems();
-
-Block load(const char* from) {
-  Block block;
-  std::memcpy(&block, from, sizeof block);
-  return block | small;
-}
-
-bool any(const Mask& mask) {
-  std::uint64_t halves[2];
-  std::memcpy(halves, &mask, sizeof halves);
-  return (halves[0] | halves[1]) != 0;
-}
-
-constexpr bool begin_alike(const Distinct<Pair>& pairs, std::size_t i, std::size_t j) {
-  return pairs.elements[i].first == pairs.elements[j].first;
-}
-
-/// Where a character is one of those that follow the first character of pair `i`; nowhere if an earlier pair has the
-/// same first character. All of this is unrolled: what names there are, is known.
-template <const Distinct<Pair>& pairs, std::size_t i>
-[[gnu::always_inline]] inline Mask follow(const Block& second) {
-  return [&]<std::size_t... j>(std::index_sequence<j...>) {
-    if constexpr (((j < i && begin_alike(pairs, i, j)) || ...)) {
-      return Mask{};
-    } else {
-      return ((begin_alike(pairs, i, j) ? second == pairs.elements[j].second : Mask{}) | ...);
-    }
-  }
-  (std::make_index_sequence<pairs.count>());
-}
-
-/// Where two characters that follow each other are one of the pairs.
-template <const Distinct<Pair>& pairs>
-[[gnu::always_inline]] inline Mask are_pair(const Block& first, const Block& second) {
-  return [&]<std::size_t... i>(std::index_sequence<i...>) {
-    return (((first == pairs.elements[i].first) & follow<pairs, i>(second)) | ...);
-  }
-  (std::make_index_sequence<pairs.count>());
-}
-
-/// Whether a stem may begin at one of the 16 bytes from `from`.
-bool block_may_have_stem(const char* from) {
-  const Mask ends = are_pair<stem_ends>(load(from + 2), load(from + 3));
-  if (!any(ends)) return false;  // most
-  return any(ends & are_pair<stem_begins>(load(from), load(from + 1)));
+/// For two characters, bit i: they are the i-th of a stem and the next one, as small letters or as capitals.
+constexpr auto pairs_in_stems() {
+  std::array<std::uint8_t, std::size_t{1} << 16> pairs{};
+  for (const std::string_view name : routine_names)
+    for (std::size_t i = 0; i < pair_step; ++i)
+      for (const unsigned first_case : {0U, unsigned{small}})
+        for (const unsigned second_case : {0U, unsigned{small}}) {
+          const auto first = static_cast<std::uint8_t>(folded(name[i + 1]) & ~first_case);
+          const auto second = static_cast<std::uint8_t>(folded(name[i + 2]) & ~second_case);
+          pairs[pair_of(first, second)] |= static_cast<std::uint8_t>(1U << i);
+        }
+  return pairs;
 }
 
 /// Set bits: hashes of stems. Fourteen bits let one of a hundred other words pass.
@@ -123,8 +64,8 @@ constexpr std::size_t hash_of(std::uint32_t stem) {
 
 constexpr auto hashed_stems() {
   std::array<std::uint64_t, (std::size_t{1} << hash_bits) / 64> bits{};
-  for (std::size_t i = 0; i < stems.count; ++i)
-    bits[hash_of(stems.elements[i]) / 64] |= std::uint64_t{1} << hash_of(stems.elements[i]) % 64;
+  for (const std::string_view name : routine_names)
+    bits[hash_of(packed_stem(name)) / 64] |= std::uint64_t{1} << hash_of(packed_stem(name)) % 64;
   return bits;
 }
 
@@ -195,16 +136,15 @@ constexpr std::size_t nowhere = std::string_view::npos;
 }  // namespace
 
 std::size_t find_routine_name(std::string_view strings, std::size_t from) {
-  constexpr std::size_t reach = sizeof(Block) + stem_length - 1;
-  for (std::size_t place = from + 1; place < strings.size();) {
-    const std::size_t left = strings.size() - place;
-    if (left >= reach && !block_may_have_stem(strings.data() + place)) {
-      place += sizeof(Block);
+  static constexpr auto pairs = pairs_in_stems();
+  for (std::size_t place = from + pair_step; place + 1 < strings.size(); place += pair_step) {
+    std::uint16_t two;
+    std::memcpy(&two, strings.data() + place, sizeof two);
+    const unsigned possible = pairs[two];
+    if (possible == 0) [[likely]]
       continue;
-    }
-    const std::size_t end = place + std::min(left, sizeof(Block));
-    for (; place < end; ++place)
-      if (is_routine(strings, place)) return place - 1;
+    for (std::size_t i = pair_step; i-- > 0;)
+      if ((possible >> i & 1U) != 0 && is_routine(strings, place - i)) return place - i - 1;
   }
   return nowhere;
 }

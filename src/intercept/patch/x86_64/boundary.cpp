@@ -2,25 +2,50 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
 #include "intercept/patch/disassembler.h"
 
 namespace blastoff::intercept::patch::x86_64 {
+namespace {
 
-bool begins_instruction(std::span<const std::byte> code, std::size_t offset) {
+using Code = std::span<const std::byte>;
+
+Boundary seen_from_the_entry(Code code, std::size_t offset) {
+  Disassembly walk(Architecture::x86_64, code, 0, Detail::none);
+  std::size_t at = 0;
+  while (at < offset) {
+    const cs_insn* decoded = walk.next();
+    if (decoded == nullptr) return Boundary::unknown;
+    at += decoded->size;
+  }
+  return at == offset ? Boundary::yes : Boundary::no;
+}
+
+/// Decodes from each byte before `offset`, the nearest first. One of any fifteen bytes in a row begins an instruction
+/// of the function.
+Boundary seen_from_before(Code code, std::size_t offset) {
   constexpr int longest_instruction = 15;
   constexpr std::size_t window = 64;
-  std::array<bool, window + 1> arrives{true};  // decoding from that many bytes before `offset`
-  int in_a_row = 0;                            // that do; negative: that do not
+  std::array<Boundary, window + 1> arrives{Boundary::yes};  // decoding from that many bytes before `offset`
+  int in_a_row = 0;                                         // that say the same
   for (std::size_t before = 1; before <= std::min(window, offset); ++before) {
     Disassembly walk(Architecture::x86_64, code.subspan(offset - before), 0, Detail::none);
     const cs_insn* decoded = walk.next();
-    arrives[before] = decoded != nullptr && decoded->size <= before && arrives[before - decoded->size];
-    in_a_row = arrives[before] ? std::max(in_a_row, 0) + 1 : std::min(in_a_row, 0) - 1;
-    if (std::abs(in_a_row) == longest_instruction) return in_a_row > 0;
+    arrives[before] = decoded == nullptr       ? Boundary::unknown
+                      : decoded->size > before ? Boundary::no
+                                               : arrives[before - decoded->size];
+    in_a_row = before > 1 && arrives[before] == arrives[before - 1] ? in_a_row + 1 : 1;
+    if (in_a_row == longest_instruction) return arrives[before];
   }
-  return offset <= window && arrives[offset];
+  return Boundary::unknown;
+}
+
+}  // namespace
+
+Boundary instruction_boundary(Code code, std::size_t offset) {
+  // So many bytes are fewer instructions than are decoded from before.
+  constexpr std::size_t near_entry = 128;
+  return offset <= near_entry ? seen_from_the_entry(code, offset) : seen_from_before(code, offset);
 }
 
 }  // namespace blastoff::intercept::patch::x86_64

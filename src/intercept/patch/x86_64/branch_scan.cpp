@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
+
+#include "intercept/patch/x86_64/boundary.h"
 
 namespace blastoff::intercept::patch::x86_64 {
 namespace {
@@ -24,26 +27,43 @@ std::int64_t near_target(Code code, std::size_t end) {
   return static_cast<std::int64_t>(end) + displacement;
 }
 
+bool is_prefix(unsigned byte) {
+  constexpr std::string_view legacy = "\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3";
+  return (byte & 0xf0U) == 0x40 || legacy.find(static_cast<char>(byte)) != std::string_view::npos;
+}
+
+/// Whether an instruction may have its opcode at `opcode`, and not only bytes of another one.
+bool may_be_opcode(Code code, std::size_t opcode) {
+  for (std::size_t begin = opcode;; --begin) {
+    if (instruction_boundary(code, begin) != Boundary::no) return true;
+    const bool two_byte_prefix = begin >= 2 && byte_at(code, begin - 2) == 0xd5;
+    if (two_byte_prefix) return true;
+    if (begin == 0 || !is_prefix(byte_at(code, begin - 1))) return false;
+  }
+}
+
 bool is_short_branch(Code code, std::size_t end, Range range) {
   const unsigned opcode = byte_at(code, end - 2);
   if (!((opcode >= 0x70 && opcode <= 0x7f) || (opcode >= 0xe0 && opcode <= 0xe3) || opcode == 0xeb)) return false;
-  return range.holds(static_cast<std::int64_t>(end) + static_cast<std::int8_t>(byte_at(code, end - 1)));
+  return range.holds(static_cast<std::int64_t>(end) + static_cast<std::int8_t>(byte_at(code, end - 1))) &&
+         may_be_opcode(code, end - 2);
 }
 
 [[gnu::always_inline]] inline bool is_near_branch(Code code, std::size_t end, Range range) {
   if (end <= displacement_size || !range.holds(near_target(code, end))) return false;
   const std::size_t opcode = end - displacement_size - 1;
   const unsigned last = byte_at(code, opcode);
-  if (last == 0xe8 || last == 0xe9) return true;
+  if ((last == 0xe8 || last == 0xe9) && may_be_opcode(code, opcode)) return true;
   const unsigned first = opcode > 0 ? byte_at(code, opcode - 1) : 0;
-  return (first == 0x0f && (last & 0xf0U) == 0x80) || (first == 0xc7 && last == 0xf8);  // jcc; xbegin
+  const bool two_bytes = (first == 0x0f && (last & 0xf0U) == 0x80) || (first == 0xc7 && last == 0xf8);  // jcc; xbegin
+  return two_bytes && may_be_opcode(code, opcode - 1);
 }
 
 /// `jmp` to what a register or a table holds; its first two bytes end at `end`.
 bool is_computed_jump(Code code, std::size_t end) {
   const unsigned modrm = byte_at(code, end - 1);
   const bool computed = (modrm & 0xc0U) == 0xc0 || (modrm & 0x07U) == 0x04;
-  return byte_at(code, end - 2) == 0xff && (modrm & 0x38U) == 0x20 && computed;
+  return byte_at(code, end - 2) == 0xff && (modrm & 0x38U) == 0x20 && computed && may_be_opcode(code, end - 2);
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ bool certainly_calls(std::span<const std::byte> code) {
   constexpr int candidates = 4;
   std::size_t offset = next_call(code, 0);
   for (int tried = 0; tried < candidates && offset < code.size(); ++tried) {
-    if (begins_instruction(code, offset)) return true;
+    if (instruction_boundary(code, offset) == Boundary::yes) return true;
     offset = next_call(code, offset + 1);
   }
   return false;
