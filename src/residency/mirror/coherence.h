@@ -8,8 +8,8 @@
 // not yet returned. A call takes hold of all its pages at once, or waits while it holds nothing, so calls cannot wait
 // for each other in a circle.
 //
-// A hold's way: examination.cpp and pinned_operands.cpp before it, coherence.cpp while it is taken, settlement.cpp at its
-// end.
+// A hold's way: examination.cpp and pinned_operands.cpp before it, coherence.cpp while it is taken, settlement.cpp at
+// its end.
 #pragma once
 
 #include <array>
