@@ -158,7 +158,7 @@ def test_what_is_not_solved_is_solved_by_all(library, folder, tmp_path):
 
 
 def test_small_or_unwanted_problems_are_not_gathered(folder, tmp_path):
-    """By the library whose ranks are quicker where they share cores: nothing is sent here."""
+    """By the library whose ranks are quicker where they share cores."""
     library = mpi.MPICH
     small = Eigensolvers(library, folder, tmp_path / "small", (250, 24, 2, 2, "L"), ("--gather=always", "--min-size=100"))
     unwanted = Eigensolvers(library, folder, tmp_path / "unwanted", (256, 24, 2, 2, "L"), ("--gather=never", "--min-size=100"))

@@ -138,7 +138,7 @@ void Pins::release() {
   release_all();
 }
 
-// Pinning costs about two copies, and saves half of one at each use, or more.
+// Pinning costs about two copies. What a use saves depends on the machine; here it counts as a quarter of a copy.
 void Pins::learn() {
   constexpr int uses_that_pay = 8;
   constexpr int most_patience = 1024;

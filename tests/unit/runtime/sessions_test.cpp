@@ -13,13 +13,11 @@
 
 #include <gtest/gtest.h>
 
-#include "blas/shape.h"
-#include "blas_front_end.h"
-#include "mapped_memory.h"
 #include "reference_blas.h"
 #include "runtime/offload.h"
 #include "runtime/operands_key.h"
 #include "simulated_sessions.h"
+#include "square_call.h"
 
 namespace {
 
@@ -56,17 +54,10 @@ TEST(Sessions, WhatIsOpenStaysUsableWhenTheRestIsNotWantedAnyMore) {
 }
 
 constexpr std::int64_t n = 128;
-const std::size_t pages = n * n * sizeof(double) / platform::page_size();  // of a matrix
+const std::size_t pages = support::pages_of_order(n);
 
 operation::Operation product(const test::Memory& memory) {
-  blas::Call call;
-  call.routine = blas::Routine::dgemm;
-  call.m = call.n = call.k = n;
-  call.alpha = 1;
-  void* const addresses[3] = {memory.page(0), memory.page(pages), memory.page(2 * pages)};
-  const std::int64_t leading[3] = {n, n, n};
-  blas::shape_operands(call, addresses, leading);
-  return call;
+  return support::square_call(blas::Routine::dgemm, n, memory);
 }
 
 /// Of matrices whose keys fall on one place of Homes, only the latest have a home that is known.

@@ -8,22 +8,20 @@
 
 #include <gtest/gtest.h>
 
-#include "blas/shape.h"
-#include "blas_front_end.h"
 #include "device/open.h"
 #include "forwarding_device.h"
-#include "mapped_memory.h"
 #include "pinning_device.h"
 #include "reference_blas.h"
 #include "runtime/offload.h"
 #include "runtime/session.h"
+#include "square_call.h"
 
 namespace {
 
 using namespace blastoff;
 
 constexpr std::int64_t n = 64;
-const std::size_t pages = n * n * sizeof(double) / platform::page_size();  // of a matrix
+const std::size_t pages = support::pages_of_order(n);
 
 bool is_solve(const operation::Operation& operation) {
   return blas::call_of(operation).routine == blas::Routine::dtrsm;
@@ -81,18 +79,6 @@ runtime::Session& open(const std::shared_ptr<support::Pinned>& pinned) {
   return *session->release();
 }
 
-/// Its second operand is the triangle of a solve, or a factor of a product.
-operation::Operation make(blas::Routine routine, const test::Memory& memory) {
-  blas::Call call;
-  call.routine = routine;
-  call.m = call.n = call.k = n;
-  call.alpha = 1;
-  void* const addresses[3] = {memory.page(0), memory.page(pages), memory.page(2 * pages)};
-  const std::int64_t leading[3] = {n, n, n};
-  blas::shape_operands(call, addresses, leading);
-  return call;
-}
-
 void run(runtime::Session& session, const operation::Operation& operation) {
   const reference::ReferenceRoutine host;
   report::Record record;
@@ -109,17 +95,18 @@ TEST(WithoutPins, NothingIsPageLockedWhileALibraryCopiesMemoryOfItsOwn) {
     products.emplace_back([&] {
       const test::Memory memory(3 * pages);
       memory.touch();
-      while (solving) run(session, make(blas::Routine::dgemm, memory));
+      while (solving) run(session, support::square_call(blas::Routine::dgemm, n, memory));
     });
   const test::Memory memory(3 * pages);
   memory.touch();
   for (std::int64_t i = 0; i < n; ++i) reinterpret_cast<double*>(memory.page(0))[i * (n + 1)] = 1;
-  for (int round = 0; round < 100; ++round) run(session, make(blas::Routine::dtrsm, memory));
+  for (int round = 0; round < 100; ++round) run(session, support::square_call(blas::Routine::dtrsm, n, memory));
   solving = false;
   for (std::thread& thread : products) thread.join();
-  for (int round = 0; round < 2000 && pinned->count() == 0; ++round) run(session, make(blas::Routine::dgemm, memory));
+  for (int round = 0; round < 2000 && pinned->count() == 0; ++round)
+    run(session, support::square_call(blas::Routine::dgemm, n, memory));
   EXPECT_GT(pinned->count(), 0U) << "afterwards as before";
-  run(session, make(blas::Routine::dtrsm, memory));
+  run(session, support::square_call(blas::Routine::dtrsm, n, memory));
 }
 
 }  // namespace
