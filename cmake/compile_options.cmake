@@ -7,7 +7,7 @@ add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
 add_library(blastoff_options INTERFACE)
 target_include_directories(blastoff_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(blastoff_options INTERFACE -fno-strict-aliasing)
-target_compile_definitions(blastoff_options INTERFACE FMT_HEADER_ONLY BLASTOFF_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(blastoff_options INTERFACE BLASTOFF_VERSION="${PROJECT_VERSION}")
 target_link_libraries(blastoff_options INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 
 if(BLASTOFF_ASSERTIONS OR BLASTOFF_SANITIZE)
