@@ -149,8 +149,8 @@ struct KnownLine {
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local KnownLine known_line{};
 
-/// Of the time spent in calls; of a thread that has made none yet, the cost of some look-ups.
-constexpr double share_for_lines = 0.01;
+/// Of the time spent in calls; of a thread that has made none yet, the cost of some hundred look-ups.
+constexpr double share_for_lines = 0.0025;
 constexpr double first_credit = 2e-3;
 
 PythonLine look_up_line(Table& table) {

@@ -31,8 +31,8 @@ struct Found {
 /// and for matrices that the program keeps rewriting (a page fault for each page costs more than it tells), 64 elements
 /// of the matrix are compared with what they were: if one has changed, all pages count as written.
 ///
-/// It keeps its own time, the page faults of the program included, below a fiftieth of the run: beyond that, the
-/// kernel is not asked until the share has fallen, and beyond a fortieth nothing is. Not thread-safe.
+/// It keeps its own time, with what tracking costs the program, below 1.2 % of the run: beyond that, the kernel is not
+/// asked until the share has fallen, and beyond 1.5 % nothing is. Not thread-safe.
 class Writes {
  public:
   /// Without a tracker (null) all matrices are compared by elements.
@@ -70,6 +70,10 @@ class Writes {
   void judge(const operation::Operand& operand, Matrix& matrix, std::size_t written_bytes);
   void compare(const operation::Operand& operand, Matrix& matrix, Found& found);
   void stop_tracking(const operation::Operand& operand);
+  bool any_sampled(const operation::Operation& call);
+  /// Runs `look` on account.
+  template <class Look>
+  void spend(const Look& look);
   /// `share`: of the run that it may take.
   bool costs_too_much(double share) const;
 

@@ -78,6 +78,27 @@ def test_lines_of_python(blastoff, tmp_path):
     assert site.sums.calls == 4
 
 
+def test_lines_that_take_turns_share_the_calls(blastoff, tmp_path):
+    """Most calls count for the line that was looked up last: looked up at every sixth call, one line would have them all."""
+    setting_up, _, call = PYTHON.replace("n = 150", "n = 40").partition("def first")[0].rpartition("def product():\n")
+    script = tmp_path / "turns.py"
+    script.write_text(f"{setting_up}for _ in range(4000):\n{call}{call}")
+    path = tmp_path / "report.json"
+    blastoff(
+        "run",
+        "--device=none",
+        "--min-size=1",
+        f"--report={path}",
+        "--",
+        sys.executable,
+        str(script),
+        env={"LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)},
+    )
+    calls = sorted(site["calls"] for site in json.loads(path.read_text())["call_sites"])
+    assert len(calls) == 2 and sum(calls) == 8000
+    assert calls[0] > 1600
+
+
 def test_a_killed_process_leaves_its_sites(blastoff, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(PYTHON + "import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n")

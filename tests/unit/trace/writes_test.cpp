@@ -87,6 +87,15 @@ TEST_F(TrackedWrites, ACallThatIsNotAskedAboutTakesNoFaultsOnItsResult) {
   EXPECT_LT(faults() - before, static_cast<long>(pages / 8));
 }
 
+TEST_F(TrackedWrites, AreLookedForInAFewOfManyShortCalls) {
+  const Product product;
+  constexpr int calls = 20000;  // of microseconds
+  int asked = 0;
+  for (int i = 0; i < calls; ++i) asked += product.call(*writes).asked ? 1 : 0;
+  EXPECT_GT(asked, 10);
+  EXPECT_LT(asked, calls / 5);
+}
+
 TEST_F(TrackedWrites, MemoryThatGoesIsTold) {
   const Product product;
   product.call(*writes);
