@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -136,7 +137,10 @@ class Invocation {
     }
   }
 
-  char letter_of(Argument argument) const {
+  /// As a capital: OpenBLAS 0.3.21 refuses a small one as trtrs's DIAG.
+  char letter_of(Argument argument) const { return static_cast<char>(std::toupper(small_letter_of(argument))); }
+
+  char small_letter_of(Argument argument) const {
     switch (argument) {
       case Argument::uplo: return problem_.uplo;
       case Argument::trans: return problem_.trans;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <string>
+
 #include "on_system_lapack.h"
 
 namespace blastoff {
@@ -115,6 +118,24 @@ TEST_P(Failing, LeavesVectorsAsTheyAre) {
   for (std::int64_t i = 0; i < 37; ++i)
     if (!example.has(Argument::uplo) || i >= 5) matrix.set(i, 5, 0);
   expect_failure(example);
+}
+
+/// Stands for dtrtrs.
+std::string letters_given;
+void keep_letters(const char* uplo, const char* trans, const char* diag, const void*, const void*, const void*,
+                  const void*, const void*, const void*, void* info) {
+  letters_given = {*uplo, *trans, *diag};
+  const int none = 0;
+  std::memcpy(info, &none, sizeof none);
+}
+
+TEST(HostRoutineLetters, AreCapitals) {
+  const Routine routine = test::routine_of(Kind::trtrs, blas::Scalar::d);
+  Example example(routine);
+  const lapack::HostRoutine host(routine, reinterpret_cast<void*>(keep_letters));
+  EXPECT_TRUE(host.compute(example.call().operation()));
+  ASSERT_EQ(letters_given.size(), 3U);
+  for (const char letter : letters_given) EXPECT_TRUE(letter >= 'A' && letter <= 'Z') << letters_given;
 }
 
 std::vector<Routine> failing() {
