@@ -102,3 +102,34 @@ def test_lapack_of_interpreters(script, routines, device, policy):
     assert_equal_results(outcome, offload.plain(command, env=env))
     for routine in routines:
         assert outcome.routine(routine)["offloaded"] > 0, routine
+
+
+OCTAVE_TESTS = """
+count = 0;
+for name = {"expm", "gls", "housh", "linsolve", "logm", "lscov", "lsqnonneg", "null", "ols", "orth", "polyfit", "qzhess", "roots", "sqp"}
+  try
+    [passed, all] = test(name{1}, "quiet");
+  catch
+    continue  % built in, or without tests
+  end
+  if (passed < all), printf("failed: %s\\n", name{1}); end
+  count += passed;
+end
+printf("passed=%d\\n", count);
+"""
+
+
+def test_octaves_own_tests(blas, device, policy, tmp_path):
+    if not shutil.which("octave-cli"):
+        pytest.skip("octave-cli is not installed")
+    script = tmp_path / "tests.m"
+    script.write_text(OCTAVE_TESTS)
+    # What fails without Blastoff fails with it.
+    env = offload.environment(blas, [offload.REFERENCE_LAPACK] if blas == offload.REFERENCE_BLAS else [])
+    command = ["octave-cli", "--quiet", "--no-gui", script]
+    outcome = offload.offloaded(command, policy=policy, device=device, env=env)
+    plain = offload.plain(command, env=env)
+    assert_equal_results(outcome, plain)
+    assert [line for line in outcome.stdout.splitlines() if line.startswith("failed")] == [
+        line for line in plain.stdout.splitlines() if line.startswith("failed")
+    ]
