@@ -60,10 +60,12 @@ bool is_short_branch(Code code, std::size_t end, Range range) {
 }
 
 /// `jmp` to what a register or a table holds; its first two bytes end at `end`.
-bool is_computed_jump(Code code, std::size_t end) {
+[[gnu::always_inline]] inline bool is_computed_jump(Code code, std::size_t end) {
+  if (byte_at(code, end - 2) != 0xff) [[likely]]
+    return false;
   const unsigned modrm = byte_at(code, end - 1);
   const bool computed = (modrm & 0xc0U) == 0xc0 || (modrm & 0x07U) == 0x04;
-  return byte_at(code, end - 2) == 0xff && (modrm & 0x38U) == 0x20 && computed && may_be_opcode(code, end - 2);
+  return (modrm & 0x38U) == 0x20 && computed && may_be_opcode(code, end - 2);
 }
 
 }  // namespace
