@@ -58,8 +58,10 @@ def test_messages_broadcasts_and_windows(library, tmp_path, device):
         ends = [line for line in output.splitlines() if line.startswith("ok: ")]
         assert len(ends) == ranks, output
         for line in ends:
-            transfers, messages, devices = map(int, re.search(r"(\d+) transfers, direct (\d), devices (\d)", line).groups())
+            found = re.search(r"(\d+) transfers, direct (\d), devices (\d), (\d+) in a context", line).groups()
+            transfers, messages, devices, in_context = map(int, found)
             assert transfers > 20
+            assert (in_context > 20) == (place == "cuda" and direct == 1)
             assert devices == (place != "none")
             assert direct == -1 or messages == direct
 

@@ -1,8 +1,11 @@
 // Every transfer of blastoff/blocks_mpi.hpp between all ranks, from and to the host and the first device, against
-// expected values. Parts are 4 KiB, so that small blocks have many. Prints "ok" and what was tried, or what is wrong.
+// expected values. Parts are 4 KiB, so that small blocks have many. With a CUDA driver, whether a context is current at
+// every direct message. Prints "ok" and what was tried, or what is wrong.
 //
 //   mpirun -n 2 blocks_mpi DIRECT every|few     DIRECT: the option of that name, -1, 0 or 1
 #define BLASTOFF_MPI_PART_BYTES 4096
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -36,6 +39,19 @@ std::vector<int> places() {
   std::fflush(stdout);
   MPI_Abort(world(), 1);
   std::abort();
+}
+
+long in_context = 0;
+
+/// An MPI library looks at the context at each message.
+void expect_context(const char* function) {
+  static void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  static const auto current =
+      driver == nullptr ? nullptr : reinterpret_cast<int (*)(void**)>(dlsym(driver, "cuCtxGetCurrent"));
+  if (current == nullptr || blastoff::devices() == 0 || !blastoff::direct_messages()) return;
+  void* context = nullptr;
+  if (current(&context) != 0 || context == nullptr) fail(std::string(function) + " without a context");
+  ++in_context;
 }
 
 double value(int seed, long long element) {
@@ -196,7 +212,7 @@ void errors() {
   MPI_Comm_set_errhandler(world(), MPI_ERRORS_ARE_FATAL);
   const std::uint64_t sizes[] = {4808, 4096};
   MPI_Request request;
-  MPI_Isend(sizes, 2, MPI_UINT64_T, own_rank, 5, world(), &request);
+  PMPI_Isend(sizes, 2, MPI_UINT64_T, own_rank, 5, world(), &request);
   expect_error(
       BLASTOFF_BAD_ARGUMENT, [&] { blastoff::receive(block, blastoff::host, own_rank, 5, world()); },
       "a block of another size");
@@ -206,6 +222,36 @@ void errors() {
 }
 
 }  // namespace
+
+// The functions that carry messages; MPI libraries have them under these names too.
+extern "C" {
+
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
+  expect_context("MPI_Isend");
+  return PMPI_Isend(data, count, type, rank, tag, comm, request);
+}
+
+int MPI_Irecv(void* data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
+  expect_context("MPI_Irecv");
+  return PMPI_Irecv(data, count, type, rank, tag, comm, request);
+}
+
+int MPI_Recv(void* data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Status* status) {
+  expect_context("MPI_Recv");
+  return PMPI_Recv(data, count, type, rank, tag, comm, status);
+}
+
+int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  expect_context("MPI_Bcast");
+  return PMPI_Bcast(data, count, type, root, comm);
+}
+
+int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request) {
+  expect_context("MPI_Ibcast");
+  return PMPI_Ibcast(data, count, type, root, comm, request);
+}
+
+}  // extern "C"
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -235,7 +281,8 @@ int main(int argc, char** argv) {
     fail(error.what());
   }
   const auto counters = blastoff::counters();
-  std::printf("ok: rank %d of %d, %ld transfers, direct %d, devices %d, %llu copies from devices\n", own_rank, ranks,
-              transfers, blastoff::direct_messages() ? 1 : 0, blastoff::devices(), counters.copies_from_device);
+  std::printf("ok: rank %d of %d, %ld transfers, direct %d, devices %d, %ld in a context, %llu copies from devices\n",
+              own_rank, ranks, transfers, blastoff::direct_messages() ? 1 : 0, blastoff::devices(), in_context,
+              counters.copies_from_device);
   MPI_Finalize();
 }
