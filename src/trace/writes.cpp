@@ -11,8 +11,8 @@ using operation::Operand;
 using operation::Operation;
 using platform::Span;
 
-/// Of the run, that this and the page faults may take; the latter only for a look at elements, which costs least. And
-/// so many seconds from the start.
+/// Of the run, that this and what it costs the program may take; the latter only for a look at elements, which costs
+/// least. And so many seconds from the start.
 constexpr double affordable_share = 0.012;
 constexpr double most_affordable_share = 0.015;
 constexpr double affordable_at_once = 0.02;
