@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `blastoff predict` says of programs, against what they take on a device.
 
-    bench/predict.py [--device simulated|auto] [--machine NAME] [--only NAME,...] [--output FILE]
+    bench/predict.py [--device simulated|auto] [--machine NAME] [--only NAME,...] [--output FILE] [--keep FOLDER]
 
 Each program of never_slower.py is traced with --device none, and run on the device. Two figures are compared, of the routines that were
 offloaded, for all calls together: their seconds on the device, and those of all calls. Within 20 % is asked.
@@ -13,6 +13,7 @@ share the clock. auto: a GPU, predicted by its machine model (--machine).
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -36,6 +37,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rates", default="link=2e10,device=1e13,cpu=1e11,launch=1e-5,start=0.5", help="of the simulated device")
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(never_slower.PROGRAMS), help="programs")
     parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
+    parser.add_argument("--keep", type=pathlib.Path, help="leave each program's trace, report and log of calls in this folder")
     options = parser.parse_args()
     if unknown := set(options.only) - set(never_slower.PROGRAMS):
         parser.error(f"unknown {', '.join(sorted(unknown))}; accepted: {', '.join(never_slower.PROGRAMS)}")
@@ -56,14 +58,16 @@ def blastoff(*arguments: object, variables: dict[str, str] | None = None) -> str
 def compare(options: argparse.Namespace, program: str, folder: pathlib.Path) -> dict[str, float]:
     """Seconds measured and predicted; 0 where nothing was offloaded."""
     variables = never_slower.PROGRAMS[program][1]
+    name = program.replace(" ", "-")
     command = ["--", sys.executable, never_slower.__file__, f"--program={program}"]
-    trace, report = folder / "program.trace", folder / "report.json"
-    for left in (trace, report):
+    trace, report, log = (folder / f"{name}.{kind}" for kind in ("trace", "json", "log"))
+    for left in (trace, report, log):
         left.unlink(missing_ok=True)
+    logged = [f"--log=calls={log}"] if options.keep else []
     settings = ["--decide=time", "--start=now", "--model=none"] if options.device == "simulated" else []
     rates = [f"--simulated-rates={options.rates}", "--simulated-memory=8G"] if options.device == "simulated" else []
     blastoff("run", "--device=none", "--summary=never", f"--trace={trace}", *command, variables=variables)
-    blastoff("run", f"--device={options.device}", "--summary=never", f"--report={report}", *settings, *rates, *command, variables=variables)
+    blastoff("run", f"--device={options.device}", "--summary=never", f"--report={report}", *logged, *settings, *rates, *command, variables=variables)
     if not trace.exists():
         return {"measured": 0.0, "predicted": 0.0, "all_measured": 0.0, "all_predicted": 0.0}
     machine = f"simulated:{options.rates}" if options.device == "simulated" else options.machine
@@ -91,7 +95,9 @@ def main() -> None:
     options = parse_arguments()
     print(f"{'program':28}{'device s':>10}{'predicted':>11}{'all s':>10}{'predicted':>11}")
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
+    with contextlib.ExitStack() as stack:
+        folder = options.keep or stack.enter_context(tempfile.TemporaryDirectory())
+        pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
         for program in options.only:
             try:
                 row = compare(options, program, pathlib.Path(folder))

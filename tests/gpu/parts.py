@@ -289,6 +289,7 @@ def visible_steps(place: Place) -> list[Step]:
 def predict_steps(place: Place) -> list[Step]:
     """Programs are predicted by the shipped model of this GPU."""
     command = [sys.executable, "-u", str(ROOT / "bench" / "predict.py"), "--output", str(place.results / "predict.json")]
+    command += ["--keep", str(SCRATCH / "predict")]
     model = shipped_model() if place.device.startswith("cuda") else None
     command += ["--device", place.device, "--machine", model] if model else ["--device", "simulated"]
     quick = ["--only", "product 500"] if place.quick else []
