@@ -108,6 +108,50 @@ std::optional<double> rate_of_first_uses(runtime::Session& session, const operat
   return best;
 }
 
+/// Bytes per second of a result of so many bytes that comes to `host` through page-locked buffers: the best of some.
+std::optional<double> rate_of_results(runtime::Session& session, std::size_t bytes,
+                                      const std::function<void*()>& host) {
+  auto lane = session.lanes().acquire();
+  auto there = session.device().allocate(device::MemoryClient::copies, bytes);
+  if (!lane || !there) return std::nullopt;
+  std::optional<double> best;
+  for (int i = 0; i < repetitions; ++i) {
+    const residency::Transfer transfer{.host = host(), .device = *there, .block = {bytes, 1, bytes, bytes}};
+    if (transfer.host == nullptr) break;
+    const platform::Stopwatch stopwatch;
+    auto download = session.staging().download({&transfer, 1}, *(*lane)->download);
+    if (!download || !(*download)->finish()) break;
+    best = std::max(best.value_or(0), static_cast<double>(bytes) / stopwatch.seconds());
+  }
+  session.device().free(*there);
+  return best;
+}
+
+/// Memory as malloc gives it, each time new: nobody has touched it yet.
+class NewMemory {
+ public:
+  explicit NewMemory(std::size_t bytes) : bytes_(bytes) {}
+  ~NewMemory() { release(); }
+  NewMemory(const NewMemory&) = delete;
+  NewMemory& operator=(const NewMemory&) = delete;
+
+  void* get() {
+    release();
+    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory_ == MAP_FAILED) return nullptr;
+    madvise(memory_, bytes_, MADV_HUGEPAGE);  // as blastoff run asks malloc to
+    return memory_;
+  }
+
+ private:
+  void release() {
+    if (memory_ != MAP_FAILED) munmap(memory_, bytes_);
+  }
+
+  const std::size_t bytes_;
+  void* memory_ = MAP_FAILED;
+};
+
 Json link_json(runtime::Session& session, const Memory& memory) {
   Json link = Json::object();
   device::Device& device = session.device();
@@ -117,6 +161,11 @@ Json link_json(runtime::Session& session, const Memory& memory) {
     device.free_staging(*staging, memory.bytes());
   }
   add_copies(link, session, memory.get(), memory.bytes(), "pageable_");
+  if (const auto rate = rate_of_results(session, memory.bytes(), [&] { return memory.get(); }))
+    link["staged_from_device"] = *rate;
+  NewMemory untouched(memory.bytes());
+  if (const auto rate = rate_of_results(session, memory.bytes(), [&] { return untouched.get(); }))
+    link["first_touch_from_device"] = *rate;
   return link;
 }
 

@@ -163,6 +163,7 @@ tl::expected<ModelFile, std::string> parse_model(std::string_view json) {
   reader.rate(link, "to_device", file.model.to_device);
   reader.rate(link, "staged_to_device", file.model.to_device);  // what matrices come by
   reader.rate(link, "from_device", file.model.from_device);
+  reader.rate(link, "staged_from_device", file.model.from_device);
   reader.seconds(Reader::part(text, "tracking"), "page_seconds", file.model.page_seconds);
   read_device(reader, Reader::part(text, "gpu"), file);
   read_host(reader, Reader::part(text, "host"), file);

@@ -46,12 +46,20 @@ double CpuTimes::traced(const TracedCall& call) const {
   return flops * (found == seconds_per_flop_.end() ? fallback_ : found->second);
 }
 
-double CpuTimes::predicted(const TracedCall& call) const {
-  const double seconds = traced(call);
-  if (!scaled_) return seconds;
+double CpuTimes::ratio(const TracedCall& call) const {
+  if (!scaled_) return 1;
   const double here = here_.cpu_seconds_of(call.operation);
   const double there = there_.cpu_seconds_of(call.operation);
-  return here > 0 && there > 0 ? seconds * there / here : seconds;
+  return here > 0 && there > 0 ? there / here : 1;
+}
+
+double CpuTimes::predicted(const TracedCall& call) const {
+  return traced(call) * ratio(call);
+}
+
+double CpuTimes::predicted_elapsed(const TracedCall& call) const {
+  if (machine_.simulated || !call.seconds) return predicted(call);
+  return call.elapsed * ratio(call);
 }
 
 }  // namespace blastoff::prediction

@@ -29,7 +29,13 @@ class CpuTimes {
   /// On the machine.
   double predicted(const TracedCall& call) const;
 
+  /// Likewise, with the calls inside the call.
+  double predicted_elapsed(const TracedCall& call) const;
+
  private:
+  /// Of seconds on the machine to those of the trace.
+  double ratio(const TracedCall& call) const;
+
   const Machine& machine_;
   bool scaled_ = false;
   decide::MachineModel here_;   ///< rates of the CPU of the trace

@@ -61,13 +61,13 @@ class HollowQueue final : public device::Queue {
     return advance(&Engines::to_device, bytes_of(block) / road_.machine->pinned_to_device);
   }
   Status copy_to_host(void*, Address, const Block& block) override {
-    return advance(&Engines::from_device, bytes_of(block) / road_.machine->from_device());
+    return advance(&Engines::from_device, bytes_of(block) / road_.machine->pinned_from_device);
   }
   Status copy_triangle_to_host(void*, Address, const device::Triangle& triangle) override {
     const double order = static_cast<double>(triangle.order);
     const double block = static_cast<double>(std::min(triangle.order, triangle.block_order));
     const double bytes = order * (block + 1) / 2 * static_cast<double>(triangle.element_size);
-    return advance(&Engines::from_device, bytes / road_.machine->from_device());
+    return advance(&Engines::from_device, bytes / road_.machine->pinned_from_device);
   }
   Status execute(const operation::Operation& operation, const operation::Host&) override {
     double seconds = road_.machine->work_seconds(operation);
@@ -236,28 +236,33 @@ class HollowStaging final : public residency::Staging {
   Result<std::unique_ptr<Download>> download(std::span<const residency::Transfer> transfers,
                                              device::Queue& queue) override {
     auto& hollow = static_cast<HollowQueue&>(queue);
-    double bytes = 0;
+    double seconds = 0;
     for (const residency::Transfer& transfer : transfers) {
-      const bool whole = transfer.part == operation::Part::full;
-      bytes += whole ? bytes_of(transfer.block) : bytes_of(transfer.block) / 2;
-      note_written(transfer.host, transfer.block);
+      const double share = transfer.part == operation::Part::full ? 1 : 0.5;
+      std::size_t new_bytes = 0;
+      each_run(transfer.host, transfer.block, [&](platform::Span run) {
+        new_bytes += tracker_.new_bytes(run);
+        tracker_.replay_write(platform::outward_to_pages(run));
+      });
+      const double fresh = std::min(static_cast<double>(new_bytes), bytes_of(transfer.block));
+      seconds += share * (fresh / road_.machine->first_touch_from_device +
+                          (bytes_of(transfer.block) - fresh) / road_.machine->from_device());
     }
-    const double end = road_.take(hollow.done(), &Engines::from_device, bytes / road_.machine->from_device());
+    const double end = road_.take(hollow.done(), &Engines::from_device, seconds);
     hollow.set_done(end);
     return std::make_unique<HollowDownload>(*road_.clock, end);
   }
 
  private:
-  void note_written(const void* host, const Block& block) {
+  /// Gaps that hold no whole page do not count.
+  template <class Visit>
+  static void each_run(const void* host, const Block& block, const Visit& visit) {
     const auto begin = reinterpret_cast<std::uintptr_t>(host);
     const bool gaps = block.columns > 1 && block.host_pitch - block.column_bytes >= platform::page_size();
-    if (!gaps) {
-      const std::size_t span = (block.columns - 1) * block.host_pitch + block.column_bytes;
-      return tracker_.replay_write(platform::outward_to_pages({begin, begin + span}));
-    }
+    if (!gaps) return visit({begin, begin + (block.columns - 1) * block.host_pitch + block.column_bytes});
     for (std::size_t column = 0; column < block.columns; ++column) {
       const std::uintptr_t start = begin + column * block.host_pitch;
-      tracker_.replay_write(platform::outward_to_pages({start, start + block.column_bytes}));
+      visit({start, start + block.column_bytes});
     }
   }
 

@@ -50,6 +50,9 @@ tl::expected<Machine, std::string> read_machine(const std::string& json) {
   machine.file = std::move(*file);
   machine.memory = static_cast<std::size_t>(number(text, "gpu", "memory", static_cast<double>(machine.memory)));
   machine.pinned_to_device = number(text, "link", "to_device", machine.model().to_device);
+  machine.pinned_from_device = number(text, "link", "from_device", machine.model().from_device);
+  const double unpinned = number(text, "link", "pageable_from_device", machine.model().from_device);
+  machine.first_touch_from_device = number(text, "link", "first_touch_from_device", unpinned);
   machine.launch_seconds = number(text, "gpu", "launch_seconds", machine.model().device_seconds / 2);
   machine.pin_seconds_per_byte = number(text, "pinning", "seconds_per_byte", 0);
   machine.access = access_of(text);
@@ -64,7 +67,7 @@ tl::expected<Machine, std::string> simulated_machine(const std::string& rates, s
   machine.file.model.name = "simulated device";
   machine.memory = memory;
   machine.simulated = *parsed;
-  machine.pinned_to_device = (*parsed)->link;
+  machine.pinned_to_device = machine.pinned_from_device = machine.first_touch_from_device = (*parsed)->link;
   return machine;
 }
 

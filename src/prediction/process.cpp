@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "decide/family.h"
 #include "prediction/hollow_device.h"
 #include "report/refusal.h"
 #include "residency/footprint.h"
@@ -47,6 +48,13 @@ std::unique_ptr<decide::Decider> decider_of(const config::Settings& settings, co
                                             const decide::MachineModel& model) {
   return decide_by(settings, machine) == config::DecideBy::time ? decide::by_time(settings.min_size, model)
                                                                 : decide::by_size_and_depth(settings.min_size);
+}
+
+/// The kernels of its routine.
+double seconds_to_load(const Operation& operation) {
+  const auto key = decide::rate_key_of(operation.name());
+  const bool svd = key && key->family == decide::Family::gesdd;
+  return svd ? runtime::Opening::seconds_to_load_svd : runtime::Opening::seconds_to_load;
 }
 
 /// Pages that move cannot be replayed: mirrors stand for them.
@@ -115,12 +123,16 @@ double Process::next_start() const {
   return course_.begin_of(trace_.calls[next_]);
 }
 
-/// What happened to memory before the call.
-void Process::tell(const TracedCall& call) {
+/// What happened to memory before the call. Inside a call that a device makes, nothing is written.
+void Process::tell(const TracedCall& call, bool inside) {
   for (const Gpu& gpu : gpus_) {
     for (const platform::Span span : call.gone) gpu.tracker->lose(span);
-    for (const platform::Span span : call.written) gpu.tracker->replay_write(span);
     for (const auto& [span, why] : call.untracked) gpu.tracker->refuse(span, why);
+    if (inside) continue;
+    for (const platform::Span span : call.written) gpu.tracker->replay_write(span);
+    for (const operation::Operand& operand : call.operation.operands())
+      if (!operand.empty() && operation::reads(operand.intent))
+        gpu.tracker->replay_presence(residency::bounds(operand));
   }
 }
 
@@ -170,9 +182,10 @@ bool Process::ready(const Operation& operation) {
   std::optional<double>& at = ready_at_[operation.routine()];
   if (at) return *at <= clock_.now;
   const bool waits = operation.shape != 0 || opening_.waits_for_kernels(model_.least_cpu_seconds_of(operation));
-  if (waits) loading_ = runtime::Opening::seconds_to_load;
+  const double loads = seconds_to_load(operation);
+  if (waits) loading_ = loads;
   if (!std::exchange(begun_, true)) loading_ += runtime::Opening::seconds_to_begin;
-  at = clock_.now + (waits ? 0 : runtime::Opening::seconds_to_load);
+  at = clock_.now + (waits ? 0 : loads);
   return waits;
 }
 
@@ -207,7 +220,9 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
   const double work = machine_.call_seconds(operation) + chosen_->engines->computed - computed;
   const double moving = seconds - work > shortest_wait ? seconds - work : 0;
   record.transfer_seconds = moving;
-  decider_->observe(operation, runtime::observation_of(record, seconds));
+  at_end_.emplace(clock_.now, [this, &operation, seen = runtime::observation_of(record, seconds)] {
+    decider_->observe(operation, seen);
+  });
   results_written(operation, chosen_);
   sums.on_device += call.weight;
   sums.device_seconds += loading + call.weight * seconds;
@@ -228,16 +243,27 @@ int Process::busy_cores() const {
 void Process::make_on_cpu(const TracedCall& call, Refusal why, RoutinePrediction& sums) {
   const double seconds = cpu_times_.predicted(call);
   clock_.now += seconds;
-  if (why != Refusal::below_min_size) decider_->observe(call.operation, {.seconds = seconds});
-  if (why == Refusal::not_open) opening_.add_spent(seconds, seconds * busy_cores());
+  at_end_.emplace(clock_.now, [this, &call, why, seconds] {
+    if (why != Refusal::below_min_size)
+      decider_->observe(call.operation, {.seconds = cpu_times_.predicted_elapsed(call)});
+    if (why == Refusal::not_open) opening_.add_spent(seconds, seconds * busy_cores());
+  });
   sums.cpu_seconds += call.weight * seconds;
   results_written(call.operation, nullptr);
+}
+
+/// What calls of other threads take is known when they are over.
+void Process::learn_until(double time) {
+  const auto later = at_end_.upper_bound(time);
+  for (auto ended = at_end_.begin(); ended != later; ++ended) ended->second();
+  at_end_.erase(at_end_.begin(), later);
 }
 
 void Process::step(Prediction& prediction) {
   const TracedCall& call = trace_.calls[next_++];
   const double more = call.weight - 1;  // calls that this one stands for change as much
-  tell(call);
+  const bool inside = call.start < inside_until_[call.thread];
+  tell(call, inside);
   RoutinePrediction& sums = prediction.routines[call.operation.name()];
   const double traced = cpu_times_.traced(call);
   const double on_cpu = call.start + call.seconds.value_or(call.elapsed);
@@ -245,9 +271,10 @@ void Process::step(Prediction& prediction) {
   traced_course_.finish(call, on_cpu, traced_course_.begin_of(call) + traced + more * later);
   sums.calls += call.weight;
   sums.traced_seconds += call.weight * traced;
-  if (call.start < inside_until_[call.thread]) return;  // a device makes the call around it
+  if (inside) return;
   clock_.now = course_.begin_of(call);
   const double begin = clock_.now;
+  learn_until(begin);
   Refusal why = verdict_on(call.operation);
   const bool done = why == Refusal::none && make_on_device(call, sums, why);
   if (!done) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,7 +54,7 @@ class Process final : public operation::Estimator {
     ReplayedTracker* tracker;
     runtime::Session* session;
   };
-  void tell(const TracedCall& call);
+  void tell(const TracedCall& call, bool inside);
   void choose_gpu(const operation::Operation& operation);
   report::Refusal verdict_on(const operation::Operation& operation);
   bool open(const operation::Operation& operation);
@@ -61,6 +62,7 @@ class Process final : public operation::Estimator {
   bool make_on_device(const TracedCall& call, RoutinePrediction& sums, report::Refusal& why);
   void make_on_cpu(const TracedCall& call, report::Refusal why, RoutinePrediction& sums);
   int busy_cores() const;
+  void learn_until(double time);
   void results_written(const operation::Operation& operation, const Gpu* by);
 
   const Trace& trace_;
@@ -75,6 +77,7 @@ class Process final : public operation::Estimator {
   std::array<std::optional<double>, operation::most_routines> ready_at_{};
   double loading_ = 0;  ///< seconds that the next call on the device takes once: of kernels, and of the first call
   bool begun_ = false;  ///< there was a first call on the device
+  std::multimap<double, std::function<void()>> at_end_;  ///< what calls that have been made tell when they end
   Clock clock_;
   std::vector<Gpu> gpus_;
   Gpu* chosen_ = nullptr;

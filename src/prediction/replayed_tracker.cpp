@@ -78,7 +78,20 @@ void ReplayedTracker::replay_write(Span span) {
   if (span.empty()) return;
   const std::lock_guard lock(mutex_);
   protected_.remove(span);
+  new_.remove(span);
   set_version(span);
+}
+
+void ReplayedTracker::replay_presence(Span span) {
+  const std::lock_guard lock(mutex_);
+  new_.remove(span);
+}
+
+std::size_t ReplayedTracker::new_bytes(Span span) const {
+  const std::lock_guard lock(mutex_);
+  std::size_t bytes = span.bytes();
+  new_.each_gap(span, [&](Span gap) { bytes -= gap.bytes(); });
+  return bytes;
 }
 
 void ReplayedTracker::lose(Span span) {
@@ -86,6 +99,7 @@ void ReplayedTracker::lose(Span span) {
   const std::lock_guard lock(mutex_);
   tracked_.remove(span);
   protected_.remove(span);
+  new_.add(span);
   set_version(span);
   events_.push_back({MemoryEvent::Kind::unmapped, span, 0});
 }

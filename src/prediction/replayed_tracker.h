@@ -31,6 +31,11 @@ class ReplayedTracker final : public tracking::PageTracker, public tracking::Eve
   void replay_write(platform::Span span);
   /// The program gives the memory back; there may be new memory at the addresses.
   void lose(platform::Span span);
+  /// Pages that the program reads are there.
+  void replay_presence(platform::Span span);
+  /// Bytes of `span` in memory that is new and that nobody has written yet: the kernel makes its pages when that
+  /// happens.
+  std::size_t new_bytes(platform::Span span) const;
   /// Memory that the kernel could not track.
   void refuse(platform::Span span, const std::string& why);
 
@@ -43,6 +48,7 @@ class ReplayedTracker final : public tracking::PageTracker, public tracking::Eve
   bool stopped_ = false;
   platform::IntervalSet tracked_;
   platform::IntervalSet protected_;
+  platform::IntervalSet new_;                                                 ///< lost, and not written since
   std::map<std::uintptr_t, std::pair<std::uintptr_t, std::string>> refused_;  ///< begin -> end, why
   std::vector<tracking::MemoryEvent> events_;
   struct Version {

@@ -6,6 +6,7 @@
 
 #include "prediction/address_space.h"
 #include "prediction/recorded_operation.h"
+#include "prediction/unasked_writes.h"
 #include "residency/footprint.h"
 
 namespace blastoff::prediction {
@@ -60,6 +61,7 @@ std::optional<TracedCall> call_of(const Json& line) {
   call.weight = line.value("weight", 1.0);
   call.gone = spans_of(line, "gone");
   call.written = spans_of(line, "written");
+  if (const auto written = line.find("written"); written != line.end()) call.asked = !written->is_null();
   if (const auto found = line.find("untracked"); found != line.end())
     for (const Json& each : *found) {
       const auto begin = each.at(0).get<std::uintptr_t>();
@@ -88,12 +90,13 @@ void read_end(const Json& line, Trace& trace) {
 
 void read_line(const Json& line, Trace& trace) {
   if (line.contains("end")) return read_end(line, trace);
-  if (line.contains("written") && line["written"].is_null()) ++trace.unasked;
   auto call = call_of(line);
   if (!call) {
     ++trace.unread;
     return;
   }
+  call->site = trace.sites.try_emplace(line.value("site", ""), trace.sites.size()).first->second;
+  if (!call->asked) ++trace.unasked;
   if (!trace.complete) trace.elapsed = std::max(trace.elapsed, call->start + call->elapsed);
   trace.calls.push_back(std::move(*call));
 }
@@ -147,6 +150,7 @@ tl::expected<Trace, std::string> read_trace(const std::string& path) {
   }
   std::ranges::stable_sort(trace.calls, {}, &TracedCall::start);
   if (auto settled = settle(trace); !settled) return tl::unexpected(settled.error());
+  fill_in_unasked_writes(trace.calls);
   return trace;
 }
 

@@ -21,7 +21,9 @@ struct TracedCall {
   std::optional<double> seconds;  ///< of the CPU, without calls inside the call; nothing: a device made it
   double elapsed = 0;             ///< seconds with these
   int thread = 0;
-  double weight = 1;  ///< calls that it stands for
+  double weight = 1;     ///< calls that it stands for
+  std::size_t site = 0;  ///< number of the place in the program that makes it
+  bool asked = true;     ///< writes were looked for before it; else `written` is filled in
   std::vector<platform::Span> gone;
   std::vector<platform::Span> written;
   std::vector<std::pair<platform::Span, std::string>> untracked;
@@ -43,6 +45,7 @@ struct Trace {
   std::uint64_t unasked = 0;                     ///< calls before which writes were not looked for
   std::uint64_t unread = 0;                      ///< calls of routines that are not known here
   std::map<std::string, RoutineCount> routines;  ///< of a complete trace
+  std::map<std::string, std::size_t> sites;      ///< object and offset -> number
   std::vector<TracedCall> calls;                 ///< by start
 };
 

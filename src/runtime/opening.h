@@ -46,6 +46,9 @@ class Opening {
   static constexpr double seconds_to_open = 0.55;
   /// Of the kernels of a routine.
   static constexpr double seconds_to_load = 0.06;
+  /// Of a singular value decomposition, which needs those of factorizations and products, too. On an H200, the first
+  /// took 140 to 160 ms more than later ones.
+  static constexpr double seconds_to_load_svd = 0.12;
   /// Of the first call besides, whatever its routine. On an H200, first calls took 70 to 110 ms more than later ones.
   static constexpr double seconds_to_begin = 0.03;
   /// Seconds that the CPU has spent on calls for the device. A program that gets so far may well go on; short ones are

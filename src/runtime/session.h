@@ -73,6 +73,7 @@ class Session {
   device::LanePool& lanes() { return *lanes_; }
 
   device::Device& device() { return *device_; }
+  residency::Staging& staging() { return *staging_; }
 
   /// The policies to try for a call, in order; at least one.
   const std::vector<residency::Policy*>& policies() const { return order_; }

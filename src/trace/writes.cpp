@@ -214,9 +214,13 @@ Found Writes::before(const Operation& call) {
         const bool tracked = !matrix.sampled && watch(operand, found);
         if (!tracked) return compare(operand, matrix, found);
         look(operand, matrix, found);
-        // The call itself takes no faults.
-        if (!matrix.sampled && is_result(call, operand))
-          residency::each_region(operand, [&](Span region) { watched_->unprotect(region); });
+        // The call itself takes no faults, and calls inside it do not find its writes.
+        if (!matrix.sampled && is_result(call, operand)) {
+          residency::each_region(operand, [&](Span region) {
+            watched_->unprotect(region);
+            results_.add(region);
+          });
+        }
       });
     });
     return found;
@@ -247,6 +251,7 @@ void Writes::after(const Operation& call, bool asked) {
       } else if (asked && is_result(call, operand)) {
         scratch_.clear();
         scan(operand, true, scratch_);
+        residency::each_region(operand, [&](Span region) { results_.remove(region); });
         if (is_much(residency::region_bytes(operand))) spent_ += flush_seconds;
       }
     });

@@ -67,7 +67,9 @@ def test_a_gpu(tmp_path):
     assert {row["family"] for row in found["gpu"]["rates"]} == {*cpu.PRECISIONS, "fft"}
     assert {"launch_seconds", "call_seconds", "memory_rate"} <= found["gpu"].keys()
     assert found["pinning"]["seconds_per_byte"] > 0
-    assert {"to_device", "from_device", "pageable_to_device", "staged_to_device"} <= found["link"].keys()
+    assert {"to_device", "from_device", "pageable_to_device", "staged_to_device", "staged_from_device", "first_touch_from_device"} <= found[
+        "link"
+    ].keys()
 
 
 def test_a_trial_is_not_kept_for_decisions(tmp_path):

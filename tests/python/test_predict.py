@@ -192,6 +192,44 @@ def test_pages_written_in_between_are_brought_again(tmp_path, products):
     assert after["bytes_to_device"] - before["bytes_to_device"] == pytest.approx(13 * 320000, rel=0.1)
 
 
+@pytest.mark.parametrize(("told", "pages"), [("written", 40), ("gone", 79)])
+def test_calls_that_were_not_asked_about_are_like_others_at_their_place(tmp_path, products, told, pages):
+    """The program rewrites half of the second matrix, or all, in new memory, before each call; tracing asks before every call, or before some."""
+    lines = [json.loads(line) for line in products.read_text().splitlines()]
+    calls = [line for line in lines if "routine" in line]
+    for line in calls[1:]:
+        begin = line["operands"][1][0] & ~4095
+        line |= {"written": [], told: [[begin, pages * 4096]]}
+    everywhere, somewhere = tmp_path / "everywhere.trace", tmp_path / "somewhere.trace"
+    everywhere.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    for line in calls[5:10] + calls[11:12]:
+        del line[told]
+        line["written"] = None
+    somewhere.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    arguments = [f"--machine=simulated:{RATES}", *SETTINGS]
+    all_asked, some_asked, never = (predicted(path, *arguments)["machines"][0]["totals"] for path in (everywhere, somewhere, products))
+    assert all_asked["bytes_to_device"] > never["bytes_to_device"] + 10 * 160000
+    assert some_asked["bytes_to_device"] == pytest.approx(all_asked["bytes_to_device"], rel=0.02)
+
+
+def test_a_routine_is_judged_with_the_calls_inside_it(tmp_path):
+    """dpotrs spends its time in two calls of dtrsm, which the trace counts by themselves: the device makes it as a whole."""
+    factor, right = [1 << 40, 3000, 3000, 3000, 8, 2, 0, 0], [1 << 41, 3000, 3000, 3000, 8, 0, 2, 0]
+    common = {"thread": 0, "site": "a+0x1", "volume": 2.7e10, "depth": 3000, "operands": [factor, right]}
+    lines: list[dict] = [{"blastoff_trace": 1, "cores": 16, "threads": 16, "min_size": 250, "writes": "uffd"}]
+    for start in (0.5 * call for call in range(20)):
+        for inner in (0.001, 0.071):
+            times = {"start": start + inner, "seconds": 0.07, "elapsed": 0.07}
+            lines.append(common | times | {"routine": "dtrsm", "arguments": "L L N N m=3000 n=3000", "flops": 2.7e10})
+        times = {"start": start, "seconds": 0.001, "elapsed": 0.141}
+        lines.append(common | times | {"routine": "dpotrs", "arguments": "L n=3000 nrhs=3000", "flops": 5.4e10, "may_fail": 1})
+    path = tmp_path / "solve.trace"
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    (machine,) = predicted(path, "--machine=h200-pcie5")["machines"]
+    on_device = {routine["name"]: routine["on_device"] for routine in machine["routines"]}
+    assert on_device["dpotrs"] >= 15 and on_device["dtrsm"] == 0
+
+
 def test_memory_that_cannot_be_tracked_is_copied(tmp_path, products):
     lines = [json.loads(line) for line in products.read_text().splitlines()]
     for line in lines:

@@ -17,6 +17,8 @@ def figures(model: dict[str, Any]) -> list[tuple[str, str]]:
         ("pageable to device", "pageable_to_device"),
         ("pageable from device", "pageable_from_device"),
         ("matrices to device", "staged_to_device"),
+        ("results from device", "staged_from_device"),
+        ("results into untouched memory", "first_touch_from_device"),
     ):
         if key in link:
             result.append((label, f"{quantities.size(link[key])}/s"))

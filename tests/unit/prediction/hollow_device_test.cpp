@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "operation/operation.h"
+#include "platform/span.h"
+#include "prediction/replayed_tracker.h"
 
 namespace blastoff::prediction {
 namespace {
@@ -16,7 +18,7 @@ class HollowDevice : public testing::Test {
  protected:
   HollowDevice() {
     machine.pinned_to_device = 1e9;
-    machine.file.model.from_device = 0.5e9;
+    machine.pinned_from_device = 0.5e9;
     machine.pin_seconds_per_byte = 1e-9;
     device = hollow_device(machine, clock, engines, 4 * megabyte);
     queue = std::move(*device->create_queue());
@@ -62,6 +64,24 @@ TEST_F(HollowDevice, LockingPagesTakesTheProgramsTime) {
   ASSERT_TRUE(device->properties().can_pin);
   ASSERT_TRUE(device->pin(nullptr, megabyte));
   EXPECT_DOUBLE_EQ(clock.now, 0.001);
+}
+
+TEST_F(HollowDevice, ResultsTakeLongerIntoMemoryThatNobodyHasTouched) {
+  machine.file.model.from_device = 0.5e9;
+  machine.first_touch_from_device = 0.25e9;
+  ReplayedTracker tracker;
+  const auto staging = hollow_staging(machine, clock, engines, tracker);
+  constexpr std::uintptr_t host = std::uintptr_t{1} << 40;
+  const residency::Transfer transfer{.host = reinterpret_cast<void*>(host), .device = 0, .block = block};
+  const auto seconds = [&] {
+    const double before = clock.now;
+    EXPECT_TRUE((*staging->download({&transfer, 1}, *queue))->finish());
+    return clock.now - before;
+  };
+  EXPECT_NEAR(seconds(), 0.002, 1e-9);
+  tracker.lose(platform::outward_to_pages({host, host + megabyte}));
+  EXPECT_NEAR(seconds(), 0.004, 1e-9);
+  EXPECT_NEAR(seconds(), 0.002, 1e-9) << "its pages are there by now";
 }
 
 TEST_F(HollowDevice, HasTheMemoryThatItWasGiven) {

@@ -56,6 +56,16 @@ TEST(ReplayedTracker, TellsOfMemoryThatIsLost) {
   EXPECT_EQ(tracker.scan(pages(0, 10), true, found), Scan::not_tracked);
 }
 
+TEST(ReplayedTracker, KnowsWhichPagesComeToBe) {
+  ReplayedTracker tracker;
+  EXPECT_EQ(tracker.new_bytes(pages(0, 10)), 0U);
+  tracker.lose(pages(0, 8));
+  EXPECT_EQ(tracker.new_bytes(pages(0, 10)), 8 * page);
+  tracker.replay_write(pages(0, 2));
+  tracker.replay_presence(pages(4, 1));
+  EXPECT_EQ(tracker.new_bytes(pages(0, 10)), 5 * page);
+}
+
 TEST(ReplayedTracker, RefusesWhatTheKernelRefused) {
   ReplayedTracker tracker;
   tracker.refuse(pages(4, 1), "shared memory");

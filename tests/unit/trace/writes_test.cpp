@@ -72,6 +72,21 @@ TEST_F(TrackedWrites, AreThoseOfTheProgramSinceTheLastUse) {
   EXPECT_TRUE(product.call(*writes).written.empty());
 }
 
+TEST_F(TrackedWrites, OfACallAroundAnotherAreNotTheProgramsEither) {
+  const Product outer;
+  outer.call(*writes);
+  outer.call(*writes);
+  const Found found = writes->before(outer.operation());
+  ASSERT_TRUE(found.asked);
+  outer.c.touch();
+  EXPECT_TRUE(outer.call(*writes).written.empty()) << "an inner call on the same matrices";
+  outer.c.touch();
+  writes->after(outer.operation(), found.asked);
+  EXPECT_TRUE(outer.call(*writes).written.empty());
+  *outer.c.page(3) = 7;
+  EXPECT_TRUE(covers(outer.call(*writes).written, outer.c.pages(3, 1)));
+}
+
 TEST_F(TrackedWrites, ACallThatIsNotAskedAboutTakesNoFaultsOnItsResult) {
   const auto faults = [] {
     rusage usage{};

@@ -1,0 +1,140 @@
+#include "prediction/unasked_writes.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "platform/interval_set.h"
+#include "residency/footprint.h"
+
+namespace blastoff::prediction {
+namespace {
+
+using operation::Operand;
+using platform::IntervalSet;
+using platform::Span;
+
+/// An operand of the calls at one place: site, routine, number of the operand.
+using Place = std::tuple<std::size_t, operation::RoutineId, std::size_t>;
+
+/// What had become of an operand's memory since its last use.
+struct Change {
+  std::size_t call;  ///< before which it was seen
+  double gone;       ///< share of its bytes
+  double written;
+};
+
+/// The changes of an operand, by the number of the call.
+struct Changes {
+  std::vector<Change> between_two_uses;
+  std::vector<Change> since_some_use;
+};
+
+bool holds_data(const Operand& operand) {
+  return !operand.empty() && !operand.transient && operand.intent != operation::Intent::scratch;
+}
+
+/// Each matrix of the call once, with the number of the operand.
+template <class Visit>
+void each_matrix(const TracedCall& call, Visit&& visit) {
+  const auto operands = call.operation.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto same = [&](const Operand& other) { return holds_data(other) && other.address == operands[i].address; };
+    if (holds_data(operands[i]) &&
+        std::none_of(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(i), same))
+      visit(i, residency::bounds(operands[i]));
+  }
+}
+
+double share_of(const IntervalSet& set, Span span) {
+  std::size_t outside = 0;
+  set.each_gap(span, [&](Span gap) { outside += gap.bytes(); });
+  return 1 - static_cast<double>(outside) / static_cast<double>(span.bytes());
+}
+
+/// Follows the memory of the operands from call to call.
+class Uses {
+ public:
+  struct Use {
+    bool before = false;        ///< the memory was used before
+    bool asked_before = false;  ///< and its writes were looked for then
+    double gone = 0;            ///< share of it that has gone since
+  };
+
+  void lose(const TracedCall& call) {
+    for (const Span span : call.gone) gone_.add(span);
+  }
+
+  /// `call` uses it now.
+  Use next(const TracedCall& call, Span matrix) {
+    const auto [last, first] = asked_.try_emplace(matrix.begin, call.asked);
+    const Use use{.before = !first, .asked_before = !first && last->second, .gone = share_of(gone_, matrix)};
+    last->second = call.asked;
+    gone_.remove(matrix);
+    return use;
+  }
+
+ private:
+  std::map<std::uintptr_t, bool> asked_;  ///< begin of the memory -> whether its last use was asked about
+  IntervalSet gone_;                      ///< since its last use
+};
+
+std::map<Place, Changes> seen_changes(const std::vector<TracedCall>& calls) {
+  std::map<Place, Changes> places;
+  Uses uses;
+  for (std::size_t number = 0; number < calls.size(); ++number) {
+    const TracedCall& call = calls[number];
+    uses.lose(call);
+    IntervalSet written;
+    for (const Span span : call.written) written.add(span);
+    each_matrix(call, [&](std::size_t operand, Span matrix) {
+      const Uses::Use use = uses.next(call, matrix);
+      if (!call.asked || !use.before) return;
+      Changes& changes = places[{call.site, call.operation.routine(), operand}];
+      (use.asked_before ? changes.between_two_uses : changes.since_some_use)
+          .push_back({number, use.gone, share_of(written, matrix)});
+    });
+  }
+  return places;
+}
+
+const Change* nearest(const std::vector<Change>& changes, std::size_t call) {
+  if (changes.empty()) return nullptr;
+  const auto later = std::ranges::lower_bound(changes, call, {}, &Change::call);
+  return later == changes.begin() ? &*later : &*std::prev(later);
+}
+
+const Change* likely_change(const Changes& changes, std::size_t call) {
+  const Change* const direct = nearest(changes.between_two_uses, call);
+  return direct != nullptr ? direct : nearest(changes.since_some_use, call);
+}
+
+Span first_part(Span span, double share) {
+  return {span.begin, span.begin + static_cast<std::size_t>(share * static_cast<double>(span.bytes()))};
+}
+
+}  // namespace
+
+void fill_in_unasked_writes(std::vector<TracedCall>& calls) {
+  const std::map<Place, Changes> places = seen_changes(calls);
+  Uses uses;
+  for (std::size_t number = 0; number < calls.size(); ++number) {
+    TracedCall& call = calls[number];
+    uses.lose(call);
+    each_matrix(call, [&](std::size_t operand, Span matrix) {
+      const Uses::Use use = uses.next(call, matrix);
+      if (call.asked || !use.before || use.gone > 0) return;
+      const auto place = places.find({call.site, call.operation.routine(), operand});
+      if (place == places.end()) return;
+      const Change* const change = likely_change(place->second, number);
+      // Memory goes as a whole, but its last page may be the first of another matrix.
+      if (change->gone > 0.5) call.gone.push_back(platform::outward_to_pages(matrix));
+      if (const Span written = first_part(matrix, change->written); written.bytes() >= platform::page_size())
+        call.written.push_back(platform::outward_to_pages(written));
+    });
+  }
+}
+
+}  // namespace blastoff::prediction
