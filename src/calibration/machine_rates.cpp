@@ -1,7 +1,5 @@
 #include "calibration/machine_rates.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -12,6 +10,7 @@
 #include "blas/front_end.h"
 #include "calibration/device_rates.h"
 #include "calibration/trial.h"
+#include "platform/huge_pages.h"
 #include "platform/numa.h"
 #include "platform/stopwatch.h"
 #include "runtime/offload.h"
@@ -137,19 +136,16 @@ class NewMemory {
 
   void* get() {
     release();
-    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory_ == MAP_FAILED) return nullptr;
-    madvise(memory_, bytes_, MADV_HUGEPAGE);  // as blastoff run asks malloc to
-    return memory_;
+    return memory_ = platform::map_for_huge_pages(bytes_);
   }
 
  private:
   void release() {
-    if (memory_ != MAP_FAILED) munmap(memory_, bytes_);
+    if (memory_ != nullptr) platform::unmap_huge_pages(memory_, bytes_);
   }
 
   const std::size_t bytes_;
-  void* memory_ = MAP_FAILED;
+  void* memory_ = nullptr;
 };
 
 Json link_json(runtime::Session& session, const Memory& memory) {

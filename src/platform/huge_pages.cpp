@@ -23,6 +23,13 @@ void* map_huge_pages(std::size_t bytes) {
   return begin;
 }
 
+void* map_for_huge_pages(std::size_t bytes) {
+  void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  madvise(mapped, bytes, MADV_HUGEPAGE);
+  return mapped;
+}
+
 void unmap_huge_pages(void* address, std::size_t bytes) {
   munmap(address, bytes);
 }

@@ -95,7 +95,8 @@ def remarks(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the trace does not tell."""
     lines = []
     if machine["unknown_writes"]:
-        lines.append(("writes", f"were not looked for before {quantities.count(machine['unknown_writes'])} calls, to save time: taken as before other calls at the same place"))
+        unknown = quantities.count(machine["unknown_writes"])
+        lines.append(("writes", f"were not looked for before {unknown} calls, to save time: taken as before other calls at the same place"))
     if machine["small_calls"]:
         small = f"{quantities.count(machine['small_calls'])} calls, {quantities.duration(machine['small_seconds'])}"
         lines.append(("small", f"{small} below the threshold of the trace: as they were"))
