@@ -110,7 +110,7 @@ TEST_F(ResidencyEstimate, OfMirrorsRewrittenBeforeEachUse) {
 
 TEST_F(ResidencyEstimate, OfMirrorsEvicted) {
   RigOptions options;
-  options.budget = std::size_t{12} << 20;
+  options.budget = std::size_t{6} << 20;
   START({"first-use", "simulated"}, options);
   Case test = product();
   run(test);

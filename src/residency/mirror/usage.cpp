@@ -57,7 +57,8 @@ bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) 
     if (used_once_.size() > most_remembered) used_once_.clear();
     Matrix& matrix = find_or_add(operand);
     matrix.kind = kind_of(call, index);
-    matrix.copied = used_once_[matrix.kind] >= most_used_once;
+    const auto used_once = used_once_.try_emplace(matrix.kind, is_result_only(operand) ? most_used_once : 0).first;
+    matrix.copied = used_once->second >= most_used_once;
     return !matrix.copied;
   }
   Matrix& matrix = found->second;
@@ -66,8 +67,10 @@ bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) 
   return !matrix.copied || unchanged(matrix, operand);
 }
 
-/// Of a matrix that is copied: whether it has not changed for so long that it is tracked from now on.
+/// Of a matrix that is copied: whether it has not changed for so long that it is tracked from now on. To be written once
+/// more tells nothing.
 bool Usage::unchanged(Matrix& matrix, const operation::Operand& operand) {
+  if (is_result_only(operand)) return false;
   const bool same = fingerprint_(operand) == matrix.fingerprint;
   matrix.unchanged_uses = same ? matrix.unchanged_uses + 1 : 0;
   learn(matrix, same);

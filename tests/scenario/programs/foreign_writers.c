@@ -107,9 +107,9 @@ static int after_use(int file) {
   return right & product(a);
 }
 
-/// The registered matrix is a result at first, which uploads nothing.
+/// The registered matrix is a result that stays on the device, which uploads nothing.
 static int as_result(int file) {
-  int right = product(a) && product(a) && multiplies(N, N, N, a, N, b, N, 0.0, d, N);
+  int right = product(a) && product(a) && multiplies(N, N, N, a, N, b, N, 0.0, d, N) && product(d);
   right &= multiplies(N, N, N, a, N, b, N, 0.0, d, N) && multiplies(N, N, N, a, N, b, N, 0.0, d, N);
   registers(d);
   multiply(N, N, N, a, N, b, N, 0.0, d, N);

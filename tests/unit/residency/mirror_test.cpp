@@ -307,7 +307,35 @@ TEST_F(UsageTest, ManyUsesPayForAMirrorThatIsRewrittenThen) {
   }
 }
 
+TEST_F(UsageTest, AResultIsCopiedUntilOneOfItsKindIsRead) {
+  call = with(operation::Intent::write);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(tracked()) << "to be written once more tells nothing";
+    usage.used(matrix());
+  }
+  call = with(operation::Intent::read);
+  EXPECT_TRUE(tracked()) << "as the device has left it";
+  usage.used(matrix());
+  usage.forget(bounds(matrix()));
+  call = with(operation::Intent::write);
+  EXPECT_TRUE(tracked()) << "the next may be read, too";
+}
+
+TEST_F(UsageTest, AResultThatTheProgramChangesBeforeItIsReadIsCopied) {
+  for (int i = 0; i < 3; ++i) {
+    call = with(operation::Intent::write);
+    EXPECT_FALSE(tracked());
+    usage.used(matrix());
+    fill(i + 1);
+    call = with(operation::Intent::read);
+    EXPECT_FALSE(tracked());
+    usage.used(matrix());
+    usage.forget(bounds(matrix()));
+  }
+}
+
 TEST_F(UsageTest, AResultThatIsNeverReadIsCopied) {
+  use();
   call = with(operation::Intent::write);
   int uses = 0;
   while (tracked() && uses < 100) {

@@ -162,7 +162,8 @@ TEST_F(PinsTest, AreForbiddenOnlyWhenTheLastHoldHasEnded) {
   });
   while (!pin->gone) std::this_thread::yield();
   EXPECT_FALSE(forbidden);
-  EXPECT_EQ(device.pinned.size(), 1U) << "nobody held the other one";
+  EXPECT_FALSE(pins.covers(pages(20, 8))) << "nobody held the other one";
+  EXPECT_EQ(device.pinned.size(), 1U);
   EXPECT_EQ(request(pages(0, 8)), nullptr);
   pins.unhold(pin);
   waiting.join();
