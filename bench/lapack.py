@@ -54,7 +54,7 @@ def host_calls(n: int) -> dict[str, Callable[[], object]]:
 
     random = np.random.default_rng(n)
     a, b = random.standard_normal((2, n, n))
-    symmetric, definite = (a + a.T) / 2, a @ a.T / n + np.eye(n)
+    symmetric, definite = (a + a.T) / 2, np.copy(a @ a.T / n + np.eye(n))  # in memory that no call has used
     complex_pair = symmetric + 1j * (b - b.T), definite + 0j
     return {
         "cholesky": lambda: np.linalg.cholesky(definite),

@@ -28,7 +28,7 @@ class Place:
     results: pathlib.Path
     device: str
     quick: bool
-    only: str  # parts of bench/run.py
+    only: str  # parts of bench/run.py, or words in the names of steps
 
     @property
     def preloaded(self) -> pathlib.Path:

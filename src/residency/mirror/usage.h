@@ -31,8 +31,9 @@ class Usage {
   /// uses, it is tracked again; this takes more unchanged uses after every failure.
   ///
   /// A matrix that was not used before is tracked, unless the latest few of its kind were used once. Its kind is the
-  /// routine, the operand's position and its size. A result is taken for one that is used once until the device has read
-  /// one of its kind: to bring that costs far less than the page faults of a program that goes on with it on the CPU.
+  /// routine, the operand's position and its size. A result is taken for one that is used once until the device has
+  /// read one of its kind: to bring that costs far less than the page faults of a program that goes on with it on the
+  /// CPU.
   bool worth_tracking(const operation::Operation& call, std::size_t index);
 
   /// Whether the operand is copied at every use now.
