@@ -433,8 +433,8 @@ class FunctionalCheck final : public operation::Verification {
   }
 
   /// Rounding errors of a part come from all parts that it is made of. An independent transform of real numbers may be
-  /// one half of a complex one, whose other half is another transform: cuFFT returns noise of its neighbour's for
-  /// numbers that are all zero.
+  /// one half of a complex one, whose other half is another transform: numbers that are all zero may then become
+  /// noise of its neighbour's, as seen with cuFFT (not for every layout).
   double norm_of_sources(const std::vector<Sums>& parts, bool mixed) const {
     if (mixed) return std::sqrt(total(parts, &Sums::squares) / static_cast<double>(parts.size()));
     if (!transform_.real_input() && !transform_.real_output()) return 0;

@@ -370,7 +370,7 @@ TYPED_TEST(FunctionalCheck, LeavesWhatHasNoBound) {
   expect_wrong(check->compare(), "zeros");
 }
 
-/// Two lines of real numbers as one of complex numbers: what cuFFT does. Beside a line of zeros, the other one's
+/// Two lines of real numbers as one of complex numbers, as a library may do. Beside a line of zeros, the other one's
 /// rounding errors are its result.
 TYPED_TEST(FunctionalCheck, PassesRealLinesThatWereTransformedInPairs) {
   using Complex = std::complex<TypeParam>;
