@@ -67,8 +67,8 @@ bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) 
   return !matrix.copied || unchanged(matrix, operand);
 }
 
-/// Of a matrix that is copied: whether it has not changed for so long that it is tracked from now on. To be written once
-/// more tells nothing.
+/// Of a matrix that is copied: whether it has not changed for so long that it is tracked from now on. To be written
+/// once more tells nothing.
 bool Usage::unchanged(Matrix& matrix, const operation::Operand& operand) {
   if (is_result_only(operand)) return false;
   const bool same = fingerprint_(operand) == matrix.fingerprint;
