@@ -1,6 +1,7 @@
 #include "prediction/replayed_tracker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "residency/footprint.h"
@@ -110,14 +111,28 @@ void ReplayedTracker::refuse(Span span, const std::string& why) {
 }
 
 std::uint64_t ReplayedTracker::fingerprint(const operation::Operand& operand) const {
+  constexpr std::uint64_t most_samples = 64;
+  constexpr std::uint64_t pages_for_a_sample = 8;
+  if (operand.empty()) return 0;
   const std::lock_guard lock(mutex_);
-  const Span whole = residency::bounds(operand);
-  std::uint64_t latest = 0;
-  auto next = versions_.upper_bound(whole.begin);
-  if (next != versions_.begin()) --next;
-  for (; next != versions_.end() && next->first < whole.end; ++next)
-    if (next->second.end > whole.begin) latest = std::max(latest, next->second.write);
-  return latest;
+  const auto elements = static_cast<std::uint64_t>(operand.rows) * static_cast<std::uint64_t>(operand.columns);
+  const std::uint64_t pages = elements * operand.element_size / platform::page_size();
+  const std::uint64_t samples = std::clamp<std::uint64_t>(pages / pages_for_a_sample, 1, most_samples);
+  std::uint64_t mixed = 0;
+  for (std::uint64_t i = 0; i < samples; ++i) {
+    const std::uint64_t element = (2 * i + 1) * elements / (2 * samples);
+    const std::uint64_t rows = static_cast<std::uint64_t>(operand.rows);
+    const std::size_t offset = element / rows * operand.stride_bytes() + element % rows * operand.element_size;
+    mixed = mixed * 0x9e3779b97f4a7c15U + version_at(residency::bounds(operand).begin + offset);
+  }
+  return mixed;
+}
+
+std::uint64_t ReplayedTracker::version_at(std::uintptr_t address) const {
+  const auto next = versions_.upper_bound(address);
+  if (next == versions_.begin()) return 0;
+  const Version& version = std::prev(next)->second;
+  return version.end > address ? version.write : 0;
 }
 
 }  // namespace blastoff::prediction

@@ -39,7 +39,9 @@ class ReplayedTracker final : public tracking::PageTracker, public tracking::Eve
   /// Memory that the kernel could not track.
   void refuse(platform::Span span, const std::string& why);
 
-  /// Takes the place of a look at the matrix's elements: what was last written of it, when.
+  /// Takes the place of a look at the matrix's elements: when some pages that are spread over it were written. Not the
+  /// first and the last page, which hold other data, too; and so few that one written page is likely to be missed, as
+  /// one written element is.
   std::uint64_t fingerprint(const operation::Operand& operand) const;
 
  private:
@@ -56,6 +58,7 @@ class ReplayedTracker final : public tracking::PageTracker, public tracking::Eve
     std::uint64_t write = 0;
   };
   void set_version(platform::Span span);
+  std::uint64_t version_at(std::uintptr_t address) const;
   std::map<std::uintptr_t, Version> versions_;  ///< begin -> which write was the latest; they do not overlap
   std::uint64_t writes_ = 0;
 };

@@ -1,6 +1,8 @@
 // A page tracker that hears of writes from a trace keeps the contract of the kernel's.
 #include "prediction/replayed_tracker.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace blastoff::prediction {
@@ -73,21 +75,44 @@ TEST(ReplayedTracker, RefusesWhatTheKernelRefused) {
   EXPECT_TRUE(tracker.track(pages(5, 5)));
 }
 
-TEST(ReplayedTracker, FingerprintsChangeWithWrites) {
+TEST(ReplayedTracker, FingerprintsChangeWhenTheMatrixIsRewritten) {
+  ReplayedTracker tracker;
+  const operation::Operand matrix{.address = reinterpret_cast<void*>(pages(0, 1).begin + 64),
+                                  .rows = 512,
+                                  .columns = 64,
+                                  .leading_dimension = 512,
+                                  .element_size = 8};
+  const auto before = tracker.fingerprint(matrix);
+  tracker.replay_write(pages(0, 1));
+  tracker.replay_write(pages(64, 4));
+  EXPECT_EQ(tracker.fingerprint(matrix), before) << "pages on which other data lie, too";
+  std::uint64_t last = before;
+  int seen = 0;
+  for (std::uintptr_t page_number = 1; page_number < 64; ++page_number) {
+    tracker.replay_write(pages(page_number, 1));
+    seen += std::exchange(last, tracker.fingerprint(matrix)) != last ? 1 : 0;
+  }
+  EXPECT_EQ(seen, 8) << "a single page is likely to be missed";
+  tracker.replay_write(pages(0, 65));
+  EXPECT_NE(tracker.fingerprint(matrix), last);
+}
+
+TEST(ReplayedTracker, FingerprintsOfSmallMatricesAndOfColumnsFarApart) {
   ReplayedTracker tracker;
   operation::Operand matrix{.address = reinterpret_cast<void*>(pages(0, 1).begin),
-                            .rows = 512,
+                            .rows = 4,
                             .columns = 4,
-                            .leading_dimension = 512,
+                            .leading_dimension = 4,
                             .element_size = 8};
-  const auto before = tracker.fingerprint(matrix);
-  tracker.replay_write(pages(4, 3));
-  EXPECT_EQ(tracker.fingerprint(matrix), before) << "beside it";
-  tracker.replay_write(pages(3, 4));
-  const auto after = tracker.fingerprint(matrix);
-  EXPECT_NE(after, before);
-  tracker.replay_write(pages(5, 1));
-  EXPECT_EQ(tracker.fingerprint(matrix), after);
+  const auto small = tracker.fingerprint(matrix);
+  matrix.rows = 512, matrix.columns = 16, matrix.leading_dimension = 2048;
+  const auto large = tracker.fingerprint(matrix);
+  for (std::uintptr_t column = 0; column < 16; ++column) tracker.replay_write(pages(4 * column + 1, 3));
+  EXPECT_EQ(tracker.fingerprint(matrix), large) << "between the columns";
+  for (std::uintptr_t column = 0; column < 16; ++column) tracker.replay_write(pages(4 * column, 1));
+  EXPECT_NE(tracker.fingerprint(matrix), large);
+  matrix.rows = matrix.columns = matrix.leading_dimension = 4;
+  EXPECT_NE(tracker.fingerprint(matrix), small);
 }
 
 }  // namespace
