@@ -51,8 +51,11 @@ tl::expected<Machine, std::string> read_machine(const std::string& json) {
   machine.memory = static_cast<std::size_t>(number(text, "gpu", "memory", static_cast<double>(machine.memory)));
   machine.pinned_to_device = number(text, "link", "to_device", machine.model().to_device);
   machine.pinned_from_device = number(text, "link", "from_device", machine.model().from_device);
+  // Where nobody has measured it, the driver's copies into ordinary memory are the nearest.
   const double unpinned = number(text, "link", "pageable_from_device", machine.model().from_device);
   machine.first_touch_from_device = number(text, "link", "first_touch_from_device", unpinned);
+  if (!(machine.first_touch_from_device > 0))
+    return tl::unexpected(std::string("link.first_touch_from_device is no rate"));
   machine.launch_seconds = number(text, "gpu", "launch_seconds", machine.model().device_seconds / 2);
   machine.pin_seconds_per_byte = number(text, "pinning", "seconds_per_byte", 0);
   machine.access = access_of(text);

@@ -18,7 +18,7 @@ struct Machine {
   std::size_t memory = std::size_t{80} << 30;  ///< of a GPU, bytes
   double pinned_to_device = 25e9;              ///< bytes per second, from page-locked memory
   double pinned_from_device = 25e9;            ///< likewise, into it
-  double first_touch_from_device = 25e9;       ///< into memory whose pages come to be meanwhile
+  double first_touch_from_device = 25e9;       ///< into memory without pages: the kernel makes them meanwhile
   double launch_seconds = 0;                   ///< of every operation
   double pin_seconds_per_byte = 0;
   device::HostAccess access = device::HostAccess::none;

@@ -242,12 +242,12 @@ int Process::busy_cores() const {
 
 void Process::make_on_cpu(const TracedCall& call, Refusal why, RoutinePrediction& sums) {
   const double seconds = cpu_times_.predicted(call);
-  clock_.now += seconds;
-  at_end_.emplace(clock_.now, [this, &call, why, seconds] {
-    if (why != Refusal::below_min_size)
-      decider_->observe(call.operation, {.seconds = cpu_times_.predicted_elapsed(call)});
-    if (why == Refusal::not_open) opening_.add_spent(seconds, seconds * busy_cores());
+  const double elapsed = cpu_times_.predicted_elapsed(call);
+  at_end_.emplace(clock_.now + elapsed, [this, &call, why, seconds, elapsed] {
+    if (why != Refusal::below_min_size) decider_->observe(call.operation, {.seconds = elapsed});
+    if (why == Refusal::not_open) opening_.add_spent(seconds, seconds * busy_cores());  // calls inside add theirs
   });
+  clock_.now += seconds;
   sums.cpu_seconds += call.weight * seconds;
   results_written(call.operation, nullptr);
 }

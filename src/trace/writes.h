@@ -82,7 +82,7 @@ class Writes {
   platform::Stopwatch run_;
   double spent_ = 0;                           ///< seconds
   platform::IntervalSet seen_;                 ///< whose writes have been asked about before
-  platform::IntervalSet results_;              ///< of calls that were not asked about
+  platform::IntervalSet results_;              ///< of calls that were not asked about, or still run
   std::map<std::uintptr_t, Matrix> matrices_;  ///< by the address of the first element
   std::vector<platform::Span> scratch_;
 };

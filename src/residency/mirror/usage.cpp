@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include "residency/footprint.h"
@@ -28,13 +29,15 @@ constexpr int uses_before_another_look = 32;
 /// Of a matrix that was rewritten.
 constexpr int least_patience = 4;
 
-std::uint64_t kind_of(const operation::Operation& call, std::size_t index) {
-  const auto size = static_cast<std::uint64_t>(std::bit_width(call.operands()[index].payload_bytes()));
-  return std::uint64_t{call.routine()} << 32 | index << 16 | size << 1 | 1;
-}
-
 bool is_result_only(const operation::Operand& operand) {
   return operation::writes(operand.intent) && !operation::reads(operand.intent);
+}
+
+std::uint64_t kind_of(const operation::Operation& call, std::size_t index) {
+  const operation::Operand& operand = call.operands()[index];
+  const auto size = static_cast<std::uint64_t>(std::bit_width(operand.payload_bytes()));
+  const std::uint64_t result = is_result_only(operand) ? 1 : 0;
+  return std::uint64_t{call.routine()} << 32 | index << 16 | result << 8 | size << 1 | 1;
 }
 
 }  // namespace
@@ -54,6 +57,7 @@ bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) 
   const operation::Operand& operand = call.operands()[index];
   const auto found = matrices_.find(bounds(operand).begin);
   if (found == matrices_.end()) {
+    read_within(operand);
     if (used_once_.size() > most_remembered) used_once_.clear();
     Matrix& matrix = find_or_add(operand);
     matrix.kind = kind_of(call, index);
@@ -67,11 +71,29 @@ bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) 
   return !matrix.copied || unchanged(matrix, operand);
 }
 
+Usage::Shape Usage::shape_of(const operation::Operand& operand) {
+  return {operand.rows, operand.columns, operand.leading_dimension, operand.part};
+}
+
+/// An operand that was not used before: if it lies within a result, that is read.
+void Usage::read_within(const operation::Operand& operand) {
+  if (!operation::reads(operand.intent)) return;
+  const std::uintptr_t begin = bounds(operand).begin;
+  const auto next = matrices_.upper_bound(begin);
+  if (next == matrices_.begin()) return;
+  Matrix& before = std::prev(next)->second;
+  if (before.end <= begin || !before.copied || before.results_in_a_row == 0) return;
+  learn(before, true);
+  before.copied = false;
+  before.uses = 0;
+}
+
 /// Of a matrix that is copied: whether it has not changed for so long that it is tracked from now on. To be written
-/// once more tells nothing.
+/// once more tells nothing. What is read of a result in another shape cannot be compared, and is taken as unchanged.
 bool Usage::unchanged(Matrix& matrix, const operation::Operand& operand) {
   if (is_result_only(operand)) return false;
-  const bool same = fingerprint_(operand) == matrix.fingerprint;
+  const bool same =
+      matrix.shape == shape_of(operand) ? fingerprint_(operand) == matrix.fingerprint : matrix.results_in_a_row > 0;
   matrix.unchanged_uses = same ? matrix.unchanged_uses + 1 : 0;
   learn(matrix, same);
   if (matrix.unchanged_uses < matrix.patience) return false;
@@ -83,7 +105,7 @@ bool Usage::unchanged(Matrix& matrix, const operation::Operand& operand) {
 
 bool Usage::copied(const operation::Operand& operand) const {
   const auto found = matrices_.find(bounds(operand).begin);
-  return found != matrices_.end() && found->second.copied;
+  return found != matrices_.end() && found->second.copied && found->second.results_in_a_row == 0;
 }
 
 bool Usage::refilled(const operation::Operand& operand) const {
@@ -94,6 +116,8 @@ bool Usage::refilled(const operation::Operand& operand) const {
 
 bool Usage::used(const operation::Operand& operand) {
   Matrix& matrix = find_or_add(operand);
+  matrix.end = bounds(operand).end;
+  matrix.shape = shape_of(operand);
   if (matrix.copied)
     matrix.fingerprint = fingerprint_(operand);
   else if (matrix.uses > 0)

@@ -31,12 +31,12 @@ class Usage {
   /// uses, it is tracked again; this takes more unchanged uses after every failure.
   ///
   /// A matrix that was not used before is tracked, unless the latest few of its kind were used once. Its kind is the
-  /// routine, the operand's position and its size. A result is taken for one that is used once until the device has
-  /// read one of its kind: to bring that costs far less than the page faults of a program that goes on with it on the
-  /// CPU.
+  /// routine, the operand's position and intent, and its size. A result is taken for one that is used once until the
+  /// device has read one of its kind: to bring that costs far less than the page faults of a program that goes on with
+  /// it on the CPU.
   bool worth_tracking(const operation::Operation& call, std::size_t index);
 
-  /// Whether the operand is copied at every use now.
+  /// Whether the operand is copied at every use now, because the CPU rewrites it.
   bool copied(const operation::Operand& operand) const;
 
   /// Of an operand that worth_tracking() wants to be copied: whether it has changed since a call used it.
@@ -56,9 +56,17 @@ class Usage {
   void forget(platform::Span span);
 
  private:
+  /// What a fingerprint was taken of.
+  struct Shape {
+    std::int64_t rows = 0, columns = 0, leading_dimension = 0;
+    operation::Part part = operation::Part::full;
+    bool operator==(const Shape&) const = default;
+  };
   struct Matrix {
     bool copied = false;
     std::uint64_t fingerprint = 0;
+    Shape shape;
+    std::uintptr_t end = 0;    ///< of its memory, at the last use
     int unchanged_uses = 0;    ///< in a row
     int patience = 1;          ///< unchanged uses needed before it is tracked again; doubles with every failure
     int uses = 0;              ///< since the CPU rewrote it
@@ -66,7 +74,9 @@ class Usage {
     std::uint64_t kind = 0;    ///< while it is not known whether it is used again; else 0
   };
   Matrix& find_or_add(const operation::Operand& operand);
+  static Shape shape_of(const operation::Operand& operand);
   bool unchanged(Matrix& matrix, const operation::Operand& operand);
+  void read_within(const operation::Operand& operand);
   void learn(Matrix& matrix, bool used_again);
 
   const std::size_t most_copied_;

@@ -270,6 +270,20 @@ struct UsageTest : testing::Test {
     tracked();
     usage.used(matrix());
   }
+  /// The device reads a part of a result, its first column or the others. Then the next of its kind is tracked.
+  void expect_read_by_part(bool first_column) {
+    call = with(operation::Intent::write);
+    EXPECT_FALSE(tracked());
+    usage.used(matrix());
+    call = with(operation::Intent::read);
+    if (!first_column) matrix().address = elements.data() + 256;
+    matrix().columns = first_column ? 1 : 255;
+    EXPECT_TRUE(tracked());
+    usage.used(matrix());
+    usage.forget({0, UINTPTR_MAX});
+    call = with(operation::Intent::write);
+    EXPECT_TRUE(tracked());
+  }
   /// Uses without a change until the matrix is tracked.
   int uses_until_tracked() {
     int uses = 0;
@@ -332,6 +346,28 @@ TEST_F(UsageTest, AResultThatTheProgramChangesBeforeItIsReadIsCopied) {
     usage.used(matrix());
     usage.forget(bounds(matrix()));
   }
+}
+
+TEST_F(UsageTest, AResultIsReadWhereItsFirstColumnIs) {
+  expect_read_by_part(true);
+}
+
+TEST_F(UsageTest, AResultIsReadWhereAPartOfItIs) {
+  expect_read_by_part(false);
+}
+
+TEST_F(UsageTest, ResultsAndUpdatesAreKindsOfTheirOwn) {
+  call = with(operation::Intent::update);
+  EXPECT_TRUE(tracked());
+  usage.used(matrix());
+  usage.forget(bounds(matrix()));
+  call = with(operation::Intent::write);
+  EXPECT_FALSE(tracked());
+  usage.used(matrix());
+  EXPECT_FALSE(usage.copied(matrix())) << "the CPU is not known to rewrite it";
+  usage.forget(bounds(matrix()));
+  call = with(operation::Intent::update);
+  EXPECT_TRUE(tracked());
 }
 
 TEST_F(UsageTest, AResultThatIsNeverReadIsCopied) {

@@ -96,7 +96,8 @@ def remarks(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = []
     if machine["unknown_writes"]:
         unknown = quantities.count(machine["unknown_writes"])
-        lines.append(("writes", f"were not looked for before {unknown} calls, to save time: taken as before other calls at the same place"))
+        assumed = "assumed to be those seen before other calls from the same place"
+        lines.append(("writes", f"were not looked for before {unknown} calls, to save time: {assumed}"))
     if machine["small_calls"]:
         small = f"{quantities.count(machine['small_calls'])} calls, {quantities.duration(machine['small_seconds'])}"
         lines.append(("small", f"{small} below the threshold of the trace: as they were"))
