@@ -97,7 +97,9 @@ def test_one_summary_for_a_job_on_two_nodes(tmp_path, seconds):
 @needs_programs
 def test_three_nodes(tmp_path):
     job = Job(tmp_path, ranks=6)
-    (summary,) = [text for text in job.run([]) if text]
+    said = [text for text in job.run([]) if text]
+    assert len(said) == 1, said
+    (summary,) = said
     assert calls(summary) == sum(10 + rank for rank in range(6)) and job.left() == []
 
 
