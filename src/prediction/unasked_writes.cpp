@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <tuple>
 
 #include "platform/interval_set.h"
@@ -31,22 +30,6 @@ struct Changes {
   std::vector<Change> between_two_uses;
   std::vector<Change> since_some_use;
 };
-
-bool holds_data(const Operand& operand) {
-  return !operand.empty() && !operand.transient && operand.intent != operation::Intent::scratch;
-}
-
-/// Each matrix of the call once, with the number of the operand.
-template <class Visit>
-void each_matrix(const TracedCall& call, Visit&& visit) {
-  const auto operands = call.operation.operands();
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const auto same = [&](const Operand& other) { return holds_data(other) && other.address == operands[i].address; };
-    if (holds_data(operands[i]) &&
-        std::none_of(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(i), same))
-      visit(i, residency::bounds(operands[i]));
-  }
-}
 
 double share_of(const IntervalSet& set, Span span) {
   std::size_t outside = 0;
@@ -89,10 +72,11 @@ std::map<Place, Changes> seen_changes(const std::vector<TracedCall>& calls) {
     uses.lose(call);
     IntervalSet written;
     for (const Span span : call.written) written.add(span);
-    each_matrix(call, [&](std::size_t operand, Span matrix) {
+    residency::each_distinct_matrix(call.operation, [&](std::size_t number_of_operand, const Operand& operand) {
+      const Span matrix = residency::bounds(operand);
       const Uses::Use use = uses.next(call, matrix);
       if (!call.asked || !use.before) return;
-      Changes& changes = places[{call.site, call.operation.routine(), operand}];
+      Changes& changes = places[{call.site, call.operation.routine(), number_of_operand}];
       (use.asked_before ? changes.between_two_uses : changes.since_some_use)
           .push_back({number, use.gone, share_of(written, matrix)});
     });
@@ -123,10 +107,11 @@ void fill_in_unasked_writes(std::vector<TracedCall>& calls) {
   for (std::size_t number = 0; number < calls.size(); ++number) {
     TracedCall& call = calls[number];
     uses.lose(call);
-    each_matrix(call, [&](std::size_t operand, Span matrix) {
+    residency::each_distinct_matrix(call.operation, [&](std::size_t number_of_operand, const Operand& operand) {
+      const Span matrix = residency::bounds(operand);
       const Uses::Use use = uses.next(call, matrix);
       if (call.asked || !use.before || use.gone > 0) return;
-      const auto place = places.find({call.site, call.operation.routine(), operand});
+      const auto place = places.find({call.site, call.operation.routine(), number_of_operand});
       if (place == places.end()) return;
       const Change* const change = likely_change(place->second, number);
       // Memory goes as a whole, but its last page may be the first of another matrix.

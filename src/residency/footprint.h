@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "operation/operand.h"
+#include "operation/operation.h"
 #include "platform/span.h"
 
 namespace blastoff::residency {
@@ -56,6 +56,23 @@ inline constexpr std::size_t wide_gap = std::size_t{2} << 20;
 
 inline bool has_wide_gaps(const operation::Operand& operand) {
   return operand.columns > 1 && operand.stride_bytes() - operand.column_bytes() >= wide_gap;
+}
+
+/// Whether its contents come from the program, or go to it: no scratch memory, and no copy of the call's own.
+inline bool holds_data(const operation::Operand& operand) {
+  return !operand.empty() && !operand.transient && operand.intent != operation::Intent::scratch;
+}
+
+/// Calls visit(index, operand) for the matrices of the call that hold data, each once.
+template <class Visit>
+void each_distinct_matrix(const operation::Operation& call, Visit&& visit) {
+  const auto operands = call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    bool first = holds_data(operands[i]);
+    for (std::size_t j = 0; j < i; ++j)
+      first = first && !(holds_data(operands[j]) && operands[j].address == operands[i].address);
+    if (first) visit(i, operands[i]);
+  }
 }
 
 /// Calls visit(Span) for ascending, disjoint runs of whole pages that together hold the operand, with the gaps between

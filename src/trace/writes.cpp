@@ -35,23 +35,8 @@ constexpr int most_rewritten = 2;
 
 constexpr std::size_t most_matrices = 4096;
 
-bool holds_data(const Operand& operand) {
-  return !operand.empty() && !operand.transient && operand.intent != operation::Intent::scratch;
-}
-
 bool is_much(std::size_t bytes) {
   return bytes > few_pages * platform::page_size();
-}
-
-template <class Visit>
-void each_matrix(const Operation& call, Visit&& visit) {
-  const auto operands = call.operands();
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    bool first = holds_data(operands[i]);
-    for (std::size_t j = 0; j < i; ++j)
-      first = first && !(holds_data(operands[j]) && operands[j].address == operands[i].address);
-    if (first) visit(operands[i]);
-  }
 }
 
 /// Whether the call writes memory that begins where this operand does.
@@ -182,7 +167,7 @@ void Writes::compare(const Operand& operand, Matrix& matrix, Found& found) {
 // The call itself takes no faults on pages that the call before it has left protected.
 void Writes::pass_over(const Operation& call) {
   call.each_result([&](std::size_t, const Operand& result) {
-    if (!holds_data(result)) return;
+    if (!residency::holds_data(result)) return;
     residency::each_region(result, [&](Span region) {
       if (watched_ && seen_.overlaps(region) && !results_.contains(region)) watched_->unprotect(region);
       results_.add(region);
@@ -192,7 +177,8 @@ void Writes::pass_over(const Operation& call) {
 
 bool Writes::any_sampled(const Operation& call) {
   bool any = false;
-  each_matrix(call, [&](const Operand& operand) { any = any || matrix_of(operand).sampled; });
+  residency::each_distinct_matrix(
+      call, [&](std::size_t, const Operand& operand) { any = any || matrix_of(operand).sampled; });
   return any;
 }
 
@@ -209,7 +195,7 @@ Found Writes::before(const Operation& call) {
   found.asked = !costs_too_much(affordable_share);
   if (found.asked) {
     spend([&] {
-      each_matrix(call, [&](const Operand& operand) {
+      residency::each_distinct_matrix(call, [&](std::size_t, const Operand& operand) {
         Matrix& matrix = matrix_of(operand);
         const bool tracked = !matrix.sampled && watch(operand, found);
         if (!tracked) return compare(operand, matrix, found);
@@ -228,7 +214,7 @@ Found Writes::before(const Operation& call) {
   pass_over(call);
   if (!any_sampled(call) || costs_too_much(most_affordable_share)) return found;
   spend([&] {
-    each_matrix(call, [&](const Operand& operand) {
+    residency::each_distinct_matrix(call, [&](std::size_t, const Operand& operand) {
       if (Matrix& matrix = matrix_of(operand); matrix.sampled) compare(operand, matrix, found);
     });
   });
@@ -239,7 +225,7 @@ void Writes::after(const Operation& call, bool asked) {
   const bool looks = asked || watched_ == nullptr || any_sampled(call);
   if (!looks || costs_too_much(most_affordable_share)) return;
   spend([&] {
-    each_matrix(call, [&](const Operand& operand) {
+    residency::each_distinct_matrix(call, [&](std::size_t, const Operand& operand) {
       Matrix& matrix = matrix_of(operand);
       bool tracked = watched_ != nullptr && !matrix.sampled;
       residency::each_region(operand, [&](Span region) { tracked = tracked && (!asked || seen_.contains(region)); });

@@ -230,6 +230,50 @@ def test_a_routine_is_judged_with_the_calls_inside_it(tmp_path):
     assert on_device["dpotrs"] >= 15 and on_device["dtrsm"] == 0
 
 
+def one_matrix_calls(routine: str, arguments: str, flops: float, starts: list[float], threads: list[int], seconds: float) -> list[dict]:
+    """Each call on a matrix of its own, of order 3000."""
+    common = {"routine": routine, "arguments": arguments, "site": "a+0x1", "seconds": seconds, "elapsed": seconds}
+    common |= {"flops": flops, "volume": 2.7e10, "depth": 3000, "may_fail": 1}
+    operands = [[[(1 << 40) + (call << 30), 3000, 3000, 3000, 8, 0, 2, 0]] for call in range(len(starts))]
+    return [common | {"start": start, "thread": thread, "operands": each} for start, thread, each in zip(starts, threads, operands, strict=True)]
+
+
+def on_h200(path, calls: list[dict]) -> dict:
+    header = {"blastoff_trace": 1, "cores": 16, "threads": 1, "min_size": 250, "writes": "uffd"}
+    path.write_text("\n".join(map(json.dumps, [header, *calls])) + "\n")
+    return predicted(path, "--machine=h200-pcie5")["machines"][0]
+
+
+@pytest.mark.parametrize(("apart", "opens"), [(0.0, False), (1.0, True)])
+def test_what_a_call_takes_is_known_when_it_is_over(tmp_path, apart, opens):
+    """A fifth of a second each, on the CPU: the device opens when a quarter has been spent, not when it has been begun."""
+    starts = [1 + apart * call for call in range(6)]
+    machine = on_h200(tmp_path / "six.trace", one_matrix_calls("dpotrf", "L n=3000", 9e9, starts, list(range(6)), 0.2))
+    assert (machine["opening_seconds"] > 0) == opens
+
+
+@pytest.mark.parametrize(("routine", "loads"), [("dpotrf", 0.09), ("dgesdd", 0.15)])
+def test_the_kernels_of_a_decomposition_take_longer_to_load(tmp_path, routine, loads):
+    arguments = {"dpotrf": "L n=3000", "dgesdd": "N m=3000 n=3000"}[routine]
+
+    def seconds(count: int) -> float:
+        starts = [30.0 * call for call in range(count)]
+        machine = on_h200(tmp_path / f"{count}.trace", one_matrix_calls(routine, arguments, 5e11, starts, [0] * count, 20))
+        assert machine["totals"]["on_device"] == count
+        return machine["totals"]["device_seconds"]
+
+    first, two = seconds(1), seconds(2)
+    assert first - (two - first) == pytest.approx(loads, abs=0.005)
+
+
+def test_a_rate_that_is_none(tmp_path, products):
+    model = json.loads((offload.ROOT / "share" / "machines" / "h200-pcie5.json").read_text())
+    model["link"]["first_touch_from_device"] = 0
+    path = tmp_path / "none.json"
+    path.write_text(json.dumps(model))
+    assert "first_touch_from_device" in blastoff("predict", products, f"--machine={path}", status=1).stderr
+
+
 def test_memory_that_cannot_be_tracked_is_copied(tmp_path, products):
     lines = [json.loads(line) for line in products.read_text().splitlines()]
     for line in lines:
