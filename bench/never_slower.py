@@ -28,6 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 FIXED = {"BLASTOFF_START": "now", "BLASTOFF_DECIDE": "size"}
 MODES: dict[str, dict[str, str]] = {
     "default": {},
+    "wait": {"BLASTOFF_END": "wait"},
     "off": {"BLASTOFF_DEVICE": "none"},
     "first-use": FIXED,
     "copy": FIXED | {"BLASTOFF_POLICY": "copy"},

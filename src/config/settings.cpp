@@ -152,6 +152,11 @@ StartMode start_mode(const Settings& settings) {
   return is_timed(settings) ? StartMode::background : StartMode::now;
 }
 
+EndMode end_mode(const Settings& settings) {
+  if (settings.end != EndMode::automatic) return settings.end;
+  return is_timed(settings) ? EndMode::background : EndMode::wait;
+}
+
 InterceptName read_intercept_mode() {
   const Option& option = *std::ranges::find(options(), std::string_view("intercept"), &Option::name);
   auto mode = InterceptName::automatic;

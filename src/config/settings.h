@@ -14,6 +14,7 @@ enum class PolicyName : std::uint8_t { automatic, first_use, coherent, copy };
 enum class MechanismName : std::uint8_t { automatic, mirrors, moves, prefetch };
 enum class DecideBy : std::uint8_t { automatic, time, size };
 enum class StartMode : std::uint8_t { automatic, background, now };
+enum class EndMode : std::uint8_t { automatic, background, wait };
 enum class SummaryMode : std::uint8_t { automatic, always, each, never };
 enum class LogMode : std::uint8_t { none, calls };
 enum class VerifyMode : std::uint8_t { off, report, abort, sample };
@@ -55,6 +56,7 @@ struct Settings {
   bool min_size_given = false;  ///< by the user
   DecideBy decide{};
   StartMode start{};
+  EndMode end{};
   std::string model;         ///< path of a machine model, "" to look for one, or "none"
   std::int64_t explain = 0;  ///< decisions to print at the end
   MemorySize device_memory{};
@@ -81,6 +83,7 @@ Settings read_settings();
 /// What these settings mean, which depends on others where they are automatic. Never automatic.
 DecideBy decide_by(const Settings& settings);
 StartMode start_mode(const Settings& settings);
+EndMode end_mode(const Settings& settings);
 
 /// The one setting that is needed when the library is loaded. Prints nothing: read_settings() reports a bad value.
 InterceptName read_intercept_mode();

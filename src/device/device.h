@@ -38,6 +38,7 @@ struct Properties {
   bool exclusive = false;        ///< one process at a time may use it, unless it is by a server
   int sharers = 1;               ///< processes of this run that use it or are to use it, with this one
   std::string software;          ///< the driver's version, one line; see Device::software()
+  std::string driver_files;      ///< how the names of the files begin through which the process holds the device
   std::size_t total_memory = 0;  ///< bytes
   bool can_reserve = false;      ///< reserve/back/unback work (virtual memory management)
   std::size_t backing_granularity = 0;  ///< bytes; spans of back() are multiples of it

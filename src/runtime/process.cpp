@@ -24,6 +24,7 @@
 #include "report/decisions.h"
 #include "report/recorder.h"
 #include "report/timeline.h"
+#include "runtime/closing.h"
 #include "runtime/loading.h"
 
 namespace blastoff::runtime {
@@ -81,6 +82,7 @@ constexpr std::size_t most_timed_calls = 4096;
   } catch (const std::bad_alloc&) {
     platform::log_line("out of memory: the summary and the report are not written");
   }
+  process->close_devices();
 }
 
 /// Of the simulated device's own clock. What is not understood is said when the device is opened.
@@ -443,6 +445,16 @@ void Process::leave_device() {
   const bool opened = end_opening();
   wait_for_calls();
   if (opened && calls_in_flight_ == 0 && !inside_a_call() && sessions_) sessions_.load()->stop();
+}
+
+void Process::close_devices() {
+  const Sessions* const sessions = sessions_;
+  if (config::end_mode(settings_) != config::EndMode::background || sessions == nullptr || in_forked_child()) return;
+  try {
+    if (may_close_later(*sessions, Clock::now() - loaded_at())) close_later(*sessions);
+  } catch (const std::bad_alloc&) {
+    // The end of the process closes them.
+  }
 }
 
 }  // namespace blastoff::runtime

@@ -106,6 +106,9 @@ class Process final : public operation::Estimator {
   /// Writes the report and the summary, once, if the process ends normally.
   void end();
 
+  /// The last that is done: how runtime/closing.h says.
+  void close_devices();
+
  private:
   Process();
   static Process& create();

@@ -24,6 +24,7 @@ include/blastoff_blocks.h
 include/blastoff_blocks_mpi.h
 LIB/libblastoff.so
 LIB/libblastoff-allocator.so
+LIB/blastoff/blastoff-closer
 LIB/blastoff/libblastoff.so
 LIB/blastoff/python/__main__.py
 LIB/blastoff/python/blastoff/command.py

@@ -44,13 +44,15 @@ def wheel(tmp_path_factory) -> Path:
 def test_its_tag_is_the_c_library_that_it_needs_and_it_is_complete(wheel):
     tag = re.fullmatch(rf"blastoff-[\d.]+-py3-none-manylinux_2_(\d+)_{os.uname().machine}\.whl", wheel.name)
     assert tag, wheel.name
-    needed = subprocess.run(["objdump", "-T", offload.LIBRARY], check=True, capture_output=True, text=True).stdout
+    binaries = [offload.LIBRARY, offload.BUILD / "libblastoff-allocator.so", offload.BUILD / "blastoff-closer"]
+    needed = subprocess.run(["objdump", "-T", *binaries], check=True, capture_output=True, text=True).stdout
     assert int(tag[1]) == max(17, *(int(minor) for minor in re.findall(r"\(GLIBC_2\.(\d+)[.)]", needed)))
     with zipfile.ZipFile(wheel) as archive:
         names = {name.partition("/")[2] if ".dist-info" in name or ".data" in name else name for name in archive.namelist()}
     assert {
         "blastoff/lib/libblastoff.so",
         "blastoff/lib/libblastoff-allocator.so",
+        "blastoff/lib/blastoff-closer",
         "blastoff/report.schema.json",
         "blastoff/inspect.schema.json",
         "licenses/LICENSE",

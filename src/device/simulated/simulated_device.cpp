@@ -1,5 +1,7 @@
 #include "device/simulated/simulated_device.h"
 
+#include <sys/mman.h>
+
 #include <charconv>
 #include <new>
 #include <string>
@@ -14,6 +16,7 @@
 #include "device/simulated/copy.h"
 #include "device/simulated/faults.h"
 #include "device/simulated/memory.h"
+#include "platform/descriptor.h"
 #include "platform/numa.h"
 #include "platform/racing_copy.h"
 
@@ -195,6 +198,14 @@ class SimulatedQueue final : public Queue {
   std::shared_ptr<State> state_;
 };
 
+/// An empty one, for as long as the device is open, as a driver has them.
+constexpr const char* file_name = "blastoff-simulated-device";
+
+platform::GuardedDescriptor open_file() {
+  return platform::GuardedDescriptor(
+      platform::out_of_the_way(platform::Descriptor(memfd_create(file_name, MFD_CLOEXEC))));
+}
+
 class SimulatedDevice final : public Device {
  public:
   SimulatedDevice(std::shared_ptr<State> state, int index, std::size_t total, int memory_node)
@@ -205,6 +216,7 @@ class SimulatedDevice final : public Device {
     properties_.host_access = state_->access;
     properties_.memory_node = memory_node;
     properties_.software = "computes with the program's own BLAS";
+    properties_.driver_files = "/memfd:" + std::string(file_name);
     properties_.total_memory = total;
     properties_.largest_reservation = state_->memory.largest_reservation();
     properties_.can_reserve = properties_.largest_reservation > 0;
@@ -298,6 +310,7 @@ class SimulatedDevice final : public Device {
   }
 
   std::shared_ptr<State> state_;
+  platform::GuardedDescriptor file_ = open_file();
   Properties properties_;
 };
 

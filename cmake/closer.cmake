@@ -1,0 +1,7 @@
+# blastoff-closer: closes the device of a short program after its end (src/runtime/closing.h). It lies beside the library or in
+# lib/blastoff, and depends on the C library alone.
+add_executable(blastoff-closer ${PROJECT_SOURCE_DIR}/src/closer/main.cpp)
+set_target_properties(blastoff-closer PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+target_link_options(blastoff-closer PRIVATE -static-libstdc++ -static-libgcc -Wl,--as-needed)
+add_dependencies(blastoff blastoff-closer)
+install(TARGETS blastoff-closer RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/blastoff)

@@ -1,0 +1,63 @@
+#include "runtime/closing.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "intercept/loaded_objects.h"
+#include "platform/fork_guard.h"
+#include "platform/left_open.h"
+
+namespace blastoff::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A tenth of a second is nothing to a program that has run for longer.
+constexpr std::chrono::seconds longest_age{30};
+/// Of a device's memory.
+constexpr std::size_t most_held = 4;  // a quarter
+
+std::size_t bytes_held(device::Device& device) {
+  const auto& clients = device::memory_clients;
+  return std::accumulate(clients.begin(), clients.end(), std::size_t{0},
+                         [&](std::size_t sum, auto client) { return sum + device.accountant().held(client).now; });
+}
+
+bool may_stay_open(device::Device& device) {
+  const device::Properties& properties = device.properties();
+  return !properties.by_server && !properties.exclusive && bytes_held(device) <= properties.total_memory / most_held;
+}
+
+/// Beside the library, or where a site installs what is not for users; "": in neither place.
+std::string path_of_closer() {
+  const platform::ForkGuard guard;
+  const char* const own = intercept::path_of(reinterpret_cast<const void*>(&close_later));
+  if (own == nullptr) return "";
+  for (const char* const place : {"blastoff-closer", "blastoff/blastoff-closer"}) {
+    const fs::path path = fs::path(own).parent_path() / place;
+    std::error_code error;
+    if (fs::exists(path, error)) return path.string();
+  }
+  return "";
+}
+
+}  // namespace
+
+bool may_close_later(const Sessions& sessions, std::chrono::steady_clock::duration age) {
+  return age <= longest_age && std::ranges::all_of(sessions.all(), [](Session* session) {
+           return session->working() && may_stay_open(session->device());
+         });
+}
+
+void close_later(const Sessions& sessions) {
+  const std::string& files = sessions.all().front()->device().properties().driver_files;
+  const std::vector<int> descriptors = platform::descriptors_of(files);
+  if (descriptors.empty()) return;
+  if (const std::string closer = path_of_closer(); !closer.empty()) platform::leave_open(closer, descriptors);
+}
+
+}  // namespace blastoff::runtime
