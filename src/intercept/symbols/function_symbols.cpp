@@ -1,6 +1,7 @@
 #include "intercept/symbols/function_symbols.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "intercept/symbols/name_search.h"
@@ -30,40 +31,135 @@ bool is_code_place(const Elf64_Sym& symbol, std::string_view strings) {
          symbol.st_shndx < SHN_LORESERVE && symbol.st_name != 0 && !string_at(strings, symbol.st_name).starts_with('$');
 }
 
-std::vector<TableString> routine_strings(std::string_view strings) {
-  std::vector<TableString> found;
-  for (auto next = next_routine_string(strings, 0); next; next = next_routine_string(strings, next->end))
-    found.push_back(*next);
-  return found;
-}
+/// Ascending numbers. Finding one's place among them takes about the same time however many there are: a table tells
+/// where each piece of their range begins.
+class SortedNumbers {
+ public:
+  explicit SortedNumbers(std::vector<std::uint64_t> numbers) : numbers_(std::move(numbers)) {
+    if (numbers_.empty()) return;
+    const std::uint64_t range = numbers_.back() - numbers_.front();
+    while (range >> shift_ > numbers_.size() * pieces_for_each) ++shift_;
+    begins_.resize((range >> shift_) + 2);
+    std::size_t index = 0;
+    for (std::size_t piece = 0; piece < begins_.size(); ++piece) {
+      while (index < numbers_.size() && piece_of(numbers_[index]) < piece) ++index;
+      begins_[piece] = static_cast<std::uint32_t>(index);
+    }
+  }
 
-void add_functions(const ElfSymbols& symbols, SymbolTable table, std::vector<FunctionSymbol>& functions) {
-  const std::vector<TableString> named = routine_strings(symbols.strings);
-  if (named.empty()) return;
+  std::size_t count() const { return numbers_.size(); }
+  std::uint64_t operator[](std::size_t index) const { return numbers_[index]; }
+
+  /// Index of the first that is at least `number`; count(): none is.
+  std::size_t at_least(std::uint64_t number) const {
+    if (numbers_.empty() || number <= numbers_.front()) return 0;
+    const std::uint64_t piece = piece_of(number);
+    if (piece + 1 >= begins_.size()) return numbers_.size();
+    const auto place = [&](std::uint64_t at) { return numbers_.begin() + static_cast<std::ptrdiff_t>(begins_[at]); };
+    return static_cast<std::size_t>(std::lower_bound(place(piece), place(piece + 1), number) - numbers_.begin());
+  }
+
+ private:
+  static constexpr std::size_t pieces_for_each = 2;
+
+  std::uint64_t piece_of(std::uint64_t number) const { return (number - numbers_.front()) >> shift_; }
+
+  std::vector<std::uint64_t> numbers_;
+  unsigned shift_ = 0;
+  std::vector<std::uint32_t> begins_;  ///< for each piece, index of the first number in it or behind
+};
+
+/// The strings of a table that have a routine's name in them.
+class RoutineStrings {
+ public:
+  explicit RoutineStrings(std::string_view strings) : strings_(strings), ends_(ends_of_routine_strings(strings)) {}
+
+  std::size_t count() const { return ends_.count(); }
+
+  /// From an offset in the table to the end of such a string; "": the offset is in no such string. Names may share
+  /// their tails.
+  std::string_view from(std::size_t offset) const {
+    const std::size_t index = ends_.at_least(offset);
+    if (index == ends_.count()) return {};
+    const std::string_view name = strings_.substr(offset, ends_[index] - offset);
+    return name.find('\0') == std::string_view::npos ? name : std::string_view{};
+  }
+
+ private:
+  static std::vector<std::uint64_t> ends_of_routine_strings(std::string_view strings) {
+    std::vector<std::uint64_t> ends;
+    ends.reserve(strings.size() / 64);  // a library of routines holds little else
+    for (auto next = next_routine_string(strings, 0); next; next = next_routine_string(strings, next->end))
+      ends.push_back(next->end);
+    return ends;
+  }
+
+  std::string_view strings_;
+  SortedNumbers ends_;
+};
+
+/// Functions of which each name of an address is there once.
+class DistinctFunctions {
+ public:
+  /// About so many more are to come.
+  void expect(std::size_t count) { functions_.reserve(functions_.size() + count); }
+
+  void add(const FunctionSymbol& function) {
+    if (2 * functions_.size() >= slots_.size()) make_room();
+    std::uint32_t& slot = slot_of(function);
+    if (slot != none) return;
+    slot = static_cast<std::uint32_t>(functions_.size());
+    functions_.push_back(function);
+  }
+
+  std::vector<FunctionSymbol> take() { return std::move(functions_); }
+
+ private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+
+  void make_room() {
+    slots_.assign(std::bit_ceil(4 * std::max(functions_.capacity(), std::size_t{16})), none);
+    for (std::uint32_t index = 0; index < functions_.size(); ++index) slot_of(functions_[index]) = index;
+  }
+
+  /// The function's, or a free one. At most half of all are taken.
+  std::uint32_t& slot_of(const FunctionSymbol& function) {
+    const std::uint64_t hash = (function.address + function.name.size()) * 0x9e3779b97f4a7c15U;
+    for (std::size_t at = hash >> 32;; ++at) {
+      std::uint32_t& slot = slots_[at % slots_.size()];
+      if (slot == none) return slot;
+      const FunctionSymbol& other = functions_[slot];
+      if (other.address == function.address && other.name == function.name) return slot;
+    }
+  }
+
+  std::vector<FunctionSymbol> functions_;
+  std::vector<std::uint32_t> slots_;
+};
+
+void add_functions(const ElfSymbols& symbols, SymbolTable table, DistinctFunctions& functions) {
+  const RoutineStrings named(symbols.strings);
+  if (named.count() == 0) return;
+  functions.expect(named.count());
   for (std::size_t index = 0; index < symbols.count(); ++index) {
     const Elf64_Sym symbol = symbols[index];
     if (!is_function(symbol)) continue;
-    // Names may share their tails.
-    const auto behind =
-        std::upper_bound(named.begin(), named.end(), symbol.st_name,
-                         [](std::size_t name, const TableString& string) { return name < string.begin; });
-    if (behind == named.begin() || symbol.st_name >= std::prev(behind)->end) continue;
-    const std::string_view name = symbols.strings.substr(symbol.st_name, std::prev(behind)->end - symbol.st_name);
-    functions.push_back({.name = name.substr(0, name.find('@')),
-                         .address = symbol.st_value,
-                         .size = symbol.st_size,
-                         .table = table,
-                         .exported = table == SymbolTable::dynsym && is_exported(symbol),
-                         .indirect = ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC});
+    const std::string_view name = named.from(symbol.st_name);
+    if (name.empty()) continue;
+    functions.add({.name = name.substr(0, name.find('@')),
+                   .address = symbol.st_value,
+                   .size = symbol.st_size,
+                   .table = table,
+                   .exported = table == SymbolTable::dynsym && is_exported(symbol),
+                   .indirect = ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC});
   }
 }
 
 /// For some addresses, the next place in the code behind each.
 class NextPlaces {
  public:
-  NextPlaces(const SymbolTables& tables, std::vector<std::uint64_t> addresses) : addresses_(std::move(addresses)) {
-    std::sort(addresses_.begin(), addresses_.end());
-    next_.assign(addresses_.size(), UINT64_MAX);
+  NextPlaces(const SymbolTables& tables, std::vector<std::uint64_t> addresses)
+      : addresses_(sorted(std::move(addresses))), next_(addresses_.count(), UINT64_MAX) {
     for (const ElfSymbols& symbols : tables)
       for (std::size_t index = 0; index < symbols.count(); ++index)
         if (const Elf64_Sym symbol = symbols[index]; is_code_place(symbol, symbols.strings)) add(symbol.st_value);
@@ -71,32 +167,34 @@ class NextPlaces {
 
   /// `address` is one of those asked for.
   std::uint64_t behind(std::uint64_t address) const {
-    auto index =
-        static_cast<std::size_t>(std::lower_bound(addresses_.begin(), addresses_.end(), address) - addresses_.begin());
+    std::size_t index = addresses_.at_least(address);
     while (index + 1 < next_.size() && next_[index] == UINT64_MAX) ++index;
     return next_[index];
   }
 
  private:
-  /// Notes it at the last address before it; those further in front find it from there.
-  void add(std::uint64_t place) {
-    const auto above = std::lower_bound(addresses_.begin(), addresses_.end(), place);
-    if (above == addresses_.begin()) return;
-    std::uint64_t& next = next_[static_cast<std::size_t>(above - addresses_.begin()) - 1];
-    next = std::min(next, place);
+  static std::vector<std::uint64_t> sorted(std::vector<std::uint64_t> addresses) {
+    std::sort(addresses.begin(), addresses.end());
+    return addresses;
   }
 
-  std::vector<std::uint64_t> addresses_;
+  /// Notes it at the last address before it; those further in front find it from there.
+  void add(std::uint64_t place) {
+    const std::size_t above = addresses_.at_least(place);
+    if (above > 0) next_[above - 1] = std::min(next_[above - 1], place);
+  }
+
+  const SortedNumbers addresses_;
   std::vector<std::uint64_t> next_;
 };
 
 }  // namespace
 
 std::vector<FunctionSymbol> routine_functions(const SymbolTables& tables) {
-  std::vector<FunctionSymbol> functions;
+  DistinctFunctions functions;
   for (std::size_t table = 0; table < tables.size(); ++table)
     add_functions(tables[table], static_cast<SymbolTable>(table), functions);
-  return functions;
+  return functions.take();
 }
 
 std::vector<FunctionExtent> function_extents(const ElfImage& image, const SymbolTables& tables,

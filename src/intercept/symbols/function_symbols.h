@@ -12,7 +12,7 @@ namespace blastoff::intercept {
 /// Of one object, indexed by SymbolTable.
 using SymbolTables = std::array<ElfSymbols, 3>;
 
-/// See ObjectFile::blas_candidates().
+/// See ObjectFile::blas_candidates(). Each name of an address once.
 std::vector<FunctionSymbol> routine_functions(const SymbolTables& tables);
 
 /// See ObjectFile::extents().

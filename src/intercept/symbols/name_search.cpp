@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <utility>
+#include <tuple>
 
 #include "intercept/front_ends.h"
 
@@ -74,7 +74,7 @@ bool may_be_stem(std::uint32_t value) {
   return (bits[hash_of(value) / 64] >> hash_of(value) % 64 & 1) != 0;
 }
 
-/// The routines by stem: some four have the same.
+/// The routines by the hashes of their stems, and among these by stem: some four have the same.
 struct NumberedStem {
   std::uint32_t stem;
   std::uint16_t number;  ///< in routine_names
@@ -84,12 +84,24 @@ constexpr auto sorted_stems() {
   std::array<NumberedStem, routine_names.size()> all{};
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = {packed_stem(routine_names[i]), static_cast<std::uint16_t>(i)};
   std::sort(all.begin(), all.end(), [](const NumberedStem& left, const NumberedStem& right) {
-    return std::pair(left.stem, left.number) < std::pair(right.stem, right.number);
+    return std::tuple(hash_of(left.stem), left.stem, left.number) <
+           std::tuple(hash_of(right.stem), right.stem, right.number);
   });
   return all;
 }
 
 constexpr auto numbered_stems = sorted_stems();
+
+/// For each hash, where its stems begin, and behind the last hash the end.
+constexpr auto places_of_hashes() {
+  std::array<std::uint16_t, (std::size_t{1} << hash_bits) + 1> places{};
+  std::size_t place = 0;
+  for (std::size_t hash = 0; hash < places.size(); ++hash) {
+    while (place < numbered_stems.size() && hash_of(numbered_stems[place].stem) < hash) ++place;
+    places[hash] = static_cast<std::uint16_t>(place);
+  }
+  return places;
+}
 
 std::uint32_t stem_at(const char* place) {
   std::uint32_t value;
@@ -99,10 +111,14 @@ std::uint32_t stem_at(const char* place) {
 
 /// The numbers of the routines with this stem.
 std::span<const NumberedStem> routines_with(std::uint32_t stem) {
-  const auto [first, last] =
-      std::equal_range(numbered_stems.begin(), numbered_stems.end(), NumberedStem{stem, 0},
-                       [](const NumberedStem& left, const NumberedStem& right) { return left.stem < right.stem; });
-  return {first, last};
+  static constexpr auto places = places_of_hashes();
+  const std::size_t hash = hash_of(stem);
+  const NumberedStem* first = numbered_stems.data() + places[hash];
+  const NumberedStem* last = numbered_stems.data() + places[hash + 1];
+  while (first != last && first->stem != stem) ++first;
+  const NumberedStem* behind = first;
+  while (behind != last && behind->stem == stem) ++behind;
+  return {first, behind};
 }
 
 bool begins_with(std::string_view strings, std::string_view name) {

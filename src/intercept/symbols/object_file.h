@@ -58,7 +58,7 @@ class ObjectFile {
   bool may_define_blas() const;
 
   /// Functions that the object defines and whose names contain a routine's (in lower or upper case), of all
-  /// tables, one table after the other.
+  /// tables, one table after the other; each name of an address once.
   std::vector<FunctionSymbol> blas_candidates() const;
 
   /// Names of routines that others are to define, in whatever spelling.

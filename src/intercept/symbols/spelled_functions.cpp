@@ -34,8 +34,10 @@ bool is_vendors_inner_name(const BlasName& name, const std::vector<Candidate>& c
 }
 
 std::vector<Candidate> parsed_candidates(const ObjectFile& object) {
+  const std::vector<FunctionSymbol> symbols = object.blas_candidates();
   std::vector<Candidate> candidates;
-  for (const FunctionSymbol& symbol : object.blas_candidates())
+  candidates.reserve(symbols.size());
+  for (const FunctionSymbol& symbol : symbols)
     if (const std::optional<BlasName> name = parse_blas_name(symbol.name))
       candidates.push_back({symbol, *name, known_spelling(*name)});
   return candidates;
