@@ -28,7 +28,10 @@ constexpr Member members[] = {
     {"heev", Family::syevd},  {"syevd", Family::syevd}, {"heevd", Family::syevd}, {"syevr", Family::syevd},
     {"heevr", Family::syevd}, {"syevx", Family::syevd}, {"heevx", Family::syevd}, {"sygv", Family::syevd},
     {"hegv", Family::syevd},  {"sygvd", Family::syevd}, {"hegvd", Family::syevd}, {"sygvx", Family::syevd},
-    {"hegvx", Family::syevd}, {"gesdd", Family::gesdd}, {"gesvd", Family::gesdd},
+    {"hegvx", Family::syevd}, {"spev", Family::syevd},  {"hpev", Family::syevd},  {"spevd", Family::syevd},
+    {"hpevd", Family::syevd}, {"spevx", Family::syevd}, {"hpevx", Family::syevd}, {"spgv", Family::syevd},
+    {"hpgv", Family::syevd},  {"spgvd", Family::syevd}, {"hpgvd", Family::syevd}, {"spgvx", Family::syevd},
+    {"hpgvx", Family::syevd}, {"gesdd", Family::gesdd}, {"gesvd", Family::gesdd},
 };
 
 }  // namespace

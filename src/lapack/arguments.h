@@ -41,8 +41,8 @@ enum class Argument : std::uint8_t {
   vu,
   abstol,
   // matrices
-  a,
-  b,      ///< c of ormqr too
+  a,      ///< ap
+  b,      ///< bp; c of ormqr too
   z,      ///< u of a singular value decomposition, vl of geev
   right,  ///< vt, vr
   // vectors and scalars of the result; ipiv and tau may be input
@@ -163,6 +163,36 @@ constexpr ArgumentList argument_list(Kind kind, bool complex) {
       break;
     case Kind::sygvx:
       add(itype, job, range, uplo, n, a, lda, b, ldb, vl, vu, il, iu, abstol, found, w, z, ldz, work, lwork);
+      if (complex) add(rwork);
+      add(iwork, ifail, info);
+      break;
+    case Kind::spev:
+      add(job, uplo, n, a, w, z, ldz, work);
+      if (complex) add(rwork);
+      add(info);
+      break;
+    case Kind::spevd:
+      add(job, uplo, n, a, w, z, ldz, work, lwork);
+      if (complex) add(rwork, lrwork);
+      add(iwork, liwork, info);
+      break;
+    case Kind::spevx:
+      add(job, range, uplo, n, a, vl, vu, il, iu, abstol, found, w, z, ldz, work);
+      if (complex) add(rwork);
+      add(iwork, ifail, info);
+      break;
+    case Kind::spgv:
+      add(itype, job, uplo, n, a, b, w, z, ldz, work);
+      if (complex) add(rwork);
+      add(info);
+      break;
+    case Kind::spgvd:
+      add(itype, job, uplo, n, a, b, w, z, ldz, work, lwork);
+      if (complex) add(rwork, lrwork);
+      add(iwork, liwork, info);
+      break;
+    case Kind::spgvx:
+      add(itype, job, range, uplo, n, a, b, vl, vu, il, iu, abstol, found, w, z, ldz, work);
       if (complex) add(rwork);
       add(iwork, ifail, info);
       break;

@@ -26,6 +26,18 @@ struct WorkSizes {
   std::int64_t iwork = 1;
 };
 
+WorkSizes packed_divide_and_conquer(const Problem& problem) {
+  const std::int64_t n = problem.n;
+  if (n <= 1) return {};
+  if (complex(problem)) {
+    if (problem.wants_vectors()) return {2 * n, 1 + 5 * n + 2 * n * n, 3 + 5 * n};
+    return {n, n, 1};
+  }
+  const std::int64_t matrices = problem.kind() == Kind::spgvd ? 2 : 1;
+  if (problem.wants_vectors()) return {1 + 6 * n + matrices * n * n, 1, 3 + 5 * n};
+  return {2 * n, 1, 1};
+}
+
 WorkSizes divide_and_conquer(const Problem& problem) {
   const std::int64_t n = problem.n;
   if (n <= 1) return {};
@@ -60,6 +72,8 @@ WorkSizes least_work_sizes(const Problem& problem) {
     case Kind::syevr: return complex(problem) ? WorkSizes{2 * n, 24 * n, 10 * n} : WorkSizes{26 * n, 1, 10 * n};
     case Kind::syevx:
     case Kind::sygvx: return {complex(problem) ? 2 * n : 8 * n};
+    case Kind::spevd:
+    case Kind::spgvd: return packed_divide_and_conquer(problem);
     case Kind::gesdd: return {least_gesdd_work(problem)};
     case Kind::gesvd: return {complex(problem) ? 3 * low : 5 * low};
     case Kind::geev: {
@@ -165,7 +179,8 @@ bool Call::sizes_valid() const {
   if (p.range == 'i' && p.n > 0 && (p.il < 1 || p.il > p.n || p.iu < p.il || p.iu > p.n)) return false;
   if (p.range == 'v' && p.n > 0 && !(p.vl < p.vu)) return false;
   const auto long_enough = [&](Argument matrix, Argument leading_dimension) {
-    return !has(matrix) || integer(leading_dimension) >= std::max<std::int64_t>(1, matrix_shape(p, matrix).rows);
+    return !has(matrix) || !has(leading_dimension) ||
+           integer(leading_dimension) >= std::max<std::int64_t>(1, matrix_shape(p, matrix).rows);
   };
   return long_enough(Argument::a, Argument::lda) && long_enough(Argument::b, Argument::ldb) &&
          long_enough(Argument::z, Argument::ldz) && long_enough(Argument::right, Argument::ld_right);
@@ -206,7 +221,8 @@ operation::Operation Call::operation() const {
     result.add({.address = address(matrix),
                 .rows = shape.columns == 0 ? 0 : shape.rows,
                 .columns = shape.columns,
-                .leading_dimension = std::max<std::int64_t>(1, integer(leading_dimension)),
+                .leading_dimension =
+                    std::max<std::int64_t>(1, has(leading_dimension) ? integer(leading_dimension) : shape.rows),
                 .element_size = problem_.element_bytes(),
                 .part = shape.part,
                 .intent = shape.intent});

@@ -26,12 +26,19 @@ void invoke(void* function, const Words& words, std::index_sequence<positions...
 }
 
 /// Work space whose size is fixed by the problem, in elements.
+std::int64_t fixed_work(const Problem& problem) {
+  const bool chosen = problem.kind() == Kind::spevx || problem.kind() == Kind::spgvx;
+  if (blas::is_complex(problem.scalar())) return 2 * problem.n;
+  return chosen ? 8 * problem.n : 3 * problem.n;
+}
 std::int64_t fixed_rwork(const Problem& problem) {
   const std::int64_t low = problem.least_side();
   const std::int64_t high = std::max(problem.m, problem.n);
   switch (problem.kind()) {
     case Kind::syevx:
-    case Kind::sygvx: return 7 * problem.n;
+    case Kind::sygvx:
+    case Kind::spevx:
+    case Kind::spgvx: return 7 * problem.n;
     case Kind::gesdd: return std::max(7 * low, std::max(5 * low * low + 5 * low, 2 * high * low + 2 * low * low + low));
     case Kind::gesvd: return 5 * low;
     default: return 3 * problem.n;
@@ -179,6 +186,7 @@ class Invocation {
 
   /// As long as the program's own, so that the results are the same to the last digit.
   std::int64_t work_size(Argument argument) const {
+    if (argument == Argument::work && !arguments_.has(Argument::lwork)) return fixed_work(problem_);
     if (argument == Argument::rwork && !arguments_.has(Argument::lrwork)) return fixed_rwork(problem_);
     if (argument == Argument::iwork && !arguments_.has(Argument::liwork)) return fixed_iwork(problem_);
     if (argument == Argument::rwork) return problem_.lrwork;

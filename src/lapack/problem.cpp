@@ -17,7 +17,7 @@ Part triangle(const Problem& problem) {
 }
 
 /// A problem of order n is judged like a product of order n times this, where `--min-size` has its default. Measured by
-/// bench/lapack.py on an H200 node against OpenBLAS on 16 cores.
+/// bench/lapack.py on an H200 node against OpenBLAS on 16 cores; packed problems were not, and are judged like others.
 double relative_size(Kind kind) {
   switch (kind) {
     case Kind::potrf:
@@ -31,9 +31,16 @@ double relative_size(Kind kind) {
     case Kind::ormqr: return 1;
     case Kind::sygv:
     case Kind::sygvd:
-    case Kind::sygvx: return 1.6;
+    case Kind::sygvx:
+    case Kind::spgv:
+    case Kind::spgvd:
+    case Kind::spgvx: return 1.6;
     default: return 1.25;
   }
+}
+
+MatrixShape packed_triangle(const Problem& problem, Intent intent) {
+  return {problem.n * (problem.n + 1) / 2, 1, Part::full, intent};
 }
 
 MatrixShape matrix_a(const Problem& problem) {
@@ -64,6 +71,12 @@ MatrixShape matrix_a(const Problem& problem) {
       // The vectors replace the whole matrix.
       if (problem.wants_vectors()) return {n, n, Part::full, Intent::update};
       return {n, n, triangle(problem), Intent::read};
+    case Kind::spev:
+    case Kind::spevd:
+    case Kind::spevx:
+    case Kind::spgv:
+    case Kind::spgvd:
+    case Kind::spgvx: return packed_triangle(problem, Intent::read);
     case Kind::gesdd:
     case Kind::gesvd: return {problem.m, n, Part::full, Intent::read};
   }
@@ -80,6 +93,9 @@ MatrixShape matrix_b(const Problem& problem) {
     case Kind::ormqr: return {problem.m, problem.n, Part::full, Intent::update};
     case Kind::gels: return {std::max(problem.m, problem.n), problem.k, Part::full, Intent::update};
     // The Cholesky factor.
+    case Kind::spgv:
+    case Kind::spgvd:
+    case Kind::spgvx: return packed_triangle(problem, Intent::update);
     default: return {problem.n, problem.n, triangle(problem), Intent::update};
   }
 }
@@ -145,10 +161,16 @@ double real_flops(const Problem& problem) {
     case Kind::syev:
     case Kind::syevd:
     case Kind::syevr:
-    case Kind::syevx: return problem.wants_vectors() ? 9 * cube : 4 * cube / 3;
+    case Kind::syevx:
+    case Kind::spev:
+    case Kind::spevd:
+    case Kind::spevx: return problem.wants_vectors() ? 9 * cube : 4 * cube / 3;
     case Kind::sygv:
     case Kind::sygvd:
-    case Kind::sygvx: return problem.wants_vectors() ? 12 * cube : 3 * cube;
+    case Kind::sygvx:
+    case Kind::spgv:
+    case Kind::spgvd:
+    case Kind::spgvx: return problem.wants_vectors() ? 12 * cube : 3 * cube;
     case Kind::gesdd:
     case Kind::gesvd:
       return problem.wants_singular_vectors() ? 4 * high * low * low + 22 * low * low * low

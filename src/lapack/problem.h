@@ -43,13 +43,15 @@ struct Problem {
   bool wants_vectors() const { return job == 'v'; }
   bool wants_singular_vectors() const { return job != 'n' || job_right != 'n'; }
   bool upper() const { return uplo == 'u'; }
+  bool packed() const { return is_packed(kind()); }
   /// How many eigenvalues are computed; at most so many if that is known only afterwards.
   std::int64_t eigenvalues() const { return range == 'i' ? iu - il + 1 : n; }
   bool counts_afterwards() const { return range == 'v'; }
   std::int64_t least_side() const { return m < n ? m : n; }
 };
 
-/// A matrix argument: which elements are referred to, and what becomes of them. Zero rows: it is not referred to.
+/// A matrix argument: which elements are referred to, and what becomes of them. Zero rows: it is not referred to. A
+/// packed triangle is one column.
 struct MatrixShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;

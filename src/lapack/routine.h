@@ -33,10 +33,22 @@ enum class Kind : std::uint8_t {
   sygv,
   sygvd,
   sygvx,
+  spev,
+  spevd,
+  spevx,
+  spgv,
+  spgvd,
+  spgvx,
   gesdd,
   gesvd,
   geev,
 };
+
+/// Its matrices A and B are packed: the columns of a triangle follow each other without gaps, and there is no leading
+/// dimension.
+constexpr bool is_packed(Kind kind) {
+  return kind >= Kind::spev && kind <= Kind::spgvx;
+}
 
 enum class Routine : std::uint8_t {
 #define BLASTOFF_ENUMERATOR(name, kind, scalar) name,

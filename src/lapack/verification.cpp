@@ -24,10 +24,16 @@ std::unique_ptr<operation::Verification> verify(const operation::Operation& oper
     case Kind::syev:
     case Kind::syevd:
     case Kind::syevr:
-    case Kind::syevx: return check::eigenproblem(operation);
+    case Kind::syevx:
+    case Kind::spev:
+    case Kind::spevd:
+    case Kind::spevx: return check::eigenproblem(operation);
     case Kind::sygv:
     case Kind::sygvd:
-    case Kind::sygvx: return check::generalized_eigenproblem(operation);
+    case Kind::sygvx:
+    case Kind::spgv:
+    case Kind::spgvd:
+    case Kind::spgvx: return check::generalized_eigenproblem(operation);
     case Kind::gesdd:
     case Kind::gesvd: return check::singular_values(operation);
     case Kind::geev: return check::general_eigenproblem(operation);

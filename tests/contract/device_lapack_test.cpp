@@ -138,6 +138,25 @@ class LapackCall {
     strides_[argument] = stride;
   }
 
+  /// A matrix of which the routine takes the triangle that `uplo` names, packed where it takes that.
+  void set_symmetric(Argument argument, Argument leading_dimension, const Matrix& matrix) {
+    if (!packed()) return set(argument, leading_dimension, matrix);
+    auto& to = bytes(argument);
+    to.assign(static_cast<std::size_t>(matrix.rows * (matrix.rows + 1) / 2) * element_bytes(), 0x7f);
+    each_packed(matrix.rows,
+                [&](std::size_t index, std::int64_t i, std::int64_t j) { write(to, index, matrix(i, j)); });
+  }
+  /// That triangle; what else is in the matrix means nothing.
+  Matrix symmetric(Argument argument, std::int64_t order) {
+    if (!packed()) return matrix(argument, order, order);
+    Matrix result(order, order);
+    each_packed(order, [&](std::size_t index, std::int64_t i, std::int64_t j) {
+      result(i, j) = read(bytes(argument), index, complex());
+    });
+    return result;
+  }
+  bool has(Argument argument) const { return lapack::argument_list(routine_).has(argument); }
+
   Matrix matrix(Argument argument, std::int64_t rows, std::int64_t columns) {
     Matrix result(rows, columns);
     for (std::int64_t j = 0; j < columns; ++j)
@@ -168,6 +187,16 @@ class LapackCall {
     return lapack::row(routine_).scalar == blas::Scalar::s || lapack::row(routine_).scalar == blas::Scalar::c;
   }
   std::size_t element_bytes() const { return blas::element_size(lapack::row(routine_).scalar); }
+  bool packed() const { return lapack::is_packed(lapack::row(routine_).kind); }
+
+  /// Calls visit(index, i, j) for the elements of a packed triangle, in their order.
+  template <class Visit>
+  void each_packed(std::int64_t order, Visit visit) {
+    const bool upper = bytes(Argument::uplo).front() == 'U';
+    std::size_t index = 0;
+    for (std::int64_t j = 0; j < order; ++j)
+      for (std::int64_t i = upper ? 0 : j; i < (upper ? j + 1 : order); ++i) visit(index++, i, j);
+  }
 
   std::vector<Complex> numbers(Argument argument, std::int64_t count, bool as_complex) {
     std::vector<Complex> result;
@@ -666,10 +695,12 @@ TEST_P(LapackTest, LeastSquaresWithoutFullRankOrOfExtremeNumbersFail) {
 }
 
 TEST_P(LapackTest, SymmetricEigenproblems) {
-  for (const Kind kind : {Kind::syev, Kind::syevd, Kind::syevr, Kind::syevx}) {
+  for (const Kind kind : {Kind::syev, Kind::syevd, Kind::syevr, Kind::syevx, Kind::spev, Kind::spevd, Kind::spevx}) {
     for (const char range : {'A', 'I'}) {
-      const bool in_place = kind == Kind::syev || kind == Kind::syevd;
-      if (in_place && range == 'I') continue;
+      const lapack::ArgumentList arguments = lapack::argument_list(kind, false);
+      const bool in_place = !arguments.has(Argument::z);
+      const bool has_range = arguments.has(Argument::range);
+      if (!has_range && range == 'I') continue;
       each_triangle(kind, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
         const Matrix a = hermitian(n, complex, 0);
         const std::int64_t first = range == 'I' ? 3 : 1;
@@ -678,13 +709,13 @@ TEST_P(LapackTest, SymmetricEigenproblems) {
         for (const char job : {'V', 'N'}) {
           call.set(Argument::job, job);
           call.set(Argument::n, n);
-          call.set(Argument::a, Argument::lda, a);
-          if (!in_place) {
+          call.set_symmetric(Argument::a, Argument::lda, a);
+          if (has_range) {
             call.set(Argument::range, range);
             call.set(Argument::il, first);
             call.set(Argument::iu, first + count - 1);
-            call.set(Argument::z, Argument::ldz, Matrix(n, n));
           }
+          if (!in_place) call.set(Argument::z, Argument::ldz, Matrix(n, n));
           if (!run(call)) return;
           if (job == 'N') {
             for (std::int64_t i = 0; i < count; ++i)
@@ -696,7 +727,7 @@ TEST_P(LapackTest, SymmetricEigenproblems) {
           const Matrix vectors = call.matrix(in_place ? Argument::a : Argument::z, n, count);
           EXPECT_LT(difference(hermitian_of(a, upper) * vectors, scale_columns(vectors, values)), 10 * tolerance);
           EXPECT_LT(difference(adjoint(vectors) * vectors, identity(count)), tolerance);
-          if (!in_place) {
+          if (has_range) {
             EXPECT_EQ(call.integer(Argument::found), count);
           }
           if (kind == Kind::syevr && count == n) {
@@ -709,36 +740,47 @@ TEST_P(LapackTest, SymmetricEigenproblems) {
 }
 
 TEST_P(LapackTest, GeneralizedEigenproblems) {
-  for (const Kind kind : {Kind::sygv, Kind::sygvd, Kind::sygvx}) {
+  for (const Kind kind : {Kind::sygv, Kind::sygvd, Kind::sygvx, Kind::spgv, Kind::spgvd, Kind::spgvx}) {
     for (const char range : {'A', 'I'}) {
-      const bool in_place = kind != Kind::sygvx;
-      if (in_place && range == 'I') continue;
+      const lapack::ArgumentList arguments = lapack::argument_list(kind, false);
+      const bool in_place = !arguments.has(Argument::z);
+      const bool has_range = arguments.has(Argument::range);
+      if (!has_range && range == 'I') continue;
       for (const std::int64_t itype : {1, 2, 3}) {
         each_triangle(kind, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
           const Matrix a = hermitian(n, complex, 0);
           const Matrix b = hermitian(n, complex, 40);
           const std::int64_t count = range == 'I' ? 5 : n;
-          call.set(Argument::itype, itype);
-          call.set(Argument::job, 'V');
-          call.set(Argument::n, n);
-          call.set(Argument::a, Argument::lda, a);
-          call.set(Argument::b, Argument::ldb, b);
-          if (!in_place) {
-            call.set(Argument::range, range);
-            call.set(Argument::il, std::int64_t{1});
-            call.set(Argument::iu, count);
-            call.set(Argument::z, Argument::ldz, Matrix(n, n));
-          }
-          if (!run(call)) return;
+          const auto run_with = [&](char job) {
+            call.set(Argument::itype, itype);
+            call.set(Argument::job, job);
+            call.set(Argument::n, n);
+            call.set_symmetric(Argument::a, Argument::lda, a);
+            call.set_symmetric(Argument::b, Argument::ldb, b);
+            if (has_range) {
+              call.set(Argument::range, range);
+              call.set(Argument::il, std::int64_t{1});
+              call.set(Argument::iu, count);
+            }
+            if (!in_place) call.set(Argument::z, Argument::ldz, Matrix(n, n));
+            return run(call);
+          };
+          if (!run_with('V')) return;
           const Matrix full_a = hermitian_of(a, upper);
           const Matrix full_b = hermitian_of(b, upper);
           const Matrix vectors = call.matrix(in_place ? Argument::a : Argument::z, n, count);
-          const Matrix scaled = scale_columns(vectors, call.reals(Argument::w, count));
+          const std::vector<Complex> values = call.reals(Argument::w, count);
+          const Matrix scaled = scale_columns(vectors, values);
           const Matrix left = itype == 1   ? full_a * vectors
                               : itype == 2 ? full_a * (full_b * vectors)
                                            : full_b * (full_a * vectors);
           EXPECT_LT(difference(left, itype == 1 ? full_b * scaled : scaled), 1000 * tolerance);
-          EXPECT_LT(difference(product_of_factor(call.matrix(Argument::b, n, n), upper), full_b), 40 * tolerance);
+          EXPECT_LT(difference(product_of_factor(call.symmetric(Argument::b, n), upper), full_b), 40 * tolerance);
+          if (!run_with('N')) return;
+          EXPECT_LT(difference(product_of_factor(call.symmetric(Argument::b, n), upper), full_b), 40 * tolerance);
+          const std::vector<Complex> alone = call.reals(Argument::w, count);
+          for (std::size_t i = 0; i < values.size(); ++i)
+            EXPECT_NEAR(alone[i].real(), values[i].real(), 1000 * tolerance);
         });
       }
     }
@@ -753,10 +795,10 @@ class RangeOfValuesTest : public LapackTest {
   /// Calls test(call, upper, complex, tolerance) once a_, b_ and values_ are there.
   template <class Test>
   void each_problem(Test test) {
-    for (const Kind kind : {Kind::syevr, Kind::syevx, Kind::sygvx}) {
+    for (const Kind kind : {Kind::syevr, Kind::syevx, Kind::sygvx, Kind::spevx, Kind::spgvx}) {
       each_triangle(kind, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
         a_ = hermitian(n, complex, 0);
-        b_ = kind == Kind::sygvx ? hermitian(n, complex, 40) : identity(n);
+        b_ = call.has(Argument::b) ? hermitian(n, complex, 40) : identity(n);
         if (!run(call, 'A', 'N')) return;
         values_.clear();
         for (const Complex value : call.reals(Argument::w, n)) values_.push_back(value.real());
@@ -770,8 +812,8 @@ class RangeOfValuesTest : public LapackTest {
     call.set(Argument::job, job);
     call.set(Argument::range, range);
     call.set(Argument::n, n);
-    call.set(Argument::a, Argument::lda, a_);
-    call.set(Argument::b, Argument::ldb, b_);
+    call.set_symmetric(Argument::a, Argument::lda, a_);
+    call.set_symmetric(Argument::b, Argument::ldb, b_);
     call.set(Argument::z, Argument::ldz, Matrix(n, n));
     for (const Argument result : {Argument::w, Argument::z})
       std::fill(call.bytes(result).begin(), call.bytes(result).end(), untouched);
@@ -918,19 +960,23 @@ TEST_P(LapackTest, ASingularMatrixFailsAndLeavesTheVectors) {
 }
 
 TEST_P(LapackTest, WhatIsNotFiniteOrExtremeFails) {
-  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity(), 1e200}) {
-    for (const bool upper : {true, false}) {
-      LapackCall call(lapack::Routine::dsyevd, 4);
-      Matrix a = hermitian(n, false, 0);
-      a(upper ? 3 : 60, upper ? 60 : 3) = bad;
-      call.set(Argument::job, 'V');
-      call.set(Argument::uplo, upper ? 'U' : 'L');
-      call.set(Argument::n, n);
-      call.set(Argument::a, Argument::lda, a);
-      const auto done = execute(call);
-      ASSERT_FALSE(done) << bad;
-      if (done.error().message.find("not found") != std::string::npos) GTEST_SKIP() << done.error().message;
-      EXPECT_EQ(done.error().kind, ErrorKind::failed) << done.error().message;
+  for (const lapack::Routine routine : {lapack::Routine::dsyevd, lapack::Routine::dspevd}) {
+    for (const double bad :
+         {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity(), 1e200}) {
+      for (const bool upper : {true, false}) {
+        LapackCall call(routine, 4);
+        Matrix a = hermitian(n, false, 0);
+        a(upper ? 3 : 60, upper ? 60 : 3) = bad;
+        call.set(Argument::job, 'V');
+        call.set(Argument::uplo, upper ? 'U' : 'L');
+        call.set(Argument::n, n);
+        call.set_symmetric(Argument::a, Argument::lda, a);
+        if (call.has(Argument::z)) call.set(Argument::z, Argument::ldz, Matrix(n, n));
+        const auto done = execute(call);
+        ASSERT_FALSE(done) << bad;
+        if (done.error().message.find("not found") != std::string::npos) GTEST_SKIP() << done.error().message;
+        EXPECT_EQ(done.error().kind, ErrorKind::failed) << done.error().message;
+      }
     }
   }
 }

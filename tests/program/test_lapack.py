@@ -10,12 +10,12 @@ import pytest
 
 PROGRAM = Path(__file__).parent / "programs" / "lapack_routines.py"
 STEMS = ["potrf", "potrs", "posv", "potri", "getrf", "getrs", "gesv", "getri", "trtri", "trtrs", "geqrf", "orgqr", "ormqr", "gels", "syev", "syevd",
-         "syevr", "syevx", "sygv", "sygvd", "sygvx", "gesdd", "gesvd", "geev"]  # fmt: skip
+         "syevr", "syevx", "sygv", "sygvd", "sygvx", "spev", "spevd", "spevx", "spgv", "spgvd", "spgvx", "gesdd", "gesvd", "geev"]  # fmt: skip
 
 
 def name_of(stem: str, precision: str) -> str:
     if precision in "cz":
-        stem = {"sy": "he", "or": "un"}.get(stem[:2], stem[:2]) + stem[2:]
+        stem = {"sy": "he", "sp": "hp", "or": "un"}.get(stem[:2], stem[:2]) + stem[2:]
     return precision + stem
 
 
@@ -25,7 +25,7 @@ def run(device: str, order: int = 60, **options) -> offload.Outcome:
     outcome = offload.offloaded([sys.executable, PROGRAM, order], device=device, env=offload.environment(blas=None), timeout=600, **options)
     assert outcome.status == 0, outcome.stderr + outcome.stdout[-2000:]
     assert "WRONG" not in outcome.stdout
-    assert len(re.findall("^ok", outcome.stdout, re.MULTILINE)) == 1068
+    assert len(re.findall("^ok", outcome.stdout, re.MULTILINE)) == 1900
     return outcome
 
 
@@ -37,9 +37,9 @@ def test_every_routine(device, policy):
             assert outcome.routine(name_of(stem, precision))["offloaded"] > 0, name_of(stem, precision)
     assert outcome.report["verification"]["stale_pages"] == 0
     assert outcome.report["verification"]["checked"] > 500
-    # Not definite, singular, not-a-number, two singular triangles, not of full rank (gels, and trtrs in its original): each once for
-    # each type. The original reported them.
-    assert outcome.refused()[offload.NO_RESULT] == 7 * 4
+    # Not definite (potrf, spgv), singular, not-a-number, two singular triangles, not of full rank (gels, and trtrs in its original): each once
+    # for each type. The original reported them.
+    assert outcome.refused()[offload.NO_RESULT] == 8 * 4
 
 
 def test_in_memory_of_the_program_they_are_copied(device):

@@ -43,6 +43,12 @@ class Symmetric(Input):
         return [lines[0], "3", "2 5 20", "1", "10", "2", "9", *lines[7:12], "SEP 7", "1 3 5 8 9 11 18", ""]
 
 
+class Generalized(Input):
+    def shortened(self, lines: list[str]) -> list[str]:
+        """Likewise."""
+        return [lines[0], "3", "2 5 16", "1", "20", "2", "1", *lines[7:12], f"{lines[12][:3]} 7", "1 3 8 11 13 17 21", ""]
+
+
 class SingularValues(Input):
     def shortened(self, lines: list[str]) -> list[str]:
         return [lines[0], "4", "10 16 30 40", "16 10 40 30", "1", "20", "2", "1", "2", *lines[9:14], "SVD 4", "4 6 9 16", ""]
@@ -58,7 +64,8 @@ class General(Input):
 LINEAR = ("getrf", "getrs", "getri", "gesv", "potrf", "potrs", "potri", "posv", "trtri", "trtrs", "geqrf", "orgqr", "ormqr", "gels")
 INPUTS = {
     "linear equations": ("xlintst", LinearEquations("{}test.in", LINEAR)),
-    "symmetric": ("xeigtst", Symmetric("sep.in", ("syev", "syevd", "syevr", "syevx"))),
+    "symmetric": ("xeigtst", Symmetric("sep.in", ("syev", "syevd", "syevr", "syevx", "spev", "spevd", "spevx"))),
+    "generalized": ("xeigtst", Generalized("{}sg.in", ("sygv", "sygvd", "sygvx", "spgv", "spgvd", "spgvx"))),
     "singular values": ("xeigtst", SingularValues("svd.in", ("gesdd", "gesvd"))),
     "general": ("xeigtst", General("{}ed.in", ("geev",))),
 }
@@ -71,7 +78,7 @@ DIGITS = {"general": {"5", "6", "7"}, "symmetric": {"36"}}
 
 def name_of(routine: str, precision: str) -> str:
     if precision in "cz":
-        routine = {"sy": "he", "or": "un"}.get(routine[:2], routine[:2]) + routine[2:]
+        routine = {"sy": "he", "sp": "hp", "or": "un"}.get(routine[:2], routine[:2]) + routine[2:]
     return precision + routine
 
 

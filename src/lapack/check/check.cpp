@@ -132,7 +132,9 @@ Matrix Check::matrix(Argument argument, Structure structure) const {
 Matrix Check::triangle(Argument argument, Structure structure) const {
   Operand stored = operand(argument);
   stored.part = problem_.upper() ? Part::upper : Part::lower;
-  return {stored, problem_.scalar(), structure};
+  if (!problem_.packed()) return {stored, problem_.scalar(), structure};
+  stored.rows = stored.columns = problem_.n;
+  return {stored, problem_.scalar(), structure, Storage::packed};
 }
 
 operation::HostVector Check::vector(Argument argument) const {

@@ -53,7 +53,7 @@ class Check : public operation::Verification {
   /// Those that were found, where z is that of eigenvectors whose number is known only afterwards.
   operation::Operand operand(Argument argument) const;
   Matrix matrix(Argument argument, Structure structure = Structure::stored) const;
-  /// The triangle that `uplo` names, of a square matrix.
+  /// The triangle that `uplo` names, of a square matrix, which may be packed.
   Matrix triangle(Argument argument, Structure structure = Structure::stored) const;
 
   std::int64_t found() const;  ///< eigenvalues

@@ -18,9 +18,9 @@ std::unique_ptr<operation::Verification> inverse(const operation::Operation& ope
 std::unique_ptr<operation::Verification> orthogonal_factor(const operation::Operation& operation);
 /// gels
 std::unique_ptr<operation::Verification> least_squares(const operation::Operation& operation);
-/// syev, syevd, syevr, syevx
+/// syev, syevd, syevr, syevx, spev, spevd, spevx
 std::unique_ptr<operation::Verification> eigenproblem(const operation::Operation& operation);
-/// sygv, sygvd, sygvx
+/// sygv, sygvd, sygvx, spgv, spgvd, spgvx
 std::unique_ptr<operation::Verification> generalized_eigenproblem(const operation::Operation& operation);
 /// geev
 std::unique_ptr<operation::Verification> general_eigenproblem(const operation::Operation& operation);

@@ -49,15 +49,23 @@ void widen(const void* address, blas::Scalar scalar, std::span<Number> result) {
   }
 }
 
-Matrix::Matrix(const operation::Operand& operand, blas::Scalar scalar, Structure structure)
-    : operand_(operand), scalar_(scalar), structure_(structure) {}
+Matrix::Matrix(const operation::Operand& operand, blas::Scalar scalar, Structure structure, Storage storage)
+    : operand_(operand), scalar_(scalar), structure_(structure), storage_(storage) {}
+
+const char* Matrix::address(std::int64_t index, std::int64_t first) const {
+  const char* const base = static_cast<const char*>(operand_.address);
+  if (storage_ == Storage::columns)
+    return base + at(index) * operand_.stride_bytes() + at(first) * operand_.element_size;
+  // Of the first and the last column before this one.
+  const std::int64_t lengths = operand_.part == Part::upper ? index + 1 : 2 * rows() - index + 1;
+  return base + at(index * lengths / 2) * operand_.element_size;
+}
 
 Matrix::Column Matrix::column(std::int64_t index, Vector& buffer) const {
   const std::int64_t first = operand_.part == Part::lower ? std::min(index, rows()) : 0;
   const std::int64_t last = operand_.part == Part::upper ? std::min(index + 1, rows()) : rows();
   buffer.resize(at(last - first));
-  const char* base = static_cast<const char*>(operand_.address);
-  widen(base + at(index) * operand_.stride_bytes() + at(first) * operand_.element_size, scalar_, buffer);
+  widen(address(index, first), scalar_, buffer);
   if (index < rows()) {
     Number& diagonal = buffer[at(index - first)];
     if (structure_ == Structure::unit_diagonal) diagonal = 1;

@@ -22,10 +22,18 @@ enum class Structure : std::uint8_t {
   hermitian,      ///< one triangle and, reflected, the other; the diagonal is real
 };
 
+/// How the columns follow each other.
+enum class Storage : std::uint8_t {
+  columns,  ///< at the distance of the leading dimension
+  packed,   ///< without gaps, of a triangle
+};
+
 /// A view: the operand's memory must outlive it.
 class Matrix {
  public:
-  Matrix(const operation::Operand& operand, blas::Scalar scalar, Structure structure = Structure::stored);
+  /// Of a packed triangle, the operand has the sizes and the part that it would have unpacked.
+  Matrix(const operation::Operand& operand, blas::Scalar scalar, Structure structure = Structure::stored,
+         Storage storage = Storage::columns);
 
   std::int64_t rows() const { return operand_.rows; }
   std::int64_t columns() const { return operand_.columns; }
@@ -56,9 +64,13 @@ class Matrix {
   Vector row(std::int64_t index) const;
 
  private:
+  /// The first stored element of a column, in row `first`.
+  const char* address(std::int64_t index, std::int64_t first) const;
+
   operation::Operand operand_;
   blas::Scalar scalar_;
   Structure structure_;
+  Storage storage_;
 };
 
 /// x^H y

@@ -20,6 +20,7 @@ class Checks:
         self.random = np.random.default_rng(n)
         self.epsilon = np.finfo(dtype).eps
         self.complex = np.issubdtype(dtype, np.complexfloating)
+        self.real = np.float32 if dtype in (np.float32, np.complex64) else np.float64
         self.wrong = 0
 
     def matrix(self, rows: int, columns: int) -> np.ndarray:
@@ -36,11 +37,13 @@ class Checks:
         a = self.matrix(self.n, self.n)
         return np.asfortranarray(a @ a.conj().T / self.n + np.eye(self.n, dtype=self.dtype))
 
+    def name(self, stem: str) -> str:
+        """For complex matrices, "syevd" is heevd, "spevd" is hpevd, and "orgqr" is ungqr."""
+        return {"sy": "he", "sp": "hp", "or": "un"}.get(stem[:2], stem[:2]) + stem[2:] if self.complex else stem
+
     def function(self, stem: str):
-        """SciPy's function: "syevd" is heevd for complex matrices, "orgqr" is ungqr."""
-        if self.complex:
-            stem = {"sy": "he", "or": "un"}.get(stem[:2], stem[:2]) + stem[2:]
-        return get_lapack_funcs(stem, dtype=self.dtype)
+        """SciPy's."""
+        return get_lapack_funcs(self.name(stem), dtype=self.dtype)
 
     def report(self, name: str, good: bool, error: float | None = None) -> None:
         note = "" if error is None else f" {error:.3g}"
@@ -236,24 +239,23 @@ def no_room_to_spare(check: Checks) -> None:
     assert libc.mprotect(ctypes.c_void_p(first + pages), mmap.PAGESIZE, 0) == 0
     z = np.frombuffer(memory, a.dtype, count * n, pages - size).reshape(n, count, order="F")
 
-    real = np.float32 if check.dtype in (np.float32, np.complex64) else np.float64
-    w, ends = np.zeros(n, real), np.array([-1e4, (exact[count - 1] + exact[count]) / 2, 0], real)
+    w, ends = np.zeros(n, check.real), np.array([-1e4, (exact[count - 1] + exact[count]) / 2, 0], check.real)
     sizes = np.array([n, 40 * n, 40 * n, 40 * n, 0, -1], np.int32)  # n, three of work space, found, info
-    work, rwork = np.zeros(40 * n, a.dtype), np.zeros(40 * n, real)
+    work, rwork = np.zeros(40 * n, a.dtype), np.zeros(40 * n, check.real)
     iwork, isuppz = np.zeros(40 * n, np.int32), np.zeros(2 * n, np.int32)
     letters = [np.frombuffer(letter, np.uint8) for letter in (b"V", b"V", b"U")]
     arguments = [*letters, sizes, a, sizes, ends, ends[1:], sizes, sizes, ends[2:], sizes[4:], w, z, sizes, isuppz, work, sizes[1:]]
     arguments += [rwork, sizes[2:]] if check.complex else []
     arguments += [iwork, sizes[3:], sizes[5:]]
     given = a.copy()
-    call_routine(check, "heevr" if check.complex else "syevr", arguments)
+    call_routine(check, "syevr", arguments)
     check.report("syevr without room to spare", sizes[4] == count and sizes[5] == 0)
     check_eigenvectors(check, "syevr without room to spare", given, w[:count], z)
 
 
 def call_routine(check: Checks, stem: str, arguments: list[np.ndarray]) -> None:
     """The Fortran routine itself, which SciPy passes on to code in Cython."""
-    capsule = cython_lapack.__pyx_capi__[{"f": "s", "d": "d", "F": "c", "D": "z"}[np.dtype(check.dtype).char] + stem]
+    capsule = cython_lapack.__pyx_capi__[{"f": "s", "d": "d", "F": "c", "D": "z"}[np.dtype(check.dtype).char] + check.name(stem)]
     ctypes.pythonapi.PyCapsule_GetName.restype = ctypes.c_char_p
     ctypes.pythonapi.PyCapsule_GetName.argtypes = [ctypes.py_object]
     ctypes.pythonapi.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -262,10 +264,14 @@ def call_routine(check: Checks, stem: str, arguments: list[np.ndarray]) -> None:
     ctypes.CFUNCTYPE(None)(address)(*(ctypes.c_void_p(argument.ctypes.data) for argument in arguments))
 
 
+def conditions(a: np.ndarray, b: np.ndarray) -> dict:
+    """By itype, what is zero for eigenvalues and vectors."""
+    return {1: lambda w, v: a @ v - b @ v * w, 2: lambda w, v: a @ (b @ v) - v * w, 3: lambda w, v: b @ (a @ v) - v * w}
+
+
 def generalized(check: Checks) -> None:
     a, b, n = check.hermitian(), check.definite(), check.n
-    conditions = {1: lambda w, v: a @ v - b @ v * w, 2: lambda w, v: a @ (b @ v) - v * w, 3: lambda w, v: b @ (a @ v) - v * w}
-    for itype, residual in conditions.items():
+    for itype, residual in conditions(a, b).items():
         for uplo in ("L", "U"):
             lower = uplo == "L"
             scale = np.linalg.norm(a) * np.linalg.norm(b) * np.sqrt(n)
@@ -281,6 +287,96 @@ def generalized(check: Checks) -> None:
             w, v, found, *_ = function(half(a, lower), half(b, lower), itype=itype, jobz="V", range="V", uplo=uplo, **ends)
             check.small(f"sygvx range itype={itype} {uplo}", residual(w[:found], v[:, :found]), scale)
             check.report(f"sygvx range itype={itype} {uplo} number found", found == n - 9)
+
+
+def places(n: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and rows of a triangle's elements, in the order of packed storage."""
+    return np.triu_indices(n) if lower else np.tril_indices(n)
+
+
+def call_packed(check: Checks, stem: str, lower: bool, a: np.ndarray, b: np.ndarray | None = None, **options) -> tuple:
+    """One of the packed eigenproblems: its eigenvalues, its vectors, B's factor, and info."""
+    n = check.n
+    job, select, itype = options.get("job", "V"), options.get("range", "A"), options.get("itype", 1)
+
+    def letter(text: str) -> np.ndarray:
+        return np.frombuffer(text.encode(), np.uint8)
+
+    def integer(value: int) -> np.ndarray:
+        return np.array([value], np.int32)
+
+    def real(value: float) -> np.ndarray:
+        return np.array([value], check.real)
+
+    space = 1 + 6 * n + 2 * n * n
+    work, rwork, iwork = np.zeros(space, check.dtype), np.zeros(space, check.real), np.zeros(space, np.int32)
+    w, z = np.full(n, np.nan, check.real), np.full((n + 3, n), np.nan, check.dtype, order="F")
+    found, info, failed = integer(n), integer(-1), np.full(n, -1, np.int32)
+    factor = None if b is None else b.T[places(n, lower)].copy()
+    some, conquers = stem.endswith("x"), stem.endswith("d")
+    arguments = [] if b is None else [integer(itype)]
+    arguments += [letter(job), *([letter(select)] if some else []), letter("L" if lower else "U"), integer(n), a.T[places(n, lower)].copy()]
+    arguments += [] if b is None else [factor]
+    if some:
+        ends = [real(options.get(end, 0)) for end in ("vl", "vu")]
+        arguments += [*ends, *(integer(options.get(end, 1)) for end in ("il", "iu")), real(0), found]
+    arguments += [w, z, integer(n + 3), work, *([integer(space)] if conquers else [])]
+    if check.complex:
+        arguments += [rwork, *([integer(space)] if conquers else [])]
+    if some or conquers:
+        arguments += [iwork, failed if some else integer(space)]
+    call_routine(check, stem, [*arguments, info])
+    vectors = found[0] if job == "V" else 0
+    untouched = np.isnan(z[n:]).all() and np.isnan(z[:, vectors:]).all()
+    check.report(f"{stem} writes its vectors alone", bool(untouched and (not some or not failed[:vectors].any())))
+    whole = None
+    if b is not None:
+        whole = np.zeros((n, n), check.dtype)
+        whole.T[places(n, lower)] = factor
+        whole = whole @ whole.conj().T if lower else whole.conj().T @ whole
+    return w[: found[0]], z[:n, :vectors], whole, info[0]
+
+
+def packed(check: Checks) -> None:
+    a, n = check.hermitian(), check.n
+    exact = np.linalg.eigvalsh(a.astype(np.complex128 if check.complex else np.float64))
+    ends = {"vl": (exact[3] + exact[4]) / 2, "vu": (exact[n - 6] + exact[n - 5]) / 2}
+    for lower in (False, True):
+        for stem in ("spev", "spevd", "spevx"):
+            w, v, _, _ = call_packed(check, stem, lower, a)
+            check_eigenvectors(check, f"{stem} lower={lower}", a, w, v)
+            w, _, _, _ = call_packed(check, stem, lower, a, job="N")
+            check.close(f"{stem} values lower={lower}", w, exact)
+        for job in ("V", "N"):
+            for some, values in (({"range": "I", "il": 3, "iu": n // 2}, exact[2 : n // 2]), ({"range": "V", **ends}, exact[4 : n - 5])):
+                w, v, _, _ = call_packed(check, "spevx", lower, a, job=job, **some)
+                name = f"spevx {job} {some['range']} lower={lower}"
+                check.report(f"{name} number found", w.size == values.size)
+                check.small(f"{name} values", w - values, np.linalg.norm(a))
+                if job == "V":
+                    check_eigenvectors(check, name, a, w, v)
+
+
+def packed_generalized(check: Checks) -> None:
+    a, b, n = check.hermitian(), check.definite(), check.n
+    scale = np.linalg.norm(a) * np.linalg.norm(b) * np.sqrt(n)
+    for itype, residual in conditions(a, b).items():
+        for lower in (False, True):
+            for stem in ("spgv", "spgvd", "spgvx"):
+                w, v, factored, _ = call_packed(check, stem, lower, a, b, itype=itype)
+                check.small(f"{stem} itype={itype} lower={lower}", residual(w, v), scale)
+                check.close(f"{stem} itype={itype} lower={lower} factor", factored, b)
+                alone, _, factored, _ = call_packed(check, stem, lower, a, b, itype=itype, job="N")
+                check.small(f"{stem} values itype={itype} lower={lower}", alone - w, scale)
+                check.close(f"{stem} values itype={itype} lower={lower} factor", factored, b)
+            ends = {"vl": (w[3] + w[4]) / 2, "vu": (w[n - 6] + w[n - 5]) / 2}
+            for some, count in (({"range": "I", "il": 2, "iu": n // 3}, n // 3 - 1), ({"range": "V", **ends}, n - 9)):
+                part, v, _, _ = call_packed(check, "spgvx", lower, a, b, itype=itype, **some)
+                check.small(f"spgvx {some['range']} itype={itype} lower={lower}", residual(part, v), scale)
+                check.report(f"spgvx {some['range']} itype={itype} lower={lower} number found", part.size == count)
+    b[n // 2, n // 2] = -1000
+    _, _, _, info = call_packed(check, "spgv", True, a, b, job="N")
+    check.report("spgv of a matrix that is not definite", info == n + n // 2 + 1)
 
 
 def singular_values(check: Checks) -> None:
@@ -304,7 +400,6 @@ def singular_values(check: Checks) -> None:
 def singular_vectors_of_one_side(check: Checks) -> None:
     """And of both, but not in the same number."""
     n = check.n
-    real = np.float32 if check.dtype in (np.float32, np.complex64) else np.float64
     for rows, columns in ((n, n), (n + 17, n), (n, n + 12)):
         low = min(rows, columns)
         for job, job_right in ("NS", "NA", "SN", "AN", "SA", "AS"):
@@ -313,7 +408,7 @@ def singular_vectors_of_one_side(check: Checks) -> None:
             right = {"N": 0, "S": low, "A": columns}[job_right]
             u = np.full((rows, max(1, left)), np.nan, check.dtype, order="F")
             vt = np.full((max(1, right), columns), np.nan, check.dtype, order="F")
-            s, work, rwork = np.zeros(low, real), np.zeros(64 * (rows + columns), check.dtype), np.zeros(5 * low, real)
+            s, work, rwork = np.zeros(low, check.real), np.zeros(64 * (rows + columns), check.dtype), np.zeros(5 * low, check.real)
             sizes = np.array([rows, columns, vt.shape[0], work.size, -1], np.int32)
             letters = [np.frombuffer(letter.encode(), np.uint8) for letter in (job, job_right)]
             arguments = [*letters, sizes, sizes[1:], a.copy(order="F"), sizes, s, u, sizes, vt, sizes[2:], work, sizes[3:]]
@@ -354,7 +449,7 @@ def general(check: Checks) -> None:
 
 def families() -> Iterator:
     yield from (cholesky, lu, triangles, qr, least_squares)
-    yield from (hermitian, no_room_to_spare, generalized, general)
+    yield from (hermitian, no_room_to_spare, generalized, packed, packed_generalized, general)
     yield from (singular_values, singular_vectors_of_one_side)
 
 

@@ -1,6 +1,8 @@
 // A libcublas.so.13 for the fake GPU: the plain reference, run on the stream's thread.
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <type_traits>
 #include <utility>
@@ -146,6 +148,52 @@ cublasStatus triangular(blas::Kind kind, blas::Scalar scalar, cublasHandle handl
   return queue(handle, call, {a, b});
 }
 
+struct PackedCopy {
+  const char* from;
+  char* to;
+  Size n;
+  Size leading_dimension;  ///< of the matrix
+  std::size_t element_bytes;
+  bool upper;
+  bool packs;  ///< `to` is packed; otherwise `from` is
+};
+
+void copy(const PackedCopy& copy) {
+  std::size_t packed = 0;
+  for (Size j = 0; j < copy.n; ++j) {
+    const Size first = copy.upper ? 0 : j;
+    const auto bytes = static_cast<std::size_t>(copy.upper ? j + 1 : copy.n - j) * copy.element_bytes;
+    const auto column = static_cast<std::size_t>(j * copy.leading_dimension + first) * copy.element_bytes;
+    std::memcpy(copy.to + (copy.packs ? packed : column), copy.from + (copy.packs ? column : packed), bytes);
+    packed += bytes;
+  }
+}
+
+cublasStatus copy_packed(blas::Scalar scalar, cublasHandle handle, int fill, int n, const void* from, void* to,
+                         int leading_dimension, bool packs) {
+  if (!driver().context_is_current() || handle == nullptr) return not_initialized;
+  if (handle->stream == nullptr || n < 0 || leading_dimension < std::max(1, n)) return invalid_value;
+  const PackedCopy task{.from = static_cast<const char*>(from),
+                        .to = static_cast<char*>(to),
+                        .n = n,
+                        .leading_dimension = leading_dimension,
+                        .element_bytes = blas::element_size(scalar),
+                        .upper = fill == fill_upper,
+                        .packs = packs};
+  driver().post(handle->stream, [task] {
+    const auto packed_bytes = static_cast<std::size_t>(task.n * (task.n + 1) / 2) * task.element_bytes;
+    const auto matrix_bytes =
+        static_cast<std::size_t>(task.leading_dimension * (task.n - 1) + task.n) * task.element_bytes;
+    if (driver().is_usable(task.from, task.packs ? matrix_bytes : packed_bytes) &&
+        driver().is_usable(task.to, task.packs ? packed_bytes : matrix_bytes)) {
+      copy(task);
+    } else {
+      driver().fail(blastoff::fake_cuda::error_illegal_address);
+    }
+  });
+  return blas_success;
+}
+
 }  // namespace
 
 extern "C" {
@@ -232,6 +280,14 @@ cublasStatus cublasSetAtomicsMode(cublasHandle, int) {
     auto call = make_call(kind, scalar, n, n, n, alpha, beta);                                           \
     set_fill(call, side_left, fill);                                                                     \
     return vector_product(call, handle, {a, lda}, x, incx, y, incy);                                     \
+  }
+#define BLASTOFF_EXPORT_Tpttr(symbol, kind, scalar)                                                 \
+  cublasStatus symbol(cublasHandle handle, int fill, int n, const void* packed, void* a, int lda) { \
+    return copy_packed(scalar, handle, fill, n, packed, a, lda, false);                             \
+  }
+#define BLASTOFF_EXPORT_Trttp(symbol, kind, scalar)                                                 \
+  cublasStatus symbol(cublasHandle handle, int fill, int n, const void* a, int lda, void* packed) { \
+    return copy_packed(scalar, handle, fill, n, a, packed, lda, true);                              \
   }
 #define BLASTOFF_EXPORT(symbol, kind, scalar, signature) \
   BLASTOFF_EXPORT_##signature(symbol, blas::Kind::kind, blas::Scalar::scalar)

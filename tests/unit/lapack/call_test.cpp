@@ -67,7 +67,7 @@ TEST_P(Call, IsValidOnlyWithLeadingDimensionsOfWholeColumns) {
                                                     {Argument::z, Argument::ldz},
                                                     {Argument::right, Argument::ld_right}}) {
       Example example(GetParam(), each);
-      if (!example.has(matrix) || !example.call().valid()) continue;
+      if (!example.has(matrix) || !example.has(leading_dimension) || !example.call().valid()) continue;
       const std::int64_t rows = std::max<std::int64_t>(1, matrix_shape(example.call().problem(), matrix).rows);
       example.set_integer(leading_dimension, rows);
       EXPECT_TRUE(example.call().valid()) << name(matrix);
@@ -140,7 +140,7 @@ bool supported(Routine routine, const Options& options) {
 }
 
 TEST(Supported, AreAllRangesOfASpectrum) {
-  for (const Routine routine : {Routine::dsyevr, Routine::cheevx, Routine::zhegvx})
+  for (const Routine routine : {Routine::dsyevr, Routine::cheevx, Routine::zhegvx, Routine::sspevx, Routine::zhpgvx})
     for (const char range : {'A', 'I', 'V'}) EXPECT_TRUE(supported(routine, {.range = range}));
 }
 
@@ -185,6 +185,24 @@ TEST(Valid, AreTransposesThatTheRoutineKnows) {
   EXPECT_FALSE(valid(Routine::zunmqr, 'T'));
   EXPECT_FALSE(valid(Routine::dgels, 'C'));
   EXPECT_FALSE(valid(Routine::zgels, 'T'));
+}
+
+TEST(Valid, IsWorkSpaceThatPackedMatricesNeed) {
+  const auto expect_least = [](Routine routine, char job, Argument size, std::int64_t least) {
+    Example example(routine, {.n = 20, .job = job});
+    example.set_integer(size, least);
+    EXPECT_TRUE(example.call().valid()) << row(routine).name << ' ' << job;
+    example.set_integer(size, least - 1);
+    EXPECT_FALSE(example.call().valid()) << row(routine).name << ' ' << job;
+  };
+  expect_least(Routine::dspevd, 'V', Argument::lwork, 1 + 6 * 20 + 20 * 20);
+  expect_least(Routine::dspgvd, 'V', Argument::lwork, 1 + 6 * 20 + 2 * 20 * 20);
+  expect_least(Routine::dspevd, 'N', Argument::lwork, 2 * 20);
+  expect_least(Routine::dspevd, 'V', Argument::liwork, 3 + 5 * 20);
+  expect_least(Routine::zhpgvd, 'V', Argument::lwork, 2 * 20);
+  expect_least(Routine::zhpevd, 'N', Argument::lwork, 20);
+  expect_least(Routine::zhpevd, 'V', Argument::lrwork, 1 + 5 * 20 + 2 * 20 * 20);
+  expect_least(Routine::zhpgvd, 'N', Argument::lrwork, 20);
 }
 
 TEST(Valid, IsWorkSpaceForTheReflectorsAndTheRightHandSides) {

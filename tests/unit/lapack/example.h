@@ -71,13 +71,13 @@ inline void write_element(blas::Scalar scalar, char* at, Number value) {
   }
 }
 
-/// Column-major, with rows of padding below each column. Every byte that is not set is 0xFF: NaN.
+/// Column-major, with rows of padding below each column, or with none. Every byte that is not set is 0xFF: NaN.
 class PaddedMatrix {
  public:
   PaddedMatrix() = default;
-  PaddedMatrix(blas::Scalar scalar, std::int64_t rows, std::int64_t columns)
+  PaddedMatrix(blas::Scalar scalar, std::int64_t rows, std::int64_t columns, std::int64_t padding = 3)
       : scalar_(scalar),
-        leading_dimension_(rows + 3),
+        leading_dimension_(rows + padding),
         bytes_(static_cast<std::size_t>(std::max<std::int64_t>(1, leading_dimension_ * columns)) * size(), '\xFF') {}
 
   std::int64_t leading_dimension() const { return leading_dimension_; }
@@ -130,7 +130,18 @@ class Example {
     return is_matrix(argument) ? matrix(argument).bytes() : bytes_[index(argument)];
   }
 
+  /// An element of a matrix, which may be packed.
+  Number element(Argument argument, std::int64_t i, std::int64_t j) {
+    const auto [row, column] = place_of(argument, i, j);
+    return matrix(argument).get(row, column);
+  }
+  void set_element(Argument argument, std::int64_t i, std::int64_t j, Number value) {
+    const auto [row, column] = place_of(argument, i, j);
+    matrix(argument).set(row, column, value);
+  }
+
   bool has(Argument argument) const { return lapack::argument_list(routine_).has(argument); }
+  bool packed() const { return lapack::is_packed(row(routine_).kind); }
   void set_letter(Argument argument, char letter) { bytes(argument).front() = letter; }
   void set_integer(Argument argument, std::int64_t value, std::size_t position = 0) {
     const auto narrow = static_cast<std::int32_t>(value);
@@ -179,6 +190,12 @@ class Example {
   static std::size_t index(Argument argument) { return static_cast<std::size_t>(argument); }
   void* address(Argument argument) { return bytes(argument).data(); }
 
+  std::pair<std::int64_t, std::int64_t> place_of(Argument argument, std::int64_t i, std::int64_t j) {
+    if (!packed() || argument == Argument::z) return {i, j};
+    const lapack::Problem problem = call().problem();
+    return {problem.upper() ? i + j * (j + 1) / 2 : i + j * (2 * problem.n - j - 1) / 2, 0};
+  }
+
   void place_options(const Options& options) {
     for (const auto& [argument, letter] : {std::pair{Argument::uplo, options.uplo},
                                            {Argument::trans, options.trans},
@@ -210,6 +227,10 @@ class Example {
 
   void place_matrix(const lapack::Problem& problem, Argument argument) {
     lapack::MatrixShape shape = matrix_shape(problem, argument);
+    if (packed() && argument != Argument::z) {  // another column of NaN follows
+      matrix(argument) = PaddedMatrix(problem.scalar(), shape.rows, shape.columns + 1, 0);
+      return;
+    }
     if (argument == Argument::z && has_eigenvectors_afterwards(problem)) shape.columns = problem.n;
     matrix(argument) = PaddedMatrix(problem.scalar(), shape.rows, shape.columns);
     const Argument leading_dimension = argument == Argument::a   ? Argument::lda
@@ -245,10 +266,16 @@ class Example {
       case Kind::syev:
       case Kind::syevd:
       case Kind::syevr:
-      case Kind::syevx: fill_hermitian(problem, Argument::a, 0); break;
+      case Kind::syevx:
+      case Kind::spev:
+      case Kind::spevd:
+      case Kind::spevx: fill_hermitian(problem, Argument::a, 0); break;
       case Kind::sygv:
       case Kind::sygvd:
       case Kind::sygvx:
+      case Kind::spgv:
+      case Kind::spgvd:
+      case Kind::spgvx:
         fill_hermitian(problem, Argument::a, 0);
         fill_hermitian(problem, Argument::b, static_cast<double>(problem.n));
         return;
@@ -268,7 +295,7 @@ class Example {
   void fill_part(const lapack::Problem& problem, Argument argument, Element element) {
     for (std::int64_t j = 0; j < problem.n; ++j)
       for (std::int64_t i = problem.upper() ? 0 : j; i < (problem.upper() ? j + 1 : problem.n); ++i)
-        matrix(argument).set(i, j, element(i, j));
+        set_element(argument, i, j, element(i, j));
   }
 
   /// Its diagonal holds imaginary parts that nobody may look at.
@@ -324,6 +351,14 @@ class Example {
   std::array<PaddedMatrix, lapack::argument_count> matrices_;
 };
 
+inline bool has_range(Kind kind) {
+  return kind == Kind::syevr || kind == Kind::syevx || kind == Kind::sygvx || kind == Kind::spevx ||
+         kind == Kind::spgvx;
+}
+inline bool has_itype(Kind kind) {
+  return (kind >= Kind::sygv && kind <= Kind::sygvx) || (kind >= Kind::spgv && kind <= Kind::spgvx);
+}
+
 /// The options of a routine that differ in what is computed, each once.
 inline std::vector<Options> all_options(Kind kind, bool complex) {
   const std::vector<Options> shapes{{}, {.m = 37, .n = 23, .k = 11}, {.m = 23, .n = 37, .k = 11}};
@@ -366,10 +401,16 @@ inline std::vector<Options> all_options(Kind kind, bool complex) {
     case Kind::syevd:
     case Kind::syevr:
     case Kind::syevx:
+    case Kind::spev:
+    case Kind::spevd:
+    case Kind::spevx:
+    case Kind::spgv:
+    case Kind::spgvd:
+    case Kind::spgvx:
       vary(&Options::uplo, 'U', 'L');
       vary(&Options::job, 'N', 'V');
-      if (kind == Kind::syevr || kind == Kind::syevx || kind == Kind::sygvx) vary(&Options::range, 'A', 'I', 'V');
-      if (kind == Kind::sygv || kind == Kind::sygvd || kind == Kind::sygvx) vary(&Options::itype, 1, 2, 3);
+      if (has_range(kind)) vary(&Options::range, 'A', 'I', 'V');
+      if (has_itype(kind)) vary(&Options::itype, 1, 2, 3);
       break;
     case Kind::gesdd:
     case Kind::gesvd:

@@ -96,7 +96,7 @@ TEST_P(HostRoutine, FailsWhereInputIsNan) {
   const bool upper = example.call().problem().upper();
   for (const auto& [row, column] : {std::pair{20, 10}, {10, 20}})
     if (!example.has(Argument::uplo) || upper == (row < column))
-      example.matrix(Argument::a).set(row, column, std::nan(""));
+      example.set_element(Argument::a, row, column, std::nan(""));
   expect_failure(example);
 }
 
@@ -113,10 +113,9 @@ class Failing : public HostRoutine {};
 
 TEST_P(Failing, LeavesVectorsAsTheyAre) {
   Example example(GetParam());
-  test::PaddedMatrix& matrix =
-      example.matrix(example.has(Argument::b) && example.has(Argument::itype) ? Argument::b : Argument::a);
+  const Argument matrix = example.has(Argument::b) && example.has(Argument::itype) ? Argument::b : Argument::a;
   for (std::int64_t i = 0; i < 37; ++i)
-    if (!example.has(Argument::uplo) || i >= 5) matrix.set(i, 5, 0);
+    if (!example.has(Argument::uplo) || i >= 5) example.set_element(matrix, i, 5, 0);
   expect_failure(example);
 }
 
@@ -140,8 +139,8 @@ TEST(HostRoutineLetters, AreCapitals) {
 
 std::vector<Routine> failing() {
   std::vector<Routine> routines;
-  for (const Kind kind :
-       {Kind::potrf, Kind::posv, Kind::getrf, Kind::gesv, Kind::trtri, Kind::trtrs, Kind::sygv, Kind::sygvx})
+  for (const Kind kind : {Kind::potrf, Kind::posv, Kind::getrf, Kind::gesv, Kind::trtri, Kind::trtrs, Kind::sygv,
+                          Kind::sygvx, Kind::spgv, Kind::spgvd, Kind::spgvx})
     for (const auto scalar : {blas::Scalar::s, blas::Scalar::d, blas::Scalar::c, blas::Scalar::z})
       routines.push_back(test::routine_of(kind, scalar));
   return routines;

@@ -35,10 +35,12 @@ TEST(ArgumentLists, FitIntoAnOperation) {
 }
 
 TEST(RoutineTable, HoldsEveryKindInEveryType) {
-  EXPECT_EQ(lapack::routine_count, 24U * 4U);
+  EXPECT_EQ(lapack::routine_count, 30U * 4U);
   EXPECT_STREQ(row(test::routine_of(Kind::orgqr, blas::Scalar::z)).name, "zungqr");
   EXPECT_STREQ(row(test::routine_of(Kind::syevd, blas::Scalar::c)).name, "cheevd");
   EXPECT_STREQ(row(test::routine_of(Kind::sygvx, blas::Scalar::s)).name, "ssygvx");
+  EXPECT_STREQ(row(test::routine_of(Kind::spevd, blas::Scalar::d)).name, "dspevd");
+  EXPECT_STREQ(row(test::routine_of(Kind::spgvx, blas::Scalar::z)).name, "zhpgvx");
 }
 
 std::string text_of(Routine routine, const Options& options) {
@@ -66,6 +68,18 @@ TEST(Shape, OfAMatrixThatEigenvectorsReplaceIsWhole) {
   const lapack::MatrixShape values = shape_of(Routine::dsyevd, {.n = 9, .uplo = 'U'}, Argument::a);
   EXPECT_EQ(values.part, Part::upper);
   EXPECT_EQ(values.intent, Intent::read);
+}
+
+TEST(Shape, OfAPackedTriangleIsOneColumn) {
+  const lapack::MatrixShape a = shape_of(Routine::zhpgvd, {.n = 9, .uplo = 'U', .job = 'V'}, Argument::a);
+  EXPECT_EQ(a.rows, 45);
+  EXPECT_EQ(a.columns, 1);
+  EXPECT_EQ(a.part, Part::full);
+  EXPECT_EQ(a.intent, Intent::read);
+  EXPECT_EQ(shape_of(Routine::zhpgvd, {.n = 9}, Argument::b).rows, 45);
+  EXPECT_EQ(shape_of(Routine::zhpgvd, {.n = 9}, Argument::b).intent, Intent::update);
+  EXPECT_EQ(shape_of(Routine::dspev, {.n = 9, .job = 'V'}, Argument::z).columns, 9);
+  EXPECT_EQ(shape_of(Routine::dspev, {.n = 9}, Argument::z).columns, 0);
 }
 
 TEST(Shape, OfVectorsFollowsTheJob) {

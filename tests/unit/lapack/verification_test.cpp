@@ -56,10 +56,14 @@ class Verification : public test::OnSystemLapack {
 
   template <class Change>
   static void each_element(Example& example, Argument argument, Change change) {
-    const lapack::MatrixShape shape = matrix_shape(example.call().problem(), argument);
-    test::PaddedMatrix& matrix = example.matrix(argument);
+    const lapack::Problem problem = example.call().problem();
+    const bool packed = problem.packed();
+    const lapack::MatrixShape shape =
+        packed ? lapack::MatrixShape{problem.n, problem.n} : matrix_shape(problem, argument);
     for (std::int64_t j = 0; j < shape.columns; ++j)
-      for (std::int64_t i = 0; i < shape.rows; ++i) matrix.set(i, j, change(i, j, matrix.get(i, j)));
+      for (std::int64_t i = 0; i < shape.rows; ++i)
+        if (!packed || (problem.upper() ? i <= j : i >= j))
+          example.set_element(argument, i, j, change(i, j, example.element(argument, i, j)));
   }
 
   template <class Change>
@@ -200,12 +204,15 @@ TEST_P(Verification, AcceptsResultsOfIllConditionedProblems) {
 
 TEST_P(Verification, AcceptsResultsOfLargeAndSmallNumbers) {
   if (is_single() || example_has_reflectors()) return;
-  for (const Options& each : options())
+  for (const Options& each : options()) {
+    // Where a product of both matrices overflows, the scaled range is empty: LAPACK ends the program, with status 0.
+    if (test::has_itype(kind()) && each.range == 'V') continue;
     for (const double factor : {1e160, 1e-150})
       expect_acceptance(each, [&](Example& example) {
         for (const Argument argument : {Argument::a, Argument::b})
           if (example.has(argument)) scale(example, argument, factor);
       });
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Verification, testing::ValuesIn(test::every_routine()), test::name_of);

@@ -62,6 +62,9 @@ using Gemv = cublasStatus(cublasHandle, int transpose, Size m, Size n, const voi
                           const void* x, Size incx, const void* beta, void* y, Size incy);
 using Symv = cublasStatus(cublasHandle, int fill, Size n, const void* alpha, const void* a, Size lda, const void* x,
                           Size incx, const void* beta, void* y, Size incy);
+// Copies of a triangle from and to packed storage, which have none but 32-bit sizes.
+using Tpttr = cublasStatus(cublasHandle, int fill, int n, const void* packed, void* a, int lda);
+using Trttp = cublasStatus(cublasHandle, int fill, int n, const void* a, int lda, void* packed);
 
 // X(symbol, member of Cublas, scalar, signature)
 #define BLASTOFF_CUBLAS_ROUTINES_OF(X, letter, scalar) \
@@ -71,7 +74,9 @@ using Symv = cublasStatus(cublasHandle, int fill, Size n, const void* alpha, con
   X(cublas##letter##syr2k_v2_64, syr2k, scalar, Syr2k) \
   X(cublas##letter##trmm_v2_64, trmm, scalar, Trmm)    \
   X(cublas##letter##trsm_v2_64, trsm, scalar, Trsm)    \
-  X(cublas##letter##gemv_v2_64, gemv, scalar, Gemv)
+  X(cublas##letter##gemv_v2_64, gemv, scalar, Gemv)    \
+  X(cublas##letter##tpttr, tpttr, scalar, Tpttr)       \
+  X(cublas##letter##trttp, trttp, scalar, Trttp)
 #define BLASTOFF_CUBLAS_REAL_ROUTINES_OF(X, letter, scalar) X(cublas##letter##symv_v2_64, symv, scalar, Symv)
 #define BLASTOFF_CUBLAS_HERMITIAN_ROUTINES_OF(X, letter, scalar) \
   X(cublas##letter##hemm_v2_64, hemm, scalar, Symm)              \

@@ -25,6 +25,8 @@ struct Cublas {
   std::array<Trsm*, 4> trsm{};
   std::array<Gemv*, 4> gemv{};
   std::array<Symv*, 4> symv{}, hemv{};
+  std::array<Tpttr*, 4> tpttr{};
+  std::array<Trttp*, 4> trttp{};
 };
 
 }  // namespace api

@@ -1,5 +1,6 @@
 #include "device/cuda/cublas/operations.h"
 
+#include <algorithm>
 #include <complex>
 #include <cstring>
 #include <utility>
@@ -112,6 +113,17 @@ api::cublasStatus queue_operation(const api::Cublas& blas, api::cublasHandle han
   return api::blas_not_supported;
 }
 
+int fill(const operation::Operand& matrix) {
+  return matrix.part == operation::Part::upper ? api::fill_upper : api::fill_lower;
+}
+
+/// The routines take sizes of 32 bits. Whether they reach elements farther away is not documented.
+Status require_near_elements(const operation::Operand& matrix) {
+  constexpr std::int64_t most_columns = 46340;  // whose square has 31 bits
+  if (std::max(matrix.columns, matrix.leading_dimension) <= most_columns) return {};
+  return tl::unexpected(Error{ErrorKind::unsupported, "cuBLAS's packed matrices have no 64-bit interface"});
+}
+
 }  // namespace
 
 Result<std::unique_ptr<BlasHandle>> BlasHandle::create(const api::Cublas& cublas, const ExecutorStream& stream) {
@@ -155,6 +167,22 @@ Status BlasHandle::check(api::cublasStatus status, std::string_view operation) c
 
 Status BlasHandle::run(const blas::Call& call) const {
   return check(queue_operation(cublas_, handle_, call), blas::row(call.routine).name);
+}
+
+Status BlasHandle::unpack(const operation::Operand& matrix, const void* packed, blas::Scalar scalar) const {
+  if (auto ok = require_near_elements(matrix); !ok) return ok;
+  return check(
+      cublas_.tpttr[static_cast<std::size_t>(scalar)](handle_, fill(matrix), static_cast<int>(matrix.columns), packed,
+                                                      matrix.address, static_cast<int>(matrix.leading_dimension)),
+      "tpttr");
+}
+
+Status BlasHandle::pack(void* packed, const operation::Operand& matrix, blas::Scalar scalar) const {
+  if (auto ok = require_near_elements(matrix); !ok) return ok;
+  return check(cublas_.trttp[static_cast<std::size_t>(scalar)](handle_, fill(matrix), static_cast<int>(matrix.columns),
+                                                               matrix.address,
+                                                               static_cast<int>(matrix.leading_dimension), packed),
+               "trttp");
 }
 
 }  // namespace blastoff::device::cuda

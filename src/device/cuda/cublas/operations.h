@@ -22,6 +22,10 @@ class BlasHandle {
   /// Queues a call of any kind but gemmt. Operand addresses are device addresses.
   Status run(const blas::Call& call) const;
 
+  /// Queues the copy of a triangle from or to packed storage: that of the square matrix which is its part.
+  Status unpack(const operation::Operand& matrix, const void* packed, blas::Scalar scalar) const;
+  Status pack(void* packed, const operation::Operand& matrix, blas::Scalar scalar) const;
+
  private:
   BlasHandle(const api::Cublas& cublas, const ExecutorStream& stream)
       : cublas_(cublas), context_(stream.context), workspace_(stream.memory) {}

@@ -40,10 +40,16 @@ Status run_family(const Task& task) {
     case Kind::syev:
     case Kind::syevd:
     case Kind::syevr:
-    case Kind::syevx: return run_eigenproblem(task);
+    case Kind::syevx:
+    case Kind::spev:
+    case Kind::spevd:
+    case Kind::spevx: return run_eigenproblem(task);
     case Kind::sygv:
     case Kind::sygvd:
-    case Kind::sygvx: return run_generalized_eigenproblem(task);
+    case Kind::sygvx:
+    case Kind::spgv:
+    case Kind::spgvd:
+    case Kind::spgvx: return run_generalized_eigenproblem(task);
     case Kind::gesdd:
     case Kind::gesvd: return run_singular_values(task);
     case Kind::geev: return run_general_eigenproblem(task);

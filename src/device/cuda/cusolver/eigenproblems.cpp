@@ -51,10 +51,23 @@ Status solve_some(const Task& task, const Operand& a, void* w) {
 
 }  // namespace
 
+Result<Operand> copy_of_triangle(const Task& task, Argument argument, Solver::Purpose purpose) {
+  const Operand triangle = task.triangle(argument);
+  if (!task.problem.packed()) return task.solver.copy_of(triangle, purpose);
+  auto matrix = task.solver.matrix(purpose, task.problem.n, task.problem.n, triangle.element_size);
+  if (!matrix) return matrix;
+  matrix->part = task.problem.upper() ? operation::Part::upper : operation::Part::lower;
+  const auto library = task.solver.cublas();
+  if (!library) return tl::unexpected(library.error());
+  if (auto ok = (*library)->unpack(*matrix, triangle.address, task.problem.scalar()); !ok)
+    return tl::unexpected(ok.error());
+  return matrix;
+}
+
 Result<Operand> symmetric_matrix(const Task& task) {
   const Operand a = task.triangle(Argument::a);
   if (operation::writes(a.intent)) return a;
-  return task.solver.copy_of(a, Solver::Purpose::matrix);
+  return copy_of_triangle(task, Argument::a, Solver::Purpose::matrix);
 }
 
 Status return_eigenvectors(const Task& task, const Operand& vectors, void* w) {

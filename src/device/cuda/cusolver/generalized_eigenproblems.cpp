@@ -62,6 +62,15 @@ Status solve(const Task& task, const Operand& a, const Operand& b, void* w) {
   return solve_some<double>(task, a, b, w, library.sygvdx_size_64[scalar], library.sygvdx_64[scalar]);
 }
 
+/// B's Cholesky factor to where B was.
+Status return_factor(const Task& task, const Operand& factor) {
+  const Operand b = task.triangle(Argument::b);
+  if (!task.problem.packed()) return task.solver.copy(b, factor);
+  const auto library = task.solver.cublas();
+  if (!library) return tl::unexpected(library.error());
+  return (*library)->pack(b.address, factor, task.problem.scalar());
+}
+
 }  // namespace
 
 Status run_generalized_eigenproblem(const Task& task) {
@@ -71,11 +80,10 @@ Status run_generalized_eigenproblem(const Task& task) {
   const auto a = symmetric_matrix(task);
   if (!a) return tl::unexpected(a.error());
   // The library may use the other triangle of B, which is the program's.
-  const Operand b = task.triangle(Argument::b);
-  const auto factor = task.solver.copy_of(b, Solver::Purpose::second_matrix);
+  const auto factor = copy_of_triangle(task, Argument::b, Solver::Purpose::second_matrix);
   if (!factor) return tl::unexpected(factor.error());
   if (auto ok = solve(task, *a, *factor, *w); !ok) return ok;
-  if (auto ok = task.solver.copy(b, *factor); !ok) return ok;
+  if (auto ok = return_factor(task, *factor); !ok) return ok;
   return return_eigenvectors(task, *a, *w);
 }
 

@@ -15,6 +15,7 @@ Operand Task::matrix(lapack::Argument argument) const {
 
 Operand Task::triangle(lapack::Argument argument) const {
   Operand matrix = this->matrix(argument);
+  if (problem.packed()) return matrix;
   matrix.part = problem.upper() ? operation::Part::upper : operation::Part::lower;
   return matrix;
 }

@@ -21,7 +21,7 @@ struct Task {
 
   /// A matrix argument as it lies in device memory; its address is null where it is not referred to.
   Operand matrix(lapack::Argument argument) const;
-  /// The triangle of a symmetric argument that is input, whatever becomes of the rest.
+  /// The triangle of a symmetric argument that is input, whatever becomes of the rest; a packed one as it is.
   Operand triangle(lapack::Argument argument) const;
 
   int type() const;       ///< of elements
@@ -59,6 +59,8 @@ Result<std::vector<double>> diagonal_magnitudes(const Task& task, const Operand&
 /// Solves with a triangle, whose part says which, as the problem's trans and diag say.
 Status solve_triangle(const Task& task, const Operand& a, const Operand& b);
 
+/// A copy of a symmetric argument's triangle in the work space, unpacked where it is packed.
+Result<Operand> copy_of_triangle(const Task& task, lapack::Argument argument, Solver::Purpose purpose);
 /// A where it is the routine's to destroy, which vectors replace; elsewhere a copy of its triangle.
 Result<Operand> symmetric_matrix(const Task& task);
 /// All eigenvalues are in `w`, and their vectors, if any, have replaced the matrix: copies the first vectors to Z, if
