@@ -245,7 +245,8 @@ void Process::make_on_cpu(const TracedCall& call, Refusal why, RoutinePrediction
   const double elapsed = cpu_times_.predicted_elapsed(call);
   at_end_.emplace(clock_.now + elapsed, [this, &call, why, seconds, elapsed] {
     if (why != Refusal::below_min_size) decider_->observe(call.operation, {.seconds = elapsed});
-    if (why == Refusal::not_open) opening_.add_spent(seconds, seconds * busy_cores());  // calls inside add theirs
+    if (why == Refusal::not_open)  // calls inside add theirs
+      opening_.add_spent({seconds, seconds * busy_cores()}, runtime::Opening::added_by_this_thread());
   });
   clock_.now += seconds;
   sums.cpu_seconds += call.weight * seconds;

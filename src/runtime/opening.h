@@ -3,6 +3,7 @@
 // threads of ours do it while the CPU computes. Where it does not, a call waits: both at once would slow each other.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 
 #include "config/settings.h"
@@ -32,9 +33,21 @@ class Opening {
     return mode_ == config::StartMode::now || least_seconds > seconds_to_load || cores_are_busy();
   }
 
-  /// The CPU has made a call for which the device was not open yet, in so many seconds of wall time. `cpu_seconds`: of
-  /// all threads of the process meanwhile.
-  void add_spent(double seconds, double cpu_seconds) {
+  /// What a call took on the CPU.
+  struct Spent {
+    double seconds;      ///< of wall time
+    double cpu_seconds;  ///< of all threads of the process meanwhile
+  };
+
+  /// What calls of this thread have added so far.
+  static Spent added_by_this_thread() { return added_; }
+
+  /// The CPU has made a call for which the device was not open yet. `before`: what added_by_this_thread() said before
+  /// it. Calls that it made meanwhile, as LAPACK's routines do, have added their part.
+  void add_spent(Spent call, Spent before) {
+    const double seconds = std::max(0.0, call.seconds - (added_.seconds - before.seconds));
+    const double cpu_seconds = std::max(0.0, call.cpu_seconds - (added_.cpu_seconds - before.cpu_seconds));
+    added_ = {added_.seconds + seconds, added_.cpu_seconds + cpu_seconds};
     spent_.fetch_add(seconds, std::memory_order_relaxed);
     cpu_spent_.fetch_add(cpu_seconds, std::memory_order_relaxed);
   }
@@ -61,6 +74,8 @@ class Opening {
   bool cores_are_busy() const {
     return cpu_spent_.load(std::memory_order_relaxed) > most_busy * cores_ * spent_.load(std::memory_order_relaxed);
   }
+
+  [[gnu::tls_model("initial-exec")]] static inline constinit thread_local Spent added_{};
 
   const config::StartMode mode_;
   const int cores_;

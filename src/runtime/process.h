@@ -76,7 +76,7 @@ class Process final : public operation::Estimator {
   Sessions* sessions_in_use() { return sessions_; }
 
   /// The CPU has made a call because the device was not open yet.
-  void add_spent_before_opening(double seconds, double cpu_seconds) { opening_.add_spent(seconds, cpu_seconds); }
+  void add_spent_before_opening(Opening::Spent call, Opening::Spent before) { opening_.add_spent(call, before); }
 
   /// What a call on the CPU took: `elapsed`, or its time by the clock of the simulated device.
   double seconds_on_cpu(const operation::Operation& operation, double elapsed) const {

@@ -14,7 +14,7 @@ TEST(Opening, WaitsUntilTheCpuHasSpentAsMuchAsTells) {
   Opening opening(config::StartMode::background, 4);
   int calls = 0;
   while (opening.answer(0.01) == Opening::Answer::not_yet && calls < 1000) {
-    opening.add_spent(0.04, 0.04);
+    opening.add_spent({0.04, 0.04}, Opening::added_by_this_thread());
     ++calls;
   }
   EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
@@ -23,17 +23,27 @@ TEST(Opening, WaitsUntilTheCpuHasSpentAsMuchAsTells) {
   EXPECT_TRUE(opening.waits_for_kernels(0.1));
 }
 
+TEST(Opening, CallsInsideACallCountOnce) {
+  Opening opening(config::StartMode::background, 4);
+  const Opening::Spent before = Opening::added_by_this_thread();
+  for (int inner = 0; inner < 2; ++inner) opening.add_spent({0.1, 0.1}, Opening::added_by_this_thread());
+  opening.add_spent({0.24, 0.24}, before);
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::not_yet);
+  opening.add_spent({0.02, 0.02}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
+}
+
 TEST(Opening, OneThreadOnTwoCoresLeavesOneIdle) {
   Opening opening(config::StartMode::background, 2);
-  opening.add_spent(0.3, 0.303);
+  opening.add_spent({0.3, 0.303}, Opening::added_by_this_thread());
   EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
 }
 
 TEST(Opening, IsWaitedForWhereTheProgramLeavesNoCoreIdle) {
   Opening opening(config::StartMode::background, 4);
-  opening.add_spent(0.2, 0.7);
+  opening.add_spent({0.2, 0.7}, Opening::added_by_this_thread());
   EXPECT_EQ(opening.answer(0.01), Opening::Answer::not_yet);
-  opening.add_spent(0.2, 0.7);
+  opening.add_spent({0.2, 0.7}, Opening::added_by_this_thread());
   EXPECT_EQ(opening.answer(0.01), Opening::Answer::now);
   EXPECT_TRUE(opening.waits_for_kernels(0.01));
 }
