@@ -72,8 +72,9 @@ INPUTS = {
 }
 
 # Tests that compare two computations to the last digits, which differ on a GPU. general: a form that runs on the CPU (left
-# eigenvectors) with one that does not, and DGEES with Schur vectors and without (5 and 11). symmetric: DSTEMR, which runs on the CPU, with and without eigenvectors, for a tridiagonal matrix
-# that came from the GPU. On the CPU alone that ratio passes the limit of 50 for orders 19, 21 and 24 (reference BLAS: 97, 82, 119).
+# eigenvectors) with one that does not, and DGEES with Schur vectors and without (5 and 11). symmetric: DSTEMR, which runs on the CPU,
+# with and without eigenvectors, for a tridiagonal matrix that came from the GPU. On the CPU alone that ratio passes the limit of 50
+# for orders 19, 21 and 24 (reference BLAS: 97, 82, 119).
 DIGITS = {"general": {"5", "6", "7", "11"}, "symmetric": {"36"}}
 
 
