@@ -47,6 +47,7 @@ class Inheritance {
 /// With no variables, so that nothing is preloaded into it, and no signals blocked.
 bool spawn(std::vector<std::string> command, const posix_spawn_file_actions_t* actions) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   char* const no_variables[] = {nullptr};

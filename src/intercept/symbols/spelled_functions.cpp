@@ -100,7 +100,8 @@ SpelledFunctions spelled_functions(const ObjectFile& object) {
 const char* undecorated_rule(const BlasName& name, const std::vector<SpelledFunction>& company) {
   if (have(company, name.routine, "_", false)) return "not the object's function with an underscore";
   const RoutineTable& table = *name.routine.table;
-  for (std::uint16_t other = 0; other < table.names.size(); ++other)
+  const auto count = static_cast<std::uint16_t>(table.names.size());
+  for (std::uint16_t other = 0; other < count; ++other)
     if (table.accompanies(name.routine.number, other) && !have(company, {&table, other}, "", name.capitals))
       return table.without_company;
   return nullptr;
