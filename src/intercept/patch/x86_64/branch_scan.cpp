@@ -15,6 +15,7 @@ using Code = std::span<const std::byte>;
 constexpr std::int64_t largest_text = 1 << 28;
 constexpr std::size_t longest_short_branch = 128;  // bytes back, from its end
 constexpr std::size_t displacement_size = sizeof(std::int32_t);
+constexpr std::size_t longest_function = 1 << 24;  // within which a displacement back ends with a byte 0xff
 
 unsigned byte_at(Code code, std::size_t offset) {
   return std::to_integer<unsigned>(code[offset]);
@@ -68,14 +69,28 @@ bool is_short_branch(Code code, std::size_t end, Range range) {
   return (modrm & 0x38U) == 0x20 && computed && may_be_opcode(code, end - 2);
 }
 
+/// As last_branch_into(), behind `reach`, which is behind the range. A displacement that leads back from there ends
+/// with a byte 0xff, and a computed jump begins with one.
+std::size_t last_branch_behind(std::size_t reach, Range range, Code code) {
+  constexpr unsigned char mark = 0xff;
+  std::size_t left = code.size();
+  while (const void* const found = memrchr(code.data(), mark, left)) {
+    left = static_cast<std::size_t>(static_cast<const std::byte*>(found) - code.data());
+    if (left + 2 <= reach) return 0;
+    if (left + 2 <= code.size() && is_computed_jump(code, left + 2)) return left + 1;
+    if (left + 1 > reach && is_near_branch(code, left + 1, range)) return left;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::size_t last_branch_into(Range range, Code code) {
   if (range.empty()) return 0;
+  if (code.size() > longest_function) return code.size();
   // Only the first bytes are within a short branch of the range, and only the last one counts.
   const std::size_t short_reach = std::min(code.size(), range.end + longest_short_branch);
-  for (std::size_t end = code.size(); end > short_reach; --end)
-    if (is_near_branch(code, end, range) || is_computed_jump(code, end)) return end - 1;
+  if (const std::size_t last = last_branch_behind(short_reach, range, code)) return last;
   for (std::size_t end = short_reach; end >= 2; --end)
     if (is_short_branch(code, end, range) || is_near_branch(code, end, range) || is_computed_jump(code, end))
       return end - 1;

@@ -1,6 +1,6 @@
-// Examines every byte of a function as if an instruction could start there, and decodes only around bytes that look
-// like a branch. That finds too many branches but misses none. It takes 1 ns per byte, while decoding takes 0.3 us per
-// instruction.
+// Looks for bytes of a function that may be a branch, wherever an instruction could start, and decodes only around
+// these. That finds too many branches but misses none. It takes less than 1 ns per byte, while decoding takes 0.3 us
+// per instruction.
 #pragma once
 
 #include <cstddef>
