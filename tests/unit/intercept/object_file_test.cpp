@@ -217,6 +217,61 @@ TEST(ObjectFile, SurvivesCorruption) {
   }
 }
 
+/// A symbol table in memory, of functions.
+struct WrittenTable {
+  std::string strings;
+  std::vector<Elf64_Sym> entries;
+
+  void add(std::size_t name, std::uint64_t address) {
+    Elf64_Sym symbol{};
+    symbol.st_name = static_cast<Elf64_Word>(name);
+    symbol.st_value = address;
+    symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+    symbol.st_shndx = 1;
+    entries.push_back(symbol);
+  }
+  ElfSymbols view() const { return {std::as_bytes(std::span(entries)), strings}; }
+  std::string name_of(const Elf64_Sym& symbol) const {
+    return symbol.st_name < strings.size() ? strings.c_str() + symbol.st_name : "";
+  }
+};
+
+/// Few names and addresses, some far away, so that many symbols share both, or the tail of a string, or point nowhere.
+WrittenTable random_table(std::mt19937& random) {
+  constexpr const char* words[] = {"dgemm_", "cblas_dtrsm", "main", "_Z5dgemmv", "zherk_64_", "x", "my_csyrk"};
+  WrittenTable table;
+  const std::size_t count = random() % 12;
+  for (std::size_t i = 0; i < count; ++i) table.strings += std::string(1, '\0') + words[random() % std::size(words)];
+  table.strings += '\0';
+  const std::size_t symbols = random() % 40;
+  for (std::size_t i = 0; i < symbols; ++i)
+    table.add(random() % (table.strings.size() + 3), random() % 8 == 0 ? UINT64_MAX - random() % 3 : random() % 4);
+  return table;
+}
+
+TEST(RoutineFunctions, AreThoseOfAllTablesWithEachNameOfAnAddressOnce) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 2000; ++round) {
+    const std::array tables{random_table(random), random_table(random), random_table(random)};
+    std::vector<std::pair<std::string, std::uint64_t>> expected;
+    for (const WrittenTable& table : tables)
+      for (const Elf64_Sym& symbol : table.entries) {
+        const std::pair function(table.name_of(symbol), symbol.st_value);
+        // Of a string, not of its tail.
+        const std::size_t begin =
+            symbol.st_name < table.strings.size() ? table.strings.rfind('\0', symbol.st_name) + 1 : 0;
+        const std::string whole = symbol.st_name < table.strings.size() ? table.strings.c_str() + begin : "";
+        const bool named =
+            !function.first.empty() && !whole.starts_with("_Z") && find_routine_name(whole, 0) != std::string::npos;
+        if (named && std::ranges::find(expected, function) == expected.end()) expected.push_back(function);
+      }
+    std::vector<std::pair<std::string, std::uint64_t>> found;
+    for (const FunctionSymbol& function : routine_functions({tables[0].view(), tables[1].view(), tables[2].view()}))
+      found.emplace_back(function.name, function.address);
+    ASSERT_EQ(found, expected) << "round " << round;
+  }
+}
+
 TEST(RoutineNames, AreFoundAtEveryPlaceOfATable) {
   for (const char* const name : {"dgemm", "SSYMM", "chemm", "ztrmm", "dtrsm", "csyrk", "ZHERK", "ssyr2k", "cher2k"})
     for (std::size_t place = 0; place < 70; ++place)
