@@ -32,19 +32,6 @@ bool may_stay_open(device::Device& device) {
   return !properties.by_server && !properties.exclusive && bytes_held(device) <= properties.total_memory / most_held;
 }
 
-/// Beside the library, or where a site installs what is not for users; "": in neither place.
-std::string path_of_closer() {
-  const platform::ForkGuard guard;
-  const char* const own = intercept::path_of(reinterpret_cast<const void*>(&close_later));
-  if (own == nullptr) return "";
-  for (const char* const place : {"blastoff-closer", "blastoff/blastoff-closer"}) {
-    const fs::path path = fs::path(own).parent_path() / place;
-    std::error_code error;
-    if (fs::exists(path, error)) return path.string();
-  }
-  return "";
-}
-
 }  // namespace
 
 bool may_close_later(const Sessions& sessions, std::chrono::steady_clock::duration age) {
@@ -53,11 +40,22 @@ bool may_close_later(const Sessions& sessions, std::chrono::steady_clock::durati
          });
 }
 
-void close_later(const Sessions& sessions) {
+std::string find_closer() {
+  const platform::ForkGuard guard;
+  const char* const own = intercept::path_of(reinterpret_cast<const void*>(&find_closer));
+  if (own == nullptr) return "";
+  std::error_code error;
+  const fs::path folder = fs::absolute(own, error).parent_path();
+  for (const char* const place : {"blastoff-closer", "blastoff/blastoff-closer"})
+    if (fs::exists(folder / place, error)) return folder / place;
+  return "";
+}
+
+void close_later(const Sessions& sessions, const std::string& closer) {
+  if (closer.empty()) return;
   const std::string& files = sessions.all().front()->device().properties().driver_files;
   const std::vector<int> descriptors = platform::descriptors_of(files);
-  if (descriptors.empty()) return;
-  if (const std::string closer = path_of_closer(); !closer.empty()) platform::leave_open(closer, descriptors);
+  platform::leave_open(closer, descriptors);
 }
 
 }  // namespace blastoff::runtime

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include "runtime/sessions.h"
 
@@ -14,7 +15,11 @@ namespace blastoff::runtime {
 /// one process at a time may use it. What a server makes of such files is not known.
 bool may_close_later(const Sessions& sessions, std::chrono::steady_clock::duration age);
 
-/// To be called last. Where there is no blastoff-closer beside this library, the devices are closed as ever.
-void close_later(const Sessions& sessions);
+/// Where blastoff-closer is: beside this library, or where a site installs what is not for users; "": in neither place.
+/// To be asked before the end of the process, which waits for no lock.
+std::string find_closer();
+
+/// To be called last. Without a closer, the devices are closed as ever.
+void close_later(const Sessions& sessions, const std::string& closer);
 
 }  // namespace blastoff::runtime

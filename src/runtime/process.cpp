@@ -326,6 +326,7 @@ void Process::find_session(const operation::Operation* first) {
       readiness_[first->routine()] = Readiness::ready;
     }
     seek_model_of((*sessions)->front().device().properties().name);
+    closer_ = find_closer();
     sessions_ = sessions->release();
     sessions_.load()->use(model_of_devices());
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
@@ -451,7 +452,7 @@ void Process::close_devices() {
   const Sessions* const sessions = sessions_;
   if (config::end_mode(settings_) != config::EndMode::background || sessions == nullptr || in_forked_child()) return;
   try {
-    if (may_close_later(*sessions, Clock::now() - loaded_at())) close_later(*sessions);
+    if (may_close_later(*sessions, Clock::now() - loaded_at())) close_later(*sessions, closer_);
   } catch (const std::bad_alloc&) {
     // The end of the process closes them.
   }

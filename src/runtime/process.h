@@ -162,6 +162,7 @@ class Process final : public operation::Estimator {
   std::atomic<bool> first_call_over_{false};
   std::atomic<bool> waited_{false};  // for the calls in flight at the end
   std::string failure_;              // why there is no session
+  std::string closer_;               // path; set before sessions_
 };
 
 /// blas::volume() below which a call goes straight to the original; minus infinity (below which nothing is) until
