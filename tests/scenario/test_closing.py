@@ -53,11 +53,5 @@ def test_a_forked_child_closes_nothing(left_behind):
     assert left_behind("process", "fork-and-exit").count("left behind") == 1
 
 
-def test_much_of_the_devices_memory(left_behind, device):
-    if device.startswith("cuda"):
-        pytest.skip("it has too much memory for that")
-    assert "left behind" not in left_behind("products", 256, BLASTOFF_SIMULATED_MEMORY="4M")
-
-
 def test_what_needs_no_time_is_not_left_behind(left_behind, device):
     assert ("left behind" in left_behind("products", BLASTOFF_END="auto")) == device.startswith("cuda")
