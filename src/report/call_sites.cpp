@@ -152,6 +152,8 @@ struct KnownLine {
 /// Of the time spent in calls; of a thread that has made none yet, the cost of some hundred look-ups.
 constexpr double share_for_lines = 0.0025;
 constexpr double first_credit = 2e-3;
+/// What one look-up counts at most. One that took longer was interrupted, which may not end all look-ups to come.
+constexpr double dearest_look_up = 1e-4;
 
 PythonLine look_up_line(Table& table) {
   std::array<char, longest_text> text;
@@ -171,7 +173,7 @@ PythonLine line_of_call(Table& table, double seconds) {
   if (known.credit <= 0) return known.line;
   const platform::Stopwatch stopwatch;
   platform::undisturbed([&] { known.line = look_up_line(table); });
-  known.credit -= stopwatch.seconds();
+  known.credit -= std::min(stopwatch.seconds(), dearest_look_up);
   return known.line;
 }
 
