@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <numeric>
 #include <string>
-#include <vector>
 
 #include "device/device.h"
 #include "intercept/loaded_objects.h"
@@ -18,8 +17,8 @@ namespace fs = std::filesystem;
 
 /// A tenth of a second is nothing to a program that has run for longer.
 constexpr std::chrono::seconds longest_age{30};
-/// Of a device's memory.
-constexpr std::size_t most_held = 4;  // a quarter
+/// Share of a device's memory.
+constexpr double most_held = 0.25;
 
 std::size_t bytes_held(device::Device& device) {
   const auto& clients = device::memory_clients;
@@ -29,7 +28,8 @@ std::size_t bytes_held(device::Device& device) {
 
 bool may_stay_open(device::Device& device) {
   const device::Properties& properties = device.properties();
-  return !properties.by_server && !properties.exclusive && bytes_held(device) <= properties.total_memory / most_held;
+  const double most_bytes = most_held * static_cast<double>(properties.total_memory);
+  return !properties.by_server && !properties.exclusive && static_cast<double>(bytes_held(device)) <= most_bytes;
 }
 
 }  // namespace
@@ -54,8 +54,7 @@ std::string find_closer() {
 void close_later(const Sessions& sessions, const std::string& closer) {
   if (closer.empty()) return;
   const std::string& files = sessions.all().front()->device().properties().driver_files;
-  const std::vector<int> descriptors = platform::descriptors_of(files);
-  platform::leave_open(closer, descriptors);
+  platform::leave_open(closer, platform::descriptors_of(files));
 }
 
 }  // namespace blastoff::runtime

@@ -1,26 +1,8 @@
 """The end of the process: who closes the device."""
 
-import sys
-
 import offload
+import orphans
 import pytest
-
-# Runs a program, collects what it leaves behind, as init does, and tells of it.
-INIT = """
-import ctypes, os, pathlib, subprocess, sys
-PR_SET_CHILD_SUBREAPER = 36
-assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
-status = subprocess.run(sys.argv[1:]).returncode
-while True:
-    try:
-        left = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-    except ChildProcessError:
-        sys.exit(status)
-    name = pathlib.Path(f"/proc/{left.si_pid}/comm").read_text().strip()
-    print("left behind:", name, left.si_status)
-    os.waitpid(left.si_pid, 0)
-"""
-CLOSER = "left behind: blastoff-closer 0\n"
 
 
 @pytest.fixture
@@ -29,7 +11,7 @@ def left_behind(device):
 
     def run(*program: object, **settings: str) -> str:
         env = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_SUMMARY": "never", "BLASTOFF_END": "background"} | settings
-        outcome = offload.preloaded([sys.executable, "-c", INIT, *offload.program(*program)], env=env)
+        outcome = offload.preloaded(orphans.collecting(offload.program(*program)), env=env)
         assert (outcome.status, outcome.stderr) == (0, "")
         return outcome.stdout
 
@@ -38,7 +20,7 @@ def left_behind(device):
 
 def test_after_its_end(left_behind):
     said = left_behind("products")
-    assert said.endswith(CLOSER) and said.count("left behind") == 1 and "WRONG" not in said
+    assert said.endswith(orphans.CLOSER) and said.count("left behind") == 1 and "WRONG" not in said
 
 
 def test_by_the_program_itself(left_behind):
