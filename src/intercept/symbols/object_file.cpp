@@ -19,6 +19,13 @@
 namespace blastoff::intercept {
 namespace {
 
+/// As std::string_view::find, which stops at each first letter: memmem() skips most of a long table.
+std::size_t find_text(std::string_view strings, std::string_view text, std::size_t from) {
+  const void* const found = memmem(strings.data() + from, strings.size() - from, text.data(), text.size());
+  if (found == nullptr) return std::string_view::npos;
+  return static_cast<std::size_t>(static_cast<const char*>(found) - strings.data());
+}
+
 /// A file's bytes, mapped.
 class MappedFile {
  public:
@@ -118,12 +125,12 @@ std::vector<std::string_view> ObjectFile::names_with(std::string_view text) cons
   std::vector<std::string_view> names;
   for (const ElfSymbols& symbols : state_->tables()) {
     const std::string_view strings = symbols.strings;
-    for (std::size_t place = strings.find(text); place != std::string_view::npos;) {
+    for (std::size_t place = find_text(strings, text, 0); place != std::string_view::npos;) {
       const std::size_t end = strings.find('\0', place);
       if (end == std::string_view::npos) break;
       const std::size_t begin = strings.rfind('\0', place) + 1;  // npos + 1 is 0
       names.push_back(strings.substr(begin, end - begin));
-      place = strings.find(text, end);
+      place = find_text(strings, text, end);
     }
   }
   return names;

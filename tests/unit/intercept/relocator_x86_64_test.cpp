@@ -272,6 +272,15 @@ TEST(RelocatorX86, ACallIsFoundBehindWhatLooksLikeCalls) {
   EXPECT_EQ(patch_near(moved + constants + rest), patched);
 }
 
+TEST(RelocatorX86, CallsOfAlignedCodeNeedNoDecoding) {
+  const std::string moved = "48 89 f8 48 89 f1";  // mov rax, rdi; mov rcx, rsi
+  const Patched patched{0, near_jump, moved + back_near(6, 6), ""};
+  const std::string unknown = " 06";
+  const std::string two = " e8 04 00 00 01 e8 0f 00 00 01";  // call ...10; call ...20, both a multiple of 16
+  EXPECT_EQ(patch_near(moved + unknown + two + " e8 0a 00 00 01 c3"), patched);
+  EXPECT_EQ(patch_near(moved + unknown + two + " e8 0b 00 00 01 c3"), refused("unknown instruction"));
+}
+
 TEST(RelocatorX86, TheLongestTrampoline) {
   // Seven counted jumps, 14 bytes, become 18 bytes each, and the way back 14. patch() holds that against the limit.
   std::string jumps = "e2 60";

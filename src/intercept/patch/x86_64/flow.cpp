@@ -1,7 +1,9 @@
 #include "intercept/patch/x86_64/flow.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "intercept/patch/disassembler.h"
 #include "intercept/patch/x86_64/boundary.h"
@@ -91,15 +93,32 @@ class Reader {
   bool found_way_out_ = false;
 };
 
-/// The quick way to see that a function calls something.
-bool certainly_calls(std::span<const std::byte> code) {
+/// Whether the call that begins at `offset`, if one does, leads to where functions begin.
+bool leads_to_aligned_code(const FunctionCode& function, std::size_t offset) {
+  constexpr std::uint64_t alignment = 16;
+  constexpr std::size_t size = 5;
+  if (function.bytes[offset] != std::byte{0xe8}) return false;
+  std::int32_t displacement = 0;
+  std::memcpy(&displacement, &function.bytes[offset + 1], sizeof displacement);
+  return (function.address + offset + size + static_cast<std::uint64_t>(std::int64_t{displacement})) % alignment == 0;
+}
+
+/// The quick ways to see that a function calls something. Bytes that only look like a call lead to an aligned place
+/// once in sixteen times; that three of the first four do, about once in a thousand.
+bool evidently_calls(const FunctionCode& function) {
   constexpr int candidates = 4;
-  std::size_t offset = next_call(code, 0);
-  for (int tried = 0; tried < candidates && offset < code.size(); ++tried) {
-    if (instruction_boundary(code, offset) == Boundary::yes) return true;
-    offset = next_call(code, offset + 1);
+  constexpr int enough = 3;
+  std::array<std::size_t, candidates> offsets{};
+  int count = 0;
+  int aligned = 0;
+  for (std::size_t offset = next_call(function.bytes, 0); offset < function.bytes.size() && count < candidates;
+       offset = next_call(function.bytes, offset + 1)) {
+    offsets[count++] = offset;
+    aligned += leads_to_aligned_code(function, offset) ? 1 : 0;
+    if (aligned == enough) return true;
   }
-  return false;
+  return std::any_of(offsets.begin(), offsets.begin() + count,
+                     [&](std::size_t offset) { return instruction_boundary(function.bytes, offset) == Boundary::yes; });
 }
 
 }  // namespace
@@ -110,7 +129,7 @@ std::optional<Obstacle> check_flow(const FunctionCode& function, std::size_t beg
   if (const std::size_t last = last_branch_into(moved, function.bytes)) {
     if (const auto obstacle = reader.read_to(last)) return obstacle;
   }
-  if (certainly_calls(function.bytes)) return {};
+  if (evidently_calls(function)) return {};
   while (!reader.found_way_out()) {
     if (reader.done()) return Obstacle::leaf;
     if (const auto obstacle = reader.read_one()) return obstacle;
