@@ -23,8 +23,9 @@ class Opening {
   };
   /// `least_seconds`: the CPU needs for the call at least.
   Answer answer(double least_seconds) const {
-    if (mode_ == config::StartMode::now || least_seconds > price_.load(std::memory_order_relaxed)) return Answer::now;
-    if (spent_.load(std::memory_order_relaxed) < worth_opening) return Answer::not_yet;
+    const double price = price_.load(std::memory_order_relaxed);
+    if (mode_ == config::StartMode::now || least_seconds > price) return Answer::now;
+    if (spent_.load(std::memory_order_relaxed) < patience * price) return Answer::not_yet;
     return cores_are_busy() ? Answer::now : Answer::in_background;
   }
 
@@ -55,7 +56,7 @@ class Opening {
   /// What opening takes on this machine, as its model says.
   void expect(double seconds) { price_.store(seconds, std::memory_order_relaxed); }
 
-  /// Of a GPU and its libraries, and of giving it back at the end, where nobody has measured it.
+  /// Of a GPU and its libraries, where nobody has measured it.
   static constexpr double seconds_to_open = 0.55;
   /// Of the kernels of a routine.
   static constexpr double seconds_to_load = 0.06;
@@ -64,9 +65,9 @@ class Opening {
   static constexpr double seconds_to_load_svd = 0.12;
   /// Of the first call besides, whatever its routine. On an H200, first calls took 70 to 110 ms more than later ones.
   static constexpr double seconds_to_begin = 0.03;
-  /// Seconds that the CPU has spent on calls for the device. A program that gets so far may well go on; short ones are
-  /// those that would lose most.
-  static constexpr double worth_opening = 0.25;
+  /// What the CPU spends on calls for the device before that is opened, over what opening takes. A program that gets so
+  /// far may well go on as long; short ones are those that would lose most.
+  static constexpr double patience = 0.75;
   /// Share of the cores that may compute meanwhile: one thread on two cores leaves one to us.
   static constexpr double most_busy = 0.75;
 

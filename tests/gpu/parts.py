@@ -243,8 +243,8 @@ def mpi_scalapack_steps(place: Place, ranks: int, seconds: float) -> list[Step]:
     blocks = "64,256" if ranks == 4 else "256"
     half = [*sizes, "--blocks", blocks, "--only", ",".join(products)], [*sizes, "--blocks", "64", "--only", ",".join(eigen)]
     return [
-        mpi_step(place, f"scalapack-{ranks}", "scalapack.py", program, 0.4 * seconds, *half[0]),
-        mpi_step(place, f"eigenproblems-{ranks}", "scalapack.py", program, 0.6 * seconds, *half[1], "--gather", "auto,always,never"),
+        mpi_step(place, f"scalapack-{ranks}", "scalapack.py", program, 0.65 * seconds, *half[0]),
+        mpi_step(place, f"eigenproblems-{ranks}", "scalapack.py", program, 0.35 * seconds, *half[1], "--gather", "auto,always,never"),
     ]
 
 

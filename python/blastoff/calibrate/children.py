@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,8 @@ def environment(**changes: str) -> dict[str, str]:
     return result | {"BLASTOFF_INTERCEPT": "preload"} | changes
 
 
-def ask(module: str, *arguments: str, seconds: float, **changes: str) -> tuple[dict[str, Any], float]:
-    """What the module's main() prints, and how long the process takes to end after that."""
+def ask(module: str, *arguments: str, seconds: float, **changes: str) -> dict[str, Any]:
+    """What the module's main() prints."""
     # Isolated (-I): files in the current directory must not be imported as Python's own modules.
     command = [sys.executable, "-I", "-c", CODE.format(module=module), str(library.PACKAGE.parent), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(**changes)) as process:
@@ -38,16 +37,14 @@ def ask(module: str, *arguments: str, seconds: float, **changes: str) -> tuple[d
         except subprocess.TimeoutExpired as error:
             process.kill()
             raise CommandError(f"calibrate: the measurement took longer than {seconds + SLACK:.0f} s") from error
-        ended = time.monotonic()
     if process.returncode != 0 or not text.strip():
         raise CommandError(f"calibrate: the measurement ended with status {process.returncode}", 1)
-    result = json.loads(text)
-    return result, max(0.0, ended - result.pop("at"))
+    return json.loads(text)
 
 
 def show(result: dict[str, Any]) -> None:
-    """Prints what ask() reads, with the time at which it was known."""
-    print(json.dumps(result | {"at": time.monotonic()}), flush=True)
+    """Prints what ask() reads."""
+    print(json.dumps(result), flush=True)
 
 
 def measure_device(blas: str, seconds: float, quick: bool) -> dict[str, Any]:
@@ -55,14 +52,12 @@ def measure_device(blas: str, seconds: float, quick: bool) -> dict[str, Any]:
     path = library.find_library()
     # Preloaded, as under `blastoff run`: only then does it hear of libraries that are opened, and page-locks results.
     changes = dict.fromkeys(THREADS, "1") | {"LD_PRELOAD": str(path)}
-    result, ending = ask("device", str(path), blas, str(seconds), str(int(quick)), seconds=seconds, **changes)
+    result = ask("device", str(path), blas, str(seconds), str(int(quick)), seconds=seconds, **changes)
     if "error" in result:
         raise CommandError(f"calibrate: {result['error']}", 1)
-    result["open_seconds"] += ending
     return result
 
 
 def measure_cpu(blas: Path, threads: int, seconds: float, quick: bool) -> dict[str, Any]:
     """Rates of a BLAS on that many threads: {"description", "rates": rows without "threads"}."""
-    result, _ = ask("cpu", str(blas), str(seconds), str(int(quick)), seconds=seconds, **{name: str(threads) for name in THREADS})
-    return result
+    return ask("cpu", str(blas), str(seconds), str(int(quick)), seconds=seconds, **{name: str(threads) for name in THREADS})
