@@ -7,7 +7,8 @@
 
 The ranks form a square grid. Eigenproblems (pdsyevd, pzheevd, pzhegvx) have --eigen-order, a quarter of the order where it is not given, and a
 row for each value of --gather: whether one rank solves them for all (docs/ranks.md). `gathered` counts the calls, of all repetitions, for which it
-did. CPU and Blastoff take turns, in jobs of their own; the table shows the median in milliseconds, without the first repetition. Results must
+did. CPU and Blastoff take turns, in jobs of their own; the table shows the median in milliseconds of the second half of the repetitions:
+in the first, the GPU is opened, which takes the ranks of a node 0.1 s each, one after the other. Results must
 agree: the sums of the absolute values of all elements are compared. --seconds: no job is started later than that.
 
 Needs the compiler of the MPI library and its ScaLAPACK (Debian: libscalapack-openmpi-dev or libscalapack-mpich-dev), or --program, compiled
@@ -95,11 +96,11 @@ def calls_gathered(folder: pathlib.Path) -> int:
 
 
 def measured(options: argparse.Namespace, program: pathlib.Path, routine: str, block: int, gather: str | None) -> dict | None:
-    """Seconds of each repetition but the first, and the sum of the result; nothing if there is no time left. On the CPU where gather is None."""
+    """Seconds of each repetition, and the sum of the result; nothing if there is no time left. On the CPU where gather is None."""
     if time.monotonic() > options.end:
         return None
     order = options.eigen_order if routine in EIGENSOLVERS else options.order
-    command = [*options.starter, str(options.ranks), str(program), routine, str(order), str(block), str(options.repeats + 1)]
+    command = [*options.starter, str(options.ranks), str(program), routine, str(order), str(block), str(options.repeats)]
     with tempfile.TemporaryDirectory() as folder:
         if gather:
             launcher = [options.command, "run", f"--device={options.device}", f"--gather={gather}", "--summary=never", f"--report={folder}/"]
@@ -108,10 +109,10 @@ def measured(options: argparse.Namespace, program: pathlib.Path, routine: str, b
         if done.returncode != 0:
             return {"failed": starting.why(done)}
         said = json.loads(done.stdout[done.stdout.index('{"seconds"') :])
-        return {"first": said["seconds"][0], "seconds": said["seconds"][1:], "sum": said["sum"], "gathered": calls_gathered(pathlib.Path(folder))}
+        return {"seconds": said["seconds"], "sum": said["sum"], "gathered": calls_gathered(pathlib.Path(folder))}
 
 
-def compare(row: dict) -> str:
+def compare(row: dict, options: argparse.Namespace) -> str:
     """Completes the row; the end of its line."""
     failed = [f"{side} FAILED: {row[side]['failed']}" for side in ("cpu", "blastoff") if "failed" in row[side]]
     if failed:
@@ -119,7 +120,7 @@ def compare(row: dict) -> str:
         return "; ".join(failed)
     bound = OF_VECTORS if row["routine"] in EIGENSOLVERS else AGREEMENT
     row["agree"] = abs(row["cpu"]["sum"] - row["blastoff"]["sum"]) <= bound * abs(row["cpu"]["sum"])
-    cpu, device = (1e3 * statistics.median(row[side]["seconds"]) for side in ("cpu", "blastoff"))
+    cpu, device = (1e3 * statistics.median(row[side]["seconds"][options.repeats // 2 :]) for side in ("cpu", "blastoff"))
     gathered = row["blastoff"]["gathered"] if row["gather"] else ""
     return f"{cpu:>10.1f} {device:>12.1f} {cpu / device:>6.2f} {gathered:>9}{'' if row['agree'] else '  RESULTS DIFFER'}"
 
@@ -142,7 +143,7 @@ def main() -> int:
                     if row["cpu"] is None or row["blastoff"] is None:
                         print(line + "no time left", flush=True)
                         continue
-                    print(line + compare(row), flush=True)
+                    print(line + compare(row, options), flush=True)
                     rows.append(row)
                     if options.output:  # after each row: what was measured stays when the time is up
                         options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")

@@ -235,7 +235,7 @@ def mpi_scalapack_steps(place: Place, ranks: int, seconds: float) -> list[Step]:
     """What computes with products, then eigenproblems, gathered and not."""
     program = mpi_program(place, "openmpi", "scalapack")
     products, eigen = ["pdgemm", "pdtrsm", "pdpotrf", "pdgetrf"], ["pdsyevd", "pzheevd", "pzhegvx"]
-    sizes = ["--order", "4000", "--eigen-order", "2000", "--repeats", "2"]
+    sizes = ["--order", "4000", "--eigen-order", "2000", "--repeats", "6"]
     if place.quick:
         products, eigen = (products, eigen) if ranks == 4 else (products[:1], eigen[:1])
         sizes = ["--order", "400", "--eigen-order", "300", "--repeats", "1"]

@@ -218,10 +218,10 @@ def test_a_routine_is_judged_with_the_calls_inside_it(tmp_path):
     common = {"thread": 0, "site": "a+0x1", "volume": 2.7e10, "depth": 3000, "operands": [factor, right]}
     lines: list[dict] = [{"blastoff_trace": 1, "cores": 16, "threads": 16, "min_size": 250, "writes": "uffd"}]
     for start in (0.5 * call for call in range(20)):
-        for inner in (0.001, 0.071):
-            times = {"start": start + inner, "seconds": 0.07, "elapsed": 0.07}
+        for inner in (0.001, 0.054):
+            times = {"start": start + inner, "seconds": 0.053, "elapsed": 0.053}
             lines.append(common | times | {"routine": "dtrsm", "arguments": "L L N N m=3000 n=3000", "flops": 2.7e10})
-        times = {"start": start, "seconds": 0.001, "elapsed": 0.141}
+        times = {"start": start, "seconds": 0.001, "elapsed": 0.107}
         lines.append(common | times | {"routine": "dpotrs", "arguments": "L n=3000 nrhs=3000", "flops": 5.4e10, "may_fail": 1})
     path = tmp_path / "solve.trace"
     path.write_text("\n".join(map(json.dumps, lines)) + "\n")
