@@ -4,8 +4,8 @@
     bench/never_slower.py [--library FILE] [--only NAME,...] [--repeats 5] [--modes default,first-use,...] [--output FILE]
 
 Each program is a process of its own, and the figure is its wall time from start to exit: opening the device, and giving it back, are
-part of it. The modes take turns, forwards and backwards, and the median of the repeats counts. `cpu` is the program without Blastoff. Fixed settings open
-the device with the first call that is large enough, and send every such call there.
+part of it. The modes take turns, forwards and backwards, and the median of the repeats counts. `cpu` is the program without Blastoff. Fixed
+settings open the device with the first call that is large enough, and send every such call there.
 
 For each program: seconds on the CPU, the default's time over the CPU's (at most 1.03 is asked), and over that of the best of all
 fixed settings and the CPU (at most 1.10). Where other programs disturb the machine, the least of the repeats says more: the last
