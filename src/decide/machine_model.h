@@ -66,7 +66,7 @@ struct MachineModel {
   double page_seconds = 0;        ///< of looking at 4096 more bytes of a matrix that is there
   double device_flops = 10e12;    ///< per second, of what `device_rates` does not tell
   double device_memory_rate = 0;  ///< bytes per second that the device reads of its memory; 0: unknown
-  double open_seconds = 0.55;     ///< of opening the device and its libraries
+  double open_seconds = 0.35;     ///< of opening the device and its libraries
   RateTable device_rates;
 
   double cpu_flops = 720e9;    ///< per second: the process's CPUs are not faster, of what `cpu_rates` does not tell

@@ -25,6 +25,12 @@ constexpr Result<int> (*count_functions[])(const Choice&) = {
 #undef BLASTOFF_COUNT
 };
 
+constexpr std::string (*naming_functions[])() = {
+#define BLASTOFF_NAME(name, numbered, variable, address_space, timed, help) &name::expected_name,
+    BLASTOFF_DEVICE_KINDS(BLASTOFF_NAME)
+#undef BLASTOFF_NAME
+};
+
 }  // namespace
 
 const char* to_string(HostAccess access) {
@@ -56,6 +62,11 @@ Result<std::vector<std::string>> list(const Choice& choice) {
   }
   add(rest);
   return names;
+}
+
+std::string expected_name(const std::string& kind) {
+  const auto named = find_kind(kind);
+  return named ? naming_functions[named->kind - kinds]() : "";
 }
 
 Result<std::unique_ptr<Device>> open(const Choice& choice) {

@@ -29,6 +29,9 @@ struct Choice {
 /// all that there are. Starts the driver where it has to count.
 Result<std::vector<std::string>> list(const Choice& choice);
 
+/// The name that such a device will have (Properties::name), as far as that can be told before it is opened; else "".
+std::string expected_name(const std::string& kind);
+
 /// Opens the device, which must be one; may take some tenths of a second, and more where many processes of a run do so
 /// at once. Errors say what is missing and what to do about it.
 Result<std::unique_ptr<Device>> open(const Choice& choice);

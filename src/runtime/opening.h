@@ -57,7 +57,7 @@ class Opening {
   void expect(double seconds) { price_.store(seconds, std::memory_order_relaxed); }
 
   /// Of a GPU and its libraries, where nobody has measured it.
-  static constexpr double seconds_to_open = 0.55;
+  static constexpr double seconds_to_open = 0.35;
   /// Of the kernels of a routine.
   static constexpr double seconds_to_load = 0.06;
   /// Of a singular value decomposition, which needs those of factorizations and products, too. On an H200, the first

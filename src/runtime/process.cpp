@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "device/driver_sharing.h"
+#include "device/open.h"
 #include "intercept/copies.h"
 #include "intercept/exit_observer.h"
 #include "intercept/installation.h"
@@ -276,23 +278,30 @@ bool Process::end_opening() {
 void Process::seek_model() {
   if (model_sought_.exchange(true)) return;
   try {
-    const std::lock_guard lock(model_mutex_);
-    const bool named = !settings_.model.empty();
-    host_model_ = named ? read_model(settings_.model) : model_of_host();
-    if (named && !host_model_) platform::log_line("no machine model %s: rates are assumed", settings_.model.c_str());
-    if (host_model_) use_model(&*host_model_);
+    if (find_host_model()) return;
+    if (const std::string gpu = device::expected_name(settings_.device); !gpu.empty()) seek_model_of(gpu);
   } catch (const std::bad_alloc&) {
     // Assumed rates need no memory.
   }
 }
 
-/// The device is open, and its name is known.
+/// Where the settings name one, it counts as this machine's own.
+bool Process::find_host_model() {
+  const std::lock_guard lock(model_mutex_);
+  const bool named = !settings_.model.empty();
+  host_model_ = named ? read_model(settings_.model) : model_of_host();
+  if (named && !host_model_) platform::log_line("no machine model %s: rates are assumed", settings_.model.c_str());
+  if (host_model_) use_model(&*host_model_);
+  return host_model_.has_value();
+}
+
+/// The name of the device is known: as the driver lists it, or as it is once it is open.
 void Process::seek_model_of(const std::string& gpu) {
   if (config::decide_by(settings_) != config::DecideBy::time || !settings_.model.empty()) return;
   const std::lock_guard lock(model_mutex_);
-  if (host_model_ && host_model_->file.describes(gpu)) return;
+  if (std::exchange(gpu_sought_, gpu) == gpu || (host_model_ && host_model_->file.describes(gpu))) return;
   const auto found = model_of_gpu(model_folders(), gpu);
-  if (found || host_model_) use_model(found ? &*found : nullptr);
+  if (found || model_ != &assumed_) use_model(found ? &*found : nullptr);
 }
 
 /// Where several devices divide calls, what is known of them is wanted however it is decided what runs there.

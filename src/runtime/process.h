@@ -114,6 +114,7 @@ class Process final : public operation::Estimator {
   static Process& create();
   void start_session(const operation::Operation* first);
   void find_session(const operation::Operation* first);
+  bool find_host_model();
   void seek_model_of(const std::string& gpu);
   void use_model(const FoundModel* device);
   const decide::MachineModel& model_of_devices();
@@ -147,6 +148,7 @@ class Process final : public operation::Estimator {
   std::atomic<bool> model_sought_{false};
   std::mutex model_mutex_;
   std::optional<FoundModel> host_model_;  // named by the settings, or this machine's own
+  std::string gpu_sought_;                // a model for it
   std::string model_description_;
   std::atomic<const decide::MachineModel*> model_{&assumed_};  // in force
   std::mutex mutex_;

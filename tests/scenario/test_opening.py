@@ -35,7 +35,7 @@ def test_the_cpu_computes_until_it_is_open(opening):
     assert outcome.total("offloaded") > 0
     assert set(outcome.refused()) == {NOT_OPEN}
     routine = outcome.routine("dgemm")
-    assert routine["cpu_seconds"] > 0.5, "0.4 s before it is opened, and 0.4 s meanwhile"
+    assert routine["cpu_seconds"] > 0.5, "0.26 s before it is opened, and 0.4 s meanwhile"
 
 
 def test_the_first_call_opens_it_where_that_is_asked_for(opening):
@@ -52,7 +52,7 @@ def test_a_library_opens_it_while_it_is_loaded_itself(gpu):
 
 
 @pytest.mark.parametrize("how", ENDS)
-@pytest.mark.parametrize("seconds", [0.43, 0.55, 0.75, 0.85])
+@pytest.mark.parametrize("seconds", [0.28, 0.4, 0.6, 0.7])
 def test_the_program_may_end_meanwhile(opening, how, seconds):
     start = time.monotonic()
     opening(seconds, how)

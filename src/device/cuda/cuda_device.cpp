@@ -8,6 +8,7 @@
 
 #include "device/cuda/cuda_queue.h"
 #include "device/cuda/gpu.h"
+#include "device/cuda/listed_gpus.h"
 #include "device/cuda/loading_beside.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/staging_memory.h"
@@ -181,6 +182,10 @@ Result<int> count(const Choice&) {
   const auto driver = load_driver();
   if (!driver) return tl::unexpected(driver.error());
   return count_gpus(*driver);
+}
+
+std::string expected_name() {
+  return listed_name();
 }
 
 Result<std::unique_ptr<Device>> open(const Choice& choice) {

@@ -1,6 +1,8 @@
 // An NVIDIA GPU.
 #pragma once
 
+#include <string>
+
 #include "device/open.h"
 
 namespace blastoff::device::cuda {
@@ -10,5 +12,8 @@ Result<std::unique_ptr<Device>> open(const Choice& choice);
 
 /// GPUs that the driver shows this process; at least 1.
 Result<int> count(const Choice& choice);
+
+/// See device::expected_name().
+std::string expected_name();
 
 }  // namespace blastoff::device::cuda

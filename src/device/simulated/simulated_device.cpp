@@ -341,6 +341,10 @@ Result<int> count(const Choice& choice) {
   return choice.simulated_devices;
 }
 
+std::string expected_name() {
+  return "";
+}
+
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
   const auto index = index_of(choice.name);
   if (!index) return tl::unexpected(Error{ErrorKind::unavailable, fmt::format("no device \"{}\"", choice.name)});

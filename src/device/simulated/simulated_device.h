@@ -24,4 +24,7 @@ Result<std::unique_ptr<Device>> open(const Choice& choice);
 /// Choice::simulated_devices.
 Result<int> count(const Choice& choice);
 
+/// "": no machine model describes it.
+std::string expected_name();
+
 }  // namespace blastoff::device::simulated

@@ -18,7 +18,7 @@ TEST(Opening, WaitsUntilTheCpuHasSpentAsMuchAsTells) {
     ++calls;
   }
   EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
-  EXPECT_EQ(calls, 11) << "three quarters of 0.55 s";
+  EXPECT_EQ(calls, 7) << "three quarters of 0.35 s";
   EXPECT_FALSE(opening.waits_for_kernels(0.01));
   EXPECT_TRUE(opening.waits_for_kernels(0.1));
 }
@@ -34,34 +34,33 @@ TEST(Opening, ComesLaterWhereItTakesLonger) {
 
 TEST(Opening, CallsInsideACallCountOnce) {
   Opening opening(config::StartMode::background, 4);
-  opening.expect(0.33);
   const Opening::Spent before = Opening::added_by_this_thread();
   for (int inner = 0; inner < 2; ++inner) opening.add_spent({0.1, 0.1}, Opening::added_by_this_thread());
   opening.add_spent({0.24, 0.24}, before);
   EXPECT_EQ(opening.answer(0.01), Opening::Answer::not_yet);
-  opening.add_spent({0.02, 0.02}, Opening::added_by_this_thread());
+  opening.add_spent({0.03, 0.03}, Opening::added_by_this_thread());
   EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
 }
 
 TEST(Opening, OneThreadOnTwoCoresLeavesOneIdle) {
   Opening opening(config::StartMode::background, 2);
-  opening.add_spent({0.5, 0.505}, Opening::added_by_this_thread());
+  opening.add_spent({0.3, 0.303}, Opening::added_by_this_thread());
   EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
 }
 
 TEST(Opening, IsWaitedForWhereTheProgramLeavesNoCoreIdle) {
   Opening opening(config::StartMode::background, 4);
-  opening.add_spent({0.3, 1.05}, Opening::added_by_this_thread());
+  opening.add_spent({0.2, 0.7}, Opening::added_by_this_thread());
   EXPECT_EQ(opening.answer(0.01), Opening::Answer::not_yet);
-  opening.add_spent({0.3, 1.05}, Opening::added_by_this_thread());
+  opening.add_spent({0.2, 0.7}, Opening::added_by_this_thread());
   EXPECT_EQ(opening.answer(0.01), Opening::Answer::now);
   EXPECT_TRUE(opening.waits_for_kernels(0.01));
 }
 
 TEST(Opening, IsWaitedForByACallThatTakesLonger) {
   const Opening opening(config::StartMode::background, 4);
-  EXPECT_EQ(opening.answer(0.5), Opening::Answer::not_yet);
-  EXPECT_EQ(opening.answer(0.6), Opening::Answer::now);
+  EXPECT_EQ(opening.answer(0.3), Opening::Answer::not_yet);
+  EXPECT_EQ(opening.answer(0.4), Opening::Answer::now);
 }
 
 }  // namespace

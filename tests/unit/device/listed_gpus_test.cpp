@@ -1,0 +1,46 @@
+// What the kernel's driver lists.
+#include "device/cuda/listed_gpus.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace blastoff::device::cuda {
+namespace {
+
+class ListedGpus : public testing::Test {
+ protected:
+  void add(const std::string& bus, const std::string& information) const {
+    std::filesystem::create_directories(folder_ / bus);
+    std::ofstream(folder_ / bus / "information") << information;
+  }
+  std::string name() const { return listed_name(folder_.string()); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+ private:
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) /
+                                  ("gpus-" + std::to_string(testing::UnitTest::GetInstance()->random_seed()) +
+                                   testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(ListedGpus, ShareAName) {
+  for (const char* const bus : {"0000:17:00.0", "0000:65:00.0"})
+    add(bus, "Model: \t\t NVIDIA H200\nIRQ:   \t\t 24\nGPU UUID: \t GPU-0\n");
+  EXPECT_EQ(name(), "NVIDIA H200");
+}
+
+TEST_F(ListedGpus, OfSeveralNamesAreNotTold) {
+  add("0000:17:00.0", "Model: \t\t NVIDIA H200\n");
+  add("0000:65:00.0", "Model: \t\t NVIDIA A2\n");
+  EXPECT_EQ(name(), "");
+}
+
+TEST_F(ListedGpus, AreNotThereWithoutADriver) {
+  EXPECT_EQ(name(), "");
+  add("0000:17:00.0", "IRQ: 24\n");
+  EXPECT_EQ(name(), "");
+}
+
+}  // namespace
+}  // namespace blastoff::device::cuda
