@@ -82,6 +82,12 @@ struct DeviceUse {
 };
 
 /// What a report contains apart from its totals.
+/// Seconds.
+struct DeviceOpening {
+  double after = 0;    ///< since the library was loaded
+  double seconds = 0;  ///< that it took
+};
+
 struct Context {
   std::string program;
   std::string command_line;
@@ -99,16 +105,17 @@ struct Context {
   int device_index = -1;          ///< among the devices of its kind
   bool device_by_server = false;  ///< processes share it by way of a server (NVIDIA MPS)
   std::string device_software;
-  std::string device_state;                ///< "not started", "working", or why it is unusable
-  std::uint64_t device_memory = 0;         ///< bytes
-  std::uint64_t device_memory_budget = 0;  ///< bytes
-  std::vector<HeldMemory> held_memory;     ///< of the device, by client
-  std::vector<DeviceUse> devices;          ///< where there are several; the fields above are the first one's
-  std::string machine_model;               ///< that decisions started from: its name and path
-  std::string policy_requested;            ///< "first-use"
-  std::string policy;                      ///< in force
-  std::string policy_reason;               ///< why it is not the requested one, or ""
-  std::string policy_asked;                ///< the policy to which the reason refers: "first-use by moves"
+  std::optional<DeviceOpening> device_opening;  ///< nothing if it was never opened
+  std::string device_state;                     ///< "not started", "working", or why it is unusable
+  std::uint64_t device_memory = 0;              ///< bytes
+  std::uint64_t device_memory_budget = 0;       ///< bytes
+  std::vector<HeldMemory> held_memory;          ///< of the device, by client
+  std::vector<DeviceUse> devices;               ///< where there are several; the fields above are the first one's
+  std::string machine_model;                    ///< that decisions started from: its name and path
+  std::string policy_requested;                 ///< "first-use"
+  std::string policy;                           ///< in force
+  std::string policy_reason;                    ///< why it is not the requested one, or ""
+  std::string policy_asked;                     ///< the policy to which the reason refers: "first-use by moves"
   std::string mechanism;     ///< of the policy: "mirrors", "moves", "prefetch", "none", "copies", "" without a device
   std::string tracker;       ///< what reports writes, or freed memory: "uffd", "none"
   int memory_node = -1;      ///< the NUMA node that the device's memory is

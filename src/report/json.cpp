@@ -61,6 +61,11 @@ Json devices_json(const Context& context) {
   return list;
 }
 
+Json opening_json(const std::optional<DeviceOpening>& opening) {
+  if (!opening) return nullptr;
+  return {{"after_seconds", opening->after}, {"seconds", opening->seconds}};
+}
+
 Json device_json(const Context& context) {
   return {{"used", context.device_used},
           {"kind", context.device_kind},
@@ -69,6 +74,7 @@ Json device_json(const Context& context) {
           {"by_server", context.device_by_server},
           {"software", context.device_software},
           {"state", context.device_state},
+          {"opening", opening_json(context.device_opening)},
           {"memory", context.device_memory},
           {"memory_budget", context.device_memory_budget},
           {"memory_held", held_memory_json(context)},

@@ -190,7 +190,11 @@ void Process::start_session(const operation::Operation* first) {
   const platform::ForkGuard guard;
   const std::lock_guard lock(mutex_);
   if (tried_ || unwanted_) return;
+  const auto begin = Clock::now();
   find_session(first);
+  const std::chrono::duration<double> after = begin - loaded_at();
+  const std::chrono::duration<double> taken = Clock::now() - begin;
+  if (sessions_ != nullptr) opened_ = report::DeviceOpening{after.count(), taken.count()};
   tried_ = !unwanted_;
   keep_description();
 }

@@ -16,6 +16,7 @@
 #include "operation/estimate.h"
 #include "operation/front_end.h"
 #include "platform/process_mark.h"
+#include "report/context.h"
 #include "report/record.h"
 #include "runtime/model_search.h"
 #include "runtime/opening.h"
@@ -153,6 +154,7 @@ class Process final : public operation::Estimator {
   std::atomic<const decide::MachineModel*> model_{&assumed_};  // in force
   std::mutex mutex_;
   std::atomic<Sessions*> sessions_{nullptr};
+  std::optional<report::DeviceOpening> opened_;  // written before tried_ is set
   std::atomic<bool> tried_{false};
   std::atomic<bool> opening_begun_{false};
   enum class Readiness : std::uint8_t { cold, in_preparation, ready };

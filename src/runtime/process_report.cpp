@@ -54,6 +54,7 @@ report::Context Process::describe() {
   // A thread that is still at it at the end of the process is not waited for.
   if (const std::unique_lock lock(model_mutex_, std::try_to_lock); lock) context.machine_model = model_description_;
   if (report::explains_decisions()) context.decisions = report::dearest_decisions();
+  if (tried_ && !was_forked()) context.device_opening = opened_;
   Sessions* const sessions = sessions_;
   if (sessions && !was_forked() && !inside_a_call()) sessions->describe(context);
   if (!was_forked() && !inside_a_call()) context.blocks = describe_blocks();

@@ -32,6 +32,7 @@ REPORT = {
         "name": "NVIDIA H100",
         "software": "driver 580",
         "state": "working",
+        "opening": {"after_seconds": 1.25, "seconds": 0.31},
         "memory": 85_000_000_000,
         "memory_budget": 68_000_000_000,
         "model": "H100 SXM 80 GB on PCIe gen5, 16 cores (/usr/share/blastoff/machines/h100-sxm-pcie5.json)",

@@ -28,6 +28,7 @@ def test_a_short_program_never_opens_it(opening):
     assert outcome.total("offloaded") == 0
     assert outcome.refused() == {NOT_OPEN: outcome.total("calls")}
     assert outcome.report["device"]["state"] == "not started"
+    assert outcome.report["device"]["opening"] is None
 
 
 def test_the_cpu_computes_until_it_is_open(opening):
@@ -36,6 +37,9 @@ def test_the_cpu_computes_until_it_is_open(opening):
     assert set(outcome.refused()) == {NOT_OPEN}
     routine = outcome.routine("dgemm")
     assert routine["cpu_seconds"] > 0.5, "0.26 s before it is opened, and 0.4 s meanwhile"
+    opening = outcome.report["device"]["opening"]
+    assert opening["after_seconds"] > 0.2
+    assert 0.4 < opening["seconds"] < 2
 
 
 def test_the_first_call_opens_it_where_that_is_asked_for(opening):

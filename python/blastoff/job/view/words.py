@@ -57,7 +57,9 @@ def describe_device(report: dict) -> str:
     software = f" ({device['software']})" if device["software"] else ""
     state = "" if device["state"] == "working" else f", {device['state']}"
     memory = f", {quantities.size(device['memory_budget'])} of {quantities.size(device['memory'])} for matrices" if device["memory_budget"] else ""
-    return f"{f'{several} x ' * (several > 0)}{name}{software}{memory}{state}"
+    opening = device.get("opening")
+    opened = f", opened after {quantities.seconds(opening['after_seconds'])} in {quantities.seconds(opening['seconds'])}" if opening else ""
+    return f"{f'{several} x ' * (several > 0)}{name}{software}{memory}{opened}{state}"
 
 
 def devices(job: Job) -> list[str]:
