@@ -58,7 +58,7 @@ def describe_device(report: dict) -> str:
     state = "" if device["state"] == "working" else f", {device['state']}"
     memory = f", {quantities.size(device['memory_budget'])} of {quantities.size(device['memory'])} for matrices" if device["memory_budget"] else ""
     opening = device.get("opening")
-    opened = f", opened after {quantities.seconds(opening['after_seconds'])} in {quantities.seconds(opening['seconds'])}" if opening else ""
+    opened = f", opened after {quantities.duration(opening['after_seconds'])} in {quantities.duration(opening['seconds'])}" if opening else ""
     return f"{f'{several} x ' * (several > 0)}{name}{software}{memory}{opened}{state}"
 
 
