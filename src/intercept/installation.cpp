@@ -3,6 +3,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "intercept/copies.h"
@@ -17,13 +18,30 @@
 namespace blastoff::intercept {
 namespace {
 
-/// An object that has been looked at. Another one may take its place in memory after a dlclose().
-using Seen = std::tuple<std::uintptr_t, std::uintptr_t, std::string>;
+/// An object that has been looked at.
+struct Seen {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+  std::string path;
+};
+
+/// Finds what was seen by an identity, whose path is nobody's copy.
+struct ByIdentity {
+  using is_transparent = void;
+
+  template <typename Left, typename Right>
+  bool operator()(const Left& left, const Right& right) const {
+    const auto key = [](const auto& object) {
+      return std::tuple(object.begin, object.end, std::string_view(object.path));
+    };
+    return key(left) < key(right);
+  }
+};
 
 struct Installation {
   Mode mode = Mode::preload;
   std::mutex mutex;
-  std::set<Seen> seen;
+  std::set<Seen, ByIdentity> seen;
   std::vector<PatchedObject> objects;
   double seconds = 0;
   std::size_t functions = 0;
@@ -41,9 +59,9 @@ bool is_ours(const LoadedObject& object) {
   return object.contains(front_ends().data());
 }
 
-bool unseen(const LoadedObject& object) {
+bool unseen(const ObjectIdentity& object) {
   const std::lock_guard lock(installation().mutex);
-  return installation().seen.count({object.begin, object.end, object.path}) == 0;
+  return !installation().seen.contains(object);
 }
 
 void look_at(const LoadedObject& object) {
@@ -100,8 +118,8 @@ void patch_new_objects() {
   if (installed_mode() == Mode::preload) return;
   platform::undisturbed([] {
     const platform::ForkGuard guard;
-    for (const LoadedObject& object : loaded_objects()) {
-      if (!is_ours(object) && unseen(object)) look_at(object);
+    for (const LoadedObject& object : loaded_objects(unseen)) {
+      if (!is_ours(object)) look_at(object);
     }
     tell_observer();
   });
@@ -112,7 +130,7 @@ void patch_objects_beside(void* handle) {
   platform::undisturbed([&] {
     const platform::ForkGuard guard;
     for (const LoadedObject& object : objects_beside(handle)) {
-      if (unseen(object)) look_at(object);
+      if (unseen({object.begin, object.end, object.path})) look_at(object);
     }
     tell_observer();
   });

@@ -7,8 +7,15 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "platform/fork_guard.h"
+
+// Where the linker has put the object that this code belongs to.
+extern "C" {
+[[gnu::visibility("hidden")]] extern const char __ehdr_start;  // NOLINT(bugprone-reserved-identifier)
+[[gnu::visibility("hidden")]] extern const char _end;          // NOLINT(bugprone-reserved-identifier)
+}
 
 namespace blastoff::intercept {
 
@@ -34,20 +41,27 @@ void read_names(const ElfW(Dyn) * dynamic, LoadedObject& object) {
   }
 }
 
-LoadedObject describe(const char* path, std::uintptr_t bias, std::span<const ElfW(Phdr)> headers) {
-  LoadedObject object;
+ObjectIdentity identify(const char* path, std::uintptr_t bias, std::span<const ElfW(Phdr)> headers) {
+  ObjectIdentity object;
   object.path = path;
+  for (const ElfW(Phdr) & header : headers) {
+    if (header.p_type != PT_LOAD) continue;
+    const std::uintptr_t begin = bias + header.p_vaddr;
+    object.begin = std::min(object.begin, begin);
+    object.end = std::max(object.end, begin + header.p_memsz);
+  }
+  return object;
+}
+
+LoadedObject describe(const ObjectIdentity& identity, std::uintptr_t bias, std::span<const ElfW(Phdr)> headers) {
+  LoadedObject object;
+  object.path = identity.path;
   object.name = base_name(object.path);
   object.bias = bias;
-  object.begin = UINTPTR_MAX;
-  for (const ElfW(Phdr) & header : headers) {
-    const std::uintptr_t begin = bias + header.p_vaddr;
-    if (header.p_type == PT_LOAD) {
-      object.begin = std::min(object.begin, begin);
-      object.end = std::max(object.end, begin + header.p_memsz);
-    }
-    if (header.p_type == PT_DYNAMIC) read_names(reinterpret_cast<const ElfW(Dyn)*>(begin), object);
-  }
+  object.begin = identity.begin;
+  object.end = identity.end;
+  for (const ElfW(Phdr) & header : headers)
+    if (header.p_type == PT_DYNAMIC) read_names(reinterpret_cast<const ElfW(Dyn)*>(bias + header.p_vaddr), object);
   return object;
 }
 
@@ -56,12 +70,18 @@ bool is_vdso(const char* path) {
   return std::strncmp(path, "linux-vdso", 10) == 0;
 }
 
+struct Collection {
+  bool (*wanted)(const ObjectIdentity& object);
+  std::vector<LoadedObject> objects;
+};
+
 /// Runs under the dynamic linker's lock: nothing here may call the linker.
 int collect(dl_phdr_info* info, std::size_t, void* result) {
-  if (!is_vdso(info->dlpi_name)) {
-    static_cast<std::vector<LoadedObject>*>(result)->push_back(
-        describe(info->dlpi_name, info->dlpi_addr, {info->dlpi_phdr, info->dlpi_phnum}));
-  }
+  if (is_vdso(info->dlpi_name)) return 0;
+  auto& collection = *static_cast<Collection*>(result);
+  const std::span headers(info->dlpi_phdr, info->dlpi_phnum);
+  const ObjectIdentity identity = identify(info->dlpi_name, info->dlpi_addr, headers);
+  if (collection.wanted(identity)) collection.objects.push_back(describe(identity, info->dlpi_addr, headers));
   return 0;
 }
 
@@ -78,10 +98,14 @@ bool means(std::string_view needed, const LoadedObject& object) {
 }  // namespace
 
 std::vector<LoadedObject> loaded_objects() {
+  return loaded_objects([](const ObjectIdentity&) { return true; });
+}
+
+std::vector<LoadedObject> loaded_objects(bool (*wanted)(const ObjectIdentity& object)) {
   const ForkGuard guard;
-  std::vector<LoadedObject> objects;
-  dl_iterate_phdr(collect, &objects);
-  return objects;
+  Collection collection{wanted, {}};
+  dl_iterate_phdr(collect, &collection);
+  return std::move(collection.objects);
 }
 
 std::vector<LoadedObject> objects_beside(void* handle) {
@@ -95,8 +119,8 @@ std::vector<LoadedObject> objects_beside(void* handle) {
     // The dynamic linker itself is in every namespace, and in the program's.
     if (is_vdso(map->l_name) || map->l_addr == 0) continue;
     const auto* const header = reinterpret_cast<const ElfW(Ehdr)*>(map->l_addr);
-    const auto* const segments = reinterpret_cast<const ElfW(Phdr)*>(map->l_addr + header->e_phoff);
-    objects.push_back(describe(map->l_name, map->l_addr, {segments, header->e_phnum}));
+    const std::span headers(reinterpret_cast<const ElfW(Phdr)*>(map->l_addr + header->e_phoff), header->e_phnum);
+    objects.push_back(describe(identify(map->l_name, map->l_addr, headers), map->l_addr, headers));
     objects.back().space = space;
   }
   return objects;
@@ -136,6 +160,10 @@ bool same_object(const void* left, const void* right) {
   Dl_info right_info;
   return dladdr(left, &left_info) != 0 && dladdr(right, &right_info) != 0 &&
          left_info.dli_fbase == right_info.dli_fbase;
+}
+
+bool in_own_object(const void* address) {
+  return &__ehdr_start <= address && address < &_end;
 }
 
 ObjectHandle::ObjectHandle(const char* path) : handle_(nullptr) {

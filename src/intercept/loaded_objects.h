@@ -25,8 +25,18 @@ struct LoadedObject {
   }
 };
 
+/// Which object it is: another one may take its place in memory after a dlclose().
+struct ObjectIdentity {
+  std::uintptr_t begin = UINTPTR_MAX;  ///< its segments lie in [begin, end)
+  std::uintptr_t end = 0;
+  std::string_view path;  ///< as the dynamic linker knows it; "" for the main program
+};
+
 /// All objects of the program's own namespace, in load order.
 std::vector<LoadedObject> loaded_objects();
+
+/// Those of them that are wanted. `wanted` is asked under the dynamic linker's lock, and may not call the linker.
+std::vector<LoadedObject> loaded_objects(bool (*wanted)(const ObjectIdentity& object));
 
 /// All objects of the namespace to which a handle of dlopen() or dlmopen() belongs.
 std::vector<LoadedObject> objects_beside(void* handle);
@@ -43,6 +53,9 @@ const char* path_of(const void* address);
 
 /// Whether both addresses lie in the same object.
 bool same_object(const void* left, const void* right);
+
+/// Whether an address lies in the object that this code belongs to. Asks nobody.
+bool in_own_object(const void* address);
 
 /// Keeps an object loaded while this lives, to look up its symbols.
 class ObjectHandle {

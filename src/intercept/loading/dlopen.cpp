@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cerrno>
 
-#include "intercept/front_ends.h"
 #include "intercept/installation.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/loading/caller_search.h"
@@ -25,7 +24,7 @@ using namespace blastoff::intercept;
 /// already.
 void observe(const char* file, int mode, const void* caller) {
   const blastoff::platform::ErrnoGuard errno_stays;
-  if ((mode & RTLD_NOLOAD) == 0 && !same_object(caller, front_ends().data())) tell_of_opening(file, caller);
+  if ((mode & RTLD_NOLOAD) == 0 && !in_own_object(caller)) tell_of_opening(file, caller);
 }
 
 // What acts like the C library's functions where these are redirected to the hooks.
@@ -50,7 +49,7 @@ Dlmopen next_dlmopen() {
 /// function, which sees the original caller.
 bool leave_alone(const char* file, int mode, const void* caller) {
   return file == nullptr || *file == '\0' || (mode & RTLD_NOLOAD) != 0 || installed_mode() == Mode::preload ||
-         same_object(caller, front_ends().data());
+         in_own_object(caller);
 }
 
 std::optional<std::string> search(const void* caller, const char* file, long space) {
