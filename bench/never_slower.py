@@ -4,12 +4,13 @@
     bench/never_slower.py [--library FILE] [--only NAME,...] [--repeats 5] [--modes default,first-use,...] [--output FILE]
 
 Each program is a process of its own, and the figure is its wall time from start to exit: opening the device, and giving it back, are
-part of it. The modes take turns, forwards and backwards, and the median of the repeats counts. `cpu` is the program without Blastoff. Fixed
-settings open the device with the first call that is large enough, and send every such call there.
+part of it. The modes take turns, forwards and backwards, and the median of the repeats counts. `cpu` is the program without Blastoff. `default`
+has run before, so that it knows its times (--history), and `first` has not. Fixed settings open the device with the first call that is large
+enough, and send every such call there.
 
-For each program: seconds on the CPU, the default's time over the CPU's (at most 1.03 is asked), and over that of the best of all
-fixed settings and the CPU (at most 1.10). Where other programs disturb the machine, the least of the repeats says more: the last
-columns have the same ratios of these.
+For each program: seconds on the CPU, the default's time over the CPU's (at most 1.03 is asked), the first run's likewise, and the
+default's over that of the best of all fixed settings and the CPU (at most 1.10). Where other programs disturb the machine, the least of
+the repeats says more: the last columns have the default's ratios of these.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +31,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 FIXED = {"BLASTOFF_START": "now", "BLASTOFF_DECIDE": "size"}
 MODES: dict[str, dict[str, str]] = {
     "default": {},
+    "first": {"BLASTOFF_HISTORY": "off"},
     "wait": {"BLASTOFF_END": "wait"},
     "off": {"BLASTOFF_DEVICE": "none"},
     "first-use": FIXED,
@@ -194,10 +197,16 @@ def parse_arguments() -> argparse.Namespace:
     return options
 
 
-def wall_seconds(program: str, settings: dict[str, str]) -> float | None:
-    """nothing where the program fails: a package is missing."""
+def wall_seconds(program: str, settings: dict[str, str], folder: str) -> float | None:
+    """In that working directory; nothing where the program fails: a package is missing."""
     begin = time.perf_counter()
-    done = subprocess.run([sys.executable, __file__, f"--program={program}"], env=os.environ | settings, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, str(pathlib.Path(__file__).resolve()), f"--program={program}"],
+        cwd=folder,
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+    )
     seconds = time.perf_counter() - begin
     if done.returncode != 0:
         print(f"{program}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
@@ -212,18 +221,21 @@ def measured(options: argparse.Namespace, program: str) -> dict[str, list[float]
     common = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"} | PROGRAMS[program][1]
     settings = {"cpu": common} | {mode: common | preload | MODES[mode] for mode in options.modes}
     seconds: dict[str, list[float]] = {mode: [] for mode in settings}
-    for repeat in range(options.repeats):
-        for mode in list(settings)[:: 1 if repeat % 2 == 0 else -1]:
-            taken = wall_seconds(program, settings[mode])
-            if taken is None:
-                return None
-            seconds[mode].append(taken)
+    with tempfile.TemporaryDirectory() as folder:  # where no earlier run is known
+        if "default" in settings:
+            wall_seconds(program, settings["default"], folder)
+        for repeat in range(options.repeats):
+            for mode in list(settings)[:: 1 if repeat % 2 == 0 else -1]:
+                taken = wall_seconds(program, settings[mode], folder)
+                if taken is None:
+                    return None
+                seconds[mode].append(taken)
     return seconds
 
 
 def compared(seconds: dict[str, float]) -> tuple[float, float, str]:
     """The default's time over the CPU's, over that of the best other mode, and which that is."""
-    best = min((mode for mode in seconds if mode != "default"), key=lambda mode: seconds[mode])
+    best = min((mode for mode in seconds if mode not in ("default", "first")), key=lambda mode: seconds[mode])
     return seconds["default"] / seconds["cpu"], seconds["default"] / seconds[best], best
 
 
@@ -232,7 +244,7 @@ def main() -> None:
     if options.program:
         PROGRAMS[options.program][0]()
         return
-    print(f"{'program':28}{'CPU s':>8}{'default s':>11}{'of CPU':>8}{'of best':>9}  {'best':16}{'least: of CPU':>13}{'of best':>9}")
+    print(f"{'program':28}{'CPU s':>8}{'default s':>11}{'of CPU':>8}{'first':>7}{'of best':>9}  {'best':16}{'least: of CPU':>13}{'of best':>9}")
     rows = []
     for program in options.only:
         taken = measured(options, program)
@@ -245,9 +257,10 @@ def main() -> None:
             continue
         medians, least = ({mode: statistic(values) for mode, values in taken.items()} for statistic in (statistics.median, min))
         of_cpu, of_best, best = compared(medians)
+        first = f"{medians['first'] / medians['cpu']:.2f}" if "first" in medians else ""
         least_of_cpu, least_of_best, _ = compared(least)
         print(
-            f"{program:28}{medians['cpu']:8.3f}{medians['default']:11.3f}{of_cpu:8.2f}{of_best:9.2f}  {best + f' {medians[best]:.3f}':16}"
+            f"{program:28}{medians['cpu']:8.3f}{medians['default']:11.3f}{of_cpu:8.2f}{first:>7}{of_best:9.2f}  {best + f' {medians[best]:.3f}':16}"
             f"{least_of_cpu:13.2f}{least_of_best:9.2f}",
             flush=True,
         )

@@ -14,6 +14,7 @@ enum class PolicyName : std::uint8_t { automatic, first_use, coherent, copy };
 enum class MechanismName : std::uint8_t { automatic, mirrors, moves, prefetch };
 enum class DecideBy : std::uint8_t { automatic, time, size };
 enum class StartMode : std::uint8_t { automatic, background, now };
+enum class HistoryMode : std::uint8_t { on, off };
 enum class EndMode : std::uint8_t { automatic, background, wait };
 enum class SummaryMode : std::uint8_t { automatic, always, each, never };
 enum class LogMode : std::uint8_t { none, calls };
@@ -56,6 +57,7 @@ struct Settings {
   bool min_size_given = false;  ///< by the user
   DecideBy decide{};
   StartMode start{};
+  HistoryMode history{};
   EndMode end{};
   std::string model;         ///< path of a machine model, "" to look for one, or "none"
   std::int64_t explain = 0;  ///< decisions to print at the end

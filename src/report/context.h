@@ -81,13 +81,14 @@ struct DeviceUse {
   std::uint64_t bytes_from_device = 0;
 };
 
-/// What a report contains apart from its totals.
 /// Seconds.
 struct DeviceOpening {
-  double after = 0;    ///< since the library was loaded
-  double seconds = 0;  ///< that it took
+  double after = 0;       ///< since the library was loaded
+  double seconds = 0;     ///< that it took
+  bool foreseen = false;  ///< at the first call, because earlier runs of the program gained
 };
 
+/// What a report contains apart from its totals.
 struct Context {
   std::string program;
   std::string command_line;

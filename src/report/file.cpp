@@ -280,6 +280,13 @@ bool write_report(const std::string& pattern, const std::string& text, const Con
   return written;
 }
 
+bool replace_file(const std::string& path, const std::string& text) {
+  const NoWriteSignals no_signals;
+  if (!make_directories(directory_of(path))) return false;
+  NewFile file(path, text);
+  return file.written() && file.replace(path);
+}
+
 std::string begin_file(const std::string& pattern, const std::string& text, const Context& context) {
   const platform::ErrnoGuard errno_stays;
   const NoWriteSignals no_signals;

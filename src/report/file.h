@@ -32,7 +32,12 @@ std::string report_path(const std::string& pattern, const Context& context);
 /// inserted before the extension. Any other file of that name is replaced.
 bool write_report(const std::string& pattern, const std::string& text, const Context& context);
 
-/// The same for a file that goes on to grow, which is to begin with `text`: its path, or "" without a line on stderr.
+/// Puts a file with this content in the place of what has that name, whole or not at all: it is written under another
+/// name. Creates missing directories. Silent: false with errno if that fails.
+bool replace_file(const std::string& path, const std::string& text);
+
+/// As write_report() for a file that goes on to grow, which is to begin with `text`: its path, or "" without a line on
+/// stderr.
 std::string begin_file(const std::string& pattern, const std::string& text, const Context& context);
 
 }  // namespace blastoff::report

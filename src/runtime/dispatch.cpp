@@ -263,7 +263,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const bool observed = judged && record.refusal != Refusal::switched_off;
   const bool opens_later = record.refusal == Refusal::not_open;
   const double cpu_before = opens_later ? platform::cpu_seconds() : 0;
-  const Opening::Spent spent_before = Opening::added_by_this_thread();
+  const SpentOnCpu spent_before = Opening::added_by_this_thread();
   const platform::Stopwatch original;
   const double recorded_before = report::recorded_seconds();
   run_original(visit);
@@ -275,7 +275,9 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const double seconds = observed ? Process::instance().seconds_on_cpu(operation, own) : own;
   if (observed) Process::instance().decider().observe(operation, {.seconds = on_cpu});
   if (opens_later)
-    Process::instance().add_spent_before_opening({on_cpu, platform::cpu_seconds() - cpu_before}, spent_before);
+    Process::instance().add_spent_before_opening(
+        {.seconds = on_cpu, .cpu_seconds = platform::cpu_seconds() - cpu_before, .flops = operation.work.flops},
+        spent_before);
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::logs_calls() || report::belongs_to_timeline(seconds)) {
     // What is put together in memory, a handler may need too.

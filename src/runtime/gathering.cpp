@@ -193,7 +193,7 @@ void intercept::dispatch_distributed(const Visit& visit, const scalapack::Call& 
   if (outcome == Outcome::distributed) {
     const platform::Stopwatch original;
     const double cpu_before = platform::cpu_seconds();
-    const Opening::Spent spent_before = Opening::added_by_this_thread();
+    const SpentOnCpu spent_before = Opening::added_by_this_thread();
     visit.raw(visit.original.function);
     if (refusal == Refusal::not_open)
       process.add_spent_before_opening({original.seconds(), platform::cpu_seconds() - cpu_before}, spent_before);

@@ -1,43 +1,24 @@
 #include "runtime/model_search.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
 #include "intercept/loaded_objects.h"
-#include "platform/descriptor.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/threads.h"
+#include "runtime/user_cache.h"
 
 namespace blastoff::runtime {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_bytes = std::size_t{1} << 20;
 constexpr std::size_t most_files = 256;  // of a folder
-
-/// Nothing for what is no ordinary file: a pipe would keep the call waiting.
-std::optional<std::string> content_of(const std::string& path) {
-  const platform::Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  struct stat state {};
-  if (!file || fstat(file.get(), &state) != 0 || !S_ISREG(state.st_mode)) return std::nullopt;
-  std::string text(std::min(most_bytes, static_cast<std::size_t>(state.st_size)), '\0');
-  std::size_t length = 0;
-  while (length < text.size()) {
-    const ssize_t got = read(file.get(), text.data() + length, text.size() - length);
-    if (got <= 0) break;
-    length += static_cast<std::size_t>(got);
-  }
-  text.resize(length);
-  return text;
-}
 
 /// `library` is a path, or the mere name of a file, which may lie anywhere. Of several builds of a BLAS, all under one
 /// name, only the path tells which was measured.
@@ -91,10 +72,8 @@ std::optional<FoundModel> read_model(const std::string& path) {
 }
 
 std::string models_of_user() {
-  if (const char* const cache = secure_getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
-    return std::string(cache) + "/blastoff/machines";
-  const char* const home = secure_getenv("HOME");
-  return home == nullptr || *home != '/' ? "" : std::string(home) + "/.cache/blastoff/machines";
+  const std::string cache = user_cache();
+  return cache.empty() ? "" : cache + "/machines";
 }
 
 std::vector<std::string> model_folders() {

@@ -10,6 +10,13 @@
 
 namespace blastoff::runtime {
 
+/// What calls took on the CPU.
+struct SpentOnCpu {
+  double seconds = 0;      ///< of wall time
+  double cpu_seconds = 0;  ///< of all threads of the process meanwhile
+  double flops = 0;        ///< operations
+};
+
 /// The rule. Thread-safe; takes no lock.
 class Opening {
  public:
@@ -24,37 +31,55 @@ class Opening {
   /// `least_seconds`: the CPU needs for the call at least.
   Answer answer(double least_seconds) const {
     const double price = price_.load(std::memory_order_relaxed);
-    if (mode_ == config::StartMode::now || least_seconds > price) return Answer::now;
-    if (spent_.load(std::memory_order_relaxed) < patience * price) return Answer::not_yet;
+    const double lost_before = lost_before_.load(std::memory_order_relaxed);
+    if (opens_at_once() || least_seconds > std::max(price, lost_before)) return Answer::now;
+    if (spent_.load(std::memory_order_relaxed) < std::max(patience * price, lost_before)) return Answer::not_yet;
     return cores_are_busy() ? Answer::now : Answer::in_background;
   }
 
   /// Whether a call waits until the kernels of its routine are loaded, rather than leaving it to the CPU meanwhile.
   bool waits_for_kernels(double least_seconds) const {
-    return mode_ == config::StartMode::now || least_seconds > seconds_to_load || cores_are_busy();
+    return opens_at_once() || least_seconds > seconds_to_load || cores_are_busy();
   }
 
-  /// What a call took on the CPU.
-  struct Spent {
-    double seconds;      ///< of wall time
-    double cpu_seconds;  ///< of all threads of the process meanwhile
-  };
-
   /// What calls of this thread have added so far.
-  static Spent added_by_this_thread() { return added_; }
+  static SpentOnCpu added_by_this_thread() { return added_; }
 
   /// The CPU has made a call for which the device was not open yet. `before`: what added_by_this_thread() said before
   /// it. Calls that it made meanwhile, as LAPACK's routines do, have added their part.
-  void add_spent(Spent call, Spent before) {
+  void add_spent(SpentOnCpu call, SpentOnCpu before) {
     const double seconds = std::max(0.0, call.seconds - (added_.seconds - before.seconds));
     const double cpu_seconds = std::max(0.0, call.cpu_seconds - (added_.cpu_seconds - before.cpu_seconds));
-    added_ = {added_.seconds + seconds, added_.cpu_seconds + cpu_seconds};
+    // Calls inside it made the rest of its operations.
+    const double flops = call.seconds > 0 ? call.flops * (seconds / call.seconds) : 0;
+    added_ = {added_.seconds + seconds, added_.cpu_seconds + cpu_seconds, added_.flops + flops};
     spent_.fetch_add(seconds, std::memory_order_relaxed);
     cpu_spent_.fetch_add(cpu_seconds, std::memory_order_relaxed);
+    flops_.fetch_add(flops, std::memory_order_relaxed);
   }
+
+  /// What all calls have added.
+  SpentOnCpu spent() const { return {spent_.load(), cpu_spent_.load(), flops_.load()}; }
 
   /// What opening takes on this machine, as its model says.
   void expect(double seconds) { price_.store(seconds, std::memory_order_relaxed); }
+  double price() const { return price_.load(std::memory_order_relaxed); }
+
+  /// What earlier runs of the program say about this one.
+  enum class Foresight : std::uint8_t {
+    none,
+    gains,  ///< the device gains clearly more than opening it takes: the first call opens it
+    loses,  ///< it gains less: it is opened if this run computes for longer than those
+  };
+  /// `cpu_seconds`: what the calls of an earlier run take on the CPU.
+  void foresee(Foresight foresight, double cpu_seconds) {
+    foreseen_gain_.store(foresight == Foresight::gains, std::memory_order_relaxed);
+    if (foresight == Foresight::loses) lost_before_.store(scatter * cpu_seconds, std::memory_order_relaxed);
+  }
+  bool foresees_gain() const { return foreseen_gain_.load(std::memory_order_relaxed); }
+
+  /// The times of equal runs differ by as much.
+  static constexpr double scatter = 1.25;
 
   /// Of a GPU and its libraries, where nobody has measured it.
   static constexpr double seconds_to_open = 0.35;
@@ -72,17 +97,22 @@ class Opening {
   static constexpr double most_busy = 0.75;
 
  private:
+  bool opens_at_once() const { return mode_ == config::StartMode::now || foresees_gain(); }
+
   bool cores_are_busy() const {
     return cpu_spent_.load(std::memory_order_relaxed) > most_busy * cores_ * spent_.load(std::memory_order_relaxed);
   }
 
-  [[gnu::tls_model("initial-exec")]] static inline constinit thread_local Spent added_{};
+  [[gnu::tls_model("initial-exec")]] static inline constinit thread_local SpentOnCpu added_{};
 
   const config::StartMode mode_;
   const int cores_;
   std::atomic<double> price_{seconds_to_open};
   std::atomic<double> spent_{0};
   std::atomic<double> cpu_spent_{0};
+  std::atomic<double> flops_{0};
+  std::atomic<bool> foreseen_gain_{false};
+  std::atomic<double> lost_before_{0};  ///< so many seconds on the CPU were not worth opening
 };
 
 }  // namespace blastoff::runtime

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -194,13 +195,25 @@ void Process::start_session(const operation::Operation* first) {
   find_session(first);
   const std::chrono::duration<double> after = begin - loaded_at();
   const std::chrono::duration<double> taken = Clock::now() - begin;
-  if (sessions_ != nullptr) opened_ = report::DeviceOpening{after.count(), taken.count()};
+  if (sessions_ != nullptr) opened_ = report::DeviceOpening{after.count(), taken.count(), opening_.foresees_gain()};
   tried_ = !unwanted_;
   keep_description();
 }
 
+/// Once, before the device is opened. Other threads decide without them meanwhile.
+void Process::recall_earlier_runs() {
+  if (recalled_.exchange(true) || settings_.history == config::HistoryMode::off) return;
+  if (config::start_mode(settings_) != config::StartMode::background) return;
+  const auto* const runs =
+      new EarlierRuns(fmt::format("{} {} {} {}", settings_.device, device::expected_name(settings_.device),
+                                  platform::cpu_share(), platform::requested_threads()));
+  if (runs->times()) opening_.foresee(foresight(*runs->times(), opening_.price()), runs->times()->cpu);
+  earlier_runs_ = runs;
+}
+
 /// Whether the device has been opened, or cannot be.
 bool Process::open_for(const operation::Operation& operation) {
+  recall_earlier_runs();
   switch (opening_.answer(model_.load()->least_cpu_seconds_of(operation))) {
     case Opening::Answer::not_yet: return false;
     case Opening::Answer::in_background:

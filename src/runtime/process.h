@@ -18,6 +18,7 @@
 #include "platform/process_mark.h"
 #include "report/context.h"
 #include "report/record.h"
+#include "runtime/earlier_runs.h"
 #include "runtime/model_search.h"
 #include "runtime/opening.h"
 #include "runtime/sessions.h"
@@ -77,7 +78,7 @@ class Process final : public operation::Estimator {
   Sessions* sessions_in_use() { return sessions_; }
 
   /// The CPU has made a call because the device was not open yet.
-  void add_spent_before_opening(Opening::Spent call, Opening::Spent before) { opening_.add_spent(call, before); }
+  void add_spent_before_opening(SpentOnCpu call, SpentOnCpu before) { opening_.add_spent(call, before); }
 
   /// What a call on the CPU took: `elapsed`, or its time by the clock of the simulated device.
   double seconds_on_cpu(const operation::Operation& operation, double elapsed) const {
@@ -119,6 +120,7 @@ class Process final : public operation::Estimator {
   void seek_model_of(const std::string& gpu);
   void use_model(const FoundModel* device);
   const decide::MachineModel& model_of_devices();
+  void recall_earlier_runs();
   bool open_for(const operation::Operation& operation);
   bool ready_for(const operation::Operation& operation);
   bool run_in_background(std::function<void()> body);
@@ -137,6 +139,7 @@ class Process final : public operation::Estimator {
   void keep_counters();
   void keep_description();
   void refresh_description();
+  void keep_times(const report::Totals& totals) const;
   bool wants_summary(const report::Context& context, bool worked) const;
 
   const platform::ProcessMark mark_;
@@ -146,6 +149,8 @@ class Process final : public operation::Estimator {
   const std::unique_ptr<decide::Decider> decider_;
   const Tracing tracing_;
   Opening opening_;
+  std::atomic<bool> recalled_{false};
+  std::atomic<const EarlierRuns*> earlier_runs_{nullptr};  // once they have been looked for; never freed
   std::atomic<bool> model_sought_{false};
   std::mutex model_mutex_;
   std::optional<FoundModel> host_model_;  // named by the settings, or this machine's own

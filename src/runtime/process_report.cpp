@@ -3,8 +3,10 @@
 #include <mutex>
 #include <new>
 
+#include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
+#include "platform/process.h"
 #include "platform/threads.h"
 #include "report/context.h"
 #include "report/counter_file.h"
@@ -105,9 +107,19 @@ bool Process::wants_summary(const report::Context& context, bool worked) const {
   return false;
 }
 
+/// For the next run of the same command. Ranks of a job run the same: one tells for all.
+void Process::keep_times(const report::Totals& totals) const {
+  const EarlierRuns* const earlier = earlier_runs_;
+  if (earlier == nullptr || was_forked() || platform::global_rank() > 0) return;
+  const double seconds = tried_ && opened_ ? opened_->seconds : 0;
+  const platform::ErrnoGuard errno_stays;
+  earlier->keep(times_of_run(opening_.spent(), totals, seconds, earlier->times()), opening_.price());
+}
+
 void Process::end() {
   if (in_forked_child() && !was_forked()) return;  // a guest in its parent's memory
   const report::Totals totals = report::totals();
+  keep_times(totals);
   report::Context context = describe();
   const bool worked = total_calls(totals) > 0 || context.blocks;
   context.timeline = report::timeline();

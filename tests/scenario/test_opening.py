@@ -1,5 +1,6 @@
 """A device that takes its time to open: the CPU computes meanwhile, and the program may end or fork at any moment."""
 
+import json
 import sys
 import time
 
@@ -21,6 +22,10 @@ def opening(gpu):
         return outcome
 
     return run
+
+
+def opening_of(outcome: offload.Outcome) -> dict:
+    return outcome.report["device"]["opening"]
 
 
 def test_a_short_program_never_opens_it(opening):
@@ -45,6 +50,54 @@ def test_the_cpu_computes_until_it_is_open(opening):
 def test_the_first_call_opens_it_where_that_is_asked_for(opening):
     outcome = opening(0.5, BLASTOFF_START="now")
     assert outcome.total("offloaded") == outcome.total("calls")
+
+
+@pytest.fixture
+def again(opening, tmp_path):
+    """Likewise, of a command whose earlier runs count."""
+
+    def run(seconds: float, **settings: str) -> offload.Outcome:
+        return opening(seconds, **{"XDG_CACHE_HOME": str(tmp_path / "cache"), "BLASTOFF_HISTORY": "on"} | settings)
+
+    return run
+
+
+def test_the_next_run_of_a_command_that_gained_opens_it_with_the_first_call(again, tmp_path):
+    # The products on this device take the CPU's time, so a gain has to be reported by hand.
+    again(2)
+    (kept,) = (tmp_path / "cache").rglob("*.json")
+    times = json.loads(kept.read_text())
+    assert times["flops"] > 0
+    assert 0.25 < times["cpu_seconds"] < 3
+    assert 0.4 < times["opening_seconds"] < 2
+    kept.write_text(json.dumps(times | {"cpu_seconds": 1000 * times["flops"], "opening_seconds": 0.4}))
+    outcome = again(2)
+    assert outcome.refused() == {}
+    assert outcome.report["device"]["opening"]["foreseen"]
+    assert not opening_of(again(2, BLASTOFF_HISTORY="off"))["foreseen"]
+
+
+def test_the_next_run_of_a_command_that_lost_opens_it_only_if_it_computes_for_longer(again, tmp_path):
+    # It computes for two seconds, whatever that is in operations.
+    again(2)
+    (kept,) = (tmp_path / "cache").rglob("*.json")
+    times = json.loads(kept.read_text())
+
+    def after_a_run_of(seconds: float) -> offload.Outcome:
+        kept.write_text(json.dumps(times | {"cpu_seconds": seconds, "device_seconds": seconds}))
+        return again(2)
+
+    assert after_a_run_of(3).total("offloaded") == 0
+    longer = after_a_run_of(0.8)
+    assert longer.total("offloaded") > 0
+    assert longer.routine("dgemm")["cpu_seconds"] > 1, "a quarter more than before"
+    assert not opening_of(longer)["foreseen"]
+
+
+def test_another_command_starts_anew(again, tmp_path):
+    again(0.5)
+    again(0.6)
+    assert len(list((tmp_path / "cache").rglob("*.json"))) == 2
 
 
 def test_a_library_opens_it_while_it_is_loaded_itself(gpu):

@@ -34,7 +34,7 @@ TEST(Opening, ComesLaterWhereItTakesLonger) {
 
 TEST(Opening, CallsInsideACallCountOnce) {
   Opening opening(config::StartMode::background, 4);
-  const Opening::Spent before = Opening::added_by_this_thread();
+  const SpentOnCpu before = Opening::added_by_this_thread();
   for (int inner = 0; inner < 2; ++inner) opening.add_spent({0.1, 0.1}, Opening::added_by_this_thread());
   opening.add_spent({0.24, 0.24}, before);
   EXPECT_EQ(opening.answer(0.01), Opening::Answer::not_yet);
@@ -61,6 +61,41 @@ TEST(Opening, IsWaitedForByACallThatTakesLonger) {
   const Opening opening(config::StartMode::background, 4);
   EXPECT_EQ(opening.answer(0.3), Opening::Answer::not_yet);
   EXPECT_EQ(opening.answer(0.4), Opening::Answer::now);
+}
+
+TEST(Opening, ComesWithTheFirstCallWhereEarlierRunsGained) {
+  Opening opening(config::StartMode::background, 4);
+  opening.foresee(Opening::Foresight::gains, 1);
+  EXPECT_EQ(opening.answer(1e-3), Opening::Answer::now);
+  EXPECT_TRUE(opening.waits_for_kernels(1e-3));
+}
+
+TEST(Opening, ComesAfterAllThatEarlierRunsComputedWhereTheyLost) {
+  Opening opening(config::StartMode::background, 4);
+  opening.foresee(Opening::Foresight::loses, 0.8);
+  opening.add_spent({0.95, 0.95}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.9), Opening::Answer::not_yet) << "the CPU takes a quarter longer now and then";
+  EXPECT_EQ(opening.answer(1.1), Opening::Answer::now) << "a call that no earlier run made";
+  opening.add_spent({0.1, 0.1}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
+}
+
+TEST(Opening, ComesNoSoonerWhereEarlierRunsLost) {
+  Opening opening(config::StartMode::background, 4);
+  opening.foresee(Opening::Foresight::loses, 0.1);
+  opening.add_spent({0.2, 0.2}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.3), Opening::Answer::not_yet);
+  opening.add_spent({0.1, 0.1}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.3), Opening::Answer::in_background);
+}
+
+TEST(Opening, OperationsOfCallsInsideACallCountOnce) {
+  Opening opening(config::StartMode::background, 4);
+  const SpentOnCpu before = Opening::added_by_this_thread();
+  opening.add_spent({.seconds = 0.3, .cpu_seconds = 0.3, .flops = 3e9}, before);
+  opening.add_spent({.seconds = 0.4, .cpu_seconds = 0.4, .flops = 4e9}, before);
+  EXPECT_DOUBLE_EQ(opening.spent().flops, 4e9);
+  EXPECT_DOUBLE_EQ(opening.spent().seconds, 0.4);
 }
 
 }  // namespace

@@ -59,6 +59,8 @@ def describe_device(report: dict) -> str:
     memory = f", {quantities.size(device['memory_budget'])} of {quantities.size(device['memory'])} for matrices" if device["memory_budget"] else ""
     opening = device.get("opening")
     opened = f", opened after {quantities.duration(opening['after_seconds'])} in {quantities.duration(opening['seconds'])}" if opening else ""
+    if opening and opening.get("foreseen"):
+        opened += ", since earlier runs gained"
     return f"{f'{several} x ' * (several > 0)}{name}{software}{memory}{opened}{state}"
 
 

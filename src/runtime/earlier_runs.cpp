@@ -1,0 +1,133 @@
+#include "runtime/earlier_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "platform/process.h"
+#include "report/file.h"
+#include "runtime/user_cache.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// The version of the files' format.
+constexpr int version = 1;
+
+/// Machines, libraries and data change: what is older is found out anew.
+constexpr std::chrono::seconds most_age = std::chrono::hours(24 * 30);
+
+/// The device's gain over the price of opening it, from which the next run opens it at once. Times scatter, and a
+/// program that has gained little may gain less.
+constexpr double clear_gain = 1.25;
+
+/// Runs that spend a smaller share of the price on such calls never come near opening: nothing is kept of them.
+constexpr double least_share = 0.5;
+
+/// FNV-1a (Fowler, Noll, Vo).
+std::uint64_t number_of(const std::string& text) {
+  std::uint64_t number = 0xcbf29ce484222325U;
+  for (const char letter : text) number = (number ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  return number;
+}
+
+std::string command(const std::string& conditions) {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  std::string text = fs::read_symlink("/proc/self/exe", unknown).string();
+  for (const std::string& part : {platform::command_line(), fs::current_path(unknown).string(), conditions})
+    text.append(1, '\0').append(part);
+  return text;
+}
+
+std::string path_for(std::uint64_t command) {
+  const std::string cache = user_cache();
+  return cache.empty() ? "" : fmt::format("{}/runs/{:03x}.json", cache, command >> 52U);
+}
+
+std::string text_of(std::uint64_t command, const RunTimes& run) {
+  const Json file = {{"version", version},           {"command", fmt::format("{:016x}", command)},
+                     {"flops", run.flops},           {"cpu_seconds", run.cpu},
+                     {"device_seconds", run.device}, {"opening_seconds", run.opening}};
+  return file.dump() + "\n";
+}
+
+/// Nothing where it belongs to another command, or was not written by text_of().
+std::optional<RunTimes> parse(const std::string& text, std::uint64_t command) {
+  const Json file = Json::parse(text, nullptr, false);
+  if (!file.is_object() || file.value("version", Json()) != version) return std::nullopt;
+  if (file.value("command", Json()) != fmt::format("{:016x}", command)) return std::nullopt;
+  bool right = true;
+  const auto amount = [&](const char* key) {
+    const Json found = file.value(key, Json());
+    const double value = found.is_number() ? found.get<double>() : -1;
+    right = right && std::isfinite(value) && value >= 0;
+    return value;
+  };
+  const RunTimes run{amount("flops"), amount("cpu_seconds"), amount("device_seconds"), amount("opening_seconds")};
+  return right && run.flops > 0 ? std::optional(run) : std::nullopt;
+}
+
+bool differ(double one, double other) {
+  return std::max(one, other) > Opening::scatter * std::min(one, other);
+}
+
+/// Seconds of all of the run's work on one side. `timed`: so many of its operations took `seconds` there.
+double seconds_of_all(const RunTimes& run, double timed, double seconds, const std::optional<RunTimes>& earlier,
+                      double RunTimes::*side) {
+  if (2 * timed < run.flops && earlier && (*earlier).*side > 0) return (*earlier).*side * run.flops / earlier->flops;
+  return timed > 0 ? seconds * run.flops / timed : 0;
+}
+
+}  // namespace
+
+RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
+                      const std::optional<RunTimes>& earlier) {
+  report::RoutineTotals sums;
+  for (const report::RoutineTotals& routine : totals.routines) {
+    sums.offloaded_flops += routine.offloaded_flops;
+    sums.device_seconds += routine.device_seconds;
+    sums.judged_seconds += routine.judged_seconds;
+    sums.expected_cpu_seconds += routine.expected_cpu_seconds;
+  }
+  const double judged = sums.device_seconds > 0 ? sums.judged_seconds / sums.device_seconds : 0;
+  RunTimes run;
+  run.flops = before_opening.flops + sums.offloaded_flops;
+  run.cpu = seconds_of_all(run, before_opening.flops + judged * sums.offloaded_flops,
+                           before_opening.seconds + sums.expected_cpu_seconds, earlier, &RunTimes::cpu);
+  run.device = seconds_of_all(run, sums.offloaded_flops, sums.device_seconds, earlier, &RunTimes::device);
+  run.opening = opening_seconds > 0 || !earlier ? opening_seconds : earlier->opening;
+  return run;
+}
+
+Opening::Foresight foresight(const RunTimes& run, double price) {
+  const double gain = run.cpu - run.device;
+  const double most_price = std::max(price, run.opening);
+  if (gain < most_price) return Opening::Foresight::loses;
+  return gain > clear_gain * most_price ? Opening::Foresight::gains : Opening::Foresight::none;
+}
+
+EarlierRuns::EarlierRuns(const std::string& conditions)
+    : command_(number_of(command(conditions))), path_(path_for(command_)) {
+  const auto age = path_.empty() ? std::nullopt : age_of(path_);
+  if (!age || *age > most_age) return;
+  if (const auto text = content_of(path_)) times_ = parse(*text, command_);
+}
+
+void EarlierRuns::keep(const RunTimes& run, double price) const {
+  if (path_.empty() || run.flops <= 0) return;
+  const bool tells = times_ ? foresight(*times_, price) != foresight(run, price) || differ(times_->flops, run.flops) ||
+                                  differ(times_->cpu, run.cpu) || differ(times_->device, run.device)
+                            : run.cpu >= least_share * price;
+  if (tells) report::replace_file(path_, text_of(command_, run));
+}
+
+}  // namespace blastoff::runtime

@@ -1,0 +1,51 @@
+// What earlier runs of the same command tell about this one: whether the device will gain more than opening it takes.
+// Within one run, nobody knows how much is still to come: the device is opened when about as much time has been lost
+// without it (runtime/opening.h). Most programs of a computing centre run again and again, and their next run knows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "report/recorder.h"
+#include "runtime/opening.h"
+
+namespace blastoff::runtime {
+
+/// Of the calls of one run that were worth the device. Seconds.
+struct RunTimes {
+  double flops = 0;
+  double cpu = 0;      ///< that all of them take on the CPU
+  double device = 0;   ///< that all of them take on the device, once it is open; 0: none ran there
+  double opening = 0;  ///< that opening the device took; 0: it was not opened
+};
+
+/// `before_opening`: what the CPU computed until the device was open. `earlier`: tells the rest where this run has
+/// timed most of its work on the CPU alone, or on the device alone.
+RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
+                      const std::optional<RunTimes>& earlier);
+
+/// `price`: of opening, in seconds, as the machine's model says.
+Opening::Foresight foresight(const RunTimes& run, double price);
+
+/// The times of one command's last run, in a file of the user's cache. Commands are told apart by a number, 64 bits of
+/// their program, arguments, working directory and `conditions`. The folder holds at most 4096 small files, whatever
+/// runs: a command takes over the file of another one whose number begins with the same 12 bits.
+class EarlierRuns {
+ public:
+  /// Changes errno. Nothing is found, and nothing kept, where the variables name no cache.
+  explicit EarlierRuns(const std::string& conditions);
+
+  const std::optional<RunTimes>& times() const { return times_; }
+
+  /// Writes the file if the next run could go by it and the times differ from those that are known by more than runs
+  /// of one program do. Silent where that fails. `price` as above. Changes errno.
+  void keep(const RunTimes& run, double price) const;
+
+ private:
+  std::uint64_t command_;
+  std::string path_;  ///< "": no cache
+  std::optional<RunTimes> times_;
+};
+
+}  // namespace blastoff::runtime

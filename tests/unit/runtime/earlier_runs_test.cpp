@@ -1,0 +1,204 @@
+// What one run tells the next.
+#include "runtime/earlier_runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <utime.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace blastoff::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using Foresight = Opening::Foresight;
+
+constexpr double price = 0.25;
+
+/// Of calls on the device, for which the CPU's time is known if it is not 0.
+report::Totals totals_of(double flops, double device_seconds, double expected_cpu_seconds) {
+  report::Totals totals;
+  totals.routines.resize(3);
+  totals.routines[1].offloaded_flops = flops;
+  totals.routines[1].device_seconds = device_seconds;
+  totals.routines[2].expected_cpu_seconds = expected_cpu_seconds;
+  if (expected_cpu_seconds > 0) totals.routines[2].judged_seconds = device_seconds;
+  return totals;
+}
+
+TEST(RunTimes, WhatTheCpuComputedCountsAsIfTheDeviceHadDoneIt) {
+  const RunTimes run = times_of_run({.seconds = 0.2, .flops = 1e11}, totals_of(3e11, 0.03, 0.6), 0.24, std::nullopt);
+  EXPECT_DOUBLE_EQ(run.flops, 4e11);
+  EXPECT_DOUBLE_EQ(run.cpu, 0.8);
+  EXPECT_DOUBLE_EQ(run.device, 0.04);
+  EXPECT_DOUBLE_EQ(run.opening, 0.24);
+}
+
+TEST(RunTimes, OfARunWithoutTheDeviceAreTheCpus) {
+  const RunTimes run = times_of_run({.seconds = 0.2, .flops = 1e11}, totals_of(0, 0, 0), 0, std::nullopt);
+  EXPECT_DOUBLE_EQ(run.cpu, 0.2);
+  EXPECT_DOUBLE_EQ(run.device, 0);
+  EXPECT_EQ(foresight(run, price), Foresight::loses);
+}
+
+TEST(RunTimes, AreThoseOfTheEarlierRunWhereThisOneHasNotTimedTheCpu) {
+  const RunTimes earlier{.flops = 1e11, .cpu = 1, .device = 0.1, .opening = 0.2};
+  const RunTimes run = times_of_run({}, totals_of(2e11, 0.3, 0), 0.25, earlier);
+  EXPECT_DOUBLE_EQ(run.cpu, 2);
+  EXPECT_DOUBLE_EQ(run.device, 0.3);
+  EXPECT_DOUBLE_EQ(run.opening, 0.25);
+  EXPECT_DOUBLE_EQ(times_of_run({}, totals_of(2e11, 0.3, 0.5), 0.25, earlier).cpu, 0.5) << "it has";
+}
+
+TEST(RunTimes, AreThoseOfTheEarlierRunWhereThisOneHasNotOpenedTheDevice) {
+  const RunTimes earlier{.flops = 1e11, .cpu = 1, .device = 0.9, .opening = 0.2};
+  const RunTimes run = times_of_run({.seconds = 3, .flops = 2e11}, totals_of(0, 0, 0), 0, earlier);
+  EXPECT_DOUBLE_EQ(run.cpu, 3);
+  EXPECT_DOUBLE_EQ(run.device, 1.8);
+  EXPECT_DOUBLE_EQ(run.opening, 0.2);
+}
+
+TEST(RunTimes, OfPartsCountForTheWhole) {
+  report::Totals totals = totals_of(3e11, 0.3, 1);
+  totals.routines[2].judged_seconds = 0.2;
+  const RunTimes run = times_of_run({.seconds = 0.5, .flops = 1e11}, totals, 0.2, std::nullopt);
+  EXPECT_DOUBLE_EQ(run.cpu, 1.5 * 4 / 3) << "of a third of what the device computed, the CPU's time is not known";
+  EXPECT_DOUBLE_EQ(run.device, 0.4);
+}
+
+TEST(RunTimes, TellWhetherTheDeviceGainsMoreThanOpeningTakes) {
+  const auto with_gain = [](double seconds, double opening) {
+    return foresight({.flops = 1e11, .cpu = 1 + seconds, .device = 1, .opening = opening}, price);
+  };
+  EXPECT_EQ(with_gain(-0.5, 0.2), Foresight::loses);
+  EXPECT_EQ(with_gain(0.24, 0.2), Foresight::loses);
+  EXPECT_EQ(with_gain(0.27, 0.2), Foresight::none) << "not clearly";
+  EXPECT_EQ(with_gain(0.35, 0.2), Foresight::gains);
+  EXPECT_EQ(with_gain(0.35, 0.4), Foresight::loses) << "it took longer than the model says";
+}
+
+class EarlierRunsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "blastoff-runs-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    cache_ = pattern;
+    setenv("XDG_CACHE_HOME", cache_.c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("XDG_CACHE_HOME");
+    fs::permissions(cache_, fs::perms::owner_all);
+    fs::remove_all(cache_);
+  }
+
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::recursive_directory_iterator(cache_))
+      if (entry.is_regular_file()) found.push_back(entry.path());
+    return found;
+  }
+
+  std::string content() const {
+    std::ostringstream text;
+    text << std::ifstream(files().at(0)).rdbuf();
+    return text.str();
+  }
+
+  fs::path cache_;
+  const RunTimes gaining_{.flops = 1e11, .cpu = 1, .device = 0.1, .opening = 0.2};
+};
+
+TEST_F(EarlierRunsTest, KnowTheTimesOfTheLastRunOfTheSameCommand) {
+  EXPECT_FALSE(EarlierRuns("one GPU").times());
+  EarlierRuns("one GPU").keep(gaining_, price);
+  const auto times = EarlierRuns("one GPU").times();
+  ASSERT_TRUE(times);
+  EXPECT_DOUBLE_EQ(times->flops, 1e11);
+  EXPECT_DOUBLE_EQ(times->cpu, 1);
+  EXPECT_DOUBLE_EQ(times->device, 0.1);
+  EXPECT_DOUBLE_EQ(times->opening, 0.2);
+  EXPECT_FALSE(EarlierRuns("another GPU").times());
+}
+
+TEST_F(EarlierRunsTest, HoldNoCommandLine) {
+  EarlierRuns("one GPU").keep(gaining_, price);
+  EXPECT_THAT(content(), testing::Not(testing::HasSubstr("unit")));
+  EXPECT_THAT(content(), testing::Not(testing::HasSubstr("GPU")));
+}
+
+TEST_F(EarlierRunsTest, LeaveNothingOfShortRuns) {
+  EarlierRuns("one GPU").keep({.flops = 1e10, .cpu = 0.1, .device = 0, .opening = 0}, price);
+  EarlierRuns("one GPU").keep({}, price);
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(EarlierRunsTest, AreWrittenAgainOnlyWhereTheNextRunWouldDecideOtherwise) {
+  EarlierRuns("one GPU").keep(gaining_, price);
+  const fs::path file = files().at(0);
+  const std::string before = content();
+  EarlierRuns("one GPU").keep({.flops = 1e11, .cpu = 1.1, .device = 0.11, .opening = 0.3}, price);
+  EXPECT_EQ(content(), before) << "as equal runs scatter";
+  EarlierRuns("one GPU").keep({.flops = 1e11, .cpu = 0.3, .device = 0.1, .opening = 0.2}, price);
+  EXPECT_NE(content(), before);
+  EXPECT_EQ(foresight(EarlierRuns("one GPU").times().value(), price), Foresight::loses);
+  EXPECT_EQ(files().size(), 1U) << "and no other name is left";
+}
+
+TEST_F(EarlierRunsTest, CountForAMonth) {
+  EarlierRuns("one GPU").keep(gaining_, price);
+  const auto written_days_ago = [&](int days) {
+    const std::time_t then = std::time(nullptr) - days * 24 * 3600;
+    const utimbuf times{then, then};
+    utime(files().at(0).c_str(), &times);
+    return EarlierRuns("one GPU").times().has_value();
+  };
+  EXPECT_TRUE(written_days_ago(29));
+  EXPECT_FALSE(written_days_ago(31));
+}
+
+TEST_F(EarlierRunsTest, IgnoreWhatIsNoFileOfTheirs) {
+  EarlierRuns("one GPU").keep(gaining_, price);
+  const fs::path file = files().at(0);
+  const std::string right = content();
+  const auto replaced = [&](const std::string& old, const std::string& now) {
+    std::string text = right;
+    const std::size_t at = text.find(old);
+    EXPECT_NE(at, std::string::npos) << old;
+    std::ofstream(file) << text.replace(at, old.size(), now);
+    return EarlierRuns("one GPU").times().has_value();
+  };
+  EXPECT_TRUE(replaced("\"version\":1", "\"version\":1"));
+  EXPECT_FALSE(replaced("\"version\":1", "\"version\":2"));
+  EXPECT_FALSE(replaced("\"version\":1", "\"version\":[1"));
+  EXPECT_FALSE(replaced("\"cpu_seconds\":", "\"cpu_seconds\":-"));
+  EXPECT_FALSE(replaced("\"flops\":", "\"flops\":\"many\",\"of\":"));
+  EXPECT_FALSE(replaced("\"device_seconds\":", "\"seconds\":"));
+  EXPECT_FALSE(replaced(right, ""));
+  EXPECT_FALSE(replaced(right, "[]"));
+  fs::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_FALSE(EarlierRuns("one GPU").times()) << "and no writer is waited for";
+  EarlierRuns("one GPU").keep(gaining_, price);
+  EXPECT_TRUE(EarlierRuns("one GPU").times());
+}
+
+TEST_F(EarlierRunsTest, AreSilentWhereNothingCanBeKept) {
+  setenv("XDG_CACHE_HOME", (cache_ / "file" / "below").c_str(), 1);
+  std::ofstream(cache_ / "file") << "no folder";
+  testing::internal::CaptureStderr();
+  EarlierRuns("one GPU").keep(gaining_, price);
+  EXPECT_FALSE(EarlierRuns("one GPU").times());
+  setenv("XDG_CACHE_HOME", "relative", 1);
+  setenv("HOME", "", 1);
+  EarlierRuns("one GPU").keep(gaining_, price);
+  EXPECT_FALSE(EarlierRuns("one GPU").times());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+}  // namespace
+}  // namespace blastoff::runtime
