@@ -5,7 +5,8 @@
 
 Matrices lie in host memory, results come home, and one element of A changes between two calls. One GPU and several alternate in processes
 of their own. For each row: milliseconds of a call, the median over the rounds of the medians after the first calls, the gain, and whether
-both computed the same. With --nvblas, NVBLAS computes on the same GPUs, a few calls of each row: it takes seconds for some.
+both computed the same. In the rows "A rewritten" the program writes all of A anew before each call; these are measured without exchange between
+the devices, too. With --nvblas, NVBLAS computes on the same GPUs, a few calls of each row: it takes seconds for some.
 `--several simulated:0,1 --device simulated --quick` shows the script at work, and no speed of any GPU.
 """
 
@@ -29,6 +30,7 @@ import run
 class Row:
     operation: str
     threads: int = 1
+    rewrite_a: bool = False  # all of A is new in each call, and each device needs it
     most_ms: float | None = None  # the target of several
     least_gain: float | None = None  # likewise, against one
 
@@ -40,11 +42,14 @@ ROWS = (
     Row("dsyrk,16000,16000", least_gain=1.7),
     Row("dtrsm,16000,16000", least_gain=1.7),
     Row("dgemm,T,N,32,2400,93536"),
+    Row("dgemm,N,N,8000,8000,8000", rewrite_a=True),
+    Row("dgemm,N,N,16000,16000,16000", rewrite_a=True),
     Row("dgemm,N,N,2000,2000,2000", threads=8, least_gain=1.85),
     Row("dgemm,N,N,4000,4000,4000", threads=8, least_gain=1.85),
 )
 QUICK = (
     Row("dgemm,N,N,600,600,600"),
+    Row("dgemm,N,N,600,600,600", rewrite_a=True),
     Row("zgemm,N,N,300,300,300"),
     Row("dsyrk,600,600"),
     Row("dtrsm,600,600"),
@@ -79,7 +84,7 @@ LEAST_GAIN_OVER_NVBLAS = 10
 def command(row: Row, programs: pathlib.Path, calls: int) -> list[str]:
     if row.threads > 1:
         return [str(programs / "threads_gemm"), "--threads", str(row.threads), "--calls", str(CALLS_OF_THREADS * calls), row.operation]
-    return [str(programs / "repeat_calls"), "--calls", str(calls), row.operation]
+    return [str(programs / "repeat_calls"), "--calls", str(calls), *(["--rewrite-a"] if row.rewrite_a else []), row.operation]
 
 
 def milliseconds(line: dict) -> float:
@@ -88,6 +93,8 @@ def milliseconds(line: dict) -> float:
 
 
 def measure(options: argparse.Namespace, row: Row, ways: dict[str, modes.Mode], recorder: execute.Recorder) -> dict:
+    if not row.rewrite_a:
+        ways = {name: way for name, way in ways.items() if name != "apart"}
     found: dict[str, list[dict]] = {name: [] for name in ways}
     for turn in range(options.rounds):
         for name in list(ways) if turn % 2 == 0 else list(ways)[::-1]:
@@ -96,16 +103,18 @@ def measure(options: argparse.Namespace, row: Row, ways: dict[str, modes.Mode], 
                 raise SystemExit(f"{row.operation} on {name}: {entry['failure']} {entry.get('stderr', '')}")
             found[name].append({**entry["lines"][-1], "totals": entry["report"]["totals"]})
     figures = {name: statistics.median(map(milliseconds, lines)) for name, lines in found.items()}
-    first, last = (lines[-1]["checksum"] for lines in found.values())
+    checksums = [lines[-1]["checksum"] for lines in found.values()]
     return {
         "operation": row.operation,
         "threads": row.threads,
+        "rewrite_a": row.rewrite_a,
         **{f"{name}_ms": figure for name, figure in figures.items()},
         "gain": figures["one"] / figures["several"],
         "split": found["several"][-1]["totals"]["split"],
         "calls": found["several"][-1]["totals"]["calls"],
         "bytes_to_device": found["several"][-1]["totals"]["bytes_to_device"],
-        "same": abs(first["sum"] - last["sum"]) <= 1e-9 * first["magnitude"],
+        "bytes_between_devices": found["several"][-1]["totals"]["bytes_between_devices"],
+        "same": all(abs(each["sum"] - checksums[0]["sum"]) <= 1e-9 * each["magnitude"] for each in checksums),
     }
 
 
@@ -116,7 +125,7 @@ def measure_nvblas(row: Row, way: modes.Mode, recorder: execute.Recorder) -> dic
 
 
 def verdict(row: Row, figures: dict) -> str:
-    met = []
+    met = [f"A rewritten; without exchange {figures['apart_ms']:.2f} ms"] if row.rewrite_a else []
     if row.most_ms:
         met.append(f"at most {row.most_ms:g} ms: {'yes' if figures['several_ms'] <= row.most_ms else 'no'}")
     if row.least_gain:
@@ -141,6 +150,7 @@ def main() -> int:
             available = run.find_modes(argparse.Namespace(**{**vars(options), "device": device}), programs, scratch)
             found = available.modes["first-use"]
             ways[name] = dataclasses.replace(found, settings=found.settings | {"BLASTOFF_START": "now", "BLASTOFF_SPLIT": options.split})
+        ways["apart"] = dataclasses.replace(ways["several"], settings=ways["several"].settings | {"BLASTOFF_EXCHANGE": "never"})
         nvblas = available.modes.get("nvblas") if options.nvblas else None
         if options.nvblas and nvblas is None:
             print(f"NVBLAS is left out: {available.missing['nvblas']}", file=sys.stderr)
@@ -149,7 +159,7 @@ def main() -> int:
         for row in QUICK if options.quick else ROWS:
             if not any(part in row.operation for part in options.only.split(";")):
                 continue
-            figures = measure(options, row, ways, recorder) | (measure_nvblas(row, nvblas, recorder) if nvblas else {})
+            figures = measure(options, row, ways, recorder) | (measure_nvblas(row, nvblas, recorder) if nvblas and not row.rewrite_a else {})
             rows.append(figures)
             print(
                 f"{row.operation:30} {row.threads:7} {figures['one_ms']:10.2f} {figures['several_ms']:12.2f} {figures['gain']:6.2f}"

@@ -41,7 +41,7 @@ Status Block::bring(int place) {
 /// Whether copies from one device to the other do without the host.
 bool Block::is_direct(int place, int from) {
   return place != host_place && from != host_place && engine_.options().direct != 0 &&
-         engine_.peers().copy_directly(engine_.site(place).device(), engine_.site(from).device());
+         engine_.direct_copies().possible(engine_.site(place).device(), engine_.site(from).device());
 }
 
 /// From another device, which is current, what the place lacks.

@@ -8,8 +8,8 @@
 
 #include "blocks/block.h"
 #include "blocks/options.h"
-#include "blocks/peers.h"
 #include "blocks/site.h"
+#include "device/direct_copies.h"
 #include "operation/host.h"
 
 namespace blastoff::blocks {
@@ -55,7 +55,7 @@ class Engine {
   const operation::Host& host() const { return *host_; }
 
   // For blocks and contractions:
-  Peers& peers() { return peers_; }
+  device::DirectCopies& direct_copies() { return direct_copies_; }
   Site& site(int place) { return *sites_[static_cast<std::size_t>(place)]; }
   /// Page-locked if possible.
   device::Result<Memory> host_memory(std::size_t bytes);
@@ -70,7 +70,7 @@ class Engine {
   const operation::Host* host_;
   Counters counters_;
   Watch watch_;
-  Peers peers_;
+  device::DirectCopies direct_copies_;
   mutable std::mutex mutex_;
   Options options_;
   Pool plain_;

@@ -20,6 +20,7 @@ enum class SummaryMode : std::uint8_t { automatic, always, each, never };
 enum class LogMode : std::uint8_t { none, calls };
 enum class VerifyMode : std::uint8_t { off, report, abort, sample };
 enum class SplitMode : std::uint8_t { automatic, always, never };
+enum class ExchangeMode : std::uint8_t { automatic, always, never };
 enum class GatherMode : std::uint8_t { automatic, always, never };
 enum class TrackerName : std::uint8_t { automatic, uffd, soft_dirty, none };
 enum class InterceptName : std::uint8_t { automatic, patch, preload };
@@ -51,6 +52,7 @@ struct Settings {
   std::int64_t device_node = -1;  ///< -1: the driver knows
   std::string device;             ///< a kind of device/kinds.def, with numbers or without, or "none"
   SplitMode split{};
+  ExchangeMode exchange{};
   GatherMode gather{};
   InterceptName intercept{};
   std::int64_t min_size = 0;

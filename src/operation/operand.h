@@ -63,4 +63,10 @@ struct Operand {
   bool contiguous() const { return rows == leading_dimension || columns <= 1; }
 };
 
+/// Whether both are the same elements of memory.
+inline bool same_matrix(const Operand& a, const Operand& b) {
+  return a.address == b.address && a.rows == b.rows && a.columns == b.columns && a.element_size == b.element_size &&
+         a.leading_dimension == b.leading_dimension;
+}
+
 }  // namespace blastoff::operation

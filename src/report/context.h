@@ -79,6 +79,7 @@ struct DeviceUse {
   double seconds = 0;  ///< wall time, summed over calls and parts
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
+  std::uint64_t bytes_between_devices = 0;  ///< from others to this one
 };
 
 /// Seconds.

@@ -57,7 +57,8 @@ Json devices_json(const Context& context) {
                     {"flops", each.flops},
                     {"seconds", each.seconds},
                     {"bytes_to_device", each.bytes_to_device},
-                    {"bytes_from_device", each.bytes_from_device}});
+                    {"bytes_from_device", each.bytes_from_device},
+                    {"bytes_between_devices", each.bytes_between_devices}});
   return list;
 }
 

@@ -24,6 +24,7 @@ struct Record {
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
   std::uint64_t bytes_reused = 0;
+  std::uint64_t bytes_between_devices = 0;
   std::uint64_t bytes_rewritten = 0;
   double flops = 0;
   double volume = 0;          ///< operation::Work

@@ -56,6 +56,7 @@ void count_in(RoutineTotals& sums, const Record& record) {
   sums.bytes_from_device += record.bytes_from_device;
   sums.bytes_reused += record.bytes_reused;
   sums.bytes_rewritten += record.bytes_rewritten;
+  sums.bytes_between_devices += record.bytes_between_devices;
   if (record.refusal != Refusal::none) {
     sums.cpu_seconds += record.seconds;
     return;

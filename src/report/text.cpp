@@ -103,8 +103,11 @@ void write_devices(Text out, const Context& context) {
   for (const DeviceUse& each : context.devices) {
     fmt::format_to(out, "  {:9} {} {}: {} calls, ", title, each.name, each.index, each.calls);
     if (each.parts > 0) fmt::format_to(out, "{} parts of calls, ", each.parts);
-    fmt::format_to(out, "{} to it, {} back, {} of {} for matrices", format_bytes(each.bytes_to_device),
-                   format_bytes(each.bytes_from_device), format_bytes(each.memory_budget), format_bytes(each.memory));
+    fmt::format_to(out, "{} to it, {} back, ", format_bytes(each.bytes_to_device),
+                   format_bytes(each.bytes_from_device));
+    if (each.bytes_between_devices > 0)
+      fmt::format_to(out, "{} from other devices, ", format_bytes(each.bytes_between_devices));
+    fmt::format_to(out, "{} of {} for matrices", format_bytes(each.memory_budget), format_bytes(each.memory));
     if (each.state != "working") fmt::format_to(out, ", {}", each.state);
     *out++ = '\n';
     title = "";

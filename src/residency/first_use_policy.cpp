@@ -1,10 +1,13 @@
 #include "residency/first_use_policy.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <iterator>
 #include <mutex>
 #include <span>
 
+#include "platform/interval_set.h"
 #include "platform/stopwatch.h"
 #include "residency/copy/device_buffers.h"
 #include "residency/copy/layout.h"
@@ -37,8 +40,8 @@ class FirstUsePolicy final : public Policy {
         staging_(staging),
         tracker_(tracker),
         settings_(settings),
-        coherence_(device, tracker, settings.pins ? settings.pins : create_pins(0), settings.most_copied,
-                   settings.fingerprint),
+        coherence_(device, tracker, settings.pins ? settings.pins : create_pins(0), settings.exchange,
+                   settings.most_copied, settings.fingerprint),
         buffers_(device) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
       while (tracker_.events().wait_for_events()) coherence_.tidy();
@@ -62,7 +65,11 @@ class FirstUsePolicy final : public Policy {
   std::optional<operation::Estimate> estimate(const operation::Operation& call) override {
     return coherence_.estimate(call);
   }
-  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override;
+  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override {
+    return begin_shared(call, lane, {});
+  }
+  Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::Lane& lane,
+                                              const Shared& shared) override;
 
   device::Device& device() { return device_; }
   Staging& staging() { return staging_; }
@@ -70,7 +77,8 @@ class FirstUsePolicy final : public Policy {
   copy::DeviceBuffers& buffers() { return buffers_; }
   const FirstUseSettings& settings() const { return settings_; }
 
-  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane, bool may_copy);
+  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane, const Shared& shared,
+                                       bool may_copy);
   Result<std::unique_ptr<Tools>> take_tools();
   void give_back(std::unique_ptr<Tools> tools) {
     const std::lock_guard lock(mutex_);
@@ -123,6 +131,20 @@ std::size_t panel_bytes(const operation::Operation& call, const PanelSizes& size
   return std::max({smallest, call.result_bytes() / most_panels, std::size_t{1}});
 }
 
+/// Whether other devices are asked for what the hold has to upload.
+bool worth_borrowing(const mirror::Hold& hold, std::size_t least) {
+  constexpr std::size_t most_runs = 4096;
+  if (hold.uploads.size() > most_runs) return false;
+  std::size_t bytes = 0;
+  for (const mirror::Hold::Upload& upload : hold.uploads) bytes += upload.run.bytes();
+  return bytes >= least;
+}
+
+/// No longer is waited for what other parts of a call bring than bringing it here would take: bytes per second, and
+/// seconds that threads take to begin.
+constexpr double slow_link = 10e9;
+constexpr double seconds_to_begin = 1e-3;
+
 /// The call as mirrors know it: transient operands are empty, so that nothing is done for them.
 operation::Operation mirrored(const operation::Operation& call) {
   operation::Operation result = call;
@@ -133,11 +155,12 @@ operation::Operation mirrored(const operation::Operation& call) {
 
 class FirstUseLease final : public Lease {
  public:
-  FirstUseLease(FirstUsePolicy& policy, device::Lane& lane, const operation::Operation& call, mirror::Hold hold,
-                std::unique_ptr<Tools> tools)
+  FirstUseLease(FirstUsePolicy& policy, device::Lane& lane, const operation::Operation& call, const Shared& shared,
+                mirror::Hold hold, std::unique_ptr<Tools> tools)
       : policy_(policy),
         lane_(lane),
         call_(call),
+        shared_(shared),
         hold_(std::move(hold)),
         tools_(std::move(tools)),
         panels_(operation::pieces(call_, panel_bytes(call_, policy.settings().panels))) {}
@@ -163,6 +186,10 @@ class FirstUseLease final : public Lease {
   }
   Status take_buffers();
   Status upload();
+  Status borrow();
+  Status upload_slices();
+  std::vector<Transfer> to_bring(const platform::IntervalSet& except) const;
+  Status send(std::vector<Transfer> transfers);
   Status upload_pinned(std::vector<Transfer>& transfers);
   bool is_pinned(const Transfer& transfer) const;
   void append_copied(std::vector<Transfer>& transfers) const;
@@ -176,6 +203,7 @@ class FirstUseLease final : public Lease {
   FirstUsePolicy& policy_;
   device::Lane& lane_;
   const operation::Operation call_;
+  const Shared shared_;
   mirror::Hold hold_;  ///< of mirrored(call_)
   std::unique_ptr<Tools> tools_;
   std::array<copy::Buffer, operation::Operation::most_operands> buffers_;  ///< of operands without a mirror
@@ -184,6 +212,8 @@ class FirstUseLease final : public Lease {
   std::array<mirror::Return, operation::Operation::most_operands> ways_{};  ///< home, of results
   std::unique_ptr<mirror::ReturnPath> direct_;                              ///< where results take it
   std::unique_ptr<mirror::ReturnPath> staged_;                              ///< likewise
+  std::vector<mirror::Loan> loans_;
+  platform::IntervalSet borrowed_;  ///< of hold_.uploads, what comes from other devices
   Traffic traffic_;
   bool uploads_pinned_ = false;  ///< some uploads take the direct way, and are not waited for where they are queued
   bool finished_ = false;
@@ -200,15 +230,16 @@ struct FirstUseLease::Parcels {
   List staged;
 };
 
-Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation& call, device::Lane& lane) {
-  auto lease = begin(call, lane, true);
+Result<std::unique_ptr<Lease>> FirstUsePolicy::begin_shared(const operation::Operation& call, device::Lane& lane,
+                                                            const Shared& shared) {
+  auto lease = begin(call, lane, shared, true);
   // Mirrors have a budget of their own.
   const bool short_of_memory = !lease && lease.error().kind == device::ErrorKind::out_of_memory;
-  return short_of_memory ? begin(call, lane, false) : std::move(lease);
+  return short_of_memory ? begin(call, lane, shared, false) : std::move(lease);
 }
 
 Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation& call, device::Lane& lane,
-                                                     bool may_copy) {
+                                                     const Shared& shared, bool may_copy) {
   auto tools = take_tools();
   if (!tools) return tl::unexpected(tools.error());
   auto hold = coherence_.hold(mirrored(call), may_copy);
@@ -216,7 +247,7 @@ Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation&
     give_back(std::move(*tools));
     return tl::unexpected(hold.error());
   }
-  auto lease = std::make_unique<FirstUseLease>(*this, lane, call, std::move(*hold), std::move(*tools));
+  auto lease = std::make_unique<FirstUseLease>(*this, lane, call, shared, std::move(*hold), std::move(*tools));
   if (auto prepared = lease->prepare(); !prepared) return tl::unexpected(prepared.error());
   return lease;
 }
@@ -228,6 +259,7 @@ Status FirstUseLease::prepare() {
   if (panels_.size() > mirror::CommitLog::most_panels) policy_.coherence().stage_all(hold_);
   if (auto taken = take_buffers(); !taken) return taken;
   if (auto uploaded = upload(); !uploaded) return uploaded;
+  if (shared_.sharing) shared_.sharing->brought(shared_.part, shared_.number);
   if (policy_.settings().verify) {
     auto stale = mirror::repair_stale_pages(hold_, policy_.staging(), *lane_.upload);
     if (!stale) return tl::unexpected(stale.error());
@@ -279,28 +311,93 @@ Status FirstUseLease::upload_pinned(std::vector<Transfer>& transfers) {
       block = {block.column_bytes * block.columns, 1, block.column_bytes, block.column_bytes};
     if (auto queued = lane_.upload->copy_to_device(transfer->device, transfer->host, block); !queued) return queued;
   }
-  uploads_pinned_ = pinned != transfers.end();
+  uploads_pinned_ = uploads_pinned_ || pinned != transfers.end();
   transfers.erase(pinned, transfers.end());
   return {};
 }
 
-Status FirstUseLease::upload() {
-  std::vector<Transfer> transfers;
-  transfers.reserve(hold_.uploads.size() + call_.operands().size());
-  append_copied(transfers);
+Status FirstUseLease::send(std::vector<Transfer> transfers) {
   for (const Transfer& transfer : transfers)
     traffic_.bytes_to_device += transfer.block.column_bytes * transfer.block.columns;
+  auto sent = upload_pinned(transfers);
+  if (sent && !transfers.empty()) sent = policy_.staging().upload(transfers, *lane_.upload);
+  return sent;
+}
+
+/// Pages that the hold has to upload, but those that come from other devices and these.
+std::vector<Transfer> FirstUseLease::to_bring(const platform::IntervalSet& except) const {
+  std::vector<Transfer> transfers;
+  for (const mirror::Hold::Upload& upload : hold_.uploads) {
+    borrowed_.each_gap(upload.run, [&](platform::Span lacking) {
+      except.each_gap(lacking, [&](platform::Span run) {
+        const std::size_t bytes = run.bytes();
+        transfers.push_back({reinterpret_cast<void*>(run.begin),
+                             upload.device + (run.begin - upload.run.begin),
+                             {bytes, 1, bytes, bytes}});
+      });
+    });
+  }
+  return transfers;
+}
+
+Status FirstUseLease::upload() {
+  std::vector<Transfer> transfers;
+  append_copied(transfers);
   if (hold_.uploads.empty() && transfers.empty()) return {};
   const platform::Stopwatch stopwatch;
-  for (const mirror::Hold::Upload& upload : hold_.uploads) {
-    const std::size_t bytes = upload.run.bytes();
-    transfers.push_back({reinterpret_cast<void*>(upload.run.begin), upload.device, {bytes, 1, bytes, bytes}});
-    traffic_.bytes_to_device += bytes;
+  Status uploaded;
+  if (worth_borrowing(hold_, policy_.settings().least_borrowed) && policy_.coherence().can_borrow()) {
+    uploaded = borrow();
+    if (uploaded && shared_.sharing) uploaded = upload_slices();
   }
-  auto uploaded = upload_pinned(transfers);
-  if (uploaded && !transfers.empty()) uploaded = policy_.staging().upload(transfers, *lane_.upload);
+  if (uploaded) {
+    std::ranges::move(to_bring({}), std::back_inserter(transfers));
+    uploaded = send(std::move(transfers));
+  }
   traffic_.transfer_seconds += stopwatch.seconds();
   return uploaded;
+}
+
+/// Queues copies of what other devices hold. What cannot be copied from there, the host has.
+Status FirstUseLease::borrow() {
+  std::vector<platform::Span> lacking;
+  for (const Transfer& each : to_bring({})) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(each.host);
+    lacking.push_back({begin, begin + each.block.column_bytes});
+  }
+  for (mirror::Loan& loan : policy_.coherence().borrow(hold_, lacking)) {
+    for (const mirror::Loan::Run& run : loan.runs) {
+      const auto upload = std::ranges::find_if(hold_.uploads, [&](const auto& u) { return u.run.contains(run.host); });
+      const device::Address here = upload->device + (run.host.begin - upload->run.begin);
+      auto copied = lane_.upload->copy_between(here, run.device, run.host.bytes());
+      if (!copied && copied.error().kind == device::ErrorKind::unsupported) break;
+      if (!copied) return copied;
+      borrowed_.add(run.host);
+      traffic_.bytes_between_devices += run.host.bytes();
+    }
+    loans_.push_back(std::move(loan));
+  }
+  return {};
+}
+
+/// Of matrices that other parts of the call read, too, brings one slice, and takes the rest from those who have brought
+/// it. The links work at the same time, and so do the devices.
+Status FirstUseLease::upload_slices() {
+  platform::IntervalSet of_others;
+  for (const platform::Span run : shared_.sharing->brought_by_others(shared_.part, shared_.number)) of_others.add(run);
+  std::vector<platform::Span> arrived;
+  for (const mirror::Hold::Upload& upload : hold_.uploads)
+    of_others.each_gap(upload.run, [&](platform::Span run) { arrived.push_back(run); });
+  if (of_others.empty()) return {};
+  if (auto sent = send(to_bring(of_others)); !sent) return sent;
+  if (auto there = lane_.upload->synchronize(); !there) return there;
+  policy_.coherence().loaded(hold_, arrived);
+  shared_.sharing->brought(shared_.part, shared_.number);
+  std::size_t left = 0;
+  for (const Transfer& each : to_bring({})) left += each.block.column_bytes;
+  if (left == 0) return {};
+  shared_.sharing->wait(shared_.number, seconds_to_begin + static_cast<double>(left) / slow_link);
+  return borrow();
 }
 
 Status FirstUseLease::open_return_paths() {
@@ -424,6 +521,10 @@ HostState FirstUseLease::host_state(std::size_t index) {
 
 std::shared_ptr<mirror::Pins> create_pins(std::size_t limit) {
   return std::make_shared<mirror::Pins>(limit);
+}
+
+std::shared_ptr<mirror::Exchange> create_exchange() {
+  return std::make_shared<mirror::Exchange>();
 }
 
 std::unique_ptr<Policy> create_first_use_policy(device::Device& device, Staging& staging,

@@ -17,11 +17,15 @@
 namespace blastoff::residency {
 
 namespace mirror {
+class Exchange;
 class Pins;
-}
+}  // namespace mirror
 
 /// The page locks on the program's memory, for the devices of a process together: at most `limit` bytes.
 std::shared_ptr<mirror::Pins> create_pins(std::size_t limit);
+
+/// Lets the devices of a process copy from each other what one of them lacks and another one holds.
+std::shared_ptr<mirror::Exchange> create_exchange();
 
 /// Of a result, per panel: bytes, and columns or rows of a solve, of which cuBLAS computes narrow ones less efficiently
 /// however long they are. A panel is copied back while the next ones are computed, but small panels compute less
@@ -33,7 +37,10 @@ struct PanelSizes {
 };
 
 struct FirstUseSettings {
-  std::shared_ptr<mirror::Pins> pins;  ///< of create_pins(); null: none of the program's memory is page-locked
+  std::shared_ptr<mirror::Pins> pins;          ///< of create_pins(); null: none of the program's memory is page-locked
+  std::shared_ptr<mirror::Exchange> exchange;  ///< of create_exchange(); null: all comes from host memory
+  /// Bytes that a call must lack for other devices to be asked. That costs about as much as bringing so many.
+  std::size_t least_borrowed = std::size_t{1} << 20;
   /// Bytes of the largest matrix that is copied with every call, because the CPU keeps rewriting it. Larger ones have a
   /// mirror all the same.
   std::size_t most_copied = std::size_t{64} << 20;

@@ -15,6 +15,7 @@
 #include "device/device.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
+#include "residency/sharing.h"
 
 namespace blastoff::residency {
 
@@ -22,7 +23,8 @@ namespace blastoff::residency {
 struct Traffic {
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
-  std::uint64_t bytes_reused = 0;     ///< already on the device and current
+  std::uint64_t bytes_between_devices = 0;  ///< from others to this one
+  std::uint64_t bytes_reused = 0;           ///< already on the device and current
   std::uint64_t bytes_rewritten = 0;  ///< of bytes_to_device, as far as known: written by the CPU since an earlier use
   double transfer_seconds = 0;        ///< wall time in which the call only waited for data, not for arithmetic
   std::string copied_because;     ///< why an operand could not stay on the device, though it could have been used again
@@ -84,6 +86,12 @@ class Policy : public operation::Estimator {
   /// caller must not use the lane otherwise until the lease is destroyed. An out_of_memory error means that this call
   /// does not fit: try another policy or the CPU.
   virtual device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) = 0;
+
+  /// The same for a part of a split call.
+  virtual device::Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::Lane& lane,
+                                                              const Shared&) {
+    return begin(call, lane);
+  }
 
   /// What has been moved so far, for a policy that moves the operands themselves.
   virtual std::optional<Migration> migration() { return std::nullopt; }

@@ -275,9 +275,11 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const double seconds = observed ? Process::instance().seconds_on_cpu(operation, own) : own;
   if (observed) Process::instance().decider().observe(operation, {.seconds = on_cpu});
   if (opens_later)
-    Process::instance().add_spent_before_opening(
-        {.seconds = on_cpu, .cpu_seconds = platform::cpu_seconds() - cpu_before, .flops = operation.work.flops},
-        spent_before);
+    Process::instance().add_spent_before_opening({.seconds = on_cpu,
+                                                  .cpu_seconds = platform::cpu_seconds() - cpu_before,
+                                                  .flops = operation.work.flops,
+                                                  .on_device = Process::instance().expected_device_seconds(operation)},
+                                                 spent_before);
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::logs_calls() || report::belongs_to_timeline(seconds)) {
     // What is put together in memory, a handler may need too.

@@ -80,11 +80,11 @@ bool differ(double one, double other) {
   return std::max(one, other) > Opening::scatter * std::min(one, other);
 }
 
-/// Seconds of all of the run's work on one side. `timed`: so many of its operations took `seconds` there.
-double seconds_of_all(const RunTimes& run, double timed, double seconds, const std::optional<RunTimes>& earlier,
-                      double RunTimes::*side) {
-  if (2 * timed < run.flops && earlier && (*earlier).*side > 0) return (*earlier).*side * run.flops / earlier->flops;
-  return timed > 0 ? seconds * run.flops / timed : 0;
+/// What the earlier run tells of one side, if this one has timed less than half of its operations there.
+std::optional<double> told_by(const std::optional<RunTimes>& earlier, double RunTimes::*side, const RunTimes& run,
+                              double timed) {
+  if (2 * timed >= run.flops || !earlier || (*earlier).*side <= 0) return std::nullopt;
+  return (*earlier).*side * run.flops / earlier->flops;
 }
 
 }  // namespace
@@ -101,9 +101,12 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
   const double judged = sums.device_seconds > 0 ? sums.judged_seconds / sums.device_seconds : 0;
   RunTimes run;
   run.flops = before_opening.flops + sums.offloaded_flops;
-  run.cpu = seconds_of_all(run, before_opening.flops + judged * sums.offloaded_flops,
-                           before_opening.seconds + sums.expected_cpu_seconds, earlier, &RunTimes::cpu);
-  run.device = seconds_of_all(run, sums.offloaded_flops, sums.device_seconds, earlier, &RunTimes::device);
+  const double timed = before_opening.flops + judged * sums.offloaded_flops;
+  const double seconds = before_opening.seconds + sums.expected_cpu_seconds;
+  run.cpu = told_by(earlier, &RunTimes::cpu, run, timed).value_or(timed > 0 ? seconds * run.flops / timed : 0);
+  // The first calls on the device load libraries and kernels, so the others are not expected to take as long.
+  run.device = told_by(earlier, &RunTimes::device, run, sums.offloaded_flops)
+                   .value_or(before_opening.on_device + sums.device_seconds);
   run.opening = opening_seconds > 0 || !earlier ? opening_seconds : earlier->opening;
   return run;
 }

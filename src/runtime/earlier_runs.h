@@ -16,7 +16,7 @@ namespace blastoff::runtime {
 struct RunTimes {
   double flops = 0;
   double cpu = 0;      ///< that all of them take on the CPU
-  double device = 0;   ///< that all of them take on the device, once it is open; 0: none ran there
+  double device = 0;   ///< that all of them take on the device, once it is open
   double opening = 0;  ///< that opening the device took; 0: it was not opened
 };
 

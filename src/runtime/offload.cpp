@@ -75,6 +75,7 @@ void note(report::Record& record, const Lease& lease, const residency::Policy& p
   record.transfer_seconds += traffic.transfer_seconds;
   record.bytes_to_device += traffic.bytes_to_device;
   record.bytes_from_device += traffic.bytes_from_device;
+  record.bytes_between_devices += traffic.bytes_between_devices;
   record.bytes_reused += traffic.bytes_reused;
   record.bytes_rewritten += traffic.bytes_rewritten;
   record.stale_pages += traffic.stale_pages;
@@ -85,7 +86,7 @@ using Policies = std::span<residency::Policy* const>;
 // The first policy that can takes the operation. nullopt: it is done. Else what stopped the last policy; nothing of
 // host memory has changed.
 std::optional<Error> run_by(Policies policies, Session& session, const operation::Operation& operation,
-                            const operation::Host& host, report::Record& record) {
+                            const operation::Host& host, report::Record& record, const residency::Shared& shared = {}) {
   if (auto prepared = session.device().prepare(operation); !prepared) return prepared.error();
   auto lane = session.lanes().acquire();
   if (!lane) return lane.error();
@@ -95,7 +96,7 @@ std::optional<Error> run_by(Policies policies, Session& session, const operation
   Error error;
   std::string why_copied;  // why the first policy did not serve
   for (residency::Policy* policy : policies) {
-    auto lease = policy->begin(operation, **lane);
+    auto lease = policy->begin_shared(operation, **lane, shared);
     if (lease) {
       auto run = run_panels(**lease, **lane, host);
       note(record, **lease, *policy);
@@ -140,8 +141,8 @@ std::optional<Error> run_in_blocks(std::size_t room, Session& session, const ope
 }  // namespace
 
 Refusal offload(Session& session, const operation::Operation& operation, const operation::Host& host,
-                report::Record& record) {
-  auto error = run_by(session.policies(), session, operation, host, record);
+                report::Record& record, const residency::Shared& shared) {
+  auto error = run_by(session.policies(), session, operation, host, record, shared);
   if (error && error->kind == ErrorKind::out_of_memory) {
     error = run_in_blocks(session.room_for_copies(), session, operation, host, record, *error);
     if (!error) session.count_copied("too large for the device: computed block by block");

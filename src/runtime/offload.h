@@ -11,7 +11,8 @@ namespace blastoff::runtime {
 /// memory, computed by the device or, after a failure in the middle, partly by `host`. Otherwise host memory is
 /// unchanged and the call must still be made. In one case neither is possible: the device was lost while it overwrote
 /// an operand that the call also reads. The process then ends with a message (end_torn()).
+/// `shared`: what it has in common with other operations that are made at the same time on other devices.
 report::Refusal offload(Session& session, const operation::Operation& operation, const operation::Host& host,
-                        report::Record& record);
+                        report::Record& record, const residency::Shared& shared = {});
 
 }  // namespace blastoff::runtime

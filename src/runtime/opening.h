@@ -15,6 +15,7 @@ struct SpentOnCpu {
   double seconds = 0;      ///< of wall time
   double cpu_seconds = 0;  ///< of all threads of the process meanwhile
   double flops = 0;        ///< operations
+  double on_device = 0;    ///< that the open device is expected to take for them
 };
 
 /// The rule. Thread-safe; takes no lock.
@@ -51,15 +52,19 @@ class Opening {
     const double seconds = std::max(0.0, call.seconds - (added_.seconds - before.seconds));
     const double cpu_seconds = std::max(0.0, call.cpu_seconds - (added_.cpu_seconds - before.cpu_seconds));
     // Calls inside it made the rest of its operations.
-    const double flops = call.seconds > 0 ? call.flops * (seconds / call.seconds) : 0;
-    added_ = {added_.seconds + seconds, added_.cpu_seconds + cpu_seconds, added_.flops + flops};
+    const double own = call.seconds > 0 ? seconds / call.seconds : 0;
+    const double flops = own * call.flops;
+    const double on_device = own * call.on_device;
+    added_ = {added_.seconds + seconds, added_.cpu_seconds + cpu_seconds, added_.flops + flops,
+              added_.on_device + on_device};
     spent_.fetch_add(seconds, std::memory_order_relaxed);
     cpu_spent_.fetch_add(cpu_seconds, std::memory_order_relaxed);
     flops_.fetch_add(flops, std::memory_order_relaxed);
+    on_device_.fetch_add(on_device, std::memory_order_relaxed);
   }
 
   /// What all calls have added.
-  SpentOnCpu spent() const { return {spent_.load(), cpu_spent_.load(), flops_.load()}; }
+  SpentOnCpu spent() const { return {spent_.load(), cpu_spent_.load(), flops_.load(), on_device_.load()}; }
 
   /// What opening takes on this machine, as its model says.
   void expect(double seconds) { price_.store(seconds, std::memory_order_relaxed); }
@@ -111,6 +116,7 @@ class Opening {
   std::atomic<double> spent_{0};
   std::atomic<double> cpu_spent_{0};
   std::atomic<double> flops_{0};
+  std::atomic<double> on_device_{0};
   std::atomic<bool> foreseen_gain_{false};
   std::atomic<double> lost_before_{0};  ///< so many seconds on the CPU were not worth opening
 };

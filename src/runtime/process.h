@@ -80,6 +80,11 @@ class Process final : public operation::Estimator {
   /// The CPU has made a call because the device was not open yet.
   void add_spent_before_opening(SpentOnCpu call, SpentOnCpu before) { opening_.add_spent(call, before); }
 
+  /// What the device is expected to take for a call whose operands it holds.
+  double expected_device_seconds(const operation::Operation& operation) const {
+    return model_.load()->device_seconds_of(operation);
+  }
+
   /// What a call on the CPU took: `elapsed`, or its time by the clock of the simulated device.
   double seconds_on_cpu(const operation::Operation& operation, double elapsed) const {
     return simulated_rates_ ? simulated_rates_->cpu_seconds(operation.work.flops) : elapsed;

@@ -192,6 +192,7 @@ Result<std::unique_ptr<Session>> Session::assemble(Parts parts, const config::Se
   session->tracker_ = std::move(parts.tracker);
   session->mirrors_ = std::move(parts.mirrors);
   session->pins_ = std::move(parts.pins);
+  session->exchange_ = std::move(parts.exchange);
   session->devices_working_ = std::move(parts.working);
   session->devices_ = parts.devices;
   session->lanes_ = std::make_unique<device::LanePool>(*session->device_, most_lanes());
@@ -262,6 +263,8 @@ tl::expected<void, std::string> Session::open_mirrors(const config::Settings& se
   residency::FirstUseSettings first_use = mirrors_.value_or(residency::FirstUseSettings{});
   if (!mirrors_) first_use.pins = pins_ ? pins_ : residency::create_pins(platform::usable_memory() / 2);
   pins_ = first_use.pins;
+  first_use.exchange = exchange_;
+  if (settings.exchange == config::ExchangeMode::always) first_use.least_borrowed = 1;
   first_use.verify =
       settings.verify.mode == config::VerifyMode::report || settings.verify.mode == config::VerifyMode::abort;
   preferred_ = residency::create_first_use_policy(*device_, *staging_, *tracker_, first_use);
@@ -376,6 +379,7 @@ void Session::count_work(const report::Record& record, double flops, double seco
   use_.seconds += seconds;
   use_.bytes_to_device += record.bytes_to_device;
   use_.bytes_from_device += record.bytes_from_device;
+  use_.bytes_between_devices += record.bytes_between_devices;
 }
 
 report::DeviceUse Session::use() {

@@ -17,6 +17,7 @@
 #include "report/context.h"
 #include "report/record.h"
 #include "residency/first_use_policy.h"
+#include "residency/mirror/exchange.h"
 #include "residency/mirror/pins.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
@@ -45,6 +46,7 @@ struct Parts {
   std::optional<residency::FirstUseSettings> mirrors;  ///< nothing: those for this machine
   /// What the devices of the process share; null where there is one.
   std::shared_ptr<residency::mirror::Pins> pins = nullptr;
+  std::shared_ptr<residency::mirror::Exchange> exchange = nullptr;
   std::shared_ptr<std::atomic<int>> working = nullptr;  ///< how many of them are not lost
   int devices = 1;                                      ///< that divide the copying threads among them
 };
@@ -146,6 +148,7 @@ class Session {
   std::unique_ptr<device::Device> device_;
   std::optional<residency::FirstUseSettings> mirrors_;
   std::shared_ptr<residency::mirror::Pins> pins_;
+  std::shared_ptr<residency::mirror::Exchange> exchange_;
   std::shared_ptr<std::atomic<int>> devices_working_;
   int devices_ = 1;
   std::unique_ptr<platform::WorkerPool> pool_;

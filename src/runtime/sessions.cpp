@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "platform/descriptor.h"
@@ -41,6 +42,14 @@ Result<std::unique_ptr<Session>> open_one(const config::Settings& settings, cons
   return Session::assemble(std::move(parts), settings);
 }
 
+/// Whether each reaches another one directly, as far as the devices say.
+bool copy_from_each_other(std::span<Session* const> sessions) {
+  return std::ranges::all_of(sessions, [&](Session* to) {
+    return std::ranges::any_of(sessions,
+                               [&](Session* from) { return from != to && to->device().copies_from(from->device()); });
+  });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settings,
@@ -60,6 +69,8 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
   }
   sessions->directory_ = open_directory(settings);
   const auto pins = residency::create_pins(platform::usable_memory() / 2);
+  const bool exchanging = settings.exchange != config::ExchangeMode::never;
+  const auto exchange = exchanging ? residency::create_exchange() : nullptr;
   const auto working = std::make_shared<std::atomic<int>>(0);
   Error error;
   for (const std::string& name : *names) {
@@ -70,6 +81,7 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
     Parts parts;
     if (sessions->directory_) parts.tracker = sessions->directory_->client();
     parts.pins = pins;
+    parts.exchange = exchange;
     parts.working = working;
     parts.devices = static_cast<int>(names->size());
     auto session = open_one(settings, name, std::move(parts));
@@ -82,6 +94,7 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
     }
   }
   if (sessions->all_.empty()) return tl::unexpected(error);
+  if (exchange && copy_from_each_other(sessions->all_)) sessions->splitting_.let_exchange();
   return sessions;
 }
 

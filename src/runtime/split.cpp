@@ -45,21 +45,23 @@ struct Progress {
 void add_traffic(Record& sum, const Record& record) {
   sum.bytes_to_device += record.bytes_to_device;
   sum.bytes_from_device += record.bytes_from_device;
+  sum.bytes_between_devices += record.bytes_between_devices;
   sum.bytes_reused += record.bytes_reused;
   sum.bytes_rewritten += record.bytes_rewritten;
   sum.stale_pages += record.stale_pages;
 }
 
-/// What is left of a part, on one device.
-void run_rest(const Part& part, Session& session, const Host& host, Progress& progress) {
+/// What is left of a part, on one device. `shared`: the first of these operations.
+void run_rest(const Part& part, Session& session, const Host& host, Progress& progress, residency::Shared shared = {}) {
   const DeviceStopwatch stopwatch(session.device());
   Record record;
   double flops = 0;
   for (; progress.done < part.operations.size(); ++progress.done) {
     const Operation& operation = part.operations[progress.done];
-    progress.refusal = offload(session, operation, host, record);
+    progress.refusal = offload(session, operation, host, record, shared);
     if (progress.refusal != Refusal::none) break;
     flops += operation.work.flops;
+    ++shared.number;
   }
   const double seconds = stopwatch.seconds();
   progress.seconds += seconds;
@@ -80,6 +82,12 @@ void take_over(const Part& part, std::span<Session* const> devices, const Host& 
   for (; progress.done < part.operations.size(); ++progress.done) host.compute(part.operations[progress.done]);
 }
 
+std::vector<std::span<const Operation>> operations_of(std::span<const Part> parts) {
+  std::vector<std::span<const Operation>> result;
+  for (const Part& part : parts) result.emplace_back(part.operations);
+  return result;
+}
+
 /// The floating-point environment of the calling thread, for those that work for it.
 class Environment {
  public:
@@ -98,9 +106,12 @@ Refusal offload_parts(std::span<const Part> parts, std::span<Session* const> dev
   const Environment environment;
   const platform::Stopwatch stopwatch;
   std::vector<Progress> progress(parts.size());
+  residency::Sharing sharing(operations_of(parts));
   team.run(parts.size(), [&](std::size_t i) {
     environment.enter();
-    platform::run_with_ample_stack([&] { run_rest(parts[i], *parts[i].session, host, progress[i]); });
+    const residency::Shared first{&sharing, i, 0};
+    platform::run_with_ample_stack([&] { run_rest(parts[i], *parts[i].session, host, progress[i], first); });
+    sharing.leave(i);
   });
   if (std::ranges::all_of(progress, [](const Progress& each) { return each.done == 0; }))
     return progress.front().refusal;

@@ -19,6 +19,9 @@ constexpr double worth_it = 0.9;
 // What every device brings, the host copies for each. A further link adds that share of its rate to what it can do.
 constexpr double share_of_further_links = 0.5;
 
+// Bytes per second from one device to another, over PCIe at worst. Two H200 with NVLink do 394 GB/s.
+constexpr double between_devices = 50e9;
+
 const decide::MachineModel& assumed_model() {
   static const decide::MachineModel& model = *new decide::MachineModel;
   return model;
@@ -63,6 +66,30 @@ Need need_of(const Part& part, const operation::Operation& whole) {
   if (part.operations.size() == 1) return sum;
   const Need most = need_of(whole, *part.session);
   return sum.bytes > most.bytes ? most : sum;
+}
+
+/// Bytes that a part reads and another one, too.
+double common_bytes(std::span<const Part> parts, const Part& part) {
+  const auto reads = [](const operation::Operation& operation, const operation::Operand& matrix) {
+    return std::ranges::any_of(operation.operands(), [&](const operation::Operand& each) {
+      return operation::reads(each.intent) && same_matrix(each, matrix);
+    });
+  };
+  std::vector<operation::Operand> common;
+  double bytes = 0;
+  for (const operation::Operation& operation : part.operations)
+    for (const operation::Operand& matrix : operation.operands()) {
+      if (matrix.empty() || matrix.intent != operation::Intent::read) continue;
+      if (std::ranges::any_of(common, [&](const auto& other) { return same_matrix(other, matrix); })) continue;
+      const bool read_elsewhere = std::ranges::any_of(parts, [&](const Part& other) {
+        return &other != &part &&
+               std::ranges::any_of(other.operations, [&](const auto& made) { return reads(made, matrix); });
+      });
+      if (!read_elsewhere) continue;
+      common.push_back(matrix);
+      bytes += static_cast<double>(matrix.part_bytes());
+    }
+  return bytes;
 }
 
 }  // namespace
@@ -130,8 +157,15 @@ Splitting::Forecast Splitting::forecast(const operation::Operation& operation, s
   double most = -1;
   for (const Part& part : parts) {
     const Need need = need_of(part, operation);
-    const Seconds bringing{need.bytes / model.to_device, static_cast<double>(need.found.dirty) / model.to_device};
-    const double there = seconds_there(part.operations, model) + seconds_to_hand_over;
+    // Of what others bring, too, each brings a share, and nobody brings what another device holds.
+    double over_link = need.bytes;
+    if (exchange_) {
+      const double common = std::min(need.bytes, common_bytes(parts, part));
+      over_link = std::min(over_link - common * (1 - 1 / static_cast<double>(parts.size())), need_alone.bytes);
+    }
+    const Seconds bringing{over_link / model.to_device, static_cast<double>(need.found.dirty) / model.to_device};
+    const double there =
+        seconds_there(part.operations, model) + seconds_to_hand_over + (need.bytes - over_link) / between_devices;
     result.split = {std::max(result.split.now, bringing.now + there),
                     std::max(result.split.later, bringing.later + there)};
     sum = {sum.now + bringing.now, sum.later + bringing.later};

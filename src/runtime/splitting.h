@@ -30,6 +30,9 @@ class Splitting {
   /// What is known of the devices and their links, from now on. The model must outlive this.
   void use(const decide::MachineModel& model) { model_.store(&model, std::memory_order_release); }
 
+  /// The devices copy from each other, so that what several parts read crosses the links to the host once.
+  void let_exchange() { exchange_ = true; }
+
   /// The parts of a call that is about to be made, on some of the `working` devices; empty: it runs on `alone`, where
   /// it takes least. One thread at a time.
   std::vector<Part> parts(const operation::Operation& operation, std::span<Session* const> working, Session& alone);
@@ -64,6 +67,7 @@ class Splitting {
 
   const config::SplitMode mode_;
   std::atomic<const decide::MachineModel*> model_;
+  bool exchange_ = false;
   std::atomic<int> quiet_calls_{enough_quiet_calls};  ///< since one met another
   std::array<Loss, 64> losses_{};                     ///< of calls that were not split, by their operands
 };

@@ -178,16 +178,17 @@ class Pinned {
 };
 
 /// Device addresses are host addresses, as the simulated device's are.
-class PinningQueue final : public device::Queue {
+class PinningQueue final : public ForwardingQueue {
  public:
   PinningQueue(std::unique_ptr<device::Queue> inner, std::shared_ptr<Pinned> pinned)
-      : inner_(std::move(inner)), pinned_(std::move(pinned)) {}
+      : ForwardingQueue(std::move(inner)), pinned_(std::move(pinned)) {}
 
   device::Status copy_to_device(device::Address destination, const void* source, const device::Block& block) override {
     for (std::size_t j = 0; j < block.columns; ++j) {
       const char* column = static_cast<const char*>(source) + j * block.host_pitch;
       char* to = reinterpret_cast<char*>(destination) + j * block.device_pitch;
-      if (!pinned_->read(to, column, block.column_bytes)) return inner_->copy_to_device(destination, source, block);
+      if (!pinned_->read(to, column, block.column_bytes))
+        return ForwardingQueue::copy_to_device(destination, source, block);
     }
     return {};
   }
@@ -195,7 +196,8 @@ class PinningQueue final : public device::Queue {
     for (std::size_t j = 0; j < block.columns; ++j) {
       char* column = static_cast<char*>(destination) + j * block.host_pitch;
       const char* from = reinterpret_cast<const char*>(source) + j * block.device_pitch;
-      if (!pinned_->write(column, from, block.column_bytes)) return inner_->copy_to_host(destination, source, block);
+      if (!pinned_->write(column, from, block.column_bytes))
+        return ForwardingQueue::copy_to_host(destination, source, block);
     }
     return {};
   }
@@ -215,16 +217,8 @@ class PinningQueue final : public device::Queue {
     }
     return {};
   }
-  device::Status execute(const operation::Operation& call, const operation::Host& host) override {
-    return inner_->execute(call, host);
-  }
-  device::Status prefetch(const void* address, std::size_t bytes) override { return inner_->prefetch(address, bytes); }
-  device::Status record(device::Event& event) override { return inner_->record(event); }
-  device::Status wait(device::Event& event) override { return inner_->wait(event); }
-  device::Status synchronize() override { return inner_->synchronize(); }
 
  private:
-  std::unique_ptr<device::Queue> inner_;
   std::shared_ptr<Pinned> pinned_;
 };
 

@@ -59,6 +59,7 @@ struct RigOptions {
 struct SharedByDevices {
   std::unique_ptr<tracking::Directory> directory;
   std::shared_ptr<residency::mirror::Pins> pins = residency::create_pins(std::size_t{1} << 30);
+  std::shared_ptr<residency::mirror::Exchange> exchange = residency::create_exchange();
   std::shared_ptr<Pinned> pinned = std::make_shared<Pinned>();  ///< of pinning devices
 };
 
@@ -138,6 +139,8 @@ class Rig {
     if (!options.may_pin) rig->tracker_ = std::make_unique<UnpinnableTracker>(std::move(rig->tracker_));
     residency::FirstUseSettings settings;
     settings.pins = shared ? shared->pins : residency::create_pins(std::size_t{1} << 30);
+    if (shared) settings.exchange = shared->exchange;
+    settings.least_borrowed = 1;
     settings.verify = options.verify;
     settings.panels = options.panels;
     rig->policy_ = residency::create_first_use_policy(*rig->device_, *rig->staging_, *rig->tracker_, settings);

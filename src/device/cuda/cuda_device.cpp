@@ -58,7 +58,8 @@ class CudaDevice final : public Device {
 
   bool copies_from(Device& other) override {
     auto* const gpu = dynamic_cast<CudaDevice*>(&other);
-    return gpu != nullptr && gpu != this && context_->reach(*gpu->context_);
+    return gpu != nullptr && gpu != this && context_->reach(*gpu->context_) &&
+           gpu->memory_->share_with(context_->device());
   }
 
   Status enter() override { return context_->enter(); }

@@ -1,5 +1,6 @@
 #include "device/cuda/memory.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,6 +28,7 @@ void Memory::free(Address address) {
 
 Status Memory::back(MemoryClient client, Address address, std::size_t bytes) {
   const api::Driver& driver = context_->driver();
+  const std::lock_guard lock(sharing_mutex_);
   return accountant_.charge(client, address, bytes, [&] {
     return context_->run([&]() -> Status {
       const auto properties = allocation_properties(context_->device());
@@ -39,15 +41,43 @@ Status Memory::back(MemoryClient client, Address address, std::size_t bytes) {
       auto mapped = context_->check_attempt(driver.cuMemMap(address, bytes, 0, memory, 0), "cuMemMap");
       driver.cuMemRelease(memory);  // the mapping alone keeps the memory from here on
       if (!mapped) return mapped;
-      const api::CUmemAccessDesc access{properties.location, api::access_read_write};
-      auto accessible = context_->check_attempt(driver.cuMemSetAccess(address, bytes, &access, 1), "cuMemSetAccess");
-      if (!accessible) driver.cuMemUnmap(address, bytes);
+      std::vector<api::CUdevice> users = readers_;
+      users.push_back(context_->device());
+      auto accessible = set_access(address, bytes, users);
+      if (accessible)
+        mappings_.emplace(address, bytes);
+      else
+        driver.cuMemUnmap(address, bytes);
       return accessible;
     });
   });
 }
 
+/// The context must be current.
+Status Memory::set_access(Address address, std::size_t bytes, const std::vector<api::CUdevice>& users) {
+  std::vector<api::CUmemAccessDesc> access;
+  for (const api::CUdevice user : users) access.push_back({{api::location_device, user}, api::access_read_write});
+  return context_->check_attempt(context_->driver().cuMemSetAccess(address, bytes, access.data(), access.size()),
+                                 "cuMemSetAccess");
+}
+
+Status Memory::share_with(api::CUdevice reader) {
+  const std::lock_guard lock(sharing_mutex_);
+  if (std::ranges::find(readers_, reader) != readers_.end()) return {};
+  auto shared = context_->run([&]() -> Status {
+    for (const auto& [address, bytes] : mappings_)
+      if (auto ok = set_access(address, bytes, {reader}); !ok) return ok;
+    return {};
+  });
+  if (shared) readers_.push_back(reader);
+  return shared;
+}
+
 void Memory::unback(Address address, std::size_t bytes) {
+  {
+    const std::lock_guard lock(sharing_mutex_);
+    mappings_.erase(address);
+  }
   accountant_.discharge(address);
   (void)context_->run(
       [&] { return context_->check_attempt(context_->driver().cuMemUnmap(address, bytes), "cuMemUnmap"); });

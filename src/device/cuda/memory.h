@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "device/cuda/context.h"
 #include "device/memory_accountant.h"
@@ -22,9 +25,17 @@ class Memory {
   Status back(MemoryClient client, Address address, std::size_t bytes);
   void unback(Address address, std::size_t bytes);
 
+  /// Lets another GPU reach what back() maps, now and later. (What allocate() returns it reaches by Context::reach().)
+  Status share_with(api::CUdevice reader);
+
  private:
+  Status set_access(Address address, std::size_t bytes, const std::vector<api::CUdevice>& users);
+
   const std::shared_ptr<Context> context_;
   MemoryAccountant accountant_;
+  std::mutex sharing_mutex_;  ///< while memory is mapped, too: each mapping is made for all readers that there are
+  std::vector<api::CUdevice> readers_;
+  std::map<Address, std::size_t> mappings_;  ///< bytes
 };
 
 /// What an executor's operations need besides their operands, for one stream: operations that run in order share it.

@@ -7,9 +7,8 @@ namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-bool same_matrix(const operation::Operand& a, const operation::Operand& b) {
-  return a.address == b.address && a.rows == b.rows && a.columns == b.columns &&
-         a.leading_dimension == b.leading_dimension && a.part == b.part && a.intent == operation::Intent::read &&
+bool read_the_same(const operation::Operand& a, const operation::Operand& b) {
+  return same_matrix(a, b) && a.part == b.part && a.intent == operation::Intent::read &&
          b.intent == operation::Intent::read;
 }
 
@@ -54,7 +53,7 @@ Layout lay_out(const operation::Operation& call, std::size_t panel_bytes) {
     operand_layout.same_as = i;
     operand_layout.whole = needed_whole(call, layout.panels, i);
     operand_layout.leading_dimension = device_leading_dimension(operands[i]);
-    if (i > 0 && layout.operands[0].whole && same_matrix(operands[0], operands[i])) {
+    if (i > 0 && layout.operands[0].whole && read_the_same(operands[0], operands[i])) {
       operand_layout = layout.operands[0];
     } else if (operand_layout.whole) {
       operand_layout.buffer_bytes = device_bytes(operands[i], operand_layout.leading_dimension);

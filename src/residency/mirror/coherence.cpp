@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "platform/interval_set.h"
 #include "platform/log.h"
 #include "platform/own_stack.h"
 #include "residency/footprint.h"
@@ -48,13 +49,21 @@ void each_sample(const operation::Operand& operand, Visit&& visit) {
 }  // namespace
 
 Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std::shared_ptr<Pins> pins,
-                     std::size_t most_copied, Usage::Fingerprint fingerprint)
+                     std::shared_ptr<Exchange> exchange, std::size_t most_copied, Usage::Fingerprint fingerprint)
     : device_(device),
       most_copied_(most_copied),
       watched_(tracker),
       mirrors_(device),
       pins_(std::move(pins)),
-      usage_(most_copied, std::move(fingerprint)) {}
+      exchange_(std::move(exchange)),
+      usage_(most_copied, std::move(fingerprint)) {
+  if (exchange_) exchange_->join(*this, device_);
+}
+
+Coherence::~Coherence() {
+  if (exchange_) exchange_->leave(*this, device_);
+  pins_->release_of(device_);
+}
 
 void Coherence::apply_events() {
   events_.clear();
@@ -323,6 +332,31 @@ void Coherence::loaded(Hold& hold, bool arrived) {
     hold.loading = false;
   }
   changed_.notify_all();
+}
+
+void Coherence::loaded(Hold& hold, const std::vector<Span>& pages) {
+  platform::IntervalSet arrived;
+  for (const Span run : pages) arrived.add(run);
+  std::vector<Hold::Upload> rest;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Hold::Upload& upload : hold.uploads) {
+      arrived.each_common(upload.run, [&](Span run) {
+        mirrors_.each_chunk(
+            run, [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.loading.clear(first, last); });
+      });
+      arrived.each_gap(upload.run, [&](Span run) {
+        rest.push_back({run, upload.device + (run.begin - upload.run.begin)});
+      });
+    }
+    hold.uploads = std::move(rest);
+    hold.loading = !hold.uploads.empty();
+  }
+  changed_.notify_all();
+}
+
+std::vector<Loan> Coherence::borrow(const Hold& hold, const std::vector<Span>& pages) {
+  return exchange_ ? exchange_->borrow(*this, device_, hold.call, pages) : std::vector<Loan>();
 }
 
 void Coherence::stage_all(Hold& hold) {

@@ -9,7 +9,7 @@
 // for each other in a circle.
 //
 // A hold's way: examination.cpp and pinned_operands.cpp before it, coherence.cpp while it is taken, settlement.cpp at
-// its end.
+// its end. Other devices copy from here what they lack: lending.cpp.
 #pragma once
 
 #include <array>
@@ -26,6 +26,7 @@
 #include "operation/estimate.h"
 #include "operation/operation.h"
 #include "residency/mirror/currency.h"
+#include "residency/mirror/exchange.h"
 #include "residency/mirror/hold.h"
 #include "residency/mirror/mirror_memory.h"
 #include "residency/mirror/pins.h"
@@ -38,11 +39,12 @@ namespace blastoff::residency::mirror {
 /// Every hold ends by finish() or abandon(); the other functions only save time. Thread-safe.
 class Coherence {
  public:
-  /// `pins`: shared by the devices of the process. `most_copied`: the largest matrix, in bytes, that is copied rather
-  /// than mirrored because the CPU rewrites it.
-  Coherence(device::Device& device, tracking::PageTracker& tracker, std::shared_ptr<Pins> pins, std::size_t most_copied,
+  /// `pins`, `exchange`: shared by the devices of the process; without an exchange, they give each other nothing.
+  /// `most_copied`: the largest matrix, in bytes, that is copied rather than mirrored because the CPU rewrites it.
+  Coherence(device::Device& device, tracking::PageTracker& tracker, std::shared_ptr<Pins> pins,
+            std::shared_ptr<Exchange> exchange, std::size_t most_copied,
             Usage::Fingerprint fingerprint = residency::fingerprint);
-  ~Coherence() { pins_->release_of(device_); }
+  ~Coherence();
   Coherence(const Coherence&) = delete;
   Coherence& operator=(const Coherence&) = delete;
 
@@ -61,6 +63,19 @@ class Coherence {
 
   /// The uploads of the hold have arrived or, with `arrived` false, have failed.
   void loaded(Hold& hold, bool arrived);
+
+  /// Some of the uploads have arrived. They are taken off the hold's list, since other calls may use them from here on.
+  void loaded(Hold& hold, const std::vector<platform::Span>& pages);
+
+  /// What other devices lend of these pages, which the hold has to upload.
+  std::vector<Loan> borrow(const Hold& hold, const std::vector<platform::Span>& pages);
+  /// Whether there is another device that could.
+  bool can_borrow() { return exchange_ && exchange_->reaches(device_); }
+
+  /// For another device that is to make the call: adds to the loan the pages of `wanted` on which all is current here
+  /// that the call reads. Waits for no call.
+  void lend(const operation::Operation& call, const std::vector<platform::Span>& wanted, Loan& loan);
+  void take_back(Loan& loan);
 
   /// From here on all copies to and from the operands are staged. To be called before the first one.
   void stage_all(Hold& hold);
@@ -123,6 +138,7 @@ class Coherence {
   void claim_uploads(Hold& hold);
   std::uint64_t claim_part(Hold& hold, Chunk& chunk, platform::Span pages, Currency& currency);
   void count_writer(const Hold& hold, int change);
+  void lend_run(const operation::Operation& call, platform::Span run, Loan& loan);
   void find_result_pages(Hold& hold);
   void settle_staged(const operation::Operand& result);
   void settle_triangle(const operation::Operand& result);
@@ -138,6 +154,7 @@ class Coherence {
   watch::WatchedMemory watched_;
   MirrorMemory mirrors_;
   const std::shared_ptr<Pins> pins_;
+  const std::shared_ptr<Exchange> exchange_;
   Usage usage_;
   // Registering memory for a foreign writer writes to its pages. So the question need be asked only after a scan that
   // reports written pages, and before a later call relies on what these pages hold.

@@ -141,15 +141,17 @@ def test_on_the_road_to_a_gpu(device, devices, verify, tmp_path):
     for library in fake.glob("*.so.*"):
         if "cusolver" not in library.name:
             (tmp_path / library.name).symlink_to(library)
-    settings = ["--split=always"] if "," in devices else []
+    settings = ["--split=always", "--exchange=always"] if "," in devices else []
     outcome = play(
         "first-use", devices, 7000, verify=verify, settings=settings, beside=[tmp_path], BLASTOFF_CUDA_PATH=str(tmp_path), FAKE_GPU_COUNT="2"
     )
     assert all(offloaded(outcome, stem) > 0 for stem in ("gemm", "trsm", "syrk"))
     assert outcome.total("split") > 0 or not settings
+    assert outcome.total("bytes_between_devices") > 0 or not settings
 
 
 SEVERAL = ["simulated:all", "simulated:0,1,2"]
+EXCHANGE = ["--exchange=always"]
 
 
 @pytest.fixture
@@ -163,23 +165,26 @@ def on_simulated(device):
 @pytest.mark.parametrize("budget", [PLENTY, SCARCE], ids=["plenty", "scarce"])
 @pytest.mark.parametrize("policy", ["first-use", "copy"])
 def test_several_devices(on_simulated, policy, devices, verify, budget):
-    outcome = play(policy, devices, 7000, budget=budget, verify=verify)
+    outcome = play(policy, devices, 7000, budget=budget, verify=verify, settings=EXCHANGE)
     used = outcome.report["devices"]
     assert len(used) == (3 if devices == SEVERAL[1] else 2)
     assert sum(one["calls"] > 0 for one in used) > 1  # the last is only used where threads meet
     assert sum(one["calls"] for one in used) == outcome.total("offloaded")
+    exchanged = outcome.total("bytes_between_devices")
+    assert exchanged == sum(one["bytes_between_devices"] for one in used)
+    assert exchanged > 0 or policy == "copy" or not outcome.tracks
 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.endswith("lost")])
 def test_one_of_several_is_lost(on_simulated, fault):
     """Its mirrors are gone. The calls go on elsewhere: nothing is left to the CPU because of that."""
-    outcome = play("first-use", SEVERAL[1], 8000, settings=[f"--simulated-fault=1/{fault}"])
+    outcome = play("first-use", SEVERAL[1], 8000, settings=[*EXCHANGE, f"--simulated-fault=1/{fault}"])
     assert [one["state"] == "working" for one in outcome.report["devices"]] == [True, False, True]
     assert "all later calls run on the other devices" in outcome.stderr
     assert offload.DEVICE_LOST not in outcome.refused()
 
 
-SPLIT = ["--split=always", "--simulated-devices=3"]
+SPLIT = ["--split=always", "--simulated-devices=3", *EXCHANGE]
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -196,7 +201,7 @@ def test_calls_are_split(on_simulated, policy, verify, budget, threads):
         assert any(stem in routine["name"] and routine["split"] > 0 for routine in outcome.report["routines"]), stem
 
 
-@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.endswith("lost")])
+@pytest.mark.parametrize("fault", [*(fault for fault in FAULTS if fault.endswith("lost")), "between:20:lost"])
 def test_a_device_is_lost_in_a_split_call(on_simulated, fault):
     outcome = play("first-use", "simulated:all", 9500, settings=[*SPLIT, f"--simulated-fault=1/{fault}"])
     assert [one["state"] == "working" for one in outcome.report["devices"]] == [True, False, True]

@@ -12,6 +12,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+#include <span>
 #include <string_view>
 #include <thread>
 #include <type_traits>
@@ -29,7 +33,9 @@ using blastoff::fake_cuda::Gpu;
 using blastoff::fake_cuda::Services;
 
 namespace blastoff::device::cuda::api {
-struct ContextHandle {};
+struct ContextHandle {
+  CUdevice device = 0;
+};
 struct ModuleHandle {};
 struct FunctionHandle {
   void (*run)(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes);
@@ -42,7 +48,7 @@ namespace {
 
 constexpr std::size_t granularity = blastoff::device::simulated::granularity;
 
-ContextHandle primary_context;
+std::array<ContextHandle, 16> primary_contexts;
 thread_local std::vector<CUcontext> context_stack;
 
 void* pointer(CUdeviceptr address) {
@@ -75,6 +81,24 @@ bool is_device_memory(const void* address, std::size_t bytes) {
 std::string_view host_access() {
   const char* const form = std::getenv("FAKE_GPU_ACCESS");
   return form == nullptr ? "" : form;
+}
+
+/// Mapped memory, and the GPUs that may use it.
+struct Mapping {
+  std::size_t bytes = 0;
+  std::set<CUdevice> users;
+};
+std::mutex mappings_mutex;
+std::map<CUdeviceptr, Mapping> mappings;
+
+/// Whether the current context's GPU may use these bytes, as far as they were mapped.
+bool may_use(CUdeviceptr address, std::size_t bytes) {
+  const std::lock_guard lock(mappings_mutex);
+  return std::ranges::all_of(mappings, [&](const auto& each) {
+    const auto& [begin, mapping] = each;
+    const bool apart = begin + mapping.bytes <= address || address + bytes <= begin;
+    return apart || mapping.users.contains(context_stack.back()->device);
+  });
 }
 
 /// FAKE_GPU_COUNT: so many GPUs, with the same memory.
@@ -126,6 +150,8 @@ struct Side {
 CUresult queue_copy(CUstream stream, Side to, Side from, std::size_t width, std::size_t height) {
   if (const auto error = enter(); error != success) return error;
   const auto span = [=](const Side& side) { return (height - 1) * side.pitch + width; };
+  for (const Side& side : {to, from})
+    if (side.on_device && !may_use(number(side.address), span(side))) Gpu::instance().fail(error_illegal_address);
   bool wait = false;
   for (const Side& side : {to, from}) {
     if (side.on_device) continue;
@@ -347,9 +373,10 @@ CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
   return success;
 }
 
-CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   take_time("FAKE_GPU_CONTEXT_MS");
-  *context = &primary_context;
+  *context = &primary_contexts.at(static_cast<std::size_t>(device));
+  (*context)->device = device;
   return is_ours() ? Gpu::instance().sticky() : error_device_unavailable;
 }
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
@@ -423,13 +450,26 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle) {
 CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle handle,
                   unsigned long long) {
   if (offset != 0 || handle != bytes) return error_invalid_value;
-  return result_of(Gpu::instance().memory.back(address, bytes));
+  const CUresult result = result_of(Gpu::instance().memory.back(address, bytes));
+  const std::lock_guard lock(mappings_mutex);
+  if (result == success) mappings[address] = {bytes, {}};
+  return result;
 }
 CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
+  {
+    const std::lock_guard lock(mappings_mutex);
+    mappings.erase(address);
+  }
   return Gpu::instance().memory.unback(address, bytes) ? success : error_invalid_value;
 }
-CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* access, std::size_t) {
-  if (access->flags != access_read_write || !is_device_memory(pointer(address), bytes)) return error_invalid_value;
+CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* access, std::size_t count) {
+  const std::lock_guard lock(mappings_mutex);
+  const auto mapping = mappings.find(address);
+  if (mapping == mappings.end() || mapping->second.bytes != bytes) return error_invalid_value;
+  for (const CUmemAccessDesc& each : std::span(access, count)) {
+    if (each.flags != access_read_write || each.location.type != location_device) return error_invalid_value;
+    mapping->second.users.insert(each.location.id);
+  }
   return success;
 }
 

@@ -84,6 +84,8 @@ TEST_F(SettingsTest, EnumeratorsMatchTheirWords) {
   EXPECT_EQ(read_with("BLASTOFF_POLICY", "first-use").policy, PolicyName::first_use);
   EXPECT_EQ(read_with("BLASTOFF_SPLIT", "always").split, SplitMode::always);
   EXPECT_EQ(read_with("BLASTOFF_SPLIT", "never").split, SplitMode::never);
+  EXPECT_EQ(read_with("BLASTOFF_EXCHANGE", "always").exchange, ExchangeMode::always);
+  EXPECT_EQ(read_with("BLASTOFF_EXCHANGE", "never").exchange, ExchangeMode::never);
   EXPECT_EQ(read_with("BLASTOFF_GATHER", "always").gather, GatherMode::always);
   EXPECT_EQ(read_with("BLASTOFF_GATHER", "never").gather, GatherMode::never);
   EXPECT_EQ(read_with("BLASTOFF_MECHANISM", "mirrors").mechanism, MechanismName::mirrors);

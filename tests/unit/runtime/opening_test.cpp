@@ -92,10 +92,11 @@ TEST(Opening, ComesNoSoonerWhereEarlierRunsLost) {
 TEST(Opening, OperationsOfCallsInsideACallCountOnce) {
   Opening opening(config::StartMode::background, 4);
   const SpentOnCpu before = Opening::added_by_this_thread();
-  opening.add_spent({.seconds = 0.3, .cpu_seconds = 0.3, .flops = 3e9}, before);
-  opening.add_spent({.seconds = 0.4, .cpu_seconds = 0.4, .flops = 4e9}, before);
+  opening.add_spent({.seconds = 0.3, .cpu_seconds = 0.3, .flops = 3e9, .on_device = 0.03}, before);
+  opening.add_spent({.seconds = 0.4, .cpu_seconds = 0.4, .flops = 4e9, .on_device = 0.04}, before);
   EXPECT_DOUBLE_EQ(opening.spent().flops, 4e9);
   EXPECT_DOUBLE_EQ(opening.spent().seconds, 0.4);
+  EXPECT_DOUBLE_EQ(opening.spent().on_device, 0.04);
 }
 
 }  // namespace

@@ -155,4 +155,52 @@ TEST(Split, FindsOnEachDeviceWhatItHasLeftThere) {
   }
 }
 
+/// A of 2.9 MB goes to each device, but over one link only; B is divided. Where a thread comes late, it is not waited
+/// for.
+TEST(Split, BringsWhatAllPartsReadOnce) {
+  if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
+  constexpr std::int64_t n = 600;
+  constexpr std::uint64_t matrix = std::uint64_t{n} * n * 8;
+  constexpr std::uint64_t page = 4096;
+  const test::TestCall made(blas::Routine::dgemm, {}, n, n, n, 0.7, 0);
+  auto expected = made.result();
+  reference::compute(made.with_result(expected));
+  bool once = false;
+  for (int attempt = 0; attempt < 20 && !once; ++attempt) {
+    Sessions& sessions = open(2);
+    auto found = made.result();
+    const report::Record record = run(sessions, made.with_result(found), host).record;
+    EXPECT_LE(made.difference(found, expected), test::rounding);
+    once = record.bytes_to_device <= 2 * matrix + 64 * page && record.bytes_between_devices + 64 * page >= matrix;
+    std::uint64_t between = 0;
+    for (runtime::Session* const session : sessions.all()) {
+      once = once && session->use().bytes_to_device <= matrix + 32 * page;
+      between += session->use().bytes_between_devices;
+    }
+    EXPECT_EQ(between, record.bytes_between_devices);
+  }
+  EXPECT_TRUE(once);
+}
+
+/// Of copies between devices, and of what comes before and after them.
+TEST(Split, IsRightWhateverFailsBetweenDevices) {
+  constexpr std::int64_t n = 400;  // of which each part lacks more than a MiB
+  int number = 0;
+  for (const char* fault :
+       {"between:1:lost", "between:2:lost", "between:3:lost", "between:2:unsupported", "to-device:4:lost",
+        "to-device:9:lost", "synchronize:3:lost", "synchronize:6:lost", "back:1:memory"}) {
+    const std::string where = std::to_string(++number % 3) + "/" + fault;
+    SCOPED_TRACE(where);
+    Sessions& sessions = open(3, where);
+    for (const blas::Routine routine : {blas::Routine::dgemm, blas::Routine::dtrsm}) {
+      const test::TestCall made(routine, lower(), n, n, n, 0.7, 0);
+      auto expected = made.result();
+      auto found = made.result();
+      reference::compute(made.with_result(expected));
+      EXPECT_EQ(run(sessions, made.with_result(found), host).refusal, Refusal::none);
+      EXPECT_LE(made.difference(found, expected), test::rounding);
+    }
+  }
+}
+
 }  // namespace

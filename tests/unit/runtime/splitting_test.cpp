@@ -81,10 +81,19 @@ TEST_F(Splitting, IsForCallsWithWorkForEachDevice) {
   EXPECT_EQ(parts(sessions, product(150)), 0U);  // of 0.22 ms
 }
 
-/// Which takes 8 ms on one device beside bringing two matrices, and 4 on two that bring three together.
+/// Which takes 8 ms on one device beside bringing two matrices, and 4 on two that bring three together, or two where
+/// they copy A from each other.
 TEST_F(Splitting, IsNotForCallsWhoseMatricesTakeLonger) {
-  EXPECT_EQ(parts(open(2, slow_device(5e-3)), product()), 2U);
-  EXPECT_EQ(parts(open(2, slow_device(40e-3)), product()), 0U);
+  const auto parts_if_bringing_takes = [&](double seconds, bool exchange) {
+    Sessions& sessions = open(2, slow_device(seconds));
+    runtime::Splitting splitting(config::SplitMode::automatic);
+    splitting.use(slow_device(seconds));
+    if (exchange) splitting.let_exchange();
+    return splitting.parts(product(), sessions.all(), sessions.front()).size();
+  };
+  EXPECT_EQ(parts_if_bringing_takes(5e-3, false), 2U);
+  EXPECT_EQ(parts_if_bringing_takes(40e-3, false), 0U);
+  EXPECT_EQ(parts_if_bringing_takes(40e-3, true), 2U);
 }
 
 TEST_F(Splitting, IsSwitchedOffAndOn) {
@@ -130,19 +139,24 @@ TEST_F(Splitting, LeavesOutDevicesThatAreLost) {
 }
 
 /// The first device holds all that the call reads. Bringing A and half of B to the second takes 40 ms; a call gains
-/// 4, of which 0.8 are doubted.
+/// 4, of which 0.8 are doubted. Where the second copies from the first, it takes nearly no time.
 TEST_F(Splitting, IsAnInvestmentWhereOneDeviceHoldsTheMatrices) {
   if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
-  Sessions& sessions = open(2, slow_device(40e-3 / 1.5));
+  const decide::MachineModel& model = slow_device(40e-3 / 1.5);
+  Sessions& sessions = open(2, model);
   const operation::Operation operation = product();
   report::Record record;
   const reference::ReferenceRoutine host;
   ASSERT_EQ(offload(*sessions.all()[0], operation, host, record), report::Refusal::none);
-  EXPECT_EQ(sessions.estimate(operation)->missing, 0U);
+  EXPECT_EQ(sessions.all()[0]->policies().front()->estimate(operation)->missing, 0U);
+  runtime::Splitting splitting(config::SplitMode::automatic);
+  splitting.use(model);
   int calls = 0;
-  while (parts(sessions, operation) == 0 && calls < 100) ++calls;
+  while (splitting.parts(operation, sessions.all(), sessions.front()).empty() && calls < 100) ++calls;
   EXPECT_GE(calls, 5);
   EXPECT_LE(calls, 15);
+  splitting.let_exchange();
+  EXPECT_EQ(splitting.parts(operation, sessions.all(), sessions.front()).size(), 2U);
 }
 
 TEST_F(Splitting, TellsTheDecisionWhatThePartsWouldFind) {

@@ -69,14 +69,19 @@ def devices(job: Job) -> list[str]:
     found: dict[tuple[str, str, int], list[dict]] = {}
     for process in job.processes:
         for device in process.report.get("devices", []):
-            found.setdefault((process.report["process"]["host"], device["name"], device["index"]), []).append({"parts": 0, **device})
+            found.setdefault((process.report["process"]["host"], device["name"], device["index"]), []).append(
+                {"parts": 0, "bytes_between_devices": 0} | device
+            )
     hosts = {host for host, _, _ in found}
     lines = []
     for (host, _, index), parts in sorted(found.items()):
-        sums = {key: sum(part[key] for part in parts) for key in ("calls", "parts", "seconds", "bytes_to_device", "bytes_from_device")}
+        keys = ("calls", "parts", "seconds", "bytes_to_device", "bytes_from_device", "bytes_between_devices")
+        sums = {key: sum(part[key] for part in parts) for key in keys}
         states = sorted({part["state"] for part in parts} - {"working"})
         where = f"{index} on {host}" if len(hosts) > 1 else str(index)
         moved = f"{quantities.size(sums['bytes_to_device'])} to it, {quantities.size(sums['bytes_from_device'])} from it"
+        if sums["bytes_between_devices"]:
+            moved += f", {quantities.size(sums['bytes_between_devices'])} from other devices"
         calls = f"{sums['calls']} calls" + (f", {sums['parts']} parts of calls" if sums["parts"] else "")
         lines.append("; ".join([f"{where}: {calls}, {quantities.duration(sums['seconds'])}, {moved}", *states]))
     return lines

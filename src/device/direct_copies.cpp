@@ -1,4 +1,4 @@
-#include "blocks/peers.h"
+#include "device/direct_copies.h"
 
 #include <cstdint>
 #include <optional>
@@ -6,7 +6,7 @@
 
 #include "platform/log.h"
 
-namespace blastoff::blocks {
+namespace blastoff::device {
 
 namespace {
 
@@ -15,8 +15,8 @@ constexpr std::size_t trial_bytes = std::size_t{256} << 10;
 /// Memory of a device for the trial.
 class TrialMemory {
  public:
-  explicit TrialMemory(device::Device& device)
-      : device_(device), address_(device.allocate(device::MemoryClient::workspaces, trial_bytes)) {}
+  explicit TrialMemory(Device& device)
+      : device_(device), address_(device.allocate(MemoryClient::workspaces, trial_bytes)) {}
   ~TrialMemory() {
     if (address_) device_.free(*address_);
   }
@@ -24,15 +24,15 @@ class TrialMemory {
   TrialMemory& operator=(const TrialMemory&) = delete;
 
   explicit operator bool() const { return address_.has_value(); }
-  device::Address address() const { return *address_; }
+  Address address() const { return *address_; }
 
  private:
-  device::Device& device_;
-  device::Result<device::Address> address_;
+  Device& device_;
+  Result<Address> address_;
 };
 
 /// Whether what is copied arrives; nothing where that cannot be tried now.
-std::optional<bool> try_copy(device::Device& to, device::Device& from) {
+std::optional<bool> try_copy(Device& to, Device& from) {
   std::vector<std::uint32_t> sent(trial_bytes / sizeof(std::uint32_t));
   std::uint32_t word = 1;
   for (std::uint32_t& each : sent) each = word = word * 1664525 + 1013904223;
@@ -43,14 +43,14 @@ std::optional<bool> try_copy(device::Device& to, device::Device& from) {
   auto receiving = to.create_queue();
   auto sending = from.create_queue();
   if (!there || !here || !receiving || !sending) return std::nullopt;
-  const device::Block whole{trial_bytes, 1, trial_bytes, trial_bytes};
+  const Block whole{trial_bytes, 1, trial_bytes, trial_bytes};
   // The target is overwritten first: it may be memory that holds the words of an earlier trial.
-  const auto put = [&](device::Queue& queue, device::Address address, const std::vector<std::uint32_t>& content) {
+  const auto put = [&](Queue& queue, Address address, const std::vector<std::uint32_t>& content) {
     return queue.copy_to_device(address, content.data(), whole) && queue.synchronize();
   };
   if (!put(**sending, here.address(), sent) || !put(**receiving, there.address(), nothing)) return std::nullopt;
   if (const auto copied = (*receiving)->copy_between(there.address(), here.address(), trial_bytes); !copied)
-    return copied.error().kind == device::ErrorKind::unsupported ? std::optional(false) : std::nullopt;
+    return copied.error().kind == ErrorKind::unsupported ? std::optional(false) : std::nullopt;
   if (!(*receiving)->synchronize()) return std::nullopt;
   if (!(*receiving)->copy_to_host(received.data(), there.address(), whole) || !(*receiving)->synchronize())
     return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<bool> try_copy(device::Device& to, device::Device& from) {
 
 }  // namespace
 
-bool Peers::copy_directly(device::Device& to, device::Device& from) {
+bool DirectCopies::possible(Device& to, Device& from) {
   const std::lock_guard lock(mutex_);
   const std::pair pair{&to, &from};
   if (const auto known = known_.find(pair); known != known_.end()) return known->second;
@@ -73,4 +73,10 @@ bool Peers::copy_directly(device::Device& to, device::Device& from) {
   return known_[pair] = *arrived;
 }
 
-}  // namespace blastoff::blocks
+void DirectCopies::forget(Device& device) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(known_,
+                [&](const auto& known) { return known.first.first == &device || known.first.second == &device; });
+}
+
+}  // namespace blastoff::device

@@ -7,19 +7,22 @@
 
 #include "device/device.h"
 
-namespace blastoff::blocks {
+namespace blastoff::device {
 
 /// Thread-safe.
-class Peers {
+class DirectCopies {
  public:
   /// Whether queues of `to` copy from the memory of `from`: the devices say so, and a first copy has arrived as it was
   /// sent. (Some machines, whose links to the devices are isolated from each other, promise it and lose what is
   /// copied.)
-  bool copy_directly(device::Device& to, device::Device& from);
+  bool possible(Device& to, Device& from);
+
+  /// The device goes away.
+  void forget(Device& device);
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<device::Device*, device::Device*>, bool> known_;
+  std::map<std::pair<Device*, Device*>, bool> known_;
 };
 
-}  // namespace blastoff::blocks
+}  // namespace blastoff::device

@@ -1,0 +1,64 @@
+// What several devices' mirrors give each other. A page that one device lacks and another one holds comes from there,
+// and not once more over the link to the host.
+#pragma once
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "device/direct_copies.h"
+#include "platform/span.h"
+#include "residency/mirror/hold.h"
+
+namespace blastoff::residency::mirror {
+
+class Coherence;
+
+/// Pages of another device's mirror that may be copied from as long as this lives: their device memory is not evicted.
+/// What they hold is what host memory held at some time since the lender was asked.
+class Loan {
+ public:
+  struct Run {
+    platform::Span host;
+    device::Address device = 0;  ///< of the lender
+  };
+
+  explicit Loan(Coherence& lender) : lender_(&lender) {}
+  ~Loan();
+  Loan(Loan&& other) noexcept
+      : runs(std::move(other.runs)),
+        backings(std::move(other.backings)),
+        lender_(std::exchange(other.lender_, nullptr)) {}
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+  Loan& operator=(Loan&&) = delete;
+
+  std::vector<Run> runs;           ///< ascending
+  std::vector<Backing*> backings;  ///< held
+
+ private:
+  Coherence* lender_;
+};
+
+/// The mirrors of a process's devices. Thread-safe. Mirrors leave it when no call of another device is in flight.
+class Exchange {
+ public:
+  void join(Coherence& mirrors, device::Device& device);
+  void leave(Coherence& mirrors, device::Device& device);
+
+  /// Whether another device's queues copy directly to this one.
+  bool reaches(device::Device& borrower);
+
+  /// What other devices lend of `wanted`, whole pages that the borrower has protected, so that it notices later writes.
+  /// On these pages all is current that the call reads. Each page comes at most once. Waits for no call. The borrower
+  /// must hold none of its own locks.
+  std::vector<Loan> borrow(const Coherence& borrower, device::Device& to, const operation::Operation& call,
+                           std::vector<platform::Span> wanted);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<Coherence*, device::Device*>> members_;
+  device::DirectCopies direct_copies_;
+};
+
+}  // namespace blastoff::residency::mirror

@@ -1,0 +1,76 @@
+// Pages of this device's mirrors that another device copies. The argument that what it copies is current:
+//
+// The borrower has protected the pages. A write since then it finds at its next scan, as with any upload. A write
+// before that, but after this device last protected the page, was found by the borrower's scan and is kept for this
+// device (tracking::Directory). So the look at the pages here, which comes later, finds it, and the page is not lent.
+#include <algorithm>
+#include <utility>
+
+#include "platform/interval_set.h"
+#include "residency/mirror/coherence.h"
+#include "residency/mirror/exchange.h"
+
+namespace blastoff::residency::mirror {
+
+using platform::Span;
+
+namespace {
+
+/// Whether a call that reads the same could compute with the page here.
+bool can_be_lent(const Chunk& chunk, Span page, const operation::Operation& call) {
+  const std::size_t number = page_numbers(page).first;
+  if (!chunk.current.test(number) || chunk.loading.test(number)) return false;
+  return !chunk.partial.test(number) || std::ranges::all_of(call.operands(), [&](const operation::Operand& operand) {
+    return operand.empty() || !operation::reads(operand.intent) || Currency(operand, true).on_page(chunk, page);
+  });
+}
+
+}  // namespace
+
+// Asking the kernel takes long, so it is done without the lock. Pages that a call of this device brings anew meanwhile
+// are current all the more.
+void Coherence::lend(const operation::Operation& call, const std::vector<Span>& wanted, Loan& loan) {
+  std::vector<Span> tracked;
+  platform::IntervalSet written;
+  for (const Span span : wanted) {
+    std::vector<Span> runs;
+    if (!watched_.scan(span, false, runs)) continue;
+    tracked.push_back(span);
+    for (const Span run : runs) written.add(run);
+  }
+  if (tracked.empty()) return;
+  const std::lock_guard lock(mutex_);
+  apply_events();
+  if ((foreign_ || unasked_) && foreign_writer()) return;
+  for (const Span span : tracked) written.each_gap(span, [&](Span unwritten) { lend_run(call, unwritten, loan); });
+}
+
+void Coherence::lend_run(const operation::Operation& call, Span run, Loan& loan) {
+  const std::size_t page = platform::page_size();
+  const std::size_t before = loan.runs.size();
+  mirrors_.each_part(run, [&](const Chunk& chunk, Span pages) {
+    for (std::uintptr_t at = pages.begin; at < pages.end; at += page) {
+      if (!can_be_lent(chunk, {at, at + page}, call)) continue;
+      const device::Address address = mirrors_.device_address(at);
+      Loan::Run* const last = loan.runs.size() > before ? &loan.runs.back() : nullptr;
+      if (last && last->host.end == at && last->device + last->host.bytes() == address)
+        last->host.end += page;
+      else
+        loan.runs.push_back({{at, at + page}, address});
+    }
+  });
+  for (std::size_t i = before; i < loan.runs.size(); ++i) {
+    mirrors_.each_backing(loan.runs[i].host, [&](Backing& backing) {
+      if (std::ranges::find(loan.backings, &backing) != loan.backings.end()) return;
+      ++backing.holds;
+      loan.backings.push_back(&backing);
+    });
+  }
+}
+
+void Coherence::take_back(Loan& loan) {
+  const std::lock_guard lock(mutex_);
+  mirrors_.unhold(std::exchange(loan.backings, {}));
+}
+
+}  // namespace blastoff::residency::mirror

@@ -1,0 +1,75 @@
+#include "residency/sharing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+#include "residency/footprint.h"
+
+namespace blastoff::residency {
+
+namespace {
+
+using operation::Operand;
+using operation::Operation;
+using platform::Span;
+
+bool reads_matrix(const Operation& operation, const Operand& matrix) {
+  return std::ranges::any_of(operation.operands(), [&](const Operand& each) {
+    return holds_data(each) && each.intent == operation::Intent::read && operation::same_matrix(each, matrix);
+  });
+}
+
+/// The slice of one among `count` readers: whole pages.
+Span slice_of(Span whole, std::size_t index, std::size_t count) {
+  const auto cut = [&](std::size_t at) {
+    if (at == 0) return whole.begin;
+    if (at == count) return whole.end;
+    const std::uintptr_t address = whole.begin + whole.bytes() / count * at;
+    return address / platform::page_size() * platform::page_size();
+  };
+  return {cut(index), cut(index + 1)};
+}
+
+}  // namespace
+
+Sharing::Sharing(std::vector<std::span<const Operation>> parts) : parts_(std::move(parts)), done_(parts_.size(), 0) {}
+
+std::vector<Span> Sharing::brought_by_others(std::size_t part, std::size_t number) const {
+  std::vector<Span> result;
+  each_distinct_matrix(parts_[part][number], [&](std::size_t, const Operand& matrix) {
+    if (matrix.intent != operation::Intent::read) return;
+    std::size_t readers = 0;
+    std::size_t index = 0;
+    for (std::size_t other = 0; other < parts_.size(); ++other) {
+      if (other == part) index = readers;
+      if (number < parts_[other].size() && reads_matrix(parts_[other][number], matrix)) ++readers;
+    }
+    const Span whole = platform::outward_to_pages(bounds(matrix));
+    const Span own = slice_of(whole, index, readers);
+    for (const Span others : {Span{whole.begin, own.begin}, Span{own.end, whole.end}})
+      if (!others.empty()) result.push_back(others);
+  });
+  return result;
+}
+
+void Sharing::brought(std::size_t part, std::size_t number) {
+  {
+    const std::lock_guard lock(mutex_);
+    done_[part] = std::max(done_[part], number + 1);
+  }
+  changed_.notify_all();
+}
+
+void Sharing::leave(std::size_t part) {
+  brought(part, SIZE_MAX - 1);
+}
+
+bool Sharing::wait(std::size_t number, double seconds) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                           [&] { return std::ranges::all_of(done_, [&](std::size_t done) { return done > number; }); });
+}
+
+}  // namespace blastoff::residency
