@@ -133,11 +133,15 @@ std::size_t panel_bytes(const operation::Operation& call, const PanelSizes& size
 
 /// Whether other devices are asked for what the hold has to upload.
 bool worth_borrowing(const mirror::Hold& hold, std::size_t least) {
-  constexpr std::size_t most_runs = 4096;
-  if (hold.uploads.size() > most_runs) return false;
+  constexpr std::size_t least_run = std::size_t{64} << 10;  // on average; each costs some system calls
   std::size_t bytes = 0;
-  for (const mirror::Hold::Upload& upload : hold.uploads) bytes += upload.run.bytes();
-  return bytes >= least;
+  std::size_t runs = 0;
+  for (const mirror::Hold::Upload& upload : hold.uploads) {
+    if (!upload.fresh) continue;
+    bytes += upload.run.bytes();
+    ++runs;
+  }
+  return bytes >= std::max(least, runs * std::min(least, least_run));
 }
 
 /// No longer is waited for what other parts of a call bring than bringing it here would take: bytes per second, and
@@ -187,6 +191,7 @@ class FirstUseLease final : public Lease {
   Status take_buffers();
   Status upload();
   Status borrow();
+  Status copy_lent(const mirror::Loan& loan);
   Status upload_slices();
   std::vector<Transfer> to_bring(const platform::IntervalSet& except) const;
   Status send(std::vector<Transfer> transfers);
@@ -361,21 +366,24 @@ Status FirstUseLease::upload() {
 /// Queues copies of what other devices hold. What cannot be copied from there, the host has.
 Status FirstUseLease::borrow() {
   std::vector<platform::Span> lacking;
-  for (const Transfer& each : to_bring({})) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(each.host);
-    lacking.push_back({begin, begin + each.block.column_bytes});
-  }
-  for (mirror::Loan& loan : policy_.coherence().borrow(hold_, lacking)) {
-    for (const mirror::Loan::Run& run : loan.runs) {
-      const auto upload = std::ranges::find_if(hold_.uploads, [&](const auto& u) { return u.run.contains(run.host); });
-      const device::Address here = upload->device + (run.host.begin - upload->run.begin);
-      auto copied = lane_.upload->copy_between(here, run.device, run.host.bytes());
-      if (!copied && copied.error().kind == device::ErrorKind::unsupported) break;
-      if (!copied) return copied;
-      borrowed_.add(run.host);
-      traffic_.bytes_between_devices += run.host.bytes();
-    }
-    loans_.push_back(std::move(loan));
+  for (const mirror::Hold::Upload& upload : hold_.uploads)
+    if (upload.fresh) borrowed_.each_gap(upload.run, [&](platform::Span run) { lacking.push_back(run); });
+  const std::size_t first = loans_.size();
+  std::ranges::move(policy_.coherence().borrow(hold_, lacking), std::back_inserter(loans_));
+  for (const mirror::Loan& loan : std::span(loans_).subspan(first))
+    if (auto copied = copy_lent(loan); !copied && copied.error().kind != device::ErrorKind::unsupported) return copied;
+  return {};
+}
+
+/// Its runs are in the order of the uploads.
+Status FirstUseLease::copy_lent(const mirror::Loan& loan) {
+  auto upload = hold_.uploads.begin();
+  for (const mirror::Loan::Run& run : loan.runs) {
+    while (!upload->run.contains(run.host)) ++upload;
+    const device::Address here = upload->device + (run.host.begin - upload->run.begin);
+    if (auto copied = lane_.upload->copy_between(here, run.device, run.host.bytes()); !copied) return copied;
+    borrowed_.add(run.host);
+    traffic_.bytes_between_devices += run.host.bytes();
   }
   return {};
 }
@@ -447,10 +455,13 @@ operation::Operand FirstUseLease::on_device(const operation::Operation& panel, s
 // The panel's arithmetic has been queued, so waiting for uploads here does not delay the device.
 Status FirstUseLease::uploads_arrived() {
   policy_.coherence().look_for_foreign_writers();
-  if (!hold_.loading) return {};
-  auto arrived = tools_->uploaded->synchronize();
-  policy_.coherence().loaded(hold_, arrived.has_value());
-  return arrived;
+  if (hold_.loading) {
+    auto arrived = tools_->uploaded->synchronize();
+    policy_.coherence().loaded(hold_, arrived.has_value());
+    if (!arrived) return arrived;
+  }
+  loans_.clear();
+  return {};
 }
 
 Status FirstUseLease::release(std::size_t index) {

@@ -58,13 +58,16 @@ class Opening {
     added_ = {added_.seconds + seconds, added_.cpu_seconds + cpu_seconds, added_.flops + flops,
               added_.on_device + on_device};
     spent_.fetch_add(seconds, std::memory_order_relaxed);
+    if (call.flops > 0) spent_on_known_work_.fetch_add(seconds, std::memory_order_relaxed);
     cpu_spent_.fetch_add(cpu_seconds, std::memory_order_relaxed);
     flops_.fetch_add(flops, std::memory_order_relaxed);
     on_device_.fetch_add(on_device, std::memory_order_relaxed);
   }
 
-  /// What all calls have added.
-  SpentOnCpu spent() const { return {spent_.load(), cpu_spent_.load(), flops_.load(), on_device_.load()}; }
+  /// What all calls have added whose operations are known.
+  SpentOnCpu spent() const {
+    return {spent_on_known_work_.load(), cpu_spent_.load(), flops_.load(), on_device_.load()};
+  }
 
   /// What opening takes on this machine, as its model says.
   void expect(double seconds) { price_.store(seconds, std::memory_order_relaxed); }
@@ -114,6 +117,7 @@ class Opening {
   const int cores_;
   std::atomic<double> price_{seconds_to_open};
   std::atomic<double> spent_{0};
+  std::atomic<double> spent_on_known_work_{0};
   std::atomic<double> cpu_spent_{0};
   std::atomic<double> flops_{0};
   std::atomic<double> on_device_{0};

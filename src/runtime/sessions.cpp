@@ -42,11 +42,12 @@ Result<std::unique_ptr<Session>> open_one(const config::Settings& settings, cons
   return Session::assemble(std::move(parts), settings);
 }
 
-/// Whether each reaches another one directly, as far as the devices say.
+/// Whether each holds mirrors, and reaches all others directly, as far as the devices say.
 bool copy_from_each_other(std::span<Session* const> sessions) {
   return std::ranges::all_of(sessions, [&](Session* to) {
-    return std::ranges::any_of(sessions,
-                               [&](Session* from) { return from != to && to->device().copies_from(from->device()); });
+    return to->policies().size() > 1 && std::ranges::all_of(sessions, [&](Session* from) {
+             return from == to || to->device().copies_from(from->device());
+           });
   });
 }
 

@@ -222,6 +222,22 @@ TEST_P(ResidencyDevices, TakeFromEachOtherWhatOneOfThemHolds) {
   }
 }
 
+// What else lies on a page that is lent, nobody vouches for.
+TEST_P(ResidencyDevices, BringFromTheHostPagesThatTheyHoldInPart) {
+  START();
+  if (rigs_.size() == 1) return;
+  const Block upper = {0, 0, 48, 30};
+  const Block lower = {48, 0, 48, 30};
+  const Block b = {0, 32, 30, 20};
+  const Block c = {0, 62, 48, 20};
+  ASSERT_TRUE(call(0, lower, b, c, 0));
+  ASSERT_TRUE(call(1, upper, b, c, 0));
+  ASSERT_TRUE(call(1, lower, b, c, 0));
+  EXPECT_EQ(traffic_.bytes_between_devices, 0U);
+  EXPECT_GE(traffic_.bytes_to_device, 6U * 4096);
+  expect_right();
+}
+
 TEST_P(ResidencyDevices, KeepWhatTheyLendUntilTheCallEnds) {
   START();
   if (rigs_.size() == 1) return;

@@ -159,9 +159,11 @@ void Coherence::claim_uploads(Hold& hold) {
     if (!operation::reads(operand.intent)) return;
     Currency currency(operand, hold.tracked[i]);
     std::uint64_t bytes = 0;
+    const std::size_t first_own = hold.uploads.size();
     examined_.begin();
     each_covered_run(operand, [&](Span run) {
-      mirrors_.each_part(run, [&](Chunk& chunk, Span pages) { bytes += claim_part(hold, chunk, pages, currency); });
+      mirrors_.each_part(
+          run, [&](Chunk& chunk, Span pages) { bytes += claim_part(hold, first_own, chunk, pages, currency); });
     });
     examined_.end(operand);
     hold.bytes_reused += operand.payload_bytes() > bytes ? operand.payload_bytes() - bytes : 0;
@@ -170,8 +172,8 @@ void Coherence::claim_uploads(Hold& hold) {
 }
 
 // Returns the bytes to upload. If this call already uploads the page for another operand, that upload also brings the
-// bytes of this operand.
-std::uint64_t Coherence::claim_part(Hold& hold, Chunk& chunk, Span pages, Currency& currency) {
+// bytes of this operand. `first_own`: the operand's first upload.
+std::uint64_t Coherence::claim_part(Hold& hold, std::size_t first_own, Chunk& chunk, Span pages, Currency& currency) {
   if (currency.known(chunk, pages)) return 0;
   if (currency.tracked()) examined_.add(chunk);
   const std::size_t page = platform::page_size();
@@ -179,17 +181,18 @@ std::uint64_t Coherence::claim_part(Hold& hold, Chunk& chunk, Span pages, Curren
   for (std::uintptr_t at = pages.begin; at < pages.end; at += page) {
     const Span one{at, at + page};
     if (currency.on_page(chunk, one)) continue;
-    if (currency.tracked()) make_current(mirrors_, chunk, one, currency.operand());
     const std::size_t number = page_numbers(one).first;
+    const bool fresh = currency.tracked() && !chunk.current.test(number);
+    if (currency.tracked()) make_current(mirrors_, chunk, one, currency.operand());
     if (chunk.loading.test(number)) continue;
     chunk.loading.set(number, number + 1);
     bytes += page;
     const device::Address address = mirrors_.device_address(at);
-    Hold::Upload* const before = hold.uploads.empty() ? nullptr : &hold.uploads.back();
-    if (before && before->run.end == at && before->device + before->run.bytes() == address)
+    Hold::Upload* const before = hold.uploads.size() > first_own ? &hold.uploads.back() : nullptr;
+    if (before && before->fresh == fresh && before->run.end == at && before->device + before->run.bytes() == address)
       before->run.end += page;
     else
-      hold.uploads.push_back({one, address});
+      hold.uploads.push_back({one, address, fresh});
   }
   return bytes;
 }
@@ -338,17 +341,17 @@ void Coherence::loaded(Hold& hold, const std::vector<Span>& pages) {
   platform::IntervalSet arrived;
   for (const Span run : pages) arrived.add(run);
   std::vector<Hold::Upload> rest;
+  for (const Hold::Upload& upload : hold.uploads)
+    arrived.each_gap(upload.run, [&](Span run) {
+      rest.push_back({run, upload.device + (run.begin - upload.run.begin), upload.fresh});
+    });
   {
     const std::lock_guard lock(mutex_);
-    for (const Hold::Upload& upload : hold.uploads) {
+    for (const Hold::Upload& upload : hold.uploads)
       arrived.each_common(upload.run, [&](Span run) {
         mirrors_.each_chunk(
             run, [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.loading.clear(first, last); });
       });
-      arrived.each_gap(upload.run, [&](Span run) {
-        rest.push_back({run, upload.device + (run.begin - upload.run.begin)});
-      });
-    }
     hold.uploads = std::move(rest);
     hold.loading = !hold.uploads.empty();
   }

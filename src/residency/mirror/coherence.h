@@ -57,7 +57,7 @@ class Coherence {
   /// Nothing if another thread holds the lock.
   std::optional<operation::Estimate> estimate(const operation::Operation& call);
 
-  /// Checks for writers that bypass the page table. To be called between hold() and loaded(), best while the device is
+  /// Checks for writers that bypass the page table. To be called between hold() and finish(), best while the device is
   /// at work. If there is one, nothing is current from here on, and hold() refuses until the writer has gone.
   void look_for_foreign_writers();
 
@@ -67,7 +67,7 @@ class Coherence {
   /// Some of the uploads have arrived. They are taken off the hold's list, since other calls may use them from here on.
   void loaded(Hold& hold, const std::vector<platform::Span>& pages);
 
-  /// What other devices lend of these pages, which the hold has to upload.
+  /// What other devices lend of these pages, fresh ones that the hold has to upload.
   std::vector<Loan> borrow(const Hold& hold, const std::vector<platform::Span>& pages);
   /// Whether there is another device that could.
   bool can_borrow() { return exchange_ && exchange_->reaches(device_); }
@@ -136,7 +136,7 @@ class Coherence {
   void survey_run(Survey& survey, platform::Span run, bool read, Currency& currency);
   device::Status back(Hold& hold, const Survey& found);
   void claim_uploads(Hold& hold);
-  std::uint64_t claim_part(Hold& hold, Chunk& chunk, platform::Span pages, Currency& currency);
+  std::uint64_t claim_part(Hold& hold, std::size_t first_own, Chunk& chunk, platform::Span pages, Currency& currency);
   void count_writer(const Hold& hold, int change);
   void lend_run(const operation::Operation& call, platform::Span run, Loan& loan);
   void find_result_pages(Hold& hold);

@@ -24,22 +24,21 @@ void Exchange::leave(Coherence& mirrors, device::Device& device) {
   direct_copies_.forget(device);
 }
 
-bool Exchange::reaches(device::Device& borrower) {
+std::vector<Exchange::Member> Exchange::members() {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(members_, [&](const auto& member) {
+  return members_;
+}
+
+bool Exchange::reaches(device::Device& borrower) {
+  return std::ranges::any_of(members(), [&](const Member& member) {
     return member.second != &borrower && direct_copies_.possible(borrower, *member.second);
   });
 }
 
 std::vector<Loan> Exchange::borrow(const Coherence& borrower, device::Device& to, const operation::Operation& call,
                                    std::vector<Span> wanted) {
-  std::vector<std::pair<Coherence*, device::Device*>> members;
-  {
-    const std::lock_guard lock(mutex_);
-    members = members_;
-  }
   std::vector<Loan> loans;
-  for (const auto& [lender, from] : members) {
+  for (const auto& [lender, from] : members()) {
     if (wanted.empty()) break;
     if (lender == &borrower || !direct_copies_.possible(to, *from)) continue;
     Loan loan(*lender);

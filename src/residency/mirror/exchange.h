@@ -15,7 +15,8 @@ namespace blastoff::residency::mirror {
 class Coherence;
 
 /// Pages of another device's mirror that may be copied from as long as this lives: their device memory is not evicted.
-/// What they hold is what host memory held at some time since the lender was asked.
+/// They hold what the borrowing call reads, as it was in host memory at some time since the borrower protected them.
+/// Other bytes of these pages may be anything.
 class Loan {
  public:
   struct Run {
@@ -49,15 +50,18 @@ class Exchange {
   /// Whether another device's queues copy directly to this one.
   bool reaches(device::Device& borrower);
 
-  /// What other devices lend of `wanted`, whole pages that the borrower has protected, so that it notices later writes.
-  /// On these pages all is current that the call reads. Each page comes at most once. Waits for no call. The borrower
-  /// must hold none of its own locks.
+  /// What other devices lend of `wanted`, whole pages of which the borrower holds nothing current, and which it has
+  /// protected, so that it notices later writes. All is current there that the call reads. Each page comes at most
+  /// once, and each loan is in the order of `wanted`. Waits for no call. The borrower must hold none of its own locks.
   std::vector<Loan> borrow(const Coherence& borrower, device::Device& to, const operation::Operation& call,
                            std::vector<platform::Span> wanted);
 
  private:
+  using Member = std::pair<Coherence*, device::Device*>;
+  std::vector<Member> members();
+
   std::mutex mutex_;
-  std::vector<std::pair<Coherence*, device::Device*>> members_;
+  std::vector<Member> members_;
   device::DirectCopies direct_copies_;
 };
 

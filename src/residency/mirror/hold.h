@@ -42,8 +42,9 @@ struct Hold {
   struct Upload {
     platform::Span run;
     device::Address device = 0;
+    bool fresh = false;  ///< nothing of these pages was current: any copy of what the call reads will do
   };
-  std::vector<Upload> uploads;     ///< page runs that this call has to upload
+  std::vector<Upload> uploads;     ///< page runs that this call has to upload; none belongs to two operands
   std::uint64_t bytes_reused = 0;  ///< of operands that are read, current on the device without an upload by this call
   std::uint64_t bytes_rewritten = 0;  ///< of operands that are read, written by the CPU since an earlier use
   std::optional<std::vector<ResultPages>> result_pages;  ///< of results that return directly, once they were looked for

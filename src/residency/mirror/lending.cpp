@@ -1,4 +1,5 @@
-// Pages of this device's mirrors that another device copies. The argument that what it copies is current:
+// Pages of this device's mirrors that another device copies. The argument that what the call reads of them is current
+// (what else lies there need not be, so the borrower holds nothing current of such a page before):
 //
 // The borrower has protected the pages. A write since then it finds at its next scan, as with any upload. A write
 // before that, but after this device last protected the page, was found by the borrower's scan and is kept for this
@@ -62,8 +63,8 @@ void Coherence::lend_run(const operation::Operation& call, Span run, Loan& loan)
   for (std::size_t i = before; i < loan.runs.size(); ++i) {
     mirrors_.each_backing(loan.runs[i].host, [&](Backing& backing) {
       if (std::ranges::find(loan.backings, &backing) != loan.backings.end()) return;
-      ++backing.holds;
       loan.backings.push_back(&backing);
+      ++backing.holds;
     });
   }
 }
