@@ -103,10 +103,12 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
   run.flops = before_opening.flops + sums.offloaded_flops;
   const double timed = before_opening.flops + judged * sums.offloaded_flops;
   const double seconds = before_opening.seconds + sums.expected_cpu_seconds;
-  run.cpu = told_by(earlier, &RunTimes::cpu, run, timed).value_or(timed > 0 ? seconds * run.flops / timed : 0);
+  const auto told_cpu = told_by(earlier, &RunTimes::cpu, run, timed);
+  run.cpu = told_cpu.value_or(timed > 0 ? seconds * run.flops / timed : 0);
   // The first calls on the device load libraries and kernels, so the others are not expected to take as long.
-  run.device = told_by(earlier, &RunTimes::device, run, sums.offloaded_flops)
-                   .value_or(before_opening.on_device + sums.device_seconds);
+  const auto told_device = told_by(earlier, &RunTimes::device, run, sums.offloaded_flops);
+  run.device = told_device.value_or(before_opening.on_device + sums.device_seconds);
+  run.carried_over = told_cpu || told_device;
   run.opening = opening_seconds > 0 || !earlier ? opening_seconds : earlier->opening;
   return run;
 }
@@ -122,6 +124,7 @@ EarlierRuns::EarlierRuns(const std::string& conditions)
     : command_(number_of(command(conditions))), path_(path_for(command_)) {
   const auto age = path_.empty() ? std::nullopt : age_of(path_);
   if (!age || *age > most_age) return;
+  age_ = *age;
   if (const auto text = content_of(path_)) times_ = parse(*text, command_);
 }
 
@@ -130,7 +133,7 @@ void EarlierRuns::keep(const RunTimes& run, double price) const {
   const bool tells = times_ ? foresight(*times_, price) != foresight(run, price) || differ(times_->flops, run.flops) ||
                                   differ(times_->cpu, run.cpu) || differ(times_->device, run.device)
                             : run.cpu >= least_share * price;
-  if (tells) report::replace_file(path_, text_of(command_, run));
+  if (tells && report::replace_file(path_, text_of(command_, run)) && times_ && run.carried_over) set_age(path_, age_);
 }
 
 }  // namespace blastoff::runtime

@@ -3,6 +3,7 @@
 // without it (runtime/opening.h). Most programs of a computing centre run again and again, and their next run knows.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,9 +16,10 @@ namespace blastoff::runtime {
 /// Of the calls of one run that were worth the device. Seconds.
 struct RunTimes {
   double flops = 0;
-  double cpu = 0;      ///< that all of them take on the CPU
-  double device = 0;   ///< that all of them take on the device, once it is open
-  double opening = 0;  ///< that opening the device took; 0: it was not opened
+  double cpu = 0;             ///< that all of them take on the CPU
+  double device = 0;          ///< that all of them take on the device, once it is open
+  double opening = 0;         ///< that opening the device took; 0: it was not opened
+  bool carried_over = false;  ///< one side is what an earlier run has told
 };
 
 /// `before_opening`: what the CPU computed until the device was open. `earlier`: tells the rest where this run has
@@ -39,12 +41,14 @@ class EarlierRuns {
   const std::optional<RunTimes>& times() const { return times_; }
 
   /// Writes the file if the next run could go by it and the times differ from those that are known by more than runs
-  /// of one program do. Silent where that fails. `price` as above. Changes errno.
+  /// of one program do. What is carried over counts as old as it was. Silent where that fails. `price` as above.
+  /// Changes errno.
   void keep(const RunTimes& run, double price) const;
 
  private:
   std::uint64_t command_;
-  std::string path_;  ///< "": no cache
+  std::string path_;             ///< "": no cache
+  std::chrono::seconds age_{0};  ///< of what is known
   std::optional<RunTimes> times_;
 };
 

@@ -46,4 +46,10 @@ std::optional<std::chrono::seconds> age_of(const std::string& path) {
   return std::chrono::seconds(std::time(nullptr) - state.st_mtime);
 }
 
+void set_age(const std::string& path, std::chrono::seconds age) {
+  const timespec then{std::time(nullptr) - static_cast<std::time_t>(age.count()), 0};
+  const timespec times[2] = {then, then};
+  utimensat(AT_FDCWD, path.c_str(), times, 0);
+}
+
 }  // namespace blastoff::runtime

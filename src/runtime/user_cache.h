@@ -16,4 +16,7 @@ std::optional<std::string> content_of(const std::string& path);
 /// Since the file was last written; nothing where there is none.
 std::optional<std::chrono::seconds> age_of(const std::string& path);
 
+/// As if it had been written so long ago.
+void set_age(const std::string& path, std::chrono::seconds age);
+
 }  // namespace blastoff::runtime

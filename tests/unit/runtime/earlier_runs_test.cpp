@@ -54,6 +54,7 @@ TEST(RunTimes, AreThoseOfTheEarlierRunWhereThisOneHasNotTimedTheCpu) {
   EXPECT_DOUBLE_EQ(run.cpu, 2);
   EXPECT_DOUBLE_EQ(run.device, 0.3);
   EXPECT_DOUBLE_EQ(run.opening, 0.25);
+  EXPECT_TRUE(run.carried_over);
   EXPECT_DOUBLE_EQ(times_of_run({}, totals_of(2e11, 0.3, 0.5), 0.25, earlier).cpu, 0.5) << "it has";
 }
 
@@ -160,6 +161,23 @@ TEST_F(EarlierRunsTest, CountForAMonth) {
   };
   EXPECT_TRUE(written_days_ago(29));
   EXPECT_FALSE(written_days_ago(31));
+}
+
+TEST_F(EarlierRunsTest, GrowOlderWhereARunHasTimedOneSideOnly) {
+  EarlierRuns("one GPU").keep(gaining_, price);
+  const fs::path file = files().at(0);
+  const auto before = fs::file_time_type::clock::now() - std::chrono::hours(20 * 24);
+  fs::last_write_time(file, before);
+  RunTimes other = gaining_;
+  other.flops *= 2;
+  other.carried_over = true;
+  EarlierRuns("one GPU").keep(other, price);
+  EXPECT_DOUBLE_EQ(EarlierRuns("one GPU").times()->flops, 2 * gaining_.flops);
+  EXPECT_LT(fs::last_write_time(file), before + std::chrono::hours(1));
+  other.flops *= 2;
+  other.carried_over = false;
+  EarlierRuns("one GPU").keep(other, price);
+  EXPECT_GT(fs::last_write_time(file), before + std::chrono::hours(1));
 }
 
 TEST_F(EarlierRunsTest, IgnoreWhatIsNoFileOfTheirs) {
