@@ -152,7 +152,7 @@ Splitting::Forecast Splitting::forecast(const operation::Operation& operation, s
   Forecast result;
   result.alone = {need_alone.bytes / model.to_device + there_alone,
                   static_cast<double>(need_alone.found.dirty) / model.to_device + there_alone};
-  Seconds sum;  // of bringing
+  Seconds sum;  // of bringing over the links
   double longest = 0;
   double most = -1;
   for (const Part& part : parts) {
@@ -163,12 +163,13 @@ Splitting::Forecast Splitting::forecast(const operation::Operation& operation, s
       const double common = std::min(need.bytes, common_bytes(parts, part));
       over_link = std::min(over_link - common * (1 - 1 / static_cast<double>(parts.size())), need_alone.bytes);
     }
-    const Seconds bringing{over_link / model.to_device, static_cast<double>(need.found.dirty) / model.to_device};
-    const double there =
-        seconds_there(part.operations, model) + seconds_to_hand_over + (need.bytes - over_link) / between_devices;
+    const double link = over_link / model.to_device;
+    const Seconds bringing{link + (need.bytes - over_link) / between_devices,
+                           static_cast<double>(need.found.dirty) / model.to_device};
+    const double there = seconds_there(part.operations, model) + seconds_to_hand_over;
     result.split = {std::max(result.split.now, bringing.now + there),
                     std::max(result.split.later, bringing.later + there)};
-    sum = {sum.now + bringing.now, sum.later + bringing.later};
+    sum = {sum.now + link, sum.later + bringing.later};
     longest = std::max(longest, there);
     if (need.bytes <= most) continue;
     most = need.bytes;
