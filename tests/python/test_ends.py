@@ -51,6 +51,14 @@ def place(tmp_path):
     assert list(directory.iterdir()) == []
 
 
+@pytest.fixture(autouse=True)
+def hang_ups():
+    """Programs inherit that the tests ignore them, under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def reports(directory) -> list[dict]:
     """The reports there, those with most calls first."""
     found = [json.loads(path.read_text()) for path in directory.glob("*.json")]
