@@ -144,10 +144,8 @@ bool worth_borrowing(const mirror::Hold& hold, std::size_t least) {
   return bytes >= std::max(least, runs * std::min(least, least_run));
 }
 
-/// No longer is waited for what other parts of a call bring than bringing it here would take: bytes per second, and
-/// seconds that threads take to begin.
+/// Bytes per second: no longer is waited for what other parts of a call bring than bringing it here would take.
 constexpr double slow_link = 10e9;
-constexpr double seconds_to_begin = 1e-3;
 
 /// The call as mirrors know it: transient operands are empty, so that nothing is done for them.
 operation::Operation mirrored(const operation::Operation& call) {
@@ -404,7 +402,7 @@ Status FirstUseLease::upload_slices() {
   std::size_t left = 0;
   for (const Transfer& each : to_bring({})) left += each.block.column_bytes;
   if (left == 0) return {};
-  shared_.sharing->wait(shared_.number, seconds_to_begin + static_cast<double>(left) / slow_link);
+  shared_.sharing->wait(shared_.number, policy_.settings().patience + static_cast<double>(left) / slow_link);
   return borrow();
 }
 

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <ostream>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -220,6 +222,37 @@ TEST_P(ResidencyDevices, TakeFromEachOtherWhatOneOfThemHolds) {
   if (rigs_.size() > 1) {
     EXPECT_EQ(traffic_.bytes_between_devices, page) << "the first device has brought it";
   }
+}
+
+// Parts of one call, at the same time: a, on six pages, crosses the link once.
+TEST_P(ResidencyDevices, BringSlicesOfWhatAllOfThemRead) {
+  START();
+  const Block a = {0, 0, 96, 30};
+  std::vector<std::vector<operation::Operation>> parts;
+  std::vector<std::span<const operation::Operation>> spans;
+  for (std::size_t i = 0; i < rigs_.size(); ++i) {
+    const auto first = static_cast<std::int64_t>(i) * 8;
+    const Block b = {0, 32 + first, 30, 8};
+    const Block c = {0, 62 + first, 96, 8};
+    parts.push_back({product(matrix(), a, b, c, 0)});
+    reference::compute(product(shadow_.data(), a, b, c, 0));
+  }
+  for (const auto& operations : parts) spans.emplace_back(operations);
+  residency::Sharing sharing(spans);
+  static const reference::ReferenceRoutine host;
+  std::atomic<std::uint64_t> between{0};
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < rigs_.size(); ++i)
+    threads.emplace_back([&, i] {
+      const Outcome outcome =
+          support::run_operation(rigs_[i]->policy(), lanes_[i], parts[i][0], host, {&sharing, i, 0});
+      sharing.leave(i);
+      EXPECT_FALSE(outcome.error);
+      between += outcome.traffic.bytes_between_devices;
+    });
+  for (std::thread& thread : threads) thread.join();
+  expect_right();
+  EXPECT_EQ(between, (rigs_.size() - 1) * 6 * 4096);
 }
 
 // What else lies on a page that is lent, nobody vouches for.

@@ -141,6 +141,7 @@ class Rig {
     settings.pins = shared ? shared->pins : residency::create_pins(std::size_t{1} << 30);
     if (shared) settings.exchange = shared->exchange;
     settings.least_borrowed = 1;
+    settings.patience = 60;  // however slow the test is
     settings.verify = options.verify;
     settings.panels = options.panels;
     rig->policy_ = residency::create_first_use_policy(*rig->device_, *rig->staging_, *rig->tracker_, settings);
@@ -198,9 +199,9 @@ struct Outcome {
 };
 
 inline Outcome run_operation(residency::Policy& policy, device::Lane& lane, const operation::Operation& operation,
-                             const operation::Host& host) {
+                             const operation::Host& host, const residency::Shared& shared = {}) {
   Outcome outcome;
-  auto begun = policy.begin(operation, lane);
+  auto begun = policy.begin_shared(operation, lane, shared);
   if (!begun) {
     outcome.error = begun.error();
     return outcome;
