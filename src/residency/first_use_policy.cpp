@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <iterator>
 #include <mutex>
 #include <span>
 
-#include "platform/interval_set.h"
 #include "platform/stopwatch.h"
 #include "residency/copy/device_buffers.h"
 #include "residency/copy/layout.h"
@@ -16,6 +14,7 @@
 #include "residency/mirror/commit_log.h"
 #include "residency/mirror/mirror_check.h"
 #include "residency/mirror/return_path.h"
+#include "residency/mirror/supply.h"
 
 namespace blastoff::residency {
 
@@ -131,22 +130,6 @@ std::size_t panel_bytes(const operation::Operation& call, const PanelSizes& size
   return std::max({smallest, call.result_bytes() / most_panels, std::size_t{1}});
 }
 
-/// Whether other devices are asked for what the hold has to upload.
-bool worth_borrowing(const mirror::Hold& hold, std::size_t least) {
-  constexpr std::size_t least_run = std::size_t{64} << 10;  // on average; each costs some system calls
-  std::size_t bytes = 0;
-  std::size_t runs = 0;
-  for (const mirror::Hold::Upload& upload : hold.uploads) {
-    if (!upload.fresh) continue;
-    bytes += upload.run.bytes();
-    ++runs;
-  }
-  return bytes >= std::max(least, runs * std::min(least, least_run));
-}
-
-/// Bytes per second: no longer is waited for what other parts of a call bring than bringing it here would take.
-constexpr double slow_link = 10e9;
-
 /// The call as mirrors know it: transient operands are empty, so that nothing is done for them.
 operation::Operation mirrored(const operation::Operation& call) {
   operation::Operation result = call;
@@ -165,6 +148,8 @@ class FirstUseLease final : public Lease {
         shared_(shared),
         hold_(std::move(hold)),
         tools_(std::move(tools)),
+        supply_(policy.coherence(), policy.staging(), lane, hold_, shared_,
+                {policy.settings().least_borrowed, policy.settings().patience}, traffic_),
         panels_(operation::pieces(call_, panel_bytes(call_, policy.settings().panels))) {}
 
   ~FirstUseLease() override {
@@ -187,15 +172,7 @@ class FirstUseLease final : public Lease {
     return copy::device_leading_dimension(call_.operands()[index]);
   }
   Status take_buffers();
-  Status upload();
-  Status borrow();
-  Status copy_lent(const mirror::Loan& loan);
-  Status upload_slices();
-  std::vector<Transfer> to_bring(const platform::IntervalSet& except) const;
-  Status send(std::vector<Transfer> transfers);
-  Status upload_pinned(std::vector<Transfer>& transfers);
-  bool is_pinned(const Transfer& transfer) const;
-  void append_copied(std::vector<Transfer>& transfers) const;
+  std::vector<Transfer> copied() const;
   operation::Operand on_device(const operation::Operation& panel, std::size_t index) const;
   Status open_return_paths();
   struct Parcels;
@@ -209,16 +186,14 @@ class FirstUseLease final : public Lease {
   const Shared shared_;
   mirror::Hold hold_;  ///< of mirrored(call_)
   std::unique_ptr<Tools> tools_;
+  Traffic traffic_;
+  mirror::Supply supply_;
   std::array<copy::Buffer, operation::Operation::most_operands> buffers_;  ///< of operands without a mirror
   std::vector<operation::Operation> panels_;
   std::vector<operation::Operation> device_panels_;
   std::array<mirror::Return, operation::Operation::most_operands> ways_{};  ///< home, of results
   std::unique_ptr<mirror::ReturnPath> direct_;                              ///< where results take it
   std::unique_ptr<mirror::ReturnPath> staged_;                              ///< likewise
-  std::vector<mirror::Loan> loans_;
-  platform::IntervalSet borrowed_;  ///< of hold_.uploads, what comes from other devices
-  Traffic traffic_;
-  bool uploads_pinned_ = false;  ///< some uploads take the direct way, and are not waited for where they are queued
   bool finished_ = false;
 };
 
@@ -261,8 +236,8 @@ Status FirstUseLease::prepare() {
   traffic_.copied_because = hold_.copied_because;
   if (panels_.size() > mirror::CommitLog::most_panels) policy_.coherence().stage_all(hold_);
   if (auto taken = take_buffers(); !taken) return taken;
-  if (auto uploaded = upload(); !uploaded) return uploaded;
-  if (shared_.sharing) shared_.sharing->brought(shared_.part, shared_.number);
+  if (auto brought = supply_.bring(copied()); !brought) return brought;
+  if (shared_.sharing) shared_.sharing->supplied(shared_.part, shared_.number);
   if (policy_.settings().verify) {
     auto stale = mirror::repair_stale_pages(hold_, policy_.staging(), *lane_.upload);
     if (!stale) return tl::unexpected(stale.error());
@@ -285,125 +260,14 @@ Status FirstUseLease::take_buffers() {
 }
 
 // Host memory holds what they are, whatever the device holds of the pages on which they lie.
-void FirstUseLease::append_copied(std::vector<Transfer>& transfers) const {
+std::vector<Transfer> FirstUseLease::copied() const {
+  std::vector<Transfer> transfers;
   for (std::size_t i = 0; i < call_.operands().size(); ++i) {
     const operation::Operand& operand = call_.operands()[i];
     if (!has_mirror(i) && operation::reads(operand.intent))
       copy::append_upload(operand, buffers_[i].address(), buffer_leading_dimension(i), transfers);
   }
-}
-
-// The copy engine is slow at short columns.
-bool FirstUseLease::is_pinned(const Transfer& transfer) const {
-  constexpr std::size_t short_column = 512;
-  const device::Block& block = transfer.block;
-  if (block.columns > 1 && block.column_bytes < short_column) return false;
-  const auto begin = reinterpret_cast<std::uintptr_t>(transfer.host);
-  const platform::Span source{begin, begin + (block.columns - 1) * block.host_pitch + block.column_bytes};
-  return std::any_of(hold_.pins.begin(), hold_.pins.end(),
-                     [&](const mirror::Pins::Pin* pin) { return pin && !pin->gone && pin->span.contains(source); });
-}
-
-/// Queues the copies from pinned memory, and takes them off the list.
-Status FirstUseLease::upload_pinned(std::vector<Transfer>& transfers) {
-  const auto pinned =
-      std::partition(transfers.begin(), transfers.end(), [&](const Transfer& each) { return !is_pinned(each); });
-  for (auto transfer = pinned; transfer != transfers.end(); ++transfer) {
-    device::Block block = transfer->block;
-    if (block.host_pitch == block.column_bytes && block.device_pitch == block.column_bytes)
-      block = {block.column_bytes * block.columns, 1, block.column_bytes, block.column_bytes};
-    if (auto queued = lane_.upload->copy_to_device(transfer->device, transfer->host, block); !queued) return queued;
-  }
-  uploads_pinned_ = uploads_pinned_ || pinned != transfers.end();
-  transfers.erase(pinned, transfers.end());
-  return {};
-}
-
-Status FirstUseLease::send(std::vector<Transfer> transfers) {
-  for (const Transfer& transfer : transfers)
-    traffic_.bytes_to_device += transfer.block.column_bytes * transfer.block.columns;
-  auto sent = upload_pinned(transfers);
-  if (sent && !transfers.empty()) sent = policy_.staging().upload(transfers, *lane_.upload);
-  return sent;
-}
-
-/// Pages that the hold has to upload, but those that come from other devices and these.
-std::vector<Transfer> FirstUseLease::to_bring(const platform::IntervalSet& except) const {
-  std::vector<Transfer> transfers;
-  for (const mirror::Hold::Upload& upload : hold_.uploads) {
-    borrowed_.each_gap(upload.run, [&](platform::Span lacking) {
-      except.each_gap(lacking, [&](platform::Span run) {
-        const std::size_t bytes = run.bytes();
-        transfers.push_back({reinterpret_cast<void*>(run.begin),
-                             upload.device + (run.begin - upload.run.begin),
-                             {bytes, 1, bytes, bytes}});
-      });
-    });
-  }
   return transfers;
-}
-
-Status FirstUseLease::upload() {
-  std::vector<Transfer> transfers;
-  append_copied(transfers);
-  if (hold_.uploads.empty() && transfers.empty()) return {};
-  const platform::Stopwatch stopwatch;
-  Status uploaded;
-  if (worth_borrowing(hold_, policy_.settings().least_borrowed) && policy_.coherence().can_borrow()) {
-    uploaded = borrow();
-    if (uploaded && shared_.sharing) uploaded = upload_slices();
-  }
-  if (uploaded) {
-    std::ranges::move(to_bring({}), std::back_inserter(transfers));
-    uploaded = send(std::move(transfers));
-  }
-  traffic_.transfer_seconds += stopwatch.seconds();
-  return uploaded;
-}
-
-/// Queues copies of what other devices hold. What cannot be copied from there, the host has.
-Status FirstUseLease::borrow() {
-  std::vector<platform::Span> lacking;
-  for (const mirror::Hold::Upload& upload : hold_.uploads)
-    if (upload.fresh) borrowed_.each_gap(upload.run, [&](platform::Span run) { lacking.push_back(run); });
-  const std::size_t first = loans_.size();
-  std::ranges::move(policy_.coherence().borrow(hold_, lacking), std::back_inserter(loans_));
-  for (const mirror::Loan& loan : std::span(loans_).subspan(first))
-    if (auto copied = copy_lent(loan); !copied && copied.error().kind != device::ErrorKind::unsupported) return copied;
-  return {};
-}
-
-/// Its runs are in the order of the uploads.
-Status FirstUseLease::copy_lent(const mirror::Loan& loan) {
-  auto upload = hold_.uploads.begin();
-  for (const mirror::Loan::Run& run : loan.runs) {
-    while (!upload->run.contains(run.host)) ++upload;
-    const device::Address here = upload->device + (run.host.begin - upload->run.begin);
-    if (auto copied = lane_.upload->copy_between(here, run.device, run.host.bytes()); !copied) return copied;
-    borrowed_.add(run.host);
-    traffic_.bytes_between_devices += run.host.bytes();
-  }
-  return {};
-}
-
-/// Of matrices that other parts of the call read, too, brings one slice, and takes the rest from those who have brought
-/// it. The links work at the same time, and so do the devices.
-Status FirstUseLease::upload_slices() {
-  platform::IntervalSet of_others;
-  for (const platform::Span run : shared_.sharing->brought_by_others(shared_.part, shared_.number)) of_others.add(run);
-  std::vector<platform::Span> arrived;
-  for (const mirror::Hold::Upload& upload : hold_.uploads)
-    of_others.each_gap(upload.run, [&](platform::Span run) { arrived.push_back(run); });
-  if (of_others.empty()) return {};
-  if (auto sent = send(to_bring(of_others)); !sent) return sent;
-  if (auto there = lane_.upload->synchronize(); !there) return there;
-  policy_.coherence().loaded(hold_, arrived);
-  shared_.sharing->brought(shared_.part, shared_.number);
-  std::size_t left = 0;
-  for (const Transfer& each : to_bring({})) left += each.block.column_bytes;
-  if (left == 0) return {};
-  shared_.sharing->wait(shared_.number, policy_.settings().patience + static_cast<double>(left) / slow_link);
-  return borrow();
 }
 
 Status FirstUseLease::open_return_paths() {
@@ -458,7 +322,7 @@ Status FirstUseLease::uploads_arrived() {
     policy_.coherence().loaded(hold_, arrived.has_value());
     if (!arrived) return arrived;
   }
-  loans_.clear();
+  supply_.arrived();
   return {};
 }
 
@@ -483,7 +347,7 @@ FirstUseLease::Parcels FirstUseLease::parcels(std::size_t index) const {
 
 Status FirstUseLease::finish() {
   if (direct_) policy_.coherence().prepare_finish(hold_);
-  if (uploads_pinned_) {
+  if (supply_.pinned()) {
     const platform::Stopwatch waiting;
     if (auto arrived = tools_->uploaded->synchronize(); !arrived) return arrived;
     traffic_.transfer_seconds += waiting.seconds();
@@ -497,6 +361,7 @@ Status FirstUseLease::finish() {
   for (const operation::Operation& panel : panels_)
     panel.each_result(
         [&](std::size_t, const operation::Operand& result) { traffic_.bytes_from_device += result.part_bytes(); });
+  supply_.withdraw();
   policy_.coherence().finish(hold_);
   finished_ = true;
   return {};
@@ -510,6 +375,8 @@ void FirstUseLease::abandon() {
     sound = queue->synchronize().has_value() && sound;
   for (mirror::ReturnPath* path : {staged_.get(), direct_.get()})
     if (path && sound) sound = path->wait().has_value();  // otherwise it may be the result of what failed
+  supply_.arrived();
+  supply_.withdraw();
   policy_.coherence().abandon(hold_);
   finished_ = true;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "residency/footprint.h"
@@ -34,7 +35,8 @@ Span slice_of(Span whole, std::size_t index, std::size_t count) {
 
 }  // namespace
 
-Sharing::Sharing(std::vector<std::span<const Operation>> parts) : parts_(std::move(parts)), done_(parts_.size(), 0) {}
+Sharing::Sharing(std::vector<std::span<const Operation>> parts)
+    : parts_(std::move(parts)), brought_(parts_.size(), 0), supplied_(parts_.size(), 0) {}
 
 std::vector<Span> Sharing::brought_by_others(std::size_t part, std::size_t number) const {
   std::vector<Span> result;
@@ -57,19 +59,72 @@ std::vector<Span> Sharing::brought_by_others(std::size_t part, std::size_t numbe
 void Sharing::brought(std::size_t part, std::size_t number) {
   {
     const std::lock_guard lock(mutex_);
-    done_[part] = std::max(done_[part], number + 1);
+    brought_[part] = std::max(brought_[part], number + 1);
+  }
+  changed_.notify_all();
+}
+
+void Sharing::supplied(std::size_t part, std::size_t number) {
+  {
+    const std::lock_guard lock(mutex_);
+    brought_[part] = std::max(brought_[part], number + 1);
+    supplied_[part] = std::max(supplied_[part], number + 1);
   }
   changed_.notify_all();
 }
 
 void Sharing::leave(std::size_t part) {
-  brought(part, SIZE_MAX - 1);
+  supplied(part, SIZE_MAX - 1);
+}
+
+bool Sharing::wait(std::unique_lock<std::mutex>& lock, const std::vector<std::size_t>& done, std::size_t number,
+                   double seconds) {
+  return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
+    return std::ranges::all_of(done, [&](std::size_t operations) { return operations > number; });
+  });
 }
 
 bool Sharing::wait(std::size_t number, double seconds) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
-                           [&] { return std::ranges::all_of(done_, [&](std::size_t done) { return done > number; }); });
+  return wait(lock, brought_, number, seconds);
+}
+
+void Sharing::offer(std::size_t part, std::size_t number, Offer offer) {
+  const std::lock_guard lock(mutex_);
+  offers_.push_back({part, number, std::move(offer)});
+}
+
+Sharing::Taken Sharing::take(std::size_t part, std::size_t number) {
+  Taken result;
+  result.sharing_ = this;
+  const std::lock_guard lock(mutex_);
+  for (Offered& each : offers_) {
+    if (each.part == part || each.number != number) continue;
+    ++each.takers;
+    result.taken_.push_back(&each);
+  }
+  return result;
+}
+
+void Sharing::Taken::release() {
+  if (taken_.empty()) return;
+  {
+    const std::lock_guard lock(sharing_->mutex_);
+    for (Offered* const each : std::exchange(taken_, {})) --each->takers;
+  }
+  sharing_->changed_.notify_all();
+}
+
+void Sharing::withdraw(std::size_t part, std::size_t number, double seconds) {
+  std::list<Offered> own;
+  std::unique_lock lock(mutex_);
+  wait(lock, supplied_, number, seconds);
+  for (auto each = offers_.begin(); each != offers_.end();) {
+    const auto next = std::next(each);
+    if (each->part == part) own.splice(own.end(), offers_, each);
+    each = next;
+  }
+  changed_.wait(lock, [&] { return std::ranges::all_of(own, [](const Offered& each) { return each.takers == 0; }); });
 }
 
 }  // namespace blastoff::residency

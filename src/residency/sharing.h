@@ -4,18 +4,39 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <list>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "device/address.h"
 #include "operation/operation.h"
 #include "platform/span.h"
 
+namespace blastoff::device {
+class Device;
+}  // namespace blastoff::device
+
 namespace blastoff::residency {
+
+/// Where a device has what host memory holds.
+struct PagesOnDevice {
+  platform::Span host;
+  device::Address device = 0;
+};
+
+/// Pages of a common matrix that one part has brought, and that the others may copy from its device.
+struct Offer {
+  device::Device* device = nullptr;
+  std::vector<PagesOnDevice> runs;  ///< ascending
+};
 
 /// Thread-safe. A part goes through its operations in order; those of the same number are made at about the same time.
 class Sharing {
  public:
+  class Taken;
+
   /// The operations of each part.
   explicit Sharing(std::vector<std::span<const operation::Operation>> parts);
 
@@ -24,6 +45,8 @@ class Sharing {
 
   /// The part has brought its slices for this operation, or will not: it has failed, needs nothing, or has gone on.
   void brought(std::size_t part, std::size_t number);
+  /// The part takes nothing more from the others for this operation.
+  void supplied(std::size_t part, std::size_t number);
   /// The part makes no more operations.
   void leave(std::size_t part);
 
@@ -31,11 +54,60 @@ class Sharing {
   /// that.
   bool wait(std::size_t number, double seconds);
 
+  /// The other parts may copy these pages, until the part withdraws its offers.
+  void offer(std::size_t part, std::size_t number, Offer offer);
+  /// What the others offer now.
+  Taken take(std::size_t part, std::size_t number);
+  /// Gives the others that long to take what the part has offered for this operation. Then waits until nobody copies
+  /// from its device any more. It must have let go of what it took itself.
+  void withdraw(std::size_t part, std::size_t number, double seconds);
+
  private:
+  struct Offered {
+    std::size_t part;
+    std::size_t number;
+    Offer offer;
+    int takers = 0;
+  };
+
+  bool wait(std::unique_lock<std::mutex>& lock, const std::vector<std::size_t>& done, std::size_t number,
+            double seconds);
+
   const std::vector<std::span<const operation::Operation>> parts_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::size_t> done_;  ///< by part: the operations for which it has brought its slices
+  std::vector<std::size_t> brought_;   ///< by part: the operations for which it has brought its slices
+  std::vector<std::size_t> supplied_;  ///< by part: the operations for which it has all
+  std::list<Offered> offers_;
+};
+
+/// Offers that are not withdrawn while this lives.
+class Sharing::Taken {
+ public:
+  Taken() = default;
+  ~Taken() { release(); }
+  Taken(Taken&& other) noexcept : sharing_(other.sharing_), taken_(std::exchange(other.taken_, {})) {}
+  Taken& operator=(Taken&& other) noexcept {
+    release();
+    sharing_ = other.sharing_;
+    taken_ = std::exchange(other.taken_, {});
+    return *this;
+  }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (const Offered* const each : taken_) visit(each->offer);
+  }
+  /// Nothing is copied any more.
+  void release();
+
+ private:
+  friend class Sharing;
+
+  Sharing* sharing_ = nullptr;
+  std::vector<Offered*> taken_;
 };
 
 /// One operation among those of a split call.

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <random>
 #include <span>
@@ -71,6 +72,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
       options.budget >>= 2 * i;
       options.panels = {.general = 4096, .triangular = 4096, .solve_width = 8};
       options.seed = static_cast<unsigned>(i) + 1;
+      options.most_copied = most_copied_;
       if (i + 1 == count) options.fault = fault;
       std::string reason;
       rigs_.push_back(Rig::create({"first-use", kind}, options, reason, &shared_));
@@ -109,6 +111,29 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
     return !outcome.error;
   }
 
+  /// Each device makes one of these operations, at the same time, as parts of one call. What they moved, in all.
+  residency::Traffic make_together(const std::vector<operation::Operation>& operations) {
+    std::vector<std::span<const operation::Operation>> parts;
+    for (const auto& operation : operations) parts.emplace_back(&operation, 1);
+    residency::Sharing sharing(parts);
+    static const reference::ReferenceRoutine host;
+    std::vector<Outcome> outcomes(parts.size());
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      threads.emplace_back([&, i] {
+        outcomes[i] = support::run_operation(rigs_[i]->policy(), lanes_[i], operations[i], host, {&sharing, i, 0});
+        sharing.leave(i);
+      });
+    for (std::thread& thread : threads) thread.join();
+    residency::Traffic sum;
+    for (const Outcome& outcome : outcomes) {
+      EXPECT_FALSE(outcome.error);
+      sum.bytes_between_devices += outcome.traffic.bytes_between_devices;
+      sum.bytes_rewritten += outcome.traffic.bytes_rewritten;
+    }
+    return sum;
+  }
+
   void expect_right() { ASSERT_EQ(std::memcmp(matrix(), shadow_.data(), elements * sizeof(double)), 0); }
 
   test::Memory memory_{elements * sizeof(double) / platform::page_size() + 1};
@@ -118,6 +143,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
   std::vector<std::unique_ptr<Rig>> rigs_;
   std::vector<device::Lane> lanes_;
   residency::Traffic traffic_;  ///< of the last call
+  std::optional<std::size_t> most_copied_;
 };
 
 #define START(...)    \
@@ -224,35 +250,20 @@ TEST_P(ResidencyDevices, TakeFromEachOtherWhatOneOfThemHolds) {
   }
 }
 
-// Parts of one call, at the same time: a, on six pages, crosses the link once.
+// a, on six pages, crosses the link once.
 TEST_P(ResidencyDevices, BringSlicesOfWhatAllOfThemRead) {
   START();
   const Block a = {0, 0, 96, 30};
-  std::vector<std::vector<operation::Operation>> parts;
-  std::vector<std::span<const operation::Operation>> spans;
+  std::vector<operation::Operation> parts;
   for (std::size_t i = 0; i < rigs_.size(); ++i) {
     const auto first = static_cast<std::int64_t>(i) * 8;
     const Block b = {0, 32 + first, 30, 8};
     const Block c = {0, 62 + first, 96, 8};
-    parts.push_back({product(matrix(), a, b, c, 0)});
+    parts.emplace_back(product(matrix(), a, b, c, 0));
     reference::compute(product(shadow_.data(), a, b, c, 0));
   }
-  for (const auto& operations : parts) spans.emplace_back(operations);
-  residency::Sharing sharing(spans);
-  static const reference::ReferenceRoutine host;
-  std::atomic<std::uint64_t> between{0};
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < rigs_.size(); ++i)
-    threads.emplace_back([&, i] {
-      const Outcome outcome =
-          support::run_operation(rigs_[i]->policy(), lanes_[i], parts[i][0], host, {&sharing, i, 0});
-      sharing.leave(i);
-      EXPECT_FALSE(outcome.error);
-      between += outcome.traffic.bytes_between_devices;
-    });
-  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(make_together(parts).bytes_between_devices, (rigs_.size() - 1) * 6 * 4096);
   expect_right();
-  EXPECT_EQ(between, (rigs_.size() - 1) * 6 * 4096);
 }
 
 // What else lies on a page that is lent, nobody vouches for.
@@ -370,11 +381,156 @@ TEST_P(ResidencyDevices, ServeThreadsWhoseBlocksMeetOnPages) {
   for (auto& thread : threads) thread.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(, ResidencyDevices,
-                         testing::Combine(testing::Values("simulated", "delayed", "pinning"), testing::Values(1, 2, 3)),
-                         [](const auto& test) {
-                           return std::get<0>(test.param) + "_" + std::to_string(std::get<1>(test.param));
-                         });
+/// A large matrix that the program rewrites, and so is not tracked, between two small ones that share its first and its
+/// last page.
+class ResidencyDevicesRewritten : public ResidencyDevices {
+ protected:
+  static constexpr std::int64_t m = 256;
+  static constexpr std::int64_t k = 40;
+  static constexpr std::int64_t small = 10;
+  static constexpr std::size_t before = small * small;
+  static constexpr std::size_t behind = before + m * k;
+  static constexpr std::size_t right = 12 * 1024;
+  static constexpr std::size_t result = 16 * 1024;
+  static constexpr std::size_t all = 32 * 1024;
+  static constexpr std::int64_t width = 8;  ///< columns of each device
+
+  void begin() {
+    most_copied_ = 0;
+    start();
+    own_shadow_.resize(all);
+    write(0, result);
+  }
+
+  double* own() { return reinterpret_cast<double*>(own_memory_.page(0)); }
+  double* shadow() { return own_shadow_.data(); }
+
+  void write(std::size_t first, std::size_t last) {
+    for (std::size_t at = first; at < last; ++at) own()[at] = shadow()[at] = static_cast<double>(below(5)) - 2;
+  }
+
+  static blas::Call product_of(std::array<double*, 3> matrices, std::array<std::int64_t, 3> sizes) {
+    blas::Call call;
+    call.routine = blas::Routine::dgemm;
+    call.m = sizes[0];
+    call.n = sizes[1];
+    call.k = sizes[2];
+    call.alpha = 1;
+    const std::array<void*, 3> addresses = {matrices[0], matrices[1], matrices[2]};
+    const std::array<std::int64_t, 3> leading = {call.m, call.k, call.m};
+    blas::shape_operands(call, addresses, leading);
+    return call;
+  }
+
+  std::vector<operation::Operation> parts() {
+    std::vector<operation::Operation> parts;
+    for (std::size_t i = 0; i < rigs_.size(); ++i) {
+      const auto of = [&](double* base) {
+        return product_of({base + before, base + right + i * k * width, base + result + i * m * width}, {m, width, k});
+      };
+      parts.emplace_back(of(own()));
+      reference::compute(of(shadow()));
+    }
+    return parts;
+  }
+
+  /// A device multiplies the small ones.
+  void multiply_neighbours(std::size_t device) {
+    const auto of = [&](double* base) {
+      return product_of({base, base + behind, base + result + 8 * 1024}, {small, small, small});
+    };
+    reference::compute(of(shadow()));
+    ASSERT_FALSE(run_call(rigs_[device]->policy(), lanes_[device], of(own())).error);
+  }
+
+  void expect_own_right() { ASSERT_EQ(std::memcmp(own(), shadow(), all * sizeof(double)), 0); }
+
+  test::Memory own_memory_{all * sizeof(double) / 4096};
+  std::vector<double> own_shadow_;
+};
+
+// Nobody keeps it, since later writes are not noticed.
+TEST_P(ResidencyDevicesRewritten, BringSlicesOfIt) {
+  begin();
+  if (testing::Test::IsSkipped()) return;
+  constexpr std::size_t pages = 21;
+  std::uint64_t rewritten = 0;
+  for (int step = 0; step < 12; ++step) {
+    SCOPED_TRACE(step);
+    write(before, behind);
+    const residency::Traffic traffic = make_together(parts());
+    rewritten += traffic.bytes_rewritten;
+    EXPECT_EQ(traffic.bytes_between_devices, (rigs_.size() - 1) * pages * 4096);
+    expect_own_right();
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(rewritten, 0U) << "it was tracked";
+}
+
+TEST_P(ResidencyDevicesRewritten, KeepWhatElseLiesOnItsPages) {
+  begin();
+  if (testing::Test::IsSkipped()) return;
+  std::uint64_t between = 0;
+  for (int step = 0; step < 60; ++step) {
+    SCOPED_TRACE(step);
+    write(before, behind);
+    if (below(2) == 0) write(0, before);
+    if (below(2) == 0) write(behind, behind + before);
+    if (below(2) == 0) multiply_neighbours(below(rigs_.size()));
+    between += make_together(parts()).bytes_between_devices;
+    multiply_neighbours(below(rigs_.size()));
+    expect_own_right();
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_EQ(between > 0, rigs_.size() > 1);
+}
+
+// While the others wait, the program rewrites a small matrix, and the last device reads it.
+TEST_P(ResidencyDevicesRewritten, TakeNothingOlderThanWhatTheyHold) {
+  begin();
+  if (testing::Test::IsSkipped() || rigs_.size() == 1) return;
+  for (int step = 0; step < 3; ++step) {  // learns that it is rewritten
+    write(before, behind);
+    make_together(parts());
+  }
+  write(before, behind);
+  const std::vector<operation::Operation> made = parts();
+  std::vector<std::span<const operation::Operation>> spans;
+  for (const auto& operation : made) spans.emplace_back(&operation, 1);
+  residency::Sharing sharing(spans);
+  const std::size_t last = made.size() - 1;
+  const auto make = [&](std::size_t part) {
+    static const reference::ReferenceRoutine host;
+    const Outcome outcome =
+        support::run_operation(rigs_[part]->policy(), lanes_[part], made[part], host, {&sharing, part, 0});
+    sharing.leave(part);
+    EXPECT_FALSE(outcome.error);
+  };
+  std::vector<std::thread> others;
+  for (std::size_t part = 0; part < last; ++part) others.emplace_back(make, part);
+  const auto offers = [&] {
+    std::size_t count = 0;
+    sharing.take(last, 0).each([&](const residency::Offer&) { ++count; });
+    return count;
+  };
+  while (offers() < last) std::this_thread::yield();
+  write(0, before);
+  multiply_neighbours(last);
+  make(last);
+  for (std::thread& other : others) other.join();
+  multiply_neighbours(last);
+  expect_own_right();
+}
+
+std::string name_of(const testing::TestParamInfo<Devices>& test) {
+  return std::get<0>(test.param) + "_" + std::to_string(std::get<1>(test.param));
+}
+
+const auto devices = testing::Combine(testing::Values("simulated", "delayed", "pinning"), testing::Values(1, 2, 3));
+
+INSTANTIATE_TEST_SUITE_P(, ResidencyDevicesRewritten, devices, name_of);
+
+INSTANTIATE_TEST_SUITE_P(, ResidencyDevices, devices, name_of);
 
 }  // namespace
 }  // namespace blastoff

@@ -52,6 +52,7 @@ struct RigOptions {
   bool may_pin = true;                           ///< as far as the tracker is concerned
   std::shared_ptr<Registrations> registrations;  ///< that the program makes with the device
   residency::PanelSizes panels = {};             ///< of first-use
+  std::optional<std::size_t> most_copied;        ///< likewise
   unsigned seed = 1;
 };
 
@@ -144,6 +145,7 @@ class Rig {
     settings.patience = 60;  // however slow the test is
     settings.verify = options.verify;
     settings.panels = options.panels;
+    settings.most_copied = options.most_copied.value_or(settings.most_copied);
     rig->policy_ = residency::create_first_use_policy(*rig->device_, *rig->staging_, *rig->tracker_, settings);
     return rig;
   }

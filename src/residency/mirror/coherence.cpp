@@ -182,7 +182,7 @@ std::uint64_t Coherence::claim_part(Hold& hold, std::size_t first_own, Chunk& ch
     const Span one{at, at + page};
     if (currency.on_page(chunk, one)) continue;
     const std::size_t number = page_numbers(one).first;
-    const bool fresh = currency.tracked() && !chunk.current.test(number);
+    const bool fresh = !chunk.current.test(number);
     if (currency.tracked()) make_current(mirrors_, chunk, one, currency.operand());
     if (chunk.loading.test(number)) continue;
     chunk.loading.set(number, number + 1);
@@ -192,7 +192,7 @@ std::uint64_t Coherence::claim_part(Hold& hold, std::size_t first_own, Chunk& ch
     if (before && before->fresh == fresh && before->run.end == at && before->device + before->run.bytes() == address)
       before->run.end += page;
     else
-      hold.uploads.push_back({one, address, fresh});
+      hold.uploads.push_back({one, address, fresh, currency.tracked()});
   }
   return bytes;
 }
@@ -343,7 +343,7 @@ void Coherence::loaded(Hold& hold, const std::vector<Span>& pages) {
   std::vector<Hold::Upload> rest;
   for (const Hold::Upload& upload : hold.uploads)
     arrived.each_gap(upload.run, [&](Span run) {
-      rest.push_back({run, upload.device + (run.begin - upload.run.begin), upload.fresh});
+      rest.push_back({run, upload.device + (run.begin - upload.run.begin), upload.fresh, upload.tracked});
     });
   {
     const std::lock_guard lock(mutex_);

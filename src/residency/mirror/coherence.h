@@ -48,6 +48,8 @@ class Coherence {
   Coherence(const Coherence&) = delete;
   Coherence& operator=(const Coherence&) = delete;
 
+  device::Device& device() { return device_; }
+
   /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. unsupported: memory that
   /// cannot be mirrored (the message says why). out_of_memory: the operands do not fit the budget. Without `may_copy`
   /// all operands have mirrors.
@@ -67,10 +69,11 @@ class Coherence {
   /// Some of the uploads have arrived. They are taken off the hold's list, since other calls may use them from here on.
   void loaded(Hold& hold, const std::vector<platform::Span>& pages);
 
-  /// What other devices lend of these pages, fresh ones that the hold has to upload.
+  /// What other devices lend of these pages, fresh and tracked ones that the hold has to upload.
   std::vector<Loan> borrow(const Hold& hold, const std::vector<platform::Span>& pages);
   /// Whether there is another device that could.
   bool can_borrow() { return exchange_ && exchange_->reaches(device_); }
+  bool can_copy_from(device::Device& lender) { return exchange_ && exchange_->reaches(device_, lender); }
 
   /// For another device that is to make the call: adds to the loan the pages of `wanted` on which all is current here
   /// that the call reads. Waits for no call.

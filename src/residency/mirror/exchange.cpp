@@ -45,7 +45,7 @@ std::vector<Loan> Exchange::borrow(const Coherence& borrower, device::Device& to
     lender->lend(call, wanted, loan);
     if (loan.runs.empty()) continue;
     platform::IntervalSet lent;
-    for (const Loan::Run& run : loan.runs) lent.add(run.host);
+    for (const PagesOnDevice& run : loan.runs) lent.add(run.host);
     std::vector<Span> rest;
     for (const Span span : wanted) lent.each_gap(span, [&](Span gap) { rest.push_back(gap); });
     wanted = std::move(rest);

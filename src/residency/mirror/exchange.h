@@ -9,6 +9,7 @@
 #include "device/direct_copies.h"
 #include "platform/span.h"
 #include "residency/mirror/hold.h"
+#include "residency/sharing.h"
 
 namespace blastoff::residency::mirror {
 
@@ -19,11 +20,6 @@ class Coherence;
 /// Other bytes of these pages may be anything.
 class Loan {
  public:
-  struct Run {
-    platform::Span host;
-    device::Address device = 0;  ///< of the lender
-  };
-
   explicit Loan(Coherence& lender) : lender_(&lender) {}
   ~Loan();
   Loan(Loan&& other) noexcept
@@ -34,8 +30,8 @@ class Loan {
   Loan& operator=(const Loan&) = delete;
   Loan& operator=(Loan&&) = delete;
 
-  std::vector<Run> runs;           ///< ascending
-  std::vector<Backing*> backings;  ///< held
+  std::vector<PagesOnDevice> runs;  ///< ascending
+  std::vector<Backing*> backings;   ///< held
 
  private:
   Coherence* lender_;
@@ -47,8 +43,9 @@ class Exchange {
   void join(Coherence& mirrors, device::Device& device);
   void leave(Coherence& mirrors, device::Device& device);
 
-  /// Whether another device's queues copy directly to this one.
+  /// Whether the borrower's queues copy from any other device's memory.
   bool reaches(device::Device& borrower);
+  bool reaches(device::Device& borrower, device::Device& lender) { return direct_copies_.possible(borrower, lender); }
 
   /// What other devices lend of `wanted`, whole pages of which the borrower holds nothing current, and which it has
   /// protected, so that it notices later writes. All is current there that the call reads. Each page comes at most

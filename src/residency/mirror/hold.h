@@ -42,7 +42,8 @@ struct Hold {
   struct Upload {
     platform::Span run;
     device::Address device = 0;
-    bool fresh = false;  ///< nothing of these pages was current: any copy of what the call reads will do
+    bool fresh = false;    ///< nothing of these pages was current: any copy of what the call reads will do
+    bool tracked = false;  ///< later writes are noticed, so that it stays current
   };
   std::vector<Upload> uploads;     ///< page runs that this call has to upload; none belongs to two operands
   std::uint64_t bytes_reused = 0;  ///< of operands that are read, current on the device without an upload by this call

@@ -53,7 +53,7 @@ void Coherence::lend_run(const operation::Operation& call, Span run, Loan& loan)
     for (std::uintptr_t at = pages.begin; at < pages.end; at += page) {
       if (!can_be_lent(chunk, {at, at + page}, call)) continue;
       const device::Address address = mirrors_.device_address(at);
-      Loan::Run* const last = loan.runs.size() > before ? &loan.runs.back() : nullptr;
+      PagesOnDevice* const last = loan.runs.size() > before ? &loan.runs.back() : nullptr;
       if (last && last->host.end == at && last->device + last->host.bytes() == address)
         last->host.end += page;
       else

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -109,6 +112,63 @@ TEST_F(SharingTest, WhoLeavesIsNotWaitedFor) {
   sharing.leave(1);
   sharing.leave(2);
   EXPECT_TRUE(sharing.wait(4, 0));
+}
+
+TEST_F(SharingTest, OthersTakeWhatAPartOffers) {
+  const auto parts = operation::parts(product(200, 240, 200), 3);
+  Sharing sharing = sharing_of(parts);
+  const Span page{0x1000, 0x2000};
+  sharing.offer(1, 0, {nullptr, {{page, 0xd000}}});
+  const auto taken_by = [&](std::size_t part, std::size_t number) {
+    std::vector<Span> pages;
+    sharing.take(part, number).each([&](const residency::Offer& offer) {
+      for (const residency::PagesOnDevice& run : offer.runs) pages.push_back(run.host);
+    });
+    return pages;
+  };
+  EXPECT_EQ(taken_by(0, 0), std::vector<Span>{page});
+  EXPECT_EQ(taken_by(2, 0), std::vector<Span>{page});
+  EXPECT_TRUE(taken_by(1, 0).empty()) << "its own";
+  EXPECT_TRUE(taken_by(0, 1).empty()) << "of another operation";
+  sharing.withdraw(1, 0, 0);
+  EXPECT_TRUE(taken_by(0, 0).empty());
+}
+
+TEST_F(SharingTest, AnOfferLastsAsLongAsItIsCopiedFrom) {
+  const auto parts = operation::parts(product(200, 240, 200), 3);
+  Sharing sharing = sharing_of(parts);
+  sharing.offer(1, 0, {nullptr, {{{0x1000, 0x2000}, 0xd000}}});
+  for (std::size_t part = 0; part < 3; ++part) sharing.supplied(part, 0);
+  auto taken = std::make_unique<Sharing::Taken>(sharing.take(0, 0));
+  std::atomic<bool> withdrawn{false};
+  std::thread owner([&] {
+    sharing.withdraw(1, 0, 60);
+    withdrawn = true;
+  });
+  // No more can be asked than that it has not ended after a while.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(withdrawn);
+  taken->release();
+  owner.join();
+  EXPECT_TRUE(withdrawn);
+}
+
+TEST_F(SharingTest, WhoOffersGivesTheOthersTimeToTake) {
+  const auto parts = operation::parts(product(200, 240, 200), 3);
+  Sharing sharing = sharing_of(parts);
+  sharing.offer(0, 0, {nullptr, {{{0x1000, 0x2000}, 0xd000}}});
+  sharing.supplied(0, 0);
+  sharing.leave(1);
+  std::thread owner([&] { sharing.withdraw(0, 0, 60); });
+  const auto count = [](const Sharing::Taken& taken) {
+    int offers = 0;
+    taken.each([&](const residency::Offer&) { ++offers; });
+    return offers;
+  };
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(count(sharing.take(2, 0)), 1) << "the third part has not asked yet";
+  sharing.supplied(2, 0);
+  owner.join();
 }
 
 }  // namespace

@@ -1,0 +1,203 @@
+#include "residency/mirror/supply.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "platform/stopwatch.h"
+
+namespace blastoff::residency::mirror {
+
+using device::Status;
+using platform::Span;
+
+namespace {
+
+/// Bytes per second: no longer is waited for what other parts of a call bring than bringing it here would take.
+constexpr double slow_link = 10e9;
+
+std::size_t bytes_of(const std::vector<Transfer>& transfers) {
+  std::size_t bytes = 0;
+  for (const Transfer& each : transfers) bytes += each.block.column_bytes * each.block.columns;
+  return bytes;
+}
+
+/// What cannot be copied from another device comes from the host.
+Status or_from_host(Status copied) {
+  return copied || copied.error().kind == device::ErrorKind::unsupported ? Status{} : std::move(copied);
+}
+
+}  // namespace
+
+Status Supply::bring(std::vector<Transfer> others) {
+  if (hold_.uploads.empty() && others.empty()) return {};
+  const platform::Stopwatch stopwatch;
+  Status brought;
+  if (worth_borrowing() && coherence_.can_borrow()) {
+    brought = borrow();
+    if (brought && shared_.sharing) brought = bring_slices();
+  }
+  if (brought) {
+    std::ranges::move(to_bring({}), std::back_inserter(others));
+    brought = send(std::move(others));
+  }
+  traffic_.transfer_seconds += stopwatch.seconds();
+  return brought;
+}
+
+bool Supply::worth_borrowing() const {
+  constexpr std::size_t least_run = std::size_t{64} << 10;  // on average; each costs some system calls
+  std::size_t bytes = 0;
+  std::size_t runs = 0;
+  for (const Hold::Upload& upload : hold_.uploads) {
+    if (!upload.fresh) continue;
+    bytes += upload.run.bytes();
+    ++runs;
+  }
+  const std::size_t least = borrowing_.least_bytes;
+  return bytes >= std::max(least, runs * std::min(least, least_run));
+}
+
+/// Pages that the hold has to upload, but those that come from other devices and these.
+std::vector<Transfer> Supply::to_bring(const platform::IntervalSet& except) const {
+  std::vector<Transfer> transfers;
+  for (const Hold::Upload& upload : hold_.uploads) {
+    borrowed_.each_gap(upload.run, [&](Span lacking) {
+      except.each_gap(lacking, [&](Span run) {
+        const std::size_t bytes = run.bytes();
+        transfers.push_back({reinterpret_cast<void*>(run.begin),
+                             upload.device + (run.begin - upload.run.begin),
+                             {bytes, 1, bytes, bytes}});
+      });
+    });
+  }
+  return transfers;
+}
+
+Status Supply::send(std::vector<Transfer> transfers) {
+  traffic_.bytes_to_device += bytes_of(transfers);
+  auto sent = send_pinned(transfers);
+  if (sent && !transfers.empty()) sent = staging_.upload(transfers, *lane_.upload);
+  return sent;
+}
+
+/// Queues the copies from pinned memory, and takes them off the list.
+Status Supply::send_pinned(std::vector<Transfer>& transfers) {
+  const auto pinned =
+      std::partition(transfers.begin(), transfers.end(), [&](const Transfer& each) { return !is_pinned(each); });
+  for (auto transfer = pinned; transfer != transfers.end(); ++transfer) {
+    device::Block block = transfer->block;
+    if (block.host_pitch == block.column_bytes && block.device_pitch == block.column_bytes)
+      block = {block.column_bytes * block.columns, 1, block.column_bytes, block.column_bytes};
+    if (auto queued = lane_.upload->copy_to_device(transfer->device, transfer->host, block); !queued) return queued;
+  }
+  pinned_ = pinned_ || pinned != transfers.end();
+  transfers.erase(pinned, transfers.end());
+  return {};
+}
+
+// The copy engine is slow at short columns.
+bool Supply::is_pinned(const Transfer& transfer) const {
+  constexpr std::size_t short_column = 512;
+  const device::Block& block = transfer.block;
+  if (block.columns > 1 && block.column_bytes < short_column) return false;
+  const auto begin = reinterpret_cast<std::uintptr_t>(transfer.host);
+  const Span source{begin, begin + (block.columns - 1) * block.host_pitch + block.column_bytes};
+  return std::any_of(hold_.pins.begin(), hold_.pins.end(),
+                     [&](const Pins::Pin* pin) { return pin && !pin->gone && pin->span.contains(source); });
+}
+
+/// Queues copies of what other devices hold.
+Status Supply::borrow() {
+  std::vector<Span> lacking;
+  for (const Hold::Upload& upload : hold_.uploads)
+    if (upload.fresh && upload.tracked) borrowed_.each_gap(upload.run, [&](Span run) { lacking.push_back(run); });
+  if (lacking.empty()) return {};
+  const std::size_t first = loans_.size();
+  std::ranges::move(coherence_.borrow(hold_, lacking), std::back_inserter(loans_));
+  for (const Loan& loan : std::span(loans_).subspan(first))
+    if (auto copied = or_from_host(copy_runs(loan.runs, true)); !copied) return copied;
+  return {};
+}
+
+/// Queues copies of fresh pages, of those that are tracked or of the others, from another device. (Bytes that are
+/// current here may be newer than what the other device has brought.)
+Status Supply::copy_runs(std::span<const PagesOnDevice> runs, bool tracked) {
+  std::vector<Hold::Upload> wanted;
+  for (const Hold::Upload& upload : hold_.uploads)
+    if (upload.fresh && upload.tracked == tracked)
+      borrowed_.each_gap(upload.run, [&](Span run) {
+        wanted.push_back({run, upload.device + (run.begin - upload.run.begin), true, tracked});
+      });
+  std::ranges::sort(wanted, {}, [](const Hold::Upload& each) { return each.run.begin; });
+  for (const PagesOnDevice& run : runs) {
+    auto each = std::ranges::upper_bound(wanted, run.host.begin, {}, [](const auto& upload) { return upload.run.end; });
+    for (; each != wanted.end() && each->run.begin < run.host.end; ++each) {
+      const Span common{std::max(each->run.begin, run.host.begin), std::min(each->run.end, run.host.end)};
+      const device::Address here = each->device + (common.begin - each->run.begin);
+      const device::Address there = run.device + (common.begin - run.host.begin);
+      if (auto copied = lane_.upload->copy_between(here, there, common.bytes()); !copied) return copied;
+      borrowed_.add(common);
+      traffic_.bytes_between_devices += common.bytes();
+    }
+  }
+  return {};
+}
+
+/// Of matrices that other parts of the call read, too, brings one slice, and takes the rest from those who have brought
+/// it. The links work at the same time, and so do the devices.
+Status Supply::bring_slices() {
+  platform::IntervalSet of_others;
+  for (const Span run : shared_.sharing->brought_by_others(shared_.part, shared_.number)) of_others.add(run);
+  if (of_others.empty()) return {};
+  if (auto sent = send(to_bring(of_others)); !sent) return sent;
+  if (auto there = lane_.upload->synchronize(); !there) return there;
+  share_slices(of_others);
+  shared_.sharing->brought(shared_.part, shared_.number);
+  const std::size_t left = bytes_of(to_bring({}));
+  if (left == 0) return {};
+  shared_.sharing->wait(shared_.number, borrowing_.patience + static_cast<double>(left) / slow_link);
+  auto queued = borrow();
+  if (queued) queued = take_offers();
+  return queued;
+}
+
+/// All but the slices of others has arrived. Other calls may use it, and other parts may copy from here what no call
+/// may keep, because the program's writes to it are not noticed: during this call there are none.
+void Supply::share_slices(const platform::IntervalSet& of_others) {
+  std::vector<Span> arrived;
+  Offer own{&coherence_.device(), {}};
+  for (const Hold::Upload& upload : hold_.uploads)
+    of_others.each_gap(upload.run, [&](Span run) {
+      arrived.push_back(run);
+      if (upload.tracked) return;
+      borrowed_.each_gap(run, [&](Span from_host) {
+        own.runs.push_back({from_host, upload.device + (from_host.begin - upload.run.begin)});
+      });
+    });
+  if (!own.runs.empty()) {
+    shared_.sharing->offer(shared_.part, shared_.number, std::move(own));
+    offered_ = true;
+  }
+  coherence_.loaded(hold_, arrived);
+}
+
+Status Supply::take_offers() {
+  taken_ = shared_.sharing->take(shared_.part, shared_.number);
+  Status copied;
+  taken_.each([&](const Offer& offer) {
+    if (copied && coherence_.can_copy_from(*offer.device)) copied = or_from_host(copy_runs(offer.runs, false));
+  });
+  return copied;
+}
+
+void Supply::arrived() {
+  loans_.clear();
+  taken_.release();
+}
+
+void Supply::withdraw() {
+  if (offered_) shared_.sharing->withdraw(shared_.part, shared_.number, borrowing_.patience);
+}
+
+}  // namespace blastoff::residency::mirror

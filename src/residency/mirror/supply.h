@@ -1,0 +1,76 @@
+// Brings to the device what a call lacks there: from page-locked host memory, through the staging slots, or from other
+// devices.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "device/device.h"
+#include "platform/interval_set.h"
+#include "residency/mirror/coherence.h"
+#include "residency/mirror/exchange.h"
+#include "residency/policy.h"
+#include "residency/staging.h"
+
+namespace blastoff::residency::mirror {
+
+/// When other devices are asked. FirstUseSettings explains both.
+struct Borrowing {
+  std::size_t least_bytes;
+  double patience;
+};
+
+/// Of one hold. Used by one thread. What other devices give for it they keep until arrived() or the destructor.
+class Supply {
+ public:
+  Supply(Coherence& coherence, Staging& staging, device::Lane& lane, Hold& hold, const Shared& shared,
+         Borrowing borrowing, Traffic& traffic)
+      : coherence_(coherence),
+        staging_(staging),
+        lane_(lane),
+        hold_(hold),
+        shared_(shared),
+        borrowing_(borrowing),
+        traffic_(traffic) {}
+
+  /// Queues on lane.upload what the hold has to upload, and `others`: copies to device memory of the call's own.
+  device::Status bring(std::vector<Transfer> others);
+
+  /// Some of it is copied from page-locked host memory, and may be under way when bring() returns.
+  bool pinned() const { return pinned_; }
+
+  /// All that has been queued is there. Other devices need not keep it any more.
+  void arrived();
+
+  /// Waits until no other device copies what this one has brought for all. To be called after arrived(), before the
+  /// hold ends.
+  void withdraw();
+
+ private:
+  bool worth_borrowing() const;
+  std::vector<Transfer> to_bring(const platform::IntervalSet& except) const;
+  device::Status send(std::vector<Transfer> transfers);
+  device::Status send_pinned(std::vector<Transfer>& transfers);
+  bool is_pinned(const Transfer& transfer) const;
+  device::Status borrow();
+  device::Status bring_slices();
+  void share_slices(const platform::IntervalSet& of_others);
+  device::Status take_offers();
+  device::Status copy_runs(std::span<const PagesOnDevice> runs, bool tracked);
+
+  Coherence& coherence_;
+  Staging& staging_;
+  device::Lane& lane_;
+  Hold& hold_;
+  const Shared& shared_;
+  const Borrowing borrowing_;
+  Traffic& traffic_;
+  std::vector<Loan> loans_;
+  Sharing::Taken taken_;
+  platform::IntervalSet borrowed_;  ///< of the hold's uploads, what comes from other devices
+  bool pinned_ = false;
+  bool offered_ = false;
+};
+
+}  // namespace blastoff::residency::mirror
