@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Whole programs under the default settings: never slower than without Blastoff, and near the best fixed setting.
 
-    bench/never_slower.py [--library FILE] [--only NAME,...] [--repeats 5] [--modes default,first-use,...] [--output FILE]
+    bench/never_slower.py [--library FILE] [--only NAME,...] [--repeats 5] [--modes default,first-use,...] [--seconds N] [--output FILE]
 
 Each program is a process of its own, and the figure is its wall time from start to exit: opening the device, and giving it back, are
-part of it. The modes take turns, forwards and backwards, and the median of the repeats counts. `cpu` is the program without Blastoff. `default`
+part of it. The modes take turns, forwards and backwards, and the median of the repeats counts. `cpu` is the program without Blastoff, and
+`again` is the same once more: how far its time is from the CPU's shows what the machine's scatter alone does to a ratio. `default`
 has run before, so that it knows its times (--history), and `first` has not. Fixed settings open the device with the first call that is large
-enough, and send every such call there.
+enough, and send every such call there; the smallest size is 250 where the name has none. Programs of less than a second run three times as often as
+the others on the CPU and by default.
 
-For each program: seconds on the CPU, the default's time over the CPU's (at most 1.03 is asked), the first run's likewise, and the
+For each program: seconds on the CPU, the default's time over the CPU's (at most 1.03 is asked), the same of `again` and of the first run, and the
 default's over that of the best of all fixed settings and the CPU (at most 1.10). Where other programs disturb the machine, the least of
-the repeats says more: the last columns have the default's ratios of these.
+the repeats says more: the last columns have the default's ratios of these. --seconds: no program is begun later than that.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FIXED = {"BLASTOFF_START": "now", "BLASTOFF_DECIDE": "size"}
+CPU = ("cpu", "again")
+SHORT, AS_OFTEN = 1.0, 3  # seconds of a short program; how much more often it runs
 MODES: dict[str, dict[str, str]] = {
     "default": {},
     "first": {"BLASTOFF_HISTORY": "off"},
@@ -186,6 +190,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(PROGRAMS), help="programs")
     parser.add_argument("--modes", type=lambda text: text.split(","), default=list(MODES), help="of " + ", ".join(MODES))
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="no program is begun later than that")
     parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
     parser.add_argument("--program", choices=list(PROGRAMS), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -219,23 +224,28 @@ def measured(options: argparse.Namespace, program: str) -> dict[str, list[float]
     preload = {"LD_PRELOAD": str(options.preloaded.resolve()), "BLASTOFF_SUMMARY": "never"}
     # What `blastoff run` sets for malloc is set for the CPU, too.
     common = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"} | PROGRAMS[program][1]
-    settings = {"cpu": common} | {mode: common | preload | MODES[mode] for mode in options.modes}
+    settings = {mode: common for mode in CPU} | {mode: common | preload | MODES[mode] for mode in options.modes}
     seconds: dict[str, list[float]] = {mode: [] for mode in settings}
     with tempfile.TemporaryDirectory() as folder:  # where no earlier run is known
         if "default" in settings:
             wall_seconds(program, settings["default"], folder)
-        for repeat in range(options.repeats):
-            for mode in list(settings)[:: 1 if repeat % 2 == 0 else -1]:
+        repeats, repeat = options.repeats, 0
+        while repeat < repeats:
+            turns = [mode for mode in settings if repeat < options.repeats or mode in (*CPU, "default")]
+            for mode in turns[:: 1 if repeat % 2 == 0 else -1]:
                 taken = wall_seconds(program, settings[mode], folder)
                 if taken is None:
                     return None
                 seconds[mode].append(taken)
+            repeat += 1
+            if repeat == options.repeats and statistics.median(seconds["cpu"]) < SHORT:
+                repeats *= AS_OFTEN
     return seconds
 
 
 def compared(seconds: dict[str, float]) -> tuple[float, float, str]:
     """The default's time over the CPU's, over that of the best other mode, and which that is."""
-    best = min((mode for mode in seconds if mode not in ("default", "first")), key=lambda mode: seconds[mode])
+    best = min((mode for mode in seconds if mode not in ("default", "first", "again")), key=lambda mode: seconds[mode])
     return seconds["default"] / seconds["cpu"], seconds["default"] / seconds[best], best
 
 
@@ -244,9 +254,13 @@ def main() -> None:
     if options.program:
         PROGRAMS[options.program][0]()
         return
-    print(f"{'program':28}{'CPU s':>8}{'default s':>11}{'of CPU':>8}{'first':>7}{'of best':>9}  {'best':16}{'least: of CPU':>13}{'of best':>9}")
+    print(f"{'program':28}{'CPU s':>8}{'default s':>11}{'of CPU':>8}{'again':>7}{'first':>7}{'of best':>9}  {'best':16}{'least: of CPU':>13}{'of best':>9}")
     rows = []
+    begin = time.monotonic()
     for program in options.only:
+        if time.monotonic() - begin > options.seconds:
+            print(f"{program}: no time")
+            continue
         taken = measured(options, program)
         if taken is None:
             continue
@@ -258,9 +272,10 @@ def main() -> None:
         medians, least = ({mode: statistic(values) for mode, values in taken.items()} for statistic in (statistics.median, min))
         of_cpu, of_best, best = compared(medians)
         first = f"{medians['first'] / medians['cpu']:.2f}" if "first" in medians else ""
+        again = medians["again"] / medians["cpu"]
         least_of_cpu, least_of_best, _ = compared(least)
         print(
-            f"{program:28}{medians['cpu']:8.3f}{medians['default']:11.3f}{of_cpu:8.2f}{first:>7}{of_best:9.2f}  {best + f' {medians[best]:.3f}':16}"
+            f"{program:28}{medians['cpu']:8.3f}{medians['default']:11.3f}{of_cpu:8.2f}{again:7.2f}{first:>7}{of_best:9.2f}  {best + f' {medians[best]:.3f}':16}"
             f"{least_of_cpu:13.2f}{least_of_best:9.2f}",
             flush=True,
         )
