@@ -11,6 +11,7 @@ namespace blastoff::device {
 namespace {
 
 constexpr std::size_t trial_bytes = std::size_t{256} << 10;
+constexpr int most_trials = 8;
 
 /// Memory of a device for the trial.
 class TrialMemory {
@@ -61,16 +62,22 @@ std::optional<bool> try_copy(Device& to, Device& from) {
 
 bool DirectCopies::possible(Device& to, Device& from) {
   const std::lock_guard lock(mutex_);
-  const std::pair pair{&to, &from};
-  if (const auto known = known_.find(pair); known != known_.end()) return known->second;
-  if (!to.copies_from(from)) return known_[pair] = false;
-  const std::optional<bool> arrived = try_copy(to, from);
-  if (!arrived) return false;
-  if (!*arrived)
+  Answer& known = known_[{&to, &from}];
+  if (known.possible) return *known.possible;
+  if (!to.copies_from(from)) {
+    known.possible = false;
+    return false;
+  }
+  known.possible = try_copy(to, from);
+  if (!known.possible) {
+    if (++known.trials == most_trials) known.possible = false;
+    return false;
+  }
+  if (!*known.possible)
     platform::log_line("copies from %s %d to %s %d go through the host: a direct copy was refused, or did not arrive",
                        from.properties().kind.c_str(), from.properties().index, to.properties().kind.c_str(),
                        to.properties().index);
-  return known_[pair] = *arrived;
+  return *known.possible;
 }
 
 void DirectCopies::forget(Device& device) {

@@ -56,7 +56,8 @@ bool is_own_routine(const EntryPoint& entry, void* function) {
     return found != nullptr && same_object(found, function) ? found : nullptr;
   };
   if (void* const decorated = defines(std::string(entry.routine.name()) + "_")) return decorated == function;
-  for (std::uint16_t other = 0; other < table.names.size(); ++other)
+  const auto count = static_cast<std::uint16_t>(table.names.size());
+  for (std::uint16_t other = 0; other < count; ++other)
     if (table.accompanies(entry.routine.number, other) && defines(std::string(table.names[other])) == nullptr)
       return false;
   return true;

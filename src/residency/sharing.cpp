@@ -16,12 +16,6 @@ using operation::Operand;
 using operation::Operation;
 using platform::Span;
 
-bool reads_matrix(const Operation& operation, const Operand& matrix) {
-  return std::ranges::any_of(operation.operands(), [&](const Operand& each) {
-    return holds_data(each) && each.intent == operation::Intent::read && operation::same_matrix(each, matrix);
-  });
-}
-
 /// The slice of one among `count` readers: whole pages.
 Span slice_of(Span whole, std::size_t index, std::size_t count) {
   const auto cut = [&](std::size_t at) {
@@ -35,6 +29,12 @@ Span slice_of(Span whole, std::size_t index, std::size_t count) {
 
 }  // namespace
 
+bool only_reads(const Operation& operation, const Operand& matrix) {
+  return std::ranges::any_of(operation.operands(), [&](const Operand& each) {
+    return holds_data(each) && each.intent == operation::Intent::read && operation::same_matrix(each, matrix);
+  });
+}
+
 Sharing::Sharing(std::vector<std::span<const Operation>> parts)
     : parts_(std::move(parts)), brought_(parts_.size(), 0), supplied_(parts_.size(), 0) {}
 
@@ -46,7 +46,7 @@ std::vector<Span> Sharing::brought_by_others(std::size_t part, std::size_t numbe
     std::size_t index = 0;
     for (std::size_t other = 0; other < parts_.size(); ++other) {
       if (other == part) index = readers;
-      if (number < parts_[other].size() && reads_matrix(parts_[other][number], matrix)) ++readers;
+      if (number < parts_[other].size() && only_reads(parts_[other][number], matrix)) ++readers;
     }
     const Span whole = platform::outward_to_pages(bounds(matrix));
     const Span own = slice_of(whole, index, readers);

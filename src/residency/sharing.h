@@ -20,6 +20,9 @@ class Device;
 
 namespace blastoff::residency {
 
+/// Whether the operation only reads this matrix: parts that do so share it.
+bool only_reads(const operation::Operation& operation, const operation::Operand& matrix);
+
 /// Where a device has what host memory holds.
 struct PagesOnDevice {
   platform::Span host;

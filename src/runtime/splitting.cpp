@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "residency/sharing.h"
 #include "runtime/bringing.h"
 #include "runtime/operands_key.h"
 
@@ -68,11 +69,13 @@ Need need_of(const Part& part, const operation::Operation& whole) {
   return sum.bytes > most.bytes ? most : sum;
 }
 
-/// Bytes that a part reads and another one, too.
+/// Bytes of the matrices that a part reads and another one, too.
 double common_bytes(std::span<const Part> parts, const Part& part) {
-  const auto reads = [](const operation::Operation& operation, const operation::Operand& matrix) {
-    return std::ranges::any_of(operation.operands(), [&](const operation::Operand& each) {
-      return operation::reads(each.intent) && same_matrix(each, matrix);
+  const auto read_elsewhere = [&](const operation::Operand& matrix) {
+    return std::ranges::any_of(parts, [&](const Part& other) {
+      return &other != &part && std::ranges::any_of(other.operations, [&](const operation::Operation& operation) {
+        return residency::only_reads(operation, matrix);
+      });
     });
   };
   std::vector<operation::Operand> common;
@@ -81,11 +84,7 @@ double common_bytes(std::span<const Part> parts, const Part& part) {
     for (const operation::Operand& matrix : operation.operands()) {
       if (matrix.empty() || matrix.intent != operation::Intent::read) continue;
       if (std::ranges::any_of(common, [&](const auto& other) { return same_matrix(other, matrix); })) continue;
-      const bool read_elsewhere = std::ranges::any_of(parts, [&](const Part& other) {
-        return &other != &part &&
-               std::ranges::any_of(other.operations, [&](const auto& made) { return reads(made, matrix); });
-      });
-      if (!read_elsewhere) continue;
+      if (!read_elsewhere(matrix)) continue;
       common.push_back(matrix);
       bytes += static_cast<double>(matrix.part_bytes());
     }
