@@ -58,6 +58,8 @@ class FirstUsePolicy final : public Policy {
 
   bool release_pins() override { return coherence_.release_pins(); }
   void release_operands() override { coherence_.release_mirrors(); }
+  std::optional<std::vector<std::uint64_t>> used_once() override { return coherence_.used_once(); }
+  void expect_used_once(std::span<const std::uint64_t> kinds) override { coherence_.expect_used_once(kinds); }
 
   const char* name() const override { return "first-use"; }
   bool keeps_operands() const override { return true; }

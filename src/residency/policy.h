@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,6 +104,12 @@ class Policy : public operation::Estimator {
   /// Gives back the device memory of operands that are kept between calls, and ends page locks, except for calls in
   /// flight. Later calls bring their operands anew.
   virtual void release_operands() {}
+
+  /// Kinds of matrices that the program uses once and then frees or rewrites, for a later run of it with this version
+  /// of the library. Nothing where that cannot be told now.
+  virtual std::optional<std::vector<std::uint64_t>> used_once() { return std::nullopt; }
+  /// What an earlier run said. To be called before the first call.
+  virtual void expect_used_once(std::span<const std::uint64_t>) {}
 
   /// Stops the policy's own work between calls, and waits until it has stopped: the process is about to exit, and the
   /// device must not be used any more.

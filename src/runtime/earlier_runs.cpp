@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 /// The version of the files' format.
-constexpr int version = 1;
+constexpr int version = 2;
 
 /// Machines, libraries and data change: what is older is found out anew.
 constexpr std::chrono::seconds most_age = std::chrono::hours(24 * 30);
@@ -53,15 +53,21 @@ std::string path_for(std::uint64_t command) {
   return cache.empty() ? "" : fmt::format("{}/runs/{:03x}.json", cache, command >> 52U);
 }
 
-std::string text_of(std::uint64_t command, const RunTimes& run) {
+std::string text_of(std::uint64_t command, const RunTimes& run, const std::vector<std::uint64_t>& used_once) {
   const Json file = {{"version", version},           {"command", fmt::format("{:016x}", command)},
                      {"flops", run.flops},           {"cpu_seconds", run.cpu},
-                     {"device_seconds", run.device}, {"opening_seconds", run.opening}};
+                     {"device_seconds", run.device}, {"opening_seconds", run.opening},
+                     {"used_once", used_once}};
   return file.dump() + "\n";
 }
 
+struct Known {
+  RunTimes times;
+  std::vector<std::uint64_t> used_once;
+};
+
 /// Nothing where it belongs to another command, or was not written by text_of().
-std::optional<RunTimes> parse(const std::string& text, std::uint64_t command) {
+std::optional<Known> parse(const std::string& text, std::uint64_t command) {
   const Json file = Json::parse(text, nullptr, false);
   if (!file.is_object() || file.value("version", Json()) != version) return std::nullopt;
   if (file.value("command", Json()) != fmt::format("{:016x}", command)) return std::nullopt;
@@ -73,7 +79,12 @@ std::optional<RunTimes> parse(const std::string& text, std::uint64_t command) {
     return value;
   };
   const RunTimes run{amount("flops"), amount("cpu_seconds"), amount("device_seconds"), amount("opening_seconds")};
-  return right && run.flops > 0 ? std::optional(run) : std::nullopt;
+  std::vector<std::uint64_t> used_once;
+  for (const Json& kind : file.value("used_once", Json::array())) {
+    right = right && kind.is_number_unsigned();
+    if (right) used_once.push_back(kind.get<std::uint64_t>());
+  }
+  return right && run.flops > 0 ? std::optional(Known{run, used_once}) : std::nullopt;
 }
 
 bool differ(double one, double other) {
@@ -125,15 +136,23 @@ EarlierRuns::EarlierRuns(const std::string& conditions)
   const auto age = path_.empty() ? std::nullopt : age_of(path_);
   if (!age || *age > most_age) return;
   age_ = *age;
-  if (const auto text = content_of(path_)) times_ = parse(*text, command_);
+  const auto text = content_of(path_);
+  const auto known = text ? parse(*text, command_) : std::nullopt;
+  if (!known) return;
+  times_ = known->times;
+  used_once_ = known->used_once;
 }
 
-void EarlierRuns::keep(const RunTimes& run, double price) const {
+void EarlierRuns::keep(const RunTimes& run, double price,
+                       const std::optional<std::vector<std::uint64_t>>& used_once) const {
   if (path_.empty() || run.flops <= 0) return;
   const bool tells = times_ ? foresight(*times_, price) != foresight(run, price) || differ(times_->flops, run.flops) ||
-                                  differ(times_->cpu, run.cpu) || differ(times_->device, run.device)
+                                  differ(times_->cpu, run.cpu) || differ(times_->device, run.device) ||
+                                  used_once.value_or(used_once_) != used_once_
                             : run.cpu >= least_share * price;
-  if (tells && report::replace_file(path_, text_of(command_, run)) && times_ && run.carried_over) set_age(path_, age_);
+  if (!tells) return;
+  const bool written = report::replace_file(path_, text_of(command_, run, used_once.value_or(used_once_)));
+  if (written && times_ && run.carried_over) set_age(path_, age_);
 }
 
 }  // namespace blastoff::runtime

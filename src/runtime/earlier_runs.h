@@ -1,12 +1,14 @@
 // What earlier runs of the same command tell about this one: whether the device will gain more than opening it takes.
 // Within one run, nobody knows how much is still to come: the device is opened when about as much time has been lost
-// without it (runtime/opening.h). Most programs of a computing centre run again and again, and their next run knows.
+// without it (runtime/opening.h). Nor does anybody know of a new matrix whether it will be used again. Most programs of
+// a computing centre run again and again, and their next run knows.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "report/recorder.h"
 #include "runtime/opening.h"
@@ -30,26 +32,31 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
 /// `price`: of opening, in seconds, as the machine's model says.
 Opening::Foresight foresight(const RunTimes& run, double price);
 
-/// The times of one command's last run, in a file of the user's cache. Commands are told apart by a number, 64 bits of
-/// their program, arguments, working directory and `conditions`. The folder holds at most 4096 small files, whatever
-/// runs: a command takes over the file of another one whose number begins with the same 12 bits.
+/// The times of one command's last run, and the kinds of matrices that it used once, in a file of the user's cache.
+/// Commands are told apart by a number, 64 bits of their program, arguments, working directory and `conditions`. The
+/// folder holds at most 4096 small files, whatever runs: a command takes over the file of another one whose number
+/// begins with the same 12 bits.
 class EarlierRuns {
  public:
   /// Changes errno. Nothing is found, and nothing kept, where the variables name no cache.
   explicit EarlierRuns(const std::string& conditions);
 
   const std::optional<RunTimes>& times() const { return times_; }
+  /// residency::Policy::used_once().
+  const std::vector<std::uint64_t>& used_once() const { return used_once_; }
 
-  /// Writes the file if the next run could go by it and the times differ from those that are known by more than runs
-  /// of one program do. What is carried over counts as old as it was. Silent where that fails. `price` as above.
-  /// Changes errno.
-  void keep(const RunTimes& run, double price) const;
+  /// Writes the file if the next run could go by it, and the times differ from those that are known by more than runs
+  /// of one program do, or `used_once` does; without it, what is known stays. What is carried over counts as old as it
+  /// was. Silent where that fails. `price` as above. Changes errno.
+  void keep(const RunTimes& run, double price,
+            const std::optional<std::vector<std::uint64_t>>& used_once = std::nullopt) const;
 
  private:
   std::uint64_t command_;
   std::string path_;             ///< "": no cache
   std::chrono::seconds age_{0};  ///< of what is known
   std::optional<RunTimes> times_;
+  std::vector<std::uint64_t> used_once_;
 };
 
 }  // namespace blastoff::runtime

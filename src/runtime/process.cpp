@@ -204,9 +204,9 @@ void Process::start_session(const operation::Operation* first) {
 void Process::recall_earlier_runs() {
   if (recalled_.exchange(true) || settings_.history == config::HistoryMode::off) return;
   if (config::start_mode(settings_) != config::StartMode::background) return;
-  const auto* const runs =
-      new EarlierRuns(fmt::format("{} {} {} {}", settings_.device, device::expected_name(settings_.device),
-                                  platform::cpu_share(), platform::requested_threads()));
+  const auto* const runs = new EarlierRuns(fmt::format("{} {} {} {} {}", BLASTOFF_VERSION, settings_.device,
+                                                       device::expected_name(settings_.device), platform::cpu_share(),
+                                                       platform::requested_threads()));
   if (runs->times()) opening_.foresee(foresight(*runs->times(), opening_.price()), runs->times()->cpu);
   earlier_runs_ = runs;
 }
@@ -353,6 +353,7 @@ void Process::find_session(const operation::Operation* first) {
     }
     seek_model_of((*sessions)->front().device().properties().name);
     closer_ = find_closer();
+    if (const EarlierRuns* const earlier = earlier_runs_) (*sessions)->expect_used_once(earlier->used_once());
     sessions_ = sessions->release();
     sessions_.load()->use(model_of_devices());
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which

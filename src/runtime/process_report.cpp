@@ -113,7 +113,9 @@ void Process::keep_times(const report::Totals& totals) const {
   if (earlier == nullptr || was_forked() || platform::global_rank() > 0) return;
   const double seconds = tried_ && opened_ ? opened_->seconds : 0;
   const platform::ErrnoGuard errno_stays;
-  earlier->keep(times_of_run(opening_.spent(), totals, seconds, earlier->times()), opening_.price());
+  Sessions* const sessions = sessions_;
+  earlier->keep(times_of_run(opening_.spent(), totals, seconds, earlier->times()), opening_.price(),
+                sessions == nullptr ? std::nullopt : sessions->used_once());
 }
 
 void Process::end() {

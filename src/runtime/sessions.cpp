@@ -170,6 +170,11 @@ bool Sessions::release_pins() {
   return ended;
 }
 
+void Sessions::expect_used_once(std::span<const std::uint64_t> kinds) {
+  for (Session* const session : all_)
+    for (residency::Policy* const policy : session->policies()) policy->expect_used_once(kinds);
+}
+
 void Sessions::release_operands() {
   for (Session* const session : all_)
     if (session->working()) session->release_operands();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "config/settings.h"
@@ -52,6 +53,10 @@ class Sessions {
 
   Session& front() { return *all_.front(); }
   const std::vector<Session*>& all() const { return all_; }
+
+  /// The first device's policy's, and for all (residency/policy.h).
+  std::optional<std::vector<std::uint64_t>> used_once() { return front().policies().front()->used_once(); }
+  void expect_used_once(std::span<const std::uint64_t> kinds);
 
   bool release_pins();
   void release_operands();

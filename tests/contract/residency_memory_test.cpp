@@ -270,6 +270,32 @@ TEST_P(ResidencyMemory, WhatIsReplacedByMemoryThatCannotBeWatchedIsCopied) {
   munmap(c, bytes_);
 }
 
+// What is tracked is on the device at the second use.
+TEST_P(ResidencyMemory, WhatAnEarlierRunUsedOnceIsCopiedAtItsFirstUse) {
+  START();
+  const auto bytes_of_second_use = [&] {
+    double *const a = map(bytes_), *const b = map(bytes_), *const c = map(bytes_);
+    fill(a, bytes_, 2);
+    fill(b, bytes_, 3);
+    run(product(a, b, c, n_, n_, 0));
+    const auto bytes = run(product(a, b, c, n_, n_, 0)).traffic.bytes_to_device;
+    for (double* const matrix : {a, b, c}) munmap(matrix, bytes_);
+    return bytes;
+  };
+  EXPECT_EQ(bytes_of_second_use(), 0U);
+  double *const a = map(bytes_), *const b = map(bytes_), *const c = map(bytes_);
+  run(product(a, b, c, n_, n_, 0));
+  for (double* const matrix : {a, b, c}) munmap(matrix, bytes_);
+  run(product(map(bytes_), map(bytes_), map(bytes_), n_, n_, 0));  // by then the events have been heard
+  const auto used_once = rig_->policy().used_once();
+  ASSERT_TRUE(used_once);
+  EXPECT_EQ(used_once->size(), 2U) << "the result is no news";
+  rig_.reset();
+  START();
+  rig_->policy().expect_used_once(*used_once);
+  EXPECT_GE(bytes_of_second_use(), 2 * sizeof(double) * n_ * n_);
+}
+
 TEST_P(ResidencyMemory, WideGapsAreNotLookedAt) {
   START();
   constexpr std::int64_t leading = std::int64_t{16} << 20;  // 128 MiB

@@ -56,8 +56,8 @@ def test_the_first_call_opens_it_where_that_is_asked_for(opening):
 def again(opening, tmp_path):
     """Likewise, of a command whose earlier runs count."""
 
-    def run(seconds: float, **settings: str) -> offload.Outcome:
-        return opening(seconds, **{"XDG_CACHE_HOME": str(tmp_path / "cache"), "BLASTOFF_HISTORY": "on"} | settings)
+    def run(seconds: float, how: str = "return", **settings: str) -> offload.Outcome:
+        return opening(seconds, how, **{"XDG_CACHE_HOME": str(tmp_path / "cache"), "BLASTOFF_HISTORY": "on"} | settings)
 
     return run
 
@@ -92,6 +92,16 @@ def test_the_next_run_of_a_command_that_lost_opens_it_only_if_it_computes_for_lo
     assert longer.total("offloaded") > 0
     assert longer.routine("dgemm")["cpu_seconds"] > 1, "a quarter more than before"
     assert not opening_of(longer)["foreseen"]
+
+
+def test_a_run_tells_the_next_one_which_matrices_are_used_once(again, tmp_path):
+    """The program makes its matrices anew for each product, and frees them."""
+    again(2, how="fresh")
+    (kept,) = (tmp_path / "cache").rglob("*.json")
+    assert json.loads(kept.read_text())["used_once"]
+    outcome = again(2, how="fresh")
+    assert json.loads(kept.read_text())["used_once"], "the next one finds the same"
+    assert outcome.total("offloaded") > 0
 
 
 def test_another_command_starts_anew(again, tmp_path):

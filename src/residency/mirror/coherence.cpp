@@ -85,6 +85,17 @@ void Coherence::tidy() {
   apply_events();
 }
 
+std::optional<std::vector<std::uint64_t>> Coherence::used_once() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return std::nullopt;
+  return usage_.used_once();
+}
+
+void Coherence::expect_used_once(std::span<const std::uint64_t> kinds) {
+  const std::lock_guard lock(mutex_);
+  usage_.expect_used_once(kinds);
+}
+
 void Coherence::release_mirrors() {
   const std::lock_guard lock(mutex_);
   pins_->release();

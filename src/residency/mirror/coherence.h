@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,10 @@ class Coherence {
 
   /// Gives back all device memory behind mirrors, and the pins, except those of calls in flight.
   void release_mirrors();
+
+  /// Usage's, for later runs of the program, and from an earlier one. Nothing if another thread holds the lock.
+  std::optional<std::vector<std::uint64_t>> used_once();
+  void expect_used_once(std::span<const std::uint64_t> kinds);
 
   /// Applies the events of watched memory up to now, for a program that frees matrices and does not call BLAS again.
   void tidy();

@@ -33,11 +33,14 @@ bool is_result_only(const operation::Operand& operand) {
   return operation::writes(operand.intent) && !operation::reads(operand.intent);
 }
 
+/// Of a kind.
+constexpr std::uint64_t result_bit = 1U << 8;
+
 std::uint64_t kind_of(const operation::Operation& call, std::size_t index) {
   const operation::Operand& operand = call.operands()[index];
   const auto size = static_cast<std::uint64_t>(std::bit_width(operand.payload_bytes()));
-  const std::uint64_t result = is_result_only(operand) ? 1 : 0;
-  return std::uint64_t{call.routine()} << 32 | index << 16 | result << 8 | size << 1 | 1;
+  const std::uint64_t result = is_result_only(operand) ? result_bit : 0;
+  return std::uint64_t{call.routine()} << 32 | index << 16 | result | size << 1 | 1;
 }
 
 }  // namespace
@@ -151,6 +154,19 @@ void Usage::not_trackable(const operation::Operand& operand) {
   Matrix& matrix = find_or_add(operand);
   matrix.copied = true;
   matrix.patience = uses_before_another_look;
+}
+
+std::vector<std::uint64_t> Usage::used_once() const {
+  std::vector<std::uint64_t> kinds;
+  for (const auto& [kind, count] : used_once_)
+    if (count > 0 && (kind & result_bit) == 0) kinds.push_back(kind);
+  std::ranges::sort(kinds);
+  if (kinds.size() > most_kinds) kinds.resize(most_kinds);
+  return kinds;
+}
+
+void Usage::expect_used_once(std::span<const std::uint64_t> kinds) {
+  for (const std::uint64_t kind : kinds) used_once_[kind] = most_used_once;
 }
 
 void Usage::forget(platform::Span span) {

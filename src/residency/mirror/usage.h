@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "operation/operation.h"
 #include "platform/span.h"
@@ -51,6 +53,14 @@ class Usage {
 
   /// The operand lies in memory that cannot be tracked.
   void not_trackable(const operation::Operand& operand);
+
+  /// Kinds of operands that are read, of which the latest new matrix was used once; at most `most_kinds`. They mean
+  /// something to the same version of the library only.
+  std::vector<std::uint64_t> used_once() const;
+  static constexpr std::size_t most_kinds = 64;
+  /// What used_once() said in an earlier run of the program: new matrices of these kinds are copied from the first one
+  /// on.
+  void expect_used_once(std::span<const std::uint64_t> kinds);
 
   /// The memory of the span is gone or new.
   void forget(platform::Span span);

@@ -1,6 +1,8 @@
 // Products until some seconds have passed, while the device is being opened. Usage: opening SECONDS [return | exit |
-// _exit | thread | fork]: how the program ends then, or that it forks a child after each product.
+// _exit | thread | fork | fresh]: how the program ends then, that it forks a child after each product, or that it makes
+// its matrices anew for each.
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +27,18 @@ static int product(double factor) {
   return 1;
 }
 
+static double* fresh_matrix(void) {
+  return mmap(NULL, n * n * sizeof(double), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static int product_of_fresh_matrices(double factor) {
+  a = fresh_matrix(), b = fresh_matrix(), c = fresh_matrix();
+  for (int i = 0; i < n; ++i) b[i + i * n] = i + 1;
+  const int right = product(factor);
+  munmap(a, n * n * sizeof *a), munmap(b, n * n * sizeof *b), munmap(c, n * n * sizeof *c);
+  return right;
+}
+
 static void* end_in_thread(void* unused) {
   (void)unused;
   exit(scenario_status());
@@ -40,7 +54,7 @@ int main(int argc, char** argv) {
   int right = 1, children_right = 1;
   const double start = now();
   for (int i = 1; now() - start < seconds; ++i) {
-    right &= product(i);
+    right &= strcmp(how, "fresh") == 0 ? product_of_fresh_matrices(i) : product(i);
     if (strcmp(how, "fork") != 0) continue;
     const pid_t child = fork();
     if (child == 0) _exit(product(i + 0.5) ? 0 : 1);

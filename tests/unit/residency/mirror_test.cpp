@@ -408,6 +408,48 @@ TEST_F(UsageTest, AfterSomeOfAKindThatWereUsedOnceTheNextAreCopiedUntilOneIsUsed
   EXPECT_TRUE(tracked()) << "so may be the next";
 }
 
+TEST_F(UsageTest, TellsALaterRunWhatIsUsedOnce) {
+  const auto in_later_run = [&] {
+    Usage later{std::size_t{1} << 20};
+    later.expect_used_once(usage.used_once());
+    return later.worth_tracking(call, 0);
+  };
+  EXPECT_TRUE(usage.used_once().empty());
+  use();
+  EXPECT_TRUE(usage.used_once().empty()) << "it may be used again";
+  usage.forget(bounds(matrix()));
+  EXPECT_EQ(usage.used_once().size(), 1U);
+  EXPECT_FALSE(in_later_run());
+  EXPECT_TRUE(tracked()) << "once is not enough within a run";
+  usage.used(matrix());
+  use();
+  EXPECT_TRUE(usage.used_once().empty()) << "the latest was used again";
+  EXPECT_TRUE(in_later_run());
+}
+
+TEST_F(UsageTest, WhatALaterRunUsesAgainItTracksNextTime) {
+  use();
+  usage.forget(bounds(matrix()));
+  Usage later{std::size_t{1} << 20};
+  later.expect_used_once(usage.used_once());
+  EXPECT_FALSE(later.worth_tracking(call, 0));
+  later.used(matrix());
+  EXPECT_TRUE(later.worth_tracking(call, 0)) << "it has not changed";
+  later.used(matrix());
+  later.forget(bounds(matrix()));
+  EXPECT_TRUE(later.worth_tracking(call, 0));
+  EXPECT_TRUE(later.used_once().empty());
+}
+
+TEST_F(UsageTest, OfResultsNothingIsTold) {
+  call = with(operation::Intent::write);
+  for (int i = 0; i < 3; ++i) {
+    use();
+    usage.forget(bounds(matrix()));
+  }
+  EXPECT_TRUE(usage.used_once().empty()) << "they are expected to be used once anyway";
+}
+
 TEST_F(UsageTest, CopiesNewMatricesThatTheCpuRewrites) {
   for (int i = 0; i < 4; ++i) {
     use();

@@ -180,6 +180,22 @@ TEST_F(EarlierRunsTest, GrowOlderWhereARunHasTimedOneSideOnly) {
   EXPECT_GT(fs::last_write_time(file), before + std::chrono::hours(1));
 }
 
+TEST_F(EarlierRunsTest, KnowWhatWasUsedOnce) {
+  using Kinds = std::vector<std::uint64_t>;
+  const Kinds kinds = {7, UINT64_MAX};
+  EXPECT_TRUE(EarlierRuns("one GPU").used_once().empty());
+  EarlierRuns("one GPU").keep(gaining_, price, kinds);
+  EXPECT_EQ(EarlierRuns("one GPU").used_once(), kinds);
+  EarlierRuns("one GPU").keep(gaining_, price);
+  EXPECT_EQ(EarlierRuns("one GPU").used_once(), kinds) << "a run that did not open the device knows nothing of it";
+  RunTimes longer = gaining_;
+  longer.flops *= 2;
+  EarlierRuns("one GPU").keep(longer, price);
+  EXPECT_EQ(EarlierRuns("one GPU").used_once(), kinds);
+  EarlierRuns("one GPU").keep(longer, price, Kinds{});
+  EXPECT_TRUE(EarlierRuns("one GPU").used_once().empty()) << "all were used again";
+}
+
 TEST_F(EarlierRunsTest, IgnoreWhatIsNoFileOfTheirs) {
   EarlierRuns("one GPU").keep(gaining_, price);
   const fs::path file = files().at(0);
@@ -191,9 +207,12 @@ TEST_F(EarlierRunsTest, IgnoreWhatIsNoFileOfTheirs) {
     std::ofstream(file) << text.replace(at, old.size(), now);
     return EarlierRuns("one GPU").times().has_value();
   };
-  EXPECT_TRUE(replaced("\"version\":1", "\"version\":1"));
-  EXPECT_FALSE(replaced("\"version\":1", "\"version\":2"));
-  EXPECT_FALSE(replaced("\"version\":1", "\"version\":[1"));
+  EXPECT_TRUE(replaced("\"version\":2", "\"version\":2"));
+  EXPECT_FALSE(replaced("\"version\":2", "\"version\":1"));
+  EXPECT_FALSE(replaced("\"version\":2", "\"version\":[2"));
+  EXPECT_FALSE(replaced("\"used_once\":[", "\"used_once\":[-1"));
+  EXPECT_FALSE(replaced("\"used_once\":[", "\"used_once\":[\"one\""));
+  EXPECT_FALSE(replaced("\"used_once\":[]", "\"used_once\":\"all\""));
   EXPECT_FALSE(replaced("\"cpu_seconds\":", "\"cpu_seconds\":-"));
   EXPECT_FALSE(replaced("\"flops\":", "\"flops\":\"many\",\"of\":"));
   EXPECT_FALSE(replaced("\"device_seconds\":", "\"seconds\":"));
