@@ -224,7 +224,7 @@ def measured(options: argparse.Namespace, program: str) -> dict[str, list[float]
     preload = {"LD_PRELOAD": str(options.preloaded.resolve()), "BLASTOFF_SUMMARY": "never"}
     # What `blastoff run` sets for malloc is set for the CPU, too.
     common = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"} | PROGRAMS[program][1]
-    settings = {mode: common for mode in CPU} | {mode: common | preload | MODES[mode] for mode in options.modes}
+    settings = dict.fromkeys(CPU, common) | {mode: common | preload | MODES[mode] for mode in options.modes}
     seconds: dict[str, list[float]] = {mode: [] for mode in settings}
     with tempfile.TemporaryDirectory() as folder:  # where no earlier run is known
         if "default" in settings:
@@ -254,7 +254,8 @@ def main() -> None:
     if options.program:
         PROGRAMS[options.program][0]()
         return
-    print(f"{'program':28}{'CPU s':>8}{'default s':>11}{'of CPU':>8}{'again':>7}{'first':>7}{'of best':>9}  {'best':16}{'least: of CPU':>13}{'of best':>9}")
+    ratios = f"{'of CPU':>8}{'again':>7}{'first':>7}{'of best':>9}"
+    print(f"{'program':28}{'CPU s':>8}{'default s':>11}{ratios}  {'best':16}{'least: of CPU':>13}{'of best':>9}")
     rows = []
     begin = time.monotonic()
     for program in options.only:
@@ -274,8 +275,9 @@ def main() -> None:
         first = f"{medians['first'] / medians['cpu']:.2f}" if "first" in medians else ""
         again = medians["again"] / medians["cpu"]
         least_of_cpu, least_of_best, _ = compared(least)
+        ratios = f"{of_cpu:8.2f}{again:7.2f}{first:>7}{of_best:9.2f}"
         print(
-            f"{program:28}{medians['cpu']:8.3f}{medians['default']:11.3f}{of_cpu:8.2f}{again:7.2f}{first:>7}{of_best:9.2f}  {best + f' {medians[best]:.3f}':16}"
+            f"{program:28}{medians['cpu']:8.3f}{medians['default']:11.3f}{ratios}  {best + f' {medians[best]:.3f}':16}"
             f"{least_of_cpu:13.2f}{least_of_best:9.2f}",
             flush=True,
         )

@@ -10,7 +10,7 @@ import jsonschema
 import offload
 import pytest
 from blastoff import errors
-from blastoff.calibrate import command, cpu, model
+from blastoff.calibrate import children, command, cpu, model
 from command_rig import clean_environment
 
 SCHEMA = json.loads((offload.ROOT / "share" / "machine.schema.json").read_text())
@@ -98,6 +98,21 @@ def test_wrong_options(arguments, message):
     with pytest.raises(errors.CommandError, match="calibrate: ") as raised:
         command.run(arguments)
     assert str(raised.value) == f"calibrate: {message}"
+
+
+def test_the_shorter_of_two_openings_counts(monkeypatch):
+    openings = [0.66, 0.27]
+    asked = []
+
+    def ask(_module, _library, _blas, seconds, quick, **_):
+        asked.append((float(seconds), quick))
+        return {"open_seconds": openings[len(asked) - 1], "launch_seconds": len(asked)}
+
+    monkeypatch.setattr(children, "ask", ask)
+    assert children.measure_device("", 90, quick=False) == {"open_seconds": 0.27, "launch_seconds": 2}
+    assert asked == [(0, "1"), (90, "0")], "the first only opens the device"
+    asked.clear()
+    assert children.measure_device("", 5, quick=True)["open_seconds"] == 0.66
 
 
 def test_places(monkeypatch, tmp_path):
