@@ -11,7 +11,7 @@ namespace blastoff::device {
 namespace {
 
 constexpr std::size_t trial_bytes = std::size_t{256} << 10;
-constexpr int most_trials = 8;
+constexpr int most_trials = 64;
 
 /// Memory of a device for the trial.
 class TrialMemory {
@@ -69,14 +69,13 @@ bool DirectCopies::possible(Device& to, Device& from) {
     return false;
   }
   known.possible = try_copy(to, from);
-  if (!known.possible) {
-    if (++known.trials == most_trials) known.possible = false;
-    return false;
-  }
-  if (!*known.possible)
-    platform::log_line("copies from %s %d to %s %d go through the host: a direct copy was refused, or did not arrive",
-                       from.properties().kind.c_str(), from.properties().index, to.properties().kind.c_str(),
-                       to.properties().index);
+  if (!known.possible && ++known.trials < most_trials) return false;
+  if (!known.possible.value_or(false))
+    platform::log_line("copies from %s %d to %s %d go through the host: %s", from.properties().kind.c_str(),
+                       from.properties().index, to.properties().kind.c_str(), to.properties().index,
+                       known.possible ? "a direct copy was refused, or did not arrive"
+                                      : "the devices have had no memory to try a direct copy");
+  known.possible = known.possible.value_or(false);
   return *known.possible;
 }
 

@@ -15,7 +15,7 @@ class DirectCopies {
  public:
   /// Whether queues of `to` copy from the memory of `from`: the devices say so, and a first copy has arrived as it was
   /// sent. (Some machines, whose links to the devices are isolated from each other, promise it and lose what is
-  /// copied.) A trial that cannot be made, because memory is short, is made again at later questions, but not for ever.
+  /// copied.) A trial that cannot be made, because memory is short, is repeated at the next questions.
   bool possible(Device& to, Device& from);
 
   /// The device goes away.

@@ -215,7 +215,9 @@ Result<std::unique_ptr<Lease>> FirstUsePolicy::begin_shared(const operation::Ope
   auto lease = begin(call, lane, shared, true);
   // Mirrors have a budget of their own.
   const bool short_of_memory = !lease && lease.error().kind == device::ErrorKind::out_of_memory;
-  return short_of_memory ? begin(call, lane, shared, false) : std::move(lease);
+  if (short_of_memory) lease = begin(call, lane, shared, false);
+  if (!lease && shared.sharing) shared.sharing->supplied(shared.part, shared.number);  // nobody is to wait for it
+  return lease;
 }
 
 Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation& call, device::Lane& lane,

@@ -38,6 +38,18 @@ bool only_reads(const Operation& operation, const Operand& matrix) {
 Sharing::Sharing(std::vector<std::span<const Operation>> parts)
     : parts_(std::move(parts)), brought_(parts_.size(), 0), supplied_(parts_.size(), 0) {}
 
+std::vector<Span> Sharing::filled_by_common(std::size_t part, std::size_t number) const {
+  std::vector<Span> result;
+  each_distinct_matrix(parts_[part][number], [&](std::size_t, const Operand& matrix) {
+    if (matrix.intent != operation::Intent::read) return;
+    bool common = false;
+    for (std::size_t other = 0; other < parts_.size(); ++other)
+      common = common || (other != part && number < parts_[other].size() && only_reads(parts_[other][number], matrix));
+    if (common) each_filled_run(matrix, [&](Span run) { result.push_back(run); });
+  });
+  return result;
+}
+
 std::vector<Span> Sharing::brought_by_others(std::size_t part, std::size_t number) const {
   std::vector<Span> result;
   each_distinct_matrix(parts_[part][number], [&](std::size_t, const Operand& matrix) {
@@ -100,8 +112,8 @@ Sharing::Taken Sharing::take(std::size_t part, std::size_t number) {
   const std::lock_guard lock(mutex_);
   for (Offered& each : offers_) {
     if (each.part == part || each.number != number) continue;
-    ++each.takers;
     result.taken_.push_back(&each);
+    ++each.takers;
   }
   return result;
 }
@@ -116,6 +128,7 @@ void Sharing::Taken::release() {
 }
 
 void Sharing::withdraw(std::size_t part, std::size_t number, double seconds) {
+  supplied(part, number);
   std::list<Offered> own;
   std::unique_lock lock(mutex_);
   wait(lock, supplied_, number, seconds);

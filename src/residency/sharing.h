@@ -29,10 +29,12 @@ struct PagesOnDevice {
   device::Address device = 0;
 };
 
-/// Pages of a common matrix that one part has brought, and that the others may copy from its device.
+/// Pages that one part has brought from host memory, and that the others may copy from its device. Each byte of them
+/// belongs to a matrix that they read, too: the program may not write it before the call is over. (Other bytes may have
+/// been written since the page was brought, and other calls may be computing with the newer ones.)
 struct Offer {
   device::Device* device = nullptr;
-  std::vector<PagesOnDevice> runs;  ///< ascending
+  std::vector<PagesOnDevice> runs;
 };
 
 /// Thread-safe. A part goes through its operations in order; those of the same number are made at about the same time.
@@ -45,6 +47,8 @@ class Sharing {
 
   /// Of a matrix that several parts read in their operations of the same number, what the others of these parts bring.
   std::vector<platform::Span> brought_by_others(std::size_t part, std::size_t number) const;
+  /// The whole pages that such matrices fill.
+  std::vector<platform::Span> filled_by_common(std::size_t part, std::size_t number) const;
 
   /// The part has brought its slices for this operation, or will not: it has failed, needs nothing, or has gone on.
   void brought(std::size_t part, std::size_t number);
@@ -61,8 +65,8 @@ class Sharing {
   void offer(std::size_t part, std::size_t number, Offer offer);
   /// What the others offer now.
   Taken take(std::size_t part, std::size_t number);
-  /// Gives the others that long to take what the part has offered for this operation. Then waits until nobody copies
-  /// from its device any more. It must have let go of what it took itself.
+  /// The part takes nothing more, and gives the others that long to take what it has offered for this operation. Then
+  /// it waits until nobody copies from its device any more. It must have let go of what it took itself.
   void withdraw(std::size_t part, std::size_t number, double seconds);
 
  private:

@@ -32,6 +32,9 @@ constexpr double clear_gain = 1.25;
 /// Runs that spend a smaller share of the price on such calls never come near opening: nothing is kept of them.
 constexpr double least_share = 0.5;
 
+/// As many as policies tell of (residency/mirror/usage.h), and more.
+constexpr std::size_t most_kinds = 1024;
+
 /// FNV-1a (Fowler, Noll, Vo).
 std::uint64_t number_of(const std::string& text) {
   std::uint64_t number = 0xcbf29ce484222325U;
@@ -80,9 +83,11 @@ std::optional<Known> parse(const std::string& text, std::uint64_t command) {
   };
   const RunTimes run{amount("flops"), amount("cpu_seconds"), amount("device_seconds"), amount("opening_seconds")};
   std::vector<std::uint64_t> used_once;
-  for (const Json& kind : file.value("used_once", Json::array())) {
-    right = right && kind.is_number_unsigned();
-    if (right) used_once.push_back(kind.get<std::uint64_t>());
+  const Json kinds = file.value("used_once", Json());
+  right = right && kinds.is_array() && kinds.size() <= most_kinds;
+  for (std::size_t i = 0; right && i < kinds.size(); ++i) {
+    right = kinds[i].is_number_unsigned();
+    if (right) used_once.push_back(kinds[i].get<std::uint64_t>());
   }
   return right && run.flops > 0 ? std::optional(Known{run, used_once}) : std::nullopt;
 }

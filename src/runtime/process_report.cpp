@@ -115,7 +115,7 @@ void Process::keep_times(const report::Totals& totals) const {
   const platform::ErrnoGuard errno_stays;
   Sessions* const sessions = sessions_;
   earlier->keep(times_of_run(opening_.spent(), totals, seconds, earlier->times()), opening_.price(),
-                sessions == nullptr ? std::nullopt : sessions->used_once());
+                sessions == nullptr || inside_a_call() ? std::nullopt : sessions->used_once());
 }
 
 void Process::end() {

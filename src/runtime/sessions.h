@@ -54,7 +54,7 @@ class Sessions {
   Session& front() { return *all_.front(); }
   const std::vector<Session*>& all() const { return all_; }
 
-  /// The first device's policy's, and for all (residency/policy.h).
+  /// What the first device's policy says, and what all policies are told (residency/policy.h).
   std::optional<std::vector<std::uint64_t>> used_once() { return front().policies().front()->used_once(); }
   void expect_used_once(std::span<const std::uint64_t> kinds);
 

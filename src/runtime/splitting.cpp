@@ -69,22 +69,22 @@ Need need_of(const Part& part, const operation::Operation& whole) {
   return sum.bytes > most.bytes ? most : sum;
 }
 
-/// Bytes of the matrices that a part reads and another one, too.
+/// Bytes of the matrices that both this part and another one read, in their operations of the same number: what parts
+/// bring together (residency::Sharing).
 double common_bytes(std::span<const Part> parts, const Part& part) {
-  const auto read_elsewhere = [&](const operation::Operand& matrix) {
+  const auto read_elsewhere = [&](const operation::Operand& matrix, std::size_t number) {
     return std::ranges::any_of(parts, [&](const Part& other) {
-      return &other != &part && std::ranges::any_of(other.operations, [&](const operation::Operation& operation) {
-        return residency::only_reads(operation, matrix);
-      });
+      return &other != &part && number < other.operations.size() &&
+             residency::only_reads(other.operations[number], matrix);
     });
   };
   std::vector<operation::Operand> common;
   double bytes = 0;
-  for (const operation::Operation& operation : part.operations)
-    for (const operation::Operand& matrix : operation.operands()) {
+  for (std::size_t number = 0; number < part.operations.size(); ++number)
+    for (const operation::Operand& matrix : part.operations[number].operands()) {
       if (matrix.empty() || matrix.intent != operation::Intent::read) continue;
       if (std::ranges::any_of(common, [&](const auto& other) { return same_matrix(other, matrix); })) continue;
-      if (!read_elsewhere(matrix)) continue;
+      if (!read_elsewhere(matrix, number)) continue;
       common.push_back(matrix);
       bytes += static_cast<double>(matrix.part_bytes());
     }

@@ -88,6 +88,7 @@ void Coherence::tidy() {
 std::optional<std::vector<std::uint64_t>> Coherence::used_once() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return std::nullopt;
+  apply_events();
   return usage_.used_once();
 }
 

@@ -104,7 +104,8 @@ class Coherence {
   /// Gives back all device memory behind mirrors, and the pins, except those of calls in flight.
   void release_mirrors();
 
-  /// Usage's, for later runs of the program, and from an earlier one. Nothing if another thread holds the lock.
+  /// What Usage tells later runs of the program, and is told by an earlier one. Nothing if another thread holds the
+  /// lock.
   std::optional<std::vector<std::uint64_t>> used_once();
   void expect_used_once(std::span<const std::uint64_t> kinds);
 

@@ -42,7 +42,7 @@ struct Hold {
   struct Upload {
     platform::Span run;
     device::Address device = 0;
-    bool fresh = false;    ///< nothing of these pages was current: any copy of what the call reads will do
+    bool fresh = false;    ///< nothing of these pages was current
     bool tracked = false;  ///< later writes are noticed, so that it stays current
   };
   std::vector<Upload> uploads;     ///< page runs that this call has to upload; none belongs to two operands

@@ -120,8 +120,7 @@ Status Supply::borrow() {
   return {};
 }
 
-/// Queues copies of fresh pages, of those that are tracked or of the others, from another device. (Bytes that are
-/// current here may be newer than what the other device has brought.)
+/// Queues copies of fresh pages, of those that are tracked or of the others, from another device.
 Status Supply::copy_runs(std::span<const PagesOnDevice> runs, bool tracked) {
   std::vector<Hold::Upload> wanted;
   for (const Hold::Upload& upload : hold_.uploads)
@@ -162,17 +161,22 @@ Status Supply::bring_slices() {
   return queued;
 }
 
-/// All but the slices of others has arrived. Other calls may use it, and other parts may copy from here what no call
-/// may keep, because the program's writes to it are not noticed: during this call there are none.
+/// All but the slices of others has arrived, and other calls may use it. What is tracked, other devices borrow. The
+/// rest is offered to the other parts: nobody would notice later writes to it, but there are none before the call is
+/// over.
 void Supply::share_slices(const platform::IntervalSet& of_others) {
   std::vector<Span> arrived;
   Offer own{&coherence_.device(), {}};
+  platform::IntervalSet filled;
+  for (const Span run : shared_.sharing->filled_by_common(shared_.part, shared_.number)) filled.add(run);
   for (const Hold::Upload& upload : hold_.uploads)
     of_others.each_gap(upload.run, [&](Span run) {
       arrived.push_back(run);
       if (upload.tracked) return;
-      borrowed_.each_gap(run, [&](Span from_host) {
-        own.runs.push_back({from_host, upload.device + (from_host.begin - upload.run.begin)});
+      filled.each_common(run, [&](Span pages) {
+        borrowed_.each_gap(pages, [&](Span from_host) {
+          own.runs.push_back({from_host, upload.device + (from_host.begin - upload.run.begin)});
+        });
       });
     });
   if (!own.runs.empty()) {
@@ -197,6 +201,7 @@ void Supply::arrived() {
 }
 
 void Supply::withdraw() {
+  taken_.release();
   if (offered_) shared_.sharing->withdraw(shared_.part, shared_.number, borrowing_.patience);
 }
 

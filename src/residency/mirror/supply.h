@@ -43,8 +43,8 @@ class Supply {
   /// All that has been queued is there. Other devices need not keep it any more.
   void arrived();
 
-  /// Waits until no other device copies what this one has brought for all. To be called after arrived(), before the
-  /// hold ends.
+  /// Waits until no other device copies what this one offers. To be called when nothing that bring() has queued is
+  /// under way any more, and before the hold ends.
   void withdraw();
 
  private:

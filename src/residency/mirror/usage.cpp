@@ -64,7 +64,8 @@ bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) 
     if (used_once_.size() > most_remembered) used_once_.clear();
     Matrix& matrix = find_or_add(operand);
     matrix.kind = kind_of(call, index);
-    const auto used_once = used_once_.try_emplace(matrix.kind, is_result_only(operand) ? most_used_once : 0).first;
+    const bool expected = is_result_only(operand) || expected_.contains(matrix.kind);
+    const auto used_once = used_once_.try_emplace(matrix.kind, expected ? most_used_once : 0).first;
     matrix.copied = used_once->second >= most_used_once;
     return !matrix.copied;
   }
@@ -166,7 +167,7 @@ std::vector<std::uint64_t> Usage::used_once() const {
 }
 
 void Usage::expect_used_once(std::span<const std::uint64_t> kinds) {
-  for (const std::uint64_t kind : kinds) used_once_[kind] = most_used_once;
+  expected_.insert(kinds.begin(), kinds.end());
 }
 
 void Usage::forget(platform::Span span) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -58,8 +59,8 @@ class Usage {
   /// something to the same version of the library only.
   std::vector<std::uint64_t> used_once() const;
   static constexpr std::size_t most_kinds = 64;
-  /// What used_once() said in an earlier run of the program: new matrices of these kinds are copied from the first one
-  /// on.
+  /// What used_once() said in an earlier run of the program: new matrices of these kinds are copied, beginning with the
+  /// first.
   void expect_used_once(std::span<const std::uint64_t> kinds);
 
   /// The memory of the span is gone or new.
@@ -93,6 +94,7 @@ class Usage {
   const Fingerprint fingerprint_;
   std::map<std::uintptr_t, Matrix> matrices_;         // by address of the first element
   std::unordered_map<std::uint64_t, int> used_once_;  // by kind: so many new matrices in a row
+  std::unordered_set<std::uint64_t> expected_;        // kinds of which an earlier run said so
 };
 
 }  // namespace blastoff::residency::mirror
