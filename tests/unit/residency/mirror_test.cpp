@@ -441,6 +441,14 @@ TEST_F(UsageTest, WhatALaterRunUsesAgainItTracksNextTime) {
   EXPECT_TRUE(later.used_once().empty());
 }
 
+TEST_F(UsageTest, WhatALaterRunDoesNotMeetIsForgotten) {
+  use();
+  usage.forget(bounds(matrix()));
+  Usage later{std::size_t{1} << 20};
+  later.expect_used_once(usage.used_once());
+  EXPECT_TRUE(later.used_once().empty());
+}
+
 TEST_F(UsageTest, OfResultsNothingIsTold) {
   call = with(operation::Intent::write);
   for (int i = 0; i < 3; ++i) {

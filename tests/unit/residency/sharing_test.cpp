@@ -77,6 +77,18 @@ TEST_F(SharingTest, EveryPageOfACommonMatrixIsBroughtByOnePart) {
   EXPECT_TRUE(brought.contains(a));
 }
 
+/// Others may have written since what else lies on a page.
+TEST_F(SharingTest, PagesThatACommonMatrixFillsAreWhollyItsOwn) {
+  const auto parts = operation::parts(product(200, 240, 200), 3);
+  const Sharing sharing = sharing_of(parts);
+  const operation::Operand& a = parts[0][0].operands()[0];
+  const Span inner = platform::inward_to_pages(residency::bounds(a));
+  EXPECT_LT(inner.bytes(), platform::outward_to_pages(residency::bounds(a)).bytes());
+  EXPECT_EQ(sharing.filled_by_common(1, 0), std::vector<Span>{inner}) << "and nothing of B";
+  const auto alone = std::vector<std::vector<Operation>>{{product(200, 240, 200)}, {product(100, 100, 100)}};
+  EXPECT_TRUE(sharing_of(alone).filled_by_common(0, 0).empty());
+}
+
 TEST_F(SharingTest, WhatOnePartAloneReadsItBringsItself) {
   const std::vector<std::vector<Operation>> parts = {{product(100, 100, 100)}, {product(90, 100, 100)}};
   const Sharing sharing = sharing_of(parts);
