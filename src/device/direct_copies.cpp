@@ -68,14 +68,14 @@ bool DirectCopies::possible(Device& to, Device& from) {
     known.possible = false;
     return false;
   }
-  known.possible = try_copy(to, from);
-  if (!known.possible && ++known.trials < most_trials) return false;
-  if (!known.possible.value_or(false))
+  const std::optional<bool> arrived = try_copy(to, from);
+  if (!arrived && ++known.trials < most_trials) return false;
+  known.possible = arrived.value_or(false);
+  if (!*known.possible)
     platform::log_line("copies from %s %d to %s %d go through the host: %s", from.properties().kind.c_str(),
                        from.properties().index, to.properties().kind.c_str(), to.properties().index,
-                       known.possible ? "a direct copy was refused, or did not arrive"
-                                      : "the devices have had no memory to try a direct copy");
-  known.possible = known.possible.value_or(false);
+                       arrived ? "a direct copy was refused, or did not arrive"
+                               : "the devices have had no memory to try a direct copy");
   return *known.possible;
 }
 

@@ -38,20 +38,10 @@ bool only_reads(const Operation& operation, const Operand& matrix) {
 Sharing::Sharing(std::vector<std::span<const Operation>> parts)
     : parts_(std::move(parts)), brought_(parts_.size(), 0), supplied_(parts_.size(), 0) {}
 
-std::vector<Span> Sharing::filled_by_common(std::size_t part, std::size_t number) const {
-  std::vector<Span> result;
-  each_distinct_matrix(parts_[part][number], [&](std::size_t, const Operand& matrix) {
-    if (matrix.intent != operation::Intent::read) return;
-    bool common = false;
-    for (std::size_t other = 0; other < parts_.size(); ++other)
-      common = common || (other != part && number < parts_[other].size() && only_reads(parts_[other][number], matrix));
-    if (common) each_filled_run(matrix, [&](Span run) { result.push_back(run); });
-  });
-  return result;
-}
-
-std::vector<Span> Sharing::brought_by_others(std::size_t part, std::size_t number) const {
-  std::vector<Span> result;
+/// Calls visit(matrix, index, readers) for the matrices that several parts read in their operations of this number;
+/// `index`: the part's among these.
+template <class Visit>
+void Sharing::each_common(std::size_t part, std::size_t number, Visit&& visit) const {
   each_distinct_matrix(parts_[part][number], [&](std::size_t, const Operand& matrix) {
     if (matrix.intent != operation::Intent::read) return;
     std::size_t readers = 0;
@@ -60,6 +50,21 @@ std::vector<Span> Sharing::brought_by_others(std::size_t part, std::size_t numbe
       if (other == part) index = readers;
       if (number < parts_[other].size() && only_reads(parts_[other][number], matrix)) ++readers;
     }
+    if (readers > 1) visit(matrix, index, readers);
+  });
+}
+
+std::vector<Span> Sharing::filled_by_common(std::size_t part, std::size_t number) const {
+  std::vector<Span> result;
+  each_common(part, number, [&](const Operand& matrix, std::size_t, std::size_t) {
+    each_filled_run(matrix, [&](Span run) { result.push_back(run); });
+  });
+  return result;
+}
+
+std::vector<Span> Sharing::brought_by_others(std::size_t part, std::size_t number) const {
+  std::vector<Span> result;
+  each_common(part, number, [&](const Operand& matrix, std::size_t index, std::size_t readers) {
     const Span whole = platform::outward_to_pages(bounds(matrix));
     const Span own = slice_of(whole, index, readers);
     for (const Span others : {Span{whole.begin, own.begin}, Span{own.end, whole.end}})

@@ -77,6 +77,8 @@ class Sharing {
     int takers = 0;
   };
 
+  template <class Visit>
+  void each_common(std::size_t part, std::size_t number, Visit&& visit) const;
   bool wait(std::unique_lock<std::mutex>& lock, const std::vector<std::size_t>& done, std::size_t number,
             double seconds);
 

@@ -11,6 +11,7 @@
 
 #include "platform/process.h"
 #include "report/file.h"
+#include "residency/mirror/usage.h"
 #include "runtime/user_cache.h"
 
 namespace blastoff::runtime {
@@ -31,9 +32,6 @@ constexpr double clear_gain = 1.25;
 
 /// Runs that spend a smaller share of the price on such calls never come near opening: nothing is kept of them.
 constexpr double least_share = 0.5;
-
-/// As many as policies tell of (residency/mirror/usage.h), and more.
-constexpr std::size_t most_kinds = 1024;
 
 /// FNV-1a (Fowler, Noll, Vo).
 std::uint64_t number_of(const std::string& text) {
@@ -84,7 +82,7 @@ std::optional<Known> parse(const std::string& text, std::uint64_t command) {
   const RunTimes run{amount("flops"), amount("cpu_seconds"), amount("device_seconds"), amount("opening_seconds")};
   std::vector<std::uint64_t> used_once;
   const Json kinds = file.value("used_once", Json());
-  right = right && kinds.is_array() && kinds.size() <= most_kinds;
+  right = right && kinds.is_array() && kinds.size() <= residency::mirror::Usage::most_kinds;
   for (std::size_t i = 0; right && i < kinds.size(); ++i) {
     right = kinds[i].is_number_unsigned();
     if (right) used_once.push_back(kinds[i].get<std::uint64_t>());

@@ -1,6 +1,7 @@
 // What one run tells the next.
 #include "runtime/earlier_runs.h"
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -213,6 +214,7 @@ TEST_F(EarlierRunsTest, IgnoreWhatIsNoFileOfTheirs) {
   EXPECT_FALSE(replaced("\"used_once\":[", "\"used_once\":[-1"));
   EXPECT_FALSE(replaced("\"used_once\":[", "\"used_once\":[\"one\""));
   EXPECT_FALSE(replaced("\"used_once\":[]", "\"used_once\":\"all\""));
+  EXPECT_FALSE(replaced("\"used_once\":[]", fmt::format("\"used_once\":[{}]", fmt::join(std::vector(65, 7), ","))));
   EXPECT_FALSE(replaced("\"cpu_seconds\":", "\"cpu_seconds\":-"));
   EXPECT_FALSE(replaced("\"flops\":", "\"flops\":\"many\",\"of\":"));
   EXPECT_FALSE(replaced("\"device_seconds\":", "\"seconds\":"));
