@@ -1,9 +1,11 @@
 #include "residency/copy_policy.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
 #include "platform/stopwatch.h"
+#include "residency/commit_log.h"
 #include "residency/copy/device_buffers.h"
 #include "residency/copy/layout.h"
 
@@ -14,10 +16,14 @@ namespace {
 struct PanelEvents {
   std::unique_ptr<device::Event> uploaded;
   std::unique_ptr<device::Event> computed;
+  std::unique_ptr<device::Event> home;
 };
 
-/// The events of a lease, which its panels use in turn; kept between calls.
-using Events = std::array<PanelEvents, copy::panels_in_progress>;
+/// What a lease needs beside its lane; kept between calls.
+struct Tools {
+  std::array<PanelEvents, copy::panels_in_progress> events;  ///< which the panels use in turn
+  std::unique_ptr<CommitLog> log;                            ///< where results were returned directly
+};
 
 /// Adds the life time of the object to a sum of seconds.
 class TimeSum {
@@ -44,36 +50,45 @@ class CopyPolicy : public Policy {
       if (operation::reads(operand.intent) && !operand.transient) result.missing += operand.part_bytes();
     return result;
   }
-  device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override;
+  device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override {
+    return begin_shared(call, lane, {});
+  }
+  device::Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::Lane& lane,
+                                                      const Shared& shared) override;
 
+  device::Device& device() { return device_; }
   Staging& staging() { return staging_; }
   copy::DeviceBuffers& buffers() { return buffers_; }
-  void give_back(Events events) {
+  void give_back(Tools tools) {
     const std::lock_guard lock(mutex_);
-    idle_events_.push_back(std::move(events));
+    idle_tools_.push_back(std::move(tools));
   }
 
  private:
-  device::Result<Events> take_events();
+  device::Result<Tools> take_tools();
 
   device::Device& device_;
   Staging& staging_;
   copy::DeviceBuffers buffers_;
   std::mutex mutex_;
-  std::vector<Events> idle_events_;
+  std::vector<Tools> idle_tools_;
 };
 
 class CopyLease : public Lease {
  public:
-  CopyLease(CopyPolicy& policy, const operation::Operation& call, device::Lane& lane, Events events)
-      : policy_(policy), call_(call), lane_(lane), events_(std::move(events)) {}
+  /// `locks`: null, or page locks on operands, which are copied directly then.
+  CopyLease(CopyPolicy& policy, const operation::Operation& call, device::Lane& lane, const PageLocks* locks,
+            Tools tools)
+      : policy_(policy), call_(call), lane_(lane), locks_(locks), tools_(std::move(tools)) {}
   ~CopyLease() override {
     if (!settled_) abandon();
-    policy_.give_back(std::move(events_));
+    policy_.give_back(std::move(tools_));
   }
 
   /// Allocates device memory, with smaller and smaller panels.
   device::Status find_room();
+  /// Prepares for results to return directly.
+  device::Status open_log();
 
   const std::vector<operation::Operation>& panels() const override { return layout_.panels; }
   device::Result<operation::Operation> acquire(std::size_t index) override;
@@ -85,22 +100,33 @@ class CopyLease : public Lease {
  private:
   struct PanelState {
     std::unique_ptr<Staging::Download> download;
+    bool direct = false;  ///< the device writes it into host memory
     HostState host = HostState::untouched;
+  };
+  struct Results {
+    std::array<Transfer, operation::Operation::most_operands> transfers;
+    std::size_t count = 0;
+    std::span<const Transfer> span() const { return {transfers.data(), count}; }
   };
 
   device::Status take_buffers();
   operation::Operand place(const operation::Operation& panel, std::size_t panel_index, std::size_t operand_index) const;
   void append_whole_operands(std::vector<Transfer>& transfers) const;
-  device::Status upload(std::size_t index, const std::vector<Transfer>& transfers);
+  device::Status upload(std::size_t index, std::vector<Transfer> transfers);
+  device::Status upload_directly(std::vector<Transfer>& transfers);
+  Results results_of(const operation::Operation& panel) const;
+  bool may_return_directly(const Results& results) const;
+  device::Status return_directly(std::size_t index, const Results& results);
   device::Status computed(std::size_t index);
   device::Status bring_home(std::size_t index);
-  PanelEvents& events(std::size_t index) { return events_[index % events_.size()]; }
+  PanelEvents& events(std::size_t index) { return tools_.events[index % tools_.events.size()]; }
   void abandon();
 
   CopyPolicy& policy_;
   const operation::Operation call_;
   device::Lane& lane_;
-  Events events_;
+  const PageLocks* const locks_;
+  Tools tools_;
   copy::Layout layout_;
   std::array<std::array<copy::Buffer, copy::panels_in_progress>, operation::Operation::most_operands>
       buffers_;  ///< of operands; those in one piece use [0]
@@ -110,31 +136,34 @@ class CopyLease : public Lease {
   bool settled_ = false;  ///< no work of this lease is in flight
 };
 
-device::Result<Events> CopyPolicy::take_events() {
+device::Result<Tools> CopyPolicy::take_tools() {
   {
     const std::lock_guard lock(mutex_);
-    if (!idle_events_.empty()) {
-      Events events = std::move(idle_events_.back());
-      idle_events_.pop_back();
-      return events;
+    if (!idle_tools_.empty()) {
+      Tools tools = std::move(idle_tools_.back());
+      idle_tools_.pop_back();
+      return tools;
     }
   }
-  Events events;
-  for (PanelEvents& panel : events) {
-    for (auto* event : {&panel.uploaded, &panel.computed}) {
+  Tools tools;
+  for (PanelEvents& panel : tools.events) {
+    for (auto* event : {&panel.uploaded, &panel.computed, &panel.home}) {
       auto created = device_.create_event();
       if (!created) return tl::unexpected(created.error());
       *event = std::move(*created);
     }
   }
-  return events;
+  return tools;
 }
 
-device::Result<std::unique_ptr<Lease>> CopyPolicy::begin(const operation::Operation& call, device::Lane& lane) {
-  auto events = take_events();
-  if (!events) return tl::unexpected(events.error());
-  auto lease = std::make_unique<CopyLease>(*this, call, lane, std::move(*events));
-  if (auto room = lease->find_room(); !room) return tl::unexpected(room.error());
+device::Result<std::unique_ptr<Lease>> CopyPolicy::begin_shared(const operation::Operation& call, device::Lane& lane,
+                                                                const Shared& shared) {
+  auto tools = take_tools();
+  if (!tools) return tl::unexpected(tools.error());
+  auto lease = std::make_unique<CopyLease>(*this, call, lane, shared.page_locks, std::move(*tools));
+  auto ready = lease->find_room();
+  if (ready) ready = lease->open_log();
+  if (!ready) return tl::unexpected(ready.error());
   return lease;
 }
 
@@ -151,6 +180,18 @@ device::Status CopyLease::find_room() {
   }
   if (room) states_.resize(layout_.panels.size());
   return room;
+}
+
+/// A result that is half written does harm only if the call reads it.
+device::Status CopyLease::open_log() {
+  if (!locks_ || !call_.updates()) return {};
+  if (!tools_.log) {
+    auto log = CommitLog::create(policy_.device(), *lane_.download);
+    if (!log) return tl::unexpected(log.error());
+    tools_.log = std::move(*log);
+  }
+  tools_.log->clear();
+  return {};
 }
 
 /// All or none.
@@ -203,14 +244,28 @@ void CopyLease::append_whole_operands(std::vector<Transfer>& transfers) const {
   }
 }
 
-device::Status CopyLease::upload(std::size_t index, const std::vector<Transfer>& transfers) {
+device::Status CopyLease::upload(std::size_t index, std::vector<Transfer> transfers) {
   const TimeSum waiting(traffic_.transfer_seconds);
   for (const Transfer& transfer : transfers) {
     traffic_.bytes_to_device += transfer.block.column_bytes * transfer.block.columns;
   }
+  if (auto queued = upload_directly(transfers); !queued) return queued;
   if (auto uploaded = policy_.staging().upload(transfers, *lane_.upload); !uploaded) return uploaded;
   if (auto recorded = lane_.upload->record(*events(index).uploaded); !recorded) return recorded;
   return lane_.compute->wait(*events(index).uploaded);
+}
+
+/// Queues what can be copied from page-locked memory, and takes it off the list.
+device::Status CopyLease::upload_directly(std::vector<Transfer>& transfers) {
+  if (!locks_) return {};
+  const auto direct = std::partition(transfers.begin(), transfers.end(), [&](const Transfer& each) {
+    return !suits_copy_engine(each) || !locks_->readable(host_span(each));
+  });
+  for (auto each = direct; each != transfers.end(); ++each)
+    if (auto queued = lane_.upload->copy_to_device(each->device, each->host, joined(each->block)); !queued)
+      return queued;
+  transfers.erase(direct, transfers.end());
+  return {};
 }
 
 device::Result<operation::Operation> CopyLease::acquire(std::size_t index) {
@@ -229,7 +284,7 @@ device::Result<operation::Operation> CopyLease::acquire(std::size_t index) {
     const operation::Operand& placed = placed_.operands()[i];
     copy::append_upload(operand, address_of(placed), placed.leading_dimension, transfers);
   }
-  if (auto uploaded = upload(index, transfers); !uploaded) return tl::unexpected(uploaded.error());
+  if (auto uploaded = upload(index, std::move(transfers)); !uploaded) return tl::unexpected(uploaded.error());
   return placed_;
 }
 
@@ -238,20 +293,45 @@ device::Status CopyLease::release(std::size_t index) {
   if (auto recorded = lane_.compute->record(computed_event); !recorded) return recorded;
   if (auto ordered = lane_.download->wait(computed_event); !ordered) return ordered;
   const operation::Operation& panel = layout_.panels[index];
+  const Results results = results_of(panel);
+  if (may_return_directly(results)) return return_directly(index, results);
   if (panel.result_bytes() > policy_.staging().whole_download_bytes()) {
     // Staging may write the first parts of them while the rest is on its way.
     if (auto done = computed(index); !done) return done;
   }
-  std::array<Transfer, operation::Operation::most_operands> transfers;
-  std::size_t count = 0;
-  panel.each_result([&](std::size_t i, const operation::Operand& host) {
-    const operation::Operand& placed = placed_.operands()[i];
-    transfers[count++] = copy::result_transfer(host, address_of(placed), placed.leading_dimension);
-  });
-  auto download = policy_.staging().download({transfers.data(), count}, *lane_.download);
+  auto download = policy_.staging().download(results.span(), *lane_.download);
   if (!download) return tl::unexpected(download.error());
   states_[index].download = std::move(*download);
   return {};
+}
+
+CopyLease::Results CopyLease::results_of(const operation::Operation& panel) const {
+  Results results;
+  panel.each_result([&](std::size_t i, const operation::Operand& host) {
+    const operation::Operand& placed = placed_.operands()[i];
+    results.transfers[results.count++] = copy::result_transfer(host, address_of(placed), placed.leading_dimension);
+  });
+  return results;
+}
+
+bool CopyLease::may_return_directly(const Results& results) const {
+  return locks_ && states_.size() <= CommitLog::most_panels &&
+         std::ranges::all_of(results.span(), [&](const Transfer& each) {
+           return suits_copy_engine(each) && locks_->writable(host_span(each));
+         });
+}
+
+device::Status CopyLease::return_directly(std::size_t index, const Results& results) {
+  device::Queue& queue = *lane_.download;
+  CommitLog* const log = call_.updates() ? tools_.log.get() : nullptr;
+  states_[index].direct = true;
+  if (log)
+    if (auto marked = log->begin(queue, index); !marked) return marked;
+  for (const Transfer& each : results.span())
+    if (auto queued = queue.copy_to_host(each.host, each.device, joined(each.block)); !queued) return queued;
+  if (log)
+    if (auto marked = log->end(queue, index); !marked) return marked;
+  return queue.record(*events(index).home);
 }
 
 /// Waits for the panel's operation. An error on one queue may not appear on the queues that waited for it.
@@ -262,10 +342,11 @@ device::Status CopyLease::computed(std::size_t index) {
 
 device::Status CopyLease::bring_home(std::size_t index) {
   PanelState& state = states_[index];
-  if (state.download == nullptr) return {};
+  if (state.host == HostState::complete) return {};
+  if (state.download == nullptr && !state.direct) return {};
   if (auto done = computed(index); !done) return done;
   const TimeSum waiting(traffic_.transfer_seconds);
-  auto finished = state.download->finish();
+  auto finished = state.direct ? events(index).home->synchronize() : state.download->finish();
   if (finished) {
     state.host = HostState::complete;
     layout_.panels[index].each_result(
@@ -289,7 +370,9 @@ void CopyLease::abandon() {
   (void)lane_.upload->synchronize();
   (void)lane_.compute->synchronize();
   (void)lane_.download->synchronize();
-  for (PanelState& state : states_) {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    PanelState& state = states_[i];
+    if (state.direct && state.host != HostState::complete && call_.updates()) state.host = tools_.log->state(i);
     if (state.download != nullptr && state.download->host_touched()) state.host = HostState::torn;
     state.download.reset();
   }

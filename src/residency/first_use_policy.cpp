@@ -7,12 +7,13 @@
 #include <span>
 
 #include "platform/stopwatch.h"
+#include "residency/commit_log.h"
 #include "residency/copy/device_buffers.h"
 #include "residency/copy/layout.h"
 #include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
-#include "residency/mirror/commit_log.h"
 #include "residency/mirror/mirror_check.h"
+#include "residency/mirror/operand_locks.h"
 #include "residency/mirror/return_path.h"
 #include "residency/mirror/supply.h"
 
@@ -28,7 +29,7 @@ struct Tools {
   std::unique_ptr<device::Event> uploaded;
   std::unique_ptr<device::Event> computed;
   std::unique_ptr<device::Event> diagonal_home;
-  std::unique_ptr<mirror::CommitLog> log;
+  std::unique_ptr<CommitLog> log;
 };
 
 class FirstUsePolicy final : public Policy {
@@ -56,6 +57,9 @@ class FirstUsePolicy final : public Policy {
     tidying_.wait(true);
   }
 
+  std::unique_ptr<PageLocks> lock_operands(const operation::Operation& call) override {
+    return std::make_unique<mirror::OperandLocks>(coherence_, call);
+  }
   bool release_pins() override { return coherence_.release_pins(); }
   void release_operands() override { coherence_.release_mirrors(); }
   std::optional<std::vector<std::uint64_t>> used_once() override { return coherence_.used_once(); }
@@ -238,7 +242,7 @@ Status FirstUseLease::prepare() {
   traffic_.bytes_reused = hold_.bytes_reused;
   traffic_.bytes_rewritten = hold_.bytes_rewritten;
   traffic_.copied_because = hold_.copied_because;
-  if (panels_.size() > mirror::CommitLog::most_panels) policy_.coherence().stage_all(hold_);
+  if (panels_.size() > CommitLog::most_panels) policy_.coherence().stage_all(hold_);
   if (auto taken = take_buffers(); !taken) return taken;
   if (auto brought = supply_.bring(copied()); !brought) return brought;
   if (shared_.sharing) shared_.sharing->supplied(shared_.part, shared_.number);
@@ -283,7 +287,7 @@ Status FirstUseLease::open_return_paths() {
   });
   const bool may_tear = call_.updates();
   if (direct && may_tear && !tools_->log) {
-    auto log = mirror::CommitLog::create(policy_.device(), *lane_.download);
+    auto log = CommitLog::create(policy_.device(), *lane_.download);
     if (!log) return tl::unexpected(log.error());
     tools_->log = std::move(*log);
   }

@@ -16,6 +16,7 @@
 #include "device/device.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
+#include "residency/page_locks.h"
 #include "residency/sharing.h"
 
 namespace blastoff::residency {
@@ -88,11 +89,14 @@ class Policy : public operation::Estimator {
   /// does not fit: try another policy or the CPU.
   virtual device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) = 0;
 
-  /// The same for a part of a split call.
+  /// The same for a part of a larger call.
   virtual device::Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::Lane& lane,
                                                               const Shared&) {
     return begin(call, lane);
   }
+
+  /// For a call that is to go past this policy, block by block. Null: this policy page-locks nothing.
+  virtual std::unique_ptr<PageLocks> lock_operands(const operation::Operation&) { return nullptr; }
 
   /// What has been moved so far, for a policy that moves the operands themselves.
   virtual std::optional<Migration> migration() { return std::nullopt; }

@@ -20,6 +20,8 @@ class Device;
 
 namespace blastoff::residency {
 
+class PageLocks;
+
 /// Whether the operation only reads this matrix: parts that do so share it.
 bool only_reads(const operation::Operation& operation, const operation::Operand& matrix);
 
@@ -119,11 +121,12 @@ class Sharing::Taken {
   std::vector<Offered*> taken_;
 };
 
-/// One operation among those of a split call.
+/// What an operation has from the call that it is a part of.
 struct Shared {
-  Sharing* sharing = nullptr;  ///< null: the operation is no part of anything
+  Sharing* sharing = nullptr;  ///< of a call that is split among devices; else null
   std::size_t part = 0;
-  std::size_t number = 0;  ///< of the operation, among the part's
+  std::size_t number = 0;                 ///< of the operation, among the part's
+  const PageLocks* page_locks = nullptr;  ///< on operands of a call that is made block by block; else null
 };
 
 }  // namespace blastoff::residency

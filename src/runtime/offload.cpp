@@ -119,7 +119,8 @@ std::optional<Error> run_by(Policies policies, Session& session, const operation
 // An operation that does not fit: block after block, each by copies, within `room` bytes of device memory. nullopt: it
 // is done. Else nothing of host memory has changed. What has been done is at home, so that the CPU can take over.
 std::optional<Error> run_in_blocks(std::size_t room, Session& session, const operation::Operation& operation,
-                                   const operation::Host& host, report::Record& record, Error too_large) {
+                                   const residency::PageLocks* locks, const operation::Host& host,
+                                   report::Record& record, Error too_large) {
   constexpr std::size_t least_room = std::size_t{16} << 10;
   auto blocks = operation::blocks(operation, room);
   for (; blocks.size() == 1 && room > least_room; blocks = operation::blocks(operation, room)) room /= 2;
@@ -127,10 +128,10 @@ std::optional<Error> run_in_blocks(std::size_t room, Session& session, const ope
   if (blocks.size() == 1 || !std::ranges::all_of(blocks, computable)) return too_large;
   bool begun = false;
   for (const operation::Operation& block : blocks) {
-    auto error = run_by(Policies(session.policies()).last(1), session, block, host, record);
+    auto error = run_by(Policies(session.policies()).last(1), session, block, host, record, {.page_locks = locks});
     // Other threads hold memory, too.
     if (error && error->kind == ErrorKind::out_of_memory && room > least_room)
-      error = run_in_blocks(room / 4, session, block, host, record, *error);
+      error = run_in_blocks(room / 4, session, block, locks, host, record, *error);
     if (error && !begun) return error;
     if (error) host.compute(block);
     begun = true;
@@ -144,7 +145,8 @@ Refusal offload(Session& session, const operation::Operation& operation, const o
                 report::Record& record, const residency::Shared& shared) {
   auto error = run_by(session.policies(), session, operation, host, record, shared);
   if (error && error->kind == ErrorKind::out_of_memory) {
-    error = run_in_blocks(session.room_for_copies(), session, operation, host, record, *error);
+    const auto locks = session.policies().front()->lock_operands(operation);
+    error = run_in_blocks(session.room_for_copies(), session, operation, locks.get(), host, record, *error);
     if (!error) session.count_copied("too large for the device: computed block by block");
   }
   if (!error) return Refusal::none;

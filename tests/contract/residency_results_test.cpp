@@ -181,7 +181,7 @@ std::string name_of(const testing::TestParamInfo<Flavour>& info) {
 INSTANTIATE_TEST_SUITE_P(, ResidencyResults,
                          testing::Values(Flavour{"copy", "simulated"}, Flavour{"copy", "delayed"},
                                          Flavour{"first-use", "simulated"}, Flavour{"first-use", "delayed"},
-                                         Flavour{"first-use", "pinning"},
+                                         Flavour{"first-use", "pinning"}, Flavour{"past-mirrors", "pinning"},
                                          Flavour{"first-use", "simulated", tracking::TrackerKind::soft_dirty},
                                          Flavour{"moves", "simulated"}, Flavour{"coherent", "simulated"}),
                          name_of);
@@ -234,7 +234,7 @@ std::vector<Loss> losses() {
     for (const char* policy : {"copy", "first-use"}) result.push_back({{policy, "simulated"}, operation});
   // This one orders its queues itself.
   for (const char* operation : {"to-device", "to-host", "execute", "synchronize"})
-    result.push_back({{"first-use", "pinning"}, operation});
+    for (const char* policy : {"first-use", "past-mirrors"}) result.push_back({{policy, "pinning"}, operation});
   return result;
 }
 

@@ -180,29 +180,34 @@ class Pinned {
 /// Device addresses are host addresses, as the simulated device's are.
 class PinningQueue final : public ForwardingQueue {
  public:
-  PinningQueue(std::unique_ptr<device::Queue> inner, std::shared_ptr<Pinned> pinned)
-      : ForwardingQueue(std::move(inner)), pinned_(std::move(pinned)) {}
+  /// `lost`: of its device, which copies nothing more then.
+  PinningQueue(std::unique_ptr<device::Queue> inner, std::shared_ptr<Pinned> pinned,
+               std::shared_ptr<std::atomic<bool>> lost)
+      : ForwardingQueue(std::move(inner)), pinned_(std::move(pinned)), lost_(std::move(lost)) {}
 
   device::Status copy_to_device(device::Address destination, const void* source, const device::Block& block) override {
+    if (*lost_) return ForwardingQueue::copy_to_device(destination, source, block);
     for (std::size_t j = 0; j < block.columns; ++j) {
       const char* column = static_cast<const char*>(source) + j * block.host_pitch;
       char* to = reinterpret_cast<char*>(destination) + j * block.device_pitch;
       if (!pinned_->read(to, column, block.column_bytes))
-        return ForwardingQueue::copy_to_device(destination, source, block);
+        return seen(ForwardingQueue::copy_to_device(destination, source, block));
     }
     return {};
   }
   device::Status copy_to_host(void* destination, device::Address source, const device::Block& block) override {
+    if (*lost_) return ForwardingQueue::copy_to_host(destination, source, block);
     for (std::size_t j = 0; j < block.columns; ++j) {
       char* column = static_cast<char*>(destination) + j * block.host_pitch;
       const char* from = reinterpret_cast<const char*>(source) + j * block.device_pitch;
       if (!pinned_->write(column, from, block.column_bytes))
-        return ForwardingQueue::copy_to_host(destination, source, block);
+        return seen(ForwardingQueue::copy_to_host(destination, source, block));
     }
     return {};
   }
   device::Status copy_triangle_to_host(void* destination, device::Address source,
                                        const device::Triangle& triangle) override {
+    if (*lost_) return tl::unexpected(device::Error{device::ErrorKind::lost, "it was lost before"});
     for (std::int64_t j = 0; j < triangle.order; ++j) {
       const std::int64_t top = j / triangle.block_order * triangle.block_order;
       const bool upper = triangle.part == operation::Part::upper;
@@ -218,8 +223,18 @@ class PinningQueue final : public ForwardingQueue {
     return {};
   }
 
+  device::Status execute(const operation::Operation& operation, const operation::Host& host) override {
+    return seen(ForwardingQueue::execute(operation, host));
+  }
+
  private:
+  device::Status seen(device::Status status) {
+    if (!status && status.error().kind == device::ErrorKind::lost) *lost_ = true;
+    return status;
+  }
+
   std::shared_ptr<Pinned> pinned_;
+  std::shared_ptr<std::atomic<bool>> lost_;
 };
 
 class PinningDevice final : public ForwardingDevice {
@@ -242,7 +257,7 @@ class PinningDevice final : public ForwardingDevice {
   device::Result<std::unique_ptr<device::Queue>> create_queue() override {
     auto queue = inner().create_queue();
     if (!queue) return queue;
-    return std::make_unique<PinningQueue>(std::move(*queue), pinned_);
+    return std::make_unique<PinningQueue>(std::move(*queue), pinned_, lost_);
   }
   bool may_pin() override { return pinned_->allowed(); }
   device::Status pin(void* address, std::size_t bytes) override {
@@ -254,6 +269,7 @@ class PinningDevice final : public ForwardingDevice {
  private:
   device::Properties properties_;
   std::shared_ptr<Pinned> pinned_;
+  std::shared_ptr<std::atomic<bool>> lost_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace blastoff::support

@@ -12,6 +12,7 @@
 #include "blas/front_end.h"
 #include "delayed_device.h"
 #include "device/open.h"
+#include "past_mirrors.h"
 #include "pinning_device.h"
 #include "platform/worker_pool.h"
 #include "reference_blas.h"
@@ -28,7 +29,9 @@
 namespace blastoff::support {
 
 struct Flavour {
-  std::string policy;  ///< "copy", "first-use" (by mirrors), "moves" (first-use by moving pages), "coherent"
+  /// "copy", "first-use" (by mirrors), "past-mirrors" (every second call), "moves" (first-use by moving pages),
+  /// "coherent"
+  std::string policy;
   std::string device;  ///< "simulated", "delayed" (works late), "pinning" (works late, and can pin), "cuda"
   tracking::TrackerKind tracker = tracking::TrackerKind::uffd;  ///< of first-use
 
@@ -147,6 +150,11 @@ class Rig {
     settings.panels = options.panels;
     settings.most_copied = options.most_copied.value_or(settings.most_copied);
     rig->policy_ = residency::create_first_use_policy(*rig->device_, *rig->staging_, *rig->tracker_, settings);
+    if (flavour.policy == "past-mirrors") {
+      rig->device_->accountant().limit(device::MemoryClient::copies, options.budget);
+      rig->policy_ = std::make_unique<PastMirrors>(std::move(rig->policy_),
+                                                   residency::create_copy_policy(*rig->device_, *rig->staging_));
+    }
     return rig;
   }
 

@@ -97,6 +97,11 @@ class Coherence {
   /// The call is over, but not every result returned: none of its results is taken as current.
   void abandon(Hold& hold);
 
+  /// Page-locks operands of a call that goes past the mirrors, as far as that may be and pays. The hold has pins, and
+  /// nothing else; it ends by unlock_operands(). From then on results are as if the CPU had written them.
+  Hold lock_operands(const operation::Operation& call);
+  void unlock_operands(Hold& hold);
+
   /// Ends the page-locking of the program's memory; pins of calls in flight end with these calls. Called from within
   /// dlopen(), so it waits only briefly for the lock. What it cannot end, the next call ends. True: none is left.
   bool release_pins();

@@ -75,6 +75,34 @@ void Coherence::drop_pins_not_to_be_used(Hold& hold, std::unique_lock<std::mutex
   }
 }
 
+Hold Coherence::lock_operands(const operation::Operation& call) {
+  Hold hold;
+  hold.call = call;
+  std::unique_lock lock(mutex_);
+  if ((foreign_ || unasked_) && foreign_writer()) return hold;
+  apply_events();
+  const auto operands = call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].empty()) continue;
+    const Span whole = bounds(operands[i]);
+    hold.unwatched[i] = !watch(operands[i]) || registered_by_program({whole.begin, whole.begin + 1}) ||
+                        registered_by_program({whole.end - 1, whole.end});
+  }
+  take_pins(hold);
+  drop_pins_not_to_be_used(hold, lock);
+  return hold;
+}
+
+void Coherence::unlock_operands(Hold& hold) {
+  {
+    const std::lock_guard lock(mutex_);
+    tell_other_devices(hold);
+    settle(hold, false);
+    release_pins_of(hold);
+  }
+  changed_.notify_all();
+}
+
 void Coherence::release_pin(Hold& hold, std::size_t operand) {
   if (Pins::Pin* const pin = std::exchange(hold.pins[operand], nullptr)) pins_->unhold(pin);
 }

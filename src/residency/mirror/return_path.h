@@ -6,7 +6,7 @@
 #include <span>
 
 #include "device/device.h"
-#include "residency/mirror/commit_log.h"
+#include "residency/commit_log.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "platform/stopwatch.h"
+#include "residency/page_locks.h"
 
 namespace blastoff::residency::mirror {
 
@@ -86,9 +87,7 @@ Status Supply::send_pinned(std::vector<Transfer>& transfers) {
   const auto pinned =
       std::partition(transfers.begin(), transfers.end(), [&](const Transfer& each) { return !is_pinned(each); });
   for (auto transfer = pinned; transfer != transfers.end(); ++transfer) {
-    device::Block block = transfer->block;
-    if (block.host_pitch == block.column_bytes && block.device_pitch == block.column_bytes)
-      block = {block.column_bytes * block.columns, 1, block.column_bytes, block.column_bytes};
+    const device::Block block = joined(transfer->block);
     if (auto queued = lane_.upload->copy_to_device(transfer->device, transfer->host, block); !queued) return queued;
   }
   pinned_ = pinned_ || pinned != transfers.end();
@@ -96,13 +95,9 @@ Status Supply::send_pinned(std::vector<Transfer>& transfers) {
   return {};
 }
 
-// The copy engine is slow at short columns.
 bool Supply::is_pinned(const Transfer& transfer) const {
-  constexpr std::size_t short_column = 512;
-  const device::Block& block = transfer.block;
-  if (block.columns > 1 && block.column_bytes < short_column) return false;
-  const auto begin = reinterpret_cast<std::uintptr_t>(transfer.host);
-  const Span source{begin, begin + (block.columns - 1) * block.host_pitch + block.column_bytes};
+  if (!suits_copy_engine(transfer)) return false;
+  const Span source = host_span(transfer);
   return std::any_of(hold_.pins.begin(), hold_.pins.end(),
                      [&](const Pins::Pin* pin) { return pin && !pin->gone && pin->span.contains(source); });
 }

@@ -1,8 +1,8 @@
-#include "residency/mirror/commit_log.h"
+#include "residency/commit_log.h"
 
 #include <algorithm>
 
-namespace blastoff::residency::mirror {
+namespace blastoff::residency {
 
 namespace {
 
@@ -50,4 +50,4 @@ HostState CommitLog::state(std::size_t panel) const {
   return load(&words_[2 * panel]) ? HostState::torn : HostState::untouched;
 }
 
-}  // namespace blastoff::residency::mirror
+}  // namespace blastoff::residency

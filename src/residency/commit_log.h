@@ -8,7 +8,7 @@
 #include "device/device.h"
 #include "residency/policy.h"
 
-namespace blastoff::residency::mirror {
+namespace blastoff::residency {
 
 /// The device sets a word in host memory before and another after it returns a panel, in queue order. When a later
 /// driver call fails, the words tell what happened.
@@ -35,4 +35,4 @@ class CommitLog {
   device::Address mark_ = 0;        // a word on the device that is not zero
 };
 
-}  // namespace blastoff::residency::mirror
+}  // namespace blastoff::residency

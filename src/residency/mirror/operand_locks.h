@@ -1,0 +1,27 @@
+// Page locks on the operands of a call that goes past the mirrors.
+#pragma once
+
+#include "residency/mirror/coherence.h"
+#include "residency/page_locks.h"
+
+namespace blastoff::residency::mirror {
+
+class OperandLocks final : public PageLocks {
+ public:
+  OperandLocks(Coherence& coherence, const operation::Operation& call)
+      : coherence_(coherence), hold_(coherence.lock_operands(call)) {}
+  ~OperandLocks() override { coherence_.unlock_operands(hold_); }
+  OperandLocks(const OperandLocks&) = delete;
+  OperandLocks& operator=(const OperandLocks&) = delete;
+
+  bool readable(platform::Span host) const override { return locked(host, false); }
+  bool writable(platform::Span host) const override { return locked(host, true); }
+
+ private:
+  bool locked(platform::Span host, bool results_only) const;
+
+  Coherence& coherence_;
+  Hold hold_;  ///< of page locks, and of nothing else
+};
+
+}  // namespace blastoff::residency::mirror
