@@ -75,7 +75,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
       options.most_copied = most_copied_;
       if (i + 1 == count) options.fault = fault;
       std::string reason;
-      rigs_.push_back(Rig::create({"first-use", kind}, options, reason, &shared_));
+      rigs_.push_back(Rig::create({policy_, kind}, options, reason, &shared_));
       if (!rigs_.back()) GTEST_SKIP() << reason;
       lanes_.push_back(rigs_.back()->lane());
     }
@@ -134,6 +134,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
     return sum;
   }
 
+  void make_random_calls();
   void expect_right() { ASSERT_EQ(std::memcmp(matrix(), shadow_.data(), elements * sizeof(double)), 0); }
 
   test::Memory memory_{elements * sizeof(double) / platform::page_size() + 1};
@@ -144,6 +145,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
   std::vector<device::Lane> lanes_;
   residency::Traffic traffic_;  ///< of the last call
   std::optional<std::size_t> most_copied_;
+  std::string policy_ = "first-use";
 };
 
 #define START(...)    \
@@ -162,8 +164,7 @@ constexpr std::array<Block, 9> left = {{{0, 0, 60, 8},
                                         {17, 70, 60, 12},
                                         {0, 60, rows, 25}}};
 
-TEST_P(ResidencyDevices, SeeEveryWriteWhoeverMadeIt) {
-  START();
+void ResidencyDevices::make_random_calls() {
   std::uint64_t borrowed = 0;
   for (int step = 0; step < 600; ++step) {
     SCOPED_TRACE(step);
@@ -198,6 +199,17 @@ TEST_P(ResidencyDevices, SeeEveryWriteWhoeverMadeIt) {
       }
   }
   EXPECT_EQ(borrowed > 0, rigs_.size() > 1);
+}
+
+TEST_P(ResidencyDevices, SeeEveryWriteWhoeverMadeIt) {
+  START();
+  make_random_calls();
+}
+
+TEST_P(ResidencyDevices, SeeWhatCallsWritePastTheMirrors) {
+  policy_ = "past-mirrors";
+  START();
+  make_random_calls();
 }
 
 // The page table shows nothing of a result that the device itself writes into pinned memory.

@@ -364,6 +364,28 @@ TEST_P(ResidencyMemory, WhatTheCpuRewritesIsReadThroughAPinAsLongAsItIsThere) {
   munmap(c, bytes);
 }
 
+TEST_P(ResidencyMemory, WhatMadeRoomForOthersComesBackThroughAPin) {
+  constexpr std::size_t apart = std::size_t{4} << 20;  // no two of them share a piece of device memory
+  RigOptions options;
+  options.budget = std::size_t{12} << 20;  // of which each takes two MiB or four
+  START(options);
+  if (!pins()) GTEST_SKIP() << "nothing is pinned here";
+  constexpr std::size_t count = 6;
+  double* const memory = map((count + 2) * apart);
+  const auto matrix = [&](std::size_t i) { return memory + i * (apart / sizeof(double)); };
+  double* const b = matrix(count);
+  double* const c = matrix(count + 1);
+  fill(b, bytes_, 2);
+  for (std::size_t i = 0; i < count; ++i) fill(matrix(i), bytes_, static_cast<double>(i));
+  for (int round = 0; round < 8; ++round)
+    for (std::size_t i = 0; i < count; ++i) {
+      matrix(i)[round] = 7;
+      ASSERT_FALSE(run(product(matrix(i), b, c, n_, n_, 0)).error);
+    }
+  EXPECT_GT(rig_->unseen_reads(), 0U);
+  munmap(memory, (count + 2) * apart);
+}
+
 TEST_P(ResidencyMemory, PinsEndOnceNothingMayBePinned) {
   START();
   if (!pins()) GTEST_SKIP() << "nothing is pinned here";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "platform/interval_set.h"
 #include "platform/memory_limits.h"
 
 namespace blastoff::residency::mirror {
@@ -78,7 +79,8 @@ device::Result<Window*> MirrorMemory::window_for(Span span, std::uintptr_t align
   const std::size_t chunks = host.bytes() / chunk_bytes;
   window->chunks.reset(static_cast<Chunk*>(std::calloc(chunks, sizeof(Chunk))));
   window->backings.reset(static_cast<Backing**>(std::calloc(chunks + 1, sizeof(Backing*))));
-  if (!window->chunks || !window->backings)
+  window->uses.reset(static_cast<Uses*>(std::calloc(chunks + 1, sizeof(Uses))));
+  if (!window->chunks || !window->backings || !window->uses)
     return tl::unexpected(Error{ErrorKind::unsupported, "no host memory for the page states"});
   auto device = device_.reserve(host.bytes() + chunk_bytes);
   if (!device) return tl::unexpected(device.error());
@@ -96,9 +98,19 @@ device::Status MirrorMemory::place(Span span, std::uintptr_t aligned) {
 void MirrorMemory::evict(std::list<Backing>::iterator backing) {
   const std::size_t first = (backing->device - backing->window->device) / chunk_bytes;
   std::fill_n(backing->window->backings.get() + first, backing->bytes / chunk_bytes, nullptr);
+  std::fill_n(backing->window->uses.get() + first, backing->bytes / chunk_bytes, backing->uses);
   invalidate(platform::outward_to_pages(backing->host));
   device_.unback(backing->device, backing->bytes);
   backings_.erase(backing);
+}
+
+bool MirrorMemory::evicted(Span pages) const {
+  const Window* window = window_of(pages.begin);
+  if (!window || !window->host.contains(pages)) return false;
+  const std::size_t last = window->granule_of(pages.end - 1);
+  for (std::size_t granule = window->granule_of(pages.begin); granule <= last; ++granule)
+    if (!window->backings.get()[granule] && window->uses.get()[granule].latest > 0) return true;
+  return false;
 }
 
 void MirrorMemory::release_idle() {
@@ -108,6 +120,44 @@ void MirrorMemory::release_idle() {
   }
 }
 
+// Uses that nothing is evicted between tell nothing: the memory would have been there in any order. If it is used again
+// much later than before, the program does something else now.
+void MirrorMemory::use(Uses& uses) const {
+  if (uses.latest > 0 && uses.evictions != evictions_) {
+    const std::uint32_t passed = calls_ - uses.latest;
+    uses.interval = uses.interval == 0 || passed <= 2 * uses.interval ? passed : 0;
+  }
+  uses.latest = calls_;
+  uses.evictions = evictions_;
+}
+
+// What is not used when it was expected, or was not used twice, is expected in as many calls as have passed.
+std::uint32_t MirrorMemory::expected_in(const Uses& uses) const {
+  const std::uint32_t passed = calls_ - uses.latest;
+  return passed < uses.interval ? uses.interval - passed : passed;
+}
+
+/// Of those that no call in flight uses; the end if there is none.
+std::list<Backing>::iterator MirrorMemory::least_expected() {
+  auto least = backings_.end();
+  for (auto backing = backings_.begin(); backing != backings_.end(); ++backing) {
+    if (backing->holds > 0) continue;
+    if (least == backings_.end() || expected_in(backing->uses) > expected_in(least->uses)) least = backing;
+  }
+  return least;
+}
+
+bool MirrorMemory::within_budget(const std::vector<Span>& runs) const {
+  platform::IntervalSet needed;
+  for (const Span run : runs) needed.add(run);
+  std::size_t bytes = 0;
+  needed.all_of([&](Span span) {
+    bytes += span.bytes();
+    return true;
+  });
+  return bytes <= device_.accountant().limit_of(device::MemoryClient::mirrors);
+}
+
 device::Status MirrorMemory::back_granules(Window& window, std::size_t first, std::size_t last) {
   const std::size_t bytes = (last - first) * chunk_bytes;
   const device::Address device = window.device + first * chunk_bytes;
@@ -115,9 +165,10 @@ device::Status MirrorMemory::back_granules(Window& window, std::size_t first, st
   auto backed = try_backing();
   // The budget may be spent, or the device full with what others have: give back what nobody uses and try again.
   while (!backed && backed.error().kind == ErrorKind::out_of_memory) {
-    const auto idle = std::find_if(backings_.begin(), backings_.end(), [](const Backing& b) { return b.holds == 0; });
+    const auto idle = least_expected();
     if (idle == backings_.end()) return backed;
     evict(idle);
+    ++evictions_;
     backed = try_backing();
   }
   if (!backed) return backed;
@@ -127,6 +178,7 @@ device::Status MirrorMemory::back_granules(Window& window, std::size_t first, st
   backing.window = &window;
   backing.device = device;
   backing.bytes = bytes;
+  backing.uses = window.uses.get()[first];
   backing.place = std::prev(backings_.end());
   std::fill(window.backings.get() + first, window.backings.get() + last, &backing);
   return {};
@@ -143,6 +195,7 @@ device::Result<std::vector<Backing*>> MirrorMemory::back(const std::vector<Span>
     unhold(held);
     return tl::unexpected(error);
   };
+  if (!within_budget(runs)) return fail({ErrorKind::out_of_memory, "the operands exceed the budget for matrices"});
   // First everything that is there is held, so that making room for the rest cannot evict it.
   for (const Span run : runs) each_backing(run, hold);
   for (const Span run : runs) {
@@ -167,8 +220,10 @@ device::Result<std::vector<Backing*>> MirrorMemory::back(const std::vector<Span>
 }
 
 void MirrorMemory::unhold(const std::vector<Backing*>& backings) {
+  ++calls_;
   for (Backing* backing : backings) {
     --backing->holds;
+    use(backing->uses);
     backings_.splice(backings_.end(), backings_, backing->place);
   }
 }

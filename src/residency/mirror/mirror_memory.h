@@ -19,6 +19,13 @@ namespace blastoff::residency::mirror {
 
 struct Window;
 
+/// When memory was used, in calls, and when that is to be expected again. All zero: never used.
+struct Uses {
+  std::uint32_t latest = 0;
+  std::uint32_t evictions = 0;  ///< that there had been at its latest use
+  std::uint32_t interval = 0;  ///< from one use to the next, without those that nothing was evicted between; 0: unknown
+};
+
 /// Device memory behind a run of host addresses: the unit of eviction.
 struct Backing {
   Window* window = nullptr;
@@ -27,6 +34,7 @@ struct Backing {
   std::size_t bytes = 0;
   int holds = 0;                       ///< calls in flight that use it
   std::list<Backing>::iterator place;  ///< of itself, in order of last use
+  Uses uses;
 };
 
 /// What is known about the pages of one chunk (2 MiB of host addresses, aligned). All zero: nothing.
@@ -60,9 +68,10 @@ struct Window {
   platform::Span host;
   device::Address device = 0;
   std::size_t shift = 0;
-  // Both zeroed by the kernel page by page as they are touched.
+  // All zeroed by the kernel page by page as they are touched.
   std::unique_ptr<Chunk, Free> chunks;
   std::unique_ptr<Backing*, Free> backings;  // by granule
+  std::unique_ptr<Uses, Free> uses;          // by granule, of memory that was evicted
 
   Chunk& chunk_of(std::uintptr_t address) const { return chunks.get()[(address - host.begin) / chunk_bytes]; }
   std::size_t granule_of(std::uintptr_t address) const { return (address - host.begin + shift) / chunk_bytes; }
@@ -88,15 +97,20 @@ class MirrorMemory {
     return window && window->host.contains(span);
   }
 
-  /// Puts device memory behind all `runs`, evicting what was used least recently, and holds the
-  /// backings until unhold(). Nothing is held on failure (out_of_memory: does not fit beside what is held by others;
-  /// unsupported: the addresses cannot be mirrored).
-  /// `aligned`: as in place().
+  /// Puts device memory behind all `runs`, and holds the backings until unhold(). Where the budget is spent, evicts
+  /// what is to be used again last, as far as can be told from its uses up to now. A program that goes through more
+  /// matrices than fit, again and again, finds some of them each time; if always the least recently used were evicted,
+  /// it would find none. Nothing is held, and nothing evicted, where the runs exceed the budget (out_of_memory).
+  /// Nothing is held where they do not fit beside what is held by others (the same), or the addresses cannot be
+  /// mirrored (unsupported). `aligned`: as in place().
   device::Result<std::vector<Backing*>> back(const std::vector<platform::Span>& runs, std::uintptr_t aligned);
   void unhold(const std::vector<Backing*>& backings);
 
   /// Gives back the device memory that no call in flight uses.
   void release_idle();
+
+  /// Whether memory behind these pages has made room for others, and is not there again.
+  bool evicted(platform::Span pages) const;
 
   /// The chunk of a host address; nullptr outside all windows.
   Chunk* find(std::uintptr_t host) const;
@@ -156,12 +170,18 @@ class MirrorMemory {
  private:
   Window* window_of(std::uintptr_t host) const;
   device::Result<Window*> window_for(platform::Span span, std::uintptr_t aligned);
+  bool within_budget(const std::vector<platform::Span>& runs) const;
   device::Status back_granules(Window& window, std::size_t first, std::size_t last);
+  void use(Uses& uses) const;
+  std::uint32_t expected_in(const Uses& uses) const;
+  std::list<Backing>::iterator least_expected();
   void evict(std::list<Backing>::iterator backing);
 
   device::Device& device_;
   std::vector<std::unique_ptr<Window>> windows_;
   std::list<Backing> backings_;  // least recently used first
+  std::uint32_t calls_ = 0;      // that have used mirrors
+  std::uint32_t evictions_ = 0;
   std::vector<std::unique_ptr<std::uint16_t[]>> writers_;
   std::vector<std::unique_ptr<UsedBytes>> used_;
 };

@@ -30,14 +30,18 @@ bool Coherence::registered_by_program(Span span) {
 }
 
 // Called before the pages are protected, because otherwise the pinning would look like a write by the program at their
-// next use. That holds for each device that comes to use the pin. Results are pinned, and what is copied at every use.
+// next use. That holds for each device that comes to use the pin. Results are pinned, what is copied at every use, and
+// what comes back after it made room for others.
 void Coherence::take_pins(Hold& hold) {
   if (!watched_.allows_pinning()) return;
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const operation::Operand& operand = operands[i];
-    const bool moves = operation::writes(operand.intent) || (operation::reads(operand.intent) && !hold.tracked[i]);
-    if (operand.empty() || !moves || hold.unwatched[i] || !dense_enough_to_pin(operand)) continue;
+    if (operand.empty() || hold.unwatched[i] || !dense_enough_to_pin(operand)) continue;
+    const bool moves = operation::writes(operand.intent) ||
+                       (operation::reads(operand.intent) &&
+                        (!hold.tracked[i] || mirrors_.evicted(platform::outward_to_pages(bounds(operand)))));
+    if (!moves) continue;
     bool met = false;
     hold.pins[i] = pins_->hold(device_, bounds(operand), met);
     if (met) mirrors_.invalidate(hold.pins[i]->span);

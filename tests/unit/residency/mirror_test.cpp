@@ -210,6 +210,83 @@ TEST_F(MirrorMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
   EXPECT_TRUE(mirrors.find(c.begin)->current.all(0, 512));
 }
 
+/// Matrices of one chunk each, of which four fit.
+class MirrorEviction : public MirrorMemoryTest {
+ protected:
+  MirrorEviction() { limit_mirrors(4 * chunk_bytes); }
+
+  /// Of one call.
+  void use(std::initializer_list<std::size_t> matrices) {
+    std::vector<Span> runs;
+    for (const std::size_t i : matrices) {
+      runs.push_back({host + 10 * i * chunk_bytes, host + (10 * i + 1) * chunk_bytes});
+      missing_ += backed(mirrors_, runs.back()) ? 0 : 1;
+    }
+    auto held = mirrors_.back(runs, host);
+    ASSERT_TRUE(held) << held.error().message;
+    mirrors_.unhold(*held);
+  }
+  /// How many were missing since this was asked.
+  int missing() { return std::exchange(missing_, 0); }
+
+  MirrorMemory mirrors_{*device_};
+
+ private:
+  int missing_ = 0;
+};
+
+TEST_F(MirrorEviction, OfMoreMatricesThanFitSomeAreFoundEachTime) {
+  for (const std::size_t matrices : {5U, 6U, 8U, 12U}) {
+    const auto go_through_all = [&] {
+      for (std::size_t i = 0; i < matrices; ++i) use({i});
+    };
+    for (int round = 0; round < 4; ++round) go_through_all();
+    missing();
+    constexpr int rounds = 8;
+    for (int round = 0; round < rounds; ++round) go_through_all();
+    // At best three of four stay, and the fourth piece of memory serves the others.
+    EXPECT_LE(missing(), rounds * static_cast<int>(matrices - 2)) << matrices;
+  }
+}
+
+TEST_F(MirrorEviction, WhatAllCallsUseStays) {
+  for (int round = 0; round < 4; ++round)
+    for (std::size_t i = 1; i < 8; ++i) use({0, i});
+  missing();
+  for (std::size_t i = 1; i < 8; ++i) {
+    use({0});
+    EXPECT_EQ(missing(), 0);
+    use({0, i});
+    missing();
+  }
+}
+
+TEST_F(MirrorEviction, MatricesOfOnePartOfAProgramGiveWayToThoseOfTheNext) {
+  const auto work_on = [&](std::size_t first, int rounds) {
+    for (int round = 0; round < rounds; ++round)
+      for (std::size_t i = 0; i < 3; ++i) use({first + i});
+  };
+  for (int round = 0; round < 4; ++round) {
+    for (const std::size_t first : {0U, 3U}) {
+      missing();
+      work_on(first, 2);
+      EXPECT_LE(missing(), 3 + 3) << "while they come";
+      work_on(first, 8);
+      EXPECT_EQ(missing(), 0) << round;
+    }
+  }
+}
+
+TEST_F(MirrorEviction, NothingGoesForACallThatCannotFit) {
+  use({0, 1, 2, 3});
+  auto held = mirrors_.back({{host + 100 * chunk_bytes, host + 105 * chunk_bytes}}, host);
+  ASSERT_FALSE(held);
+  EXPECT_EQ(held.error().kind, device::ErrorKind::out_of_memory);
+  missing();
+  use({0, 1, 2, 3});
+  EXPECT_EQ(missing(), 0);
+}
+
 TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
   limit_mirrors(2 * chunk_bytes);
   MirrorMemory mirrors(*device_);
