@@ -29,7 +29,9 @@ static const char* resolve_driver(struct Cuda* cuda, void* library) {
       {&cuda->retain_context, "cuDevicePrimaryCtxRetain"},
       {&cuda->set_context, "cuCtxSetCurrent"},
       {&cuda->allocate, "cuMemAlloc_v2"},
+      {&cuda->allocate_managed, "cuMemAllocManaged"},
       {&cuda->free, "cuMemFree_v2"},
+      {&cuda->memory_info, "cuMemGetInfo_v2"},
       {&cuda->allocate_pinned, "cuMemHostAlloc"},
       {&cuda->free_pinned, "cuMemFreeHost"},
       {&cuda->to_device, "cuMemcpyHtoDAsync_v2"},
@@ -71,6 +73,6 @@ const char* open_cuda(struct Cuda* cuda, const char* cublas) {
 
 void check(int status, const char* what) {
   if (status == 0) return;
-  fprintf(stderr, "limit: %s failed with status %d\n", what, status);
+  fprintf(stderr, "%s failed with status %d\n", what, status);
   exit(1);
 }

@@ -30,7 +30,9 @@ struct Cuda {
   int (*retain_context)(void** context, int device);
   int (*set_context)(void* context);
   int (*allocate)(DeviceAddress* address, size_t bytes);
+  int (*allocate_managed)(DeviceAddress* address, size_t bytes, unsigned flags);
   int (*free)(DeviceAddress address);
+  int (*memory_info)(size_t* available, size_t* total);
   int (*allocate_pinned)(void** address, size_t bytes, unsigned flags);
   int (*free_pinned)(void* address);
   int (*to_device)(DeviceAddress destination, const void* source, size_t bytes, Stream stream);

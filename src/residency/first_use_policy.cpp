@@ -83,7 +83,7 @@ class FirstUsePolicy final : public Policy {
   const FirstUseSettings& settings() const { return settings_; }
 
   Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane, const Shared& shared,
-                                       bool may_copy);
+                                       mirror::Copied may_copy);
   Result<std::unique_ptr<Tools>> take_tools();
   void give_back(std::unique_ptr<Tools> tools) {
     const std::lock_guard lock(mutex_);
@@ -216,16 +216,17 @@ struct FirstUseLease::Parcels {
 
 Result<std::unique_ptr<Lease>> FirstUsePolicy::begin_shared(const operation::Operation& call, device::Lane& lane,
                                                             const Shared& shared) {
-  auto lease = begin(call, lane, shared, true);
+  // What parts of a call bring together, they bring to mirrors.
+  auto lease = begin(call, lane, shared, shared.sharing ? mirror::Copied::small : mirror::Copied::any);
   // Mirrors have a budget of their own.
   const bool short_of_memory = !lease && lease.error().kind == device::ErrorKind::out_of_memory;
-  if (short_of_memory) lease = begin(call, lane, shared, false);
+  if (short_of_memory) lease = begin(call, lane, shared, mirror::Copied::none);
   if (!lease && shared.sharing) shared.sharing->supplied(shared.part, shared.number);  // nobody is to wait for it
   return lease;
 }
 
 Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation& call, device::Lane& lane,
-                                                     const Shared& shared, bool may_copy) {
+                                                     const Shared& shared, mirror::Copied may_copy) {
   auto tools = take_tools();
   if (!tools) return tl::unexpected(tools.error());
   auto hold = coherence_.hold(mirrored(call), may_copy);

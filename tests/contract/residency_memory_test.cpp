@@ -296,6 +296,30 @@ TEST_P(ResidencyMemory, WhatAnEarlierRunUsedOnceIsCopiedAtItsFirstUse) {
   EXPECT_GE(bytes_of_second_use(), 2 * sizeof(double) * n_ * n_);
 }
 
+TEST_P(ResidencyMemory, WhatIsUsedOnceTakesNoMirrorHoweverLargeItIs) {
+  RigOptions options;
+  options.most_copied = 1;
+  START(options);
+  const auto use_once = [&] {
+    double *const a = map(bytes_), *const b = map(bytes_), *const c = map(bytes_);
+    fill(a, bytes_, 2);
+    fill(b, bytes_, 3);
+    ASSERT_FALSE(run(product(a, b, c, n_, n_, 0)).error);
+    for (double* const matrix : {a, b, c}) munmap(matrix, bytes_);
+  };
+  const auto held = [&] { return rig_->device().accountant().held(device::MemoryClient::mirrors).now; };
+  use_once();
+  use_once();
+  EXPECT_GT(held(), 0U);
+  const auto used_once = rig_->policy().used_once();
+  ASSERT_TRUE(used_once);
+  rig_.reset();
+  START(options);
+  rig_->policy().expect_used_once(*used_once);
+  for (int i = 0; i < 4; ++i) use_once();
+  EXPECT_EQ(held(), 0U);
+}
+
 TEST_P(ResidencyMemory, WideGapsAreNotLookedAt) {
   START();
   constexpr std::int64_t leading = std::int64_t{16} << 20;  // 128 MiB

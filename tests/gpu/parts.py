@@ -267,6 +267,11 @@ def devices_steps(place: Place) -> list[Step]:
     return [Step("devices", bench_command(place, "devices.py", "devices.json") + more, show=r"(operation|[a-z]+,|one GPU)")]
 
 
+def larger_steps(place: Place) -> list[Step]:
+    """Matrices larger than the memory for them."""
+    return [Step("larger", bench_command(place, "larger.py", "larger.json"), show=r"(operation|\wgemm|\wsyrk|\wtrsm|working| +[0-9])")]
+
+
 def lab_steps(place: Place) -> list[Step]:
     """The memory laboratory, with the blocks of the library under test."""
     command = [str(place.command), "lab", "--device", place.device.split(",")[0], "--output", str(place.results / "lab")]
@@ -324,6 +329,7 @@ PARTS = (
     Part("mpi", 400, mpi_steps),
     Part("lab", 400, lab_steps),
     Part("devices", 500, devices_steps),
+    Part("larger", 300, larger_steps),
     Part("never_slower", 600, never_slower_steps),
     Part("visible", 120, visible_steps),
     Part("predict", 300, predict_steps),

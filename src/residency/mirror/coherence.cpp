@@ -155,13 +155,22 @@ device::Status Coherence::back(Hold& hold, const Survey& found) {
   return {};
 }
 
-// A matrix that is too large for a buffer of the call's own goes through its mirror, and is not current there
-// afterwards.
+// Device memory in the mirror of a large matrix. That of its neighbours may reach a little into it.
+bool Coherence::has_memory(const operation::Operand& operand) const {
+  Span pages = platform::outward_to_pages(bounds(operand));
+  if (pages.bytes() > 4 * chunk_bytes) pages = {pages.begin + chunk_bytes, pages.end - chunk_bytes};
+  return mirrors_.any_backed(pages);
+}
+
+// A large matrix that has device memory in its mirror goes there, and is not current afterwards.
+bool Coherence::may_copy(const Hold& hold, const operation::Operand& operand) const {
+  if (hold.may_copy == Copied::none || operand.empty() || operand.intent == operation::Intent::scratch) return false;
+  return operand.payload_bytes() <= most_copied_ || (hold.may_copy == Copied::any && !has_memory(operand));
+}
+
 void Coherence::choose_copied(Hold& hold) const {
   const auto operands = hold.call.operands();
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    hold.copied[i] = hold.may_copy && !hold.tracked[i] && !operands[i].empty() &&
-                     operands[i].intent != operation::Intent::scratch && operands[i].payload_bytes() <= most_copied_;
+  for (std::size_t i = 0; i < operands.size(); ++i) hold.copied[i] = !hold.tracked[i] && may_copy(hold, operands[i]);
 }
 
 // From here on the bytes count as current for all calls, as soon as they have arrived. Operands that are not tracked do
@@ -239,7 +248,7 @@ void Coherence::look_for_foreign_writers() {
   if (unasked_) foreign_writer();
 }
 
-device::Result<Hold> Coherence::hold(const operation::Operation& call, bool may_copy) {
+device::Result<Hold> Coherence::hold(const operation::Operation& call, Copied may_copy) {
   const auto operands = call.operands();
   if (std::any_of(operands.begin(), operands.end(), not_worth_a_chunk))
     return tl::unexpected(Error{ErrorKind::unsupported, "a small matrix on a thread's stack"});

@@ -41,7 +41,8 @@ namespace blastoff::residency::mirror {
 class Coherence {
  public:
   /// `pins`, `exchange`: shared by the devices of the process; without an exchange, they give each other nothing.
-  /// `most_copied`: the largest matrix, in bytes, that is copied rather than mirrored because the CPU rewrites it.
+  /// `most_copied`: the largest matrix, in bytes, that is copied rather than mirrored because the CPU rewrites it,
+  /// though it has a mirror.
   Coherence(device::Device& device, tracking::PageTracker& tracker, std::shared_ptr<Pins> pins,
             std::shared_ptr<Exchange> exchange, std::size_t most_copied,
             Usage::Fingerprint fingerprint = residency::fingerprint);
@@ -52,9 +53,8 @@ class Coherence {
   device::Device& device() { return device_; }
 
   /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. unsupported: memory that
-  /// cannot be mirrored (the message says why). out_of_memory: the operands do not fit the budget. Without `may_copy`
-  /// all operands have mirrors.
-  device::Result<Hold> hold(const operation::Operation& call, bool may_copy = true);
+  /// cannot be mirrored (the message says why). out_of_memory: the operands do not fit the budget.
+  device::Result<Hold> hold(const operation::Operation& call, Copied may_copy = Copied::any);
 
   /// What is known about the operands without asking the kernel. Of large operands only a sample of pages is examined.
   /// Nothing if another thread holds the lock.
@@ -145,6 +145,8 @@ class Coherence {
   void lose(const operation::Operand& operand);
   device::Result<bool> protect(Hold& hold, const Runs& runs);
   void stop_tracking(const operation::Operand& operand);
+  bool has_memory(const operation::Operand& operand) const;
+  bool may_copy(const Hold& hold, const operation::Operand& operand) const;
   void choose_copied(Hold& hold) const;
   Survey survey(const Hold& hold);
   void survey_run(Survey& survey, platform::Span run, bool read, Currency& currency);

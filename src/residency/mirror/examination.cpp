@@ -58,7 +58,7 @@ device::Status Coherence::check_memory(Hold& hold) {
     if (operand.empty() || operand.intent == operation::Intent::scratch) continue;
     if (auto watched = watch(operand); !watched) {
       hold.copied_because = watched.error();
-      if (!hold.may_copy || operand.payload_bytes() > most_copied_) return cannot_be_watched(hold);
+      if (hold.may_copy == Copied::none || operand.payload_bytes() > most_copied_) return cannot_be_watched(hold);
       copy_unwatched(hold, i);
       continue;
     }

@@ -25,18 +25,21 @@ struct ResultPages {
   PageBitmap shared = {};    ///< pages that also hold other data
 };
 
+/// Which operands may do without a mirror.
+enum class Copied : std::uint8_t { none, small, any };
+
 /// One call's hold on the pages of its operands.
 struct Hold {
   template <class Value>
   using PerOperand = std::array<Value, operation::Operation::most_operands>;
 
   operation::Operation call;
-  PerOperand<bool> tracked{};      ///< false: scratch, or not current at the next use, since the CPU keeps rewriting it
-  PerOperand<bool> copied{};       ///< it has no mirror here, and the call brings it to device memory of its own
-  PerOperand<bool> unwatched{};    ///< copied, being in memory that cannot be watched
-  std::string copied_because;      ///< why the latest of these cannot be watched
-  bool may_copy = true;            ///< operands may do without a mirror
-  std::vector<Backing*> backings;  ///< device memory that cannot be evicted meanwhile
+  PerOperand<bool> tracked{};    ///< false: scratch, or not current at the next use, since the CPU keeps rewriting it
+  PerOperand<bool> copied{};     ///< it has no mirror here, and the call brings it to device memory of its own
+  PerOperand<bool> unwatched{};  ///< copied, being in memory that cannot be watched
+  std::string copied_because;    ///< why the latest of these cannot be watched
+  Copied may_copy = Copied::any;
+  std::vector<Backing*> backings;           ///< device memory that cannot be evicted meanwhile
   PerOperand<device::Address> addresses{};  ///< of the mirrored operands
   PerOperand<Pins::Pin*> pins{};            ///< copies to and from the operand may be direct
   struct Upload {

@@ -104,13 +104,23 @@ void MirrorMemory::evict(std::list<Backing>::iterator backing) {
   backings_.erase(backing);
 }
 
-bool MirrorMemory::evicted(Span pages) const {
+/// Whether this holds of a granule under the pages.
+template <class Predicate>
+bool MirrorMemory::any_granule(Span pages, Predicate&& predicate) const {
   const Window* window = window_of(pages.begin);
   if (!window || !window->host.contains(pages)) return false;
   const std::size_t last = window->granule_of(pages.end - 1);
   for (std::size_t granule = window->granule_of(pages.begin); granule <= last; ++granule)
-    if (!window->backings.get()[granule] && window->uses.get()[granule].latest > 0) return true;
+    if (predicate(window->backings.get()[granule], window->uses.get()[granule])) return true;
   return false;
+}
+
+bool MirrorMemory::any_backed(Span pages) const {
+  return any_granule(pages, [](const Backing* backing, const Uses&) { return backing != nullptr; });
+}
+
+bool MirrorMemory::evicted(Span pages) const {
+  return any_granule(pages, [](const Backing* backing, const Uses& uses) { return !backing && uses.latest > 0; });
 }
 
 void MirrorMemory::release_idle() {

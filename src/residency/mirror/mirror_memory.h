@@ -109,6 +109,8 @@ class MirrorMemory {
   /// Gives back the device memory that no call in flight uses.
   void release_idle();
 
+  /// Whether there is device memory behind some of these pages.
+  bool any_backed(platform::Span pages) const;
   /// Whether memory behind these pages has made room for others, and is not there again.
   bool evicted(platform::Span pages) const;
 
@@ -169,6 +171,8 @@ class MirrorMemory {
 
  private:
   Window* window_of(std::uintptr_t host) const;
+  template <class Predicate>
+  bool any_granule(platform::Span pages, Predicate&& predicate) const;
   device::Result<Window*> window_for(platform::Span span, std::uintptr_t aligned);
   bool within_budget(const std::vector<platform::Span>& runs) const;
   device::Status back_granules(Window& window, std::size_t first, std::size_t last);
