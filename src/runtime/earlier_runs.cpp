@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::json;
 
 /// The version of the files' format.
-constexpr int version = 2;
+constexpr int version = 3;
 
 /// Machines, libraries and data change: what is older is found out anew.
 constexpr std::chrono::seconds most_age = std::chrono::hours(24 * 30);
@@ -55,9 +55,13 @@ std::string path_for(std::uint64_t command) {
 }
 
 std::string text_of(std::uint64_t command, const RunTimes& run, const std::vector<std::uint64_t>& used_once) {
-  const Json file = {{"version", version},           {"command", fmt::format("{:016x}", command)},
-                     {"flops", run.flops},           {"cpu_seconds", run.cpu},
-                     {"device_seconds", run.device}, {"opening_seconds", run.opening},
+  const Json file = {{"version", version},
+                     {"command", fmt::format("{:016x}", command)},
+                     {"flops", run.flops},
+                     {"cpu_seconds", run.cpu},
+                     {"device_seconds", run.device},
+                     {"opening_seconds", run.opening},
+                     {"opened_at_once", run.opened_at_once},
                      {"used_once", used_once}};
   return file.dump() + "\n";
 }
@@ -79,7 +83,10 @@ std::optional<Known> parse(const std::string& text, std::uint64_t command) {
     right = right && std::isfinite(value) && value >= 0;
     return value;
   };
-  const RunTimes run{amount("flops"), amount("cpu_seconds"), amount("device_seconds"), amount("opening_seconds")};
+  RunTimes run{amount("flops"), amount("cpu_seconds"), amount("device_seconds"), amount("opening_seconds")};
+  const Json at_once = file.value("opened_at_once", Json());
+  right = right && at_once.is_boolean();
+  if (right) run.opened_at_once = at_once.get<bool>();
   std::vector<std::uint64_t> used_once;
   const Json kinds = file.value("used_once", Json());
   right = right && kinds.is_array() && kinds.size() <= residency::mirror::Usage::most_kinds;
@@ -117,7 +124,7 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
   run.flops = before_opening.flops + sums.offloaded_flops;
   const double timed = before_opening.flops + judged * sums.offloaded_flops;
   const double seconds = before_opening.seconds + sums.expected_cpu_seconds;
-  const auto told_cpu = told_by(earlier, &RunTimes::cpu, run, timed);
+  const auto told_cpu = told_by(earlier, &RunTimes::cpu, run, before_opening.flops);
   run.cpu = told_cpu.value_or(timed > 0 ? seconds * run.flops / timed : 0);
   // The first calls on the device load libraries and kernels, so the others are not expected to take as long.
   const auto told_device = told_by(earlier, &RunTimes::device, run, sums.offloaded_flops);
@@ -131,7 +138,8 @@ Opening::Foresight foresight(const RunTimes& run, double price) {
   const double gain = run.cpu - run.device;
   const double most_price = std::max(price, run.opening);
   if (gain < most_price) return Opening::Foresight::loses;
-  return gain > clear_gain * most_price ? Opening::Foresight::gains : Opening::Foresight::none;
+  const bool clear = gain > clear_gain * most_price;
+  return clear || run.opened_at_once ? Opening::Foresight::gains : Opening::Foresight::loses;
 }
 
 EarlierRuns::EarlierRuns(const std::string& conditions)

@@ -18,18 +18,21 @@ namespace blastoff::runtime {
 /// Of the calls of one run that were worth the device. Seconds.
 struct RunTimes {
   double flops = 0;
-  double cpu = 0;             ///< that all of them take on the CPU
-  double device = 0;          ///< that all of them take on the device, once it is open
-  double opening = 0;         ///< that opening the device took; 0: it was not opened
-  bool carried_over = false;  ///< one side is what an earlier run has told
+  double cpu = 0;               ///< that all of them take on the CPU
+  double device = 0;            ///< that all of them take on the device, once it is open
+  double opening = 0;           ///< that opening the device took; 0: it was not opened
+  bool carried_over = false;    ///< one side is what an earlier run has told
+  bool opened_at_once = false;  ///< an earlier run had told that the device gains
 };
 
-/// `before_opening`: what the CPU computed until the device was open. `earlier`: tells the rest where this run has
-/// timed most of its work on the CPU alone, or on the device alone.
+/// `before_opening`: what the CPU computed until the device was open. `earlier`: where this run has timed less than
+/// half of its work on one side, the other run's time counts there, rather than what is expected: runs that are judged
+/// by times of different kinds would open the device in turns.
 RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
                       const std::optional<RunTimes>& earlier);
 
-/// `price`: of opening, in seconds, as the machine's model says.
+/// `price`: of opening, in seconds, as the machine's model says. Whether a small gain is worth it nobody knows: then
+/// this run's way stays.
 Opening::Foresight foresight(const RunTimes& run, double price);
 
 /// The times of one command's last run, and the kinds of matrices that it used once, in a file of the user's cache.

@@ -114,8 +114,9 @@ void Process::keep_times(const report::Totals& totals) const {
   const double seconds = tried_ && opened_ ? opened_->seconds : 0;
   const platform::ErrnoGuard errno_stays;
   Sessions* const sessions = sessions_;
-  earlier->keep(times_of_run(opening_.spent(), totals, seconds, earlier->times()), opening_.price(),
-                sessions == nullptr || inside_a_call() ? std::nullopt : sessions->used_once());
+  RunTimes times = times_of_run(opening_.spent(), totals, seconds, earlier->times());
+  times.opened_at_once = opening_.foresees_gain();
+  earlier->keep(times, opening_.price(), sessions == nullptr || inside_a_call() ? std::nullopt : sessions->used_once());
 }
 
 void Process::end() {

@@ -56,7 +56,10 @@ TEST(RunTimes, AreThoseOfTheEarlierRunWhereThisOneHasNotTimedTheCpu) {
   EXPECT_DOUBLE_EQ(run.device, 0.3);
   EXPECT_DOUBLE_EQ(run.opening, 0.25);
   EXPECT_TRUE(run.carried_over);
-  EXPECT_DOUBLE_EQ(times_of_run({}, totals_of(2e11, 0.3, 0.5), 0.25, earlier).cpu, 0.5) << "it has";
+  EXPECT_DOUBLE_EQ(times_of_run({}, totals_of(2e11, 0.3, 0.5), 0.25, earlier).cpu, 2) << "to expect is not to time";
+  EXPECT_DOUBLE_EQ(times_of_run({}, totals_of(2e11, 0.3, 0.5), 0.25, std::nullopt).cpu, 0.5)
+      << "but better than nothing";
+  EXPECT_DOUBLE_EQ(times_of_run({.seconds = 0.9, .flops = 1.5e11}, totals_of(5e10, 0.1, 0.3), 0.25, earlier).cpu, 1.2);
 }
 
 TEST(RunTimes, AreThoseOfTheEarlierRunWhereThisOneHasNotOpenedTheDevice) {
@@ -75,12 +78,15 @@ TEST(RunTimes, OfPartsCountForTheWhole) {
 }
 
 TEST(RunTimes, TellWhetherTheDeviceGainsMoreThanOpeningTakes) {
-  const auto with_gain = [](double seconds, double opening) {
-    return foresight({.flops = 1e11, .cpu = 1 + seconds, .device = 1, .opening = opening}, price);
+  const auto with_gain = [](double seconds, double opening, bool opened_at_once = false) {
+    return foresight(
+        {.flops = 1e11, .cpu = 1 + seconds, .device = 1, .opening = opening, .opened_at_once = opened_at_once}, price);
   };
   EXPECT_EQ(with_gain(-0.5, 0.2), Foresight::loses);
   EXPECT_EQ(with_gain(0.24, 0.2), Foresight::loses);
-  EXPECT_EQ(with_gain(0.27, 0.2), Foresight::none) << "not clearly";
+  EXPECT_EQ(with_gain(0.27, 0.2), Foresight::loses) << "not clearly";
+  EXPECT_EQ(with_gain(0.27, 0.2, true), Foresight::gains) << "as it has";
+  EXPECT_EQ(with_gain(0.24, 0.2, true), Foresight::loses);
   EXPECT_EQ(with_gain(0.35, 0.2), Foresight::gains);
   EXPECT_EQ(with_gain(0.35, 0.4), Foresight::loses) << "it took longer than the model says";
 }
@@ -126,6 +132,22 @@ TEST_F(EarlierRunsTest, KnowTheTimesOfTheLastRunOfTheSameCommand) {
   EXPECT_DOUBLE_EQ(times->device, 0.1);
   EXPECT_DOUBLE_EQ(times->opening, 0.2);
   EXPECT_FALSE(EarlierRuns("another GPU").times());
+}
+
+// The model takes the CPU to be four times as fast as it is.
+TEST_F(EarlierRunsTest, AreJudgedByTheSameTimes) {
+  std::vector<bool> at_once;
+  for (int run = 0; run < 6; ++run) {
+    const EarlierRuns earlier("one GPU");
+    const bool gains = earlier.times() && foresight(*earlier.times(), price) == Foresight::gains;
+    at_once.push_back(gains);
+    const SpentOnCpu before = gains ? SpentOnCpu{} : SpentOnCpu{.seconds = 0.6, .flops = 6e10, .on_device = 0.06};
+    RunTimes times =
+        times_of_run(before, gains ? totals_of(1e11, 0.1, 0.25) : totals_of(4e10, 0.04, 0.1), 0.2, earlier.times());
+    times.opened_at_once = gains;
+    earlier.keep(times, price);
+  }
+  EXPECT_THAT(at_once, testing::ElementsAre(false, true, true, true, true, true));
 }
 
 TEST_F(EarlierRunsTest, HoldNoCommandLine) {
@@ -208,13 +230,14 @@ TEST_F(EarlierRunsTest, IgnoreWhatIsNoFileOfTheirs) {
     std::ofstream(file) << text.replace(at, old.size(), now);
     return EarlierRuns("one GPU").times().has_value();
   };
-  EXPECT_TRUE(replaced("\"version\":2", "\"version\":2"));
-  EXPECT_FALSE(replaced("\"version\":2", "\"version\":1"));
-  EXPECT_FALSE(replaced("\"version\":2", "\"version\":[2"));
+  EXPECT_TRUE(replaced("\"version\":3", "\"version\":3"));
+  EXPECT_FALSE(replaced("\"version\":3", "\"version\":2"));
+  EXPECT_FALSE(replaced("\"version\":3", "\"version\":[3"));
   EXPECT_FALSE(replaced("\"used_once\":[", "\"used_once\":[-1"));
   EXPECT_FALSE(replaced("\"used_once\":[", "\"used_once\":[\"one\""));
   EXPECT_FALSE(replaced("\"used_once\":[]", "\"used_once\":\"all\""));
   EXPECT_FALSE(replaced("\"used_once\":[]", fmt::format("\"used_once\":[{}]", fmt::join(std::vector(65, 7), ","))));
+  EXPECT_FALSE(replaced("\"opened_at_once\":false", "\"opened_at_once\":0"));
   EXPECT_FALSE(replaced("\"cpu_seconds\":", "\"cpu_seconds\":-"));
   EXPECT_FALSE(replaced("\"flops\":", "\"flops\":\"many\",\"of\":"));
   EXPECT_FALSE(replaced("\"device_seconds\":", "\"seconds\":"));
