@@ -168,10 +168,13 @@ device::Result<std::unique_ptr<Lease>> CopyPolicy::begin_shared(const operation:
 }
 
 device::Status CopyLease::find_room() {
+  // With narrower panels the device computes much less efficiently.
+  constexpr std::size_t most_panels = 64;
+  const std::size_t least_bytes = std::max<std::size_t>(call_.result_bytes() / most_panels, 1);
   std::size_t panel_bytes = copy::suitable_panel_bytes(call_, policy_.staging().whole_download_bytes() / 2);
   layout_ = copy::lay_out(call_, panel_bytes);
   device::Status room = take_buffers();
-  while (!room && room.error().kind == device::ErrorKind::out_of_memory && panel_bytes > 1) {
+  while (!room && room.error().kind == device::ErrorKind::out_of_memory && panel_bytes > least_bytes) {
     panel_bytes /= 2;
     copy::Layout smaller = copy::lay_out(call_, panel_bytes);
     if (smaller.device_bytes(call_) >= layout_.device_bytes(call_)) continue;

@@ -81,39 +81,29 @@ void note(report::Record& record, const Lease& lease, const residency::Policy& p
   record.stale_pages += traffic.stale_pages;
 }
 
-using Policies = std::span<residency::Policy* const>;
-
-// The first policy that can takes the operation. nullopt: it is done. Else what stopped the last policy; nothing of
-// host memory has changed.
-std::optional<Error> run_by(Policies policies, Session& session, const operation::Operation& operation,
-                            const operation::Host& host, report::Record& record, const residency::Shared& shared = {}) {
+// The policy takes the operation. nullopt: it is done. Else nothing of host memory has changed.
+std::optional<Error> run_by(residency::Policy& policy, Session& session, const operation::Operation& operation,
+                            const operation::Host& host, report::Record& record, const residency::Shared& shared) {
   if (auto prepared = session.device().prepare(operation); !prepared) return prepared.error();
   auto lane = session.lanes().acquire();
   if (!lane) return lane.error();
   const auto without_pins = session.without_pins(*(*lane)->compute, operation);
   if (!without_pins) return without_pins.error();
   record.lane_at_once = lane->at_once();
-  Error error;
-  std::string why_copied;  // why the first policy did not serve
-  for (residency::Policy* policy : policies) {
-    auto lease = policy->begin_shared(operation, **lane, shared);
-    if (lease) {
-      auto run = run_panels(**lease, **lane, host);
-      note(record, **lease, *policy);
-      const std::string& reason = why_copied.empty() ? (*lease)->traffic().copied_because : why_copied;
-      if (run && !reason.empty()) session.count_copied(reason);
-      if (run) return std::nullopt;
-      error = run.error();
-      if (error.kind == ErrorKind::lost) session.lost(error.message);
-      if (complete_on_host(**lease, operation, host, error)) return std::nullopt;
-    } else {
-      error = lease.error();
-    }
-    const bool another = error.kind == ErrorKind::unsupported || error.kind == ErrorKind::out_of_memory;
-    if (!another) break;
-    why_copied = error.message;
-  }
-  return error;
+  auto lease = policy.begin_shared(operation, **lane, shared);
+  if (!lease) return lease.error();
+  auto run = run_panels(**lease, **lane, host);
+  note(record, **lease, policy);
+  const std::string& reason = (*lease)->traffic().copied_because;
+  if (run && !reason.empty()) session.count_copied(reason);
+  if (run) return std::nullopt;
+  if (run.error().kind == ErrorKind::lost) session.lost(run.error().message);
+  if (complete_on_host(**lease, operation, host, run.error())) return std::nullopt;
+  return run.error();
+}
+
+bool another_policy_may(const Error& error) {
+  return error.kind == ErrorKind::unsupported || error.kind == ErrorKind::out_of_memory;
 }
 
 // An operation that does not fit: block after block, each by copies, within `room` bytes of device memory. nullopt: it
@@ -128,7 +118,7 @@ std::optional<Error> run_in_blocks(std::size_t room, Session& session, const ope
   if (blocks.size() == 1 || !std::ranges::all_of(blocks, computable)) return too_large;
   bool begun = false;
   for (const operation::Operation& block : blocks) {
-    auto error = run_by(Policies(session.policies()).last(1), session, block, host, record, {.page_locks = locks});
+    auto error = run_by(*session.policies().back(), session, block, host, record, {.page_locks = locks});
     // Other threads hold memory, too.
     if (error && error->kind == ErrorKind::out_of_memory && room > least_room)
       error = run_in_blocks(room / 4, session, block, locks, host, record, *error);
@@ -139,16 +129,34 @@ std::optional<Error> run_in_blocks(std::size_t room, Session& session, const ope
   return std::nullopt;
 }
 
+/// By the policy that keeps operands, if there is one; else by copies; else block by block. As run_by().
+std::optional<Error> run(Session& session, const operation::Operation& operation, const operation::Host& host,
+                         report::Record& record, residency::Shared shared) {
+  residency::Policy& preferred = *session.policies().front();
+  residency::Policy& copies = *session.policies().back();
+  std::unique_ptr<residency::PageLocks> locks;
+  std::string why_copied;
+  if (&preferred != &copies) {
+    auto error = run_by(preferred, session, operation, host, record, shared);
+    if (!error || !another_policy_may(*error)) return error;
+    why_copied = error->message;
+    const bool large = error->kind == ErrorKind::out_of_memory && operation.cutting != operation::Cutting::none;
+    if (large) locks = preferred.lock_operands(operation);
+    shared.page_locks = locks.get();
+  }
+  auto error = run_by(copies, session, operation, host, record, shared);
+  if (!error && !why_copied.empty()) session.count_copied(why_copied);
+  if (!error || error->kind != ErrorKind::out_of_memory) return error;
+  error = run_in_blocks(session.room_for_copies(), session, operation, locks.get(), host, record, *error);
+  if (!error) session.count_copied("too large for the device: computed block by block");
+  return error;
+}
+
 }  // namespace
 
 Refusal offload(Session& session, const operation::Operation& operation, const operation::Host& host,
                 report::Record& record, const residency::Shared& shared) {
-  auto error = run_by(session.policies(), session, operation, host, record, shared);
-  if (error && error->kind == ErrorKind::out_of_memory) {
-    const auto locks = session.policies().front()->lock_operands(operation);
-    error = run_in_blocks(session.room_for_copies(), session, operation, locks.get(), host, record, *error);
-    if (!error) session.count_copied("too large for the device: computed block by block");
-  }
+  const auto error = run(session, operation, host, record, shared);
   if (!error) return Refusal::none;
   if (error->kind == ErrorKind::lost || error->kind == ErrorKind::unavailable)
     session.lost(error->message);

@@ -77,7 +77,7 @@ class Session {
   device::Device& device() { return *device_; }
   residency::Staging& staging() { return *staging_; }
 
-  /// The policies to try for a call, in order; at least one.
+  /// The policies to try for a call: the one that keeps operands, if there is one, and the one that copies.
   const std::vector<residency::Policy*>& policies() const { return order_; }
 
   /// Bytes of device memory that calls may take at once if their operands do not stay there.

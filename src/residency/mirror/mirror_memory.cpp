@@ -130,13 +130,13 @@ void MirrorMemory::release_idle() {
   }
 }
 
-// Uses that nothing is evicted between tell nothing: the memory would have been there in any order. If it is used again
-// much later than before, the program does something else now.
+// Uses that nothing is evicted between tell nothing: the memory would have been there in any order. Nor does the use by
+// the very next call: a neighbour shares a piece of memory. If it is used again much later than before, the program
+// does something else now.
 void MirrorMemory::use(Uses& uses) const {
-  if (uses.latest > 0 && uses.evictions != evictions_) {
-    const std::uint32_t passed = calls_ - uses.latest;
+  const std::uint32_t passed = calls_ - uses.latest;
+  if (uses.latest > 0 && uses.evictions != evictions_ && passed > 1)
     uses.interval = uses.interval == 0 || passed <= 2 * uses.interval ? passed : 0;
-  }
   uses.latest = calls_;
   uses.evictions = evictions_;
 }

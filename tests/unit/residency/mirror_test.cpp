@@ -249,6 +249,32 @@ TEST_F(MirrorEviction, OfMoreMatricesThanFitSomeAreFoundEachTime) {
   }
 }
 
+// Each begins in the piece of memory in which the one before ends.
+TEST_F(MirrorEviction, OfNeighboursThatShareMemorySomeAreFoundEachTime) {
+  limit_mirrors(48 * chunk_bytes);
+  constexpr std::size_t pairs = 21;
+  constexpr std::size_t bytes = 11 * chunk_bytes / 8;
+  constexpr std::size_t part = chunk_bytes / 8;
+  std::size_t missing = 0;
+  const auto go_through_all = [&] {
+    for (std::size_t i = 0; i < pairs; ++i) {
+      std::vector<Span> pair;
+      for (const std::uintptr_t begin : {host, host + 100 * chunk_bytes}) {
+        pair.push_back({begin + i * bytes, begin + (i + 1) * bytes});
+        for (std::uintptr_t at = pair.back().begin; at < pair.back().end; at += part)
+          missing += backed(mirrors_, {at, at + part}) ? 0 : part;
+      }
+      auto held = mirrors_.back(pair, host);
+      ASSERT_TRUE(held) << held.error().message;
+      mirrors_.unhold(*held);
+    }
+  };
+  for (int round = 0; round < 4; ++round) go_through_all();
+  missing = 0;
+  for (int round = 0; round < 4; ++round) go_through_all();
+  EXPECT_LE(missing, 4 * pairs * 2 * bytes / 2) << "a fifth does not fit";
+}
+
 TEST_F(MirrorEviction, WhatAllCallsUseStays) {
   for (int round = 0; round < 4; ++round)
     for (std::size_t i = 1; i < 8; ++i) use({0, i});
