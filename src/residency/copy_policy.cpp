@@ -197,8 +197,10 @@ device::Status CopyLease::open_log() {
   return {};
 }
 
-/// All or none.
+/// All or none. What cannot fit frees no buffers of other calls.
 device::Status CopyLease::take_buffers() {
+  if (layout_.device_bytes(call_) > policy_.device().accountant().limit_of(device::MemoryClient::copies))
+    return tl::unexpected(device::Error{device::ErrorKind::out_of_memory, "the operands exceed the memory for copies"});
   for (std::size_t i = 0; i < call_.operands().size(); ++i) {
     const copy::OperandLayout& operand_layout = layout_.operands[i];
     if (operand_layout.same_as != i || operand_layout.buffer_bytes == 0) continue;

@@ -62,11 +62,17 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met) {
     return nullptr;
   }
   // The memory of pins that a larger one takes the place of is locked once more. If the larger one has twice as much,
-  // this adds up to no more than locking all of it once.
+  // this adds up to no more than locking all of it once; else it waits until as much has been copied through staging.
   const Span extent = extents_.around(pages);
-  const bool larger = extent.bytes() <= limit_ / 2 && extent.bytes() >= 2 * bytes_within(extent);
-  Pin* pin = larger ? create(device, extent) : nullptr;
-  if (pin == nullptr) pin = create(device, pages);
+  const std::size_t again = bytes_touching(extent);
+  const bool pays = extent.bytes() >= 2 * again || (extent.bytes() > again && refused_ >= again);
+  Pin* pin = nullptr;
+  if (pays && extent.bytes() <= limit_ / 2) {
+    pin = create(device, extent);
+    if (again > 0) refused_ = 0;
+  }
+  if (pin == nullptr && bytes_touching(pages) <= pages.bytes()) pin = create(device, pages);
+  if (pin == nullptr) refused_ += pages.bytes();
   met = pin != nullptr && meet(*pin, device);
   return pin;
 }
@@ -77,7 +83,7 @@ bool Pins::held_within(Span span) {
   return false;
 }
 
-std::size_t Pins::bytes_within(Span span) {
+std::size_t Pins::bytes_touching(Span span) {
   std::size_t bytes = 0;
   for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin)
     bytes += pin->second.span.bytes();

@@ -87,7 +87,7 @@ class Pins {
   Map::iterator first_reaching(std::uintptr_t address);
   Map::iterator end(Map::iterator pin);
   bool held_within(platform::Span span);
-  std::size_t bytes_within(platform::Span span);
+  std::size_t bytes_touching(platform::Span span);
 
   struct Request {
     std::size_t bytes = 0;
@@ -98,6 +98,7 @@ class Pins {
   std::condition_variable ended_;  // the last pin
   const std::size_t limit_;
   std::size_t pinned_ = 0;
+  std::size_t refused_ = 0;  // bytes of requests for which too much would have had to be locked once more
   std::size_t counted_ = 0;
   int forbidden_ = 0;
   int patience_ = 1;                             // requests through staging before memory is pinned

@@ -112,6 +112,19 @@ TEST_F(PinsTest, PanelsInTurnAreNotLockedAgainAndAgain) {
   EXPECT_LE(device.locked, 3 * count * 10 * page);
 }
 
+// Matrices behind each other, each of which begins on the page on which the one before ends, are requested for the
+// second time one after the other.
+TEST_F(PinsTest, NeighboursInTurnAreNotLockedAgainAndAgain) {
+  constexpr std::size_t matrices = 64;
+  for (std::size_t i = 0; i < matrices; ++i)
+    for (int twice = 0; twice < 2; ++twice) use(pages(4 * i, 5));
+  EXPECT_LE(device.locked, 4 * 4 * matrices * page);
+  for (int round = 0; round < 8; ++round)
+    for (std::size_t i = 0; i < matrices; ++i) use(pages(4 * i, 5));
+  EXPECT_TRUE(pins.covers(pages(0, 4 * matrices + 1))) << "in the end they share one";
+  EXPECT_LE(device.locked, 6 * 4 * matrices * page);
+}
+
 TEST_F(PinsTest, EndWithTheirMemoryAndNotBeforeTheirLastHold) {
   use(pages(0, 8));
   Pins::Pin* const pin = request(pages(0, 8));
