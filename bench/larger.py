@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Matrices larger than the GPU's memory: single calls block by block, and a working set that is used again and again.
 
-    bench/larger.py [--device cuda] [--only calls,working-set] [--quick] [--output FILE]
+    bench/larger.py [--device cuda] [--only calls,working-set] [--operations "dgemm;dtrsm"] [--quick] [--output FILE]
 
 *Single calls* (programs/repeat_calls.c) run with less and less memory for matrices (--device-memory). Matrices lie in host memory, results
 come home, and one element of A changes between two calls. Beside them stands what link and arithmetic allow: the longer of the resident cuBLAS
@@ -35,13 +35,14 @@ OTHER_MEMORIES = ("80%", "2G")  # of all but the first
 QUICK_CALLS = ("dgemm,N,N,800,800,800",)
 QUICK_MEMORIES = ("80%", "8M", "4M")
 RATIOS = (0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0)
-ROUNDS = 8
+ROUNDS = 16
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     run.add_common_arguments(parser)
     parser.add_argument("--only", default="calls,working-set", help="parts to run")
+    parser.add_argument("--operations", default="", help="single calls that contain one of these, separated by semicolons")
     parser.add_argument("--calls", type=int, default=8, help="of each operation; the median is of all but the first")
     parser.add_argument("--budget", type=int, default=2048, help="MiB for the working set")
     parser.add_argument("--quick", action="store_true", help="small sizes: tries the script, measures nothing useful")
@@ -91,13 +92,14 @@ def bytes_of(memory: str) -> float:
 
 
 def measure_calls(options: argparse.Namespace, recorder: execute.Recorder, found: modes.Available) -> list[dict]:
-    operations = list(QUICK_CALLS if options.quick else CALLS)
+    known = QUICK_CALLS if options.quick else CALLS
+    operations = [operation for operation in known if any(part in operation for part in options.operations.split(";"))]
     limits = Limits(recorder, found, operations)
     rows = []
     print(f"{'operation':30} {'memory':>8} {'ms':>9} {'allowed':>9} {'share':>6}")
     for operation in operations:
         checksums = []
-        for memory in QUICK_MEMORIES if options.quick else MEMORIES if operation == operations[0] else OTHER_MEMORIES:
+        for memory in QUICK_MEMORIES if options.quick else MEMORIES if operation == CALLS[0] else OTHER_MEMORIES:
             command = [str(recorder.programs / "repeat_calls"), "--calls", str(options.calls), "--minimum", "3", operation]
             entry = recorder.run(operation, found.modes["first-use"], command, BLASTOFF_DEVICE_MEMORY=memory)
             line = last_line(entry)
@@ -140,6 +142,7 @@ def measure_working_set(options: argparse.Namespace, recorder: execute.Recorder,
         )
         line = last_line(entry)
         row = {"ratio": ratio, "pairs": line["pairs"], "seconds": line["seconds"]["median"], "checksum": line["checksum"]}
+        row |= {"least_seconds": line["seconds"]["min"], "bytes_to_device": entry["report"]["totals"]["bytes_to_device"]}
         if managed_mode:
             command = [str(recorder.programs / "managed"), "--cublas", str(found.cublas), str(budget), *arguments]
             other = last_line(recorder.run(f"managed {ratio}", managed_mode, command))
