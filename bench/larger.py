@@ -34,7 +34,7 @@ MEMORIES = ("80%", "4G", "2G", "1G")
 OTHER_MEMORIES = ("80%", "2G")  # of all but the first
 QUICK_CALLS = ("dgemm,N,N,800,800,800",)
 QUICK_MEMORIES = ("80%", "8M", "4M")
-RATIOS = (0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0)
+RATIOS = [0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0]
 ROUNDS = 16
 
 
@@ -44,6 +44,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="calls,working-set", help="parts to run")
     parser.add_argument("--operations", default="", help="single calls that contain one of these, separated by semicolons")
     parser.add_argument("--calls", type=int, default=8, help="of each operation; the median is of all but the first")
+    parser.add_argument(
+        "--ratios", type=lambda text: [float(part) for part in text.split(",")], default=RATIOS, help="of the working set to the memory"
+    )
+    parser.add_argument("--without-managed", action="store_true", help="no managed memory beside the working set")
     parser.add_argument("--budget", type=int, default=2048, help="MiB for the working set")
     parser.add_argument("--quick", action="store_true", help="small sizes: tries the script, measures nothing useful")
     return parser.parse_args()
@@ -128,11 +132,11 @@ def measure_working_set(options: argparse.Namespace, recorder: execute.Recorder,
     operation = f"dgemm,N,N,{order},{order},{order}"
     limits = Limits(recorder, found, [operation])
     managed_mode = None
-    if found.cublas and machine.gpu():
+    if found.cublas and machine.gpu() and not options.without_managed:
         managed_mode = modes.Mode("managed", {}, (*found.modes["cpu"].search_path, str(found.cublas.parent)))
     rows = []
     print(f"{'working set / memory':>20} {'managed, ms':>12} {'Blastoff, ms':>13} {'allowed':>9}")
-    for ratio in RATIOS:
+    for ratio in options.ratios:
         arguments = [str(order), str(round(ratio * budget)), str(ROUNDS)]
         entry = recorder.run(
             f"working set {ratio}",
