@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -24,6 +26,10 @@ namespace {
 
 /// Identifies the processes of one `blastoff run` (report/file.h); no setting.
 constexpr std::string_view run_variable = "BLASTOFF_RUN";
+
+/// Of variables that say what Blastoff and the libraries that it uses are to do.
+constexpr std::array<std::string_view, 8> telling_prefixes{"BLASTOFF_", "CUDA_", "NVIDIA_", "OMP_",
+                                                           "OPENBLAS_", "GOTO_", "MKL_",    "BLIS_"};
 
 /// Of --verify=sample without a number.
 constexpr double default_share = 0.01;
@@ -140,6 +146,16 @@ Settings read_settings() {
   settings.min_size_given = is_given("min-size");
   report_unknown_variables();
   return settings;
+}
+
+std::uint64_t fingerprint_of_variables() {
+  std::uint64_t sum = 0;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const auto begins = [&](std::string_view prefix) { return text.starts_with(prefix); };
+    if (std::ranges::any_of(telling_prefixes, begins)) sum += std::hash<std::string_view>()(text);
+  }
+  return sum;
 }
 
 DecideBy decide_by(const Settings& settings) {

@@ -84,6 +84,9 @@ struct Settings {
 /// An unknown BLASTOFF_ variable is reported too (with the nearest known name).
 Settings read_settings();
 
+/// Changes with the variables by which a user tells Blastoff, CUDA, OpenMP and the BLAS libraries what to do.
+std::uint64_t fingerprint_of_variables();
+
 /// What these settings mean, which depends on others where they are automatic. Never automatic.
 DecideBy decide_by(const Settings& settings);
 StartMode start_mode(const Settings& settings);

@@ -9,6 +9,7 @@ namespace {
 
 constinit std::atomic<int> inside{0};
 constinit std::atomic<int> forking{0};
+constinit std::atomic<bool> forked_once{false};
 
 /// How many guards this thread holds. A thread inside must not wait for a fork that waits for it.
 [[gnu::tls_model("initial-exec")]] constinit thread_local int depth = 0;
@@ -52,12 +53,17 @@ void before_fork() {
 }
 
 void after_fork_in_parent() {
+  forked_once = true;
   forking.fetch_sub(1);
 }
 
 void after_fork_in_child() {
   inside = depth > 0 ? 1 : 0;
   forking = 0;
+}
+
+bool has_forked() {
+  return forked_once;
 }
 
 }  // namespace blastoff::platform

@@ -21,4 +21,7 @@ void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();
 
+/// Whether this process has forked so far, in a way that calls these.
+bool has_forked();
+
 }  // namespace blastoff::platform

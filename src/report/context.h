@@ -86,7 +86,7 @@ struct DeviceUse {
 struct DeviceOpening {
   double after = 0;       ///< since the library was loaded
   double seconds = 0;     ///< that it took
-  bool foreseen = false;  ///< at the first call, because earlier runs of the program gained
+  bool foreseen = false;  ///< at the first call or before, because earlier runs of the program gained
 };
 
 /// What a report contains apart from its totals.

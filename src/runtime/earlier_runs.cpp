@@ -1,11 +1,15 @@
 #include "runtime/earlier_runs.h"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -21,7 +25,7 @@ namespace {
 using Json = nlohmann::json;
 
 /// The version of the files' format.
-constexpr int version = 3;
+constexpr int version = 4;
 
 /// Machines, libraries and data change: what is older is found out anew.
 constexpr std::chrono::seconds most_age = std::chrono::hours(24 * 30);
@@ -29,6 +33,13 @@ constexpr std::chrono::seconds most_age = std::chrono::hours(24 * 30);
 /// The device's gain over the price of opening it, from which the next run opens it at once. Times scatter, and a
 /// program that has gained little may gain less.
 constexpr double clear_gain = 1.25;
+
+/// Share of opening's price that a program pays at least, even if the device is opened while it does other things: they
+/// share memory, locks of the kernel, and the clock of the cores.
+constexpr double least_visible = 0.25;
+
+/// A device that is opened longer before its first use takes memory from others for nothing. Seconds.
+constexpr double longest_lead = 5;
 
 /// Runs that spend a smaller share of the price on such calls never come near opening: nothing is kept of them.
 constexpr double least_share = 0.5;
@@ -40,21 +51,23 @@ std::uint64_t number_of(const std::string& text) {
   return number;
 }
 
-std::string command(const std::string& conditions) {
+std::string command() {
   namespace fs = std::filesystem;
   std::error_code unknown;
   std::string text = fs::read_symlink("/proc/self/exe", unknown).string();
-  for (const std::string& part : {platform::command_line(), fs::current_path(unknown).string(), conditions})
+  for (const std::string& part : {platform::command_line(), fs::current_path(unknown).string()})
     text.append(1, '\0').append(part);
   return text;
 }
 
-std::string path_for(std::uint64_t command) {
+std::string path_for(const std::string& command) {
   const std::string cache = user_cache();
-  return cache.empty() ? "" : fmt::format("{}/runs/{:03x}.json", cache, command >> 52U);
+  return cache.empty() ? "" : fmt::format("{}/runs/{:03x}.json", cache, number_of(command) >> 52U);
 }
 
-std::string text_of(std::uint64_t command, const RunTimes& run, const std::vector<std::uint64_t>& used_once) {
+/// `opening_ahead`: a process that does, or 0.
+std::string text_of(std::uint64_t command, const RunTimes& run, const std::vector<std::uint64_t>& used_once,
+                    int opening_ahead) {
   const Json file = {{"version", version},
                      {"command", fmt::format("{:016x}", command)},
                      {"flops", run.flops},
@@ -62,6 +75,8 @@ std::string text_of(std::uint64_t command, const RunTimes& run, const std::vecto
                      {"device_seconds", run.device},
                      {"opening_seconds", run.opening},
                      {"opened_at_once", run.opened_at_once},
+                     {"lead_seconds", run.lead},
+                     {"opening_ahead", opening_ahead},
                      {"used_once", used_once}};
   return file.dump() + "\n";
 }
@@ -70,6 +85,11 @@ struct Known {
   RunTimes times;
   std::vector<std::uint64_t> used_once;
 };
+
+/// Whether such a process is still at it. One with this process's number was another one.
+bool runs_still(std::int64_t process) {
+  return process != getpid() && (kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM);
+}
 
 /// Nothing where it belongs to another command, or was not written by text_of().
 std::optional<Known> parse(const std::string& text, std::uint64_t command) {
@@ -87,6 +107,10 @@ std::optional<Known> parse(const std::string& text, std::uint64_t command) {
   const Json at_once = file.value("opened_at_once", Json());
   right = right && at_once.is_boolean();
   if (right) run.opened_at_once = at_once.get<bool>();
+  run.lead = amount("lead_seconds");
+  const Json ahead = file.value("opening_ahead", Json());
+  right = right && ahead.is_number_integer() && ahead >= 0 && ahead <= std::numeric_limits<pid_t>::max();
+  if (right && ahead > 0 && !runs_still(ahead.get<std::int64_t>())) run.lead = 0;
   std::vector<std::uint64_t> used_once;
   const Json kinds = file.value("used_once", Json());
   right = right && kinds.is_array() && kinds.size() <= residency::mirror::Usage::most_kinds;
@@ -106,6 +130,10 @@ std::optional<double> told_by(const std::optional<RunTimes>& earlier, double Run
                               double timed) {
   if (2 * timed >= run.flops || !earlier || (*earlier).*side <= 0) return std::nullopt;
   return (*earlier).*side * run.flops / earlier->flops;
+}
+
+double usable_lead(const RunTimes& run) {
+  return run.lead <= longest_lead ? run.lead : 0;
 }
 
 }  // namespace
@@ -137,13 +165,25 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
 Opening::Foresight foresight(const RunTimes& run, double price) {
   const double gain = run.cpu - run.device;
   const double most_price = std::max(price, run.opening);
-  if (gain < most_price) return Opening::Foresight::loses;
-  const bool clear = gain > clear_gain * most_price;
+  const double visible_price = std::max(most_price - usable_lead(run), least_visible * most_price);
+  if (gain < visible_price) return Opening::Foresight::loses;
+  const bool clear = gain > clear_gain * visible_price;
   return clear || run.opened_at_once ? Opening::Foresight::gains : Opening::Foresight::loses;
 }
 
-EarlierRuns::EarlierRuns(const std::string& conditions)
-    : command_(number_of(command(conditions))), path_(path_for(command_)) {
+bool opens_ahead(const RunTimes& run, double price) {
+  return usable_lead(run) > 0 && foresight(run, price) == Opening::Foresight::gains;
+}
+
+bool EarlierRuns::may_be_known() {
+  const std::string path = path_for(command());
+  return !path.empty() && access(path.c_str(), R_OK) == 0;
+}
+
+EarlierRuns::EarlierRuns(const std::string& conditions) {
+  const std::string text_of_command = command();
+  command_ = number_of(text_of_command + '\0' + conditions);
+  path_ = path_for(text_of_command);
   const auto age = path_.empty() ? std::nullopt : age_of(path_);
   if (!age || *age > most_age) return;
   age_ = *age;
@@ -156,14 +196,30 @@ EarlierRuns::EarlierRuns(const std::string& conditions)
 
 void EarlierRuns::keep(const RunTimes& run, double price,
                        const std::optional<std::vector<std::uint64_t>>& used_once) const {
-  if (path_.empty() || run.flops <= 0) return;
-  const bool tells = times_ ? foresight(*times_, price) != foresight(run, price) || differ(times_->flops, run.flops) ||
-                                  differ(times_->cpu, run.cpu) || differ(times_->device, run.device) ||
-                                  used_once.value_or(used_once_) != used_once_
-                            : run.cpu >= least_share * price;
-  if (!tells) return;
-  const bool written = report::replace_file(path_, text_of(command_, run, used_once.value_or(used_once_)));
-  if (written && times_ && run.carried_over) set_age(path_, age_);
+  if (path_.empty()) return;
+  bool tells = false;
+  if (run.flops > 0)
+    tells = times_ ? foresight(*times_, price) != foresight(run, price) ||
+                         opens_ahead(*times_, price) != opens_ahead(run, price) || differ(times_->flops, run.flops) ||
+                         differ(times_->cpu, run.cpu) || differ(times_->device, run.device) ||
+                         used_once.value_or(used_once_) != used_once_
+                   : run.cpu >= least_share * price;
+  if (tells) {
+    if (write(run, used_once.value_or(used_once_), 0) && times_ && run.carried_over) set_age(path_, age_);
+  } else if (marked_) {
+    RunTimes known = *times_;
+    if (run.flops <= 0) known.lead = 0;
+    if (write(known, used_once_, 0)) set_age(path_, age_);
+  }
+}
+
+void EarlierRuns::mark_ahead() {
+  marked_ = write(*times_, used_once_, getpid());
+  if (marked_) set_age(path_, age_);
+}
+
+bool EarlierRuns::write(const RunTimes& run, const std::vector<std::uint64_t>& used_once, int opening_ahead) const {
+  return report::replace_file(path_, text_of(command_, run, used_once, opening_ahead));
 }
 
 }  // namespace blastoff::runtime

@@ -26,6 +26,7 @@ namespace blastoff::runtime {
 namespace {
 
 std::chrono::steady_clock::time_point load_time;
+std::uint64_t variables = 0;
 
 intercept::Mode mode_named(config::InterceptName name) {
   switch (name) {
@@ -59,6 +60,7 @@ void intercept_calls(intercept::Mode mode) {
   // In such a process nothing is patched and no variable is read; the exported names pass calls on
   // (intercept/original.cpp).
   if (platform::has_elevated_rights()) return;
+  variables = config::fingerprint_of_variables();
   platform::remember_cpu_set();
   platform::remember_stderr();
   for (const intercept::RoutineTable* table : intercept::front_ends()) operation::add_front_end(table->front_end());
@@ -73,12 +75,17 @@ void intercept_calls(intercept::Mode mode) {
   intercept::observe_searches(keep_interceptors);
   intercept::observe_libraries(note_library);
   intercept_calls(mode_named(config::read_intercept_mode()));
+  Process::open_ahead();
 }
 
 }  // namespace
 
 std::chrono::steady_clock::time_point loaded_at() {
   return load_time;
+}
+
+std::uint64_t variables_at_loading() {
+  return variables;
 }
 
 void intercept_more() {

@@ -75,8 +75,7 @@ class Opening {
 
   /// What earlier runs of the program say about this one.
   enum class Foresight : std::uint8_t {
-    none,
-    gains,  ///< the device gains clearly more than opening it takes: the first call opens it
+    gains,  ///< the device gains clearly more than opening it takes: it is opened by the first call, or before
     loses,  ///< it gains less: it is opened if this run computes for longer than those
   };
   /// `cpu_seconds`: what the calls of an earlier run take on the CPU.

@@ -27,6 +27,7 @@
 #include "report/decisions.h"
 #include "report/recorder.h"
 #include "report/timeline.h"
+#include "runtime/callers_environment.h"
 #include "runtime/closing.h"
 #include "runtime/loading.h"
 
@@ -204,11 +205,48 @@ void Process::start_session(const operation::Operation* first) {
 void Process::recall_earlier_runs() {
   if (recalled_.exchange(true) || settings_.history == config::HistoryMode::off) return;
   if (config::start_mode(settings_) != config::StartMode::background) return;
-  const auto* const runs = new EarlierRuns(fmt::format("{} {} {} {} {}", BLASTOFF_VERSION, settings_.device,
-                                                       device::expected_name(settings_.device), platform::cpu_share(),
-                                                       platform::requested_threads()));
+  auto* const runs = new EarlierRuns(fmt::format("{} {} {} {} {}", BLASTOFF_VERSION, settings_.device,
+                                                 device::expected_name(settings_.device), platform::cpu_share(),
+                                                 platform::requested_threads()));
   if (runs->times()) opening_.foresee(foresight(*runs->times(), opening_.price()), runs->times()->cpu);
   earlier_runs_ = runs;
+}
+
+void Process::open_ahead() {
+  if (!EarlierRuns::may_be_known()) return;
+  Process& process = instance();
+  platform::undisturbed([&] {
+    const CallersEnvironment environment;
+    process.open_as_foreseen();
+  });
+}
+
+void Process::open_as_foreseen() {
+  if (refusal() != Refusal::none) return;
+  seek_model();
+  recall_earlier_runs();
+  const EarlierRuns* const earlier = earlier_runs_;
+  if (earlier == nullptr || !earlier->times() || !opens_ahead(*earlier->times(), opening_.price())) return;
+  opening_begun_ = true;
+  opened_ahead_ = run_in_background([this] {
+    if (platform::global_rank() <= 0) earlier_runs_.load()->mark_ahead();
+    start_session(nullptr);
+  });
+  if (!opened_ahead_) opening_begun_ = false;
+}
+
+/// The first that is worth the device.
+void Process::note_first_call() {
+  if (first_call_noted_.exchange(true)) return;
+  const bool told_before = config::fingerprint_of_variables() == variables_at_loading();
+  if (opened_ahead_ && !told_before)
+    platform::log_line(
+        "the program has set variables of Blastoff, CUDA or the BLAS: they count from its next run on, since the "
+        "device was opened before (--history)");
+  if (platform::has_forked() || !told_before) return;
+  const std::chrono::duration<double> age = Clock::now() - loaded_at();
+  const bool left_cores_idle = platform::cpu_seconds() <= Opening::most_busy * platform::cpu_share() * age.count();
+  if (opened_ahead_ || left_cores_idle) lead_ = age.count();
 }
 
 /// Whether the device has been opened, or cannot be.
@@ -388,6 +426,7 @@ std::optional<operation::Estimate> Process::estimate(const operation::Operation&
 
 Placement Process::enter_session(const operation::Operation& operation, Refusal& why) {
   why = in_forked_child() ? Refusal::forked : refusal();
+  if (!first_call_noted_.load(std::memory_order_relaxed)) note_first_call();
   if (why == Refusal::none && !tried_ && !open_for(operation)) why = Refusal::not_open;
   // Counted before the last check: either this call sees that the process is exiting, or leave_device() sees this call.
   calls_in_flight_.fetch_add(1);

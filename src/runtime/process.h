@@ -56,6 +56,10 @@ class Process final : public operation::Estimator {
   /// The report as it would be if the process ended now; "" when out of memory.
   std::string report_now();
 
+  /// When the library has been loaded: opens the device beside what the program does before its first call, if earlier
+  /// runs of it have gained.
+  static void open_ahead();
+
   /// Why no call may use the device now, as far as can be told at no cost.
   report::Refusal refusal() const;
 
@@ -126,6 +130,8 @@ class Process final : public operation::Estimator {
   void use_model(const FoundModel* device);
   const decide::MachineModel& model_of_devices();
   void recall_earlier_runs();
+  void open_as_foreseen();
+  void note_first_call();
   bool open_for(const operation::Operation& operation);
   bool ready_for(const operation::Operation& operation);
   bool run_in_background(std::function<void()> body);
@@ -155,7 +161,10 @@ class Process final : public operation::Estimator {
   const Tracing tracing_;
   Opening opening_;
   std::atomic<bool> recalled_{false};
-  std::atomic<const EarlierRuns*> earlier_runs_{nullptr};  // once they have been looked for; never freed
+  std::atomic<EarlierRuns*> earlier_runs_{nullptr};  // once they have been looked for; never freed
+  std::atomic<bool> opened_ahead_{false};
+  std::atomic<bool> first_call_noted_{false};  // of those that are worth the device
+  std::atomic<double> lead_{0};                // RunTimes::lead, of this run alone
   std::atomic<bool> model_sought_{false};
   std::mutex model_mutex_;
   std::optional<FoundModel> host_model_;  // named by the settings, or this machine's own

@@ -116,6 +116,7 @@ void Process::keep_times(const report::Totals& totals) const {
   Sessions* const sessions = sessions_;
   RunTimes times = times_of_run(opening_.spent(), totals, seconds, earlier->times());
   times.opened_at_once = opening_.foresees_gain();
+  times.lead = lead_;
   earlier->keep(times, opening_.price(), sessions == nullptr || inside_a_call() ? std::nullopt : sessions->used_once());
 }
 

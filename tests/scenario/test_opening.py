@@ -1,6 +1,7 @@
 """A device that takes its time to open: the CPU computes meanwhile, and the program may end or fork at any moment."""
 
 import json
+import pathlib
 import sys
 import time
 
@@ -75,6 +76,90 @@ def test_the_next_run_of_a_command_that_gained_opens_it_with_the_first_call(agai
     assert outcome.refused() == {}
     assert outcome.report["device"]["opening"]["foreseen"]
     assert not opening_of(again(2, BLASTOFF_HISTORY="off"))["foreseen"]
+
+
+class Ahead:
+    """A command that pauses for 0.3 s before its first product, and then gains."""
+
+    def __init__(self, gpu: dict[str, str], cache: pathlib.Path):
+        self.cache = cache
+        self.env = gpu | {"FAKE_GPU_INIT_MS": "400", "BLASTOFF_START": "background", "XDG_CACHE_HOME": str(cache), "BLASTOFF_HISTORY": "on"}
+        self.run("pause")
+        self.keep(cpu_seconds=1000 * self.kept["flops"], opening_seconds=0.4)
+
+    @property
+    def file(self) -> pathlib.Path:
+        (file,) = self.cache.rglob("*.json")
+        return file
+
+    @property
+    def kept(self) -> dict:
+        return json.loads(self.file.read_text())
+
+    def keep(self, **times: float) -> None:
+        self.file.write_text(json.dumps(self.kept | times))
+
+    def run(self, before: str, **settings: str) -> offload.Outcome:
+        env = self.env | {"OPENING_BEFORE": before} | settings
+        return offload.offloaded(offload.program("opening", 1, "return"), device="cuda", verify="off", env=env)
+
+    def is_next(self) -> bool:
+        """Whether the next run opens the device when it begins."""
+        return opening_of(self.run("pause"))["after_seconds"] < 0.2
+
+
+@pytest.fixture
+def ahead(gpu, tmp_path):
+    return Ahead(gpu, tmp_path / "cache")
+
+
+def test_the_next_run_opens_it_beside_what_comes_before_the_first_call(ahead):
+    assert 0.3 < ahead.kept["lead_seconds"] < 2
+    outcome = ahead.run("pause")
+    assert outcome.refused() == {}
+    assert opening_of(outcome)["foreseen"]
+    assert opening_of(outcome)["after_seconds"] < 0.2
+    assert ahead.is_next(), "and so does the one after it"
+
+
+def test_a_gain_less_than_the_price_is_enough_where_much_comes_before(ahead):
+    ahead.keep(cpu_seconds=0.35, device_seconds=0)
+    assert ahead.is_next(), "0.3 of 0.4 s pass beside a pause"
+
+
+def test_nothing_is_opened_ahead_for_children(ahead):
+    outcome = ahead.run("fork")
+    assert (outcome.status, outcome.stdout.splitlines()[0]) == (0, "child: right")
+    assert ahead.kept["lead_seconds"] == 0
+    assert not ahead.is_next()
+    assert ahead.is_next(), "that one did not fork"
+
+
+def test_nothing_is_opened_ahead_where_the_program_sets_variables(ahead):
+    outcome = ahead.run("set a variable")
+    assert "count from its next run on" in outcome.stderr
+    assert ahead.kept["lead_seconds"] == 0
+    outcome = ahead.run("set a variable")
+    assert "count from its next run on" not in outcome.stderr
+    assert opening_of(outcome)["after_seconds"] > 0.3
+
+
+@pytest.mark.parametrize("end", ["end", "be killed"])
+def test_nothing_is_opened_ahead_after_a_run_that_never_came_to_a_call(ahead, end):
+    outcome = ahead.run(end)
+    assert outcome.status == (0 if end == "end" else -9)
+    assert not ahead.is_next()
+    assert ahead.is_next()
+
+
+def test_nothing_is_opened_ahead_a_long_time_before(ahead):
+    ahead.keep(lead_seconds=6)
+    assert not ahead.is_next()
+
+
+def test_nothing_is_opened_ahead_where_history_is_off(ahead):
+    outcome = ahead.run("pause", BLASTOFF_HISTORY="off")
+    assert not opening_of(outcome)["foreseen"]
 
 
 def test_the_next_run_of_a_command_that_lost_opens_it_only_if_it_computes_for_longer(again, tmp_path):

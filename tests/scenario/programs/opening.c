@@ -1,7 +1,9 @@
 // Products until some seconds have passed, while the device is being opened. Usage: opening SECONDS [return | exit |
 // _exit | thread | fork | fresh]: how the program ends then, that it forks a child after each product, or that it makes
-// its matrices anew for each.
+// its matrices anew for each. The variable OPENING_BEFORE says what it does before the first product, which another run
+// of the same command may not do.
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -39,6 +41,22 @@ static int product_of_fresh_matrices(double factor) {
   return right;
 }
 
+static void fork_a_child(void) {
+  const pid_t child = fork();
+  if (child == 0) _exit(product(2) ? 0 : 1);
+  int status = 1;
+  waitpid(child, &status, 0);
+  verdict("child", status == 0);
+}
+
+static void do_before(const char* what) {
+  usleep(300000);
+  if (strcmp(what, "fork") == 0) fork_a_child();
+  if (strcmp(what, "set a variable") == 0) setenv("CUDA_VISIBLE_DEVICES", "0", 1);
+  if (strcmp(what, "end") == 0) exit(0);
+  if (strcmp(what, "be killed") == 0) kill(getpid(), SIGKILL);
+}
+
 static void* end_in_thread(void* unused) {
   (void)unused;
   exit(scenario_status());
@@ -51,6 +69,8 @@ int main(int argc, char** argv) {
   b = calloc(n * n, sizeof *b);
   c = calloc(n * n, sizeof *c);
   for (int i = 0; i < n; ++i) b[i + i * n] = i + 1;
+  const char* before = getenv("OPENING_BEFORE");
+  if (before) do_before(before);
   int right = 1, children_right = 1;
   const double start = now();
   for (int i = 1; now() - start < seconds; ++i) {

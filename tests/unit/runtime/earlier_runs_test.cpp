@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <utime.h>
 
 #include <cstdlib>
@@ -12,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace blastoff::runtime {
 namespace {
@@ -89,6 +92,23 @@ TEST(RunTimes, TellWhetherTheDeviceGainsMoreThanOpeningTakes) {
   EXPECT_EQ(with_gain(0.24, 0.2, true), Foresight::loses);
   EXPECT_EQ(with_gain(0.35, 0.2), Foresight::gains);
   EXPECT_EQ(with_gain(0.35, 0.4), Foresight::loses) << "it took longer than the model says";
+}
+
+TEST(RunTimes, TellThatWhatComesBeforeTheFirstCallHidesTheOpening) {
+  const auto with_lead = [](double gain, double lead) {
+    const RunTimes run{.flops = 1e11, .cpu = 1 + gain, .device = 1, .opening = 0.2, .lead = lead};
+    return std::pair(foresight(run, price), opens_ahead(run, price));
+  };
+  const std::pair loses(Foresight::loses, false);
+  const std::pair gains_ahead(Foresight::gains, true);
+  EXPECT_EQ(with_lead(0.35, 0), std::pair(Foresight::gains, false));
+  EXPECT_EQ(with_lead(0.35, 0.01), gains_ahead);
+  EXPECT_EQ(with_lead(0.14, 0.05), loses);
+  EXPECT_EQ(with_lead(0.14, 0.15), gains_ahead);
+  EXPECT_EQ(with_lead(0.06, 1), loses) << "a quarter is paid in any case";
+  EXPECT_EQ(with_lead(0.09, 1), gains_ahead);
+  EXPECT_EQ(with_lead(0.09, 6), loses) << "a device is not held for so long before its use";
+  EXPECT_EQ(with_lead(0.35, 6), std::pair(Foresight::gains, false));
 }
 
 class EarlierRunsTest : public testing::Test {
@@ -203,6 +223,52 @@ TEST_F(EarlierRunsTest, GrowOlderWhereARunHasTimedOneSideOnly) {
   EXPECT_GT(fs::last_write_time(file), before + std::chrono::hours(1));
 }
 
+TEST_F(EarlierRunsTest, MayBeKnownWhereThereIsAFile) {
+  EXPECT_FALSE(EarlierRuns::may_be_known());
+  EarlierRuns("one GPU").keep(gaining_, price);
+  EXPECT_TRUE(EarlierRuns::may_be_known());
+}
+
+TEST_F(EarlierRunsTest, HaveNoLeadAfterOneThatOpenedAheadAndNeverEnded) {
+  RunTimes led = gaining_;
+  led.lead = 0.3;
+  EarlierRuns("one GPU").keep(led, price);
+  const auto lead = [] { return EarlierRuns("one GPU").times().value().lead; };
+  const auto in_child = [](auto body) {
+    const pid_t child = fork();
+    if (child == 0) {
+      body();
+      _exit(0);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    return status;
+  };
+  EXPECT_DOUBLE_EQ(lead(), 0.3);
+  EarlierRuns run("one GPU");
+  run.mark_ahead();
+  EXPECT_DOUBLE_EQ(lead(), 0) << "another process had the number of this one";
+  EXPECT_EQ(in_child([&] { _exit(lead() == 0.3 ? 0 : 1); }), 0) << "the other one is still at it";
+  run.keep(led, price);
+  EXPECT_DOUBLE_EQ(lead(), 0.3);
+  EXPECT_EQ(in_child([] { EarlierRuns("one GPU").mark_ahead(); }), 0);
+  EXPECT_DOUBLE_EQ(lead(), 0);
+  EarlierRuns("one GPU").keep(led, price);
+  EXPECT_DOUBLE_EQ(lead(), 0.3) << "one that was not opened ahead, and came to its end";
+}
+
+TEST_F(EarlierRunsTest, HaveNoLeadAfterOneThatOpenedAheadForNothing) {
+  RunTimes led = gaining_;
+  led.lead = 0.3;
+  EarlierRuns("one GPU").keep(led, price);
+  EarlierRuns run("one GPU");
+  run.mark_ahead();
+  run.keep({}, price);
+  const RunTimes times = EarlierRuns("one GPU").times().value();
+  EXPECT_DOUBLE_EQ(times.lead, 0);
+  EXPECT_DOUBLE_EQ(times.cpu, led.cpu);
+}
+
 TEST_F(EarlierRunsTest, KnowWhatWasUsedOnce) {
   using Kinds = std::vector<std::uint64_t>;
   const Kinds kinds = {7, UINT64_MAX};
@@ -230,9 +296,12 @@ TEST_F(EarlierRunsTest, IgnoreWhatIsNoFileOfTheirs) {
     std::ofstream(file) << text.replace(at, old.size(), now);
     return EarlierRuns("one GPU").times().has_value();
   };
-  EXPECT_TRUE(replaced("\"version\":3", "\"version\":3"));
-  EXPECT_FALSE(replaced("\"version\":3", "\"version\":2"));
-  EXPECT_FALSE(replaced("\"version\":3", "\"version\":[3"));
+  EXPECT_TRUE(replaced("\"version\":4", "\"version\":4"));
+  EXPECT_FALSE(replaced("\"version\":4", "\"version\":3"));
+  EXPECT_FALSE(replaced("\"version\":4", "\"version\":[4"));
+  EXPECT_FALSE(replaced("\"opening_ahead\":0", "\"opening_ahead\":-1"));
+  EXPECT_FALSE(replaced("\"opening_ahead\":0", "\"opening_ahead\":1e10"));
+  EXPECT_FALSE(replaced("\"opening_ahead\":0", "\"opening_ahead\":10000000000"));
   EXPECT_FALSE(replaced("\"used_once\":[", "\"used_once\":[-1"));
   EXPECT_FALSE(replaced("\"used_once\":[", "\"used_once\":[\"one\""));
   EXPECT_FALSE(replaced("\"used_once\":[]", "\"used_once\":\"all\""));
