@@ -61,8 +61,8 @@ class Blocks {
         side_(std::clamp<std::int64_t>(std::llround(std::sqrt(static_cast<double>(most_))), 1,
                                        std::max<std::int64_t>(most_ / (2 * streamed), 1))) {}
 
-  std::vector<Call> cut() && {
-    if (fits()) return {call_};
+  std::vector<std::vector<Call>> cut() && {
+    if (fits()) return {{call_}};
     switch (call_.kind()) {
       case Kind::gemm: multiply(whole_product()); break;
       case Kind::symm:
@@ -112,6 +112,7 @@ class Blocks {
     const std::vector<Range> depths = parts(whole.k, all_columns ? whole.k : side_);
     const std::int64_t depth = depths.front().size();
     const std::int64_t most_rows = std::min(most_ / depth, std::max<std::int64_t>(most_ / streamed - depth, 1));
+    bool new_series = true;
     for (const Range rows : parts(whole.m, std::max(most_rows, height)))
       for (const Range inner : depths) {
         Product part = whole;
@@ -121,11 +122,14 @@ class Blocks {
         part.m = rows.size();
         part.k = inner.size();
         if (inner.begin > 0) part.beta = 1;
-        append(part);
+        // Blocks of rows have results of their own.
+        if (new_series || !all_columns) result_.emplace_back();
+        new_series = false;
+        result_.back().push_back(call_of(part));
       }
   }
 
-  void append(const Product& product) {
+  Call call_of(const Product& product) const {
     Call part;
     part.routine = call_.kind() == Kind::gemm ? call_.routine : routine_of(Kind::gemm, call_.scalar());
     part.transpose_a = product.a.transpose;
@@ -140,7 +144,7 @@ class Blocks {
                                                          product.b.operand->leading_dimension,
                                                          product.c.operand->leading_dimension};
     shape_operands(part, addresses, leading_dimensions);
-    result_.push_back(part);
+    return part;
   }
 
   /// A call of the same kind on a square of A on its diagonal, and the rows (left) or columns of the others beside it.
@@ -182,7 +186,7 @@ class Blocks {
     // What lies before the square is stored as it is in the lower triangle, seen from the left.
     const bool before_stored = (call_.uplo == Uplo::lower) == left();
     for (const Range square : parts(call_.k, side_)) {
-      result_.push_back(on_diagonal(square));
+      result_.push_back({on_diagonal(square)});
       multiply_strip(square, {0, square.begin}, before_stored ? Transpose::none : mirrored, b(), call_.alpha, 1);
       multiply_strip(square, {square.end, call_.k}, before_stored ? mirrored : Transpose::none, b(), call_.alpha, 1);
     }
@@ -202,7 +206,7 @@ class Blocks {
     std::vector<Range> squares = parts(call_.k, side_);
     if (!needs_those_behind()) std::ranges::reverse(squares);
     for (const Range square : squares) {
-      result_.push_back(on_diagonal(square));
+      result_.push_back({on_diagonal(square)});
       multiply_strip(square, needed(square), call_.transpose_a, c(), call_.alpha, 1);
     }
   }
@@ -216,7 +220,7 @@ class Blocks {
       multiply_strip(square, solved, call_.transpose_a, c(), -1, call_.alpha);
       Call part = on_diagonal(square);
       if (solved.size() > 0) part.alpha = 1;
-      result_.push_back(part);
+      result_.push_back({part});
     }
   }
 
@@ -225,7 +229,7 @@ class Blocks {
     const std::vector<Range> depths = parts(call_.k, std::max<std::int64_t>(most_ / (3 * side_), 1));
     const std::int64_t most_rows = two_factors() ? std::max<std::int64_t>(side_ / 2, 1) : side_;
     for (const Range square : parts(call_.n, most_rows)) {
-      for (const Range inner : depths) result_.push_back(diagonal_square(square, inner));
+      for (const Range inner : depths) result_.push_back({diagonal_square(square, inner)});
       const Range beside = call_.uplo == Uplo::lower ? Range{0, square.begin} : Range{square.end, call_.n};
       if (beside.size() > 0) update_beside(square, beside);
     }
@@ -273,13 +277,13 @@ class Blocks {
   const Call& call_;
   const std::int64_t most_;
   const std::int64_t side_;  ///< of a square that is needed whole
-  std::vector<Call> result_;
+  std::vector<std::vector<Call>> result_;
 };
 
 }  // namespace
 
-std::vector<Call> blocks(const Call& call, std::size_t bytes) {
-  if (call.m == 0 || call.n == 0 || call.k == 0 || is_matrix_vector(call.kind())) return {call};
+std::vector<std::vector<Call>> blocks(const Call& call, std::size_t bytes) {
+  if (call.m == 0 || call.n == 0 || call.k == 0 || is_matrix_vector(call.kind())) return {{call}};
   const std::size_t elements = bytes / 2 / element_size(call.scalar());
   return Blocks(call, static_cast<std::int64_t>(elements)).cut();
 }

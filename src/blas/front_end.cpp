@@ -85,9 +85,11 @@ class BlasFrontEnd final : public operation::FrontEnd {
     return result;
   }
 
-  std::vector<operation::Operation> blocks(const operation::Operation& operation, std::size_t bytes) const override {
-    std::vector<operation::Operation> result;
-    for (const Call& block : blas::blocks(call_of(operation), bytes)) result.push_back(operation_of(block));
+  std::vector<std::vector<operation::Operation>> blocks(const operation::Operation& operation,
+                                                        std::size_t bytes) const override {
+    std::vector<std::vector<operation::Operation>> result;
+    for (const std::vector<Call>& series : blas::blocks(call_of(operation), bytes))
+      result.emplace_back(series.begin(), series.end());
     return result;
   }
 

@@ -41,7 +41,7 @@ std::vector<Operation> pieces(const Operation& operation, std::size_t piece_byte
   return operation.front_end().pieces(operation, piece_bytes);
 }
 
-std::vector<Operation> blocks(const Operation& operation, std::size_t bytes) {
+std::vector<std::vector<Operation>> blocks(const Operation& operation, std::size_t bytes) {
   return operation.front_end().blocks(operation, bytes);
 }
 

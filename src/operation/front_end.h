@@ -26,7 +26,9 @@ class FrontEnd {
   virtual std::vector<Operation> pieces(const Operation& operation, std::size_t piece_bytes) const = 0;
 
   /// See blocks().
-  virtual std::vector<Operation> blocks(const Operation& operation, std::size_t /*bytes*/) const { return {operation}; }
+  virtual std::vector<std::vector<Operation>> blocks(const Operation& operation, std::size_t /*bytes*/) const {
+    return {{operation}};
+  }
 
   /// See parts().
   virtual std::vector<std::vector<Operation>> parts(const Operation& /*operation*/, int /*count*/) const { return {}; }

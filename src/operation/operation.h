@@ -152,10 +152,11 @@ class Operation {
 /// depend on each other, each of about `piece_bytes` of all results together. Never empty.
 std::vector<Operation> pieces(const Operation& operation, std::size_t piece_bytes);
 
-/// Cuts an operation that does not fit `bytes` of device memory into smaller ones that do the same when they are made
-/// in this order, each with the results of those before it in host memory. {operation} where that is not possible, or
-/// where it fits. Never empty.
-std::vector<Operation> blocks(const Operation& operation, std::size_t bytes);
+/// Cuts an operation that does not fit `bytes` of device memory into smaller ones, in series that do the same when they
+/// are made in this order, each with the results of those before it in host memory. The operations of one series do not
+/// depend on each other. What one needs whole takes at most half of `bytes`. {{operation}} where that is not possible,
+/// or where it fits. Never empty, and no series is.
+std::vector<std::vector<Operation>> blocks(const Operation& operation, std::size_t bytes);
 
 /// Cuts an operation into at most `count` parts of about equal work, which may be made at the same time: their results
 /// are disjoint and cover the result exactly, and no part reads what another writes. A part is one operation, or a few

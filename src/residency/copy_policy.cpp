@@ -1,6 +1,7 @@
 #include "residency/copy_policy.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "residency/commit_log.h"
 #include "residency/copy/device_buffers.h"
 #include "residency/copy/layout.h"
+#include "residency/transfers.h"
 
 namespace blastoff::residency {
 namespace {
@@ -54,6 +56,10 @@ class CopyPolicy : public Policy {
     return begin_shared(call, lane, {});
   }
   device::Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::Lane& lane,
+                                                      const Shared& shared) override {
+    return begin_series({&call, 1}, lane, shared);
+  }
+  device::Result<std::unique_ptr<Lease>> begin_series(std::span<const operation::Operation> calls, device::Lane& lane,
                                                       const Shared& shared) override;
 
   device::Device& device() { return device_; }
@@ -74,12 +80,14 @@ class CopyPolicy : public Policy {
   std::vector<Tools> idle_tools_;
 };
 
+/// One call, or a series. Of a series, what two neighbours need whole is on the device at once, and their panels go
+/// through the same buffers.
 class CopyLease : public Lease {
  public:
   /// `locks`: null, or page locks on operands, which are copied directly then.
-  CopyLease(CopyPolicy& policy, const operation::Operation& call, device::Lane& lane, const PageLocks* locks,
+  CopyLease(CopyPolicy& policy, std::span<const operation::Operation> calls, device::Lane& lane, const PageLocks* locks,
             Tools tools)
-      : policy_(policy), call_(call), lane_(lane), locks_(locks), tools_(std::move(tools)) {}
+      : policy_(policy), calls_(calls.begin(), calls.end()), lane_(lane), locks_(locks), tools_(std::move(tools)) {}
   ~CopyLease() override {
     if (!settled_) abandon();
     policy_.give_back(std::move(tools_));
@@ -90,7 +98,7 @@ class CopyLease : public Lease {
   /// Prepares for results to return directly.
   device::Status open_log();
 
-  const std::vector<operation::Operation>& panels() const override { return layout_.panels; }
+  const std::vector<operation::Operation>& panels() const override { return panels_; }
   device::Result<operation::Operation> acquire(std::size_t index) override;
   device::Status release(std::size_t index) override;
   device::Status finish() override;
@@ -109,11 +117,18 @@ class CopyLease : public Lease {
     std::span<const Transfer> span() const { return {transfers.data(), count}; }
   };
 
+  /// Most calls of a series whose operands are on the device at once.
+  static constexpr std::size_t calls_at_once = 2;
+
+  device::Status lay_out(std::size_t panel_bytes);
+  std::size_t buffer_count(const copy::OperandLayout& operand) const;
+  std::size_t bytes_needed() const;
   device::Status take_buffers();
   operation::Operand place(const operation::Operation& panel, std::size_t panel_index, std::size_t operand_index) const;
-  void append_whole_operands(std::vector<Transfer>& transfers) const;
+  void plan_whole_operands(std::size_t number);
+  device::Status bring_ahead(std::size_t index);
+  device::Status queue_uploads(std::vector<Transfer> transfers);
   device::Status upload(std::size_t index, std::vector<Transfer> transfers);
-  device::Status upload_directly(std::vector<Transfer>& transfers);
   Results results_of(const operation::Operation& panel) const;
   bool may_return_directly(const Results& results) const;
   device::Status return_directly(std::size_t index, const Results& results);
@@ -123,14 +138,21 @@ class CopyLease : public Lease {
   void abandon();
 
   CopyPolicy& policy_;
-  const operation::Operation call_;
+  const std::vector<operation::Operation> calls_;
   device::Lane& lane_;
   const PageLocks* const locks_;
   Tools tools_;
-  copy::Layout layout_;
+  /// Where a call's operands go; of a series, buffers as large as any of its calls needs.
+  std::array<copy::OperandLayout, operation::Operation::most_operands> operands_{};
+  std::size_t buffers_per_slice_ = 1;
+  std::vector<operation::Operation> panels_;  ///< of all calls
+  std::vector<std::size_t> first_panels_;     ///< of each call, and the number of all
+  std::vector<std::size_t> call_of_;          ///< of each panel, its number
   std::array<std::array<copy::Buffer, copy::panels_in_progress>, operation::Operation::most_operands>
-      buffers_;  ///< of operands; those in one piece use [0]
+      buffers_;  ///< of operands, used in turn: by the calls for those in one piece, by the panels for others
   std::vector<PanelState> states_;
+  std::size_t next_call_ = 0;    ///< whose whole operands are being brought, or are to be
+  std::vector<Transfer> whole_;  ///< what is left of these
   operation::Operation placed_;  ///< the panel acquired last, on the device
   Traffic traffic_;
   bool settled_ = false;  ///< no work of this lease is in flight
@@ -156,11 +178,11 @@ device::Result<Tools> CopyPolicy::take_tools() {
   return tools;
 }
 
-device::Result<std::unique_ptr<Lease>> CopyPolicy::begin_shared(const operation::Operation& call, device::Lane& lane,
-                                                                const Shared& shared) {
+device::Result<std::unique_ptr<Lease>> CopyPolicy::begin_series(std::span<const operation::Operation> calls,
+                                                                device::Lane& lane, const Shared& shared) {
   auto tools = take_tools();
   if (!tools) return tl::unexpected(tools.error());
-  auto lease = std::make_unique<CopyLease>(*this, call, lane, shared.page_locks, std::move(*tools));
+  auto lease = std::make_unique<CopyLease>(*this, calls, lane, shared.page_locks, std::move(*tools));
   auto ready = lease->find_room();
   if (ready) ready = lease->open_log();
   if (!ready) return tl::unexpected(ready.error());
@@ -170,24 +192,68 @@ device::Result<std::unique_ptr<Lease>> CopyPolicy::begin_shared(const operation:
 device::Status CopyLease::find_room() {
   // With narrower panels the device computes much less efficiently.
   constexpr std::size_t most_panels = 64;
-  const std::size_t least_bytes = std::max<std::size_t>(call_.result_bytes() / most_panels, 1);
-  std::size_t panel_bytes = copy::suitable_panel_bytes(call_, policy_.staging().whole_download_bytes() / 2);
-  layout_ = copy::lay_out(call_, panel_bytes);
+  const std::size_t most_staged = policy_.staging().whole_download_bytes() / 2;
+  const bool solves_directly = locks_ && calls_.front().cutting == operation::Cutting::wide_strips;
+  std::size_t result_bytes = 0;
+  std::size_t panel_bytes = 0;
+  for (const operation::Operation& call : calls_) {
+    result_bytes = std::max(result_bytes, call.result_bytes());
+    panel_bytes += copy::suitable_panel_bytes(call, solves_directly ? call.result_bytes() : most_staged);
+  }
+  if (!solves_directly) panel_bytes = std::min(panel_bytes, most_staged);
+  const std::size_t least_bytes = std::max<std::size_t>(result_bytes / most_panels, 1);
+  if (auto laid_out = lay_out(panel_bytes); !laid_out) return laid_out;
   device::Status room = take_buffers();
   while (!room && room.error().kind == device::ErrorKind::out_of_memory && panel_bytes > least_bytes) {
     panel_bytes /= 2;
-    copy::Layout smaller = copy::lay_out(call_, panel_bytes);
-    if (smaller.device_bytes(call_) >= layout_.device_bytes(call_)) continue;
-    layout_ = std::move(smaller);
-    room = take_buffers();
+    const std::size_t bytes_before = bytes_needed();
+    if (auto laid_out = lay_out(panel_bytes); !laid_out) return laid_out;
+    if (bytes_needed() < bytes_before) room = take_buffers();
   }
-  if (room) states_.resize(layout_.panels.size());
-  return room;
+  if (!room) return room;
+  states_.resize(panels_.size());
+  plan_whole_operands(0);
+  return {};
+}
+
+/// The error: calls of a series whose operands do not go the same way.
+device::Status CopyLease::lay_out(std::size_t panel_bytes) {
+  panels_.clear();
+  first_panels_ = {0};
+  call_of_.clear();
+  for (std::size_t number = 0; number < calls_.size(); ++number) {
+    copy::Layout layout = copy::lay_out(calls_[number], panel_bytes);
+    for (std::size_t i = 0; i < calls_[number].operands().size(); ++i) {
+      copy::OperandLayout& common = operands_[i];
+      const copy::OperandLayout& own = layout.operands[i];
+      if (number > 0 && (own.whole != common.whole || own.same_as != common.same_as))
+        return tl::unexpected(device::Error{device::ErrorKind::unsupported, "operands of different layouts"});
+      const std::size_t bytes_before = number > 0 ? common.buffer_bytes : 0;
+      common = own;
+      common.buffer_bytes = std::max(own.buffer_bytes, bytes_before);
+    }
+    std::ranges::move(layout.panels, std::back_inserter(panels_));
+    first_panels_.push_back(panels_.size());
+    call_of_.resize(panels_.size(), number);
+  }
+  buffers_per_slice_ = std::min(panels_.size(), copy::panels_in_progress);
+  return {};
+}
+
+std::size_t CopyLease::buffer_count(const copy::OperandLayout& operand) const {
+  return operand.whole ? std::min(calls_.size(), calls_at_once) : buffers_per_slice_;
+}
+
+std::size_t CopyLease::bytes_needed() const {
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < calls_.front().operands().size(); ++i)
+    if (operands_[i].same_as == i) sum += operands_[i].buffer_bytes * buffer_count(operands_[i]);
+  return sum;
 }
 
 /// A result that is half written does harm only if the call reads it.
 device::Status CopyLease::open_log() {
-  if (!locks_ || !call_.updates()) return {};
+  if (!locks_ || !calls_.front().updates()) return {};
   if (!tools_.log) {
     auto log = CommitLog::create(policy_.device(), *lane_.download);
     if (!log) return tl::unexpected(log.error());
@@ -199,14 +265,13 @@ device::Status CopyLease::open_log() {
 
 /// All or none. What cannot fit frees no buffers of other calls.
 device::Status CopyLease::take_buffers() {
-  if (layout_.device_bytes(call_) > policy_.device().accountant().limit_of(device::MemoryClient::copies))
+  if (bytes_needed() > policy_.device().accountant().limit_of(device::MemoryClient::copies))
     return tl::unexpected(device::Error{device::ErrorKind::out_of_memory, "the operands exceed the memory for copies"});
-  for (std::size_t i = 0; i < call_.operands().size(); ++i) {
-    const copy::OperandLayout& operand_layout = layout_.operands[i];
-    if (operand_layout.same_as != i || operand_layout.buffer_bytes == 0) continue;
-    const std::size_t count = operand_layout.whole ? 1 : layout_.buffers_per_slice;
-    for (std::size_t k = 0; k < count; ++k) {
-      auto buffer = policy_.buffers().take(operand_layout.buffer_bytes);
+  for (std::size_t i = 0; i < calls_.front().operands().size(); ++i) {
+    const copy::OperandLayout& operand = operands_[i];
+    if (operand.same_as != i || operand.buffer_bytes == 0) continue;
+    for (std::size_t k = 0; k < buffer_count(operand); ++k) {
+      auto buffer = policy_.buffers().take(operand.buffer_bytes);
       if (!buffer) {
         buffers_ = {};
         return tl::unexpected(buffer.error());
@@ -222,15 +287,16 @@ operation::Operand CopyLease::place(const operation::Operation& panel, std::size
                                     std::size_t operand_index) const {
   operation::Operand operand = panel.operands()[operand_index];
   const std::size_t parent_index = panel.origin(operand_index);
-  const copy::OperandLayout& operand_layout = layout_.operands[parent_index];
   device::Address address = 0;
-  if (operand_layout.whole) {
-    const operation::Operand& parent = call_.operands()[parent_index];
-    address = buffers_[operand_layout.same_as][0].address() +
-              copy::device_offset(parent, operand_layout.leading_dimension, operand.address);
-    operand.leading_dimension = operand_layout.leading_dimension;
+  if (operands_[parent_index].whole) {
+    const std::size_t number = call_of_[panel_index];
+    const operation::Operand& parent = calls_[number].operands()[parent_index];
+    const std::int64_t leading_dimension = copy::device_leading_dimension(parent);
+    address = buffers_[operands_[parent_index].same_as][number % calls_at_once].address() +
+              copy::device_offset(parent, leading_dimension, operand.address);
+    operand.leading_dimension = leading_dimension;
   } else {
-    address = buffers_[parent_index][panel_index % layout_.buffers_per_slice].address();
+    address = buffers_[parent_index][panel_index % buffers_per_slice_].address();
     operand.leading_dimension = copy::device_leading_dimension(operand);
   }
   operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
@@ -241,63 +307,80 @@ device::Address address_of(const operation::Operand& placed) {
   return reinterpret_cast<std::uintptr_t>(placed.address);
 }
 
-void CopyLease::append_whole_operands(std::vector<Transfer>& transfers) const {
-  for (std::size_t i = 0; i < call_.operands().size(); ++i) {
-    const copy::OperandLayout& operand_layout = layout_.operands[i];
-    if (operand_layout.same_as != i || !operand_layout.whole) continue;
-    copy::append_upload(call_.operands()[i], buffers_[i][0].address(), operand_layout.leading_dimension, transfers);
-  }
+/// What this call of the series needs whole is the next to be brought.
+void CopyLease::plan_whole_operands(std::size_t number) {
+  next_call_ = number;
+  whole_.clear();
+  if (number == calls_.size()) return;
+  const auto operands = calls_[number].operands();
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (operands_[i].same_as == i && operands_[i].whole)
+      copy::append_upload(operands[i], buffers_[i][number % calls_at_once].address(),
+                          copy::device_leading_dimension(operands[i]), whole_);
 }
 
-device::Status CopyLease::upload(std::size_t index, std::vector<Transfer> transfers) {
+/// After the panel's own operands: its share of what the next call of the series needs whole, so that the last panel
+/// completes it. The buffers are those of the call before this one, all of whose panels must be home.
+device::Status CopyLease::bring_ahead(std::size_t index) {
+  const std::size_t number = call_of_[index];
+  if (next_call_ != number + 1 || whole_.empty()) return {};
+  if (number > 0 && states_[first_panels_[number] - 1].host != HostState::complete) return {};
+  const std::size_t panels_left = first_panels_[number + 1] - index;
   const TimeSum waiting(traffic_.transfer_seconds);
-  for (const Transfer& transfer : transfers) {
-    traffic_.bytes_to_device += transfer.block.column_bytes * transfer.block.columns;
-  }
-  if (auto queued = upload_directly(transfers); !queued) return queued;
-  if (auto uploaded = policy_.staging().upload(transfers, *lane_.upload); !uploaded) return uploaded;
-  if (auto recorded = lane_.upload->record(*events(index).uploaded); !recorded) return recorded;
-  return lane_.compute->wait(*events(index).uploaded);
+  return queue_uploads(take_off(whole_, (bytes_of(whole_) - 1) / panels_left + 1));
 }
 
-/// Queues what can be copied from page-locked memory, and takes it off the list.
-device::Status CopyLease::upload_directly(std::vector<Transfer>& transfers) {
-  if (!locks_) return {};
-  const auto direct = std::partition(transfers.begin(), transfers.end(), [&](const Transfer& each) {
-    return !suits_copy_engine(each) || !locks_->readable(host_span(each));
-  });
-  for (auto each = direct; each != transfers.end(); ++each)
-    if (auto queued = lane_.upload->copy_to_device(each->device, each->host, joined(each->block)); !queued)
-      return queued;
-  transfers.erase(direct, transfers.end());
-  return {};
+device::Status CopyLease::queue_uploads(std::vector<Transfer> transfers) {
+  traffic_.bytes_to_device += bytes_of(transfers);
+  if (locks_) {
+    const auto direct = copy_directly(transfers, *lane_.upload,
+                                      [&](const Transfer& each) { return locks_->readable(host_span(each)); });
+    if (!direct) return tl::unexpected(direct.error());
+  }
+  return transfers.empty() ? device::Status{} : policy_.staging().upload(transfers, *lane_.upload);
 }
 
 device::Result<operation::Operation> CopyLease::acquire(std::size_t index) {
-  if (index >= layout_.buffers_per_slice) {
+  if (index >= buffers_per_slice_) {
     // The previous panel in these buffers: once it has been copied back, nothing on the device uses them any more.
-    if (auto home = bring_home(index - layout_.buffers_per_slice); !home) return tl::unexpected(home.error());
+    if (auto home = bring_home(index - buffers_per_slice_); !home) return tl::unexpected(home.error());
   }
-  const operation::Operation& panel = layout_.panels[index];
+  const operation::Operation& panel = panels_[index];
+  const std::size_t number = call_of_[index];
   placed_ = panel;
   std::vector<Transfer> transfers;
-  if (index == 0) append_whole_operands(transfers);
+  if (index == first_panels_[number]) {
+    // Likewise the call before the last.
+    if (number >= calls_at_once)
+      if (auto home = bring_home(first_panels_[number - 1] - 1); !home) return tl::unexpected(home.error());
+    transfers = std::move(whole_);
+    plan_whole_operands(number + 1);
+  }
   for (std::size_t i = 0; i < panel.operands().size(); ++i) {
     placed_.operands()[i] = place(panel, index, i);
     const operation::Operand& operand = panel.operands()[i];
-    if (layout_.operands[panel.origin(i)].whole || !operation::reads(operand.intent)) continue;
+    if (operands_[panel.origin(i)].whole || !operation::reads(operand.intent)) continue;
     const operation::Operand& placed = placed_.operands()[i];
     copy::append_upload(operand, address_of(placed), placed.leading_dimension, transfers);
   }
   if (auto uploaded = upload(index, std::move(transfers)); !uploaded) return tl::unexpected(uploaded.error());
+  if (auto ahead = bring_ahead(index); !ahead) return tl::unexpected(ahead.error());
   return placed_;
+}
+
+/// What the panel needs; the device computes it once that is there.
+device::Status CopyLease::upload(std::size_t index, std::vector<Transfer> transfers) {
+  const TimeSum waiting(traffic_.transfer_seconds);
+  if (auto queued = queue_uploads(std::move(transfers)); !queued) return queued;
+  if (auto recorded = lane_.upload->record(*events(index).uploaded); !recorded) return recorded;
+  return lane_.compute->wait(*events(index).uploaded);
 }
 
 device::Status CopyLease::release(std::size_t index) {
   device::Event& computed_event = *events(index).computed;
   if (auto recorded = lane_.compute->record(computed_event); !recorded) return recorded;
   if (auto ordered = lane_.download->wait(computed_event); !ordered) return ordered;
-  const operation::Operation& panel = layout_.panels[index];
+  const operation::Operation& panel = panels_[index];
   const Results results = results_of(panel);
   if (may_return_directly(results)) return return_directly(index, results);
   if (panel.result_bytes() > policy_.staging().whole_download_bytes()) {
@@ -320,15 +403,15 @@ CopyLease::Results CopyLease::results_of(const operation::Operation& panel) cons
 }
 
 bool CopyLease::may_return_directly(const Results& results) const {
-  return locks_ && states_.size() <= CommitLog::most_panels &&
-         std::ranges::all_of(results.span(), [&](const Transfer& each) {
+  const bool logged = !calls_.front().updates() || states_.size() <= CommitLog::most_panels;
+  return locks_ && logged && std::ranges::all_of(results.span(), [&](const Transfer& each) {
            return suits_copy_engine(each) && locks_->writable(host_span(each));
          });
 }
 
 device::Status CopyLease::return_directly(std::size_t index, const Results& results) {
   device::Queue& queue = *lane_.download;
-  CommitLog* const log = call_.updates() ? tools_.log.get() : nullptr;
+  CommitLog* const log = calls_.front().updates() ? tools_.log.get() : nullptr;
   states_[index].direct = true;
   if (log)
     if (auto marked = log->begin(queue, index); !marked) return marked;
@@ -354,7 +437,7 @@ device::Status CopyLease::bring_home(std::size_t index) {
   auto finished = state.direct ? events(index).home->synchronize() : state.download->finish();
   if (finished) {
     state.host = HostState::complete;
-    layout_.panels[index].each_result(
+    panels_[index].each_result(
         [&](std::size_t, const operation::Operand& host) { traffic_.bytes_from_device += host.part_bytes(); });
     state.download.reset();
   }
@@ -377,7 +460,8 @@ void CopyLease::abandon() {
   (void)lane_.download->synchronize();
   for (std::size_t i = 0; i < states_.size(); ++i) {
     PanelState& state = states_[i];
-    if (state.direct && state.host != HostState::complete && call_.updates()) state.host = tools_.log->state(i);
+    if (state.direct && state.host != HostState::complete && calls_.front().updates())
+      state.host = tools_.log->state(i);
     if (state.download != nullptr && state.download->host_touched()) state.host = HostState::torn;
     state.download.reset();
   }

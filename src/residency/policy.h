@@ -45,7 +45,7 @@ class Lease {
  public:
   virtual ~Lease() = default;
 
-  /// The call cut into panels over host addresses (operation::pieces); at least one.
+  /// The call, or each of a series, cut into panels over host addresses (operation::pieces); at least one.
   virtual const std::vector<operation::Operation>& panels() const = 0;
 
   /// Panel `index` with device addresses and device leading dimensions. When work that is queued now on lane.compute
@@ -93,6 +93,14 @@ class Policy : public operation::Estimator {
   virtual device::Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::Lane& lane,
                                                               const Shared&) {
     return begin(call, lane);
+  }
+
+  /// Likewise for operations that do not depend on each other, of one routine: the lease's panels are those of all of
+  /// them. While one runs, what the next one needs whole is brought. An out_of_memory or unsupported error means that
+  /// they are to be made one by one.
+  virtual device::Result<std::unique_ptr<Lease>> begin_series(std::span<const operation::Operation>, device::Lane&,
+                                                              const Shared&) {
+    return tl::unexpected(device::Error{device::ErrorKind::unsupported, "this policy makes no series"});
   }
 
   /// For a call that is to go past this policy, block by block. Null: this policy page-locks nothing.

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "platform/log.h"
+#include "runtime/block_plan.h"
 
 namespace blastoff::runtime {
 
@@ -80,16 +83,19 @@ void note(report::Record& record, const Lease& lease, const residency::Policy& p
   record.stale_pages += traffic.stale_pages;
 }
 
-// The policy takes the operation. nullopt: it is done. Else nothing of host memory has changed.
-std::optional<Error> run_by(residency::Policy& policy, Session& session, const operation::Operation& operation,
-                            const operation::Host& host, report::Record& record, const residency::Shared& shared) {
-  if (auto prepared = session.device().prepare(operation); !prepared) return prepared.error();
+// The policy takes the operations: one, or a series. nullopt: they are done. Else nothing of host memory has changed.
+std::optional<Error> run_by(residency::Policy& policy, Session& session,
+                            std::span<const operation::Operation> operations, const operation::Host& host,
+                            report::Record& record, const residency::Shared& shared) {
+  const operation::Operation& first = operations.front();
+  if (auto prepared = session.device().prepare(first); !prepared) return prepared.error();
   auto lane = session.lanes().acquire();
   if (!lane) return lane.error();
-  const auto without_pins = session.without_pins(*(*lane)->compute, operation);
+  const auto without_pins = session.without_pins(*(*lane)->compute, first);
   if (!without_pins) return without_pins.error();
   record.lane_at_once = lane->at_once();
-  auto lease = policy.begin_shared(operation, **lane, shared);
+  auto lease = operations.size() == 1 ? policy.begin_shared(first, **lane, shared)
+                                      : policy.begin_series(operations, **lane, shared);
   if (!lease) return lease.error();
   auto run = run_panels(**lease, **lane, host);
   note(record, **lease, policy);
@@ -97,36 +103,64 @@ std::optional<Error> run_by(residency::Policy& policy, Session& session, const o
   if (run && !reason.empty()) session.count_copied(reason);
   if (run) return std::nullopt;
   if (run.error().kind == ErrorKind::lost) session.lost(run.error().message);
-  if (complete_on_host(**lease, operation, host, run.error())) return std::nullopt;
+  if (complete_on_host(**lease, first, host, run.error())) return std::nullopt;
   return run.error();
 }
 
-bool another_policy_may(const Error& error) {
+bool another_way_may(const Error& error) {
   return error.kind == ErrorKind::unsupported || error.kind == ErrorKind::out_of_memory;
 }
 
-// An operation that does not fit: block after block, each by copies, within `room` bytes of device memory. nullopt: it
-// is done. Else nothing of host memory has changed. What has been done is at home, so that the CPU can take over.
-std::optional<Error> run_in_blocks(std::size_t room, Session& session, const operation::Operation& operation,
-                                   const residency::PageLocks* locks, const operation::Host& host,
-                                   report::Record& record, Error too_large) {
-  constexpr std::size_t least_room = std::size_t{16} << 10;
-  auto blocks = operation::blocks(operation, room);
-  for (; blocks.size() == 1 && room > least_room; blocks = operation::blocks(operation, room)) room /= 2;
-  const auto computable = [&](const operation::Operation& block) { return host.can_compute(block); };
-  if (blocks.size() == 1 || !std::ranges::all_of(blocks, computable)) return too_large;
-  bool begun = false;
-  for (const operation::Operation& block : blocks) {
-    auto error = run_by(*session.policies().back(), session, block, host, record, {.page_locks = locks});
-    // Other threads hold memory, too.
-    if (error && error->kind == ErrorKind::out_of_memory && room > least_room)
-      error = run_in_blocks(room / 4, session, block, locks, host, record, *error);
-    if (error && !begun) return error;
-    if (error) host.compute(block);
-    begun = true;
+/// An operation that does not fit: block after block by copies.
+class BlockRun {
+ public:
+  BlockRun(Session& session, const residency::PageLocks* locks, const operation::Host& host, report::Record& record)
+      : session_(session), shared_{.page_locks = locks}, host_(host), record_(record) {}
+
+  /// Within `room` bytes of device memory. nullopt: it is done. Else nothing of host memory has changed. What has been
+  /// done is at home, so that the CPU can take over.
+  std::optional<Error> run(const operation::Operation& operation, std::size_t room, Error too_large) {
+    const BlockPlan plan = plan_blocks(operation, room, session_.model());
+    const auto computable = [&](const auto& series) {
+      return std::ranges::all_of(series, [&](const auto& block) { return host_.can_compute(block); });
+    };
+    if (plan.series.empty() || !std::ranges::all_of(plan.series, computable)) return too_large;
+    bool begun = false;
+    for (const std::vector<operation::Operation>& series : plan.series) {
+      const auto as_one = plan.ahead && series.size() > 1 ? run_by_copies(series) : too_large;
+      if (!as_one) {
+        begun = true;
+        continue;
+      }
+      if (!another_way_may(*as_one) && !begun) return as_one;
+      if (auto error = run_one_by_one(series, room, begun)) return error;
+    }
+    return std::nullopt;
   }
-  return std::nullopt;
-}
+
+ private:
+  std::optional<Error> run_by_copies(std::span<const operation::Operation> operations) {
+    return run_by(*session_.policies().back(), session_, operations, host_, record_, shared_);
+  }
+
+  /// The error: of the first block of all.
+  std::optional<Error> run_one_by_one(std::span<const operation::Operation> series, std::size_t room, bool& begun) {
+    for (const operation::Operation& block : series) {
+      auto error = run_by_copies({&block, 1});
+      // Other threads hold memory, too.
+      if (error && error->kind == ErrorKind::out_of_memory && room > least_room) error = run(block, room / 4, *error);
+      if (error && !begun) return error;
+      if (error) host_.compute(block);
+      begun = true;
+    }
+    return std::nullopt;
+  }
+
+  Session& session_;
+  const residency::Shared shared_;
+  const operation::Host& host_;
+  report::Record& record_;
+};
 
 /// By the policy that keeps operands, if there is one; else by copies; else block by block. As run_by().
 std::optional<Error> run(Session& session, const operation::Operation& operation, const operation::Host& host,
@@ -136,17 +170,17 @@ std::optional<Error> run(Session& session, const operation::Operation& operation
   std::unique_ptr<residency::PageLocks> locks;
   std::string why_copied;
   if (&preferred != &copies) {
-    auto error = run_by(preferred, session, operation, host, record, shared);
-    if (!error || !another_policy_may(*error)) return error;
+    auto error = run_by(preferred, session, {&operation, 1}, host, record, shared);
+    if (!error || !another_way_may(*error)) return error;
     why_copied = error->message;
     const bool large = error->kind == ErrorKind::out_of_memory && operation.cutting != operation::Cutting::none;
     if (large) locks = preferred.lock_operands(operation);
     shared.page_locks = locks.get();
   }
-  auto error = run_by(copies, session, operation, host, record, shared);
+  auto error = run_by(copies, session, {&operation, 1}, host, record, shared);
   if (!error && !why_copied.empty()) session.count_copied(why_copied);
   if (!error || error->kind != ErrorKind::out_of_memory) return error;
-  error = run_in_blocks(session.room_for_copies(), session, operation, locks.get(), host, record, *error);
+  error = BlockRun(session, locks.get(), host, record).run(operation, session.room_for_copies(), *error);
   if (!error) session.count_copied("too large for the device: computed block by block");
   return error;
 }

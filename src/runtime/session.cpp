@@ -283,6 +283,11 @@ void Session::open_in_place(int node) {
   preferred_ = residency::create_in_place_policy(*pool_, events_.get(), in_place);
 }
 
+Session::Session() {
+  static const decide::MachineModel of_no_machine;
+  use(of_no_machine);
+}
+
 void Session::release_operands() {
   for (residency::Policy* policy : order_) policy->release_operands();
 }

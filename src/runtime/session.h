@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "decide/machine_model.h"
 #include "device/device.h"
 #include "device/lane_pool.h"
 #include "platform/worker_pool.h"
@@ -71,6 +72,10 @@ class Session {
   /// Opens the library that the operation needs, and loads its kernels by running it on memory of the device's own. The
   /// latter only for operations without a part in host memory, and where memory is not short.
   void make_ready(const operation::Operation& operation);
+
+  /// What is known of the device and its link, from now on. The model must outlive this.
+  void use(const decide::MachineModel& model) { model_.store(&model, std::memory_order_release); }
+  const decide::MachineModel& model() const { return *model_.load(std::memory_order_acquire); }
 
   device::LanePool& lanes() { return *lanes_; }
 
@@ -137,7 +142,7 @@ class Session {
   report::DeviceUse use();
 
  private:
-  Session() = default;
+  Session();
   void count_work(const report::Record& record, double flops, double seconds);
   device::Status open_residency(const config::Settings& settings);
   device::Status open_staging(const config::Settings& settings, std::size_t device_memory);
@@ -164,6 +169,7 @@ class Session {
   std::string asked_;          ///< the policy to which policy_reason_ refers
   std::string policy_reason_;  ///< why it is not the policy in force, or ""
 
+  std::atomic<const decide::MachineModel*> model_;
   std::atomic<bool> working_{true};
   std::atomic<int> calls_in_flight_{0};
   std::atomic<double> in_flight_{0};  ///< their work; rounded

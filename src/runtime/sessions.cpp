@@ -184,6 +184,11 @@ void Sessions::stop() {
   for (Session* const session : all_) session->stop();
 }
 
+void Sessions::use(const decide::MachineModel& model) {
+  splitting_.use(model);
+  for (Session* const session : all_) session->use(model);
+}
+
 void Sessions::make_ready(const operation::Operation& operation) {
   for (Session* const session : all_)
     if (session->working()) session->make_ready(operation);

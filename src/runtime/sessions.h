@@ -31,7 +31,7 @@ class Sessions {
                                                          const std::function<bool()>& unwanted);
 
   /// What is known of the devices and their links. The model must outlive this.
-  void use(const decide::MachineModel& model) { splitting_.use(model); }
+  void use(const decide::MachineModel& model);
 
   /// Where a call is to run: where the bytes that are missing and the work that waits there cost least, or split over
   /// several devices (see Splitting). The choice counts as work there until give_back(). Nowhere where all devices are

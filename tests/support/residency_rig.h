@@ -208,10 +208,9 @@ struct Outcome {
   residency::Traffic traffic;
 };
 
-inline Outcome run_operation(residency::Policy& policy, device::Lane& lane, const operation::Operation& operation,
-                             const operation::Host& host, const residency::Shared& shared = {}) {
+inline Outcome run_lease(device::Result<std::unique_ptr<residency::Lease>> begun, device::Lane& lane,
+                         const operation::Host& host) {
   Outcome outcome;
-  auto begun = policy.begin_shared(operation, lane, shared);
   if (!begun) {
     outcome.error = begun.error();
     return outcome;
@@ -236,9 +235,20 @@ inline Outcome run_operation(residency::Policy& policy, device::Lane& lane, cons
   return outcome;
 }
 
+inline Outcome run_operation(residency::Policy& policy, device::Lane& lane, const operation::Operation& operation,
+                             const operation::Host& host, const residency::Shared& shared = {}) {
+  return run_lease(policy.begin_shared(operation, lane, shared), lane, host);
+}
+
 inline Outcome run_call(residency::Policy& policy, device::Lane& lane, const blas::Call& call) {
   static const reference::ReferenceRoutine host;
   return run_operation(policy, lane, call, host);
+}
+
+inline Outcome run_series(residency::Policy& policy, device::Lane& lane, const std::vector<blas::Call>& calls) {
+  static const reference::ReferenceRoutine host;
+  const std::vector<operation::Operation> series(calls.begin(), calls.end());
+  return run_lease(policy.begin_series(series, lane, {}), lane, host);
 }
 
 }  // namespace blastoff::support

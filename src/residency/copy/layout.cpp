@@ -46,17 +46,15 @@ std::size_t device_bytes(const operation::Operand& operand, std::int64_t leading
 Layout lay_out(const operation::Operation& call, std::size_t panel_bytes) {
   Layout layout;
   layout.panels = operation::pieces(call, panel_bytes);
-  layout.buffers_per_slice = std::min(layout.panels.size(), panels_in_progress);
   const auto operands = call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     OperandLayout& operand_layout = layout.operands[i];
     operand_layout.same_as = i;
     operand_layout.whole = needed_whole(call, layout.panels, i);
-    operand_layout.leading_dimension = device_leading_dimension(operands[i]);
     if (i > 0 && layout.operands[0].whole && read_the_same(operands[0], operands[i])) {
       operand_layout = layout.operands[0];
     } else if (operand_layout.whole) {
-      operand_layout.buffer_bytes = device_bytes(operands[i], operand_layout.leading_dimension);
+      operand_layout.buffer_bytes = device_bytes(operands[i], device_leading_dimension(operands[i]));
     } else {
       for (const operation::Operation& panel : layout.panels) {
         for (std::size_t k = 0; k < panel.operands().size(); ++k) {
@@ -69,16 +67,6 @@ Layout lay_out(const operation::Operation& call, std::size_t panel_bytes) {
     }
   }
   return layout;
-}
-
-std::size_t Layout::device_bytes(const operation::Operation& call) const {
-  std::size_t sum = 0;
-  for (std::size_t i = 0; i < call.operands().size(); ++i) {
-    const OperandLayout& operand_layout = operands[i];
-    if (operand_layout.same_as == i)
-      sum += operand_layout.buffer_bytes * (operand_layout.whole ? 1 : buffers_per_slice);
-  }
-  return sum;
 }
 
 std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t most_result) {

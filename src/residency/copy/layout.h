@@ -19,17 +19,12 @@ inline constexpr std::size_t panels_in_progress = 3;
 struct OperandLayout {
   bool whole = false;       ///< uploaded once, before the first panel; else each panel has a slice of its own
   std::size_t same_as = 0;  ///< index of the operand whose copy serves; its own index unless they are the same matrix
-  std::int64_t leading_dimension = 1;  ///< of the whole copy
-  std::size_t buffer_bytes = 0;        ///< of the whole copy or of the largest slice
+  std::size_t buffer_bytes = 0;  ///< of the whole copy or of the largest slice
 };
 
 struct Layout {
   std::vector<operation::Operation> panels;
   std::array<OperandLayout, operation::Operation::most_operands> operands;
-  std::size_t buffers_per_slice = 1;
-
-  /// Bytes of device memory that all of it takes.
-  std::size_t device_bytes(const operation::Operation& call) const;
 };
 
 /// Panels of about `panel_bytes` of result.

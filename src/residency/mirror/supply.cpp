@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "platform/stopwatch.h"
-#include "residency/page_locks.h"
+#include "residency/transfers.h"
 
 namespace blastoff::residency::mirror {
 
@@ -16,12 +16,6 @@ namespace {
 
 /// Bytes per second: no longer is waited for what other parts of a call bring than bringing it here would take.
 constexpr double slow_link = 10e9;
-
-std::size_t bytes_of(const std::vector<Transfer>& transfers) {
-  std::size_t bytes = 0;
-  for (const Transfer& each : transfers) bytes += each.block.column_bytes * each.block.columns;
-  return bytes;
-}
 
 /// What cannot be copied from another device comes from the host.
 Status or_from_host(Status copied) {
@@ -77,26 +71,13 @@ std::vector<Transfer> Supply::to_bring(const platform::IntervalSet& except) cons
 
 Status Supply::send(std::vector<Transfer> transfers) {
   traffic_.bytes_to_device += bytes_of(transfers);
-  auto sent = send_pinned(transfers);
-  if (sent && !transfers.empty()) sent = staging_.upload(transfers, *lane_.upload);
-  return sent;
-}
-
-/// Queues the copies from pinned memory, and takes them off the list.
-Status Supply::send_pinned(std::vector<Transfer>& transfers) {
-  const auto pinned =
-      std::partition(transfers.begin(), transfers.end(), [&](const Transfer& each) { return !is_pinned(each); });
-  for (auto transfer = pinned; transfer != transfers.end(); ++transfer) {
-    const device::Block block = joined(transfer->block);
-    if (auto queued = lane_.upload->copy_to_device(transfer->device, transfer->host, block); !queued) return queued;
-  }
-  pinned_ = pinned_ || pinned != transfers.end();
-  transfers.erase(pinned, transfers.end());
-  return {};
+  const auto any_pinned = copy_directly(transfers, *lane_.upload, [&](const auto& each) { return is_pinned(each); });
+  if (!any_pinned) return tl::unexpected(any_pinned.error());
+  pinned_ = pinned_ || *any_pinned;
+  return transfers.empty() ? Status{} : staging_.upload(transfers, *lane_.upload);
 }
 
 bool Supply::is_pinned(const Transfer& transfer) const {
-  if (!suits_copy_engine(transfer)) return false;
   const Span source = host_span(transfer);
   return std::any_of(hold_.pins.begin(), hold_.pins.end(),
                      [&](const Pins::Pin* pin) { return pin && !pin->gone && pin->span.contains(source); });

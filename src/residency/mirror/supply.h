@@ -51,7 +51,6 @@ class Supply {
   bool worth_borrowing() const;
   std::vector<Transfer> to_bring(const platform::IntervalSet& except) const;
   device::Status send(std::vector<Transfer> transfers);
-  device::Status send_pinned(std::vector<Transfer>& transfers);
   bool is_pinned(const Transfer& transfer) const;
   device::Status borrow();
   device::Status bring_slices();

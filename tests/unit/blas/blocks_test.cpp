@@ -22,6 +22,16 @@ std::int64_t elements_needed_whole(const Call& call) {
   return call.n * call.k * (kind == Kind::gemmt ? 2 : 1);
 }
 
+std::vector<Call> flat(const Call& call, std::size_t bytes) {
+  std::vector<Call> all;
+  for (const std::vector<Call>& series : blocks(call, bytes)) {
+    EXPECT_FALSE(series.empty());
+    for (const Call& each : series) EXPECT_EQ(each.routine, series.front().routine);
+    all.insert(all.end(), series.rbegin(), series.rend());  // in any order
+  }
+  return all;
+}
+
 class Blocks : public testing::TestWithParam<blas::Routine> {
  protected:
   void check(const test::Options& options, blas::Coefficient beta, std::size_t elements) {
@@ -31,7 +41,7 @@ class Blocks : public testing::TestWithParam<blas::Routine> {
     auto cut = made.result();
     reference::compute(made.with_result(whole));
     const std::vector<Call> parts =
-        blocks(made.with_result(cut), 2 * elements * blas::element_size(made.call().scalar()));
+        flat(made.with_result(cut), 2 * elements * blas::element_size(made.call().scalar()));
     for (const Call& part : parts) {
       EXPECT_TRUE(valid(part)) << test::describe(part);
       EXPECT_FALSE(trivial(part)) << test::describe(part);
@@ -70,9 +80,10 @@ TEST(BlockSizes, AreAsLargeAsTheyCanBe) {
   std::array<void*, 3> addresses{};
   const std::array<std::int64_t, 3> leading_dimensions{16000, 16000, 16000};
   shape_operands(call, addresses, leading_dimensions);
-  const std::vector<Call> parts = blocks(call, std::size_t{2} << 30);
-  ASSERT_EQ(parts.size(), 2U);
-  for (const Call& part : parts) EXPECT_EQ(part.k, 16000);
+  const std::vector<std::vector<Call>> series = blocks(call, std::size_t{2} << 30);
+  ASSERT_EQ(series.size(), 1U) << "blocks of rows do not depend on each other";
+  ASSERT_EQ(series.front().size(), 2U);
+  for (const Call& part : series.front()) EXPECT_EQ(part.k, 16000);
 }
 
 }  // namespace

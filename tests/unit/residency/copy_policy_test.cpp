@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <thread>
 
+#include "blas/blocks.h"
 #include "residency/copy/device_buffers.h"
 #include "residency/copy/layout.h"
 #include "residency_rig.h"
@@ -48,7 +50,7 @@ TEST(CopyLayout, LargeCallsAreCutWithTheSharedOperandWhole) {
   EXPECT_TRUE(layout.operands[0].whole);
   EXPECT_FALSE(layout.operands[1].whole);
   EXPECT_FALSE(layout.operands[2].whole);
-  EXPECT_LT(layout.device_bytes(call), 2 * std::size_t{4000} * 4000 * 8);
+  for (const std::size_t sliced : {1, 2}) EXPECT_LT(layout.operands[sliced].buffer_bytes, std::size_t{4000} * 500 * 8);
 }
 
 TEST(CopyLayout, LargeResultsAreCutForTheSlots) {
@@ -168,43 +170,116 @@ TEST_F(CopyPolicyTest, OverlapsPanelsRightlyOnADeviceThatWorksLate) {
   }
 }
 
-/// Whatever fails, wherever: each panel's result is all there or not there at all, and the policy says which.
-TEST_F(CopyPolicyTest, TellsTheStateOfEveryPanelAfterAFault) {
+/// The only series of blocks of a call, of which half of `bytes` holds what one of them needs whole.
+std::vector<blas::Call> series_of(const blas::Call& call, std::size_t bytes) {
+  const std::vector<std::vector<blas::Call>> all = blas::blocks(call, bytes);
+  EXPECT_EQ(all.size(), 1U);
+  return all.front();
+}
+
+TEST_F(CopyPolicyTest, ASeriesIsTheCallAndBringsTheOtherMatrixOnceForEachBlock) {
+  const auto transposed = test::Options{.transpose_a = blas::Transpose::transpose};
   for (const char* device : {"simulated", "delayed"}) {
-    for (const char* operation : {"allocate", "to-device", "to-host", "execute", "record", "wait", "synchronize"}) {
-      for (const char* kind : {":memory", ":lost"}) {
-        for (int count = 1; count < 40; count += 5) {
-          RigOptions options = rig_options(16 * mebibyte, 8 * mebibyte);
-          options.fault = operation + (":" + std::to_string(count)) + kind;
-          options.slot_bytes = 16384;
-          options.slots = 8;
-          start(options, device);
-          const TestCall test(Routine::dgemm, {}, 100, 150, 2, 1, 1);
-          auto computed = test.result();
-          const auto before = test.result();
-          auto expected = test.result();
-          const blas::Call call = test.with_result(computed);
-          const auto outcome = run_call(rig_->policy(), lane_, call);
-          ASSERT_TRUE(outcome.error || outcome.panels.size() > 4);
-          reference::compute(test.with_result(expected));
-          SCOPED_TRACE(testing::Message() << device << " " << operation << " " << count << kind);
-          if (!outcome.error) {
-            EXPECT_EQ(computed, expected);
-            continue;
+    RigOptions options = rig_options(16 * mebibyte, 7 * mebibyte / 4);
+    options.slot_bytes = mebibyte / 16;
+    options.slots = 8;
+    start(options, device);
+    for (const TestCall& test :
+         {TestCall(Routine::dgemm, {}, 500, 300, 250, 1, 0), TestCall(Routine::dgemm, transposed, 499, 301, 250, 1, 1),
+          TestCall(Routine::zgemm, {}, 350, 150, 127, {1, 2}, {0.5, 1}),
+          TestCall(Routine::dgemm, {}, 500, 2, 250, 1, 0)}) {
+      auto computed = test.result();
+      auto expected = test.result();
+      const auto series = series_of(test.with_result(computed), mebibyte / 2);
+      ASSERT_GT(series.size(), 2U);
+      const auto outcome = support::run_series(rig_->policy(), lane_, series);
+      ASSERT_FALSE(outcome.error) << outcome.error->message;
+      reference::compute(test.with_result(expected));
+      EXPECT_LE(test.difference(computed, expected), test::rounding) << test::describe(test.call());
+      const auto bytes = [&](std::size_t i) { return test.call().operands()[i].payload_bytes(); };
+      const std::size_t result = operation::reads(test.call().result().intent) ? bytes(2) : 0;
+      EXPECT_EQ(outcome.traffic.bytes_to_device, bytes(0) + series.size() * bytes(1) + result);
+      EXPECT_EQ(outcome.traffic.bytes_from_device, bytes(2));
+    }
+  }
+}
+
+TEST_F(CopyPolicyTest, RefusesASeriesOfWhichTwoCallsDoNotFitAtOnce) {
+  start(rig_options(16 * mebibyte, 7 * mebibyte / 4));
+  const TestCall test(Routine::dgemm, {}, 500, 300, 500, 1, 0);
+  auto computed = test.result();
+  const auto series = series_of(test.with_result(computed), 2 * mebibyte);
+  const auto outcome = support::run_series(rig_->policy(), lane_, series);
+  ASSERT_TRUE(outcome.error);
+  EXPECT_EQ(outcome.error->kind, device::ErrorKind::out_of_memory);
+  EXPECT_FALSE(outcome.begun);
+  EXPECT_FALSE(support::run_call(rig_->policy(), lane_, series.front()).error) << "one does";
+}
+
+/// Whatever fails, wherever: each panel's result is all there or not there at all, and the policy says which.
+class CopyPolicyFaults : public CopyPolicyTest {
+ protected:
+  using Run = std::function<support::Outcome(const blas::Call&)>;
+
+  void check(const TestCall& test, const Run& run) {
+    auto computed = test.result();
+    const auto before = test.result();
+    auto expected = test.result();
+    const auto outcome = run(test.with_result(computed));
+    ASSERT_TRUE(outcome.error || outcome.panels.size() > 4);
+    reference::compute(test.with_result(expected));
+    if (!outcome.error) {
+      EXPECT_EQ(computed, expected);
+      return;
+    }
+    for (std::size_t i = 0; i < outcome.states.size(); ++i) {
+      ASSERT_NE(outcome.states[i], HostState::torn);
+      const auto& wanted = outcome.states[i] == HostState::complete ? expected : before;
+      EXPECT_TRUE(holds(blas::call_of(outcome.panels[i]).result(), computed, wanted)) << i;
+    }
+    EXPECT_TRUE(!outcome.states.empty() || computed == before);
+  }
+
+  void check_every_fault(const TestCall& test, const Run& run) {
+    for (const char* device : {"simulated", "delayed"}) {
+      for (const char* operation : {"allocate", "to-device", "to-host", "execute", "record", "wait", "synchronize"}) {
+        for (const char* kind : {":memory", ":lost"}) {
+          for (int count = 1; count < 40; count += 5) {
+            RigOptions options = rig_options(16 * mebibyte, 8 * mebibyte);
+            options.fault = operation + (":" + std::to_string(count)) + kind;
+            options.slot_bytes = 16384;
+            options.slots = 8;
+            start(options, device);
+            SCOPED_TRACE(testing::Message() << device << " " << operation << " " << count << kind);
+            check(test, run);
+            if (HasFailure()) return;
           }
-          for (std::size_t i = 0; i < outcome.states.size(); ++i) {
-            const operation::Operand panel = blas::call_of(outcome.panels[i]).result();
-            const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(panel.address) - computed.data());
-            ASSERT_NE(outcome.states[i], HostState::torn);
-            const auto& wanted = outcome.states[i] == HostState::complete ? expected : before;
-            EXPECT_TRUE(std::equal(&computed[offset], &computed[offset] + panel.span_bytes(), &wanted[offset])) << i;
-          }
-          EXPECT_TRUE(!outcome.states.empty() || computed == before);
-          if (HasFailure()) return;
         }
       }
     }
   }
+
+ private:
+  static bool holds(const operation::Operand& panel, const std::vector<std::byte>& computed,
+                    const std::vector<std::byte>& wanted) {
+    const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(panel.address) - computed.data());
+    for (std::int64_t column = 0; column < panel.columns; ++column) {
+      const std::size_t at = offset + static_cast<std::size_t>(column) * panel.stride_bytes();
+      if (!std::equal(&computed[at], &computed[at] + panel.column_bytes(), &wanted[at])) return false;
+    }
+    return true;
+  }
+};
+
+TEST_F(CopyPolicyFaults, OfACall) {
+  check_every_fault(TestCall(Routine::dgemm, {}, 100, 150, 2, 1, 1),
+                    [&](const blas::Call& call) { return run_call(rig_->policy(), lane_, call); });
+}
+
+TEST_F(CopyPolicyFaults, OfASeries) {
+  check_every_fault(TestCall(Routine::dgemm, {}, 200, 150, 40, 1, 1), [&](const blas::Call& call) {
+    return support::run_series(rig_->policy(), lane_, series_of(call, 40'000));
+  });
 }
 
 TEST(DeviceBuffers, IdleOnesMakeRoom) {

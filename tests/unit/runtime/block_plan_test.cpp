@@ -1,0 +1,60 @@
+// Which blocks a call that does not fit is cut into.
+#include "runtime/block_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "blas/call.h"
+#include "blas/shape.h"
+
+namespace blastoff::runtime {
+namespace {
+
+constexpr std::size_t gibibyte = std::size_t{1} << 30;
+
+operation::Operation product(std::int64_t n) {
+  blas::Call call;
+  call.routine = blas::Routine::dgemm;
+  call.m = call.n = call.k = n;
+  std::array<void*, 3> addresses{};
+  const std::array<std::int64_t, 3> leading_dimensions{n, n, n};
+  blas::shape_operands(call, addresses, leading_dimensions);
+  return call;
+}
+
+/// A GPU on PCIe gen5.
+decide::MachineModel model(double flops, double link = 54e9) {
+  decide::MachineModel result;
+  result.device_flops = flops;
+  result.to_device = result.from_device = link;
+  return result;
+}
+
+TEST(BlockPlan, BringsAheadWhereTheLinkHasTimeForIt) {
+  const BlockPlan plan = plan_blocks(product(16000), 2 * gibibyte, model(55e12));
+  EXPECT_TRUE(plan.ahead);
+  ASSERT_EQ(plan.series.size(), 1U);
+  EXPECT_EQ(plan.series.front().size(), 3U);
+}
+
+TEST(BlockPlan, TakesLargeBlocksWhereTheLinkIsBusy) {
+  for (const auto& [room, rate] : {std::pair{gibibyte, 55e12}, {2 * gibibyte, 500e12}}) {
+    const BlockPlan plan = plan_blocks(product(16000), room, model(rate));
+    EXPECT_FALSE(plan.ahead);
+    ASSERT_EQ(plan.series.size(), 1U);
+    EXPECT_EQ(plan.series.front().size(), room == gibibyte ? 4U : 2U);
+  }
+}
+
+TEST(BlockPlan, IsEmptyForWhatCannotBeCut) {
+  EXPECT_TRUE(plan_blocks(product(1), 1, model(1e12)).series.empty());
+}
+
+TEST(BlockPlan, CutsWhatFitsByItself) {
+  const BlockPlan plan = plan_blocks(product(100), gibibyte, model(1e12));
+  EXPECT_GT(plan.series.front().size() + plan.series.size(), 2U) << "others have the memory";
+}
+
+}  // namespace
+}  // namespace blastoff::runtime
