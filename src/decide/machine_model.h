@@ -60,13 +60,14 @@ inline constexpr double most_flops_of_a_core = 45e9;
 struct MachineModel {
   std::string name = "assumed rates";
 
-  double to_device = 25e9;        ///< bytes per second of matrices, through page-locked buffers
-  double from_device = 25e9;      ///< likewise
-  double device_seconds = 60e-6;  ///< of every call with all its matrices there: launches, waiting, looking at pages
-  double page_seconds = 0;        ///< of looking at 4096 more bytes of a matrix that is there
-  double device_flops = 10e12;    ///< per second, of what `device_rates` does not tell
-  double device_memory_rate = 0;  ///< bytes per second that the device reads of its memory; 0: unknown
-  double open_seconds = 0.35;     ///< of opening the device and its libraries
+  double to_device = 25e9;         ///< bytes per second of matrices, through page-locked buffers
+  double from_device = 25e9;       ///< likewise
+  double direct_to_device = 25e9;  ///< bytes per second from matrices that are page-locked themselves
+  double device_seconds = 60e-6;   ///< of every call with all its matrices there: launches, waiting, looking at pages
+  double page_seconds = 0;         ///< of looking at 4096 more bytes of a matrix that is there
+  double device_flops = 10e12;     ///< per second, of what `device_rates` does not tell
+  double device_memory_rate = 0;   ///< bytes per second that the device reads of its memory; 0: unknown
+  double open_seconds = 0.35;      ///< of opening the device and its libraries
   RateTable device_rates;
 
   double cpu_flops = 720e9;    ///< per second: the process's CPUs are not faster, of what `cpu_rates` does not tell

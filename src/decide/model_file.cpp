@@ -161,6 +161,7 @@ tl::expected<ModelFile, std::string> parse_model(std::string_view json) {
   reader.text(text, "name", file.model.name);
   const Json& link = Reader::part(text, "link");
   reader.rate(link, "to_device", file.model.to_device);
+  file.model.direct_to_device = file.model.to_device;
   reader.rate(link, "staged_to_device", file.model.to_device);  // what matrices come by
   reader.rate(link, "from_device", file.model.from_device);
   reader.rate(link, "staged_from_device", file.model.from_device);

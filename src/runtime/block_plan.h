@@ -22,6 +22,7 @@ inline constexpr std::size_t least_room = std::size_t{16} << 10;
 /// Larger blocks one by one, or smaller ones of which two are on the device at once: whichever is expected to take
 /// less. With smaller blocks the other matrices cross the link more often; with larger ones the device waits for each.
 /// `room`: bytes of device memory that the call may take.
-BlockPlan plan_blocks(const operation::Operation& operation, std::size_t room, const decide::MachineModel& model);
+BlockPlan plan_blocks(const operation::Operation& operation, std::size_t room, const decide::MachineModel& model,
+                      bool page_locked);
 
 }  // namespace blastoff::runtime

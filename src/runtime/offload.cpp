@@ -120,7 +120,7 @@ class BlockRun {
   /// Within `room` bytes of device memory. nullopt: it is done. Else nothing of host memory has changed. What has been
   /// done is at home, so that the CPU can take over.
   std::optional<Error> run(const operation::Operation& operation, std::size_t room, Error too_large) {
-    const BlockPlan plan = plan_blocks(operation, room, session_.model());
+    const BlockPlan plan = plan_blocks(operation, room, session_.model(), shared_.page_locks != nullptr);
     const auto computable = [&](const auto& series) {
       return std::ranges::all_of(series, [&](const auto& block) { return host_.can_compute(block); });
     };

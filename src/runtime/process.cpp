@@ -359,13 +359,13 @@ void Process::seek_model_of(const std::string& gpu) {
   if (found || model_ != &assumed_) use_model(found ? &*found : nullptr);
 }
 
-/// Where several devices divide calls, what is known of them is wanted however it is decided what runs there.
+/// Where calls are divided, among devices or into blocks, what is known of the devices is wanted however it is decided
+/// what runs there.
 const decide::MachineModel& Process::model_of_devices() {
-  const Sessions& sessions = *sessions_;
   const bool decided_by_size = config::decide_by(settings_) != config::DecideBy::time;
-  if (!decided_by_size || sessions.all().size() == 1 || settings_.model == "none") return *model_;
+  if (!decided_by_size || settings_.model == "none") return *model_;
   const auto found = settings_.model.empty()
-                         ? model_of_gpu(model_folders(), sessions.all().front()->device().properties().name)
+                         ? model_of_gpu(model_folders(), sessions_.load()->front().device().properties().name)
                          : read_model(settings_.model);
   return found ? *complete_model(assumed_, &*found, nullptr) : *model_;
 }

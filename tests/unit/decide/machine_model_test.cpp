@@ -50,6 +50,7 @@ TEST(ModelFile, IsRead) {
   ASSERT_TRUE(file) << file.error();
   EXPECT_EQ(file->model.name, "a machine");
   EXPECT_EQ(file->model.to_device, 4e10) << "as matrices come";
+  EXPECT_EQ(file->model.direct_to_device, 5e10);
   EXPECT_EQ(file->model.from_device, 6e10);
   EXPECT_EQ(file->model.open_seconds, 2);
   EXPECT_EQ(file->blas, "libopenblas.so");
