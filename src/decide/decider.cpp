@@ -12,6 +12,13 @@ namespace blastoff::decide {
 
 namespace {
 
+/// Parts of the least average size that are the least depth. By size, results of flatter products take longer on their
+/// way home than the CPU would compute; measured by bench/minsize.py against all cores. By time, this is found out, and
+/// one core or a few may well take longer: only what no CPU computes faster than it reads the result stays there
+/// unasked.
+constexpr double depth_by_size = 4;
+constexpr double depth_by_time = 16;
+
 /// Multiplications for an element of the operand of which there are fewest.
 double least_work_per_element(const operation::Operation& operation) {
   double most_elements = 1;
@@ -34,8 +41,8 @@ std::uint64_t bytes_to_move(const operation::Operation& operation) {
 
 class SizeAndDepthDecider : public Decider {
  public:
-  explicit SizeAndDepthDecider(double min_size)
-      : floor_volume_(min_size * min_size * min_size), min_depth_(min_size / 4) {}
+  explicit SizeAndDepthDecider(double min_size, double depth = depth_by_size)
+      : floor_volume_(min_size * min_size * min_size), min_depth_(min_size / depth) {}
 
   double floor_volume() const override { return floor_volume_; }
 
@@ -100,7 +107,8 @@ class SizeAndDepthDecider : public Decider {
 
 class TimeDecider final : public SizeAndDepthDecider {
  public:
-  TimeDecider(double min_size, const MachineModel& model) : SizeAndDepthDecider(min_size), times_(model) {}
+  TimeDecider(double min_size, const MachineModel& model)
+      : SizeAndDepthDecider(min_size, depth_by_time), times_(model) {}
 
   void use(const MachineModel& model) override {
     SizeAndDepthDecider::use(model);

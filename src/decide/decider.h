@@ -78,7 +78,8 @@ class Decider {
 /// used enough: see MatrixHistory. Operations with a shape are judged by measured times: see MeasuredTimes.
 std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size);
 
-/// What is large enough, by size and depth as above, goes where it is expected to take less time: see PredictedTimes.
+/// What is large enough, by size as above, and as deep as a sixteenth of `min_size`, goes where it is expected to take
+/// less time: see PredictedTimes.
 /// The model must outlive the decider.
 std::unique_ptr<Decider> by_time(std::int64_t min_size, const MachineModel& model);
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "blas/shape.h"
+#include "decide/machine_model.h"
 #include "decide/measured_times.h"
 
 namespace blastoff::decide {
@@ -54,6 +55,28 @@ TEST(Decider, LeavesFlatProductsToTheCpu) {
   EXPECT_EQ(judge(250, call_of(blas::Routine::dsyrk, 3000, 3000, 32)), Verdict::too_shallow);
   // Small results of long sums are what devices are for.
   EXPECT_EQ(judge(250, call_of(blas::Routine::dgemm, 32, 2400, 93536)), Verdict::device);
+}
+
+/// On the device at most that is, and not at once: the operands are there.
+class AllThere final : public operation::Estimator {
+ public:
+  std::optional<operation::Estimate> estimate(const operation::Operation&) override { return operation::Estimate(); }
+};
+
+TEST(Decider, ByTimeTimesFlatProductsToo) {
+  MachineModel model;
+  model.device_flops = 1e13;
+  AllThere there;
+  const auto after_a_call_of = [&](double seconds) {
+    const blas::Call call = call_of(blas::Routine::dgemm, 4000, 4000, 32);
+    const auto decider = by_time(250, model);
+    EXPECT_EQ(decider->judge(call, there), Verdict::not_timed);
+    decider->observe(call, {.seconds = seconds});
+    return decider->judge(call, there);
+  };
+  EXPECT_EQ(after_a_call_of(0.02), Verdict::device) << "one core";
+  EXPECT_EQ(after_a_call_of(0.002), Verdict::cpu_faster) << "sixteen: the result alone takes 5 ms";
+  EXPECT_EQ(by_time(250, model)->judge(call_of(blas::Routine::dgemm, 4000, 4000, 15), there), Verdict::too_shallow);
 }
 
 TEST(Decider, CountsTheOrderOfATriangle) {
