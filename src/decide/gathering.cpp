@@ -1,5 +1,7 @@
 #include "decide/gathering.h"
 
+#include <algorithm>
+
 #include "decide/family.h"
 
 namespace blastoff::decide {
@@ -9,10 +11,24 @@ bool knows_device(const MachineModel& model, const operation::Operation& solve) 
   return key && model.device_rates.rate(*key, solve.work.flops) > 0;
 }
 
-bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moved, int ranks) {
+void TimesTogether::learn(const operation::Operation& solve, int ranks, double seconds) {
+  const std::lock_guard lock(mutex_);
+  if (least_.size() >= most_problems) least_.clear();
+  const auto [known, is_new] = least_.try_emplace({solve.routine(), solve.work.flops, ranks}, seconds);
+  if (!is_new) known->second = std::min(known->second, seconds);
+}
+
+double TimesTogether::least(const operation::Operation& solve, int ranks) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = least_.find({solve.routine(), solve.work.flops, ranks});
+  return known == least_.end() ? 0 : known->second;
+}
+
+bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moved, int ranks,
+                    double together) {
   constexpr double margin = 2;
   if (!knows_device(model, solve)) return false;
-  const double together = model.least_cpu_seconds_of(solve) / ranks;
+  if (together == 0) together = model.least_cpu_seconds_of(solve) / ranks;
   double gathered = moved / gathering_rate + model.device_seconds_of(solve);
   for (const operation::Operand& operand : solve.operands()) {
     const auto bytes = static_cast<double>(operand.part_bytes());

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 
 #include <dlfcn.h>
 
@@ -64,8 +65,25 @@ class SolvingProcess final : public scalapack::Root {
   /// Why not, if it did not.
   Refusal refusal() const { return refusal_; }
 
+  /// What all processes have taken, if they have solved it together.
+  void learn(double seconds) {
+    if (!judged_) return;
+    platform::undisturbed([&] {
+      try {
+        times_together().learn(*judged_, ranks_, seconds);
+      } catch (const std::bad_alloc&) {
+        // Then the next one is judged without.
+      }
+    });
+  }
+
  private:
-  Refusal judge(const scalapack::GatheredProblem& problem, const Grid& grid) const {
+  static decide::TimesTogether& times_together() {
+    static auto& times = *new decide::TimesTogether;
+    return times;
+  }
+
+  Refusal judge(const scalapack::GatheredProblem& problem, const Grid& grid) {
     Process& process = Process::instance();
     if (const Refusal refusal = process.refusal(); refusal != Refusal::none) return refusal;
     const intercept::Original original = intercept::original_for(fortran_name(problem.routine()), visit_.caller);
@@ -77,13 +95,16 @@ class SolvingProcess final : public scalapack::Root {
     if (operation.work.volume < process.decider().floor_volume()) return Refusal::below_min_size;
     if (problem.bytes() > platform::usable_memory() / 4) return Refusal::distributed;
     Refusal refusal = Refusal::distributed;
+    judged_ = operation;
+    ranks_ = grid.size();
     platform::undisturbed([&] {
       const CallersEnvironment environment;
       if (!process.model_sought()) process.seek_model();
       const double moved = static_cast<double>(problem.bytes() + problem.matrix_bytes());
       const auto pays = [&] {
         return process.settings().gather == GatherMode::always ||
-               decide::gathering_pays(process.model(), operation, moved, grid.size());
+               decide::gathering_pays(process.model(), operation, moved, ranks_,
+                                      times_together().least(operation, ranks_));
       };
       // What device it is, may be known only when it is open.
       const bool unknown = process.sessions_in_use() == nullptr && !decide::knows_device(process.model(), operation);
@@ -108,6 +129,8 @@ class SolvingProcess final : public scalapack::Root {
 
   const Visit& visit_;
   Refusal refusal_ = Refusal::none;
+  std::optional<operation::Operation> judged_;
+  int ranks_ = 0;
 };
 
 /// nullptr: the program does not have them all. Looked up once for each original.
@@ -195,6 +218,7 @@ void intercept::dispatch_distributed(const Visit& visit, const scalapack::Call& 
     const double cpu_before = platform::cpu_seconds();
     const SpentOnCpu spent_before = Opening::added_by_this_thread();
     visit.raw(visit.original.function);
+    root.learn(original.seconds());
     if (refusal == Refusal::not_open)
       process.add_spent_before_opening({original.seconds(), platform::cpu_seconds() - cpu_before}, spent_before);
   }

@@ -30,7 +30,9 @@ class Gathering : public testing::Test {
     model_.device_rates.set(key_, std::array{RatePoint{1e9, 1e12}});  // 2 seconds
     model_.cpu_rates.set(key_, std::array{RatePoint{1e9, 2e10}});     // 100 seconds, 80 at best
   }
-  bool pays(double moved, int ranks) const { return gathering_pays(model_, problem(), moved, ranks); }
+  bool pays(double moved, int ranks, double together = 0) const {
+    return gathering_pays(model_, problem(), moved, ranks, together);
+  }
 
   const RateKey key_{Family::gemm, Precision::d};
   MachineModel model_;
@@ -52,6 +54,27 @@ TEST_F(Gathering, TakesAnUnknownCpuForAFastOne) {
   model_.cpu_flops = 1e11;  // 20 seconds
   EXPECT_TRUE(pays(1e9, 3));
   EXPECT_FALSE(pays(1e9, 4));
+}
+
+TEST_F(Gathering, GoesByWhatTheRanksHaveTakenTogether) {
+  EXPECT_TRUE(pays(1e9, 14, 8)) << "2 x 3 seconds";
+  EXPECT_FALSE(pays(1e9, 1, 5));
+}
+
+TEST(TimesTogether, AreTheLeastOfEachProblem) {
+  TimesTogether times;
+  EXPECT_EQ(times.least(problem(), 4), 0);
+  times.learn(problem(), 4, 2);
+  times.learn(problem(), 4, 1);
+  times.learn(problem(), 4, 3);
+  times.learn(problem(), 16, 0.5);
+  EXPECT_EQ(times.least(problem(), 4), 1);
+  EXPECT_EQ(times.least(problem(), 16), 0.5);
+  operation::Operation larger = problem();
+  larger.work.flops *= 2;
+  EXPECT_EQ(times.least(larger, 4), 0);
+  for (int ranks = 100; ranks < 1000; ++ranks) times.learn(problem(), ranks, 1);
+  EXPECT_EQ(times.least(problem(), 999), 1) << "however many there were";
 }
 
 TEST_F(Gathering, DoesNotPayOnAnUnknownDevice) {
