@@ -127,7 +127,7 @@ class BlockRun {
     if (plan.series.empty() || !std::ranges::all_of(plan.series, computable)) return too_large;
     bool begun = false;
     for (const std::vector<operation::Operation>& series : plan.series) {
-      const auto as_one = plan.ahead && series.size() > 1 ? run_by_copies(series) : too_large;
+      std::optional<Error> as_one = plan.ahead && series.size() > 1 ? run_by_copies(series) : too_large;
       if (!as_one) {
         begun = true;
         continue;
