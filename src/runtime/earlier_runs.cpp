@@ -213,9 +213,10 @@ void EarlierRuns::keep(const RunTimes& run, double price,
   }
 }
 
-void EarlierRuns::mark_ahead() {
+bool EarlierRuns::mark_ahead() {
   marked_ = write(*times_, used_once_, getpid());
   if (marked_) set_age(path_, age_);
+  return marked_;
 }
 
 bool EarlierRuns::write(const RunTimes& run, const std::vector<std::uint64_t>& used_once, int opening_ahead) const {

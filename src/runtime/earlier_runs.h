@@ -59,8 +59,8 @@ class EarlierRuns {
 
   /// This run opens the device ahead: says so in the file until keep(). A run that does not come so far, because the
   /// open device stands in its way, is not followed by another one that does the same: times() has no lead then. Only
-  /// where times() knows any.
-  void mark_ahead();
+  /// where times() knows any. False: the file could not be written, so the device is not to be opened ahead.
+  bool mark_ahead();
 
   /// Writes the file if the next run could go by it, and the times differ from those that are known by more than runs
   /// of one program do, or `used_once` does; without it, what is known stays. What is carried over counts as old as it

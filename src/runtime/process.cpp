@@ -229,8 +229,11 @@ void Process::open_as_foreseen() {
   if (earlier == nullptr || !earlier->times() || !opens_ahead(*earlier->times(), opening_.price())) return;
   opening_begun_ = true;
   opened_ahead_ = run_in_background([this] {
-    if (platform::global_rank() <= 0) earlier_runs_.load()->mark_ahead();
-    start_session(nullptr);
+    const bool tells_for_all = platform::global_rank() <= 0;
+    if (tells_for_all && !earlier_runs_.load()->mark_ahead())
+      opening_begun_ = false;  // by a call, then
+    else
+      start_session(nullptr);
   });
   if (!opened_ahead_) opening_begun_ = false;
 }

@@ -246,7 +246,7 @@ TEST_F(EarlierRunsTest, HaveNoLeadAfterOneThatOpenedAheadAndNeverEnded) {
   };
   EXPECT_DOUBLE_EQ(lead(), 0.3);
   EarlierRuns run("one GPU");
-  run.mark_ahead();
+  EXPECT_TRUE(run.mark_ahead());
   EXPECT_DOUBLE_EQ(lead(), 0) << "another process had the number of this one";
   EXPECT_EQ(in_child([&] { _exit(lead() == 0.3 ? 0 : 1); }), 0) << "the other one is still at it";
   run.keep(led, price);
@@ -255,6 +255,10 @@ TEST_F(EarlierRunsTest, HaveNoLeadAfterOneThatOpenedAheadAndNeverEnded) {
   EXPECT_DOUBLE_EQ(lead(), 0);
   EarlierRuns("one GPU").keep(led, price);
   EXPECT_DOUBLE_EQ(lead(), 0.3) << "one that was not opened ahead, and came to its end";
+  EarlierRuns without_room("one GPU");
+  fs::remove_all(cache_ / "blastoff");
+  std::ofstream(cache_ / "blastoff") << "no folder";
+  EXPECT_FALSE(without_room.mark_ahead());
 }
 
 TEST_F(EarlierRunsTest, HaveNoLeadAfterOneThatOpenedAheadForNothing) {
