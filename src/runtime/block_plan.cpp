@@ -7,9 +7,9 @@
 namespace blastoff::runtime {
 namespace {
 
-using Series = std::vector<std::vector<operation::Operation>>;
+using SeriesList = std::vector<std::vector<operation::Operation>>;
 
-bool can_be_cut(const Series& series) {
+bool can_be_cut(const SeriesList& series) {
   return series.size() > 1 || series.front().size() > 1;
 }
 
@@ -31,7 +31,7 @@ struct Rates {
     return std::max({up + also_brought, down, model.device_seconds_of(block)});
   }
 
-  double seconds(const Series& all, bool ahead) const {
+  double seconds(const SeriesList& all, bool ahead) const {
     double sum = 0;
     for (const auto& series : all) {
       for (std::size_t i = 0; i < series.size(); ++i) {

@@ -47,7 +47,7 @@ bool opens_ahead(const RunTimes& run, double price);
 /// arguments and directory have the same 12 bits.
 class EarlierRuns {
  public:
-  /// Whether there is a file that may tell of this command: 10 us. Changes errno.
+  /// Whether there is a file that may tell of this command. Changes errno.
   static bool may_be_known();
 
   /// Changes errno. Nothing is found, and nothing kept, where the variables name no cache.
