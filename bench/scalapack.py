@@ -2,14 +2,15 @@
 """ScaLAPACK on the CPUs of this machine, and with Blastoff, by the block size of the distribution.
 
     bench/scalapack.py [--ranks 4] [--order 8000] [--eigen-order N] [--blocks 32,64,128,256] [--only pdgemm,...] [--gather auto,always,never]
-                       [--mpi openmpi|mpich] [--starter "mpirun -n"] [--program FILE] [--repeats 3] [--device cuda] [--threads N]
+                       [--mpi openmpi|mpich] [--starter "mpirun -n"] [--program FILE] [--repeats 3] [--device cuda ...] [--threads N]
                        [--command FILE] [--seconds N] [--output FILE]
 
 The ranks form a square grid. Eigenproblems (pdsyevd, pzheevd, pzhegvx) have --eigen-order, a quarter of the order where it is not given, and a
 row for each value of --gather: whether one rank solves them for all (docs/ranks.md). `gathered` counts the calls, of all repetitions, for which it
 did. CPU and Blastoff take turns, in jobs of their own; the table shows the median in milliseconds of the second half of the repetitions:
 in the first, the GPU is opened, which takes the ranks of a node 0.1 s each, one after the other. Results must
-agree: the sums of the absolute values of all elements are compared. --seconds: no job is started later than that.
+agree: the sums of the absolute values of all elements are compared. Each value of --device has rows of its own: with two GPUs, "cuda cuda:0"
+shows what the second is worth. --seconds: no job is started later than that.
 
 Needs the compiler of the MPI library and its ScaLAPACK (Debian: libscalapack-openmpi-dev or libscalapack-mpich-dev), or --program, compiled
 before, elsewhere. --starter: what starts ranks; their number and the program follow.
@@ -18,6 +19,7 @@ before, elsewhere. --starter: what starts ranks; their number and the program fo
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import pathlib
 import shlex
@@ -64,7 +66,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--starter", type=shlex.split, help="default: that of --mpi")
     parser.add_argument("--program", type=pathlib.Path, help="bench/programs/scalapack.c, compiled")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--device", nargs="+", default=["cuda"])
     parser.add_argument("--threads", type=int, help="of the BLAS in each rank. Default: the cores divided by the ranks")
     parser.add_argument("--command", default=str(ROOT / ".venv" / "bin" / "blastoff"))
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no job later than that")
@@ -95,15 +97,15 @@ def calls_gathered(folder: pathlib.Path) -> int:
     return sum(refusal["calls"] for refusal in refusals if refusal["reason"] == GATHERED)
 
 
-def measured(options: argparse.Namespace, program: pathlib.Path, routine: str, block: int, gather: str | None) -> dict | None:
-    """Seconds of each repetition, and the sum of the result; nothing if there is no time left. On the CPU where gather is None."""
+def measured(options: argparse.Namespace, program: pathlib.Path, routine: str, block: int, gather: str = "", device: str = "") -> dict | None:
+    """Seconds of each repetition, and the sum of the result; nothing if there is no time left. On the CPU where no device is given."""
     if time.monotonic() > options.end:
         return None
     order = options.eigen_order if routine in EIGENSOLVERS else options.order
     command = [*options.starter, str(options.ranks), str(program), routine, str(order), str(block), str(options.repeats)]
     with tempfile.TemporaryDirectory() as folder:
-        if gather:
-            launcher = [options.command, "run", f"--device={options.device}", f"--gather={gather}", "--summary=never", f"--report={folder}/"]
+        if device:
+            launcher = [options.command, "run", f"--device={device}", f"--gather={gather}", "--summary=never", f"--report={folder}/"]
             command = [*launcher, "--", *command]
         done = starting.run(command, options.threads, LONGEST_JOB)
         if done.returncode != 0:
@@ -132,14 +134,14 @@ def main() -> int:
     rows: list[dict] = []
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(options, pathlib.Path(folder))
-        print(f"{'routine':<8} {'block':>6} {'gather':>7} {'CPU ms':>10} {'Blastoff ms':>12} {'gain':>6} {'gathered':>9}")
+        print(f"{'routine':<8} {'block':>6} {'device':<8} {'gather':>7} {'CPU ms':>10} {'Blastoff ms':>12} {'gain':>6} {'gathered':>9}")
         for routine in options.only:
             for block in options.blocks:
-                on_cpu = measured(options, program, routine, block, None)
-                for gather in options.gather if routine in EIGENSOLVERS else ["auto"]:
-                    row = {"routine": routine, "block": block, "gather": gather if routine in EIGENSOLVERS else "", "cpu": on_cpu}
-                    row["blastoff"] = measured(options, program, routine, block, gather)
-                    line = f"{routine:<8} {block:>6} {row['gather']:>7} "
+                on_cpu = measured(options, program, routine, block)
+                for device, gather in itertools.product(options.device, options.gather if routine in EIGENSOLVERS else ["auto"]):
+                    row = {"routine": routine, "block": block, "device": device, "gather": gather if routine in EIGENSOLVERS else ""}
+                    row |= {"cpu": on_cpu, "blastoff": measured(options, program, routine, block, gather, device)}
+                    line = f"{routine:<8} {block:>6} {device:<8} {row['gather']:>7} "
                     if row["cpu"] is None or row["blastoff"] is None:
                         print(line + "no time left", flush=True)
                         continue
