@@ -106,7 +106,8 @@ PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const ope
   const double flops = operation.work.flops;
   Prediction result;
   const auto seen = static_cast<double>(to_device_.load(relaxed));
-  result.seconds_per_byte = 1 / (seen > 0 ? seen : model.to_device);
+  const auto per_byte = static_cast<double>(times.per_byte.load(relaxed));
+  result.seconds_per_byte = per_byte > 0 ? per_byte : 1 / (seen > 0 ? seen : model.to_device);
   result.read_bytes = static_cast<double>(part_bytes(operation, operation::reads));
   const auto device = static_cast<double>(times.device_per_flop.load(relaxed));
   const double work = device > 0 ? device * flops : model.device_seconds_of(operation);
@@ -222,16 +223,34 @@ void PredictedTimes::learn_device(Class& times, const operation::Operation& oper
   average(times.device_seconds, observation.seconds);
   const MachineModel& model = *model_.load(std::memory_order_acquire);
   const double flops = operation.work.flops;
+  const double home = static_cast<double>(observation.bytes_from_device) / model.from_device;
+  const auto read_bytes = static_cast<double>(part_bytes(operation, operation::reads));
   const double known = static_cast<double>(times.device_per_flop.load(relaxed)) * flops;
+  if (learn_bringing(times, read_bytes, known + home, observation)) return;
   const double expected = known > 0 ? known : model.device_seconds_of(operation);
   const auto seen = static_cast<double>(to_device_.load(relaxed));
-  const double moving = brought / (seen > 0 ? seen : model.to_device) +
-                        static_cast<double>(observation.bytes_from_device) / model.from_device;
+  const double moving = brought / (seen > 0 ? seen : model.to_device) + home;
   // Transfers overlap with the work, and are not known exactly: of what is left, some may be the work.
   const double least = 0.1 * observation.seconds;
   const double work = observation.seconds - moving;
   if (work < least && expected <= least) return;  // as expected: this call tells no more
   average(times.device_per_flop, std::max(work, least) / flops);
+}
+
+/// What a call that had to bring its matrices took longer than those that find them. True: it tells no more. The first
+/// that finds them tells better than all before what the work takes.
+bool PredictedTimes::learn_bringing(Class& times, double read_bytes, double with_all_there,
+                                    const Observation& observation) {
+  constexpr double most_brought = 0.125;  // by a call that found its matrices
+  const auto brought = static_cast<double>(observation.bytes_to_device);
+  if (brought <= most_brought * read_bytes) {
+    if (!times.found.exchange(true, relaxed)) times.device_per_flop.store(0, relaxed);
+    return false;
+  }
+  if (!times.found.load(relaxed)) return false;
+  const double longer = observation.seconds - with_all_there;
+  if (longer > 0) average(times.per_byte, longer / brought);
+  return true;
 }
 
 /// Smaller uploads end in page-locked buffers, whose transfer is not part of the time.

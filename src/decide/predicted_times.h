@@ -23,7 +23,8 @@ namespace blastoff::decide {
 /// - Where it is less only once a matrix is there, bringing it is an investment. It is made when the time lost without
 ///   it, over all uses of this matrix, has reached its price (the ski rental rule: whatever comes, the program takes at
 ///   most twice as long as with the best choice in hindsight).
-/// - Large uploads show the rate of the link, which the model only supposes.
+/// - Large uploads show the rate of the link, which the model only supposes. A class of which some calls find their
+///   matrices and others bring them has a rate of its own: what the latter take longer.
 /// - The slower side is timed again as soon as that costs at most a fiftieth of the time spent on the faster one.
 ///
 /// A signal handler may interrupt any of this for good, and several threads may meet: there are no locks, and a lost
@@ -49,7 +50,9 @@ class PredictedTimes {
     std::atomic<std::uint64_t> key{0};
     std::atomic<float> cpu_per_flop{0};
     std::atomic<float> device_per_flop{0};  ///< without transfers
+    std::atomic<bool> found{false};         ///< that by calls that found most of what they read
     std::atomic<float> device_seconds{0};   ///< of a call, all included
+    std::atomic<float> per_byte{0};         ///< of bringing; 0: as for all classes
     std::atomic<float> brought{0};          ///< bytes per call on the device
     std::atomic<float> for_cpu{0};          ///< may be spent to time the CPU again
     std::atomic<float> for_device{0};       ///< likewise
@@ -75,6 +78,7 @@ class PredictedTimes {
   Verdict invest(const operation::Operation& operation, double gain, double price);
   void learn_cpu(Class& times, double flops, double seconds) const;
   void learn_device(Class& times, const operation::Operation& operation, const Observation& observation);
+  static bool learn_bringing(Class& times, double read_bytes, double with_all_there, const Observation& observation);
   void learn_link(const Observation& observation);
   Loss& loss_of(std::uint64_t key);
 

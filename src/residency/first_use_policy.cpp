@@ -62,6 +62,7 @@ class FirstUsePolicy final : public Policy {
   }
   bool release_pins() override { return coherence_.release_pins(); }
   void release_operands() override { coherence_.release_mirrors(); }
+  void leave_to_cpu(const operation::Operation& call) override { coherence_.leave_to_cpu(call); }
   std::optional<std::vector<std::uint64_t>> used_once() override { return coherence_.used_once(); }
   void expect_used_once(std::span<const std::uint64_t> kinds) override { coherence_.expect_used_once(kinds); }
 
@@ -242,6 +243,7 @@ Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation&
 Status FirstUseLease::prepare() {
   traffic_.bytes_reused = hold_.bytes_reused;
   traffic_.bytes_rewritten = hold_.bytes_rewritten;
+  traffic_.page_faults = hold_.page_faults;
   traffic_.copied_because = hold_.copied_because;
   if (panels_.size() > CommitLog::most_panels) policy_.coherence().stage_all(hold_);
   if (auto taken = take_buffers(); !taken) return taken;

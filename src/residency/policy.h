@@ -28,6 +28,7 @@ struct Traffic {
   std::uint64_t bytes_between_devices = 0;  ///< from others to this one
   std::uint64_t bytes_reused = 0;           ///< already on the device and current
   std::uint64_t bytes_rewritten = 0;  ///< of bytes_to_device, as far as known: written by the CPU since an earlier use
+  std::uint64_t page_faults = 0;      ///< that keeping operands has cost the CPU since an earlier use, as far as known
   double transfer_seconds = 0;        ///< wall time in which the call only waited for data, not for arithmetic
   std::string copied_because;     ///< why an operand could not stay on the device, though it could have been used again
   std::uint64_t stale_pages = 0;  ///< verify only: pages that were assumed to be current but differed from host memory
@@ -105,6 +106,10 @@ class Policy : public operation::Estimator {
 
   /// For a call that is to go past this policy, block by block. Null: this policy page-locks nothing.
   virtual std::unique_ptr<PageLocks> lock_operands(const operation::Operation&) { return nullptr; }
+
+  /// The CPU is about to make this call: what it writes need not be kept on the device, nor its writes be noticed.
+  /// This only saves time.
+  virtual void leave_to_cpu(const operation::Operation&) {}
 
   /// What has been moved so far, for a policy that moves the operands themselves.
   virtual std::optional<Migration> migration() { return std::nullopt; }

@@ -262,6 +262,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (gathered != nullptr) return gathered->refuse(record.refusal);
   const bool observed = judged && record.refusal != Refusal::switched_off;
   const bool opens_later = record.refusal == Refusal::not_open;
+  if (observed) Process::instance().leave_to_cpu(operation);
   const double cpu_before = opens_later ? platform::cpu_seconds() : 0;
   const SpentOnCpu spent_before = Opening::added_by_this_thread();
   const platform::Stopwatch original;

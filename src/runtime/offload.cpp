@@ -80,6 +80,7 @@ void note(report::Record& record, const Lease& lease, const residency::Policy& p
   record.bytes_between_devices += traffic.bytes_between_devices;
   record.bytes_reused += traffic.bytes_reused;
   record.bytes_rewritten += traffic.bytes_rewritten;
+  record.page_faults += traffic.page_faults;
   record.stale_pages += traffic.stale_pages;
 }
 

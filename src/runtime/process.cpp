@@ -427,6 +427,14 @@ std::optional<operation::Estimate> Process::estimate(const operation::Operation&
   return result;
 }
 
+void Process::leave_to_cpu(const operation::Operation& operation) {
+  if (sessions_ == nullptr || refusal() != Refusal::none) return;
+  platform::undisturbed([&] {
+    const CallersEnvironment environment;
+    sessions_.load()->leave_to_cpu(operation);
+  });
+}
+
 Placement Process::enter_session(const operation::Operation& operation, Refusal& why) {
   why = in_forked_child() ? Refusal::forked : refusal();
   if (!first_call_noted_.load(std::memory_order_relaxed)) note_first_call();

@@ -46,6 +46,9 @@ class Process final : public operation::Estimator {
   /// What an operation would find on the device; nothing while there is none.
   std::optional<operation::Estimate> estimate(const operation::Operation& operation) override;
 
+  /// The CPU is about to make the call: see residency/policy.h.
+  void leave_to_cpu(const operation::Operation& operation);
+
   /// The program switches the device off for all later calls, or on again (include/blastoff.h). Switching off waits for
   /// calls in flight, but not for ever, and gives back the device memory of their operands. Switching on reads the
   /// settings if nobody has, and patches what has been loaded meanwhile.

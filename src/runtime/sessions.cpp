@@ -164,6 +164,10 @@ bool Sessions::working() const {
   return std::ranges::any_of(all_, &Session::working);
 }
 
+void Sessions::leave_to_cpu(const operation::Operation& call) {
+  for (Session* const session : all_) session->policies().front()->leave_to_cpu(call);
+}
+
 bool Sessions::release_pins() {
   bool ended = true;
   for (Session* const session : all_) ended = session->release_pins() && ended;

@@ -58,6 +58,9 @@ class Sessions {
   std::optional<std::vector<std::uint64_t>> used_once() { return front().policies().front()->used_once(); }
   void expect_used_once(std::span<const std::uint64_t> kinds);
 
+  /// As residency/policy.h says, for each device.
+  void leave_to_cpu(const operation::Operation& call);
+
   bool release_pins();
   void release_operands();
   void stop();

@@ -48,6 +48,7 @@ void add_traffic(Record& sum, const Record& record) {
   sum.bytes_between_devices += record.bytes_between_devices;
   sum.bytes_reused += record.bytes_reused;
   sum.bytes_rewritten += record.bytes_rewritten;
+  sum.page_faults += record.page_faults;
   sum.stale_pages += record.stale_pages;
 }
 

@@ -252,6 +252,28 @@ TEST_P(ResidencyPolicy, KeepsResultsThatComeHomeUnseen) {
   for (int round = 0; round < 3; ++round) run_and_check(test, "after a write");
 }
 
+/// A result that the CPU writes, in a call of its own or otherwise.
+TEST_P(ResidencyPolicy, SparesTheCpuPageFaultsOfItsOwnCalls) {
+  START();
+  if (!first_use() || GetParam().soft_dirty()) GTEST_SKIP() << "no page of a result is protected";
+  for (const bool announced : {false, true}) {
+    Case test(options_of(Routine::dgemm, 512, 180, 10, 1), 0, Edge::first_element);
+    const std::uint64_t pages = test.call().result().payload_bytes() / platform::page_size();
+    for (int round = 0; round < 3; ++round) run_and_check(test, "on the device");
+    if (announced) rig_->policy().leave_to_cpu(test.call());
+    test.refill_result();
+    test.expect();
+    const Outcome outcome = run(test.call());
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+    test.expect_right("after the CPU");
+    EXPECT_GE(outcome.traffic.bytes_to_device, test.call().result().payload_bytes());
+    if (announced)
+      EXPECT_EQ(outcome.traffic.page_faults, 0U);
+    else
+      EXPECT_GE(outcome.traffic.page_faults, pages);
+  }
+}
+
 TEST_P(ResidencyPolicy, PinsNothingWhereTheTrackerForbidsIt) {
   RigOptions options;
   options.may_pin = false;

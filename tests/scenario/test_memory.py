@@ -42,6 +42,14 @@ def test_a_refilled_buffer_is_left_to_copy(unharmed, tracker):
     assert outcome.total("offloaded") == 400
 
 
+def test_what_is_left_to_the_cpu_costs_it_no_page_faults(unharmed, device):
+    """The pages of a result that the device has kept are protected: the CPU would take a fault for each that it writes."""
+    outcome = unharmed("memory", "left-to-cpu", min_size=100, verify="off")
+    if outcome.tracks:
+        assert outcome.total("offloaded") == 6
+        assert outcome.refused()["too little work for each element of the result"] == 3
+
+
 def test_factorisation_on_submatrices(unharmed, policy):
     outcome = unharmed("factorise", policy=policy)
     assert outcome.routine("dtrsm")["offloaded"] == outcome.routine("dgemm")["offloaded"] == 6

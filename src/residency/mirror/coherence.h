@@ -114,6 +114,10 @@ class Coherence {
   std::optional<std::vector<std::uint64_t>> used_once();
   void expect_used_once(std::span<const std::uint64_t> kinds);
 
+  /// The CPU is about to make this call. Of results that have mirrors, these are given up, so that it does not take a
+  /// page fault for each page that it writes. Nothing if another thread holds the lock.
+  void leave_to_cpu(const operation::Operation& call);
+
   /// Applies the events of watched memory up to now, for a program that frees matrices and does not call BLAS again.
   void tidy();
 

@@ -19,6 +19,13 @@ constexpr std::size_t large_look = std::size_t{8} << 20;
 // Up to this many runs of written pages are protected one by one. For more, one call about all pages costs less.
 constexpr std::size_t most_looks = 32;
 
+// Of a result that the CPU is about to write, and that is most of what lies on its pages.
+bool worth_unprotecting(const operation::Operand& result) {
+  constexpr std::size_t few_pages = 16;  // whose faults take less than finding them
+  return !result.empty() && result.payload_bytes() >= few_pages * platform::page_size() &&
+         result.payload_bytes() * 2 >= region_bytes(result);
+}
+
 std::vector<Span> regions_of(const operation::Operand& operand) {
   std::vector<Span> regions;
   each_region(operand, [&](Span region) { regions.push_back(region); });
@@ -161,6 +168,7 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
       stop_tracking(operands[i]);  // so that the next scan finds the pages written, and they are asked about again
       return registered();
     }
+    hold.page_faults += lost;
     if (lost > 0 && operation::reads(operands[i].intent))
       hold.bytes_rewritten += std::min<std::uint64_t>(lost * platform::page_size(), operands[i].payload_bytes());
     if (lost > 0 && usage_.rewritten(operands[i], lost, region_bytes(operands[i]) / platform::page_size())) {
@@ -169,6 +177,29 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
     }
   }
   return true;
+}
+
+// A page that is not protected counts as written, whatever becomes current meanwhile. So the kernel is asked without the
+// lock.
+void Coherence::leave_to_cpu(const operation::Operation& call) {
+  std::vector<Span> regions;
+  {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return;
+    call.each_result([&](std::size_t, const operation::Operand& result) {
+      if (!worth_unprotecting(result)) return;
+      each_region(result, [&](Span region) {
+        bool current = false;
+        mirrors_.each_chunk(region, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+          current = current || chunk.current.any(first, last);
+        });
+        if (!current) return;
+        mirrors_.invalidate(region);
+        regions.push_back(region);
+      });
+    });
+  }
+  for (const Span region : regions) watched_.unprotect(region);
 }
 
 void Coherence::stop_tracking(const operation::Operand& operand) {

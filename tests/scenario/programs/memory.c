@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -451,6 +452,33 @@ static void columns_far_apart(void) {
   verdict("columns far apart", right);
 }
 
+static long page_faults(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+/// A result that the device has kept, in a product that is too flat for it.
+static void left_to_cpu(void) {
+  enum { LARGE = 700, DEEP = 64, FLAT = 8, PAGES = LARGE * LARGE * sizeof(double) / 4096 };
+  double* a = filled(LARGE * DEEP, 3);
+  double* deep = filled(DEEP * LARGE, 4);
+  double* result = filled(LARGE * LARGE, 5);
+  double* before = filled(LARGE * LARGE, 6);
+  int right = 1;
+  long faults = 0;
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 2; ++i) right &= multiplies(LARGE, LARGE, DEEP, a, LARGE, deep, DEEP, 1.0, result, LARGE);
+    memcpy(before, result, sizeof(double) * LARGE * LARGE);
+    const long faults_before = page_faults();
+    multiply(LARGE, LARGE, FLAT, a, LARGE, deep, DEEP, 1.0, result, LARGE);
+    faults += page_faults() - faults_before;
+    right &= holds_product(LARGE, LARGE, FLAT, a, LARGE, deep, DEEP, 1.0, before, result, LARGE);
+  }
+  verdict("flat products in between", right);
+  verdict("hardly any page faults", faults < PAGES / 4);
+}
+
 static const struct {
   const char* name;
   void (*run)(void);
@@ -477,6 +505,7 @@ static const struct {
     {"direct-read", direct_read},
     {"remote-neighbour", remote_neighbour},
     {"far-columns", columns_far_apart},
+    {"left-to-cpu", left_to_cpu},
 };
 
 int main(int argc, char** argv) {
