@@ -179,8 +179,8 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
   return true;
 }
 
-// A page that is not protected counts as written, whatever becomes current meanwhile. So the kernel is asked without the
-// lock.
+// A page that is not protected counts as written, whatever becomes current meanwhile. So the kernel is asked without
+// the lock.
 void Coherence::leave_to_cpu(const operation::Operation& call) {
   std::vector<Span> regions;
   {
