@@ -2,6 +2,13 @@
 
 namespace blastoff::device {
 
+Status Queue::copy_runs_to_device(std::span<const Run> runs) {
+  for (const Run& run : runs)
+    if (auto queued = copy_to_device(run.device, run.host, {run.bytes, 1, run.bytes, run.bytes}); !queued)
+      return queued;
+  return {};
+}
+
 Status Queue::permute(Address, Address, const Permutation&) {
   return tl::unexpected(Error{ErrorKind::unsupported, "this device does not permute tensors"});
 }

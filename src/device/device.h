@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,13 @@ struct Block {
   std::size_t device_pitch = 0;
 };
 
+/// Some bytes of host memory, and where they go.
+struct Run {
+  Address device = 0;
+  const void* host = nullptr;
+  std::size_t bytes = 0;
+};
+
 /// One triangle of a square matrix, with its diagonal, restricted to the square blocks along the diagonal. These have
 /// order `block_order` and begin with the first element; the last is cut off by the end of the matrix.
 struct Triangle {
@@ -92,6 +100,9 @@ class Queue {
   /// asynchronous and run at link speed. Other host memory also works, but slowly.
   virtual Status copy_to_device(Address destination, const void* source, const Block& block) = 0;
   virtual Status copy_to_host(void* destination, Address source, const Block& block) = 0;
+
+  /// The same for many runs, in any order: from staging or pinned memory, in less time than one by one.
+  virtual Status copy_runs_to_device(std::span<const Run> runs);
 
   /// Writes exactly the elements of the triangle, from device to *pinned* host memory; the addresses are those of the
   /// matrix. ErrorKind::unsupported without can_pin.

@@ -48,9 +48,15 @@ device::Result<bool> copy_directly(std::vector<Transfer>& transfers, device::Que
   const auto direct = std::partition(transfers.begin(), transfers.end(),
                                      [&](const Transfer& each) { return !suits_copy_engine(each) || !readable(each); });
   const bool any = direct != transfers.end();
-  for (auto each = direct; each != transfers.end(); ++each)
-    if (auto queued = upload.copy_to_device(each->device, each->host, joined(each->block)); !queued)
+  std::vector<device::Run> runs;
+  for (auto each = direct; each != transfers.end(); ++each) {
+    const device::Block block = joined(each->block);
+    if (block.columns == 1)
+      runs.push_back({each->device, each->host, block.column_bytes});
+    else if (auto queued = upload.copy_to_device(each->device, each->host, block); !queued)
       return tl::unexpected(queued.error());
+  }
+  if (auto queued = upload.copy_runs_to_device(runs); !queued) return tl::unexpected(queued.error());
   transfers.erase(direct, transfers.end());
   return any;
 }

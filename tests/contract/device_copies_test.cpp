@@ -109,6 +109,34 @@ TEST_P(DeviceCopiesTest, FromAndToPinnedMemory) {
   std::free(host);
 }
 
+/// Pages of a large matrix, say: few and many, of one length and of several, aligned or not.
+TEST_P(DeviceCopiesTest, ManyRunsAtOnce) {
+  constexpr std::size_t host_bytes = std::size_t{4} << 20;
+  const auto staging = device_->allocate_staging(host_bytes);
+  ASSERT_OK(staging);
+  auto* const host = static_cast<unsigned char*>(*staging);
+  const Bytes contents = pattern(host_bytes, 3);
+  std::copy(contents.begin(), contents.end(), host);
+  const auto stream = queue();
+  const DeviceMemory memory(*device_, 2 * host_bytes);
+  for (const std::size_t count : {1U, 15U, 16U, 160U, 161U, 500U}) {
+    for (const std::size_t step : {4096U, 4100U, 4097U}) {  // words of 8, 4 and 1 bytes
+      upload(*stream, memory.address(), pattern(2 * host_bytes, 4));
+      Bytes expected = pattern(2 * host_bytes, 4);
+      std::vector<device::Run> runs;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t bytes = i % 3 == 0 && step != 4097 ? 1024 : step;
+        const device::Run run{memory.address() + i * 2 * step, host + i * step, bytes};
+        std::copy_n(host + i * step, bytes, expected.begin() + static_cast<std::ptrdiff_t>(i * 2 * step));
+        runs.push_back(run);
+      }
+      ASSERT_OK(stream->copy_runs_to_device(runs));
+      EXPECT_EQ(download(*stream, memory.address(), 2 * host_bytes), expected) << count << " runs, " << step;
+    }
+  }
+  device_->free_staging(*staging, host_bytes);
+}
+
 TEST_P(DeviceCopiesTest, ColumnsMoreThanTwoGibibytesApart) {
   constexpr std::size_t pitch = (std::size_t{3} << 30) + 24;
   const Block block{1000, 3, pitch, 1000};

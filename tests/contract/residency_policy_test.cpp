@@ -269,7 +269,7 @@ TEST_P(ResidencyPolicy, SparesTheCpuPageFaultsOfItsOwnCalls) {
     EXPECT_GE(outcome.traffic.bytes_to_device, test.call().result().payload_bytes());
     if (announced)
       EXPECT_EQ(outcome.traffic.page_faults, 0U);
-    else
+    else if (GetParam().device != "cuda")  // the fake one's results are seen, and its matrix is copied by then
       EXPECT_GE(outcome.traffic.page_faults, pages);
   }
 }

@@ -24,7 +24,7 @@ class CudaDevice final : public Device {
              std::shared_ptr<ExecutorLibraries> libraries, Gpu gpu)
       : context_(std::move(context)),
         memory_(std::make_shared<Memory>(context_)),
-        kernel_(std::move(kernel)),
+        kernels_{std::move(kernel), std::make_shared<RunCopyKernel>(context_)},
         libraries_(std::move(libraries)),
         gpu_(std::move(gpu)),
         staging_memory_(context_, gpu_.properties.can_pin) {}
@@ -48,10 +48,10 @@ class CudaDevice final : public Device {
   }
 
   Result<std::unique_ptr<Queue>> create_queue() override {
-    return CudaQueue::create(context_, memory_, kernel_, libraries_, gpu_.capabilities);
+    return CudaQueue::create(context_, memory_, kernels_, libraries_, gpu_.capabilities);
   }
   Result<std::unique_ptr<Queue>> adopt_queue(void* stream) override {
-    return CudaQueue::adopt(static_cast<api::CUstream>(stream), context_, memory_, kernel_, libraries_,
+    return CudaQueue::adopt(static_cast<api::CUstream>(stream), context_, memory_, kernels_, libraries_,
                             gpu_.capabilities);
   }
   Result<std::unique_ptr<Event>> create_event() override { return CudaEvent::create(context_); }
@@ -168,7 +168,7 @@ class CudaDevice final : public Device {
 
   std::shared_ptr<Context> context_;
   std::shared_ptr<Memory> memory_;
-  std::shared_ptr<const TriangleKernel> kernel_;
+  const CopyKernels kernels_;
   std::shared_ptr<ExecutorLibraries> libraries_;
   Gpu gpu_;
   StagingMemory staging_memory_;

@@ -40,11 +40,10 @@ Status CudaEvent::synchronize() {
 }
 
 Result<std::unique_ptr<Queue>> CudaQueue::create(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory,
-                                                 std::shared_ptr<const TriangleKernel> kernel,
-                                                 std::shared_ptr<ExecutorLibraries> libraries,
+                                                 CopyKernels kernels, std::shared_ptr<ExecutorLibraries> libraries,
                                                  const Capabilities& capabilities) {
   std::unique_ptr<CudaQueue> queue(
-      new CudaQueue(std::move(context), std::move(memory), std::move(kernel), std::move(libraries), capabilities));
+      new CudaQueue(std::move(context), std::move(memory), std::move(kernels), std::move(libraries), capabilities));
   auto& owner = *queue->context_;
   // Non-blocking: the program's own work on its default stream must not delay ours.
   auto created = owner.run([&] {
@@ -55,12 +54,11 @@ Result<std::unique_ptr<Queue>> CudaQueue::create(std::shared_ptr<Context> contex
 }
 
 Result<std::unique_ptr<Queue>> CudaQueue::adopt(api::CUstream stream, std::shared_ptr<Context> context,
-                                                std::shared_ptr<Memory> memory,
-                                                std::shared_ptr<const TriangleKernel> kernel,
+                                                std::shared_ptr<Memory> memory, CopyKernels kernels,
                                                 std::shared_ptr<ExecutorLibraries> libraries,
                                                 const Capabilities& capabilities) {
   std::unique_ptr<CudaQueue> queue(
-      new CudaQueue(std::move(context), std::move(memory), std::move(kernel), std::move(libraries), capabilities));
+      new CudaQueue(std::move(context), std::move(memory), std::move(kernels), std::move(libraries), capabilities));
   queue->stream_ = stream;
   queue->adopted_ = true;
   return queue;
@@ -93,6 +91,14 @@ Status CudaQueue::copy_to_device(Address destination, const void* source, const 
     copy.dstPitch = block.device_pitch;
     return copy_rectangle(copy, block);
   });
+}
+
+Status CudaQueue::copy_runs_to_device(std::span<const Run> runs) {
+  if (!capabilities_.host_addresses_are_device_addresses || !RunCopyKernel::suits(runs))
+    return Queue::copy_runs_to_device(runs);
+  auto queued = context_->run([&] { return kernels_.runs->launch(runs, stream_); });
+  if (queued || queued.error().kind != ErrorKind::unsupported) return queued;
+  return Queue::copy_runs_to_device(runs);
 }
 
 Status CudaQueue::copy_to_host(void* destination, Address source, const Block& block) {
@@ -145,7 +151,7 @@ Status CudaQueue::copy_rectangle(api::CUDA_MEMCPY2D& copy, const Block& block) {
 }
 
 Status CudaQueue::copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) {
-  if (kernel_ == nullptr) {
+  if (kernels_.triangles == nullptr) {
     return tl::unexpected(Error{ErrorKind::unsupported, "this GPU's driver did not compile the triangle copy"});
   }
   return context_->run([&]() -> Status {
@@ -162,7 +168,7 @@ Status CudaQueue::copy_triangle_to_host(void* destination, Address source, const
       const auto result = context_->driver().cuMemHostGetDevicePointer_v2(&copy.destination, destination, 0);
       if (auto ok = context_->check_attempt(result, "cuMemHostGetDevicePointer"); !ok) return ok;
     }
-    return kernel_->launch(copy, stream_);
+    return kernels_.triangles->launch(copy, stream_);
   });
 }
 
@@ -182,7 +188,7 @@ Result<Executor*> CudaQueue::executor_for(const operation::Operation& operation)
   if (executor == nullptr) {
     const auto library = libraries_->opened(*kind);
     if (!library) return tl::unexpected(library.error());
-    auto created = (*library)->create({context_, memory_, kernel_, stream_, capabilities_.workspace_bytes});
+    auto created = (*library)->create({context_, memory_, kernels_.triangles, stream_, capabilities_.workspace_bytes});
     if (!created) return tl::unexpected(created.error());
     executor = std::move(*created);
   }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "device/cuda/context.h"
 #include "device/cuda/executor.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/permutation_kernel.h"
+#include "device/cuda/run_copy_kernel.h"
 #include "device/cuda/triangle_kernel.h"
 #include "device/device.h"
 
@@ -35,22 +37,26 @@ class CudaEvent final : public Event {
   api::CUevent handle_ = nullptr;
 };
 
+/// Our own, of all queues of a GPU.
+struct CopyKernels {
+  std::shared_ptr<const TriangleKernel> triangles;  ///< may be null: then there are no triangle copies and no gemmt
+  std::shared_ptr<RunCopyKernel> runs;
+};
+
 class CudaQueue final : public Queue {
  public:
-  /// `kernel` may be null: then there are no triangle copies and no gemmt.
   static Result<std::unique_ptr<Queue>> create(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory,
-                                               std::shared_ptr<const TriangleKernel> kernel,
-                                               std::shared_ptr<ExecutorLibraries> libraries,
+                                               CopyKernels kernels, std::shared_ptr<ExecutorLibraries> libraries,
                                                const Capabilities& capabilities);
   /// Over a stream of the program's.
   static Result<std::unique_ptr<Queue>> adopt(api::CUstream stream, std::shared_ptr<Context> context,
-                                              std::shared_ptr<Memory> memory,
-                                              std::shared_ptr<const TriangleKernel> kernel,
+                                              std::shared_ptr<Memory> memory, CopyKernels kernels,
                                               std::shared_ptr<ExecutorLibraries> libraries,
                                               const Capabilities& capabilities);
   ~CudaQueue() override;
 
   Status copy_to_device(Address destination, const void* source, const Block& block) override;
+  Status copy_runs_to_device(std::span<const Run> runs) override;
   Status copy_to_host(void* destination, Address source, const Block& block) override;
   Status copy_between(Address destination, Address source, std::size_t bytes) override;
   Status copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) override;
@@ -63,12 +69,11 @@ class CudaQueue final : public Queue {
   Status synchronize() override;
 
  private:
-  CudaQueue(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory,
-            std::shared_ptr<const TriangleKernel> kernel, std::shared_ptr<ExecutorLibraries> libraries,
-            const Capabilities& capabilities)
+  CudaQueue(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory, CopyKernels kernels,
+            std::shared_ptr<ExecutorLibraries> libraries, const Capabilities& capabilities)
       : context_(std::move(context)),
         memory_(std::move(memory)),
-        kernel_(std::move(kernel)),
+        kernels_(std::move(kernels)),
         libraries_(std::move(libraries)),
         capabilities_(capabilities) {}
 
@@ -78,7 +83,7 @@ class CudaQueue final : public Queue {
 
   std::shared_ptr<Context> context_;
   std::shared_ptr<Memory> memory_;
-  std::shared_ptr<const TriangleKernel> kernel_;
+  const CopyKernels kernels_;
   std::shared_ptr<ExecutorLibraries> libraries_;
   const Capabilities capabilities_;
   api::CUstream stream_ = nullptr;

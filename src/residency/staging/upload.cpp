@@ -49,10 +49,16 @@ void Upload::send(const Load& load, Slot* slot) {
 }
 
 device::Status Upload::queue_copies(std::span<const Piece> pieces, Slot& slot) {
-  auto queued = for_each_copy(pieces, [&](const SlotCopy& copy) {
-    return queue_.copy_to_device(copy.device, slot.memory + copy.slot_offset, copy.block);
+  std::vector<device::Run> runs;
+  auto queued = for_each_copy(pieces, [&](const SlotCopy& copy) -> device::Status {
+    const std::byte* const source = slot.memory + copy.slot_offset;
+    if (copy.block.columns > 1) return queue_.copy_to_device(copy.device, source, copy.block);
+    runs.push_back({copy.device, source, copy.block.column_bytes});
+    return {};
   });
-  return queued ? queue_.record(*slot.event) : queued;
+  return queued.and_then([&] { return queue_.copy_runs_to_device(runs); }).and_then([&] {
+    return queue_.record(*slot.event);
+  });
 }
 
 }  // namespace blastoff::residency::staging

@@ -279,6 +279,19 @@ void permute(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes
   }
 }
 
+/// What device/cuda/run_copy_kernel.cpp says in PTX.
+void copy_runs(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
+  for (std::size_t i = 0; i + 2 < arguments.size(); i += 3) {
+    const std::uint64_t bytes = arguments[i + 2] * word_bytes;
+    if (bytes == 0) continue;
+    if (!is_usable(pointer(arguments[i]), bytes) || !is_mapped(pointer(arguments[i + 1]), bytes)) {
+      Gpu::instance().fail(error_illegal_address);
+      return;
+    }
+    std::memcpy(pointer(arguments[i]), pointer(arguments[i + 1]), bytes);
+  }
+}
+
 struct Kernel {
   std::string_view name;
   FunctionHandle function;
@@ -288,9 +301,12 @@ const std::vector<std::size_t> triangle_arguments = {8, 8, 8, 8, 8, 4, 4, 4};
 const std::vector<std::size_t> transpose_arguments = {8, 8, 8, 8, 8, 4, 4};
 const std::vector<std::size_t> magnitude_arguments = {8, 8, 8, 4, 4, 4, 8};
 const std::vector<std::size_t> permutation_arguments = {8, 8, 4, 4, 216};
+const std::vector<std::size_t> run_copy_arguments = {3840};
 Kernel kernels[] = {
     {"copy_triangle_words4", {copy_triangle, triangle_arguments, 4}},
     {"copy_triangle_words8", {copy_triangle, triangle_arguments, 8}},
+    {"copy_runs_words4", {copy_runs, run_copy_arguments, 4}},
+    {"copy_runs_words8", {copy_runs, run_copy_arguments, 8}},
     {"largest_magnitude_reals4", {find_largest_magnitude, magnitude_arguments, 4}},
     {"largest_magnitude_reals8", {find_largest_magnitude, magnitude_arguments, 8}},
     {"permute_words4", {permute, permutation_arguments, 4}},

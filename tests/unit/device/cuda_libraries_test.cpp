@@ -16,6 +16,7 @@
 #include "device/cuda/cusolver/cusolver_executor.h"
 #include "device/cuda/magnitude_kernel.h"
 #include "device/cuda/permutation_kernel.h"
+#include "device/cuda/run_copy_kernel.h"
 #include "device/cuda/search_path.h"
 #include "device/cuda/transpose_kernel.h"
 #include "device/cuda/triangle_kernel.h"
@@ -155,8 +156,8 @@ TEST_F(CudaLibraries, NvidiasAssemblerTakesTheKernels) {
   const char* find = "PATH=$PATH:/usr/local/cuda/bin command -v ptxas >/dev/null 2>&1";
   if (std::system(find) != 0) GTEST_SKIP() << "no ptxas here";
   const auto source = root_ / "kernel.ptx";
-  for (const char* text :
-       {TriangleKernel::source(), MagnitudeKernel::source(), TransposeKernel::source(), PermutationKernel::source()}) {
+  for (const char* text : {TriangleKernel::source(), MagnitudeKernel::source(), TransposeKernel::source(),
+                           PermutationKernel::source(), RunCopyKernel::source()}) {
     std::ofstream(source) << text;
     for (const char* architecture : {"sm_75", "sm_90"}) {
       const auto command = "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=" + std::string(architecture) + " " +

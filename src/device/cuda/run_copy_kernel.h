@@ -1,0 +1,39 @@
+// Copies many short runs of bytes from page-locked host memory on the GPU. The copy engine takes microseconds for each.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+
+#include "device/cuda/word_kernels.h"
+#include "device/device.h"
+
+namespace blastoff::device::cuda {
+
+/// Thread-safe.
+class RunCopyKernel {
+ public:
+  /// Host addresses of page-locked memory must be device addresses.
+  explicit RunCopyKernel(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+
+  /// Whether it pays for these runs: many, short, and in words of at least 4 bytes.
+  static bool suits(std::span<const Run> runs);
+
+  /// Queues the copies; the context must be current. The first has the driver compile the kernels. unsupported: it
+  /// cannot, and nothing is queued.
+  Status launch(std::span<const Run> runs, api::CUstream stream);
+
+  /// The kernels' source, for the test that has NVIDIA's assembler check it.
+  static const char* source();
+
+ private:
+  Status load();
+
+  std::shared_ptr<Context> context_;
+  std::mutex mutex_;
+  bool tried_ = false;
+  std::optional<WordKernels> kernels_;
+};
+
+}  // namespace blastoff::device::cuda
