@@ -6,15 +6,10 @@
 #include <new>
 #include <utility>
 
-#include <fmt/format.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 #include "device/driver_sharing.h"
 #include "device/open.h"
-#include "intercept/copies.h"
-#include "intercept/exit_observer.h"
 #include "intercept/installation.h"
 #include "intercept/loading/library_observer.h"
 #include "platform/errno_guard.h"
@@ -38,9 +33,6 @@ namespace {
 using report::Refusal;
 using Clock = std::chrono::steady_clock;
 
-// At the end of the process, for calls in flight or for threads that open the device.
-constexpr auto longest_wait = std::chrono::seconds(10);
-
 std::atomic<bool> forked{false};
 std::atomic<bool> exiting{false};
 std::atomic<bool> switched_off{false};  // by the program, until it switches on again
@@ -56,22 +48,6 @@ void become_forked_child() {
   if (the_process.load() == nullptr || forked.exchange(true)) return;
   own_calls_in_flight = 0;
 }
-
-/// The libraries of the device register exit handlers while they are opened, and these may not run meanwhile. Where
-/// exit() can be patched, it waits. Elsewhere, the main thread waits when exit() destroys what belongs to the calling
-/// thread, before it runs any handler: that thread ends most programs.
-class OpeningGuard {
- public:
-  ~OpeningGuard() {
-    const bool main_thread = gettid() == getpid();
-    if (Process* const process = Process::existing(); process && main_thread) process->end_opening();
-  }
-  void arm() { armed_ = true; }
-
- private:
-  bool armed_ = false;  // so that there is something to do: its first use registers the destructor
-};
-thread_local OpeningGuard opening_guard;
 
 /// In a report: a bar for each is about what a page can show.
 constexpr std::size_t most_timed_calls = 4096;
@@ -128,13 +104,13 @@ bool Process::was_forked() {
   return forked;
 }
 
+bool Process::is_exiting() {
+  return exiting;
+}
+
 void Process::begin_child() {
   become_forked_child();
   Tracing::begin_child();
-}
-
-void Process::guard_opening() {
-  opening_guard.arm();
 }
 
 // A handler that calls BLAS, or a forked child, must not find this half done.
@@ -186,152 +162,6 @@ bool Process::in_forked_child() {
   return true;
 }
 
-/// `first`: to be made ready for; null: nothing yet.
-void Process::start_session(const operation::Operation* first) {
-  // Opening a device loads libraries.
-  const platform::ForkGuard guard;
-  const std::lock_guard lock(mutex_);
-  if (tried_ || unwanted_) return;
-  const auto begin = Clock::now();
-  find_session(first);
-  const std::chrono::duration<double> after = begin - loaded_at();
-  const std::chrono::duration<double> taken = Clock::now() - begin;
-  if (sessions_ != nullptr) opened_ = report::DeviceOpening{after.count(), taken.count(), opening_.foresees_gain()};
-  tried_ = !unwanted_;
-  keep_description();
-}
-
-/// Once, before the device is opened. Other threads decide without them meanwhile.
-void Process::recall_earlier_runs() {
-  if (recalled_.exchange(true) || settings_.history == config::HistoryMode::off) return;
-  if (config::start_mode(settings_) != config::StartMode::background) return;
-  auto* const runs = new EarlierRuns(fmt::format("{} {} {} {} {}", BLASTOFF_VERSION, settings_.device,
-                                                 device::expected_name(settings_.device), platform::cpu_share(),
-                                                 platform::requested_threads()));
-  if (runs->times()) opening_.foresee(foresight(*runs->times(), opening_.price()), runs->times()->cpu);
-  earlier_runs_ = runs;
-}
-
-void Process::open_ahead() {
-  if (!EarlierRuns::may_be_known()) return;
-  Process& process = instance();
-  platform::undisturbed([&] {
-    const CallersEnvironment environment;
-    process.open_as_foreseen();
-  });
-}
-
-void Process::open_as_foreseen() {
-  if (refusal() != Refusal::none) return;
-  seek_model();
-  recall_earlier_runs();
-  const EarlierRuns* const earlier = earlier_runs_;
-  if (earlier == nullptr || !earlier->times() || !opens_ahead(*earlier->times(), opening_.price())) return;
-  opening_begun_ = true;
-  opened_ahead_ = run_in_background([this] {
-    const bool tells_for_all = platform::global_rank() <= 0;
-    if (tells_for_all && !earlier_runs_.load()->mark_ahead())
-      opening_begun_ = false;  // by a call, then
-    else
-      start_session(nullptr);
-  });
-  if (!opened_ahead_) opening_begun_ = false;
-}
-
-/// The first that is worth the device.
-void Process::note_first_call() {
-  if (first_call_noted_.exchange(true)) return;
-  const bool told_before = config::fingerprint_of_variables() == variables_at_loading();
-  if (opened_ahead_ && !told_before)
-    platform::log_line(
-        "the program has set variables of Blastoff, CUDA or the BLAS: they count from its next run on, since the "
-        "device was opened before (--history)");
-  if (platform::has_forked() || !told_before) return;
-  const std::chrono::duration<double> age = Clock::now() - loaded_at();
-  const bool left_cores_idle = platform::cpu_seconds() <= Opening::most_busy * platform::cpu_share() * age.count();
-  if (opened_ahead_ || left_cores_idle) lead_ = age.count();
-}
-
-/// Whether the device has been opened, or cannot be.
-bool Process::open_for(const operation::Operation& operation) {
-  recall_earlier_runs();
-  switch (opening_.answer(model_.load()->least_cpu_seconds_of(operation))) {
-    case Opening::Answer::not_yet: return false;
-    case Opening::Answer::in_background:
-      if (opening_begun_.exchange(true) || run_in_background([this, operation] { start_session(&operation); }))
-        return tried_;
-      [[fallthrough]];
-    case Opening::Answer::now: start_session(&operation);
-  }
-  return tried_;
-}
-
-/// Whether the call's routine may be used; if not, it soon may. A transform cannot be prepared in the background: it
-/// refers to a plan, which the program may end.
-bool Process::ready_for(const operation::Operation& operation) {
-  std::atomic<Readiness>& readiness = readiness_[operation.routine()];
-  if (readiness.load(std::memory_order_relaxed) == Readiness::ready) return true;
-  if (operation.shape != 0 || opening_.waits_for_kernels(model_.load()->least_cpu_seconds_of(operation))) {
-    readiness = Readiness::ready;
-    return true;
-  }
-  auto cold = Readiness::cold;
-  if (!readiness.compare_exchange_strong(cold, Readiness::in_preparation)) return cold == Readiness::ready;
-  const bool begun = run_in_background([this, operation, &readiness] {
-    try {
-      if (!unwanted_) sessions_.load()->make_ready(operation);
-    } catch (const std::bad_alloc&) {
-      // The next call loads them.
-    }
-    readiness = Readiness::ready;
-  });
-  if (!begun) readiness = Readiness::ready;
-  return !begun;
-}
-
-void Process::before_exit() {
-  Process* const process = existing();
-  if (process == nullptr || platform::is_own_thread() || process->in_forked_child()) return;
-  process->end_opening();
-  process->unwanted_ = true;
-}
-
-// The handler runs before those that the device's libraries have registered up to then; the guard before all.
-bool Process::run_in_background(std::function<void()> body) {
-  opening_guard.arm();
-  if (intercept::installed_mode() != intercept::Mode::preload) intercept::observe_exit(before_exit);
-  std::atexit([] { instance().leave_device(); });
-  ++in_background_;
-  const bool started = platform::start_thread("blastoff-open", [this, body = std::move(body)] {
-    try {
-      body();
-    } catch (const std::bad_alloc&) {
-      fail_to_open("out of memory");
-    }
-    --in_background_;
-  });
-  if (!started) --in_background_;
-  return started;
-}
-
-void Process::fail_to_open(const std::string& reason) {
-  const std::lock_guard lock(mutex_);
-  if (tried_) return;
-  failure_ = reason;
-  tried_ = true;
-  platform::log_line("%s; all calls run on the CPU", failure_.c_str());
-}
-
-bool Process::end_opening() {
-  if (in_forked_child()) return true;  // the threads stayed in the parent
-  unwanted_ = true;
-  const auto deadline = Clock::now() + longest_wait;
-  while (in_background_ > 0 && Clock::now() < deadline) usleep(200);
-  unwanted_ = false;
-  opening_begun_ = sessions_ != nullptr;  // the main thread may have ended, and not the process
-  return in_background_ == 0;
-}
-
 // Other threads go on with what is assumed meanwhile.
 void Process::seek_model() {
   if (model_sought_.exchange(true)) return;
@@ -381,30 +211,6 @@ void Process::use_model(const FoundModel* device) {
   decider_->use(*model);
   model_ = model;
   if (Sessions* const sessions = sessions_) sessions->use(*model);
-}
-
-void Process::find_session(const operation::Operation* first) {
-  if (const std::string copies = intercept::describe_copies(); !copies.empty())
-    platform::log_line("%s", copies.c_str());
-  auto sessions = Sessions::start(settings_, [this] { return unwanted_ || exiting; });
-  if (sessions) {
-    if (first != nullptr && opening_begun_ && first->shape == 0) {
-      (*sessions)->make_ready(*first);
-      readiness_[first->routine()] = Readiness::ready;
-    }
-    seek_model_of((*sessions)->front().device().properties().name);
-    closer_ = find_closer();
-    if (const EarlierRuns* const earlier = earlier_runs_) (*sessions)->expect_used_once(earlier->used_once());
-    sessions_ = sessions->release();
-    sessions_.load()->use(model_of_devices());
-    // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
-    // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
-    // called.
-    std::atexit([] { instance().leave_device(); });
-  } else if (!unwanted_ && !exiting) {
-    failure_ = sessions.error().message;
-    platform::log_line("%s; all calls run on the CPU", failure_.c_str());
-  }
 }
 
 Refusal Process::refusal() const {

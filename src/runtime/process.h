@@ -124,14 +124,26 @@ class Process final : public operation::Estimator {
   void close_devices();
 
  private:
+  /// At the end of the process, for calls in flight or for threads that open the device.
+  static constexpr std::chrono::seconds longest_wait{10};
+
   Process();
   static Process& create();
-  void start_session(const operation::Operation* first);
-  void find_session(const operation::Operation* first);
   bool find_host_model();
   void seek_model_of(const std::string& gpu);
   void use_model(const FoundModel* device);
   const decide::MachineModel& model_of_devices();
+  void wait_for_calls();
+  /// Whether the program runs this code inside one of its own calls (in a handler). The call's locks are not released
+  /// meanwhile.
+  static bool inside_a_call();
+  /// By fork(), which has announced it.
+  static bool was_forked();
+  static bool is_exiting();
+
+  // process_opening.cpp
+  void start_session(const operation::Operation* first);
+  void find_session(const operation::Operation* first);
   void recall_earlier_runs();
   void open_as_foreseen();
   void note_first_call();
@@ -140,12 +152,6 @@ class Process final : public operation::Estimator {
   bool run_in_background(std::function<void()> body);
   static void before_exit();
   void fail_to_open(const std::string& reason);
-  void wait_for_calls();
-  /// Whether the program runs this code inside one of its own calls (in a handler). The call's locks are not released
-  /// meanwhile.
-  static bool inside_a_call();
-  /// By fork(), which has announced it.
-  static bool was_forked();
 
   // process_report.cpp
   static constexpr std::chrono::steady_clock::duration least_description_pause = std::chrono::seconds(1);
