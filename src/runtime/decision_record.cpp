@@ -28,7 +28,7 @@ decide::Observation observation_of(const report::Record& record, double seconds)
   return {.on_device = true,
           .operands_kept = record.operands_kept,
           .typical = record.lane_at_once,
-          .seconds = seconds + seconds_of_page_fault * static_cast<double>(record.page_faults / links),
+          .seconds = seconds + seconds_of_page_fault * static_cast<double>(record.page_faults) / record.parts,
           .bytes_to_device = record.bytes_to_device / links,
           .bytes_from_device = record.bytes_from_device / links,
           .bytes_reused = record.bytes_reused / links,
