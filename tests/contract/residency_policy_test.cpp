@@ -267,10 +267,11 @@ TEST_P(ResidencyPolicy, SparesTheCpuPageFaultsOfItsOwnCalls) {
     ASSERT_FALSE(outcome.error) << outcome.error->message;
     test.expect_right("after the CPU");
     EXPECT_GE(outcome.traffic.bytes_to_device, test.call().result().payload_bytes());
-    if (announced)
+    if (announced) {
       EXPECT_EQ(outcome.traffic.page_faults, 0U);
-    else if (GetParam().device != "cuda")  // the fake one's results are seen, and its matrix is copied by then
+    } else if (GetParam().device != "cuda") {  // the fake one's results are seen, and its matrix is copied by then
       EXPECT_GE(outcome.traffic.page_faults, pages);
+    }
   }
 }
 
