@@ -27,6 +27,13 @@ void average(std::atomic<float>& known, double latest) {
   known.store(before > 0 ? before + weight * (now - before) : now, relaxed);
 }
 
+/// Of what it read, more than a call that finds its matrices.
+bool brought_much(const Observation& observation) {
+  constexpr double most_brought = 0.125;
+  const auto brought = static_cast<double>(observation.bytes_to_device);
+  return brought > most_brought * (brought + static_cast<double>(observation.bytes_reused));
+}
+
 std::uint64_t part_bytes(const operation::Operation& operation, bool (*counts)(operation::Intent)) {
   std::uint64_t bytes = 0;
   for (const operation::Operand& operand : operation.operands())
@@ -224,10 +231,10 @@ void PredictedTimes::learn_device(Class& times, const operation::Operation& oper
   const MachineModel& model = *model_.load(std::memory_order_acquire);
   const double flops = operation.work.flops;
   const double home = static_cast<double>(observation.bytes_from_device) / model.from_device;
-  const auto read_bytes = static_cast<double>(part_bytes(operation, operation::reads));
+  if (is_first_to_find(times, observation)) times.device_per_flop.store(0, relaxed);
   const double known = static_cast<double>(times.device_per_flop.load(relaxed)) * flops;
-  if (learn_bringing(times, read_bytes, known + home, observation)) return;
   const double expected = known > 0 ? known : model.device_seconds_of(operation);
+  if (learn_bringing(times, expected + home, observation)) return;
   const auto seen = static_cast<double>(to_device_.load(relaxed));
   const double moving = brought / (seen > 0 ? seen : model.to_device) + home;
   // Transfers overlap with the work, and are not known exactly: of what is left, some may be the work.
@@ -237,19 +244,17 @@ void PredictedTimes::learn_device(Class& times, const operation::Operation& oper
   average(times.device_per_flop, std::max(work, least) / flops);
 }
 
-/// What a call that had to bring its matrices took longer than those that find them. True: it tells no more. The first
-/// that finds them tells better than all before what the work takes.
-bool PredictedTimes::learn_bringing(Class& times, double read_bytes, double with_all_there,
-                                    const Observation& observation) {
-  constexpr double most_brought = 0.125;  // by a call that found its matrices
-  const auto brought = static_cast<double>(observation.bytes_to_device);
-  if (brought <= most_brought * read_bytes) {
-    if (!times.found.exchange(true, relaxed)) times.device_per_flop.store(0, relaxed);
-    return false;
-  }
-  if (!times.found.load(relaxed)) return false;
+/// Whether it found most of what it read, as no call of its class has before: it tells better than those what the work
+/// takes.
+bool PredictedTimes::is_first_to_find(Class& times, const Observation& observation) {
+  return !brought_much(observation) && !times.found.exchange(true, relaxed);
+}
+
+/// What a call that had to bring its matrices took longer than those that find them. True: it tells no more.
+bool PredictedTimes::learn_bringing(Class& times, double with_all_there, const Observation& observation) {
+  if (!brought_much(observation) || !times.found.load(relaxed)) return false;
   const double longer = observation.seconds - with_all_there;
-  if (longer > 0) average(times.per_byte, longer / brought);
+  if (longer > 0) average(times.per_byte, longer / static_cast<double>(observation.bytes_to_device));
   return true;
 }
 

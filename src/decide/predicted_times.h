@@ -50,7 +50,7 @@ class PredictedTimes {
     std::atomic<std::uint64_t> key{0};
     std::atomic<float> cpu_per_flop{0};
     std::atomic<float> device_per_flop{0};  ///< without transfers
-    std::atomic<bool> found{false};         ///< that by calls that found most of what they read
+    std::atomic<bool> found{false};         ///< device_per_flop is from calls that found most of what they read
     std::atomic<float> device_seconds{0};   ///< of a call, all included
     std::atomic<float> per_byte{0};         ///< of bringing; 0: as for all classes
     std::atomic<float> brought{0};          ///< bytes per call on the device
@@ -78,7 +78,8 @@ class PredictedTimes {
   Verdict invest(const operation::Operation& operation, double gain, double price);
   void learn_cpu(Class& times, double flops, double seconds) const;
   void learn_device(Class& times, const operation::Operation& operation, const Observation& observation);
-  static bool learn_bringing(Class& times, double read_bytes, double with_all_there, const Observation& observation);
+  static bool is_first_to_find(Class& times, const Observation& observation);
+  static bool learn_bringing(Class& times, double with_all_there, const Observation& observation);
   void learn_link(const Observation& observation);
   Loss& loss_of(std::uint64_t key);
 

@@ -101,7 +101,7 @@ class Queue {
   virtual Status copy_to_device(Address destination, const void* source, const Block& block) = 0;
   virtual Status copy_to_host(void* destination, Address source, const Block& block) = 0;
 
-  /// The same for many runs, in any order: from staging or pinned memory, in less time than one by one.
+  /// The same for many runs, in any order, in less time than one by one. Only from staging or pinned memory.
   virtual Status copy_runs_to_device(std::span<const Run> runs);
 
   /// Writes exactly the elements of the triangle, from device to *pinned* host memory; the addresses are those of the

@@ -26,7 +26,7 @@ struct Record {
   std::uint64_t bytes_reused = 0;
   std::uint64_t bytes_between_devices = 0;
   std::uint64_t bytes_rewritten = 0;
-  std::uint64_t page_faults = 0;  ///< that keeping its operands has cost the CPU since their latest use
+  std::uint64_t page_faults = 0;  ///< of the CPU since the latest use of its operands, which it wrote, as far as known
   double flops = 0;
   double volume = 0;          ///< operation::Work
   bool verified = false;      ///< compared with the CPU

@@ -2,6 +2,13 @@
 
 namespace blastoff::runtime {
 
+namespace {
+
+/// Of the CPU's first write to a page that is tracked, by one thread (Linux 6.18, for pages in huge pages, too).
+constexpr double seconds_of_page_fault = 1.3e-6;
+
+}  // namespace
+
 report::Refusal refusal_of(decide::Verdict verdict) {
   using report::Refusal;
   switch (verdict) {
@@ -15,13 +22,6 @@ report::Refusal refusal_of(decide::Verdict verdict) {
   }
   return Refusal::none;
 }
-
-namespace {
-
-/// Of the CPU's first write to a page that is tracked, by one thread (Linux 6.18, for pages in huge pages, too).
-constexpr double seconds_of_page_fault = 1.3e-6;
-
-}  // namespace
 
 decide::Observation observation_of(const report::Record& record, double seconds) {
   const auto links = static_cast<std::uint64_t>(record.parts);  // at once, each with about as much

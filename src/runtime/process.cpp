@@ -234,10 +234,14 @@ std::optional<operation::Estimate> Process::estimate(const operation::Operation&
 }
 
 void Process::leave_to_cpu(const operation::Operation& operation) {
-  if (sessions_ == nullptr || refusal() != Refusal::none) return;
+  if (sessions_ == nullptr || in_forked_child() || refusal() != Refusal::none) return;
   platform::undisturbed([&] {
     const CallersEnvironment environment;
-    sessions_.load()->leave_to_cpu(operation);
+    try {
+      sessions_.load()->leave_to_cpu(operation);
+    } catch (const std::bad_alloc&) {
+      // Then the CPU takes the page faults.
+    }
   });
 }
 

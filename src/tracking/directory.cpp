@@ -27,6 +27,7 @@ class Directory::Client final : public PageTracker, private EventSource {
   bool shared() const override { return true; }
   void wrote(Span span) override { directory_.wrote(*this, span); }
   bool allows_pinning() const override { return directory_.tracker_->allows_pinning(); }
+  bool faults_once_a_page() const override { return directory_.tracker_->faults_once_a_page(); }
   EventSource& events() override { return *this; }
 
  private:

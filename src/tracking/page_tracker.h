@@ -54,6 +54,10 @@ class PageTracker {
   /// causes it, and protecting a page never separates the locked page from the program's.
   virtual bool allows_pinning() const = 0;
 
+  /// Whether the program takes one page fault for each page that it writes and a scan then reports, and none where
+  /// unprotect() was called before.
+  virtual bool faults_once_a_page() const { return false; }
+
   /// What became of tracked memory besides being written.
   virtual EventSource& events() = 0;
 };

@@ -97,8 +97,9 @@ Status CudaQueue::copy_runs_to_device(std::span<const Run> runs) {
   if (!capabilities_.host_addresses_are_device_addresses || !RunCopyKernel::suits(runs))
     return Queue::copy_runs_to_device(runs);
   auto queued = context_->run([&] { return kernels_.runs->launch(runs, stream_); });
-  if (queued || queued.error().kind != ErrorKind::unsupported) return queued;
-  return Queue::copy_runs_to_device(runs);
+  // The copy engine needs no memory, and to copy a run twice does no harm.
+  if (!queued && queued.error().kind != ErrorKind::lost) return Queue::copy_runs_to_device(runs);
+  return queued;
 }
 
 Status CudaQueue::copy_to_host(void* destination, Address source, const Block& block) {

@@ -114,8 +114,8 @@ class Coherence {
   std::optional<std::vector<std::uint64_t>> used_once();
   void expect_used_once(std::span<const std::uint64_t> kinds);
 
-  /// The CPU is about to make this call. Of results that have mirrors, these are given up, so that it does not take a
-  /// page fault for each page that it writes. Nothing if another thread holds the lock.
+  /// The CPU is about to make this call. Gives up the mirrors of its results, so that the CPU takes no page fault for
+  /// each page that it writes. Nothing if another thread holds the lock.
   void leave_to_cpu(const operation::Operation& call);
 
   /// Applies the events of watched memory up to now, for a program that frees matrices and does not call BLAS again.
@@ -149,6 +149,7 @@ class Coherence {
   void lose(const operation::Operand& operand);
   device::Result<bool> protect(Hold& hold, const Runs& runs);
   void stop_tracking(const operation::Operand& operand);
+  bool any_current(platform::Span pages) const;
   bool has_memory(const operation::Operand& operand) const;
   bool may_copy(const Hold& hold, const operation::Operand& operand) const;
   void choose_copied(Hold& hold) const;

@@ -1,4 +1,5 @@
-// What a call finds before it takes hold: memory that cannot be watched, and pages that the program has written.
+// What a call finds before it takes hold: memory that cannot be watched, and pages that the program has written. And
+// pages that a call on the CPU is about to write.
 #include <algorithm>
 #include <utility>
 
@@ -168,7 +169,8 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
       stop_tracking(operands[i]);  // so that the next scan finds the pages written, and they are asked about again
       return registered();
     }
-    hold.page_faults += lost;
+    // Among several devices, what one has returned counts as written for the others.
+    if (watched_.faults_once_a_page() && !watched_.shared()) hold.page_faults += lost;
     if (lost > 0 && operation::reads(operands[i].intent))
       hold.bytes_rewritten += std::min<std::uint64_t>(lost * platform::page_size(), operands[i].payload_bytes());
     if (lost > 0 && usage_.rewritten(operands[i], lost, region_bytes(operands[i]) / platform::page_size())) {
@@ -182,24 +184,27 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
 // A page that is not protected counts as written, whatever becomes current meanwhile. So the kernel is asked without
 // the lock.
 void Coherence::leave_to_cpu(const operation::Operation& call) {
+  if (!watched_.faults_once_a_page()) return;
   std::vector<Span> regions;
+  call.each_result([&](std::size_t, const operation::Operand& result) {
+    if (worth_unprotecting(result)) each_region(result, [&](Span region) { regions.push_back(region); });
+  });
+  if (regions.empty()) return;
   {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return;
-    call.each_result([&](std::size_t, const operation::Operand& result) {
-      if (!worth_unprotecting(result)) return;
-      each_region(result, [&](Span region) {
-        bool current = false;
-        mirrors_.each_chunk(region, [&](Chunk& chunk, std::size_t first, std::size_t last) {
-          current = current || chunk.current.any(first, last);
-        });
-        if (!current) return;
-        mirrors_.invalidate(region);
-        regions.push_back(region);
-      });
-    });
+    apply_events();
+    std::erase_if(regions, [&](Span region) { return !any_current(region); });
+    for (const Span region : regions) mirrors_.invalidate(region);
   }
   for (const Span region : regions) watched_.unprotect(region);
+}
+
+bool Coherence::any_current(Span pages) const {
+  bool any = false;
+  mirrors_.each_chunk(
+      pages, [&](Chunk& chunk, std::size_t first, std::size_t last) { any = any || chunk.current.any(first, last); });
+  return any;
 }
 
 void Coherence::stop_tracking(const operation::Operand& operand) {

@@ -51,7 +51,7 @@ struct Hold {
   std::vector<Upload> uploads;     ///< page runs that this call has to upload; none belongs to two operands
   std::uint64_t bytes_reused = 0;  ///< of operands that are read, current on the device without an upload by this call
   std::uint64_t bytes_rewritten = 0;  ///< of operands that are read, written by the CPU since an earlier use
-  std::uint64_t page_faults = 0;      ///< that the CPU has taken when it wrote pages of the operands since then
+  std::uint64_t page_faults = 0;      ///< of the CPU, writing pages of the operands since then, as far as scans tell
   std::optional<std::vector<ResultPages>> result_pages;  ///< of results that return directly, once they were looked for
   bool loading = false;                                  ///< uploads are under way
 };

@@ -22,6 +22,7 @@ device::Result<std::unique_ptr<Slots>> Slots::create(device::Device& device, std
   Slot* const first = slots->empty_.back();
   slots->empty_.pop_back();
   first->memory = static_cast<std::byte*>(*memory);
+  first->page_locked = true;
   slots->free_.push_back(first);
   slots->plain_.reset(new (std::nothrow) std::byte[bytes * count]);
   if (!slots->plain_) return tl::unexpected(device::Error{device::ErrorKind::out_of_memory, "no memory for staging"});
@@ -53,6 +54,7 @@ Slot* Slots::grow(std::unique_lock<std::mutex>& lock) {
     empty_.pop_back();
     std::byte* const plain = plain_.get() + static_cast<std::size_t>(slot - slots_.data()) * bytes_;
     slot->memory = memory ? static_cast<std::byte*>(memory) + i * bytes_ : plain;
+    slot->page_locked = memory != nullptr;
     free_.push_back(slot);
   }
   Slot* const grown = free_.back();

@@ -17,6 +17,7 @@ namespace blastoff::residency::staging {
 /// A piece of page-locked memory, and the event that says when the device is done with it.
 struct Slot {
   std::byte* memory = nullptr;  ///< nullptr until there is need for it
+  bool page_locked = false;     ///< that memory is; else it is plain
   std::unique_ptr<device::Event> event;
 };
 

@@ -52,7 +52,7 @@ device::Status Upload::queue_copies(std::span<const Piece> pieces, Slot& slot) {
   std::vector<device::Run> runs;
   auto queued = for_each_copy(pieces, [&](const SlotCopy& copy) -> device::Status {
     const std::byte* const source = slot.memory + copy.slot_offset;
-    if (copy.block.columns > 1) return queue_.copy_to_device(copy.device, source, copy.block);
+    if (copy.block.columns > 1 || !slot.page_locked) return queue_.copy_to_device(copy.device, source, copy.block);
     runs.push_back({copy.device, source, copy.block.column_bytes});
     return {};
   });

@@ -26,13 +26,15 @@ class WatchedMemory {
     return tracker_.scan(span, protect, written) == tracking::PageTracker::Scan::ok;
   }
 
-  /// Prepares pages that Blastoff is about to overwrite, so that writing to them costs no page faults.
+  /// Prepares pages that Blastoff or the program is about to overwrite, so that writing to them costs no page faults.
+  /// Thread-safe.
   void unprotect(platform::Span span) { tracker_.unprotect(span); }
 
   /// See PageTracker. wrote() is thread-safe.
   bool shared() const { return tracker_.shared(); }
   void wrote(platform::Span span) { tracker_.wrote(span); }
   bool allows_pinning() const { return tracker_.allows_pinning(); }
+  bool faults_once_a_page() const { return tracker_.faults_once_a_page(); }
 
   void forget(platform::Span span) { watched_.remove(span); }
 

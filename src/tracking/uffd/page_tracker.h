@@ -24,6 +24,7 @@ class UffdPageTracker final : public PageTracker {
   Scan scan(Span span, bool protect, std::vector<Span>& written) override;
   void unprotect(Span span) override;
   bool allows_pinning() const override { return true; }
+  bool faults_once_a_page() const override { return true; }
   EventSource& events() override { return *events_; }
 
  private:

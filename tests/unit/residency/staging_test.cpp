@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <random>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -417,7 +419,44 @@ TEST(Slots, ArePlainMemoryWhereThereIsNoMoreToLock) {
   const auto taken = slots->take(20);
   EXPECT_EQ(device->pieces, (std::vector<std::size_t>{4096, 4096, 2 * 4096, 2 * 4096, 4096}));
   for (staging::Slot* slot : taken) std::memset(slot->memory, 1, slots->slot_bytes());
+  EXPECT_EQ(std::ranges::count_if(taken, [](const staging::Slot* slot) { return slot->page_locked; }), 7);
   for (staging::Slot* slot : taken) slots->give_back(slot);
+}
+
+/// Notes how many runs were queued at once.
+class RunsQueue final : public support::ForwardingQueue {
+ public:
+  RunsQueue(std::unique_ptr<device::Queue> inner, std::size_t& runs) : ForwardingQueue(std::move(inner)), runs_(runs) {}
+  device::Status copy_runs_to_device(std::span<const device::Run> runs) override {
+    runs_ += runs.size();
+    return Queue::copy_runs_to_device(runs);
+  }
+
+ private:
+  std::size_t& runs_;
+};
+
+/// What copies them may reach no other memory.
+TEST(StagingRuns, GoAtOnceFromPageLockedSlotsAlone) {
+  constexpr std::size_t slot_bytes = std::size_t{64} << 10;
+  constexpr std::size_t run_bytes = 1024;
+  for (const bool enough : {true, false}) {
+    const auto device = counting_device(enough ? SIZE_MAX : slot_bytes);
+    const auto pool = platform::create_worker_pool(0);
+    const auto staging = *create_staging(*device, *pool, slot_bytes, 4);
+    std::size_t runs = 0;
+    RunsQueue queue(*device->create_queue(), runs);
+    const std::vector<std::byte> host(2 * slot_bytes * 4, std::byte{7});
+    const device::Address memory = *device->allocate(device::MemoryClient::copies, host.size());
+    std::vector<Transfer> transfers;
+    for (std::size_t at = 0; at < host.size(); at += 2 * run_bytes)
+      transfers.push_back(
+          {const_cast<std::byte*>(host.data()) + at, memory + at, {run_bytes, 1, run_bytes, run_bytes}});
+    ASSERT_TRUE(staging->upload(transfers, queue));
+    ASSERT_TRUE(queue.synchronize());
+    EXPECT_EQ(runs, enough ? transfers.size() : slot_bytes / run_bytes) << "four loads, one of them page-locked";
+    device->free(memory);
+  }
 }
 
 }  // namespace

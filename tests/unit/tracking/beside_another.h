@@ -33,6 +33,7 @@ class BesideAnother final : public tracking::PageTracker, private tracking::Even
   }
   void unprotect(Span span) override { own_->unprotect(span); }
   bool allows_pinning() const override { return own_->allows_pinning(); }
+  bool faults_once_a_page() const override { return own_->faults_once_a_page(); }
   tracking::EventSource& events() override { return *this; }
 
  private:
