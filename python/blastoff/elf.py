@@ -3,10 +3,9 @@ than all the rest."""
 
 import errno
 import os
-import platform
 import struct
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from blastoff.errors import CANNOT_EXECUTE, CommandError
 
@@ -18,8 +17,7 @@ MACHINES = {"x86_64": 62, "aarch64": 183}
 """EM_X86_64 and EM_AARCH64."""
 
 
-@dataclass(frozen=True)
-class Elf:
+class Elf(NamedTuple):
     """What the headers of a program or library say."""
 
     native: bool
@@ -45,7 +43,7 @@ def read(path: Path) -> Elf:
         try:
             is_64_bit, order = header[4] == 2, "<" if header[5] == 1 else ">"
             machine = struct.unpack_from(f"{order}H", header, 18)[0]
-            if not is_64_bit or machine != MACHINES.get(platform.machine(), machine):
+            if not is_64_bit or machine != MACHINES.get(os.uname().machine, machine):
                 return Elf(native=False)
             table, entry_size, entries = struct.unpack_from(f"{order}Q14xHH", header, 32)
             file.seek(table)

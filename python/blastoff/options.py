@@ -3,9 +3,8 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from blastoff import library
 from blastoff.errors import CommandError
@@ -49,8 +48,7 @@ def is_decimal_percent(value: str) -> bool:
     return share is not None and 0 < decimal(share[1]) + float(share[2] or 0) <= 100
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One row of the option table (src/config/options.def)."""
 
     name: str

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NoReturn
 
@@ -11,6 +10,8 @@ from blastoff.errors import CommandError
 
 def hint(word: str, known: Iterable[str], otherwise: str) -> str:
     """The hint after "unknown ...": a known word that resembles it, else where to look."""
+    import difflib  # only for a wrong command line
+
     near = difflib.get_close_matches(word, list(known), n=1)
     return f" (did you mean {near[0]}?)" if near else f"; {otherwise}"
 

@@ -79,17 +79,24 @@ def test_files(moved):
     expected = FILES.replace("LIB", library).replace("VERSION\n", f"{version()}\n").split()
     assert [name for name in expected if not (moved / name).is_file()] == []
     everything = {str(path.relative_to(moved)) for path in moved.rglob("*") if path.is_file()}
-    assert [name for name in everything if "__pycache__" in name or str(offload.ROOT) in name] == []
+    assert [name for name in everything if str(offload.ROOT) in name] == []
     # Whatever else there is, is of these kinds.
-    kinds = (f"{library}/blastoff/python/blastoff/", "share/man/man1/blastoff-", "share/blastoff/machines/")
+    kinds = (f"{library}/blastoff/python/", "share/man/man1/blastoff-", "share/blastoff/machines/")
     assert [name for name in sorted(everything - set(expected)) if not name.startswith(kinds)] == []
+
+
+def test_the_package_is_compiled(moved):
+    """Users could not write what Python compiles, and would wait for it at each start."""
+    package = installing.folder_of_libraries(moved) / "blastoff" / "python"
+    sources = list(package.rglob("*.py"))
+    assert sources and [path for path in sources if not list((path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"))] == []
 
 
 def test_no_file_names_the_checkout(moved):
     """Text does not; debug information may."""
     files = [path for path in moved.rglob("*") if path.is_file()]
     texts = [path for path in files if not path.read_bytes().startswith(b"\x7fELF")]
-    assert texts and [path for path in texts if str(offload.ROOT) in path.read_text()] == []
+    assert texts and [path for path in texts if str(offload.ROOT).encode() in path.read_bytes()] == []
 
 
 def test_the_command_works_where_it_is_moved_to(moved, tmp_path):

@@ -4,8 +4,8 @@ import os
 import shutil
 import signal
 import time
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 COUNTERS = ".counters"
 BESIDE = COUNTERS
@@ -74,8 +74,7 @@ def started_after(pid: int) -> float | None:
     return None if fields[0] in "ZX" else int(fields[19]) * 1e9 / os.sysconf("SC_CLK_TCK")
 
 
-@dataclass(frozen=True)
-class CounterFile:
+class CounterFile(NamedTuple):
     """One file of a run directory; its name tells the process id, and when it was made (nanoseconds since boot)."""
 
     path: Path
@@ -103,8 +102,7 @@ def counter_files(directory: Path) -> list[CounterFile]:
 LAUNCHER = "launcher-"
 
 
-@dataclass(frozen=True)
-class Launcher:
+class Launcher(NamedTuple):
     """A `blastoff run` that waits for a program of the run: its process id, and when it started (nanoseconds since boot)."""
 
     pid: int

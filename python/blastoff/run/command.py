@@ -4,15 +4,20 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from blastoff import executable, library, options
 from blastoff.errors import CommandError
 from blastoff.job import runs
 from blastoff.run import arguments as command_line
-from blastoff.run import membership, nodes, process, sharing, watch
+from blastoff.run import membership, process, watch
 from blastoff.run.environment import program_environment
+
+if TYPE_CHECKING:
+    from blastoff.mps import guardian
+    from blastoff.run import nodes
 
 STDOUT = "/dev/stdout"
 
@@ -47,21 +52,35 @@ def report_memory(member: membership.Member, environment: dict[str, str]) -> Non
         say(words.summary(document))
 
 
-@dataclass
-class Company:
+class Company(NamedTuple):
     """With whom this launcher reports: the others of its run on this node, and the other nodes of its job."""
 
     member: membership.Member
-    nodes: nodes.Meeting | nodes.Apart
+    meeting: "nodes.Meeting | nodes.Apart | None"
+    """None: the program is no rank of a job."""
+
+
+def is_rank() -> bool:
+    """Whether the program is a rank of a job whose ranks each have a launcher."""
+    return library.global_rank(library.find_library()) >= 0
+
+
+def prepare_report() -> None:
+    """Imports what report() needs. It would delay the program's start, so it is done while the program runs."""
+    if is_rank():
+        return  # the ranks use all cores, and mostly another launcher reports
+    with contextlib.suppress(Exception):  # report() says what is wrong
+        for module in ("blastoff.job.reading", "blastoff.run.nodes", "blastoff.run.view"):
+            import_module(module)
 
 
 def report(company: Company, command: Sequence[str], environment: dict[str, str], known: dict[int, str]) -> None:
-    """Reports for all processes of the run, if this is its last launcher. What is imported for that would delay the start of the program."""
+    """Reports for all processes of the run, if this is its last launcher."""
     member = company.member
     if not member.leave():
         return
     from blastoff.job import reading
-    from blastoff.run import view
+    from blastoff.run import nodes, view
 
     processes = list(reading.read_run(member.directory, known))
     pattern = environment.get("BLASTOFF_REPORT")
@@ -70,7 +89,7 @@ def report(company: Company, command: Sequence[str], environment: dict[str, str]
         for one in processes:
             if one.worked and one.ended not in ("exit", runs.RUNNING):
                 library.write_report(library.find_library(), pattern, one.report)
-    gathered = company.nodes.gather(processes)
+    gathered = (company.meeting or nodes.Apart()).gather(processes)
     if gathered is not None:
         words = view.words(gathered.processes, command, environment.get("BLASTOFF_SUMMARY") or "auto")
         say(words + (f"blastoff: {gathered.remark}\n" if words and gathered.remark else ""))
@@ -79,8 +98,8 @@ def report(company: Company, command: Sequence[str], environment: dict[str, str]
     member.remove()
 
 
-def execute(program: Path, command: Sequence[str], environment: dict[str, str], company: Company | None, kept: set[int]) -> int:
-    """Runs the program, and returns its exit status or ends as it did. `kept`: files that stay open meanwhile."""
+def execute(program: Path, command: Sequence[str], environment: dict[str, str], company: Company | None, kept: set[int]) -> NoReturn:
+    """Runs the program, and ends as it did. `kept`: files that stay open meanwhile."""
     member = company.member if company else None
     interval = options.milliseconds(environment.get("BLASTOFF_MEMORY", ""))
     sampling = watch.Watch(interval / 1000, member.directory if member else None, say) if interval else None
@@ -88,12 +107,15 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
         child = process.start(program, command, environment)
     except CommandError:
         if company is not None and company.member.leave():
-            company.nodes.withdraw()
+            if company.meeting is not None:
+                company.meeting.withdraw()
             company.member.remove()
         raise
     process.let_go_of_files(kept | ({1} if environment.get("BLASTOFF_REPORT") == STDOUT else set()))
     if sampling is not None:
         sampling.begin(child)
+    if company is not None:
+        prepare_report()
     status = process.wait_for(child, sampling.idle if sampling else None)
     if sampling is not None:
         sampling.finish(command, environment["BLASTOFF_RUN"])
@@ -102,10 +124,28 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
             report(company, command, environment, {child: runs.how_it_ended(status)})
         except Exception as error:  # whatever it is, the exit status stays the program's
             say(f"blastoff: this run cannot be summed up: {error}; its counters are in {company.member.directory}\n")
-    return process.end_as(status)
+    process.end_as(status)
 
 
-def run(arguments: Sequence[str]) -> int:
+def other_nodes(environment: dict[str, str], member: membership.Member) -> "nodes.Meeting | nodes.Apart | None":
+    """The nodes with which this one reports, if the program is a rank of a job."""
+    if not is_rank():
+        return None
+    from blastoff.run import nodes
+
+    return nodes.meet(environment, member)
+
+
+def mps_service(environment: dict[str, str], command: Sequence[str], member: membership.Member | None) -> "guardian.Member | None":
+    """The MPS daemon of the program's ranks, if they are to have one. Few runs ask for it, and importing it takes long."""
+    if environment.get("BLASTOFF_MPS") != "auto":
+        return None
+    from blastoff.run import sharing
+
+    return sharing.arrange(environment, command, member, say)
+
+
+def run(arguments: Sequence[str]) -> NoReturn:
     """`blastoff run ARGUMENTS`."""
     path = preloadable_library()
     table = options.read_table(path)
@@ -117,6 +157,6 @@ def run(arguments: Sequence[str]) -> int:
     member = membership.join()
     if member is not None:
         environment["BLASTOFF_RUN_DIRECTORY"] = str(member.directory)
-    service = sharing.arrange(environment, command, member, say)
-    company = Company(member, nodes.meet(environment, member)) if member is not None else None
-    return execute(program, command, environment, company, {service.lock} if service else set())
+    service = mps_service(environment, command, member)
+    company = Company(member, other_nodes(environment, member)) if member is not None else None
+    execute(program, command, environment, company, {service.lock} if service else set())

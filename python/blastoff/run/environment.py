@@ -1,7 +1,6 @@
 """The environment that a program starts with: settings, preloaded libraries, huge pages."""
 
 import os
-import platform
 import time
 from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
@@ -107,5 +106,5 @@ def program_environment(table: Sequence[Option], given: dict[str, str], library_
     if environment.get("BLASTOFF_PLACE") != "none":
         glibc.ask_for_huge_pages(environment)
     environment["LD_PRELOAD"] = ":".join(preloads(environment, library_path))
-    environment["BLASTOFF_RUN"] = f"{platform.node()}:{os.getpid()}:{time.time_ns()}"
+    environment["BLASTOFF_RUN"] = f"{os.uname().nodename}:{os.getpid()}:{time.time_ns()}"
     return environment

@@ -7,7 +7,6 @@ import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from blastoff import library
@@ -43,12 +42,11 @@ def locked(directory: Path) -> Iterator[bool]:
         os.close(file)
 
 
-@dataclass
 class Member:
     """This launcher in a run."""
 
-    directory: Path
-    entry: Path
+    def __init__(self, directory: Path, entry: Path) -> None:
+        self.directory, self.entry = directory, entry
 
     def leave(self) -> bool:
         """Whether this was the last launcher: it reports for all, from a directory that no other can join, and then removes it. A launcher

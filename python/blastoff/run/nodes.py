@@ -14,9 +14,8 @@ import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blastoff import library
 from blastoff.job import runs
@@ -61,8 +60,7 @@ def name_of_node(directory: Path) -> str:
     return f"{os.uname().nodename}-{zlib.crc32(f'{boot_id()} {status.st_dev} {status.st_ino}'.encode()):08x}"
 
 
-@dataclass(frozen=True)
-class Gathered:
+class Gathered(NamedTuple):
     """What the last launcher of a node is to sum up."""
 
     processes: Sequence[Process]
@@ -74,8 +72,7 @@ def alone(why: str) -> str:
     return f"this summary is of {os.uname().nodename} alone: {why}"
 
 
-@dataclass(frozen=True)
-class Apart:
+class Apart(NamedTuple):
     """A node that meets no others."""
 
     remark: str = ""
@@ -87,8 +84,7 @@ class Apart:
         """There is nothing to withdraw from."""
 
 
-@dataclass(frozen=True)
-class Meeting:
+class Meeting(NamedTuple):
     """This node among those of its job."""
 
     directory: Path
