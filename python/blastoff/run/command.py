@@ -114,7 +114,7 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
     process.let_go_of_files(kept | ({1} if environment.get("BLASTOFF_REPORT") == STDOUT else set()))
     if sampling is not None:
         sampling.begin(child)
-    if company is not None:
+    elif company is not None:
         prepare_report()
     status = process.wait_for(child, sampling.idle if sampling else None)
     if sampling is not None:
