@@ -4,11 +4,13 @@ configure_file(${PROJECT_SOURCE_DIR}/share/command/blastoff.in ${PROJECT_BINARY_
 install(PROGRAMS ${PROJECT_BINARY_DIR}/command/blastoff DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/share/command/__main__.py DESTINATION ${CMAKE_INSTALL_LIBDIR}/blastoff/python)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/blastoff DESTINATION ${CMAKE_INSTALL_LIBDIR}/blastoff/python PATTERN __pycache__ EXCLUDE PATTERN "*.pyc" EXCLUDE)
-# Users cannot write there, and would compile the package at each start.
-install(
-  CODE "set(package \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/blastoff/python\")
-execute_process(COMMAND python3 -m compileall -q -s \"\$ENV{DESTDIR}\" \"\${package}\" RESULT_VARIABLE compiled OUTPUT_QUIET ERROR_QUIET)
-file(GLOB_RECURSE compiled \"\${package}/*.pyc\")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(installed_package "${CMAKE_INSTALL_LIBDIR}/blastoff/python")
+else()
+  set(installed_package "\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/blastoff/python")
+endif()
+install(CODE "set(package \"\$ENV{DESTDIR}${installed_package}\")
+include(${PROJECT_SOURCE_DIR}/cmake/compile_python.cmake)
 list(APPEND CMAKE_INSTALL_MANIFEST_FILES \${compiled})")
 
 file(GLOB schemas ${PROJECT_SOURCE_DIR}/share/*.schema.json)

@@ -167,7 +167,7 @@ def dispatch(arguments: Sequence[str]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of the command; returns the exit status."""
+    """Entry point of the command; returns the exit status. `run` does not return: it ends the process as its program has ended."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without box characters shows question marks
     try:

@@ -81,15 +81,28 @@ def test_files(moved):
     everything = {str(path.relative_to(moved)) for path in moved.rglob("*") if path.is_file()}
     assert [name for name in everything if str(offload.ROOT) in name] == []
     # Whatever else there is, is of these kinds.
-    kinds = (f"{library}/blastoff/python/", "share/man/man1/blastoff-", "share/blastoff/machines/")
+    package = f"{library}/blastoff/python"
+    kinds = (f"{package}/blastoff/", f"{package}/__pycache__/", "share/man/man1/blastoff-", "share/blastoff/machines/")
     assert [name for name in sorted(everything - set(expected)) if not name.startswith(kinds)] == []
 
 
-def test_the_package_is_compiled(moved):
-    """Users could not write what Python compiles, and would wait for it at each start."""
+def test_the_package_is_compiled(moved, tmp_path):
+    """Users could not write what Python compiles, and would wait for it at each start. A copy need not keep the times of its files."""
     package = installing.folder_of_libraries(moved) / "blastoff" / "python"
-    sources = list(package.rglob("*.py"))
-    assert sources and [path for path in sources if not list((path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"))] == []
+    shutil.copytree(package, tmp_path / "python", copy_function=shutil.copyfile)
+    done = run("python3", "-v", "-B", tmp_path / "python", "--help")
+    command = tmp_path / "python" / "blastoff" / "command.py"
+    assert done.returncode == 0 and f"matches {command}" in done.stderr, done.stderr
+    assert "bytecode is stale" not in done.stderr
+
+
+def test_a_staged_installation_lists_compiled_files(tmp_path):
+    """Under the path that they will have."""
+    said = installing.stage(Path("/opt/site"), tmp_path)
+    manifest = (offload.BUILD / "install_manifest.txt").read_text().splitlines()
+    compiled = [line for line in manifest if line.endswith(".pyc")]
+    assert "Compiled for Python" in said and compiled
+    assert [line for line in compiled if not line.startswith("/opt/site/") or not (tmp_path / line[1:]).is_file()] == []
 
 
 def test_no_file_names_the_checkout(moved):

@@ -1,6 +1,7 @@
 """`blastoff run`: what it refuses, what it sets, and that the program is otherwise untouched."""
 
 import os
+import shlex
 import shutil
 import signal
 import stat
@@ -288,10 +289,36 @@ def test_no_library(blastoff):
 
 def test_no_heavy_import():
     """The launcher starts once for every rank of a job."""
-    heavy = ("rich", "jinja2", "matplotlib", "jsonschema", "numpy")
+    heavy = ["rich", "jinja2", "matplotlib", "jsonschema", "numpy", "dataclasses", "inspect", "platform", "difflib"]
+    heavy += ["blastoff.run.nodes", "blastoff.run.sharing", "blastoff.run.view", "blastoff.job.reading"]
     code = f"import sys; import blastoff.command, blastoff.run.command; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], env=clean_environment(), capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_what_the_report_needs_is_imported_while_the_program_runs():
+    code = """
+import sys
+from blastoff.run import command
+inner = command.report
+def report(*arguments):
+    before = set(sys.modules)
+    inner(*arguments)
+    print([name for name in set(sys.modules) - before if name.startswith("blastoff")], file=sys.stderr)
+command.report = report
+command.run(["sleep", "0.5"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=clean_environment(), capture_output=True, text=True)
+    assert done.returncode == 0 and lines(done.stderr)[-1] == "[]", done.stderr
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_closed_descriptor_changes_no_status(closed):
+    """Python has no stream for it then."""
+    command = f"exec {shlex.quote(sys.executable)} -m blastoff run sh -c"
+    for program, status in (("exit 7", 7), ("kill -TERM $$", -signal.SIGTERM)):
+        words = ["sh", "-c", f"{command} '{program}' {closed}>&-"]
+        assert subprocess.run(words, env=clean_environment(), capture_output=True).returncode == status
 
 
 @pytest.mark.parametrize(

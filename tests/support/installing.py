@@ -20,6 +20,12 @@ def install(prefix: Path) -> Path:
     return prefix
 
 
+def stage(prefix: Path, directory: Path) -> str:
+    """As for a package: below that directory. Returns what CMake says."""
+    command = ["cmake", "--install", offload.BUILD, "--prefix", prefix]
+    return subprocess.run(command, env=os.environ | {"DESTDIR": str(directory)}, check=True, capture_output=True, text=True).stdout
+
+
 def folder_of_libraries(prefix: Path) -> Path:
     """The one that holds libblastoff.so: lib, lib64 or that of Debian's architecture."""
     return next(path.parent for path in sorted(prefix.rglob("libblastoff.so")) if path.parent.name != "blastoff")

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
@@ -60,18 +60,25 @@ class Company(NamedTuple):
     """None: the program is no rank of a job."""
 
 
-def is_rank() -> bool:
-    """Whether the program is a rank of a job whose ranks each have a launcher."""
-    return library.global_rank(library.find_library()) >= 0
+class Preparation:
+    """Imports what report() needs. It would delay the program's start, so it is done while the program runs: module by module, since signals
+    wait meanwhile."""
+
+    def __init__(self) -> None:
+        self.left = ["blastoff.job.reading", "blastoff.run.nodes", "blastoff.run.view"]
+
+    def idle(self) -> float:
+        """Imports the next one, and returns the seconds until it wants to be called again."""
+        if not self.left:
+            return watch.FOREVER
+        with contextlib.suppress(Exception):  # report() says what is wrong
+            import_module(self.left.pop(0))
+        return 0
 
 
-def prepare_report() -> None:
-    """Imports what report() needs. It would delay the program's start, so it is done while the program runs."""
-    if is_rank():
-        return  # the ranks use all cores, and mostly another launcher reports
-    with contextlib.suppress(Exception):  # report() says what is wrong
-        for module in ("blastoff.job.reading", "blastoff.run.nodes", "blastoff.run.view"):
-            import_module(module)
+def preparation(company: Company | None) -> Callable[[], float] | None:
+    """What to do while the program runs. Ranks use all cores, and mostly another launcher reports."""
+    return Preparation().idle if company is not None and company.meeting is None else None
 
 
 def report(company: Company, command: Sequence[str], environment: dict[str, str], known: dict[int, str]) -> None:
@@ -114,9 +121,7 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
     process.let_go_of_files(kept | ({1} if environment.get("BLASTOFF_REPORT") == STDOUT else set()))
     if sampling is not None:
         sampling.begin(child)
-    elif company is not None:
-        prepare_report()
-    status = process.wait_for(child, sampling.idle if sampling else None)
+    status = process.wait_for(child, sampling.idle if sampling else preparation(company))
     if sampling is not None:
         sampling.finish(command, environment["BLASTOFF_RUN"])
     if company is not None:
@@ -129,7 +134,7 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
 
 def other_nodes(environment: dict[str, str], member: membership.Member) -> "nodes.Meeting | nodes.Apart | None":
     """The nodes with which this one reports, if the program is a rank of a job."""
-    if not is_rank():
+    if library.global_rank(library.find_library()) < 0:
         return None
     from blastoff.run import nodes
 

@@ -1,11 +1,9 @@
 """The program as a child of the launcher: signals go through, and it ends the launcher as it ended itself."""
 
-import contextlib
 import ctypes
 import os
 import resource
 import signal
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -120,10 +118,8 @@ def wait_for(child: int, idle: Callable[[], float] | None = None) -> int:
 
 
 def end_as(status: int) -> NoReturn:
-    """Ends the launcher as the program has ended: with its exit status, or by the signal, without a second core file. It ends at once:
-    Python would take its modules apart first, for some 10 ms."""
-    with contextlib.suppress(OSError, ValueError):
-        sys.stdout.flush()
+    """Ends the launcher as the program has ended: with its exit status, or by the signal, without a second core file. Nothing is left in
+    buffers. It ends at once: Python would take its modules apart first, for some 10 ms."""
     if not os.WIFSIGNALED(status):
         os._exit(os.waitstatus_to_exitcode(status))
     number = os.WTERMSIG(status)

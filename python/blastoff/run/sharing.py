@@ -73,7 +73,7 @@ def own_view(environment: Mapping[str, str]) -> View | None:
 
 def wanted(environment: Mapping[str, str]) -> bool:
     """Whether a daemon may be started at all."""
-    if not (environment.get("BLASTOFF_DEVICE") or "cuda").startswith("cuda"):
+    if environment.get("BLASTOFF_MPS") != "auto" or not (environment.get("BLASTOFF_DEVICE") or "cuda").startswith("cuda"):
         return False
     if environment.get(daemon.PIPES) or daemon.runs(environment):
         return False
