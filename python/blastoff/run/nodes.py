@@ -223,11 +223,11 @@ def sweep(folder: Path) -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-def meet(environment: Mapping[str, str], member: membership.Member | None) -> Meeting | Apart:
-    """This node's place among the others of its job. `environment`: that of the program."""
+def meet(environment: Mapping[str, str], member: membership.Member) -> Meeting | Apart:
+    """This node's place among the others of its job. `environment`: that of the program, which is a rank."""
     path = library.find_library()
     rank = library.global_rank(path)
-    if member is None or rank < 0 or (environment.get("BLASTOFF_SUMMARY") or "auto") not in ONE_SUMMARY:
+    if (environment.get("BLASTOFF_SUMMARY") or "auto") not in ONE_SUMMARY:
         return Apart()
     elsewhere = job_size(environment) > library.local_size(path)
     name = membership.job_name(environment)
