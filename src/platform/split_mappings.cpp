@@ -36,15 +36,16 @@ std::vector<Span> pieces_of(Span span) {
   return pieces;
 }
 
-/// Moves the pieces to the target and grows the last one. On failure, pieces that were moved go back.
-void* move(Mremap* mremap, const std::vector<Span>& pieces, std::size_t growth, std::uintptr_t target) {
+/// Moves the pieces to the target and grows the last one. On failure, pieces that were moved go back. `leave`: 0, or
+/// MREMAP_DONTUNMAP.
+void* move(Mremap* mremap, const std::vector<Span>& pieces, std::size_t growth, std::uintptr_t target, int leave) {
   constexpr int to_target = MREMAP_MAYMOVE | MREMAP_FIXED;
   const std::uintptr_t begin = pieces.front().begin;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Span piece = pieces[i];
     const std::size_t grown = piece.bytes() + (i + 1 == pieces.size() ? growth : 0);
     const auto place = [&](Span moved) { return pointer(target + (moved.begin - begin)); };
-    if (mremap(pointer(piece.begin), piece.bytes(), grown, to_target, place(piece)) != MAP_FAILED) continue;
+    if (mremap(pointer(piece.begin), piece.bytes(), grown, to_target | leave, place(piece)) != MAP_FAILED) continue;
     const int error = errno;
     for (; i > 0; --i) {
       const Span moved = pieces[i - 1];
@@ -58,7 +59,7 @@ void* move(Mremap* mremap, const std::vector<Span>& pieces, std::size_t growth, 
 }  // namespace
 
 void* remap_pieces(Mremap* mremap, void* address, std::size_t bytes, std::size_t new_bytes, int flags, void* target) {
-  constexpr int known = MREMAP_MAYMOVE | MREMAP_FIXED;
+  constexpr int known = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   const bool fixed = (flags & MREMAP_FIXED) != 0;
   const Span from = outward_to_pages({begin, begin + std::min(bytes, new_bytes)});
@@ -66,14 +67,16 @@ void* remap_pieces(Mremap* mremap, void* address, std::size_t bytes, std::size_t
   if (pieces.size() < 2) return fail(EFAULT);
   const Span last = pieces.back();
   const std::size_t growth = outward_to_pages({begin, begin + new_bytes}).bytes() - from.bytes();
-  if (!fixed && mremap(pointer(last.begin), last.bytes(), last.bytes() + growth, 0, nullptr) != MAP_FAILED)
+  const int leave = flags & MREMAP_DONTUNMAP;
+  if (!fixed && leave == 0 &&
+      mremap(pointer(last.begin), last.bytes(), last.bytes() + growth, 0, nullptr) != MAP_FAILED)
     return address;
   if (!fixed && (flags & MREMAP_MAYMOVE) == 0) return MAP_FAILED;
-  if (fixed) return move(mremap, pieces, growth, reinterpret_cast<std::uintptr_t>(target));
+  if (fixed) return move(mremap, pieces, growth, reinterpret_cast<std::uintptr_t>(target), leave);
   const std::size_t whole = from.bytes() + growth;
   void* const free_place = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (free_place == MAP_FAILED) return MAP_FAILED;
-  void* const moved = move(mremap, pieces, growth, reinterpret_cast<std::uintptr_t>(free_place));
+  void* const moved = move(mremap, pieces, growth, reinterpret_cast<std::uintptr_t>(free_place), leave);
   if (moved != MAP_FAILED) return moved;
   const int error = errno;
   munmap(free_place, whole);

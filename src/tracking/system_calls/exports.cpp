@@ -1,6 +1,7 @@
-// Wrappers of mremap() and ioctl() for the program. Watching memory has two effects that a program could see, and the
+// Wrappers of mremap() and ioctl() for the program. Watching memory has three effects that a program could see, and the
 // wrappers hide them. The kernel does not merge a watched mapping with its neighbours, so one mremap(2) over both
-// fails. Watched memory cannot be registered with a userfaultfd of the program's own.
+// fails. Since Linux 6.17, one mremap(2) moves several mappings, unless one of them is watched. Watched memory cannot
+// be registered with a userfaultfd of the program's own.
 //
 // The exported names carry the C library's version and are not the default versions of this library. So dlsym() finds
 // the C library's functions, which MPI libraries patch for their registration caches. Both wrappers declare the
@@ -9,8 +10,14 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 
+#include "platform/errno_guard.h"
+#include "platform/mapping_extents.h"
+#include "platform/mappings.h"
+#include "platform/span.h"
 #include "platform/split_mappings.h"
 #include "tracking/system_calls/next.h"
 #include "tracking/uffd/memory_events.h"
@@ -22,6 +29,7 @@
 namespace {
 
 using namespace blastoff;
+using platform::Span;
 using tracking::system_calls::next;
 
 /// Repeats the registration, since another call may watch the memory again between the end of our watch and the
@@ -36,11 +44,36 @@ using tracking::system_calls::next;
   return -1;
 }
 
+/// Whether the call moves all of the memory, as it is, to a given place.
+bool only_moves(Span from, Span to, int flags) {
+  return (flags & MREMAP_FIXED) != 0 && !from.empty() && from.bytes() == to.bytes();
+}
+
+/// The kernel moves several mappings one after the other, and stops at the first that is watched. So the watch ends
+/// before: what moves loses its mirrors anyway. One mapping at a time, since a mapping of a file beside them cannot be
+/// asked about.
+[[gnu::noinline]] void surrender_several(Span memory) {
+  const platform::ErrnoGuard errno_stays;
+  const auto first = platform::Mappings().covering(memory.begin);
+  if (!first || first->span.end >= memory.end) return;
+  platform::each_mapping_extent([&](Span mapping) {
+    const Span moved = {std::max(mapping.begin, memory.begin), std::min(mapping.end, memory.end)};
+    if (!moved.empty()) tracking::surrender_memory(moved);
+  });
+}
+
+Span pages_at(const void* address, std::size_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  return platform::outward_to_pages({begin, begin + bytes});
+}
+
 }  // namespace
 
 BLASTOFF_EXPORT(program_mremap, mremap)
 void* program_mremap(void* address, std::size_t bytes, std::size_t new_bytes, int flags, void* target) {
   const int saved_errno = errno;
+  const Span from = pages_at(address, bytes);
+  if (only_moves(from, pages_at(target, new_bytes), flags) && tracking::memory_is_watched()) surrender_several(from);
   void* const result = next.mremap(address, bytes, new_bytes, flags, target);
   if (result != MAP_FAILED || errno != EFAULT || !tracking::memory_is_watched()) return result;
   void* const moved = platform::remap_pieces(next.mremap, address, bytes, new_bytes, flags, target);

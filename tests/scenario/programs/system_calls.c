@@ -74,6 +74,66 @@ static void move(void) {
   verdict("contents", second_half_is_whole(target) && multiplies_what_is_at(target));
 }
 
+/// Mappings that differ, side by side and all used: what can be read and written, and what can only be read.
+static char* differing(int mappings) {
+  char* memory = map(NULL, mappings * half, 0);
+  for (int i = 0; i < mappings; ++i) {
+    double* matrix = (double*)(memory + i * half);
+    fill(matrix, COUNT, 20 + i);
+    verdict("used", multiplies_what_is_at(matrix) && multiplies_what_is_at(matrix));
+    if (i % 2 == 1) mprotect(matrix, half, PROT_READ);
+  }
+  return memory;
+}
+
+/// What the same call would return on memory that no BLAS has used.
+static int moves_unused(int mappings, int hole, int flags, void* target) {
+  char* memory = map(NULL, mappings * half, 0);
+  for (int i = 1; i < mappings; i += 2) mprotect(memory + i * half, half, PROT_READ);
+  if (hole >= 0) munmap(memory + hole * half, half);
+  errno = 0;
+  return mremap(memory, mappings * half, mappings * half, MREMAP_MAYMOVE | MREMAP_FIXED | flags, target) == MAP_FAILED
+             ? errno
+             : 0;
+}
+
+static void move_differing(int mappings, int hole, int flags) {
+  char* target = map(NULL, mappings * half, 0);
+  const int expected = moves_unused(mappings, hole, flags, target);
+  munmap(target, mappings * half);
+  map(target, mappings * half, MAP_FIXED);
+  fill((double*)target, COUNT, 40);
+  verdict("target used", multiplies_what_is_at(target) && multiplies_what_is_at(target));
+  char* memory = differing(mappings);
+  if (hole >= 0) munmap(memory + hole * half, half);
+  errno = 0;
+  void* moved = mremap(memory, mappings * half, mappings * half, MREMAP_MAYMOVE | MREMAP_FIXED | flags, target);
+  verdict("as if unused", (moved == MAP_FAILED ? errno : 0) == expected);
+  for (int i = 0; i < mappings; ++i)
+    if (moved != MAP_FAILED && i != hole) verdict("contents", multiplies_what_is_at(target + i * half));
+  if (moved == MAP_FAILED || !(flags & MREMAP_DONTUNMAP)) return;
+  verdict("nothing left", ((double*)memory)[5] == 0 && multiplies_what_is_at(memory));
+  fill((double*)memory, COUNT, 50);
+  verdict("filled again", multiplies_what_is_at(memory) && multiplies_what_is_at(memory));
+}
+
+static void move_several(void) {
+  move_differing(2, -1, 0);
+  move_differing(3, -1, 0);
+  move_differing(3, 1, 0);  // a hole between them
+  move_differing(2, 0, 0);  // one before them
+  move_differing(2, -1, MREMAP_DONTUNMAP);
+}
+
+static void move_and_keep(void) {
+  char* memory = side_by_side();
+  char* moved = mremap(memory, 2 * half, 2 * half, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
+  verdict("moved", moved != MAP_FAILED);
+  if (moved == MAP_FAILED) return;
+  verdict("contents", second_half_is_whole(moved) && multiplies_what_is_at(moved));
+  verdict("nothing left", ((double*)memory)[5] == 0 && multiplies_what_is_at(memory));
+}
+
 static void refused(void) {
   char* memory = side_by_side();
   munmap(memory + half, half);
@@ -127,6 +187,10 @@ int main(int argc, char** argv) {
     grow_in_place();
   else if (!strcmp(name, "move"))
     move();
+  else if (!strcmp(name, "move-several"))
+    move_several();
+  else if (!strcmp(name, "move-and-keep"))
+    move_and_keep();
   else if (!strcmp(name, "refused"))
     refused();
   else if (!strcmp(name, "userfaultfd"))
