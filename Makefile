@@ -11,7 +11,7 @@ build: $(BUILD)/.installed-build $(VENV)/.command  ## build/libblastoff.so, and 
 demo: build $(BUILD)/.installed-demo $(VENV)/.demo  ## real programs with and without Blastoff, on the GPU where there is one
 	@examples/demo
 
-test: build $(BUILD)/.installed-test $(VENV)/.tests $(VENV)/.libraries  ## unit, contract, scenario, program and Python tests, checks, a part of the long sets
+test: $(BUILD)/.installed-build $(BUILD)/.installed-test build $(VENV)/.tests $(VENV)/.libraries  ## unit, contract, scenario, program and Python tests, checks, a part of the long sets
 	@tools/build tests
 	@$(VENV)/bin/python tools/test $(TESTS)
 

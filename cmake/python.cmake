@@ -1,17 +1,11 @@
 # What `pip install .` (scikit-build-core) puts beside the Python files: libraries, schemas, machine models and published jobs, and for the environment
-# manual pages and completions.
+# manual pages and completions. Only what belongs to the component `wheel` is installed; COMPONENT holds for the one kind of file that it follows.
 if(NOT SKBUILD)
   return()
 endif()
-if(BLASTOFF_PREBUILT)
-  set(wheel_libraries ${BLASTOFF_PREBUILT}/libblastoff.so ${BLASTOFF_PREBUILT}/libblastoff-allocator.so ${BLASTOFF_PREBUILT}/blastoff-closer)
-  install(PROGRAMS ${wheel_libraries} DESTINATION blastoff/lib COMPONENT wheel)
-  set(manual ${BLASTOFF_PREBUILT}/manual)
-  add_custom_target(blastoff DEPENDS ${wheel_libraries})
-  add_custom_target(blastoff-manual DEPENDS ${manual}/.made)
-else()
-  install(TARGETS blastoff blastoff-allocator blastoff-closer LIBRARY DESTINATION blastoff/lib RUNTIME DESTINATION blastoff/lib COMPONENT wheel)
-endif()
+install(TARGETS blastoff blastoff-allocator blastoff-closer
+        LIBRARY DESTINATION blastoff/lib COMPONENT wheel
+        RUNTIME DESTINATION blastoff/lib COMPONENT wheel)
 file(GLOB schemas ${PROJECT_SOURCE_DIR}/share/*.schema.json)
 install(FILES ${schemas} DESTINATION blastoff COMPONENT wheel)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/machines ${PROJECT_SOURCE_DIR}/share/jobs DESTINATION blastoff COMPONENT wheel)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -29,30 +30,69 @@ print("right" if worst < 1e-12 else "wrong")
 """
 
 
+LIBRARIES = ("libblastoff.so", "libblastoff-allocator.so", "blastoff-closer")
+
+
+def clean_clone(directory: Path) -> Path:
+    """What a clone of this checkout would hold, if all changes to its files were committed."""
+    git = ["git", "-C", offload.ROOT, "-c", "user.name=test", "-c", "user.email=test"]
+    changed = subprocess.run([*git, "stash", "create"], check=True, capture_output=True, text=True).stdout.strip()
+    archive = subprocess.run([*git, "archive", changed or "HEAD"], check=True, capture_output=True).stdout
+    directory.mkdir()
+    subprocess.run(["tar", "x", "-C", directory], input=archive, check=True)
+    return directory
+
+
+def as_compiled_here(clone: Path) -> dict[str, str]:
+    """An environment in which the clone is compiled as this checkout was, so that what was compiled here is taken from the cache."""
+    here = dict(re.findall(r"^(CMAKE_\w+):\w+=(.*)$", (offload.BUILD / "CMakeCache.txt").read_text(), re.MULTILINE))
+    launcher = here.get("CMAKE_CXX_COMPILER_LAUNCHER", "")
+    if Path(launcher).name != "ccache" or not shutil.which("ccache"):
+        pytest.skip("compiling the library anew would take minutes: this build does not use ccache")
+    return {
+        "CXX": here["CMAKE_CXX_COMPILER"],
+        "CMAKE_CXX_COMPILER_LAUNCHER": launcher.replace(str(offload.ROOT), str(clone)),
+        "CMAKE_ARGS": f"-DCMAKE_CXX_FLAGS_RELWITHDEBINFO='{here['CMAKE_CXX_FLAGS_RELWITHDEBINFO']}'",
+        "CCACHE_BASEDIR": str(clone),
+        "CCACHE_NOHASHDIR": "1",
+        "CCACHE_DIR": os.environ.get("CCACHE_DIR", f"{offload.BUILD}/ccache"),
+        "SKBUILD_CMAKE_BUILD_TYPE": here["CMAKE_BUILD_TYPE"],
+        "SKBUILD_BUILD_DIR": "build",
+    }
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    if not (offload.BUILD / "manual" / ".made").exists() or installing.why_not():
-        pytest.skip("no build here that a wheel can be made of")
+    """What tools/wheel makes of a clean clone."""
+    if installing.why_not() or not shutil.which("git") or not (offload.ROOT / ".git").exists():
+        pytest.skip("no build here that was made of a git repository")
     folder = tmp_path_factory.mktemp("wheel")
-    made = subprocess.run([sys.executable, offload.ROOT / "tools" / "wheel", "--libraries", offload.BUILD, folder], capture_output=True, text=True)
+    clone = clean_clone(folder / "clone")
+    made = subprocess.run(
+        [sys.executable, clone / "tools" / "wheel", folder], env=os.environ | as_compiled_here(clone), capture_output=True, text=True
+    )
     if "Could not find a version" in made.stderr or "Temporary failure" in made.stderr:
         pytest.skip("no package index here")
     assert made.returncode == 0, made.stderr
     return Path(made.stdout.strip())
 
 
+def run_product(*launcher: str | Path, program: Path, report: Path, env: dict[str, str]) -> subprocess.CompletedProcess:
+    """A product on the simulated device."""
+    options = ["--device=simulated", "--min-size=0", "--verify=abort", f"--report={report}", "--summary=never"]
+    return subprocess.run([*launcher, "run", *options, "--", PYTHON, program], env=env, capture_output=True, text=True, timeout=60)
+
+
 def test_its_tag_is_the_c_library_that_it_needs_and_it_is_complete(wheel):
     tag = re.fullmatch(rf"blastoff-[\d.]+-py3-none-manylinux_2_(\d+)_{os.uname().machine}\.whl", wheel.name)
     assert tag, wheel.name
-    binaries = [offload.LIBRARY, offload.BUILD / "libblastoff-allocator.so", offload.BUILD / "blastoff-closer"]
+    binaries = [offload.BUILD / name for name in LIBRARIES]
     needed = subprocess.run(["objdump", "-T", *binaries], check=True, capture_output=True, text=True).stdout
     assert int(tag[1]) == max(17, *(int(minor) for minor in re.findall(r"\(GLIBC_2\.(\d+)[.)]", needed)))
     with zipfile.ZipFile(wheel) as archive:
         names = {name.partition("/")[2] if ".dist-info" in name or ".data" in name else name for name in archive.namelist()}
     assert {
-        "blastoff/lib/libblastoff.so",
-        "blastoff/lib/libblastoff-allocator.so",
-        "blastoff/lib/blastoff-closer",
+        *(f"blastoff/lib/{name}" for name in LIBRARIES),
         "blastoff/report.schema.json",
         "blastoff/inspect.schema.json",
         "licenses/LICENSE",
@@ -60,6 +100,32 @@ def test_its_tag_is_the_c_library_that_it_needs_and_it_is_complete(wheel):
         "data/share/man/man1/blastoff-run.1",
         "data/share/bash-completion/completions/blastoff",
     } <= names
+
+
+@pytest.mark.parametrize("left_out", LIBRARIES)
+def test_a_wheel_that_lacks_a_library_is_refused(wheel, tmp_path, left_out):
+    incomplete = tmp_path / wheel.name
+    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(incomplete, "w") as archive:
+        for name in whole.namelist():
+            if Path(name).name != left_out:
+                archive.writestr(name, whole.read(name))
+    tool = runpy.run_path(str(offload.ROOT / "tools" / "wheel"))
+    with pytest.raises(SystemExit, match=rf"{wheel.name} lacks blastoff/lib/{left_out}$"):
+        tool["c_library"](incomplete)
+
+
+def test_in_a_new_environment(wheel, tmp_path):
+    """Where pip has installed it, the command finds the library that came with it."""
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", environment, "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", wheel], check=True)
+    program = tmp_path / "product.py"
+    program.write_text(PROGRAM)
+    done = run_product(environment / "bin" / "blastoff", program=program, report=tmp_path / "report.json", env=offload.environment())
+    assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
+    report = offload.read_report(tmp_path / "report.json")
+    assert report["totals"]["offloaded"] == 1
 
 
 def libraries_of(*files: Path) -> set[Path]:
@@ -100,24 +166,12 @@ def test_in_a_system_without_compilers(wheel, tmp_path):
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target", root / "wheel", wheel]
     subprocess.run(pip, check=True)
     (root / "product.py").write_text(PROGRAM)
-    command = [
-        PYTHON,
-        "-m",
-        "blastoff",
-        "run",
-        "--device=simulated",
-        "--min-size=0",
-        "--verify=abort",
-        "--report=/tmp/report.json",
-        "--summary=never",
-    ]
     enter = 'for place in proc dev; do mount --rbind "/$place" "$1/$place" || exit; done; root=$1; shift; exec chroot "$root" "$@"'
-    done = subprocess.run(
-        ["unshare", "-rm", "sh", "-c", enter, "sh", root, *command, "--", PYTHON, "/product.py"],
+    done = run_product(
+        *("unshare", "-rm", "sh", "-c", enter, "sh", root, PYTHON, "-m", "blastoff"),
+        program=Path("/product.py"),
+        report=Path("/tmp/report.json"),
         env={"PATH": f"/usr/bin:/bin:{os.environ['PATH']}", "PYTHONPATH": "/wheel", "LD_LIBRARY_PATH": "/lib64"},
-        capture_output=True,
-        text=True,
-        timeout=60,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
     assert offload.read_report(root / "tmp" / "report.json")["totals"]["offloaded"] == 1
