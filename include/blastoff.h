@@ -34,6 +34,9 @@ const char* blastoff_inspect_memory_json(const char* path, int memory, unsigned 
  * free(). */
 char* blastoff_counters_json(const char* path);
 
+/* Removes the files of that process, which has ended. */
+void blastoff_remove_counters(const char* path);
+
 /* Memory that Blastoff holds in a process now, and what it has moved there so far, in bytes. */
 struct blastoff_memory {
   unsigned long long device;      /* device memory, for all purposes */

@@ -63,6 +63,11 @@ def counters(path: Path, file: Path) -> dict[str, Any] | None:
         free(text)
 
 
+def remove_counters(path: Path, file: Path) -> None:
+    """Removes the files of a process that has ended."""
+    ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_remove_counters(ctypes.c_char_p(os.fsencode(file)))
+
+
 def report_path(path: Path, given: str) -> tuple[str, str]:
     """What BLASTOFF_REPORT is to be for a report path, and why no report can be written there ("" if it can)."""
     answer = json.loads(ask(path, "blastoff_report_path_json", ctypes.c_char_p(os.fsencode(given))))

@@ -66,6 +66,13 @@ extern "C" {
   return text_to_free([&] { return blastoff::report::report_of_counter_file(path); });
 }
 
+[[gnu::visibility("default")]] void blastoff_remove_counters(const char* path) {
+  try {
+    blastoff::report::remove_counter_file(path);
+  } catch (...) {  // then they stay until the run ends
+  }
+}
+
 [[gnu::visibility("default")]] int blastoff_counters_memory(int file, blastoff_memory* memory) {
   const auto kept = blastoff::report::memory_of_counter_file(file);
   if (!kept) return -1;

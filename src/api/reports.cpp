@@ -23,6 +23,7 @@ std::string report_path_json(const std::string& path) {
 bool write_report(const std::string& pattern, const std::string& report) {
   const nlohmann::json process = nlohmann::json::parse(report).at("process");
   report::Context context;
+  context.run = process.value("run", "");
   context.pid = process.at("pid");
   context.rank = process.at("rank").is_null() ? -1 : process.at("rank").get<int>();
   context.host = process.at("host");

@@ -1,19 +1,20 @@
 #include "report/call_sites.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "platform/caller.h"
 #include "platform/descriptor.h"
+#include "platform/span.h"
 #include "platform/stopwatch.h"
 #include "platform/threads.h"
 #include "report/counter_file.h"
@@ -24,12 +25,15 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-constexpr std::size_t most_sites = 256;
-constexpr std::size_t text_room = std::size_t{48} << 10;
+// Tables are made as they are needed: most programs call from a few places.
+constexpr std::size_t most_tables = 8;
+constexpr std::size_t sites_in_table = 32;
+constexpr std::size_t text_room = std::size_t{6} << 10;
 constexpr std::size_t longest_text = 250;
 
 using TextNumber = std::uint32_t;  // where it begins; 0: ""
 
+/// Of a table.
 struct PythonLine {
   std::uint64_t hash;  ///< 0: there is none
   TextNumber text;
@@ -53,34 +57,50 @@ struct Site {
 
 struct Table {
   std::uint64_t layout;
+  std::uint64_t bytes;  ///< from here to the next table
   std::atomic<TextNumber> text_bytes;
-  std::atomic<TextNumber> program;     ///< its path, once a site in it is known
-  std::array<Site, most_sites> sites;  ///< by key, with open addressing
-  std::array<char, text_room> texts;   ///< each ends with a zero
+  std::atomic<TextNumber> program;         ///< its path, once a site in it is known
+  std::array<Site, sites_in_table> sites;  ///< by key, with open addressing
+  std::array<char, text_room> texts;       ///< each ends with a zero
 };
 
 constexpr std::uint64_t table_layout = counter_layout + sizeof(Table);
 
-constinit Table own_memory{};  // where no file is kept
-constinit std::atomic<Table*> own_table{nullptr};
-constinit std::atomic<bool> asked_for_file{false};
+constinit std::array<Table, most_tables> own_memory{};  // where no file is kept
+constinit std::array<std::atomic<Table*>, most_tables> own_tables{};
+constinit std::atomic<std::size_t> tables_asked_for{0};
 
 /// Of the first thread that comes. Others that come meanwhile, and a handler in the middle of it, get none.
-Table* make_table() {
-  if (asked_for_file.exchange(true)) return nullptr;
+Table* make_table(std::size_t number) {
+  std::size_t known = number;
+  if (!tables_asked_for.compare_exchange_strong(known, number + 1)) return nullptr;
   void* const kept = space_beside_counters(call_site_extension, sizeof(Table));
-  Table* const table = kept != nullptr ? static_cast<Table*>(kept) : &own_memory;
+  Table* const table = kept != nullptr ? static_cast<Table*>(kept) : &own_memory[number];
   table->text_bytes.store(1, relaxed);
   table->program.store(0, relaxed);
+  table->bytes = in_pages(sizeof(Table), platform::page_size());
   table->layout = table_layout;
-  own_table.store(table, std::memory_order_release);
+  own_tables[number].store(table, std::memory_order_release);
   return table;
 }
 
-Table* table() {
-  Table* const known = own_table.load(std::memory_order_acquire);
-  return known != nullptr ? known : make_table();
+Table* table(std::size_t number) {
+  Table* const known = own_tables[number].load(std::memory_order_acquire);
+  return known != nullptr ? known : make_table(number);
 }
+
+/// The line of Python that a thread's calls count for.
+struct KnownLine {
+  bool used = false;
+  std::uint64_t hash = 0;      ///< 0: there is none
+  const char* text = nullptr;  ///< in a table
+  double credit = 0;           ///< seconds that may be spent on looking it up
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local KnownLine known_line{};
+
+/// Of the time spent in calls; of a thread that has made none yet, the cost of some hundred look-ups.
+constexpr double share_for_lines = 0.0025;
+constexpr double first_credit = 2e-3;
 
 /// 0 if there is no more room.
 TextNumber keep_text(Table& table, std::string_view text) {
@@ -113,27 +133,38 @@ TextNumber object_text(Table& table, std::string_view path) {
   return keep_text(table, path);
 }
 
-void describe(Table& table, Site& site, const void* caller, operation::RoutineId routine, PythonLine python) {
+/// The line in that table.
+PythonLine line_in(Table& table, const KnownLine& line) {
+  if (line.hash == 0 || line.text == nullptr) return {line.hash, 0};
+  const char* const begin = table.texts.data();
+  if (line.text >= begin && line.text < begin + text_room)
+    return {line.hash, static_cast<TextNumber>(line.text - begin)};
+  for (const Site& site : table.sites)
+    if (site.described.load(std::memory_order_acquire) && site.python.hash == line.hash) return site.python;
+  return {line.hash, keep_text(table, line.text)};
+}
+
+void describe(Table& table, Site& site, const void* caller, operation::RoutineId routine, const KnownLine& line) {
   const platform::CodePlace place = platform::code_place(caller);
   site.routine = routine;
   site.offset = place.offset;
   site.object = object_text(table, place.object);
-  site.python = python;
+  site.python = line_in(table, line);
   site.described.store(true, std::memory_order_release);
 }
 
-std::uint64_t key_of(const void* caller, operation::RoutineId routine, PythonLine python) {
-  return (((reinterpret_cast<std::uintptr_t>(caller) << 8U | routine) ^ python.hash) * 0x9e3779b97f4a7c15U) | 1U;
+std::uint64_t key_of(const void* caller, operation::RoutineId routine, std::uint64_t line) {
+  return (((reinterpret_cast<std::uintptr_t>(caller) << 8U | routine) ^ line) * 0x9e3779b97f4a7c15U) | 1U;
 }
 
-/// nullptr where there are too many places.
-Site* site_of(Table& table, const void* caller, operation::RoutineId routine, PythonLine python) {
-  const std::uint64_t key = key_of(caller, routine, python);
-  for (std::size_t probe = 0; probe < most_sites; ++probe) {
-    Site& site = table.sites[((key >> 32) + probe) % most_sites];
+/// nullptr where the table is full of others.
+Site* site_in(Table& table, const void* caller, operation::RoutineId routine, const KnownLine& line) {
+  const std::uint64_t key = key_of(caller, routine, line.hash);
+  for (std::size_t probe = 0; probe < sites_in_table; ++probe) {
+    Site& site = table.sites[((key >> 32) + probe) % sites_in_table];
     std::uint64_t holder = site.key.load(relaxed);
     if (holder == 0 && site.key.compare_exchange_strong(holder, key, relaxed)) {
-      describe(table, site, caller, routine, python);
+      describe(table, site, caller, routine, line);
       return &site;
     }
     if (holder == key) return &site;
@@ -141,40 +172,57 @@ Site* site_of(Table& table, const void* caller, operation::RoutineId routine, Py
   return nullptr;
 }
 
-/// The line of Python that a thread's calls count for.
-struct KnownLine {
-  bool used = false;
-  PythonLine line;
-  double credit = 0;  ///< seconds that may be spent on looking it up
-};
-[[gnu::tls_model("initial-exec")]] constinit thread_local KnownLine known_line{};
-
-/// Of the time spent in calls; of a thread that has made none yet, the cost of some hundred look-ups.
-constexpr double share_for_lines = 0.0025;
-constexpr double first_credit = 2e-3;
 /// What one look-up counts at most. One that took longer was interrupted, which may not end all look-ups to come.
 constexpr double dearest_look_up = 1e-4;
 
-PythonLine look_up_line(Table& table) {
-  std::array<char, longest_text> text;
-  const std::string_view found = platform::python_line(text.data(), text.size());
-  if (found.empty()) return {};
-  const std::uint64_t line_hash = hash(found);
-  for (const Site& site : table.sites)
-    if (site.described.load(std::memory_order_acquire) && site.python.hash == line_hash) return site.python;
-  return {line_hash, keep_text(table, found)};
+/// Its text in a table: where a site there has it, else in the last table.
+const char* text_of_line(std::string_view found, std::uint64_t line_hash) {
+  Table* last = nullptr;
+  for (const auto& each : own_tables) {
+    Table* const table = each.load(std::memory_order_acquire);
+    if (table == nullptr) break;
+    last = table;
+    for (const Site& site : table->sites)
+      if (site.described.load(std::memory_order_acquire) && site.python.hash == line_hash)
+        return table->texts.data() + site.python.text;
+  }
+  if (last == nullptr) last = table(0);
+  const TextNumber kept = last != nullptr ? keep_text(*last, found) : 0;
+  return kept != 0 ? last->texts.data() + kept : nullptr;
 }
 
-PythonLine line_of_call(Table& table, double seconds) {
-  if (!platform::executes_python()) return {};
+void look_up(KnownLine& known) {
+  std::array<char, longest_text> text;
+  const std::string_view found = platform::python_line(text.data(), text.size());
+  const std::uint64_t line_hash = found.empty() ? 0 : hash(found);
+  if (line_hash == known.hash) return;
+  known.text = line_hash == 0 ? nullptr : text_of_line(found, line_hash);
+  known.hash = line_hash;
+}
+
+/// The line that a call of so many seconds counts for.
+const KnownLine& line_of_call(double seconds) {
   KnownLine& known = known_line;
+  if (!platform::executes_python()) return known;
   known.credit += share_for_lines * seconds + (known.used ? 0 : first_credit);
   known.used = true;
-  if (known.credit <= 0) return known.line;
+  if (known.credit <= 0) return known;
   const platform::Stopwatch stopwatch;
-  platform::undisturbed([&] { known.line = look_up_line(table); });
+  platform::undisturbed([&] { look_up(known); });
   known.credit -= std::min(stopwatch.seconds(), dearest_look_up);
-  return known.line;
+  return known;
+}
+
+/// nullptr where there are too many places.
+Site* site_of_call(const void* caller, operation::RoutineId routine, double seconds) {
+  if (caller == nullptr) return nullptr;
+  const KnownLine& line = line_of_call(seconds);
+  for (std::size_t number = 0; number < most_tables; ++number) {
+    Table* const own = table(number);
+    if (own == nullptr) return nullptr;
+    if (Site* const site = site_in(*own, caller, routine, line)) return site;
+  }
+  return nullptr;
 }
 
 /// Of 64, so that threads can be told apart without a table.
@@ -207,21 +255,21 @@ CallSite read(const Table& table, const Site& site) {
   return result;
 }
 
-std::vector<CallSite> read(const Table& table) {
-  std::vector<CallSite> result;
+void read(const Table& table, std::vector<CallSite>& result) {
   for (const Site& site : table.sites)
     if (site.described.load(std::memory_order_acquire)) result.push_back(read(table, site));
-  std::ranges::stable_sort(result, std::greater(),
+}
+
+std::vector<CallSite> in_order(std::vector<CallSite> sites) {
+  std::ranges::stable_sort(sites, std::greater(),
                            [](const CallSite& site) { return site.sums.cpu_seconds + site.sums.device_seconds; });
-  return result;
+  return sites;
 }
 
 }  // namespace
 
 void add_to_call_site(const Record& record) {
-  Table* const own = table();
-  if (own == nullptr || record.caller == nullptr) return;
-  Site* const site = site_of(*own, record.caller, record.routine, line_of_call(*own, record.seconds));
+  Site* const site = site_of_call(record.caller, record.routine, record.seconds);
   if (site == nullptr) return;
   RoutineTotals sums;
   count_in(sums, record);
@@ -235,9 +283,7 @@ void add_to_call_site(const Record& record) {
 
 void add_to_call_site(const void* caller, operation::RoutineId routine, std::uint32_t weight, double seconds,
                       double flops, double volume) {
-  Table* const own = table();
-  if (own == nullptr || caller == nullptr) return;
-  Site* const site = site_of(*own, caller, routine, line_of_call(*own, weight * seconds));
+  Site* const site = site_of_call(caller, routine, weight * seconds);
   if (site == nullptr) return;
   add(site->calls, weight);
   add(site->cpu_seconds, weight * seconds);
@@ -248,30 +294,33 @@ void add_to_call_site(const void* caller, operation::RoutineId routine, std::uin
 }
 
 std::vector<CallSite> call_sites() {
-  const Table* const own = own_table.load(std::memory_order_acquire);
-  return own == nullptr ? std::vector<CallSite>() : read(*own);
+  std::vector<CallSite> sites;
+  for (const auto& table : own_tables)
+    if (const Table* const made = table.load(std::memory_order_acquire)) read(*made, sites);
+  return in_order(std::move(sites));
 }
 
 std::vector<CallSite> call_sites_of_file(const std::string& path) {
   const platform::Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat status {};
-  const bool complete = file && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-                        static_cast<std::size_t>(status.st_size) >= sizeof(Table);
-  void* const memory = complete ? mmap(nullptr, sizeof(Table), PROT_READ, MAP_SHARED, file.get(), 0) : MAP_FAILED;
-  if (memory == MAP_FAILED) return {};
-  const auto& table = *static_cast<const Table*>(memory);
-  auto result = table.layout == table_layout ? read(table) : std::vector<CallSite>();
-  munmap(memory, sizeof(Table));
-  return result;
+  std::vector<CallSite> sites;
+  const auto table = std::make_unique<Table>();
+  for (off_t offset = 0; file; offset += static_cast<off_t>(table->bytes)) {
+    const ssize_t length = pread(file.get(), static_cast<void*>(table.get()), sizeof(Table), offset);
+    const bool complete = length == static_cast<ssize_t>(sizeof(Table)) && table->layout == table_layout;
+    if (!complete || table->bytes < sizeof(Table)) break;
+    read(*table, sites);
+  }
+  return in_order(std::move(sites));
 }
 
 void forget_call_sites() {
-  Table* const own = own_table.exchange(nullptr);
-  asked_for_file = false;
+  tables_asked_for = 0;
   known_line = {};
-  if (own != &own_memory) return;
-  for (Site& site : own_memory.sites)
-    if (site.key.load(relaxed) != 0) new (&site) Site{};
+  for (std::size_t number = 0; number < most_tables; ++number) {
+    if (own_tables[number].exchange(nullptr) != &own_memory[number]) continue;
+    for (Site& site : own_memory[number].sites)
+      if (site.key.load(relaxed) != 0) new (&site) Site{};
+  }
 }
 
 }  // namespace blastoff::report

@@ -91,6 +91,7 @@ struct DeviceOpening {
 
 /// What a report contains apart from its totals.
 struct Context {
+  std::string run;  ///< of `blastoff run`, by which processes of one run know each other; "" without it
   std::string program;
   std::string command_line;
   std::string host;

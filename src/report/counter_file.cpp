@@ -2,22 +2,27 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 
 #include "platform/errno_guard.h"
 #include "platform/process.h"
 #include "platform/span.h"
 #include "report/call_sites.h"
 #include "report/counter_layout.h"
+#include "report/file.h"
 #include "report/leftovers.h"
 #include "report/output.h"
+#include "report/run_space.h"
 #include "report/thread_counters.h"
 
 namespace blastoff::report {
@@ -32,11 +37,25 @@ constinit std::atomic<std::uint32_t> attempts{0};  // of creating a file
 constinit std::atomic<bool> unusable{false};
 constinit std::atomic<bool> beside{false};  // the report, without a launcher
 
-/// Also "" if it would be cut.
-Path path_of(const char* name, const char* extension) {
+template <std::size_t size>
+void copy_text(std::array<char, size>& to, const char* from) {
+  std::memcpy(to.data(), from, strnlen(from, size - 1));
+}
+
+/// In the run's directory, or in the one on disk; also "" if it would be cut.
+Path path_of(const char* name, const char* extension, bool disk) {
   Path path{};
-  const int length = std::snprintf(path.data(), path.size(), "%s/%s%s", directory.data(), name, extension);
+  const int length = std::snprintf(path.data(), path.size(), "%s/%s%s%s%s", directory.data(), disk ? on_disk : "",
+                                   disk ? "/" : "", name, extension);
   if (length < 0 || static_cast<std::size_t>(length) >= path.size()) path[0] = '\0';
+  return path;
+}
+
+/// The directory itself. That on disk counts only where a file stays what it is for those who have it in memory.
+Path place(bool disk) {
+  Path path = disk ? path_of("", "", true) : Path{};
+  if (!disk) copy_text(path, directory.data());
+  if (disk && !keeps_removed_files(path.data())) path[0] = '\0';
   return path;
 }
 
@@ -49,30 +68,54 @@ bool reserve(int file, std::size_t offset, std::size_t bytes) {
   return error == 0;
 }
 
+/// Zeros at that place of the file, which grows; nullptr if there is no room.
 void* map(int file, std::size_t offset, std::size_t bytes) {
   if (file < 0 || !reserve(file, offset, bytes)) return nullptr;
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(offset));
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-template <std::size_t size>
-void copy_text(std::array<char, size>& to, const char* from) {
-  std::memcpy(to.data(), from, strnlen(from, size - 1));
+/// Memory in a file of the run, at the end of the file or where `offset` tells; made if need be. nullptr if there is no
+/// room.
+constexpr std::size_t at_end = ~std::size_t{0};
+void* space_in(const char* name, const char* extension, bool disk, std::size_t offset, std::size_t bytes) {
+  const Path whole = path_of(name, extension, disk);
+  const Path folder = place(disk);
+  if (whole[0] == '\0' || folder[0] == '\0' || !take_space(folder.data(), bytes)) return nullptr;
+  const Output file(open(whole.data(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  struct stat status {};
+  const bool there = file.valid() && fstat(file.get(), &status) == 0;
+  if (offset == at_end) offset = in_pages(static_cast<std::size_t>(status.st_size), platform::page_size());
+  void* const memory = there ? map(file.get(), offset, bytes) : nullptr;
+  if (memory == nullptr) return_space(folder.data(), bytes);
+  if (memory == nullptr && there && status.st_size == 0) unlink(whole.data());
+  return memory;
+}
+
+/// A child has its parent's description until it writes one itself.
+bool share_description(const CounterFileHeader& header, const CounterFileHeader& parent) {
+  if (parent.described.load(std::memory_order_acquire) == 0) return false;
+  for (const bool disk : {true, false}) {
+    const Path from = path_of(parent.name.data(), description_extension, disk);
+    if (link(from.data(), path_of(header.name.data(), description_extension, disk).data()) == 0) return true;
+  }
+  return false;
 }
 
 /// A child begins with what its parent knows.
-void fill(CounterFileHeader& header, const char* name, const CounterFileHeader* parent) {
+void fill(CounterFileHeader& header, const char* name, bool disk, const CounterFileHeader* parent) {
   header.pid = getpid();
   header.rank = platform::global_rank();
   header.page = static_cast<std::uint32_t>(platform::page_size());
+  header.on_disk = disk ? 1 : 0;
   header.started = boot_nanoseconds();
   copy_text(header.program, program_invocation_short_name);
   copy_text(header.name, name);
+  copy_text(header.run, this_run());
   if (parent != nullptr) {
     header.objects = parent->objects.load();
     header.functions = parent->functions.load();
-    header.described = parent->described.load();
-    header.description = parent->description;
+    header.described = share_description(header, *parent) ? 1 : 0;
     header.forked = 1;
   }
   header.layout = counter_layout;
@@ -82,24 +125,22 @@ void fill(CounterFileHeader& header, const char* name, const CounterFileHeader* 
 /// Made by the first thread that needs it; where several do, all but one remove theirs.
 CounterFileHeader* create(const CounterFileHeader* parent) {
   std::array<char, 64> name{};
-  std::snprintf(name.data(), name.size(), "%d-%llu-%u", static_cast<int>(getpid()),
-                static_cast<unsigned long long>(boot_nanoseconds()), attempts.fetch_add(1));
-  const Path path = path_of(name.data(), counter_extension);
-  if (path[0] == '\0') return nullptr;
-  Output file(open(path.data(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file.valid()) return nullptr;
-  void* const memory = map(file.get(), 0, platform::page_size());
-  file.close();
-  if (memory == nullptr) {
-    unlink(path.data());
-    return nullptr;
-  }
+  std::snprintf(name.data(), name.size(), "%d-%llu-%u-%llu", static_cast<int>(getpid()),
+                static_cast<unsigned long long>(boot_nanoseconds()), attempts.fetch_add(1),
+                static_cast<unsigned long long>(pid_namespace()));
+  const std::size_t bytes = platform::page_size();
+  bool disk = false;
+  void* memory = space_in(name.data(), counter_extension, disk, 0, bytes);
+  if (memory == nullptr) memory = space_in(name.data(), counter_extension, disk = true, 0, bytes);
+  if (memory == nullptr) return nullptr;
   auto* const header = new (memory) CounterFileHeader;
-  fill(*header, name.data(), parent);
+  fill(*header, name.data(), disk, parent);
   CounterFileHeader* none = nullptr;
   if (own_file.compare_exchange_strong(none, header)) return header;
-  unlink(path.data());
-  munmap(memory, platform::page_size());
+  unlink(path_of(name.data(), counter_extension, disk).data());
+  for (const bool either : {true, false}) unlink(path_of(name.data(), description_extension, either).data());
+  return_space(place(disk).data(), bytes);
+  munmap(memory, bytes);
   return none;
 }
 
@@ -118,6 +159,24 @@ bool write_file(const char* path, const std::string& text) {
   const NoWriteSignals no_signals;
   Output file(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   return file.valid() && file.write(text) && file.close();
+}
+
+/// Written under another name first: a reader meets it complete or not at all. That name is another one each time,
+/// since several threads may describe the process at once. `before`: the bytes of the description that it replaces.
+bool describe(const char* name, const std::string& report, bool disk, std::size_t before) {
+  const std::size_t bytes = in_pages(report.size(), platform::page_size());
+  const std::size_t more = bytes - std::min(bytes, in_pages(before, platform::page_size()));
+  const Path folder = place(disk);
+  if (folder[0] == '\0' || !take_space(folder.data(), more)) return false;
+  static constinit std::atomic<unsigned> descriptions{0};
+  std::array<char, 24> extension{};
+  std::snprintf(extension.data(), extension.size(), ".%u.tmp", descriptions.fetch_add(1));
+  const Path path = path_of(name, description_extension, disk);
+  const Path unfinished = path_of(name, extension.data(), disk);
+  if (write_file(unfinished.data(), report) && rename(unfinished.data(), path.data()) == 0) return true;
+  unlink(unfinished.data());
+  return_space(folder.data(), more);
+  return false;
 }
 
 }  // namespace
@@ -155,8 +214,7 @@ void drop_counters_beside() {
   const platform::ErrnoGuard errno_stays;
   const CounterFileHeader* const header = own_file.load();
   if (!beside || header == nullptr) return;
-  for (const char* const extension : {call_site_extension, description_extension, counter_extension})
-    unlink(path_of(header->name.data(), extension).data());
+  remove_counter_file(path_of(header->name.data(), counter_extension, false).data());
   rmdir(directory.data());  // fails while others have files there
 }
 
@@ -167,8 +225,9 @@ bool counters_are_kept() {
 
 bool run_goes_on() {
   const platform::ErrnoGuard errno_stays;
-  return counters_are_kept() && !beside &&
-         access(path_of(own_file.load()->name.data(), counter_extension).data(), F_OK) == 0;
+  if (!counters_are_kept() || beside) return false;
+  const CounterFileHeader& header = *own_file.load();
+  return access(path_of(header.name.data(), counter_extension, header.on_disk != 0).data(), F_OK) == 0;
 }
 
 void keep_interceptors(const Interceptors& interceptors) {
@@ -188,24 +247,16 @@ const char* run_directory() {
   return beside ? "" : directory.data();
 }
 
-// Written under another name first: a reader meets it complete or not at all. That name is another one each time, since
-// several threads may describe the process at once.
 void keep_description(const std::string& report) {
   const platform::ErrnoGuard errno_stays;
   CounterFileHeader* const header = this_file();
   if (header == nullptr) return;
-  const Path path = path_of(header->name.data(), description_extension);
-  static constinit std::atomic<unsigned> descriptions{0};
-  std::array<char, 24> extension{};
-  std::snprintf(extension.data(), extension.size(), ".%u.tmp", descriptions.fetch_add(1));
-  const Path unfinished = path_of(header->name.data(), extension.data());
-  if (!write_file(unfinished.data(), report) || rename(unfinished.data(), path.data()) != 0) {
-    unlink(unfinished.data());
+  const std::size_t before = header->described.load();
+  if (!describe(header->name.data(), report, true, before) && !describe(header->name.data(), report, false, before)) {
     header->incomplete = 1;
     return;
   }
-  header->description = header->name;
-  header->described.store(1, std::memory_order_release);
+  header->described.store(static_cast<std::uint32_t>(report.size()), std::memory_order_release);
 }
 
 void keep_end() {
@@ -220,9 +271,11 @@ void* space_in_counter_file() {
   CounterFileHeader* const header = this_file();
   if (header == nullptr) return nullptr;
   const std::size_t bytes = counter_block_bytes(header->page);
-  const std::size_t offset = header->page + header->blocks.fetch_add(1) * bytes;
-  const Output file(open(path_of(header->name.data(), counter_extension).data(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-  void* const memory = map(file.get(), offset, bytes);
+  const char* const name = header->name.data();
+  const bool disk = header->on_disk != 0;
+  void* memory = space_in(name, counter_extension, disk, header->page + header->blocks.fetch_add(1) * bytes, bytes);
+  if (memory == nullptr && !disk)
+    memory = space_in(name, more_counters_extension, true, header->more_blocks.fetch_add(1) * bytes, bytes);
   if (memory == nullptr) header->incomplete = 1;
   return memory;
 }
@@ -231,17 +284,31 @@ void* space_beside_counters(const char* extension, std::size_t bytes) {
   const platform::ErrnoGuard errno_stays;
   const CounterFileHeader* const header = this_file();
   if (header == nullptr) return nullptr;
-  const Path path = path_of(header->name.data(), extension);
-  const Output file(open(path.data(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  void* const memory = map(file.get(), 0, bytes);
-  if (memory == nullptr && file.valid()) unlink(path.data());
-  return memory;
+  const std::size_t whole = in_pages(bytes, header->page);
+  void* const memory = header->on_disk == 0 ? space_in(header->name.data(), extension, false, at_end, whole) : nullptr;
+  return memory != nullptr ? memory : space_in(header->name.data(), extension, true, at_end, whole);
 }
 
 bool leave_counter_file() {
   const CounterFileHeader* const parent = own_file.exchange(nullptr);
   if (parent != nullptr) parents_file = parent;
   return parent != nullptr;
+}
+
+void remove_counter_file(const std::string& path) {
+  const std::filesystem::path file(path);
+  const std::filesystem::path folder = file.parent_path();
+  std::size_t bytes = 0;
+  for (const bool disk : {false, true}) {
+    for (const char* const extension :
+         {call_site_extension, more_counters_extension, description_extension, counter_extension}) {
+      const std::filesystem::path part = (disk ? folder / on_disk : folder) / file.stem().concat(extension);
+      struct stat status {};
+      if (lstat(part.c_str(), &status) != 0 || unlink(part.c_str()) != 0 || disk || status.st_nlink > 1) continue;
+      bytes += in_pages(static_cast<std::size_t>(status.st_size), platform::page_size());
+    }
+  }
+  if (bytes > 0) return_space(folder.c_str(), bytes);
 }
 
 }  // namespace blastoff::report

@@ -10,8 +10,9 @@
 
 namespace blastoff::report {
 
-/// From now on the counters of this process lie in a file of this directory, which belongs to the run. Called once,
-/// when the library is loaded. Without such a directory, or without room in it, they lie in memory of the process.
+/// From now on the counters of this process lie in a file of this directory, which belongs to the run, or of the one on
+/// disk to which it has a link (report/run_space.h). Called once, when the library is loaded. Without such a directory,
+/// or without room in both, they lie in memory of the process.
 void keep_counters_in(const char* directory);
 
 /// For a process without a launcher, before its first count: its counters lie beside the report until that takes their
@@ -55,7 +56,7 @@ void keep_end();
 /// calls only.
 void* space_in_counter_file();
 
-/// Likewise, of another file of the process, whose name has that extension. To be called once for each extension.
+/// Likewise, at the end of another file of the process, whose name has that extension. Not for two threads at once.
 void* space_beside_counters(const char* extension, std::size_t bytes);
 
 /// For the child of a fork: the file is the parent's. The child makes one of its own at its first call. False if there
@@ -75,5 +76,8 @@ std::optional<KeptMemory> memory_of_counter_file(int file);
 /// "" if the file is not one, or was made by another version of this library. `process.ended` is "exit" if the process
 /// has said so, else "".
 std::string report_of_counter_file(const std::string& path);
+
+/// Removes the files of that process, which has ended.
+void remove_counter_file(const std::string& path);
 
 }  // namespace blastoff::report

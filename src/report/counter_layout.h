@@ -1,4 +1,5 @@
-// What lies where in a counter file: a header, then the counters of one thread after the other.
+// What lies where in the files of a process. Its counter file: a header, then the counters of one thread after the
+// other. Threads for which there is no room there have theirs in a second file, on disk.
 #pragma once
 
 #include <array>
@@ -13,6 +14,7 @@
 namespace blastoff::report {
 
 inline constexpr char counter_extension[] = ".counters";
+inline constexpr char more_counters_extension[] = ".more";
 inline constexpr char description_extension[] = ".json";
 inline constexpr std::uint64_t counter_magic = 0x46464f5453414c42;  // "BLASTOFF"
 
@@ -25,7 +27,7 @@ constexpr std::uint64_t hash(std::string_view text, std::uint64_t start = 0xcbf2
 /// Differs between libraries that would misread each other's files.
 #define BLASTOFF_NAME(name, ...) #name " " #__VA_ARGS__ ";"
 inline constexpr std::uint64_t counter_layout =
-    hash(BLASTOFF_VERSION " 3;" BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_NAME) BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_NAME)
+    hash(BLASTOFF_VERSION " 4;" BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_NAME) BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_NAME)
              BLASTOFF_REFUSALS(BLASTOFF_NAME)) +
     sizeof(ThreadCounters);
 #undef BLASTOFF_NAME
@@ -43,19 +45,24 @@ struct CounterFileHeader {
   std::uint32_t page;                     ///< size in bytes, of which all parts are multiples
   std::atomic<std::uint32_t> objects;     ///< see Interceptors
   std::atomic<std::uint32_t> functions;   ///< likewise
-  std::atomic<std::uint32_t> described;   ///< 1: `description` names a file
+  std::uint32_t on_disk;                  ///< 1: this file is in the run's directory on disk
+  std::atomic<std::uint32_t> described;   ///< bytes of the description; 1: it is the parent's
   std::atomic<std::uint32_t> incomplete;  ///< 1: there was no room for some counters or for the description
   platform::MemoryGauge memory;
-  std::atomic<std::uint32_t> blocks;  ///< of threads, as far as there was room for them
+  std::atomic<std::uint32_t> blocks;       ///< of threads, as far as there was room for them
+  std::atomic<std::uint32_t> more_blocks;  ///< likewise, in the second file
   std::array<char, 64> program;
-  std::array<char, 64> name;         ///< of this file, without folder and extension
-  std::array<char, 64> description;  ///< likewise, of the description: its own or its parent's
+  std::array<char, 64> name;  ///< of this file, without folder and extension
+  std::array<char, 128> run;  ///< see this_run()
 };
 
 /// The header takes one page.
 static_assert(sizeof(CounterFileHeader) <= 4096);
+constexpr std::size_t in_pages(std::size_t bytes, std::size_t page) {
+  return (bytes + page - 1) / page * page;
+}
 constexpr std::size_t counter_block_bytes(std::size_t page) {
-  return (sizeof(ThreadCounters) + page - 1) / page * page;
+  return in_pages(sizeof(ThreadCounters), page);
 }
 
 /// By the clock that `started` is read from.

@@ -54,11 +54,6 @@ std::string candidate(const std::string& path, int pid, int attempt) {
   return before_extension(path, attempt == 1 ? std::to_string(pid) : fmt::format("{}-{}", pid, attempt));
 }
 
-const char* this_run() {
-  const char* const run = secure_getenv("BLASTOFF_RUN");
-  return run == nullptr ? "" : run;
-}
-
 bool same_file(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
@@ -87,12 +82,16 @@ class Existing {
   bool there() const { return there_; }
   bool is(const struct stat& other) const { return there_ && same_file(status_, other); }
 
-  /// to_json() writes the run's name near the top.
-  bool is_of_run(const char* run) const {
-    std::array<char, 4096> start{};
-    const ssize_t length = file_.valid() ? pread(file_.get(), start.data(), start.size(), 0) : 0;
-    const std::string_view text(start.data(), static_cast<std::size_t>(length > 0 ? length : 0));
-    return text.find(fmt::format("\"run\": \"{}\"", run)) != std::string_view::npos;
+  /// Whether another process of that run has written it, or this process before it executed another program. to_json()
+  /// writes what tells near the top.
+  bool is_of_another(const Context& context) const {
+    std::string text(std::size_t{1} << 16, '\0');
+    const ssize_t length = file_.valid() ? pread(file_.get(), text.data(), text.size(), 0) : 0;
+    text.resize(static_cast<std::size_t>(length > 0 ? length : 0));
+    const auto says = [&](const std::string& member) { return text.find(member) != std::string::npos; };
+    const bool of_this_process =
+        says(fmt::format("\"pid\": {},", context.pid)) && says(fmt::format("\"host\": \"{}\"", context.host));
+    return says(fmt::format("\"run\": \"{}\"", context.run)) && !(of_this_process && says(R"("ended": "running")"));
   }
 
   /// Of several processes that end together, only one may replace it. False: another process is replacing it. On file
@@ -173,17 +172,16 @@ class NewFile {
 enum class Naming { done, taken, failed };
 
 /// Names the file `path`, unless another process of this run has taken that name. Never waits.
-Naming name(NewFile& file, const std::string& path) {
+Naming name(NewFile& file, const std::string& path, const Context& context) {
   const auto done_if = [](bool right) { return right ? Naming::done : Naming::failed; };
-  const char* const run = this_run();
   constexpr int attempts = 16;  // in each of which another process has been quicker
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    if (*run == '\0') return done_if(file.replace(path));
+    if (context.run.empty()) return done_if(file.replace(path));
     if (file.take(path)) return Naming::done;
     const bool can_link = errno == EEXIST;
     Existing existing(path);
     if (existing.is(file.status())) return Naming::done;  // NFS has linked it, and said so too late
-    if (existing.is_of_run(run)) return Naming::taken;
+    if (existing.is_of_another(context)) return Naming::taken;
     if (existing.there() && !existing.lock()) return Naming::taken;
     if (!can_link || existing.is_still_there()) return done_if(file.replace(path));
   }
@@ -191,14 +189,14 @@ Naming name(NewFile& file, const std::string& path) {
 }
 
 /// Its name, or "".
-std::string write_new_file(const std::string& path, const std::string& text, int pid) {
+std::string write_new_file(const std::string& path, const std::string& text, const Context& context) {
   NewFile file(path, text);
   Naming outcome = file.written() ? Naming::taken : Naming::failed;
   constexpr int names = 1000;
   std::string result;
   for (int attempt = 0; outcome == Naming::taken && attempt < names; ++attempt) {
-    result = candidate(path, pid, attempt);
-    outcome = name(file, result);
+    result = candidate(path, context.pid, attempt);
+    outcome = name(file, result, context);
   }
   return outcome == Naming::done ? result : "";
 }
@@ -210,6 +208,11 @@ const char* cause_of(int error, bool special, std::array<char, 128>& text) {
 }
 
 }  // namespace
+
+const char* this_run() {
+  const char* const run = secure_getenv("BLASTOFF_RUN");
+  return run == nullptr ? "" : run;
+}
 
 std::string report_pattern(const std::string& path, const std::string& extension) {
   if (path == "-") return "/dev/stdout";
@@ -272,7 +275,7 @@ bool write_report(const std::string& pattern, const std::string& text, const Con
   const std::string path = expand_path(report_pattern(pattern), context);
   const bool special = is_special_file(path);
   if (!special) make_directories(directory_of(path));
-  const bool written = special ? write_special_file(path, text) : !write_new_file(path, text, context.pid).empty();
+  const bool written = special ? write_special_file(path, text) : !write_new_file(path, text, context).empty();
   if (!written) {
     std::array<char, 128> cause{};
     platform::log_line("cannot write the report %.400s: %s", path.c_str(), cause_of(errno, special, cause));
@@ -292,7 +295,7 @@ std::string begin_file(const std::string& pattern, const std::string& text, cons
   const NoWriteSignals no_signals;
   const std::string path = expand_path(pattern, context);
   make_directories(directory_of(path));
-  return write_new_file(path, text, context.pid);
+  return write_new_file(path, text, context);
 }
 
 }  // namespace blastoff::report

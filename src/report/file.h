@@ -7,6 +7,9 @@
 
 namespace blastoff::report {
 
+/// What `blastoff run` calls this run (BLASTOFF_RUN); "" without it.
+const char* this_run();
+
 /// A report path as the user writes it, as a pattern: "-" is standard output, "~/" the home directory, and a directory
 /// stands for a file of each process in it.
 std::string report_pattern(const std::string& path, const std::string& extension = ".json");
@@ -27,9 +30,9 @@ std::string report_path(const std::string& pattern, const Context& context);
 /// Expands the pattern and writes the file, in a directory that is created if need be. On failure, one line on stderr
 /// and false. Never blocks for long, and follows nothing that another user has created (report/special_file.h).
 ///
-/// The file is written completely under a random name and then linked to its own name. If another process of this run
-/// (identified by BLASTOFF_RUN, which the launcher sets) has taken that name, also at the same moment, ".<pid>" is
-/// inserted before the extension. Any other file of that name is replaced.
+/// The file is written completely under a random name and then linked to its own name. If another process of the run
+/// that the context names has taken that name, also at the same moment, ".<pid>" is inserted before the extension. Any
+/// other file of that name is replaced, and so is what the launcher has written of this process while it was running.
 bool write_report(const std::string& pattern, const std::string& text, const Context& context);
 
 /// Puts a file with this content in the place of what has that name, whole or not at all: it is written under another

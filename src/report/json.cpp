@@ -17,8 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json process_json(const Context& context) {
-  const char* run = secure_getenv("BLASTOFF_RUN");
-  return {{"run", run != nullptr ? run : ""},
+  return {{"run", context.run},
           {"program", context.program},
           {"command_line", context.command_line},
           {"host", context.host},
@@ -318,6 +317,7 @@ std::string text_with(const Json& report, const char* key, const std::vector<Jso
 /// A process that has described nothing has made no call.
 Json undescribed(const Kept& kept) {
   Context context;
+  context.run = kept.run;
   context.program = kept.program;
   context.host = platform::host_name();
   context.kernel = platform::kernel_release();
@@ -357,6 +357,7 @@ std::string to_json(const Totals& totals, const Kept& kept, const std::string& d
     report["blocks"] = nullptr;
     report["policy"]["copied_operands"] = Json::array();
   }
+  process["run"] = kept.run;
   process["pid"] = kept.pid;
   process["rank"] = kept.rank < 0 ? Json(nullptr) : Json(kept.rank);
   process["elapsed_seconds"] = kept.elapsed_seconds;

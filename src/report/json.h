@@ -23,6 +23,7 @@ struct Kept {
   bool forked = false;      ///< and `description` is its parent's, or that of its own end
   bool ended = false;       ///< by exit
   bool incomplete = false;  ///< there was no room for some counters
+  std::string run;
   std::string program;
   double elapsed_seconds = 0;
   std::uint64_t device_memory = 0;  ///< bytes held at last

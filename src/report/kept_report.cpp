@@ -1,13 +1,14 @@
 // Reading the counter file of a process, be it alive or not.
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include "operation/front_end.h"
 #include "platform/descriptor.h"
@@ -16,80 +17,76 @@
 #include "report/counter_layout.h"
 #include "report/json.h"
 #include "report/leftovers.h"
+#include "report/run_space.h"
 
 namespace blastoff::report {
 
 namespace {
 
-/// The file, in memory and read only; empty where it cannot be read. It never becomes shorter while it is mapped.
-class MappedFile {
+/// The file as it is now; empty where it cannot be read. It is copied: looking at a page that was never written would
+/// take one of the file system, or end this process where there is none.
+class ReadFile {
  public:
-  explicit MappedFile(const std::string& path) {
+  explicit ReadFile(const std::string& path) {
     const platform::Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
     if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) return;
-    const auto bytes = static_cast<std::size_t>(status.st_size);
-    void* const memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.get(), 0);
-    if (memory == MAP_FAILED) return;
-    memory_ = static_cast<std::byte*>(memory);
-    bytes_ = bytes;
+    memory_.resize(static_cast<std::size_t>(status.st_size));
+    const ssize_t length = pread(file.get(), memory_.data(), memory_.size(), 0);
+    memory_.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
   }
-  ~MappedFile() {
-    if (memory_ != nullptr) munmap(memory_, bytes_);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
 
-  std::size_t bytes() const { return bytes_; }
+  std::size_t bytes() const { return memory_.size(); }
   template <class Part>
   const Part* at(std::size_t offset) const {
-    return reinterpret_cast<const Part*>(memory_ + offset);
+    return reinterpret_cast<const Part*>(memory_.data() + offset);
   }
 
  private:
-  std::byte* memory_ = nullptr;
-  std::size_t bytes_ = 0;
+  std::vector<std::byte> memory_;
 };
 
-const CounterFileHeader* header_of(const MappedFile& file) {
+const CounterFileHeader* header_of(const ReadFile& file) {
   if (file.bytes() < sizeof(CounterFileHeader)) return nullptr;
   const auto* const header = file.at<CounterFileHeader>(0);
   const bool complete = header->magic.load(std::memory_order_acquire) == counter_magic;
   return complete && header->layout == counter_layout && header->page > 0 ? header : nullptr;
 }
 
-Totals totals_of(const MappedFile& file, const CounterFileHeader& header) {
-  Totals totals;
-  totals.routines.resize(operation::routine_count());
+/// The counters of threads, in both files of a process.
+template <class Action>
+void each_block(const ReadFile& file, const ReadFile& more, const CounterFileHeader& header, const Action& action) {
   const std::size_t bytes = counter_block_bytes(header.page);
   for (std::size_t offset = header.page; offset + bytes <= file.bytes(); offset += bytes)
-    file.at<ThreadCounters>(offset)->add_to(totals);
-  return totals;
+    action(*file.at<ThreadCounters>(offset));
+  for (std::size_t offset = 0; offset + bytes <= more.bytes(); offset += bytes)
+    action(*more.at<ThreadCounters>(offset));
 }
 
-/// When a process that has been killed was there for the last time, as far as its counters tell.
-std::uint64_t last_count_of(const MappedFile& file, const CounterFileHeader& header) {
-  std::uint64_t last = header.started;
-  const std::size_t bytes = counter_block_bytes(header.page);
-  for (std::size_t offset = header.page; offset + bytes <= file.bytes(); offset += bytes)
-    last = std::max(last, file.at<ThreadCounters>(offset)->last_count.get());
-  return last;
-}
-
-std::string text_of(const std::array<char, 64>& text) {
+template <std::size_t size>
+std::string text_of(const std::array<char, size>& text) {
   return {text.begin(), std::find(text.begin(), text.end(), '\0')};
 }
 
-/// Another file of the run.
-std::string beside(const std::string& path, const std::string& name, const char* extension) {
-  return path.substr(0, path.rfind('/') + 1) + name + extension;
+/// Another file of the process, beside its counters or on disk.
+std::string beside(const std::string& path, const char* extension, bool disk) {
+  const std::size_t name = path.rfind('/') + 1;
+  return path.substr(0, name) + (disk ? std::string(on_disk) + "/" : "") + path.substr(name, path.rfind('.') - name) +
+         extension;
 }
 
 /// What the process has written beside its counters.
 std::string description_of(const std::string& path, const CounterFileHeader& header) {
   if (header.described.load(std::memory_order_acquire) == 0) return "";
-  std::ifstream file(beside(path, text_of(header.description), description_extension), std::ios::binary);
+  std::ifstream file(beside(path, description_extension, true), std::ios::binary);
+  if (!file) file.open(beside(path, description_extension, false), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<CallSite> call_sites_of(const std::string& path) {
+  std::vector<CallSite> sites = call_sites_of_file(beside(path, call_site_extension, false));
+  std::ranges::move(call_sites_of_file(beside(path, call_site_extension, true)), std::back_inserter(sites));
+  return sites;
 }
 
 }  // namespace
@@ -103,25 +100,35 @@ std::optional<KeptMemory> memory_of_counter_file(int file) {
 }
 
 std::string report_of_counter_file(const std::string& path) {
-  const MappedFile file(path);
+  const ReadFile file(path);
   const CounterFileHeader* const header = header_of(file);
   if (header == nullptr) return "";
+  const ReadFile more(beside(path, more_counters_extension, true));
+  Totals totals;
+  totals.routines.resize(operation::routine_count());
+  std::uint64_t last_count = header->started;
+  each_block(file, more, *header, [&](const ThreadCounters& counters) {
+    counters.add_to(totals);
+    last_count = std::max(last_count, counters.last_count.get());
+  });
   const bool ended = header->ended.load(std::memory_order_acquire) != 0;
+  // A process that has been killed was there for the last time at its last call, as far as its counters tell.
   const std::uint64_t until = ended                                         ? header->ended_at.load()
                               : is_of_living_process(text_of(header->name)) ? boot_nanoseconds()
-                                                                            : last_count_of(file, *header);
+                                                                            : last_count;
   const Kept kept{.pid = header->pid,
                   .rank = header->rank,
                   .forked = header->forked != 0,
                   .ended = ended,
                   .incomplete = header->incomplete.load() != 0,
+                  .run = text_of(header->run),
                   .program = text_of(header->program),
                   .elapsed_seconds = 1e-9 * static_cast<double>(until - header->started),
                   .device_memory = header->memory.device.load(),
                   .objects = header->objects.load(),
                   .functions = header->functions.load(),
-                  .call_sites = call_sites_of_file(beside(path, text_of(header->name), call_site_extension))};
-  return to_json(totals_of(file, *header), kept, description_of(path, *header));
+                  .call_sites = call_sites_of(path)};
+  return to_json(totals, kept, description_of(path, *header));
 }
 
 }  // namespace blastoff::report

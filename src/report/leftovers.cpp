@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -48,10 +50,11 @@ std::optional<std::uint64_t> started_at(std::uint64_t pid) {
   return *ticks * (1'000'000'000U / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK)));
 }
 
-/// Files are called PID-MADE-NUMBER.EXTENSION; MADE is in nanoseconds since boot.
+/// Files are called PID-MADE-NUMBER-NAMESPACE.EXTENSION; MADE is in nanoseconds since boot.
 struct NameOfFile {
   std::uint64_t pid;
   std::uint64_t made;
+  std::uint64_t pid_namespace;
 };
 std::optional<NameOfFile> parse(std::string_view name) {
   const auto pid = take_number(name);
@@ -60,13 +63,16 @@ std::optional<NameOfFile> parse(std::string_view name) {
   const auto made = take_number(name);
   if (!made || !name.starts_with('-')) return std::nullopt;
   name.remove_prefix(1);
-  return take_number(name) ? std::optional(NameOfFile{*pid, *made}) : std::nullopt;
+  if (!take_number(name) || !name.starts_with('-')) return std::nullopt;
+  name.remove_prefix(1);
+  const auto space = take_number(name);
+  return space ? std::optional(NameOfFile{*pid, *made, *space}) : std::nullopt;
 }
 
 /// Somebody may have put a file of his own there.
 bool is_ours(const std::string& name) {
-  constexpr std::array<std::string_view, 3> extensions = {counter_extension, description_extension,
-                                                          call_site_extension};
+  constexpr std::array<std::string_view, 4> extensions = {counter_extension, more_counters_extension,
+                                                          description_extension, call_site_extension};
   return parse(name) && std::ranges::any_of(extensions, [&](std::string_view each) { return name.ends_with(each); });
 }
 
@@ -82,9 +88,18 @@ bool is_of_other_host(const std::filesystem::path& path) {
 
 }  // namespace
 
+std::uint64_t pid_namespace() {
+  struct stat status {};
+  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
 bool is_of_living_process(const std::string& name) {
   const auto file = parse(name);
-  const auto started = file ? started_at(file->pid) : std::nullopt;
+  if (!file) return false;
+  const std::uint64_t here = pid_namespace();
+  if (here == 0) return kill(static_cast<pid_t>(file->pid), 0) == 0 || errno == EPERM;  // /proc is hidden
+  if (file->pid_namespace != 0 && file->pid_namespace != here) return true;
+  const auto started = started_at(file->pid);
   const std::uint64_t tick = 1'000'000'000U / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
   return started && *started <= file->made + tick;
 }

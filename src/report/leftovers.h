@@ -2,6 +2,7 @@
 // what an earlier run has left there.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace blastoff::report {
@@ -13,7 +14,11 @@ bool make_private_directory(const std::string& path);
 /// page fault of such a file may end the process.
 bool keeps_removed_files(const std::string& directory);
 
-/// Whether the process of a counter file of that name, made on this machine, still runs.
+/// The namespace of process ids in which this process is; 0 if that cannot be known.
+std::uint64_t pid_namespace();
+
+/// Whether the process of a counter file of that name, made on this machine, still runs. One of another namespace of
+/// process ids counts as running, since nobody here knows.
 bool is_of_living_process(const std::string& name);
 
 /// Removes the files in it if all processes that they are of have ended. What is said to be of another host stays.

@@ -16,6 +16,7 @@
 #include "report/counter_file.h"
 #include "report/counter_layout.h"
 #include "report/output.h"
+#include "report/run_space.h"
 
 namespace blastoff::report {
 
@@ -23,12 +24,17 @@ namespace {
 
 constinit std::atomic<bool> nobody_listens{false};
 
-int open_marks() {
+int open_marks_in(const char* directory, const char* place) {
   std::array<char, 512> path{};
-  const int length = std::snprintf(path.data(), path.size(), "%s/%s", run_directory(), marks_file);
+  const int length = std::snprintf(path.data(), path.size(), "%s/%s/%s", directory, place, marks_file);
   const bool whole = length > 0 && static_cast<std::size_t>(length) < path.size();
   errno = ENOENT;
-  return whole && *run_directory() != '\0' ? open(path.data(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC) : -1;
+  return whole && *directory != '\0' ? open(path.data(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC) : -1;
+}
+
+int open_marks() {
+  const int file = open_marks_in(run_directory(), on_disk);
+  return file >= 0 || errno != ENOENT ? file : open_marks_in(run_directory(), ".");
 }
 
 bool is_full(int file) {

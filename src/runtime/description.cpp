@@ -13,6 +13,7 @@
 #include "platform/fork_guard.h"
 #include "platform/numa.h"
 #include "platform/process.h"
+#include "report/file.h"
 
 namespace blastoff::runtime {
 namespace {
@@ -67,6 +68,7 @@ double seconds_of(std::chrono::system_clock::time_point time) {
 
 report::Context identity() {
   report::Context context;
+  context.run = report::this_run();
   context.program = platform::program_name();
   context.command_line = platform::command_line();
   context.host = platform::host_name();

@@ -126,12 +126,12 @@ void Process::end() {
   keep_times(totals);
   report::Context context = describe();
   const bool worked = total_calls(totals) > 0 || context.blocks;
-  context.timeline = report::timeline();
   if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);
   if (worked && (report::counters_are_kept() || !settings_.report.empty())) {
-    const std::string text = report::to_json(totals, context);
-    if (report::counters_are_kept()) report::keep_description(text);
-    const bool written = !settings_.report.empty() && report::write_report(settings_.report, text, context);
+    if (report::counters_are_kept()) report::keep_description(report::to_json(totals, context));
+    context.timeline = report::timeline();  // the longest part of a report, which the counters of the run do not need
+    const bool written =
+        !settings_.report.empty() && report::write_report(settings_.report, report::to_json(totals, context), context);
     if (written) report::drop_counters_beside();
   }
   report::keep_end();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -73,11 +72,10 @@ std::string site_of(const void* caller) {
 
 std::string header_line(const Setup& setup, const char* method) {
   const report::Context& context = setup.context;
-  const char* const run = secure_getenv("BLASTOFF_RUN");
   std::string text;
   // The run stands as in a report: by this, other processes of the run know whose the file is.
   fmt::format_to(Line(text), "{{\"blastoff_trace\": {}, \"run\": {}, \"program\": {}, \"command_line\": {}", version,
-                 quoted(run == nullptr ? "" : run), quoted(context.program), quoted(context.command_line));
+                 quoted(context.run), quoted(context.program), quoted(context.command_line));
   fmt::format_to(Line(text), ", \"host\": {}, \"pid\": {}, \"rank\": {}", quoted(context.host), context.pid,
                  context.rank < 0 ? "null" : std::to_string(context.rank));
   const int requested = platform::requested_threads();

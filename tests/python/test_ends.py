@@ -45,10 +45,11 @@ def script(tmp_path):
 @pytest.fixture
 def place(tmp_path):
     """An own place for run directories, which must be empty afterwards."""
-    directory = tmp_path / "place"
+    directory, disk = tmp_path / "place", tmp_path / "disk"
     directory.mkdir()
-    yield {"XDG_RUNTIME_DIR": str(directory), "LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)}
-    assert list(directory.iterdir()) == []
+    disk.mkdir()
+    yield {"XDG_RUNTIME_DIR": str(directory), "TMPDIR": str(disk), "LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)}
+    assert [path for path in (*directory.iterdir(), *disk.iterdir()) if path.name.startswith("blastoff")] == []
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +81,155 @@ if __name__ == "__main__":
     found = reports(tmp_path / "out")
     assert sum(report["totals"]["calls"] for report in found) == 3001
     assert sorted(report["process"]["ended"] for report in found) == ["_exit or signal"] * (len(found) - 1) + ["exit"]
+
+
+# A pool in its own words, of workers that each end in its own way.
+POOLS = {
+    "fork": "multiprocessing.get_context('fork').Pool(3)",
+    "spawn": "multiprocessing.get_context('spawn').Pool(3)",
+    "forkserver": "multiprocessing.get_context('forkserver').Pool(3)",
+}
+
+
+def totals(paths) -> list[int]:
+    return [json.loads(path.read_text())["totals"]["calls"] for path in paths]
+
+
+@pytest.mark.parametrize("method", POOLS)
+def test_each_worker_has_its_report_at_a_path_without_its_id(blastoff, script, place, tmp_path, method):
+    """Also if the parent makes no call, so that it has described nothing."""
+    body = f"""
+if __name__ == "__main__":
+    with {POOLS[method]} as pool:
+        pool.starmap(call, [(8, 1)] * 30, chunksize=1)
+"""
+    done = blastoff("run", "--device=none", "--summary=always", f"--report={tmp_path}/r.json", "--", *script(body), env=place)
+    assert done.returncode == 0, done.stderr
+    total = next(line for line in done.stderr.splitlines() if line.split()[:1] == ["dgemm"])
+    assert total.split()[1] == "30" and sum(totals(tmp_path.glob("r*.json"))) == 30, done.stderr
+    assert (tmp_path / "r.json").exists()
+
+
+def test_children_of_children_and_those_that_are_killed_have_reports(blastoff, script, place, tmp_path):
+    """None takes the name of another one."""
+    body = """
+def child(work):
+    if os.fork() == 0:
+        work()
+        os._exit(0)
+    os.wait()
+def killed():
+    call(8, 2)
+    os.kill(os.getpid(), signal.SIGKILL)
+def nested():
+    call(8, 4)
+    child(killed)
+    child(lambda: call(8, 8))
+child(killed)
+child(nested)
+child(lambda: child(lambda: call(8, 16)))
+"""
+    done = blastoff("run", "--device=none", f"--report={tmp_path}/r.json", "--", *script(body), env=place)
+    assert done.returncode == 0, done.stderr
+    assert sorted(totals(tmp_path.glob("r*.json"))) == [2, 2, 4, 8, 16]
+    assert "32 calls" in done.stderr
+
+
+def test_a_process_that_outlives_the_run_has_a_report(blastoff, script, place, tmp_path):
+    """The launcher writes it, and the process replaces it when it ends."""
+    lasting = tmp_path / "lasting"
+    os.mkfifo(lasting)
+    body = f"""
+call(8, 3)
+reading, writing = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    call(8, 5)
+    os.write(writing, b"x")
+    os.close(2), os.close(1), os.close(0)
+    open("{lasting}").read()
+    call(8, 2)
+    sys.exit(0)
+os.read(reading, 1)
+"""
+    done = blastoff("run", "--device=none", f"--report={tmp_path}/r.json", "--", *script(body), env=place)
+    assert done.returncode == 0 and "8 calls" in done.stderr, done.stderr
+    assert sorted(totals(tmp_path.glob("r*.json"))) == [3, 5]
+    (running,) = [path for path in tmp_path.glob("r*.json") if json.loads(path.read_text())["process"]["ended"] == "running"]
+    daemon = json.loads(running.read_text())["process"]["pid"]
+    lasting.write_text("")
+    wait_until(lambda: runs.started_after(daemon) is None)
+    assert sorted(totals(tmp_path.glob("r*.json"))) == [3, 7]
+
+
+def wait_until(true) -> None:
+    """For what is sure to come."""
+    deadline = time.monotonic() + 60
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert true()
+
+
+MANY_CHILDREN = """
+import pathlib, stat
+def child():
+    if os.fork() == 0:
+        call()
+        os._exit(0)
+    os.wait()
+place = pathlib.Path(os.environ["BLASTOFF_RUN_DIRECTORY"])
+def taken():
+    return sum(path.lstat().st_blocks * 512 for path in place.iterdir())
+def files():
+    return [path for path in (*place.glob("*.counters"), *(place / "disk").glob("*.counters"))]
+"""
+
+
+@pytest.mark.parametrize("report", [[], ["--report=reports/"]])
+def test_processes_that_have_ended_are_folded(blastoff, script, place, tmp_path, report):
+    """While the program runs, so that any number of children takes no more room than a few."""
+    body = f"""{MANY_CHILDREN}
+most = 0
+for _ in range(60):
+    child()
+    most = max(most, taken())
+deadline = time.monotonic() + 60
+while len(files()) > 20 and time.monotonic() < deadline:
+    time.sleep(0.005)
+print(most, len(files()))
+"""
+    done = blastoff("run", "--device=none", "--summary=always", *report, "--", *script(body), env=place)
+    assert done.returncode == 0, done.stderr
+    most, left = map(int, done.stdout.split())
+    assert 0 < most < 1 << 20 and left <= 20
+    total = next(line for line in done.stderr.splitlines() if line.split()[:1] == ["dgemm"])
+    assert total.split()[1] == "60" and "60 processes: ended without exit" in done.stderr
+    if report:
+        assert totals((tmp_path / "reports").glob("*.json")) == [1] * 60
+
+
+def test_many_processes_at_once_take_no_more(blastoff, script, place):
+    """What has no room in memory lies on disk, and counts."""
+    body = f"""{MANY_CHILDREN}
+reading, writing = os.pipe()
+ready, done = os.pipe()
+for _ in range(40):
+    if os.fork() == 0:
+        os.close(writing)
+        call(8, 2)
+        os.write(done, b"x")
+        os.read(reading, 1)
+        os._exit(0)
+for _ in range(40):
+    os.read(ready, 1)
+print(taken(), len(list((place / "disk").glob("*.counters"))))
+os.close(writing)
+"""
+    done = blastoff("run", "--device=none", "--", *script(body), env=place)
+    assert done.returncode == 0, done.stderr
+    most, on_disk = map(int, done.stdout.split())
+    assert most < 1 << 20 and on_disk > 0
+    assert "80 calls" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -157,8 +307,8 @@ def test_a_stopped_program_stops_its_launcher(script, place):
     assert process.returncode == 6
 
 
-def test_a_program_does_not_outlive_its_launcher(script, tmp_path, place):
-    """Neither its directory: the next run finds nothing of it."""
+def test_a_program_does_not_outlive_its_launcher(blastoff, script, tmp_path, place):
+    """Neither its directory: the next run removes it."""
     process = started(script("print(os.getpid(), flush=True)\ntime.sleep(60)"), place)
     child = int(process.stdout.readline())
     process.kill()
@@ -167,10 +317,8 @@ def test_a_program_does_not_outlive_its_launcher(script, tmp_path, place):
     while runs.started_after(child) is not None and time.monotonic() < deadline:
         time.sleep(0.01)
     assert runs.started_after(child) is None
-    for directory in (tmp_path / "place").iterdir():  # nobody was left to remove it
-        for path in directory.iterdir():
-            path.unlink()
-        directory.rmdir()
+    assert len(list((tmp_path / "place").iterdir())) == 1, "nobody was left to remove it"
+    blastoff("run", "--device=none", "true", env=place)
 
 
 def test_what_a_program_did_before_exec_counts(blastoff, script, place, tmp_path):
@@ -302,6 +450,35 @@ def test_no_room_for_counters(blastoff, place):
     assert done.returncode == 0, done.stderr
     assert "products, process" in done.stderr and "dgemm" in done.stderr
     assert "no room for the counters of 1 of 2 processes" in done.stderr
+
+
+def test_a_file_system_with_little_room_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "bases", lambda: [tmp_path])
+    monkeypatch.setattr(runs, "LEAST_FREE", 1 << 62)
+    assert runs.create("job-x") is None and list(tmp_path.iterdir()) == []
+
+
+def test_only_what_nobody_uses_is_removed(tmp_path, monkeypatch):
+    """A run whose launcher or one of whose processes lives stays, and so does one of another namespace of process ids."""
+    monkeypatch.setattr(runs, "memory_bases", lambda: [tmp_path / "memory"])
+    monkeypatch.setattr(runs, "disk_bases", lambda: [tmp_path / "disk"])
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "disk").mkdir()
+    launched, counting, elsewhere, left, empty = (runs.create(f"job-{name}") for name in ("a", "b", "c", "d", "e"))
+    here = runs.namespace_of("self")
+    dead = runs.Launcher(os.getpid(), 1.0, here)
+    runs.Launcher.this().enter(launched / f"{runs.LAUNCHER}0")
+    for directory in (counting, elsewhere, left):
+        dead.enter(directory / f"{runs.LAUNCHER}0")
+    (counting / f"{os.getpid()}-{time.clock_gettime_ns(time.CLOCK_BOOTTIME)}-0-{here}.counters").touch()
+    runs.Launcher(os.getpid(), 1.0, here + 1).enter(elsewhere / f"{runs.LAUNCHER}1")
+    monkeypatch.setattr(runs, "has_processes", lambda namespace: namespace == here + 1)
+    runs.sweep()
+    assert sorted(runs.find()) == [launched, counting, elsewhere, empty]
+    assert len(list((tmp_path / "disk").iterdir())) == 4
+    os.utime(empty, (1, 1))
+    runs.sweep()
+    assert sorted(runs.find()) == [launched, counting, elsewhere]
 
 
 def test_a_directory_that_is_not_ours_is_not_used(tmp_path, monkeypatch):

@@ -77,8 +77,15 @@ class Process:
     """Gives the time line that was left out of the report: it is by far its largest part."""
 
     @property
+    def number(self) -> int:
+        """Of processes: more than one if those that have ended were added up (job/folding.py)."""
+        return self.report["process"].get("count", 1)
+
+    @property
     def label(self) -> str:
         process = self.report["process"]
+        if self.number > 1:
+            return f"{self.number} of {process['program']}"
         rank = "" if process["rank"] is None else f" rank {process['rank']}"
         return f"{process['host'].split('.')[0]}:{process['pid']}{rank}"
 
@@ -148,6 +155,11 @@ class Job:
                 routines[routine["name"]] = routines.get(routine["name"], Sums()) + Sums(routine)
         self.routines = dict(sorted(routines.items(), key=lambda item: -item[1].seconds))
         self.totals = sum((process.totals for process in self.processes), Sums())
+
+    @property
+    def number(self) -> int:
+        """Of processes."""
+        return sum(process.number for process in self.processes)
 
     def _parts(self, *keys: str) -> Iterable[Any]:
         for process in self.processes:
@@ -230,7 +242,7 @@ class Job:
             if device["kind"] == "cuda" and device.get("index") is not None and process.totals.offloaded and not device.get("by_server", True):
                 gpu = (process.report["process"]["host"], device["index"])
                 number, seconds = users.get(gpu, (0, 0.0))
-                users[gpu] = (number + 1, seconds + process.totals.device_seconds)
+                users[gpu] = (number + process.number, seconds + process.totals.device_seconds)
         return {gpu: use for gpu, use in users.items() if use[0] > 1}
 
     def awaited_rank(self) -> AwaitedRank | None:
@@ -245,7 +257,7 @@ class Job:
 
     def endings(self) -> dict[str, int]:
         """Number of processes that did not end by exit(3), by how they ended."""
-        return dict(Counter(process.ended for process in self.processes if process.ended != "exit").most_common())
+        return dict(self._counted(lambda process: process.ended, [process for process in self.processes if process.ended != "exit"]))
 
     def verification(self) -> dict[str, float]:
         parts = list(self._parts("verification"))
@@ -258,7 +270,13 @@ class Job:
 
     def distinct(self, describe: Any) -> list[tuple[str, int]]:
         """The different values of `describe` over the processes' reports, and the number of processes with each."""
-        return Counter(describe(process.report) for process in self.processes).most_common()
+        return self._counted(lambda process: describe(process.report), self.processes)
+
+    def _counted(self, name: Callable[[Process], Any], processes: Iterable[Process]) -> list[tuple[Any, int]]:
+        counts: Counter[Any] = Counter()
+        for process in processes:
+            counts[name(process)] += process.number
+        return counts.most_common()
 
 
 def in_order(processes: Iterable[Process]) -> Job:

@@ -2,14 +2,14 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from blastoff import library
 from blastoff.errors import CommandError
-from blastoff.job import runs
+from blastoff.job import folding, runs
 from blastoff.job.check import Check, Compiler
 from blastoff.job.processes import Job, Process, in_order
 from blastoff.job.schema import report_schema
@@ -61,12 +61,12 @@ def read_report(path: str, with_timeline: bool = False) -> Process:
     return Process(path, report, None if shortened is text else lambda: read_report(path, with_timeline=True).timeline)
 
 
-def read_run(directory: Path, known: Mapping[int, str] | None = None) -> Iterator[Process]:
-    """The processes of a run as they are now. `known`: how the processes with these ids ended, as far as their parent knows."""
+def read_counters(files: Sequence[runs.CounterFile], known: Mapping[int, str]) -> Iterator[tuple[runs.CounterFile, Process]]:
+    """The processes of these counter files as they are now. `known`: how the processes with these ids ended, as far as their parent knows."""
     path = library.find_library()
-    files = runs.counter_files(directory)
     last = {file.pid: file for file in files}
     for file in files:
+        running = last[file.pid] is file and file.alive  # before its counters are read: what has ended does not count any more
         report = library.counters(path, file.path)
         if report is None:
             continue
@@ -74,11 +74,36 @@ def read_run(directory: Path, known: Mapping[int, str] | None = None) -> Iterato
         if process["ended"] == "":
             if last[file.pid] is not file:
                 process["ended"] = runs.EXEC
-            elif file.alive and process["host"] == os.uname().nodename:
+            elif running and (process["host"] == os.uname().nodename or runs.is_elsewhere(file.namespace)):
                 process["ended"] = runs.RUNNING
             else:
-                process["ended"] = (known or {}).get(file.pid, runs.UNKNOWN)
-        yield Process(str(file.path), report)
+                process["ended"] = known.get(file.pid, runs.UNKNOWN)
+        yield file, Process(str(file.path), report)
+
+
+def read_run(directory: Path, known: Mapping[int, str] | None = None) -> Iterator[Process]:
+    """The processes of a run as they are now, with those that have been folded. `known`: as of read_counters()."""
+    for number, report in enumerate(folding.read(directory)):
+        yield Process(f"{directory}/{folding.ENDED}/{number}", report)
+    for _, process in read_counters(runs.counter_files(directory), known or {}):
+        yield process
+
+
+def fold(directory: Path, spared: Collection[int], write: Callable[[Process], object] | None) -> None:
+    """Folds the processes of a run that have ended, but those with the ids `spared`. `write`: called for each that has made calls and has
+    written no report itself."""
+    folded, gone = folding.read(directory), []
+    for file, process in read_counters(runs.counter_files(directory), {}):
+        if process.ended == runs.RUNNING or file.pid in spared or (process.ended == "exit" and file.alive):
+            continue
+        if write is not None and process.worked and process.ended != "exit":
+            write(process)
+        folding.add(folded, process.report)
+        gone.append(file)
+    if gone:
+        folding.keep(directory, folded)
+    for file in gone:
+        library.remove_counters(library.find_library(), file.path)
 
 
 def read_beside(directory: Path) -> list[Process]:
@@ -110,7 +135,7 @@ def read_directory(directory: Path) -> list[Process]:
     """The processes of a run that keep their counters there and have made calls or used blocks, or else the reports there."""
     if directory.name.endswith(runs.BESIDE):
         return read_beside(directory)
-    if runs.counter_files(directory):
+    if runs.counter_files(directory) or folding.read(directory):
         return [process for process in read_run(directory) if process.worked]
     reports = {str(path) for path in directory.glob("*.json") if not path.name.endswith(runs.MEMORY_SUFFIX)}
     left = {str(path).removesuffix(runs.BESIDE) for path in directory.glob(f"*{runs.BESIDE}") if path.is_dir()}

@@ -1,9 +1,12 @@
 """The directories in which the processes of a run keep their counters. Imported before the program starts, so it imports little."""
 
+import fcntl
 import os
 import shutil
 import signal
+import struct
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,16 +25,58 @@ RUNNING = "running"
 UNKNOWN = "_exit or signal"
 LONGEST_LEFT = 86400.0
 
+QUOTA, DISK = "quota", "disk"
+"""In the directory of a run: how much its processes may still take there, and the link to its directory on a disk (src/report/run_space.h)."""
+MOST_IN_MEMORY = 7 << 17
+"""Bytes that the processes of a run take in a file system in memory; with what else is there, less than 1 MiB."""
+UNLIMITED = 1 << 62
+LEAST_FREE = 16 << 20
+"""Nothing is taken from a file system with less than that."""
+BEING_MADE = 60.0
+"""Seconds for which a directory may be without a member."""
+INITIAL_NAMESPACE = 0xEFFFFFFC
+"""The namespace of process ids that sees all processes of a machine (linux/proc_ns.h)."""
+
+
+def _existing(*names: str | None) -> list[Path]:
+    return [Path(name) for name in dict.fromkeys(names) if name and os.path.isabs(name)]
+
+
+def memory_bases() -> list[Path]:
+    """File systems in memory, where counting never waits for a disk."""
+    return _existing(os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm")
+
+
+def disk_bases() -> list[Path]:
+    return _existing(os.environ.get("TMPDIR"), "/tmp")
+
 
 def bases() -> list[Path]:
-    """Where run directories may be, the best place first: file systems in memory, so that counting never waits for a disk."""
-    named = [os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm", os.environ.get("TMPDIR"), "/tmp"]
-    return [Path(name) for name in dict.fromkeys(named) if name and os.path.isabs(name)]
+    """Where run directories may be, the best place first."""
+    return list(dict.fromkeys([*memory_bases(), *disk_bases()]))
+
+
+def is_roomy(base: Path) -> bool:
+    """Whether a program can do without what a run takes there."""
+    try:
+        system = os.statvfs(base)
+    except OSError:
+        return False
+    return system.f_bavail * system.f_frsize >= LEAST_FREE
+
+
+def _of_user(kind: str) -> str:
+    return f"{kind}.{os.getuid()}.{os.uname().nodename}."
 
 
 def prefix() -> str:
     """How the names of this user's run directories on this machine begin."""
-    return f"blastoff.{os.getuid()}.{os.uname().nodename}."
+    return _of_user("blastoff")
+
+
+def disk_prefix() -> str:
+    """How their directories on a disk do."""
+    return _of_user("blastoff-disk")
 
 
 def is_ours(directory: Path) -> bool:
@@ -43,20 +88,61 @@ def is_ours(directory: Path) -> bool:
     return status.st_uid == os.getuid() and directory.is_dir() and not directory.is_symlink() and not status.st_mode & 0o077
 
 
-def create(name: str) -> Path | None:
-    """A directory of that name, where there is not one already; None if there is no place for it."""
-    for base in bases():
-        directory = base / (prefix() + name)
+def _on_disk(name: str) -> Path | None:
+    """A new directory on a disk."""
+    for base in disk_bases():
+        directory = base / f"{disk_prefix()}{name}.{os.getpid()}.{time.time_ns()}"
         try:
-            directory.mkdir(mode=0o700)
-        except FileExistsError:
-            if is_ours(directory):
+            if is_roomy(base):
+                directory.mkdir(mode=0o700)
                 return directory
         except OSError:
             continue
-        else:
-            return directory
     return None
+
+
+def _furnish(directory: Path, name: str, in_memory: bool) -> None:
+    (directory / QUOTA).write_bytes(struct.pack("=q", MOST_IN_MEMORY if in_memory else UNLIMITED))
+    disk = _on_disk(name) if in_memory else None
+    if disk is not None:
+        (directory / DISK).symlink_to(disk)
+
+
+def _create_in(base: Path, name: str) -> Path | None:
+    """Others find it complete, or not at all."""
+    directory = base / (prefix() + name)
+    if os.path.lexists(directory):
+        return directory if is_ours(directory) else None
+    unfinished = directory.with_name(f"{directory.name}.new-{os.getpid()}")
+    try:
+        unfinished.mkdir(mode=0o700)
+        _furnish(unfinished, name, base in memory_bases())
+        unfinished.rename(directory)
+    except OSError:
+        remove(unfinished)
+        return directory if is_ours(directory) else None
+    return directory
+
+
+def create(name: str) -> Path | None:
+    """A directory of that name, where there is not one already; None if there is no place for it."""
+    return next((made for base in bases() if is_roomy(base) and (made := _create_in(base, name)) is not None), None)
+
+
+def bulk(directory: Path) -> Path:
+    """Where the larger files of a run are."""
+    disk = directory / DISK
+    return disk if disk.is_dir() else directory
+
+
+def remove(directory: Path) -> None:
+    """A run's directory, and that on disk."""
+    disk = directory / DISK
+    if disk.is_symlink():
+        target = Path(os.readlink(disk))
+        if target.name.startswith(disk_prefix()) and is_ours(target):
+            shutil.rmtree(target, ignore_errors=True)
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def find() -> list[Path]:
@@ -74,21 +160,56 @@ def started_after(pid: int) -> float | None:
     return None if fields[0] in "ZX" else int(fields[19]) * 1e9 / os.sysconf("SC_CLK_TCK")
 
 
+def namespace_of(process: str) -> int:
+    """Of its process id; 0 if that cannot be known."""
+    try:
+        return os.stat(f"/proc/{process}/ns/pid").st_ino
+    except OSError:
+        return 0
+
+
+def is_elsewhere(namespace: int) -> bool:
+    """Whether process ids of that namespace mean nothing here."""
+    here = namespace_of("self")
+    return bool(here and namespace and namespace != here)
+
+
+def has_processes(namespace: int) -> bool:
+    """Whether processes of another namespace run. One that cannot be seen from here counts as if some did."""
+    if namespace_of("self") != INITIAL_NAMESPACE:
+        return True
+    return any(namespace_of(name) == namespace for name in os.listdir("/proc") if name.isdigit())
+
+
+def exists(pid: int) -> bool:
+    """Whether there is a process of that id, where /proc is hidden."""
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return True
+
+
 class CounterFile(NamedTuple):
-    """One file of a run directory; its name tells the process id, and when it was made (nanoseconds since boot)."""
+    """One file of a run directory; its name tells the process id, when it was made (nanoseconds since boot), and the namespace of the id."""
 
     path: Path
     pid: int
     made: int
+    namespace: int = 0
 
     @classmethod
     def at(cls, path: Path) -> "CounterFile":
-        pid, made, _ = path.stem.split("-")
-        return cls(path, int(pid), int(made))
+        pid, made, _, *namespace = path.stem.split("-")
+        return cls(path, int(pid), int(made), *map(int, namespace))
 
     @property
     def alive(self) -> bool:
         """Whether its process still runs, and has not left its id to another one."""
+        if not namespace_of("self"):
+            return exists(self.pid)
+        if is_elsewhere(self.namespace):
+            return has_processes(self.namespace)
         started = started_after(self.pid)
         tick = 1e9 / os.sysconf("SC_CLK_TCK")
         return started is not None and started <= self.made + tick
@@ -96,28 +217,43 @@ class CounterFile(NamedTuple):
 
 def counter_files(directory: Path) -> list[CounterFile]:
     """The counter files of a run, in the order in which they were made."""
-    return sorted((CounterFile.at(path) for path in directory.glob(f"*-*-*{COUNTERS}")), key=lambda file: file.made)
+    paths = [path for place in (directory, directory / DISK) for path in place.glob(f"*-*-*{COUNTERS}")]
+    return sorted(map(CounterFile.at, paths), key=lambda file: file.made)
 
 
 LAUNCHER = "launcher-"
 
 
 class Launcher(NamedTuple):
-    """A `blastoff run` that waits for a program of the run: its process id, and when it started (nanoseconds since boot)."""
+    """A `blastoff run` that waits for a program of the run: its process id, when it started (nanoseconds since boot), and the namespace of
+    the id. Its entry is a link to these words, which takes no page of a file system in memory."""
 
     pid: int
     started: float
+    namespace: int = 0
 
     @classmethod
     def at(cls, path: Path) -> "Launcher | None":
         try:
-            pid, started = path.read_text().split()
-            return cls(int(pid), float(started))
+            pid, started, namespace = os.readlink(path).split()
+            return cls(int(pid), float(started), int(namespace))
         except (OSError, ValueError):
             return None
 
+    @classmethod
+    def this(cls) -> "Launcher":
+        return cls(os.getpid(), started_after(os.getpid()) or 0.0, namespace_of("self"))
+
+    def enter(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+        path.symlink_to(f"{self.pid} {self.started} {self.namespace}")
+
     @property
     def alive(self) -> bool:
+        if not namespace_of("self"):
+            return exists(self.pid)
+        if is_elsewhere(self.namespace):
+            return has_processes(self.namespace)
         return started_after(self.pid) == self.started
 
 
@@ -131,12 +267,33 @@ def pids(directory: Path) -> set[int]:
     return {one.pid for one in (*launchers(directory), *counter_files(directory))}
 
 
+def is_left(directory: Path) -> bool:
+    """Whether all members of a run have ended. One that has none yet may be about to begin."""
+    members = (*launchers(directory), *counter_files(directory))
+    return not any(member.alive for member in members) if members else time.time() - directory.stat().st_mtime > BEING_MADE
+
+
+def _remove_if_left(directory: Path) -> None:
+    """Unless somebody joins it meanwhile: whoever does holds the lock, and sees that the name has gone (run/membership.py)."""
+    file = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if is_left(directory):
+            remove(directory.rename(directory.with_name(f"{directory.name}.left-{os.getpid()}")))
+    finally:
+        os.close(file)
+
+
 def sweep() -> None:
-    """Removes what killed launchers have left behind, after a day in which it can be looked at."""
+    """Removes what killed launchers of this user have left behind on this machine."""
     for directory in find():
-        members = (*launchers(directory), *counter_files(directory))
-        if time.time() - directory.stat().st_mtime > LONGEST_LEFT and not any(member.alive for member in members):
-            shutil.rmtree(directory, ignore_errors=True)
+        with suppress(OSError):
+            _remove_if_left(directory)
+    in_use = {os.readlink(directory / DISK) for directory in find() if (directory / DISK).is_symlink()}
+    for disk in [disk for base in disk_bases() for disk in base.glob(disk_prefix() + "*")]:
+        with suppress(OSError):
+            if str(disk) not in in_use and is_ours(disk) and time.time() - disk.stat().st_mtime > BEING_MADE:
+                shutil.rmtree(disk, ignore_errors=True)
 
 
 def how_it_ended(status: int) -> str:

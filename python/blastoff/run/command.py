@@ -12,7 +12,7 @@ from blastoff import executable, library, options
 from blastoff.errors import CommandError
 from blastoff.job import runs
 from blastoff.run import arguments as command_line
-from blastoff.run import membership, process, watch
+from blastoff.run import keeping, membership, process, watch
 from blastoff.run.environment import program_environment
 
 if TYPE_CHECKING:
@@ -76,9 +76,18 @@ class Preparation:
         return 0
 
 
-def preparation(company: Company | None) -> Callable[[], float] | None:
-    """What to do while the program runs. Ranks use all cores, and mostly another launcher reports."""
-    return Preparation().idle if company is not None and company.meeting is None else None
+Idle = Callable[[], float]
+"""Does something while the program runs, and returns the seconds until it wants to be called again."""
+
+
+def meanwhile(company: Company | None, environment: dict[str, str], child: int, sampling: watch.Watch | None) -> Idle | None:
+    """What to do while the program runs. Where ranks have launchers of their own, they use all cores, and mostly another launcher reports."""
+    chosen: list[Idle] = [sampling.idle] if sampling is not None else []
+    if company is not None:
+        chosen.append(keeping.Keeper(company.member.directory, environment, child).idle)
+    if company is not None and company.meeting is None and sampling is None:
+        chosen.append(Preparation().idle)
+    return (lambda: min(idle() for idle in chosen)) if chosen else None
 
 
 def report(company: Company, command: Sequence[str], environment: dict[str, str], known: dict[int, str]) -> None:
@@ -86,16 +95,15 @@ def report(company: Company, command: Sequence[str], environment: dict[str, str]
     member = company.member
     if not member.leave():
         return
-    from blastoff.job import reading
+    from blastoff.job import folding, reading
     from blastoff.run import nodes, view
 
     processes = list(reading.read_run(member.directory, known))
-    pattern = environment.get("BLASTOFF_REPORT")
-    if pattern:
-        os.environ["BLASTOFF_RUN"] = environment["BLASTOFF_RUN"]  # by which the library knows the reports of this run
-        for one in processes:
-            if one.worked and one.ended not in ("exit", runs.RUNNING):
-                library.write_report(library.find_library(), pattern, one.report)
+    write = keeping.writer(environment)
+    folded = len(folding.read(member.directory))  # theirs have been written
+    for one in processes[folded:] if write is not None else []:
+        if one.worked and one.ended != "exit":
+            write(one)
     gathered = (company.meeting or nodes.Apart()).gather(processes)
     if gathered is not None:
         words = view.words(gathered.processes, command, environment.get("BLASTOFF_SUMMARY") or "auto")
@@ -121,7 +129,7 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
     process.let_go_of_files(kept | ({1} if environment.get("BLASTOFF_REPORT") == STDOUT else set()))
     if sampling is not None:
         sampling.begin(child)
-    status = process.wait_for(child, sampling.idle if sampling else preparation(company))
+    status = process.wait_for(child, meanwhile(company, environment, child, sampling))
     if sampling is not None:
         sampling.finish(command, environment["BLASTOFF_RUN"])
     if company is not None:

@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import os
 import re
-import shutil
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -52,14 +51,15 @@ class Member:
         """Whether this was the last launcher: it reports for all, from a directory that no other can join, and then removes it. A launcher
         that was killed does not count."""
         with locked(self.directory):
-            self.entry.unlink(missing_ok=True)
-            if any(launcher.alive for launcher in runs.launchers(self.directory)):
+            own = runs.Launcher.at(self.entry)
+            if any(launcher.alive for launcher in runs.launchers(self.directory) if launcher != own):
+                self.entry.unlink(missing_ok=True)
                 return False
             self.directory = self.directory.rename(self.directory.with_name(f"{self.directory.name}.ended-{os.getpid()}"))
             return True
 
     def remove(self) -> None:
-        shutil.rmtree(self.directory, ignore_errors=True)
+        runs.remove(self.directory)
 
 
 def _enter(directory: Path, rank: int) -> Member | None:
@@ -70,7 +70,7 @@ def _enter(directory: Path, rank: int) -> Member | None:
             other = runs.Launcher.at(entry)
             if not present or (other is not None and other.alive):
                 return None
-            entry.write_text(f"{os.getpid()} {runs.started_after(os.getpid())}")
+            runs.Launcher.this().enter(entry)
     except OSError:
         return None
     return Member(directory, entry)
@@ -82,7 +82,7 @@ def join() -> Member | None:
         runs.sweep()
     key = job_key(os.environ)
     rank = library.global_rank(library.find_library())
-    names = [f"job-{key}"] if key is not None else []
+    names = [f"job-{key}"] * 2 if key is not None else []  # what an earlier job of that name has left may go just now
     for name in [*names, f"{os.getpid()}-{time.time_ns()}"]:
         directory = runs.create(name)
         member = _enter(directory, rank) if directory is not None else None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from blastoff import library
 from blastoff.errors import CommandError
+from blastoff.job import runs
 from blastoff.mps import daemon
 from blastoff.run import membership
 
@@ -162,8 +163,8 @@ def arrange(environment: dict[str, str], command: Sequence[str], member: members
     if rank < 0:
         service = start(environment, say) if number > view.count else None
     else:
-        tell(member.directory, rank, view)
-        views = views_of(member.directory, local)
+        tell(runs.bulk(member.directory), rank, view)
+        views = views_of(runs.bulk(member.directory), local)
         service = one_for_all(member.directory, view, environment, say) if shared(views, view, max(0, local - len(views))) else None
     if service is not None:
         environment[daemon.PIPES] = str(service.pipes)

@@ -52,9 +52,10 @@ def concerns_a_device(process: Process) -> bool:
 def words(processes: Sequence[Process], command: Sequence[str], summary: str) -> str:
     """What to print on stderr; "" for nothing. `summary` is the value of --summary."""
     calling = [process for process in processes if process.worked]
-    incomplete = sum(process.report["process"]["incomplete"] for process in processes)
+    number = sum(process.number for process in processes)
+    incomplete = sum(process.number for process in processes if process.report["process"]["incomplete"])
     if incomplete and summary != "never":
-        return f"blastoff: no room for the counters of {incomplete} of {len(processes)} processes: each reports for itself if it ends by exit\n"
+        return f"blastoff: no room for the counters of {incomplete} of {number} processes: each reports for itself if it ends by exit\n"
     if summary == "never" or (summary == "each" and calling):
         return ""
     if not calling:

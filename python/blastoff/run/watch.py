@@ -30,7 +30,7 @@ class Watch:
         """From now on the processes of the run keep their marks."""
         if self.directory is None:
             raise OSError("there is no place for the directory of a run")
-        (self.directory / runs.MARKS).touch(mode=0o600)
+        (runs.bulk(self.directory) / runs.MARKS).touch(mode=0o600)
 
     def begin(self, child: int) -> None:
         """What is imported for that would delay the start of the program."""

@@ -33,7 +33,7 @@ class OwnMemory:
     files: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Open counter files: process id and descriptor, the oldest first."""
     known: set[str] = field(default_factory=set)
-    changed: int = -1
+    changed: list[int] = field(default_factory=list)
     past: list[int] = field(default_factory=lambda: [0, 0])
     """What ended processes have moved to the device and from it."""
 
@@ -45,16 +45,18 @@ class OwnMemory:
     def update(self) -> None:
         """Opens the counter files that are new."""
         try:
-            changed = os.stat(self.directory).st_mtime_ns
+            changed = [place.stat().st_mtime_ns for place in (self.directory, runs.bulk(self.directory))]
             if changed == self.changed:
                 return
-            names = [name for name in os.listdir(self.directory) if name.endswith(runs.COUNTERS)]
+            found = runs.counter_files(self.directory)
         except OSError:
             return
         self.changed = changed
-        for counters in sorted((runs.CounterFile.at(Path(name)) for name in names if name not in self.known), key=lambda file: file.made):
+        for counters in found:
+            if counters.path.name in self.known:
+                continue
             try:
-                file = os.open(self.directory / counters.path, os.O_RDONLY | os.O_CLOEXEC)
+                file = os.open(counters.path, os.O_RDONLY | os.O_CLOEXEC)
             except OSError:
                 continue
             self.files[counters.path.name] = (counters.pid, file)
@@ -93,7 +95,7 @@ class OwnMemory:
 def marks(directory: Path) -> tuple[list[Mark], bool]:
     """The marks so far in the order of time, and whether there was no room for more."""
     try:
-        text = (directory / runs.MARKS).read_bytes()
+        text = (runs.bulk(directory) / runs.MARKS).read_bytes()
     except OSError:
         return [], False
     found = []

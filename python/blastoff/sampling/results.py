@@ -21,12 +21,12 @@ def schema() -> dict[str, Any]:
 
 def leave(document: dict[str, Any], directory: Path) -> None:
     """Leaves the document for the last launcher of the run."""
-    (directory / FILE.format(document["process"]["pid"])).write_text(json.dumps(document))
+    (runs.bulk(directory) / FILE.format(document["process"]["pid"])).write_text(json.dumps(document))
 
 
 def collect(directory: Path) -> dict[str, Any] | None:
     """The documents of all launchers as one, with the marks of all processes; None if there is none."""
-    documents = [json.loads(path.read_text()) for path in sorted(directory.glob(FILE.format("*")))]
+    documents = [json.loads(path.read_text()) for path in sorted(runs.bulk(directory).glob(FILE.format("*")))]
     if not documents:
         return None
     whole = timeline.merged(documents)

@@ -44,9 +44,12 @@ class Frame:
         """By how much a counter has grown in a second, of one process or of all; None without an earlier moment."""
         if self.before is None:
             return None
-        chosen = [process] if process is not None else self.processes
-        earlier = self.before._by_path
-        grown = sum(getattr(one.totals, name) - (getattr(earlier[one.path].totals, name) if one.path in earlier else 0) for one in chosen)
+        if process is None:
+            earlier, now = (sum(getattr(one.totals, name) for one in frame.processes) for frame in (self.before, self))
+        else:
+            before, now = self.before._by_path.get(process.path), getattr(process.totals, name)
+            earlier = getattr(before.totals, name) if before is not None else 0
+        grown = now - earlier
         return max(0.0, grown) / max(1e-9, self.time - self.before.time)
 
     def routine_rate(self, routine: str) -> float | None:
@@ -89,6 +92,7 @@ def as_json(frame: Frame) -> dict[str, Any]:
         "processes": [
             {
                 **{key: process.report["process"][key] for key in ("pid", "rank", "host", "program", "elapsed_seconds", "ended")},
+                "processes": process.number,
                 "device_memory": process.report["device"]["memory_in_use"],
                 **sums_json(process.totals, frame.rate("flops", process)),
             }

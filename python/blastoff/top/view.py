@@ -1,5 +1,7 @@
 """A moment of a run, as lines."""
 
+from collections.abc import Iterable
+
 from blastoff import quantities
 from blastoff.job import runs
 from blastoff.job.processes import Process, Sums
@@ -43,9 +45,15 @@ def table(title: str, rows: list[tuple[str, list[str]]]) -> list[str]:
 
 def process_name(process: Process) -> str:
     about = process.report["process"]
+    if process.number > 1:
+        return f"{process.number} of {about['program'][:16]} ({process.ended})"
     rank = "" if about["rank"] is None else f" rank {about['rank']}"
     state = "" if process.ended == runs.RUNNING else f" ({process.ended})"
     return f"{about['pid']}{rank} {about['program'][:16]}{state}"
+
+
+def numbers(processes: Iterable[Process]) -> int:
+    return sum(process.number for process in processes)
 
 
 def headline(frame: Frame) -> list[str]:
@@ -66,7 +74,8 @@ def lines(frame: Frame) -> list[str]:
     job = frame.job
     elapsed = max((process.report["process"]["elapsed_seconds"] for process in frame.processes), default=0.0)
     title = (
-        f"blastoff top: {len(frame.processes)} processes, {frame.running} running, {len(frame.calling)} with calls, {quantities.duration(elapsed)}"
+        f"blastoff top: {numbers(frame.processes)} processes, {frame.running} running, {numbers(frame.calling)} with calls, "
+        f"{quantities.duration(elapsed)}"
     )
     if not job.processes:
         return [title, "no call of BLAS, LAPACK or FFTW so far"]

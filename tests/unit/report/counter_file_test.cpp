@@ -2,6 +2,7 @@
 #include "report/counter_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -18,8 +19,11 @@
 #include <vector>
 
 #include "blas_front_end.h"
+#include "platform/span.h"
+#include "report/counter_layout.h"
 #include "report/leftovers.h"
 #include "report/recorder.h"
+#include "report/run_space.h"
 #include "report/thread_counters.h"
 
 namespace blastoff::report {
@@ -286,6 +290,72 @@ TEST_F(CounterFile, WithoutRoomTheCountsStayInTheProcess) {
   ASSERT_EQ(reports().size(), 1U);
   EXPECT_EQ(reports()[0]["process"]["incomplete"], true);
   EXPECT_EQ(reports()[0]["totals"]["calls"], 0);
+}
+
+/// A directory that leaves so many bytes, with one on disk beside it if that is wanted.
+void limit(const std::filesystem::path& directory, std::int64_t bytes, const std::filesystem::path& disk = {}) {
+  std::ofstream(directory / quota_file, std::ios::binary).write(reinterpret_cast<const char*>(&bytes), sizeof bytes);
+  if (!disk.empty()) std::filesystem::create_symlink(disk, directory / on_disk);
+}
+
+std::int64_t left_in(const std::filesystem::path& directory) {
+  std::int64_t bytes = 0;
+  std::ifstream(directory / quota_file, std::ios::binary).read(reinterpret_cast<char*>(&bytes), sizeof bytes);
+  return bytes;
+}
+
+TEST_F(CounterFile, GoesOnWhereThereIsRoomAndReturnsIt) {
+  const std::filesystem::path disk = directory.string() + "-disk";
+  std::filesystem::create_directory(disk);
+  const auto page = static_cast<std::int64_t>(platform::page_size());
+  const auto block = static_cast<std::int64_t>(counter_block_bytes(platform::page_size()));
+  for (const std::int64_t room : {std::int64_t{0}, page, page + block, 100 * block}) {
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directory(directory);
+    limit(directory, room, disk);
+    in_child([] {
+      keep_description(R"({"process": {"pid": 1}, "device": {}, "interception": {}})");
+      std::latch both(2);
+      const auto count = [&] {
+        both.arrive_and_wait();  // so that each has a block
+        add(refused_record(), nullptr);
+      };
+      std::thread other(count);
+      count();
+      other.join();
+      raise(SIGKILL);
+    });
+    const std::filesystem::path place = room == 0 ? disk : directory;
+    for (const auto& entry : std::filesystem::directory_iterator(place)) {
+      if (entry.path().extension() != ".counters") continue;
+      const auto report = nlohmann::json::parse(report_of_counter_file(entry.path()));
+      EXPECT_EQ(report["totals"]["calls"], 2) << room;
+      EXPECT_EQ(report["process"]["incomplete"], false) << room;
+      EXPECT_FALSE(report["call_sites"].is_null());
+      EXPECT_GE(left_in(directory), 0);
+      remove_counter_file(entry.path());
+    }
+    EXPECT_EQ(left_in(directory), room);
+    EXPECT_TRUE(std::filesystem::is_empty(disk)) << room;
+  }
+  std::filesystem::remove_all(disk);
+}
+
+TEST_F(CounterFile, TakesNothingWhereAllIsTaken) {
+  limit(directory, 0);
+  const int status = in_child([] {
+    add(refused_record(), nullptr);
+    _exit(!counters_are_kept() && totals().routines[dgemm].calls == 1 ? 3 : 4);
+  });
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_TRUE(reports().empty());
+}
+
+TEST_F(CounterFile, OfAnotherNamespaceCountsAsRunning) {
+  const auto name = [](std::uint64_t space) { return fmt::format("{}-{}-0-{}", getpid(), boot_nanoseconds(), space); };
+  EXPECT_TRUE(is_of_living_process(name(pid_namespace())));
+  EXPECT_FALSE(is_of_living_process(fmt::format("{}-1-0-{}", getpid(), pid_namespace()))) << "made before it started";
+  EXPECT_TRUE(is_of_living_process(fmt::format("{}-1-0-{}", getpid(), pid_namespace() + 1)));
 }
 
 TEST_F(CounterFile, WithoutADirectoryTheCountsStayInTheProcess) {

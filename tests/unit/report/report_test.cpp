@@ -69,6 +69,7 @@ Totals some_totals() {
 
 Context some_context() {
   Context context;
+  context.run = this_run();
   context.program = "scf";
   context.command_line = "./scf input.dat";
   context.host = "node17";
@@ -337,17 +338,31 @@ TEST(ReportPath, OfAChildHasTheProcessId) {
 TEST_F(ReportFile, TheSecondProcessOfARunTakesANameOfItsOwn) {
   setenv("BLASTOFF_RUN", "node17:1:100", 1);
   const std::string path = directory / "run.json";
-  const Context context = some_context();
+  Context context = some_context();
   const std::string text = to_json(some_totals(), context);
   ASSERT_TRUE(write_report(path, text, context));
   ASSERT_TRUE(write_report(path, text, context));
   EXPECT_THAT(names(), ElementsAre("run.4711.json", "run.json"));
   ASSERT_TRUE(write_report(path, text, context)) << "another host may have a process of the same id";
   EXPECT_THAT(names(), ElementsAre("run.4711-2.json", "run.4711.json", "run.json"));
-  setenv("BLASTOFF_RUN", "node17:2:200", 1);
+  context.run = "node17:2:200";
   ASSERT_TRUE(write_report(path, to_json(some_totals(), context), context));
   EXPECT_THAT(contents(path), HasSubstr("node17:2:200")) << "the file of an earlier run is replaced";
   EXPECT_THAT(names(), ElementsAre("run.4711-2.json", "run.4711.json", "run.json"));
+}
+
+TEST_F(ReportFile, WhatWasSaidOfAProcessWhileItRanIsReplaced) {
+  const std::string path = directory / "run.json";
+  Context context = some_context();
+  context.run = "node17:1:100";
+  ASSERT_TRUE(write_report(path, to_json(some_totals(), context), context));
+  context.pid = 4712;
+  context.ended = "running";
+  ASSERT_TRUE(write_report(path, to_json(some_totals(), context), context));
+  context.ended = "exit";
+  ASSERT_TRUE(write_report(path, to_json(some_totals(), context), context));
+  EXPECT_THAT(names(), ElementsAre("run.4712.json", "run.json"));
+  EXPECT_THAT(contents(directory / "run.4712.json"), HasSubstr(R"("ended": "exit")"));
 }
 
 // Whatever had the name before.

@@ -71,5 +71,6 @@ def text(job: Job) -> str:
     lines += [*sums_table("routine", job.routines, job.totals if len(job.routines) > 1 else None), ""]
     if len(job.processes) > 1:
         each = {process.label: process.totals for process in job.processes}
-        lines += [*sums_table("process", each if len(each) <= MOST_PROCESSES else words.distribution(job), None), ""]
+        few = len(each) <= MOST_PROCESSES or job.number > len(job.processes)
+        lines += [*sums_table("process", dict(list(each.items())[:MOST_PROCESSES]) if few else words.distribution(job), None), ""]
     return "\n".join([*lines, *pairs(words.conclusions(job)), ""])

@@ -134,7 +134,7 @@ def facts(job: Job) -> list[tuple[str, str]]:
     descriptions = (("program", describe_run), ("device", describe_device), ("policy", describe_policy))
     for label, describe in descriptions:
         for text, processes in job.distinct(describe):
-            shared = "" if processes == len(job.processes) else f"  ({processes} of {len(job.processes)} processes)"
+            shared = "" if processes == job.number else f"  ({processes} of {job.number} processes)"
             lines.append((label, f"{text}{shared}"))
         if label == "device":
             lines += [("", text) for text in devices(job)]
@@ -145,9 +145,9 @@ def facts(job: Job) -> list[tuple[str, str]]:
         lines.append(("patched", f"{patched} functions{others}"))
     elapsed = quantities.duration(max(process.report["process"]["elapsed_seconds"] for process in job.processes))
     in_blas = quantities.duration(job.totals.seconds)
-    if len(job.processes) > 1:
+    if job.number > 1:
         nodes = len({process.report["process"]["host"] for process in job.processes})
-        lines.append(("processes", f"{len(job.processes)}{f' on {nodes} nodes' if nodes > 1 else ''}"))
+        lines.append(("processes", f"{job.number}{f' on {nodes} nodes' if nodes > 1 else ''}"))
         lines.append(("time", f"{elapsed} for the longest process; {in_blas} in BLAS, all processes and threads together"))
     else:
         lines.append(("time", f"{elapsed}; {in_blas} in BLAS, all threads together"))

@@ -1,0 +1,137 @@
+"""The processes of a run that have ended, folded into one file: a run may have any number of them.
+
+The first ones stay as they are. Later ones are added up with those of the same program that ended alike, on the same device.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from blastoff.job import runs
+
+ENDED = "ended"
+"""The file, in the directory for the larger files of a run."""
+MOST_SINGLE, MOST_KINDS, MOST_SITES = 24, 48, 256
+"""Processes that stay as they are, kinds of the others, and call sites of a kind."""
+
+Report = dict[str, Any]
+
+
+def read(directory: Path) -> list[Report]:
+    """The reports of the run's processes that have been folded. `process.count` is the number of processes that one stands for."""
+    try:
+        return json.loads((runs.bulk(directory) / ENDED).read_text())
+    except (OSError, ValueError):
+        return []
+
+
+def keep(directory: Path, folded: Iterable[Report]) -> None:
+    """Whole or not at all."""
+    path = runs.bulk(directory) / ENDED
+    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        unfinished.write_text(json.dumps(list(folded), separators=(",", ":")))
+        unfinished.rename(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _kind(report: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What processes have in common that are added up."""
+    process, device, policy = report["process"], report["device"], report["policy"]
+    if not report["totals"]["calls"] and not report.get("blocks"):
+        return (process["ended"],)
+    words = ("program", "command_line", "rank", "ended", "host")
+    return (*(process[word] for word in words), device["kind"], device["name"], device["state"], policy["in_force"], policy["reason"])
+
+
+def _number(report: Mapping[str, Any]) -> int:
+    return report["process"].get("count", 1)
+
+
+def add(folded: list[Report], report: Report) -> None:
+    """Adds the report of a process."""
+    worked = bool(report["totals"]["calls"] or report.get("blocks"))
+    if worked and sum("count" not in one["process"] for one in folded) < MOST_SINGLE:
+        folded.append(report)
+        return
+    report["process"]["count"] = 1
+    kinds = [one for one in folded if "count" in one["process"]]
+    same = next((one for one in kinds if _kind(one) == _kind(report)), None)
+    if same is None and len(kinds) >= MOST_KINDS:
+        same = next((one for one in kinds if one["process"]["ended"] == report["process"]["ended"]), kinds[0])
+    if same is None:
+        folded.append(report)
+    else:
+        _add_to(same, report)
+
+
+def _sum(sums: Report, more: Mapping[str, Any], largest: Iterable[str] = ()) -> None:
+    """Adds numbers, and numbers within."""
+    for key, value in more.items():
+        if isinstance(value, dict):
+            _sum(sums.setdefault(key, {}), value)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            before = sums.get(key) or 0
+            sums[key] = max(before, value) if key in largest else before + value
+
+
+def _sum_each(parts: list[Report], more: Iterable[Report], keys: tuple[str, ...], add_up: Callable[[Report, Report], None] = _sum) -> None:
+    """Adds the parts that agree in these keys."""
+    known = {tuple(part[key] for key in keys): part for part in parts}
+    for part in more:
+        name = tuple(part[key] for key in keys)
+        if name in known:
+            kept = {key: known[name][key] for key in keys}
+            add_up(known[name], part)
+            known[name].update(kept)
+        else:
+            parts.append(part)
+            known[name] = part
+
+
+def _reuse(sums: Report) -> None:
+    moved = sums["bytes_to_device"]
+    sums["operand_reuse"] = 1 + sums["bytes_reused"] / moved if moved else 0
+
+
+def _add_sums(sums: Report, more: Report) -> None:
+    _sum(sums, more)
+    _reuse(sums)
+
+
+def _add_site(site: Report, more: Report) -> None:
+    volume = sum(one["mean_size"] ** 3 * one["calls"] for one in (site, more))
+    threads = max(site["threads"], more["threads"])
+    _sum_each(site["refusals"], more["refusals"], ("reason",))
+    _add_sums(site, {key: value for key, value in more.items() if key != "refusals"})
+    site |= {"mean_size": math.cbrt(volume / site["calls"]) if site["calls"] else 0, "threads": threads}
+
+
+def _add_to(sums: Report, more: Report) -> None:
+    """Adds up what can be; of the rest, what the first one said stays."""
+    process, other = sums["process"], more["process"]
+    process["count"] = _number(sums) + _number(more)
+    process["elapsed_seconds"] = max(process["elapsed_seconds"], other["elapsed_seconds"])
+    process["incomplete"] = process.get("incomplete", False) or other.get("incomplete", False)
+    _add_sums(sums["totals"], more["totals"])
+    _sum_each(sums["routines"], more["routines"], ("name",), _add_sums)
+    _sum_each(sums["sizes"], more["sizes"], ("least_size",))
+    _sum_each(sums["refusals"], more["refusals"], ("reason",))
+    _sum_each(sums["policy"]["copied_operands"], more["policy"]["copied_operands"], ("reason",))
+    _sum_each(sums["call_sites"], more["call_sites"], ("routine", "object", "offset", "python"), _add_site)
+    sums["call_sites"] = sorted(sums["call_sites"], key=lambda site: -site["cpu_seconds"] - site["device_seconds"])[:MOST_SITES]
+    _sum_each(sums["devices"], more["devices"], ("name", "index", "memory", "memory_budget", "memory_peak"))
+    _sum(sums["verification"], more["verification"], largest=("worst_relative_error",))
+    _sum(sums["interception"], more["interception"], largest=("objects_seen", "functions_found", "seconds"))
+    sums["largest_small_size"] = max(sums["largest_small_size"], more["largest_small_size"])
+    for part in ("blocks", "allocation", "placement"):
+        if more.get(part) and sums.get(part):
+            _sum(sums[part], more[part], largest=("node",))
+        elif more.get(part):
+            sums[part] = more[part]
