@@ -141,12 +141,13 @@ HostFunction OriginalRoutine::function_for(const Call& call) const {
 
 void OriginalRoutine::compute(const Call& call) const {
   const HostFunction function = function_for(call);
-  const Reentry reentry;
-  if (function.style == Style::fortran) {
-    invoke<Style::fortran>(function.address, call);
-  } else {
-    invoke<Style::cblas>(function.address, call);
-  }
+  run_as_original([&] {
+    if (function.style == Style::fortran) {
+      invoke<Style::fortran>(function.address, call);
+    } else {
+      invoke<Style::cblas>(function.address, call);
+    }
+  });
 }
 
 }  // namespace blastoff::abi

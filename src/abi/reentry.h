@@ -1,53 +1,50 @@
 // Whether this thread is inside an original. Calls that an original makes to BLAS names are not intercepted.
+//
+// A program may leave an original by longjmp, by an exception, by switching to another stack or by cancellation. Nobody
+// tells us, and the frame that ran the original may stay in memory unchanged while later calls come from deeper frames.
+// So a frame proves nothing by what it holds: it must be found among those to which the caller will return.
 #pragma once
 
 namespace blastoff::abi {
 namespace detail {
 
-/// The frame that runs the outermost active original of this thread. A program may leave an original by longjmp, by an
-/// exception or by cancellation. The stack grows down: a caller below that frame was called by the original, and a
-/// caller above it shows that the original has been left.
-[[gnu::tls_model("initial-exec")]] inline constinit thread_local const char* outermost_original = nullptr;
+/// By its frame's address, the call of run_marked() that runs the outermost original of this thread.
+[[gnu::tls_model("initial-exec")]] inline constinit thread_local const void* outermost_original = nullptr;
 
-[[gnu::always_inline]] inline const char* this_frame() {
-  return static_cast<const char*>(__builtin_frame_address(0));
-}
+/// Runs body(self, mark). The mark is the address of the frame that does so. There is nothing in it that a stack
+/// unwinder would have to clean up.
+[[gnu::noinline]] void run_marked(void (*body)(const void* self, const void* mark), const void* self);
+
+/// inside_original(), where an original was begun and may have been left.
+[[gnu::noinline]] bool still_inside_original();
 
 }  // namespace detail
 
-/// True if the caller is an original, directly or not. Forgets an original that was left by longjmp.
-[[gnu::always_inline]] inline bool inside_original() {
-  if (detail::outermost_original == nullptr) [[likely]] {
-    return false;
-  }
-  if (detail::this_frame() < detail::outermost_original) return true;
-  detail::outermost_original = nullptr;
-  return false;
+/// Whether the caller was called, directly or not, by the function that run_marked() ran with that mark and that has
+/// not been left. A chain of calls that was seen before takes some nanoseconds, a new one some microseconds.
+[[gnu::noinline]] bool is_called_below(const void* mark);
+
+/// Runs body(mark): what it calls is recognised by is_called_below(mark).
+template <class Body>
+[[gnu::always_inline]] inline void run_marked(const Body& body) {
+  detail::run_marked([](const void* self, const void* mark) { (*static_cast<const Body*>(self))(mark); }, &body);
 }
 
-/// Runs an original. It has no destructor, so a stack unwinder finds nothing to clean up here.
+/// True if the caller is an original, directly or not. Forgets an original that was left.
+[[gnu::always_inline]] inline bool inside_original() {
+  return detail::outermost_original != nullptr && detail::still_inside_original();
+}
+
+/// Runs an original.
 template <class Run>
 [[gnu::always_inline]] inline void run_as_original(const Run& run) {
-  const bool outermost = !inside_original();
-  if (outermost) detail::outermost_original = detail::this_frame();
-  run();
-  if (outermost) detail::outermost_original = nullptr;
+  if (inside_original()) return run();
+  run_marked([&](const void* mark) {
+    detail::outermost_original = mark;
+    run();
+    // Another original may have been begun on another stack meanwhile.
+    if (detail::outermost_original == mark) detail::outermost_original = nullptr;
+  });
 }
-
-/// Marks the time in which an original runs. Lives in the frame that calls it, one at a time.
-class Reentry {
- public:
-  [[gnu::always_inline]] Reentry() : outermost_(!inside_original()) {
-    if (outermost_) detail::outermost_original = detail::this_frame();
-  }
-  [[gnu::always_inline]] ~Reentry() {
-    if (outermost_) detail::outermost_original = nullptr;
-  }
-  Reentry(const Reentry&) = delete;
-  Reentry& operator=(const Reentry&) = delete;
-
- private:
-  bool outermost_;
-};
 
 }  // namespace blastoff::abi

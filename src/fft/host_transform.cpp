@@ -42,13 +42,14 @@ class PlannedArray {
 };
 
 void execute(const Plan& plan, void* in, void* out) {
-  const abi::Reentry reentry;
   void* handle = plan.handle;
-  if (plan.execute.style == Style::c) {
-    reinterpret_cast<void (*)(void*, void*, void*)>(plan.execute.function)(handle, in, out);
-  } else {
-    reinterpret_cast<void (*)(void**, void*, void*)>(plan.execute.function)(&handle, in, out);
-  }
+  abi::run_as_original([&] {
+    if (plan.execute.style == Style::c) {
+      reinterpret_cast<void (*)(void*, void*, void*)>(plan.execute.function)(handle, in, out);
+    } else {
+      reinterpret_cast<void (*)(void**, void*, void*)>(plan.execute.function)(&handle, in, out);
+    }
+  });
 }
 
 }  // namespace

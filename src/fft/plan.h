@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "fft/footprint.h"
+#include "fft/inscription.h"
 #include "fft/planner.h"
 #include "fft/routine.h"
 #include "operation/operation.h"
@@ -19,7 +20,8 @@ struct NewArrayExecute {
 
 /// Never changed once it is made.
 struct Plan {
-  void* handle = nullptr;  ///< the library's plan. Nothing is known of what lies behind it
+  void* handle = nullptr;                  ///< the library's plan
+  std::optional<Inscription> inscription;  ///< what the library has written there
   Transform transform;
   void* in = nullptr;  ///< the arrays that were planned
   void* out = nullptr;

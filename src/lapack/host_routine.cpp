@@ -275,8 +275,7 @@ class Invocation {
   }
 
   void call(void* function) {
-    const abi::Reentry reentry;
-    invoke(function, words_, std::make_index_sequence<most_words>());
+    abi::run_as_original([&] { invoke(function, words_, std::make_index_sequence<most_words>()); });
   }
 
   std::int64_t read_integer(Argument argument) {

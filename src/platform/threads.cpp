@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "platform/process.h"
+#include "platform/race_detector.h"
 
 namespace blastoff::platform {
 namespace {
@@ -57,24 +58,32 @@ struct Start {
 };
 
 void* run_detached(void* argument) {
-  const std::unique_ptr<Start> start(static_cast<Start*>(argument));
-  adopt_signals();
-  adopt_remembered_set();
-  pthread_setname_np(pthread_self(), start->name.c_str());
-  start->body();
+  begin_unobserved();
+  {
+    const std::unique_ptr<Start> start(static_cast<Start*>(argument));
+    adopt_signals();
+    adopt_remembered_set();
+    pthread_setname_np(pthread_self(), start->name.c_str());
+    start->body();
+  }
+  end_unobserved();
   return nullptr;
 }
 
 void* run_borrowed(void* body) {
+  begin_unobserved();
   adopt_signals();
   adopt_remembered_set();
   (*static_cast<const std::function<void()>*>(body))();
+  end_unobserved();
   return nullptr;
 }
 
 struct StackRange {
   std::uintptr_t low = 0;
   std::uintptr_t high = 0;
+
+  bool has(std::uintptr_t address) const { return address > low && address < high; }
 };
 
 StackRange find_stack() {
@@ -91,6 +100,11 @@ StackRange find_stack() {
   constexpr std::size_t deepest = std::size_t{1} << 30;
   const std::uintptr_t high = reinterpret_cast<std::uintptr_t>(low) + size;
   return {high - std::min(size - guard, deepest), high};
+}
+
+const StackRange& stack_of_thread() {
+  thread_local const StackRange stack = find_stack();
+  return stack;
 }
 
 }  // namespace
@@ -121,10 +135,12 @@ Disturbances hold_off() {
   pthread_sigmask(SIG_BLOCK, &waiting, &before.signals);
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancel_state);
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before.cancel_type);
+  begin_unobserved();
   return before;
 }
 
 void let_in(const Disturbances& before) {
+  end_unobserved();
   // Handlers come last: one that jumped away would leave cancellation disabled. The cancel state comes before the type:
   // if a thread is cancelled when its state changes, glibc 2.36 does not report that to a thread that joins it.
   pthread_setcancelstate(before.cancel_state, nullptr);
@@ -177,10 +193,14 @@ bool start_thread(const char* name, std::function<void()> body) {
 }
 
 std::size_t stack_left() {
-  thread_local const StackRange stack = find_stack();
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   // A coroutine or a signal stack lies elsewhere: its size is unknown.
-  return here > stack.low && here < stack.high ? here - stack.low : 0;
+  const StackRange& stack = stack_of_thread();
+  return stack.has(here) ? here - stack.low : 0;
+}
+
+bool on_stack_of_thread(const void* place) {
+  return stack_of_thread().has(reinterpret_cast<std::uintptr_t>(place));
 }
 
 bool run_on_ample_stack(const std::function<void()>& body) {

@@ -87,6 +87,9 @@ bool start_thread(const char* name, std::function<void()> body);
 /// Bytes of stack left below the caller.
 std::size_t stack_left();
 
+/// Whether a place lies on this thread's own stack, and not on one of a coroutine or for signals.
+bool on_stack_of_thread(const void* place);
+
 /// Runs `body` on a thread with a large stack and waits for it (about 20 us). False if the system refuses a thread;
 /// body has not run then.
 bool run_on_ample_stack(const std::function<void()>& body);

@@ -8,6 +8,7 @@
 #include "abi/reentry.h"
 #include "platform/log.h"
 #include "platform/process.h"
+#include "platform/rounding.h"
 #include "platform/stopwatch.h"
 #include "platform/threads.h"
 #include "report/call_log.h"
@@ -243,6 +244,8 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
     record.refusal = Refusal::trivial;
   else if (!parsed->supported)
     record.refusal = Refusal::unsupported;
+  else if (!platform::rounds_to_nearest())
+    record.refusal = Refusal::rounding;
   else if (Process::is_switched_off())
     record.refusal = Refusal::switched_off;
   else if (GatheredSolve::running() == nullptr)  // that has been judged already

@@ -17,6 +17,7 @@
 #include "platform/fork_guard.h"
 #include "platform/memory_limits.h"
 #include "platform/process.h"
+#include "platform/rounding.h"
 #include "platform/stopwatch.h"
 #include "platform/threads.h"
 #include "report/recorder.h"
@@ -86,6 +87,7 @@ class SolvingProcess final : public scalapack::Root {
   Refusal judge(const scalapack::GatheredProblem& problem, const Grid& grid) {
     Process& process = Process::instance();
     if (const Refusal refusal = process.refusal(); refusal != Refusal::none) return refusal;
+    if (!platform::rounds_to_nearest()) return Refusal::rounding;
     const intercept::Original original = intercept::original_for(fortran_name(problem.routine()), visit_.caller);
     const lapack::Call call(problem.routine(), problem.words(), 4);
     const bool narrow = original.convention.integers == abi::IntegerWidth::lp64;

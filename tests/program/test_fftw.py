@@ -71,6 +71,13 @@ def test_functions_found_by_dlsym(device, intercept):
     run("opened", device, settings=[f"--intercept={intercept}"])
 
 
+@pytest.mark.parametrize("intercept", ["auto", "patch", "preload"])
+def test_a_plan_at_the_address_of_another(device, intercept):
+    """Ends and beginnings of plans that nobody notices: a plan is known by what FFTW wrote into it."""
+    outcome = run("reused", device, settings=[f"--intercept={intercept}"])
+    assert intercept == "patch" or outcome.total("offloaded") > 0
+
+
 @pytest.mark.parametrize("intercept", ["auto", "preload"])
 def test_mkl_has_the_names_of_fftw(device, intercept):
     """It does not compute what FFTW does for some guru plans: all is as it is without Blastoff."""

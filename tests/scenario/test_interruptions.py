@@ -43,3 +43,9 @@ def test_cancellation_of_calls_below_the_threshold(unharmed):
     """The stack is unwound through our frames while an original runs."""
     outcome = unharmed("interruptions", "cancel-asynchronously", min_size=100000, verify="off")
     assert outcome.total("offloaded") == 0 and outcome.total("calls") > 0
+
+
+def test_calls_after_a_jump_out_of_an_original(unharmed):
+    """They come from deeper frames than the one that ran the original, which holds what it held then."""
+    outcome = unharmed("interruptions", "jump-out-of-xerbla")
+    assert outcome.total("offloaded") == 11

@@ -1,5 +1,8 @@
 """Many threads calling at once."""
 
+from pathlib import Path
+
+import offload
 import pytest
 
 A_BYTES = 512 * 512 * 8
@@ -43,3 +46,15 @@ def test_a_matrix_that_all_threads_read_is_copied_by_each(unharmed):
     outcome = unharmed("threads", "shared-a", policy="copy")
     assert outcome.total("bytes_to_device") == 16 * A_BYTES + SLICES_BYTES
     assert outcome.total("bytes_reused") == 0
+
+
+@pytest.mark.parametrize("case", ["own", "shared-a"])
+def test_a_race_detector_of_the_program_finds_none_in_us(device, policy, case):
+    """It sees what we allocate, copy and lock, but not how our threads agree on it."""
+    command = offload.program("threads_watched", case)
+    if not Path(command[0]).exists():
+        pytest.skip("the compiler has no ThreadSanitizer")
+    outcome = offload.offloaded(command, policy=policy, device=device, verify="off")
+    assert outcome.status == 0, outcome.stderr
+    assert "ThreadSanitizer" not in outcome.stderr
+    assert outcome.total("offloaded") > 0

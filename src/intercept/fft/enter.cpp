@@ -5,6 +5,7 @@
 #include "abi/reentry.h"
 #include "fft/execution.h"
 #include "fft/host_transform.h"
+#include "fft/inscription.h"
 #include "fft/plan_table.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/patch/patched_function.h"
@@ -30,6 +31,14 @@ Visit visit_of(const FftCall& call, std::size_t routine) {
           .routine = routine,
           .host = &host_of,
           .caller = call.caller};
+}
+
+/// Whether the end of that planner's plans is noticed. A program that is bound to our names ends them by our names. One
+/// that has reached a patched function, however it found it, may end them in the same way.
+bool end_is_noticed(const Original& planner) {
+  if (find_trampoline(planner.function) == nullptr) return true;
+  const PatchedFunction* const execute = find_patched(planner.companion);
+  return execute != nullptr && find_patched(execute->original.companion) != nullptr;
 }
 
 /// Whether the call goes on to the original as it came, and was passed on. Calls within FFTW are: plan_dft_3d makes its
@@ -61,7 +70,11 @@ std::optional<fft::Plan> plan_of(const FftCall& call, void* handle) {
   const bool wide = call.original.convention.integers == abi::IntegerWidth::ilp64;
   const auto asked = fft::parse(call.row, call.words, wide ? 8 : 4);
   if (!asked) return std::nullopt;
-  return fft::make_plan(handle, *asked, {call.original.companion, call.row.style});
+  const auto inscription = fft::Inscription::read(handle, *asked);
+  if (!inscription || !(inscription->understood() || end_is_noticed(call.original))) return std::nullopt;
+  auto plan = fft::make_plan(handle, *asked, {call.original.companion, call.row.style});
+  if (plan) plan->inscription = inscription;
+  return plan;
 }
 
 // In frames of their own: nothing is to be cleaned up in one above an original.
@@ -76,6 +89,14 @@ std::optional<fft::Plan> plan_of(const FftCall& call, void* handle) {
 [[gnu::noinline]] void forget(const FftCall& call) {
   const platform::ErrnoGuard errno_stays;
   fft::forget_plan(handle_of(call));
+}
+
+/// The plan that lies there, if it is the one that was remembered.
+const fft::Plan* known_plan(const FftCall& call) {
+  const fft::Plan* const plan = fft::find_plan(handle_of(call));
+  if (plan == nullptr || plan->inscription->is_on(plan->handle)) return plan;
+  forget(call);
+  return nullptr;
 }
 
 }  // namespace
@@ -98,7 +119,7 @@ void enter_planner(const FftCall& call, const long& returned) {
 
 void enter_execution(const FftCall& call) {
   if (pass_on(call)) return;
-  const fft::Plan* const plan = fft::find_plan(handle_of(call));
+  const fft::Plan* const plan = known_plan(call);
   const bool new_arrays = call.row.function == fft::Function::execute_new;
   if (plan == nullptr || (new_arrays && plan->transform.request.kind != call.row.kind))
     return call.raw(call.original.function);

@@ -11,18 +11,13 @@ namespace blastoff::intercept {
 namespace {
 
 /// The original that runs on this thread, and its arguments. Some libraries' functions only call another with the same
-/// arguments: scipy_dpotrf_ calls dpotrf_. The stack grows down: a caller above `frame` shows that the original has
-/// been left by longjmp.
+/// arguments: scipy_dpotrf_ calls dpotrf_. It may have been left by longjmp.
 struct RunningOriginal {
-  const char* frame = nullptr;
+  const void* mark = nullptr;
   lapack::Routine routine{};
   std::size_t fingerprint = 0;
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local RunningOriginal running_original;
-
-[[gnu::always_inline]] inline const char* this_frame() {
-  return static_cast<const char*>(__builtin_frame_address(0));
-}
 
 /// Of the addresses, not of what they point to.
 std::size_t fingerprint(std::span<void* const> arguments) {
@@ -40,16 +35,18 @@ struct WordsPassedOn {
 
   bool by_running_original() const {
     const RunningOriginal& running = running_original;
-    return running.frame != nullptr && this_frame() < running.frame && running.routine == routine &&
-           running.fingerprint == fingerprint({words, arguments.size()});
+    return running.mark != nullptr && running.routine == routine &&
+           running.fingerprint == fingerprint({words, arguments.size()}) && abi::is_called_below(running.mark);
   }
 
   static void invoke(const void* self, void* original) {
     const auto& call = *static_cast<const WordsPassedOn*>(self);
-    const RunningOriginal outer = running_original;
-    running_original = {this_frame(), call.routine, fingerprint({call.words, call.arguments.size()})};
-    call.pass(original);
-    running_original = outer;
+    abi::run_marked([&](const void* mark) {
+      const RunningOriginal outer = running_original;
+      running_original = {mark, call.routine, fingerprint({call.words, call.arguments.size()})};
+      call.pass(original);
+      running_original = outer;
+    });
   }
 
   void pass(void* original) const { pass(original, std::make_index_sequence<lapack::most_words>()); }

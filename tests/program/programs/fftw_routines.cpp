@@ -1,7 +1,7 @@
 // Walks through FFTW's planners, in C and Fortran, and compares every execution with the definition of the transform.
 // Prints "ok" or "WRONG" for each, and at last how many there were.
 //
-// fftw_routines every | threads | again | opened | fork
+// fftw_routines every | threads | again | opened | reused | fork
 #include <dlfcn.h>
 #include <fftw3.h>
 #include <sys/wait.h>
@@ -663,6 +663,69 @@ void opened() {
   }
 }
 
+/// Element k of the transform of n complex numbers.
+std::complex<double> transformed(const fftw_complex* in, int n, int sign, int k) {
+  std::complex<double> sum = 0;
+  for (int i = 0; i < n; ++i)
+    sum += std::complex<double>(in[i][0], in[i][1]) * std::polar(1.0, sign * 2 * M_PI * i * k / n);
+  return sum;
+}
+
+/// Plans whose end nobody notices, and at their addresses others, of whose making nobody hears either: of another
+/// direction, of another length, in place, of real numbers alone. All have the same arrays.
+void reused() {
+  constexpr int count = 40;
+  constexpr int n = 12;
+  void* const library = dlopen("libfftw3.so.3", RTLD_NOW | RTLD_LOCAL);
+  const auto find = [&](const char* name, auto* function) {
+    return reinterpret_cast<decltype(function)>(dlsym(library, name));
+  };
+  const auto plan_unheard = find("fftw_plan_dft_1d", fftw_plan_dft_1d);
+  const auto destroy_unheard = find("fftw_destroy_plan", fftw_destroy_plan);
+  fftw_complex in[n], out[n];
+  const auto fill = [&] {
+    for (int i = 0; i < n; ++i) in[i][0] = i % 5 - 1, in[i][1] = i % 3, out[i][0] = out[i][1] = 77;
+  };
+  const auto check = [&](const fftw_complex* result, int length, int sign) {
+    fill();
+    const std::complex<double> expected = transformed(in, length, sign, 1);
+    return [=] { return std::abs(std::complex<double>(result[1][0], result[1][1]) - expected) < 1e-12; };
+  };
+  for (int round = 0; round < 20; ++round) {
+    fftw_plan plans[count];
+    for (fftw_plan& plan : plans) {
+      plan = fftw_plan_dft_1d(n, in, out, FFTW_FORWARD, FFTW_ESTIMATE);
+      const auto right = check(out, n, -1);
+      fftw_execute(plan);
+      if (!right()) ++wrong;
+    }
+    for (const fftw_plan plan : plans) destroy_unheard(plan);
+    for (int i = 0; i < count; ++i) {
+      switch (i % 4) {
+        case 0: plans[i] = plan_unheard(n, in, out, FFTW_BACKWARD, FFTW_ESTIMATE); break;
+        case 1: plans[i] = plan_unheard(n / 2, in, out, FFTW_FORWARD, FFTW_ESTIMATE); break;
+        case 2: plans[i] = plan_unheard(n, in, in, FFTW_FORWARD, FFTW_ESTIMATE); break;
+        case 3: plans[i] = fftw_plan_r2r_1d(n, in[0], out[0], FFTW_DHT, FFTW_ESTIMATE); break;
+      }
+    }
+    for (int i = 0; i < count; ++i) {
+      if (i % 4 == 3) {
+        fill();
+        double expected = 0;
+        for (int j = 0; j < n; ++j) expected += in[0][j] * (std::cos(2 * M_PI * j / n) + std::sin(2 * M_PI * j / n));
+        fftw_execute(plans[i]);
+        if (std::abs(out[0][1] - expected) > 1e-12) ++wrong;
+      } else {
+        const auto right = check(i % 4 == 2 ? in : out, i % 4 == 1 ? n / 2 : n, i % 4 == 0 ? 1 : -1);
+        fftw_execute(plans[i]);
+        if (!right()) ++wrong;
+      }
+    }
+    for (const fftw_plan plan : plans) destroy_unheard(plan);
+    executions += 2 * count;
+  }
+}
+
 void in_child() {
   const Case test = row_major(c2c, {4, 5, 6}, true);
   Arrays<Double> planned(test);
@@ -700,6 +763,8 @@ int main(int count, char** arguments) {
     again();
   } else if (what == "opened") {
     opened();
+  } else if (what == "reused") {
+    reused();
   } else {
     in_child();
   }

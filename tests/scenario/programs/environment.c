@@ -8,6 +8,9 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
 
 #include "scenario.h"
 
@@ -53,6 +56,32 @@ static void errno_and_rounding(void) {
   int same = 1;
   for (int s = 1; s < 64; ++s) same &= sigismember(&before, s) == sigismember(&after, s);
   verdict("signal mask", right && same);
+}
+
+/// Interval arithmetic: a lower and an upper bound of the same product.
+static void bounds(void) {
+  double* const above = filled(COUNT, 4);
+  for (int i = 0; i < COUNT; ++i) a[i] = fabs(a[i]) + 0.1, b[i] = fabs(b[i]) + 0.1;
+  int apart = 1;
+  fesetround(FE_DOWNWARD);
+  multiply(N, N, N, a, N, b, N, 0.0, c, N);
+  fesetround(FE_UPWARD);
+  multiply(N, N, N, a, N, b, N, 0.0, above, N);
+  fesetround(FE_TONEAREST);
+  for (int i = 0; i < COUNT; ++i) apart &= c[i] < above[i];
+  verdict("bounds by fesetround", apart);
+#ifdef __SSE2__
+  apart = 1;
+  _MM_SET_ROUNDING_MODE(_MM_ROUND_DOWN);
+  multiply(N, N, N, a, N, b, N, 0.0, c, N);
+  _MM_SET_ROUNDING_MODE(_MM_ROUND_NEAREST);
+  multiply(N, N, N, a, N, b, N, 0.0, above, N);
+  int less = 0;
+  for (int i = 0; i < COUNT; ++i) apart &= c[i] <= above[i], less += c[i] < above[i];
+  apart &= less > COUNT / 2;
+#endif
+  verdict("bounds by the register alone", apart);
+  free(above);
 }
 
 static volatile sig_atomic_t alarms, profiled;
@@ -178,6 +207,8 @@ int main(int argc, char** argv) {
   c = filled(COUNT, 3);
   if (!strcmp(name, "errno"))
     errno_and_rounding();
+  else if (!strcmp(name, "bounds"))
+    bounds();
   else if (!strcmp(name, "timers"))
     timers();
   else if (!strcmp(name, "closed-descriptors"))

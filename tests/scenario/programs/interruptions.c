@@ -1,6 +1,7 @@
 // What may happen to a thread while it calls the BLAS: signals whose handlers call it again, jump out or end the
 // process, cancellation, and faults that a handler mends. Usage: interruptions CASE
 #define _GNU_SOURCE
+#include <alloca.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -215,8 +216,11 @@ static void cancel(int asynchronous) {
 }
 
 /// The BLAS calls it for an argument that it does not accept.
+static jmp_buf* way_out = NULL;
+
 void xerbla_(const char* routine, const int* argument) {
   (void)routine, (void)argument;
+  if (way_out) longjmp(*way_out, 1);
   pthread_exit(NULL);
 }
 
@@ -240,6 +244,24 @@ static void leave_in_xerbla(void) {
   verdict("threads that leave in xerbla", right && cleaned == 3);
 }
 
+/// From a frame so much deeper that what lies between stays as it was.
+__attribute__((noinline)) static int computes_deep_below(size_t bytes) {
+  volatile char* const space = alloca(bytes);
+  space[0] = 1;
+  return computes() + space[0] - 1;
+}
+
+static void jump_out_of_xerbla(void) {
+  jmp_buf after;
+  volatile int right = 1;
+  for (volatile size_t bytes = 64; bytes < 100000; bytes *= 2) {
+    way_out = &after;
+    if (!setjmp(after)) multiply(-1, N, N, a, N, b, N, 0.0, c, N);
+    right &= computes_deep_below(bytes);
+  }
+  verdict("calls after a jump out of xerbla", right);
+}
+
 int main(int argc, char** argv) {
   a = filled(COUNT, 1);
   b = filled(COUNT, 2);
@@ -257,6 +279,7 @@ int main(int argc, char** argv) {
   if (!strcmp(name, "exit-in-fault")) exit_in_fault();
   if (!strcmp(name, "cancel")) cancel(0);
   if (!strcmp(name, "leave-in-xerbla")) leave_in_xerbla();
+  if (!strcmp(name, "jump-out-of-xerbla")) jump_out_of_xerbla();
   if (!strcmp(name, "cancel-asynchronously")) cancel(1);
   return scenario_status();
 }

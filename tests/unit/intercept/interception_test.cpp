@@ -36,8 +36,7 @@ void dispatch(const Visit& visit, const Parsed* parsed) {
   seen.understood = parsed != nullptr;
   if (parsed != nullptr) seen.call = blas::call_of(parsed->make_operation());
   seen.original = visit.original.function;
-  const abi::Reentry reentry;
-  if (visit.original.function != nullptr) visit.raw(visit.original.function);
+  if (visit.original.function != nullptr) abi::run_as_original([&] { visit.raw(visit.original.function); });
 }
 
 void dispatch_distributed(const Visit& visit, const scalapack::Call&) {

@@ -1,0 +1,74 @@
+// What a library wrote into a plan when it made it. FFTW writes which transform it is, of which arrays.
+//
+// A plan may end where nobody tells us, and another one gets its address, perhaps also those of its parts. So a plan is
+// taken for the one that is remembered if it says the same of itself at each execution. Then it computes the same,
+// whichever of the two it is. Of other libraries' plans only the first words are compared, so their ends must be
+// noticed.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "fft/planner.h"
+
+namespace blastoff::fft {
+
+class Inscription {
+ public:
+  /// Of the plan that `call` made. Nothing if it cannot be read.
+  static std::optional<Inscription> read(const void* handle, const PlannerCall& call);
+
+  /// Whether it is what FFTW 3 writes for such a transform. The plan may be that of another library, or of another
+  /// version.
+  bool understood() const { return understood_; }
+
+  /// Whether `handle`, a plan that has not been destroyed, is inscribed like this. Some nanoseconds.
+  bool is_on(const void* handle) const;
+
+ private:
+  // FFTW's own structures (api/api.h, kernel/ifftw.h, dft/dft.h, rdft/rdft.h; the same from 3.3 to 3.3.10).
+  struct Problem;
+  struct Plan {
+    const void* steps;
+    const Problem* problem;
+    int sign;
+  };
+  struct Loop {
+    std::ptrdiff_t length, in_stride, out_stride;
+    bool operator==(const Loop&) const = default;
+  };
+  struct Loops {
+    int rank;
+    Loop loops[Dimensions::most];  ///< as many as the rank says
+    double points() const;
+    bool operator==(const Loops& other) const;
+  };
+  struct Problem {
+    const void* functions;  ///< of complex transforms, of real ones, ...; those of a library
+    const Loops* dims;
+    const Loops* batches;
+    std::array<const void*, 4> arrays;  ///< beginning of real and imaginary parts on either side
+    int real_kind;                      ///< of transforms of real numbers alone: the direction
+  };
+
+  /// As many as a plan of MKL's has.
+  using Words = std::array<std::uintptr_t, 9>;
+
+  static bool is_legible(const Plan* plan);
+  static bool is_legible(const Loops* loops);
+  bool fits(const PlannerCall& call) const;
+  void copy(const Plan& plan);
+  bool is_on(const Plan& plan) const;
+
+  Words words_{};
+  bool understood_ = false;
+  bool real_ = false;
+  Plan plan_{};
+  Problem problem_{};
+  Loops dims_{};
+  Loops batches_{};
+};
+
+}  // namespace blastoff::fft
