@@ -49,11 +49,47 @@ WorkSizes divide_and_conquer(const Problem& problem) {
   return {2 * n + 1, 1, 1};
 }
 
-/// Of the documentation and the paths of the code the least: programs pass what a query returned.
-std::int64_t least_gesdd_work(const Problem& problem) {
+/// From a certain ratio of its sides on, a matrix is first made square.
+bool is_oblong(const Problem& problem, double ratio) {
   const std::int64_t low = problem.least_side();
-  if (complex(problem)) return 3 * low;
-  return problem.job == 'n' ? 8 * low : 3 * low * low + 7 * low;
+  return std::max(problem.m, problem.n) >= static_cast<std::int64_t>(static_cast<double>(low) * ratio);
+}
+
+std::int64_t least_complex_gesdd_work(const Problem& problem) {
+  const std::int64_t low = problem.least_side();
+  const std::int64_t high = std::max(problem.m, problem.n);
+  const std::int64_t square = low * low;
+  if (!is_oblong(problem, 17.0 / 9)) return 2 * low + high + (problem.job == 'o' ? square : 0);
+  switch (problem.job) {
+    case 'n': return 3 * low;
+    case 'o': return 2 * square + 3 * low;
+    case 's': return square + 3 * low;
+    default: return square + std::max(3 * low, low + high);
+  }
+}
+
+std::int64_t least_gesdd_work(const Problem& problem) {
+  if (complex(problem)) return least_complex_gesdd_work(problem);
+  const std::int64_t low = problem.least_side();
+  const std::int64_t high = std::max(problem.m, problem.n);
+  const std::int64_t square = low * low;
+  const std::int64_t inner = problem.job == 'n' ? 7 * low : 3 * square + 4 * low;
+  if (!is_oblong(problem, 11.0 / 6)) return 3 * low + std::max(high, inner + (problem.job == 'o' ? square : 0));
+  switch (problem.job) {
+    case 'n': return inner + low;
+    case 'o': return inner + 2 * square + 3 * low;
+    case 's': return inner + square + 3 * low;
+    default: return square + std::max(3 * low + inner, low + high);
+  }
+}
+
+std::int64_t least_gesvd_work(const Problem& problem) {
+  const std::int64_t low = problem.least_side();
+  const std::int64_t high = std::max(problem.m, problem.n);
+  const char job = problem.m >= problem.n ? problem.job : problem.job_right;  // of the vectors along the longer side
+  const bool values_of_square = job == 'n' && is_oblong(problem, 1.6);
+  if (complex(problem)) return values_of_square ? 3 * low : 2 * low + high;
+  return std::max(5 * low, values_of_square ? 4 * low : 3 * low + high);
 }
 
 WorkSizes least_work_sizes(const Problem& problem) {
@@ -71,11 +107,12 @@ WorkSizes least_work_sizes(const Problem& problem) {
     case Kind::sygvd: return divide_and_conquer(problem);
     case Kind::syevr: return complex(problem) ? WorkSizes{2 * n, 24 * n, 10 * n} : WorkSizes{26 * n, 1, 10 * n};
     case Kind::syevx:
-    case Kind::sygvx: return {complex(problem) ? 2 * n : 8 * n};
+    case Kind::sygvx:
+      return n <= 1 && problem.kind() == Kind::syevx ? WorkSizes{} : WorkSizes{complex(problem) ? 2 * n : 8 * n};
     case Kind::spevd:
     case Kind::spgvd: return packed_divide_and_conquer(problem);
     case Kind::gesdd: return {least_gesdd_work(problem)};
-    case Kind::gesvd: return {complex(problem) ? 3 * low : 5 * low};
+    case Kind::gesvd: return {least_gesvd_work(problem)};
     case Kind::geev: {
       if (complex(problem)) return {2 * n};
       return {problem.job == 'v' || problem.job_right == 'v' ? 4 * n : 3 * n};
