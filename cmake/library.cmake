@@ -28,30 +28,39 @@ add_custom_command(
   VERBATIM)
 add_custom_target(blastoff_exported_names DEPENDS ${blastoff_version_script})
 
-add_library(blastoff SHARED ${blastoff_objects})
-add_dependencies(blastoff blastoff_exported_names)
-set_target_properties(blastoff PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${blastoff_version_script}
-                                          LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-target_link_libraries(blastoff PRIVATE blastoff_options capstone lzma_archive)
-
-# Capstone's archive refers to the disassemblers of all architectures. The library needs one: with null in place of the others
-# the linker takes only that one from the archive, which saves five megabytes and seventy thousand relocations at each load.
-set(blastoff_disassembler X86)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-  set(blastoff_disassembler AArch64)
-endif()
-foreach(architecture AArch64 ARM EVM M680X M68K Mips PPC Sparc SystemZ TMS320C64x X86 XCore)
-  if(NOT architecture STREQUAL blastoff_disassembler)
-    target_link_options(blastoff PRIVATE -Wl,--defsym=${architecture}_global_init=0 -Wl,--defsym=${architecture}_option=0)
+# blastoff_links_as_library(TARGET): as libblastoff.so is linked.
+function(blastoff_links_as_library target)
+  add_dependencies(${target} blastoff_exported_names)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME blastoff LINKER_LANGUAGE CXX LINK_DEPENDS ${blastoff_version_script})
+  target_link_libraries(${target} PRIVATE blastoff_options capstone lzma_archive)
+  # Capstone's archive refers to the disassemblers of all architectures. The library needs one: with null in place of the others
+  # the linker takes only that one from the archive, which saves five megabytes and seventy thousand relocations at each load.
+  set(disassembler X86)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    set(disassembler AArch64)
   endif()
-endforeach()
-# No lazy binding: a preloaded library should not take the dynamic linker's slow path inside the first call. Full RELRO then
-# protects the entry point table. Undefined symbols are errors: nothing but the C library is there to define them.
-target_link_options(blastoff PRIVATE -Wl,--version-script=${blastoff_version_script} -Wl,--exclude-libs,ALL
-                    -Wl,-z,relro,-z,now,-z,nodelete -Wl,--gc-sections -Wl,--as-needed)
-if(NOT BLASTOFF_SANITIZE)
-  target_link_options(blastoff PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,defs)
+  foreach(architecture AArch64 ARM EVM M680X M68K Mips PPC Sparc SystemZ TMS320C64x X86 XCore)
+    if(NOT architecture STREQUAL disassembler)
+      target_link_options(${target} PRIVATE -Wl,--defsym=${architecture}_global_init=0 -Wl,--defsym=${architecture}_option=0)
+    endif()
+  endforeach()
+  # No lazy binding: a preloaded library should not take the dynamic linker's slow path inside the first call. Full RELRO then
+  # protects the entry point table. Undefined symbols are errors: nothing but the C library is there to define them.
+  target_link_options(${target} PRIVATE -Wl,--version-script=${blastoff_version_script} -Wl,--exclude-libs,ALL
+                      -Wl,-z,relro,-z,now,-z,nodelete -Wl,--gc-sections -Wl,--as-needed)
+  if(NOT BLASTOFF_SANITIZE)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,defs)
+  endif()
+endfunction()
+
+# Under a sanitizer, whose run-time library is one of this machine, the library is what a plain link makes.
+if(BLASTOFF_SANITIZE)
+  add_library(blastoff SHARED ${blastoff_objects})
+  blastoff_links_as_library(blastoff)
+else()
+  include(cmake/entrance.cmake)
 endif()
+set_target_properties(blastoff PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
 install(TARGETS blastoff LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 file(GLOB headers ${PROJECT_SOURCE_DIR}/include/*.h ${PROJECT_SOURCE_DIR}/include/*.f90)

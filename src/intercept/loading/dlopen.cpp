@@ -115,7 +115,7 @@ namespace blastoff::intercept {
 
 bool hears_of_opening() {
   return original_dlopen.load(std::memory_order_acquire) != nullptr ||
-         dlsym(RTLD_DEFAULT, "dlopen") == reinterpret_cast<void*>(&blastoff_own_dlopen);
+         in_own_object(dlsym(RTLD_DEFAULT, "dlopen"));
 }
 
 void hear_of_opening() {

@@ -1,0 +1,58 @@
+# libblastoff.so with its entrance (src/entrance/entrance.h): an object that any C library can load. It is linked twice. The first link,
+# an ordinary one, tells what the library exports and what it takes from the C library. From these lists its gates and slots are made.
+# The second link knows no C library, so that it records no version of a symbol.
+set(entrance ${PROJECT_BINARY_DIR}/entrance)
+
+add_library(blastoff_later_functions OBJECT ${PROJECT_SOURCE_DIR}/src/entrance/later_functions.cpp)
+target_link_libraries(blastoff_later_functions PRIVATE blastoff_options)
+
+add_library(blastoff_plain SHARED ${blastoff_objects} $<TARGET_OBJECTS:blastoff_later_functions>)
+blastoff_links_as_library(blastoff_plain)
+set_target_properties(blastoff_plain PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${entrance}/plain)
+target_link_options(blastoff_plain PRIVATE -Wl,-u,blastoff_later_functions)
+
+# src/entrance itself refers to the C library's own, in all other objects these are slots too.
+set(bare dlsym __errno_location)
+add_custom_command(
+  OUTPUT ${entrance}/gates.list ${entrance}/imports.list ${entrance}/renamed
+  COMMAND ${CMAKE_COMMAND} -DLIBRARY=$<TARGET_FILE:blastoff_plain> -DREADELF=${CMAKE_READELF} "-DBARE=${bare}" -DOUT=${entrance}
+          -P ${PROJECT_SOURCE_DIR}/cmake/entrance_lists.cmake
+  DEPENDS blastoff_plain ${PROJECT_SOURCE_DIR}/cmake/entrance_lists.cmake
+  VERBATIM)
+
+# The functions behind the gates lose their names to these.
+file(GENERATE OUTPUT ${entrance}/objects CONTENT "$<JOIN:${blastoff_objects},\n>\n")
+add_custom_command(
+  OUTPUT ${entrance}/library.o
+  COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -o ${entrance}/joined.o @${entrance}/objects
+  COMMAND ${CMAKE_OBJCOPY} --redefine-syms=${entrance}/renamed ${entrance}/joined.o ${entrance}/library.o
+  COMMAND ${CMAKE_COMMAND} -E rm ${entrance}/joined.o
+  DEPENDS blastoff_plain ${entrance}/renamed ${entrance}/objects
+  VERBATIM)
+
+# What the second link takes for the C library.
+add_library(blastoff_c_library SHARED ${PROJECT_SOURCE_DIR}/src/entrance/c_library.c)
+set_target_properties(blastoff_c_library PROPERTIES OUTPUT_NAME c SUFFIX .so.6 LIBRARY_OUTPUT_DIRECTORY ${entrance}/c_library)
+target_compile_options(blastoff_c_library PRIVATE -fno-builtin -fno-stack-protector -fvisibility=default)
+target_link_options(blastoff_c_library PRIVATE -nostdlib)
+
+# What is part of each program, by the C library that this is built on.
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libc_nonshared.a OUTPUT_VARIABLE part_of_each_program OUTPUT_STRIP_TRAILING_WHITESPACE)
+
+file(GLOB entrance_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/entrance/*.cpp)
+list(FILTER entrance_sources EXCLUDE REGEX later_functions)
+add_library(blastoff SHARED ${entrance_sources} ${PROJECT_SOURCE_DIR}/src/entrance/gates.S ${entrance}/library.o
+                            $<TARGET_OBJECTS:blastoff_later_functions>)
+set_source_files_properties(${entrance}/library.o PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/entrance/gates.S PROPERTIES OBJECT_DEPENDS "${entrance}/gates.list;${entrance}/imports.list;${PROJECT_SOURCE_DIR}/src/entrance/gates_x86_64.inc;${PROJECT_SOURCE_DIR}/src/entrance/gates_aarch64.inc")
+target_include_directories(blastoff PRIVATE ${entrance})
+target_compile_options(blastoff PRIVATE
+  $<$<COMPILE_LANGUAGE:CXX>:-ffreestanding;-fno-exceptions;-fno-rtti;-fno-threadsafe-statics;-fno-stack-protector;-fno-asynchronous-unwind-tables>
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-tree-loop-distribute-patterns>)
+blastoff_links_as_library(blastoff)
+set_property(TARGET blastoff APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/entrance.ld)
+target_link_options(blastoff PRIVATE -nodefaultlibs -Wl,-T,${PROJECT_SOURCE_DIR}/cmake/entrance.ld)
+foreach(function IN LISTS bare)
+  target_link_options(blastoff PRIVATE -Wl,--wrap=${function})
+endforeach()
+target_link_libraries(blastoff PRIVATE -Wl,-Bstatic -lstdc++ -lgcc_eh -lgcc ${part_of_each_program} -Wl,-Bdynamic -Wl,--no-as-needed blastoff_c_library)
