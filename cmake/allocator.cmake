@@ -31,7 +31,16 @@ if(NOT BLASTOFF_SANITIZE)
   set_target_properties(blastoff-allocator PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${allocator_version_script}
                                                       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_link_options(blastoff-allocator PRIVATE -Wl,--version-script=${allocator_version_script} -Wl,--exclude-libs,ALL
-                      -Wl,-z,relro,-z,now,-z,defs -Wl,--gc-sections -Wl,--as-needed -static-libstdc++ -static-libgcc)
+                      -Wl,-z,relro,-z,now,-z,defs -Wl,--gc-sections)
+  # It is preloaded where the other library is, and its functions are needed before anything could be looked up. So it takes what has been
+  # in the C library from the first, and refers weakly to what only glibc has (early.h, next.cpp). Before glibc 2.34, dlsym() lay in libdl.so.2,
+  # which is still there.
+  blastoff_links_without_versions(
+    blastoff-allocator LIBRARY libc.so.6
+    FUNCTIONS __errno_location close getauxval getpagesize memchr memcmp memcpy memmove memset open pthread_setcancelstate read secure_getenv strerror
+              strlen strrchr strstr syscall vsnprintf write)
+  blastoff_links_without_versions(blastoff-allocator LIBRARY libdl.so.2 FUNCTIONS dladdr dlsym)
+  target_link_libraries(blastoff-allocator PRIVATE -Wl,-Bstatic -lgcc -Wl,-Bdynamic)
   add_dependencies(blastoff blastoff-allocator)
   install(TARGETS blastoff-allocator LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

@@ -30,12 +30,6 @@ add_custom_command(
   DEPENDS blastoff_plain ${entrance}/renamed ${entrance}/objects
   VERBATIM)
 
-# What the second link takes for the C library.
-add_library(blastoff_c_library SHARED ${PROJECT_SOURCE_DIR}/src/entrance/c_library.c)
-set_target_properties(blastoff_c_library PROPERTIES OUTPUT_NAME c SUFFIX .so.6 LIBRARY_OUTPUT_DIRECTORY ${entrance}/c_library)
-target_compile_options(blastoff_c_library PRIVATE -fno-builtin -fno-stack-protector -fvisibility=default)
-target_link_options(blastoff_c_library PRIVATE -nostdlib)
-
 # What is part of each program, by the C library that this is built on.
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libc_nonshared.a OUTPUT_VARIABLE part_of_each_program OUTPUT_STRIP_TRAILING_WHITESPACE)
 
@@ -51,8 +45,13 @@ target_compile_options(blastoff PRIVATE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-tree-loop-distribute-patterns>)
 blastoff_links_as_library(blastoff)
 set_property(TARGET blastoff APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/entrance.ld)
-target_link_options(blastoff PRIVATE -nodefaultlibs -Wl,-T,${PROJECT_SOURCE_DIR}/cmake/entrance.ld)
+target_link_options(blastoff PRIVATE -Wl,-T,${PROJECT_SOURCE_DIR}/cmake/entrance.ld)
 foreach(function IN LISTS bare)
   target_link_options(blastoff PRIVATE -Wl,--wrap=${function})
 endforeach()
-target_link_libraries(blastoff PRIVATE -Wl,-Bstatic -lstdc++ -lgcc_eh -lgcc ${part_of_each_program} -Wl,-Bdynamic -Wl,--no-as-needed blastoff_c_library)
+# What cannot be called through a slot: data, and what the compiler refers to by itself. musl has it too.
+blastoff_links_without_versions(
+  blastoff LIBRARY libc.so.6
+  FUNCTIONS __tls_get_addr
+  DATA stdin stdout stderr environ __environ __progname __progname_full program_invocation_name program_invocation_short_name __stack_chk_guard)
+target_link_libraries(blastoff PRIVATE -Wl,-Bstatic -lstdc++ -lgcc_eh -lgcc ${part_of_each_program} -Wl,-Bdynamic)

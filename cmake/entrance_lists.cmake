@@ -4,7 +4,7 @@ cmake_minimum_required(VERSION 3.22)
 execute_process(COMMAND ${READELF} --dyn-syms -W ${LIBRARY} OUTPUT_VARIABLE table COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" lines "${table}")
 
-# The compiler refers to these by itself; src/entrance/c_library.c has the first.
+# The compiler refers to these by itself (entrance.cmake).
 set(not_by_slot __tls_get_addr __cxa_finalize)
 set(gates "")
 set(imports "")
@@ -18,7 +18,7 @@ foreach(line IN LISTS lines)
   set(name ${CMAKE_MATCH_4})
   set(version "${CMAKE_MATCH_6}")
   if(section STREQUAL "UND")
-    # Without a version: a weak reference that nobody need define. Data cannot be called: src/entrance/c_library.c.
+    # Without a version: a weak reference that nobody need define. Data cannot be called.
     if(version STREQUAL "" OR type STREQUAL "OBJECT" OR name IN_LIST not_by_slot)
       continue()
     endif()

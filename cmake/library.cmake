@@ -1,5 +1,6 @@
 # libblastoff.so: all modules behind the exported BLAS names, with the C++ runtime linked in and hidden.
 include(GNUInstallDirs)
+include(cmake/c_library.cmake)
 
 # Nobody refers to the exported names: whole modules, not what a linker would pick from archives.
 set(blastoff_objects)

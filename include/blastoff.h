@@ -109,7 +109,8 @@ const char* blastoff_prediction_json(const char* request);
  * place themselves, the old place is reported as unmapped before the call, and the new one before the call returns. */
 void blastoff_memory_event(int kind, const void* begin, unsigned long bytes, const void* moved_to);
 
-/* 1 if the kernel itself reports freed memory to this process (userfaultfd), 0 if interposed calls must. */
+/* 1 if the kernel itself reports freed memory to this process (userfaultfd), 0 if interposed calls must, and -1 if they
+ * must until this library has been loaded, after which it can be asked again. */
 int blastoff_hears_of_memory(void);
 
 /* The result of dlsym(RTLD_NEXT, symbol) in this copy of the library; called by another copy in the same process. */

@@ -5,8 +5,13 @@
 #include <cstdint>
 
 extern "C" {
-// What the C library's allocator goes by whoever else defines malloc.
+// What glibc's allocator goes by whoever else defines malloc. Other C libraries need no memory in the search.
 // NOLINTBEGIN(bugprone-reserved-identifier)
+#pragma weak __libc_malloc
+#pragma weak __libc_free
+#pragma weak __libc_calloc
+#pragma weak __libc_realloc
+#pragma weak __libc_memalign
 void* __libc_malloc(std::size_t bytes) noexcept;
 void __libc_free(void* pointer) noexcept;
 void* __libc_calloc(std::size_t count, std::size_t bytes) noexcept;

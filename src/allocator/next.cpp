@@ -9,6 +9,10 @@
 #include "allocator/early.h"
 #include "platform/errno_guard.h"
 
+// glibc's alone.
+#pragma weak dladdr1
+#pragma weak gnu_get_libc_version
+
 namespace blastoff::allocator {
 
 constinit Next next = {
@@ -83,6 +87,10 @@ bool find_next() {
   look_up(next.sbrk, "sbrk");
   search.store(Search::done, std::memory_order_release);
   return true;
+}
+
+bool behind_is_glibc() {
+  return &gnu_get_libc_version != nullptr && &dladdr1 != nullptr;
 }
 
 bool comes_first() {

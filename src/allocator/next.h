@@ -49,6 +49,9 @@ extern Release release;
 /// False in a call that the search itself makes; the caller then uses the C library.
 bool find_next();
 
+/// False: a preloaded library of this kind is in a process for which it is not made, and only passes calls on.
+bool behind_is_glibc();
+
 /// The object (its file name) that allocates memory in this process, if it is not the C library behind this library;
 /// else nullptr.
 const char* other_allocator();

@@ -45,12 +45,18 @@ void* notify_and_reallocate(void* pointer, std::size_t bytes) {
 
 }  // namespace
 
-/// While the answer is awaited, everything is told: by other threads, and of the memory that finding the answer takes.
+/// While the answer is awaited, everything is told: by other threads, of the memory that finding the answer takes, and
+/// until libblastoff.so knows it.
 bool has_listener() {
   const Listener known = listener.load(std::memory_order_relaxed);
   if (known != Listener::unknown) return known != Listener::none;
   if (may_have_listener()) listener.store(Listener::being_asked, std::memory_order_relaxed);
-  const bool present = may_have_listener() && blastoff_hears_of_memory() == 0;
+  const int answer = may_have_listener() ? blastoff_hears_of_memory() : 1;
+  if (answer < 0) {
+    listener.store(Listener::unknown, std::memory_order_relaxed);
+    return true;
+  }
+  const bool present = answer == 0;
   listener.store(present ? Listener::present : Listener::none, std::memory_order_relaxed);
   if (!present) {
     release.free.store(next.free.load(std::memory_order_relaxed), std::memory_order_relaxed);

@@ -104,6 +104,7 @@ Placement placement_for(std::size_t bytes) {
 }
 
 void prepare_placement() {
+  if (!behind_is_glibc()) return;
   settings = read_settings([](const char* variable) -> const char* { return secure_getenv(variable); });
   if (!asked_for() && settings.bad_variable == nullptr) return;
   platform::remember_stderr();

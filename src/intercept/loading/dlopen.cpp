@@ -114,8 +114,7 @@ extern "C" {
 namespace blastoff::intercept {
 
 bool hears_of_opening() {
-  return original_dlopen.load(std::memory_order_acquire) != nullptr ||
-         in_own_object(dlsym(RTLD_DEFAULT, "dlopen"));
+  return original_dlopen.load(std::memory_order_acquire) != nullptr || in_own_object(dlsym(RTLD_DEFAULT, "dlopen"));
 }
 
 void hear_of_opening() {

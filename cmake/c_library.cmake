@@ -1,0 +1,26 @@
+# blastoff_links_without_versions(TARGET LIBRARY file FUNCTIONS name... [DATA name...]): links a target so that it takes these from a part of the
+# C library (libc.so.6, libdl.so.2) and no version of a symbol is recorded. It then gets the first one that glibc has, or what another
+# C library has: names belong here that have not changed since the first version. In the link a library without versions stands for
+# that part.
+function(blastoff_links_without_versions target)
+  cmake_parse_arguments(FROM "" "LIBRARY" "FUNCTIONS;DATA" ${ARGN})
+  set(source "")
+  foreach(name IN LISTS FROM_FUNCTIONS)
+    string(APPEND source "void ${name}(void) {}\n")
+  endforeach()
+  foreach(name IN LISTS FROM_DATA)
+    string(APPEND source "void* ${name} = 0;\n")
+  endforeach()
+  set(directory ${PROJECT_BINARY_DIR}/c_library/${target})
+  set(stand_in ${target}-${FROM_LIBRARY})
+  file(CONFIGURE OUTPUT ${directory}/${FROM_LIBRARY}.c CONTENT "${source}" @ONLY)
+  add_library(${stand_in} SHARED ${directory}/${FROM_LIBRARY}.c)
+  set_target_properties(${stand_in} PROPERTIES PREFIX "" OUTPUT_NAME ${FROM_LIBRARY} SUFFIX "" C_VISIBILITY_PRESET default
+                                               LIBRARY_OUTPUT_DIRECTORY ${directory})
+  target_compile_options(${stand_in} PRIVATE -w -fno-builtin -fno-stack-protector)
+  target_link_options(${stand_in} PRIVATE -nostdlib)
+  # By its path: nothing is to be looked for beside it when the target is run.
+  add_dependencies(${target} ${stand_in})
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${directory}/${FROM_LIBRARY})
+  target_link_options(${target} PRIVATE -nodefaultlibs -Wl,--no-as-needed,${directory}/${FROM_LIBRARY},--as-needed)
+endfunction()
