@@ -40,9 +40,9 @@ add_library(blastoff SHARED ${entrance_sources} ${PROJECT_SOURCE_DIR}/src/entran
 set_source_files_properties(${entrance}/library.o PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/entrance/gates.S PROPERTIES OBJECT_DEPENDS "${entrance}/gates.list;${entrance}/imports.list;${PROJECT_SOURCE_DIR}/src/entrance/gates_x86_64.inc;${PROJECT_SOURCE_DIR}/src/entrance/gates_aarch64.inc")
 target_include_directories(blastoff PRIVATE ${entrance})
-target_compile_options(blastoff PRIVATE
-  $<$<COMPILE_LANGUAGE:CXX>:-ffreestanding;-fno-exceptions;-fno-rtti;-fno-threadsafe-statics;-fno-stack-protector;-fno-asynchronous-unwind-tables>
-  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-tree-loop-distribute-patterns>)
+# Optimized no further, so that no loop becomes a call of the C library.
+target_compile_options(
+  blastoff PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1;-ffreestanding;-fno-exceptions;-fno-rtti;-fno-threadsafe-statics;-fno-stack-protector>)
 blastoff_links_as_library(blastoff)
 set_property(TARGET blastoff APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/entrance.ld)
 target_link_options(blastoff PRIVATE -Wl,-T,${PROJECT_SOURCE_DIR}/cmake/entrance.ld)

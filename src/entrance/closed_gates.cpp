@@ -9,12 +9,12 @@
 #pragma weak __real___errno_location
 
 #pragma GCC visibility push(default)
-extern "C" int* __real___errno_location(void) noexcept;
+extern "C" int* __real___errno_location(void) noexcept;  // NOLINT(bugprone-reserved-identifier)
 #pragma GCC visibility pop
 
 #pragma GCC visibility push(hidden)
 extern "C" {
-extern const char __ehdr_start, _end;
+extern const char __ehdr_start, _end;  // NOLINT(bugprone-reserved-identifier)
 // By gates.S, for each gate: its code, its name, and the function behind it where all callers have the same one.
 extern const char blastoff_gates[];
 extern const std::uint64_t blastoff_gate_bytes;

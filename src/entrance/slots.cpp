@@ -14,9 +14,11 @@
 
 #pragma GCC visibility push(default)
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier)
 void* __real_dlsym(void* handle, const char* name);
 void* __libc_dlopen_mode(const char* file, int mode);
 void* __libc_dlsym(void* handle, const char* name);
+// NOLINTEND(bugprone-reserved-identifier)
 }
 #pragma GCC visibility pop
 

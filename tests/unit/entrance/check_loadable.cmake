@@ -1,6 +1,6 @@
 # That any C library can load what is preloaded: the dynamic linker finds no version of a symbol, no library but the C library's own, and no
 # symbol that a C library may lack, but as a weak reference. And that what runs before the slots are filled calls nothing else.
-# Run with -DLIBRARY= -DALLOCATOR= -DCLOSER= -DOBJECTS= (those of src/entrance) -DREADELF= -DNM=.
+# Run with -DLIBRARY= -DALLOCATOR= -DCLOSER= -DOBJECTS= -DLATER_FUNCTIONS= (those of src/entrance) -DREADELF= -DNM=.
 cmake_minimum_required(VERSION 3.22)
 
 function(read_dynamic file strong)
@@ -53,7 +53,11 @@ foreach(array INIT FINI)
   endif()
 endforeach()
 
-foreach(object IN LISTS OBJECTS)
+foreach(object IN LISTS OBJECTS LATER_FUNCTIONS)
+  execute_process(COMMAND ${READELF} -S -W ${object} OUTPUT_VARIABLE sections COMMAND_ERROR_IS_FATAL ANY)
+  if(sections MATCHES "[.]init_array" AND object MATCHES "/src/entrance/" AND NOT object MATCHES "/entrance[.]cpp")
+    message(SEND_ERROR "${object} has data that a constructor initializes")
+  endif()
   if(NOT object MATCHES "/src/entrance/(.*)\\.(cpp|S)\\.o$" OR CMAKE_MATCH_1 STREQUAL later_functions)
     continue()
   endif()
