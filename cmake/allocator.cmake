@@ -1,5 +1,5 @@
 # libblastoff-allocator.so: the allocation interposer (docs/placement.md). A library of its own, since a process whose malloc is
-# not asked to place anything is better off without it. Depends on the C library alone.
+# not asked to place anything is better off without it. Depends on the C library alone, whichever that is.
 
 # What it exports stays out of the module's archive: a test that linked that would get its malloc from there.
 get_target_property(allocator_sources blastoff_allocator SOURCES)
