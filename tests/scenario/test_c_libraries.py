@@ -48,7 +48,9 @@ def old_c_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 PLUGINS = [offload.PROGRAMS / f"libplugin_{name}.so" for name in ("one", "two", "wide")]
 
 
-@pytest.mark.parametrize("program", [["products"], ["styles", "cblas"], ["one_of_each"], ["plugins", *PLUGINS], ["threads"]], ids=lambda program: program[0])
+@pytest.mark.parametrize(
+    "program", [["products"], ["styles", "cblas"], ["one_of_each"], ["plugins", *PLUGINS], ["threads"]], ids=lambda program: program[0]
+)
 def test_an_older_c_library(old_c_library, program, tmp_path):
     """All calls reach what they would reach: the next definition in the global search order, or that of the caller's own
     library, and nothing is counted."""
