@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <span>
 
@@ -24,6 +26,10 @@ namespace {
 using device::Result;
 using device::Status;
 
+// Giving back device memory and getting it anew takes up to 0.3 ms. A program that maps a matrix where it has just
+// unmapped one is not to pay that.
+constexpr double dead_seconds = 0.02;
+
 // What a lease needs beside its lane; kept between calls.
 struct Tools {
   std::unique_ptr<device::Event> uploaded;
@@ -44,7 +50,9 @@ class FirstUsePolicy final : public Policy {
                    settings.most_copied, settings.fingerprint),
         buffers_(device) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
-      while (tracker_.events().wait_for_events()) coherence_.tidy();
+      while (tracker_.events().wait_for_events())
+        while (coherence_.tidy(dead_seconds) && !stops_soon()) {
+        }
       tidying_ = false;
       tidying_.notify_all();
     });
@@ -53,6 +61,11 @@ class FirstUsePolicy final : public Policy {
   ~FirstUsePolicy() override { stop(); }
 
   void stop() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    stopped_.notify_all();
     tracker_.events().stop_waiting();
     tidying_.wait(true);
   }
@@ -92,6 +105,13 @@ class FirstUsePolicy final : public Policy {
   }
 
  private:
+  // Until the next look at memory that is dead. Events wait that long at most.
+  bool stops_soon() {
+    constexpr std::chrono::milliseconds pause{2};
+    std::unique_lock lock(mutex_);
+    return stopped_.wait_for(lock, pause, [this] { return stopping_; });
+  }
+
   device::Device& device_;
   Staging& staging_;
   tracking::PageTracker& tracker_;
@@ -100,6 +120,8 @@ class FirstUsePolicy final : public Policy {
   copy::DeviceBuffers buffers_;  // of operands without a mirror
   std::atomic<bool> tidying_{false};
   std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stopping_ = false;
   std::vector<std::unique_ptr<Tools>> idle_tools_;
 };
 

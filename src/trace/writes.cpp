@@ -33,8 +33,6 @@ constexpr int uses_that_pay = 8;
 /// In a row, after few uses each.
 constexpr int most_rewritten = 2;
 
-constexpr std::size_t most_matrices = 4096;
-
 bool is_much(std::size_t bytes) {
   return bytes > few_pages * platform::page_size();
 }
@@ -57,14 +55,13 @@ bool Writes::costs_too_much(double share) const {
 }
 
 Writes::Matrix& Writes::matrix_of(const Operand& operand) {
-  if (matrices_.size() > most_matrices) matrices_.clear();
-  return matrices_[residency::bounds(operand).begin];
+  return matrices_.use(residency::bounds(operand).begin);
 }
 
 void Writes::forget(Span span) {
   seen_.remove(span);
   results_.remove(span);
-  matrices_.erase(matrices_.lower_bound(span.begin), matrices_.lower_bound(span.end));
+  matrices_.erase_within(span.begin, span.end);
 }
 
 void Writes::drain(std::vector<Span>& gone) {
@@ -169,7 +166,8 @@ void Writes::pass_over(const Operation& call) {
   call.each_result([&](std::size_t, const Operand& result) {
     if (!residency::holds_data(result)) return;
     residency::each_region(result, [&](Span region) {
-      if (watched_ && seen_.overlaps(region) && !results_.contains(region)) watched_->unprotect(region);
+      if (!watched_ || !seen_.overlaps(region)) return;  // its writes are not looked for
+      if (!results_.contains(region)) watched_->unprotect(region);
       results_.add(region);
     });
   });
@@ -200,8 +198,9 @@ Found Writes::before(const Operation& call) {
         const bool tracked = !matrix.sampled && watch(operand, found);
         if (!tracked) return compare(operand, matrix, found);
         look(operand, matrix, found);
-        // The call itself takes no faults, and calls inside it do not find its writes.
-        if (!matrix.sampled && is_result(call, operand)) {
+        // The call itself takes no faults, and calls inside it do not find its writes. Of memory that was replaced, the
+        // look has forgotten all.
+        if (!matrix_of(operand).sampled && is_result(call, operand)) {
           residency::each_region(operand, [&](Span region) {
             watched_->unprotect(region);
             results_.add(region);

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include "operation/operation.h"
 #include "platform/interval_set.h"
+#include "platform/recent_map.h"
 #include "platform/span.h"
 #include "platform/stopwatch.h"
 #include "residency/watch/watched_memory.h"
@@ -80,10 +80,11 @@ class Writes {
   std::unique_ptr<tracking::PageTracker> tracker_;
   std::unique_ptr<residency::watch::WatchedMemory> watched_;
   platform::Stopwatch run_;
-  double spent_ = 0;                           ///< seconds
-  platform::IntervalSet seen_;                 ///< whose writes have been asked about before
-  platform::IntervalSet results_;              ///< of calls that were not asked about, or still run
-  std::map<std::uintptr_t, Matrix> matrices_;  ///< by the address of the first element
+  double spent_ = 0;               ///< seconds
+  platform::IntervalSet seen_;     ///< whose writes have been asked about before
+  platform::IntervalSet results_;  ///< of calls that were not asked about, or still run
+  /// By the address of the first element.
+  platform::RecentMap<std::uintptr_t, Matrix> matrices_{platform::most_matrices_remembered};
   std::vector<platform::Span> scratch_;
 };
 

@@ -27,6 +27,14 @@ def test_what_lies_beside_an_operand_is_none_of_it(unharmed, tracker, case):
     assert unharmed("memory", case, verify="off").total("offloaded") > 0
 
 
+def test_what_is_known_of_memory_ends_with_it(unharmed, device):
+    """On the host and on the device: else a program that maps each matrix anew would fill both."""
+    outcome = unharmed("memory", "fresh-mappings", verify="off", settings=["--device-memory=256M"])
+    assert outcome.total("offloaded") == 600
+    mirrors = next(held for held in outcome.report["device"]["memory_held"] if held["client"] == "mirrors")
+    assert mirrors["bytes_peak"] <= 32 << 20
+
+
 def test_what_the_cpu_left_alone_is_reused(unharmed, tracker):
     assert unharmed("memory", "madvise").total("bytes_reused") > 0
 

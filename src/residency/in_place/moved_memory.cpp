@@ -19,9 +19,6 @@ using platform::Span;
 // belong to other memory; that still works, but slowly.
 constexpr std::uint64_t uses_before_asking_again = 64;
 
-// The list of matrices with gaps must not grow for ever in a program that never uses one twice.
-constexpr std::size_t most_strided = 4096;
-
 Span pages_of(const operation::Operand& operand) {
   return platform::outward_to_pages(bounds(operand));
 }
@@ -71,7 +68,7 @@ void MovedMemory::apply_events() {
 void MovedMemory::forget(Span span) {
   done_.remove(span);
   unheard_.remove(span);
-  std::erase_if(strided_, [&](const Strided& matrix) { return matrix.bounds.overlaps(span); });
+  strided_.erase_if([&](const Strided& matrix) { return matrix.bounds.overlaps(span); });
 }
 
 bool MovedMemory::being_moved(Span span) const {
@@ -84,14 +81,14 @@ bool MovedMemory::dealt_with(const operation::Operand& operand) {
     forget(pages);
     return false;
   }
-  return done_.contains(pages) || strided_.contains({pages, operand.stride_bytes(), operand.column_bytes()});
+  return done_.contains(pages) || strided_.find({pages, operand.stride_bytes(), operand.column_bytes()});
 }
 
 std::optional<bool> MovedMemory::already(const operation::Operand& operand) {
   const Span pages = pages_of(operand);
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return std::nullopt;
-  return done_.contains(pages) || strided_.contains({pages, operand.stride_bytes(), operand.column_bytes()});
+  return done_.contains(pages) || strided_.find({pages, operand.stride_bytes(), operand.column_bytes()});
 }
 
 Use MovedMemory::use(const operation::Operand& operand) {
@@ -149,8 +146,7 @@ void MovedMemory::remember(const operation::Operand& operand) {
     ++runs;
   });
   if (runs <= 1) return;
-  if (strided_.size() == most_strided) strided_.clear();
-  strided_.insert({pages_of(operand), operand.stride_bytes(), operand.column_bytes()});
+  strided_.use({pages_of(operand), operand.stride_bytes(), operand.column_bytes()});
 }
 
 /// Prints a line, once, if memory was left behind for a reason that the user can change.

@@ -6,12 +6,13 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <set>
+#include <variant>
 #include <vector>
 
 #include "operation/operand.h"
 #include "platform/interval_set.h"
 #include "platform/page_moves.h"
+#include "platform/recent_map.h"
 #include "platform/worker_pool.h"
 #include "residency/policy.h"
 #include "tracking/memory_events.h"
@@ -51,6 +52,7 @@ class MovedMemory {
     }
   };
 
+  static constexpr std::size_t most_strided = std::size_t{1} << 14;  ///< each event looks at all of them
   bool dealt_with(const operation::Operand& operand);
   void apply_events();
   void forget(platform::Span span);
@@ -65,12 +67,12 @@ class MovedMemory {
   const int node_;
 
   std::mutex mutex_;
-  std::condition_variable changed_;          // a move has ended
-  std::vector<platform::Span> being_moved_;  // by some thread, without the lock
-  platform::IntervalSet done_;               // whole pages
-  std::set<Strided> strided_;                // whose pages are all among them
-  platform::IntervalSet watched_;            // the events tell of it
-  platform::IntervalSet unheard_;            // done, and nobody tells when it goes away
+  std::condition_variable changed_;                                     // a move has ended
+  std::vector<platform::Span> being_moved_;                             // by some thread, without the lock
+  platform::IntervalSet done_;                                          // whole pages
+  platform::RecentMap<Strided, std::monostate> strided_{most_strided};  // whose pages are all among them
+  platform::IntervalSet watched_;                                       // the events tell of it
+  platform::IntervalSet unheard_;                                       // done, and nobody tells when it goes away
   std::uint64_t uses_of_unheard_ = 0;
   platform::Moved totals_;
   double seconds_ = 0;

@@ -68,21 +68,24 @@ Coherence::~Coherence() {
 void Coherence::apply_events() {
   events_.clear();
   if (!watched_.drain(events_)) {
-    mirrors_.invalidate(everything);
+    mirrors_.forget(everything);
     pins_->forget({0, UINTPTR_MAX});
     usage_.forget({0, UINTPTR_MAX});
     return;
   }
   for (const tracking::MemoryEvent& event : events_) {
-    mirrors_.invalidate(event.span);
+    mirrors_.forget(event.span);
     pins_->forget(event.span);
     usage_.forget(event.span);
   }
 }
 
-void Coherence::tidy() {
-  const std::lock_guard lock(mutex_);
-  apply_events();
+bool Coherence::tidy(double seconds) {
+  for (;;) {
+    const std::lock_guard lock(mutex_);
+    apply_events();
+    if (!mirrors_.release_dead(seconds)) return mirrors_.any_dead();
+  }
 }
 
 std::optional<std::vector<std::uint64_t>> Coherence::used_once() {
@@ -134,7 +137,7 @@ Coherence::Survey Coherence::survey(const Hold& hold) {
 device::Status Coherence::back(Hold& hold, const Survey& found) {
   if (!found.needs_memory) {
     hold.backings = found.backings;
-    for (Backing* backing : hold.backings) ++backing->holds;
+    for (Backing* backing : hold.backings) mirrors_.hold(*backing);
     return {};
   }
   operation::Operand largest;
@@ -204,7 +207,7 @@ std::uint64_t Coherence::claim_part(Hold& hold, std::size_t first_own, Chunk& ch
     if (currency.on_page(chunk, one)) continue;
     const std::size_t number = page_numbers(one).first;
     const bool fresh = !chunk.current.test(number);
-    if (currency.tracked()) make_current(mirrors_, chunk, one, currency.operand());
+    if (currency.tracked()) make_current(chunk, one, currency.operand());
     if (chunk.loading.test(number)) continue;
     chunk.loading.set(number, number + 1);
     bytes += page;
@@ -223,9 +226,9 @@ void Coherence::count_writer(const Hold& hold, int change) {
     if (!scribbles(operand.intent)) return;
     each_covered_run(operand, [&](Span run) {
       mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
-        std::uint16_t* writers = mirrors_.writers(chunk);
+        if (!chunk.writers) chunk.writers = std::make_unique<std::uint16_t[]>(max_pages_per_chunk);
         for (std::size_t page = first; page < last; ++page)
-          writers[page] = static_cast<std::uint16_t>(writers[page] + change);
+          chunk.writers[page] = static_cast<std::uint16_t>(chunk.writers[page] + change);
       });
     });
   });

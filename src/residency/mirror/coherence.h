@@ -119,7 +119,9 @@ class Coherence {
   void leave_to_cpu(const operation::Operation& call);
 
   /// Applies the events of watched memory up to now, for a program that frees matrices and does not call BLAS again.
-  void tidy();
+  /// Gives back device memory that has been dead for so many seconds, one piece at a time, so that calls get the lock
+  /// in between. True: some is left that has not been dead for so long.
+  bool tidy(double seconds);
 
  private:
   /// What an examination of the pages of a call finds.

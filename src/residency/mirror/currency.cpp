@@ -15,14 +15,15 @@ bool Currency::on_page(const Chunk& chunk, Span page) const {
   return current;
 }
 
-void make_current(MirrorMemory& mirrors, Chunk& chunk, Span page, const operation::Operand& operand) {
+void make_current(Chunk& chunk, Span page, const operation::Operand& operand) {
   const std::size_t number = page_numbers(page).first;
   const bool anew = !chunk.current.test(number);
   if (!anew && !chunk.partial.test(number)) return;
   bool filled = false;
   each_span_within(operand, page, [&](Span span) { filled = span == page; });
   if (filled) return make_wholly_current(chunk, page);
-  UsedBytes& used = mirrors.used(chunk);
+  if (!chunk.used) chunk.used = std::make_unique<UsedBytes>();
+  UsedBytes& used = *chunk.used;
   if (anew) {
     used.clear(page);
     used.forget_others(page, operand);

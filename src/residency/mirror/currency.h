@@ -48,7 +48,7 @@ class Currency {
 };
 
 /// Makes the operand's bytes on one page of the chunk current. Other bytes of the page that were current stay so.
-void make_current(MirrorMemory& mirrors, Chunk& chunk, platform::Span page, const operation::Operand& operand);
+void make_current(Chunk& chunk, platform::Span page, const operation::Operand& operand);
 
 /// Makes all bytes of `pages` current.
 void make_wholly_current(Chunk& chunk, platform::Span pages);

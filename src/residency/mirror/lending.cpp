@@ -64,7 +64,7 @@ void Coherence::lend_run(const operation::Operation& call, Span run, Loan& loan)
     mirrors_.each_backing(loan.runs[i].host, [&](Backing& backing) {
       if (std::ranges::find(loan.backings, &backing) != loan.backings.end()) return;
       loan.backings.push_back(&backing);
-      ++backing.holds;
+      mirrors_.hold(backing);
     });
   }
 }

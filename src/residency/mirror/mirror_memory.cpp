@@ -1,6 +1,7 @@
 #include "residency/mirror/mirror_memory.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "platform/interval_set.h"
 #include "platform/memory_limits.h"
@@ -23,18 +24,9 @@ constexpr std::size_t device_alignment = 256;
 }  // namespace
 
 MirrorMemory::~MirrorMemory() {
-  while (!backings_.empty()) evict(backings_.begin());
+  for (auto* list : {&dead_, &backings_})
+    while (!list->empty()) evict(list->front());
   for (const auto& window : windows_) device_.release(window->device, window->host.bytes() + chunk_bytes);
-}
-
-std::uint16_t* MirrorMemory::writers(Chunk& chunk) {
-  if (!chunk.writers) chunk.writers = writers_.emplace_back(new std::uint16_t[max_pages_per_chunk]()).get();
-  return chunk.writers;
-}
-
-UsedBytes& MirrorMemory::used(Chunk& chunk) {
-  if (!chunk.used) chunk.used = used_.emplace_back(new UsedBytes()).get();
-  return *chunk.used;
 }
 
 Window* MirrorMemory::window_of(std::uintptr_t host) const {
@@ -45,7 +37,7 @@ Window* MirrorMemory::window_of(std::uintptr_t host) const {
 
 Chunk* MirrorMemory::find(std::uintptr_t host) const {
   const Window* window = window_of(host);
-  return window ? &window->chunk_of(host) : nullptr;
+  return window ? window->chunk(window->chunk_of(host)) : nullptr;
 }
 
 device::Address MirrorMemory::device_address(std::uintptr_t host) const {
@@ -76,12 +68,7 @@ device::Result<Window*> MirrorMemory::window_for(Span span, std::uintptr_t align
   auto window = std::make_unique<Window>();
   window->host = host;
   window->shift = (device_alignment - aligned % device_alignment) % device_alignment;
-  const std::size_t chunks = host.bytes() / chunk_bytes;
-  window->chunks.reset(static_cast<Chunk*>(std::calloc(chunks, sizeof(Chunk))));
-  window->backings.reset(static_cast<Backing**>(std::calloc(chunks + 1, sizeof(Backing*))));
-  window->uses.reset(static_cast<Uses*>(std::calloc(chunks + 1, sizeof(Uses))));
-  if (!window->chunks || !window->backings || !window->uses)
-    return tl::unexpected(Error{ErrorKind::unsupported, "no host memory for the page states"});
+  window->records.resize((host.bytes() / chunk_bytes + 1) / Records::size + 1);  // of granules, one more than chunks
   auto device = device_.reserve(host.bytes() + chunk_bytes);
   if (!device) return tl::unexpected(device.error());
   window->device = *device;
@@ -95,13 +82,95 @@ device::Status MirrorMemory::place(Span span, std::uintptr_t aligned) {
   return {};
 }
 
-void MirrorMemory::evict(std::list<Backing>::iterator backing) {
-  const std::size_t first = (backing->device - backing->window->device) / chunk_bytes;
-  std::fill_n(backing->window->backings.get() + first, backing->bytes / chunk_bytes, nullptr);
-  std::fill_n(backing->window->uses.get() + first, backing->bytes / chunk_bytes, backing->uses);
-  invalidate(platform::outward_to_pages(backing->host));
-  device_.unback(backing->device, backing->bytes);
-  backings_.erase(backing);
+/// Of granules [first, last) and the chunks that reach into them.
+void MirrorMemory::make_records(Window& window, std::size_t first, std::size_t last) {
+  for (std::size_t number = (std::max<std::size_t>(first, 1) - 1) / Records::size; number * Records::size < last;
+       ++number)
+    if (!window.records[number]) window.records[number] = std::make_unique<Records>();
+}
+
+/// Whether anything is to be remembered. The last chunk may reach into the first granule of the next records.
+bool MirrorMemory::in_use(const Window& window, std::size_t records) {
+  const std::size_t next = (records + 1) * Records::size;
+  return std::ranges::any_of(window.records[records]->granules,
+                             [](const Granule& each) { return each.backing || each.uses.latest > 0; }) ||
+         (records + 1 < window.records.size() && window.backing(next));
+}
+
+/// What is known of pages that have no memory in granules [first, last) any more.
+void MirrorMemory::drop_records(Window& window, std::size_t first, std::size_t last) {
+  first = std::max<std::size_t>(first, 1) - 1;  // the chunk that reaches into the first one
+  for (std::size_t records = first / Records::size; records * Records::size < last; ++records) {
+    if (!window.records[records]) continue;
+    const std::size_t begin = records * Records::size;
+    for (std::size_t number = std::max(first, begin); number < std::min(last, begin + Records::size); ++number)
+      if (!window.backing(number) && !window.backing(number + 1)) *window.chunk(number) = Chunk{};
+    if (!in_use(window, records)) window.records[records].reset();
+  }
+}
+
+void MirrorMemory::evict(Backing& backing) {
+  Window& window = *backing.window;
+  const std::size_t first = (backing.device - window.device) / chunk_bytes;
+  const std::size_t last = first + backing.bytes / chunk_bytes;
+  const bool dead = backing.dead.has_value();
+  for (std::size_t number = first; number < last; ++number)
+    *window.granule(number) = {nullptr, dead ? Uses{} : backing.uses};
+  invalidate(platform::outward_to_pages(backing.host));
+  device_.unback(backing.device, backing.bytes);
+  if (dead) dead_bytes_ -= backing.bytes;
+  (dead ? dead_ : backings_).erase(backing.place);
+  drop_records(window, first, last);
+}
+
+bool MirrorMemory::holds_nothing(const Backing& backing) const {
+  Span pages = platform::outward_to_pages(backing.host);
+  if (backing.bytes > 2 * chunk_bytes) pages = {pages.begin + chunk_bytes, pages.end - chunk_bytes};
+  bool any = false;
+  each_chunk(pages, [&](const Chunk& chunk, std::size_t first, std::size_t last) {
+    any = any || chunk.current.any(first, last);
+  });
+  return !any;
+}
+
+void MirrorMemory::bury_if_dead(Backing& backing) {
+  backing.shrunk = backing.holds > 0;
+  if (backing.shrunk || backing.dead || !holds_nothing(backing)) return;
+  backing.dead.emplace();
+  dead_bytes_ += backing.bytes;
+  dead_.splice(dead_.end(), backings_, backing.place);
+}
+
+void MirrorMemory::forget_granules(Window& window, std::size_t first, std::size_t last) {
+  const Backing* judged = nullptr;
+  for (std::size_t number = first; number < last; ++number) {
+    Granule* const granule = window.granule(number);
+    if (!granule) {
+      number |= Records::size - 1;  // nothing is known of the others, too
+      continue;
+    }
+    granule->uses = {};
+    if (granule->backing && granule->backing != std::exchange(judged, granule->backing))
+      bury_if_dead(*granule->backing);
+  }
+  drop_records(window, first, last);
+}
+
+void MirrorMemory::forget(Span span) {
+  invalidate(span);
+  for (const auto& window : windows_) {
+    const Span part{std::max(span.begin, window->host.begin), std::min(span.end, window->host.end)};
+    if (!part.empty()) forget_granules(*window, window->granule_of(part.begin), window->granule_of(part.end - 1) + 1);
+  }
+  constexpr std::size_t dead_share = 64;
+  const std::size_t most_dead = device_.accountant().limit_of(device::MemoryClient::mirrors) / dead_share;
+  while (dead_bytes_ > most_dead) evict(dead_.front());
+}
+
+bool MirrorMemory::release_dead(double seconds) {
+  if (dead_.empty() || dead_.front().dead->seconds() < seconds) return false;
+  evict(dead_.front());
+  return true;
 }
 
 /// Whether this holds of a granule under the pages.
@@ -111,22 +180,23 @@ bool MirrorMemory::any_granule(Span pages, Predicate&& predicate) const {
   if (!window || !window->host.contains(pages)) return false;
   const std::size_t last = window->granule_of(pages.end - 1);
   for (std::size_t granule = window->granule_of(pages.begin); granule <= last; ++granule)
-    if (predicate(window->backings.get()[granule], window->uses.get()[granule])) return true;
+    if (const Granule* const known = window->granule(granule); known && predicate(*known)) return true;
   return false;
 }
 
 bool MirrorMemory::any_backed(Span pages) const {
-  return any_granule(pages, [](const Backing* backing, const Uses&) { return backing != nullptr; });
+  return any_granule(pages, [](const Granule& granule) { return granule.backing != nullptr; });
 }
 
 bool MirrorMemory::evicted(Span pages) const {
-  return any_granule(pages, [](const Backing* backing, const Uses& uses) { return !backing && uses.latest > 0; });
+  return any_granule(pages, [](const Granule& granule) { return !granule.backing && granule.uses.latest > 0; });
 }
 
 void MirrorMemory::release_idle() {
+  while (!dead_.empty()) evict(dead_.front());
   for (auto next = backings_.begin(); next != backings_.end();) {
-    const auto backing = next++;
-    if (backing->holds == 0) evict(backing);
+    Backing& backing = *next++;
+    if (backing.holds == 0) evict(backing);
   }
 }
 
@@ -147,12 +217,13 @@ std::uint32_t MirrorMemory::expected_in(const Uses& uses) const {
   return passed < uses.interval ? uses.interval - passed : passed;
 }
 
-/// Of those that no call in flight uses; the end if there is none.
-std::list<Backing>::iterator MirrorMemory::least_expected() {
-  auto least = backings_.end();
-  for (auto backing = backings_.begin(); backing != backings_.end(); ++backing) {
-    if (backing->holds > 0) continue;
-    if (least == backings_.end() || expected_in(backing->uses) > expected_in(least->uses)) least = backing;
+/// Of those that no call in flight uses; nullptr if there is none.
+Backing* MirrorMemory::least_expected() {
+  if (!dead_.empty()) return &dead_.front();
+  Backing* least = nullptr;
+  for (Backing& backing : backings_) {
+    if (backing.holds > 0) continue;
+    if (!least || expected_in(backing.uses) > expected_in(least->uses)) least = &backing;
   }
   return least;
 }
@@ -171,34 +242,42 @@ bool MirrorMemory::within_budget(const std::vector<Span>& runs) const {
 device::Status MirrorMemory::back_granules(Window& window, std::size_t first, std::size_t last) {
   const std::size_t bytes = (last - first) * chunk_bytes;
   const device::Address device = window.device + first * chunk_bytes;
-  const auto try_backing = [&] { return device_.back(device::MemoryClient::mirrors, device, bytes); };
+  std::list<Backing> made(1);
+  const auto try_backing = [&] {
+    make_records(window, first, last);  // eviction may have dropped them
+    return device_.back(device::MemoryClient::mirrors, device, bytes);
+  };
   auto backed = try_backing();
   // The budget may be spent, or the device full with what others have: give back what nobody uses and try again.
   while (!backed && backed.error().kind == ErrorKind::out_of_memory) {
-    const auto idle = least_expected();
-    if (idle == backings_.end()) return backed;
-    evict(idle);
-    ++evictions_;
+    Backing* const idle = least_expected();
+    if (!idle) break;
+    if (!idle->dead) ++evictions_;
+    evict(*idle);
     backed = try_backing();
   }
-  if (!backed) return backed;
-  Backing& backing = backings_.emplace_back();
+  if (!backed) {
+    drop_records(window, first, last);
+    return backed;
+  }
+  backings_.splice(backings_.end(), made);
+  Backing& backing = backings_.back();
   const std::uintptr_t begin = window.host.begin + first * chunk_bytes;
   backing.host = {first == 0 ? begin : begin - window.shift, begin + bytes - window.shift};
   backing.window = &window;
   backing.device = device;
   backing.bytes = bytes;
-  backing.uses = window.uses.get()[first];
+  backing.uses = window.granule(first)->uses;
   backing.place = std::prev(backings_.end());
-  std::fill(window.backings.get() + first, window.backings.get() + last, &backing);
+  for (std::size_t number = first; number < last; ++number) window.granule(number)->backing = &backing;
   return {};
 }
 
 device::Result<std::vector<Backing*>> MirrorMemory::back(const std::vector<Span>& runs, std::uintptr_t aligned) {
   std::vector<Backing*> held;
-  const auto hold = [&](Backing& backing) {
+  const auto hold_once = [&](Backing& backing) {
     if (!held.empty() && held.back() == &backing) return;
-    ++backing.holds;
+    hold(backing);
     held.push_back(&backing);
   };
   const auto fail = [&](const Error& error) {
@@ -207,26 +286,34 @@ device::Result<std::vector<Backing*>> MirrorMemory::back(const std::vector<Span>
   };
   if (!within_budget(runs)) return fail({ErrorKind::out_of_memory, "the operands exceed the budget for matrices"});
   // First everything that is there is held, so that making room for the rest cannot evict it.
-  for (const Span run : runs) each_backing(run, hold);
+  for (const Span run : runs) each_backing(run, hold_once);
   for (const Span run : runs) {
     auto found = window_for(run, aligned);
     if (!found) return fail(found.error());
     Window& window = **found;
     const std::size_t end = window.granule_of(run.end - 1) + 1;
-    Backing** backings = window.backings.get();
     for (std::size_t first = window.granule_of(run.begin); first < end;) {
-      if (backings[first]) {
-        hold(*backings[first++]);
+      if (Backing* const there = window.backing(first)) {
+        hold_once(*there);
+        ++first;
         continue;
       }
       std::size_t last = first + 1;
-      while (last < end && !backings[last] && (last - first) * chunk_bytes < largest_backing) ++last;
+      while (last < end && !window.backing(last) && (last - first) * chunk_bytes < largest_backing) ++last;
       if (auto backed = back_granules(window, first, last); !backed) return fail(backed.error());
-      hold(backings_.back());
+      hold_once(backings_.back());
       first = last;
     }
   }
   return held;
+}
+
+void MirrorMemory::hold(Backing& backing) {
+  ++backing.holds;
+  if (!backing.dead) return;
+  backing.dead.reset();
+  dead_bytes_ -= backing.bytes;
+  backings_.splice(backings_.end(), dead_, backing.place);
 }
 
 void MirrorMemory::unhold(const std::vector<Backing*>& backings) {
@@ -235,6 +322,7 @@ void MirrorMemory::unhold(const std::vector<Backing*>& backings) {
     --backing->holds;
     use(backing->uses);
     backings_.splice(backings_.end(), backings_, backing->place);
+    if (backing->shrunk) bury_if_dead(*backing);
   }
 }
 

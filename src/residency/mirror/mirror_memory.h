@@ -4,14 +4,16 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "device/device.h"
 #include "platform/span.h"
+#include "platform/stopwatch.h"
 #include "residency/mirror/page_bitmap.h"
 #include "residency/mirror/used_bytes.h"
 
@@ -33,17 +35,20 @@ struct Backing {
   device::Address device = 0;
   std::size_t bytes = 0;
   int holds = 0;                       ///< calls in flight that use it
-  std::list<Backing>::iterator place;  ///< of itself, in order of last use
+  std::list<Backing>::iterator place;  ///< of itself, among the dead or the others
   Uses uses;
+  bool shrunk = false;                      ///< while it was held, some of the memory that it holds went away
+  std::optional<platform::Stopwatch> dead;  ///< since all of that has gone; see MirrorMemory::forget()
 };
 
 /// What is known about the pages of one chunk (2 MiB of host addresses, aligned). All zero: nothing.
 struct Chunk {
-  PageBitmap current;      ///< the device's copy equals host memory as it was when the page was last protected
-  PageBitmap partial;      ///< if current: only the bytes that were used are
-  PageBitmap loading;      ///< an upload is on its way
-  UsedBytes* used;         ///< of partial pages; nullptr: there never were any
-  std::uint16_t* writers;  ///< per page, calls in flight that write a part of it on the device; nullptr: none ever did
+  PageBitmap current;               ///< the device's copy equals host memory as it was when the page was last protected
+  PageBitmap partial;               ///< if current: only the bytes that were used are
+  PageBitmap loading;               ///< an upload is on its way
+  std::unique_ptr<UsedBytes> used;  ///< of partial pages; nullptr: there never were any
+  std::unique_ptr<std::uint16_t[]> writers;  ///< per page, calls in flight that write a part of it on the device;
+                                             ///< nullptr: none ever did
 };
 
 /// Pages [first, last) of a chunk.
@@ -56,25 +61,46 @@ inline PageNumbers page_numbers(platform::Span part_of_chunk) {
   return {begin / platform::page_size(), (begin + part_of_chunk.bytes()) / platform::page_size()};
 }
 
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
+/// A piece of device addresses of the size of a chunk.
+struct Granule {
+  Backing* backing;  ///< nullptr: no memory
+  Uses uses;         ///< of memory that was evicted
+};
+
+/// Records of 128 MiB. They exist where device memory is, or was evicted, and end with the host memory.
+struct Records {
+  static constexpr std::size_t size = 64;
+  std::array<Chunk, size> chunks;
+  std::array<Granule, size> granules;
 };
 
 /// A run of host addresses with a fixed distance to a reservation of device addresses. malloc's large blocks begin 16
 /// bytes into a page, and cuBLAS takes up to 1.8 times as long for matrices that are not aligned on the device: `shift`
 /// puts the first matrix seen, and with it all of its kind, on an aligned address. Device memory comes in granules of
-/// chunk_bytes, which therefore need not begin where chunks do.
+/// chunk_bytes, which therefore need not begin where chunks do: the last page of a chunk may reach into the granule of
+/// the next number.
 struct Window {
   platform::Span host;
   device::Address device = 0;
   std::size_t shift = 0;
-  // All zeroed by the kernel page by page as they are touched.
-  std::unique_ptr<Chunk, Free> chunks;
-  std::unique_ptr<Backing*, Free> backings;  // by granule
-  std::unique_ptr<Uses, Free> uses;          // by granule, of memory that was evicted
+  std::vector<std::unique_ptr<Records>> records;
 
-  Chunk& chunk_of(std::uintptr_t address) const { return chunks.get()[(address - host.begin) / chunk_bytes]; }
+  std::size_t chunk_of(std::uintptr_t address) const { return (address - host.begin) / chunk_bytes; }
   std::size_t granule_of(std::uintptr_t address) const { return (address - host.begin + shift) / chunk_bytes; }
+  Records* records_of(std::size_t number) const { return records[number / Records::size].get(); }
+  /// nullptr: nothing is known of it.
+  Chunk* chunk(std::size_t number) const {
+    Records* const known = records_of(number);
+    return known ? &known->chunks[number % Records::size] : nullptr;
+  }
+  Granule* granule(std::size_t number) const {
+    Records* const known = records_of(number);
+    return known ? &known->granules[number % Records::size] : nullptr;
+  }
+  Backing* backing(std::size_t granule_number) const {
+    const Granule* const known = granule(granule_number);
+    return known ? known->backing : nullptr;
+  }
 };
 
 /// Not thread-safe: one lock of the owner's guards it.
@@ -104,17 +130,29 @@ class MirrorMemory {
   /// Nothing is held where they do not fit beside what is held by others (the same), or the addresses cannot be
   /// mirrored (unsupported). `aligned`: as in place().
   device::Result<std::vector<Backing*>> back(const std::vector<platform::Span>& runs, std::uintptr_t aligned);
+  /// From here until unhold(), the memory stays.
+  void hold(Backing& backing);
   void unhold(const std::vector<Backing*>& backings);
 
   /// Gives back the device memory that no call in flight uses.
   void release_idle();
+
+  /// The memory of the span is gone, or nothing is known of it any more: its pages are not current. Device memory that
+  /// held nothing else is *dead* from here on. A program often maps its next matrix where the last one was, and then
+  /// its device memory lives again. Until then it makes room before any other, and a 64th of the budget
+  /// stays dead at most. Where a backing has pieces between its first and its last, these two do not count, because
+  /// neighbours that live reach into them.
+  void forget(platform::Span span);
+  /// Gives back the memory that has been dead longest, if that is so many seconds. False: none has.
+  bool release_dead(double seconds);
+  bool any_dead() const { return !dead_.empty(); }
 
   /// Whether there is device memory behind some of these pages.
   bool any_backed(platform::Span pages) const;
   /// Whether memory behind these pages has made room for others, and is not there again.
   bool evicted(platform::Span pages) const;
 
-  /// The chunk of a host address; nullptr outside all windows.
+  /// The chunk of a host address; nullptr: nothing is known of it.
   Chunk* find(std::uintptr_t host) const;
 
   /// Calls visit(Backing&) for the backings under a run of pages, ascending. False: part of the run has none.
@@ -125,7 +163,7 @@ class MirrorMemory {
     bool whole = true;
     const std::size_t last = window->granule_of(run.end - 1);
     for (std::size_t granule = window->granule_of(run.begin); granule <= last; ++granule) {
-      if (Backing* backing = window->backings.get()[granule])
+      if (Backing* const backing = window->backing(granule))
         visit(*backing);
       else
         whole = false;
@@ -133,17 +171,19 @@ class MirrorMemory {
     return whole;
   }
 
-  /// Calls visit(Chunk&, Span) for the parts of a span of whole pages that lie in one chunk each, as far as windows
-  /// reach, ascending within a window.
+  /// Calls visit(Chunk&, Span) for the parts of a span of whole pages that lie in one chunk each, ascending within a
+  /// window, where something is known. That is so of all pages that a call holds.
   template <class Visit>
   void each_part(platform::Span span, Visit&& visit) const {
     for (const auto& window : windows_) {
       std::uintptr_t at = std::max(span.begin, window->host.begin);
       const std::uintptr_t end = std::min(span.end, window->host.end);
       while (at < end) {
-        const std::uintptr_t stop =
-            std::min<std::uintptr_t>(end, (at & ~std::uintptr_t{chunk_bytes - 1}) + chunk_bytes);
-        visit(window->chunk_of(at), platform::Span{at, stop});
+        const std::size_t number = window->chunk_of(at);
+        Chunk* const chunk = window->chunk(number);
+        const std::size_t next = chunk ? number + 1 : (number / Records::size + 1) * Records::size;
+        const std::uintptr_t stop = std::min<std::uintptr_t>(end, window->host.begin + next * chunk_bytes);
+        if (chunk) visit(*chunk, platform::Span{at, stop});
         at = stop;
       }
     }
@@ -158,16 +198,10 @@ class MirrorMemory {
     });
   }
 
-  /// The pages are not current any more.
+  /// The pages are not current any more; the memory is still the program's.
   void invalidate(platform::Span span) const {
     each_chunk(span, [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.current.clear(first, last); });
   }
-
-  /// The chunk's counts of writers, made if it has none yet.
-  std::uint16_t* writers(Chunk& chunk);
-
-  /// The chunk's used bytes, likewise.
-  UsedBytes& used(Chunk& chunk);
 
  private:
   Window* window_of(std::uintptr_t host) const;
@@ -176,18 +210,24 @@ class MirrorMemory {
   device::Result<Window*> window_for(platform::Span span, std::uintptr_t aligned);
   bool within_budget(const std::vector<platform::Span>& runs) const;
   device::Status back_granules(Window& window, std::size_t first, std::size_t last);
+  static void make_records(Window& window, std::size_t first, std::size_t last);
+  static void drop_records(Window& window, std::size_t first, std::size_t last);
+  static bool in_use(const Window& window, std::size_t records);
   void use(Uses& uses) const;
   std::uint32_t expected_in(const Uses& uses) const;
-  std::list<Backing>::iterator least_expected();
-  void evict(std::list<Backing>::iterator backing);
+  Backing* least_expected();
+  void forget_granules(Window& window, std::size_t first, std::size_t last);
+  bool holds_nothing(const Backing& backing) const;
+  void bury_if_dead(Backing& backing);
+  void evict(Backing& backing);
 
   device::Device& device_;
   std::vector<std::unique_ptr<Window>> windows_;
   std::list<Backing> backings_;  // least recently used first
-  std::uint32_t calls_ = 0;      // that have used mirrors
+  std::list<Backing> dead_;      // longest dead first
+  std::size_t dead_bytes_ = 0;
+  std::uint32_t calls_ = 0;  // that have used mirrors
   std::uint32_t evictions_ = 0;
-  std::vector<std::unique_ptr<std::uint16_t[]>> writers_;
-  std::vector<std::unique_ptr<UsedBytes>> used_;
 };
 
 }  // namespace blastoff::residency::mirror

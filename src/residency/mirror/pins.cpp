@@ -49,13 +49,10 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met) {
     met = meet(found->second, device);
     return &found->second;
   }
-  constexpr std::size_t most_remembered = 4096;
-  if (requested_.size() > most_remembered) {
-    requested_.clear();
-    extents_.clear();
-  }
+  Request& before = requested_.use(pages.begin, [&](std::uintptr_t begin, const Request& request) {
+    extents_.remove({begin, begin + request.bytes});
+  });
   extents_.add(pages);
-  Request& before = requested_[pages.begin];
   if (before.bytes < pages.bytes()) before = {pages.bytes(), 0};
   if (before.times < patience_) {
     ++before.times;
@@ -131,8 +128,7 @@ Pins::Map::iterator Pins::end(Map::iterator pin) {
 void Pins::forget(Span span) {
   const std::lock_guard lock(mutex_);
   extents_.remove(span);
-  for (auto request = requested_.lower_bound(span.begin); request != requested_.end() && request->first < span.end;)
-    request = requested_.erase(request);
+  requested_.erase_within(span.begin, span.end);
   for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end;) {
     pin->second.gone = true;
     pin = pin->second.holds == 0 ? end(pin) : std::next(pin);

@@ -14,6 +14,7 @@
 
 #include "device/device.h"
 #include "platform/interval_set.h"
+#include "platform/recent_map.h"
 #include "platform/span.h"
 
 namespace blastoff::residency::mirror {
@@ -101,10 +102,10 @@ class Pins {
   std::size_t refused_ = 0;  // bytes of requests for which too much would have had to be locked once more
   std::size_t counted_ = 0;
   int forbidden_ = 0;
-  int patience_ = 1;                             // requests through staging before memory is pinned
-  Map pins_;                                     // by begin; they do not overlap
-  std::map<std::uintptr_t, Request> requested_;  // by begin
-  platform::IntervalSet extents_;                // of what was requested
+  int patience_ = 1;  // requests through staging before memory is pinned
+  Map pins_;          // by begin; they do not overlap
+  platform::RecentMap<std::uintptr_t, Request> requested_{platform::most_matrices_remembered};  // by begin
+  platform::IntervalSet extents_;                                                               // of what was requested
 };
 
 /// Forbids pins until it is destroyed.

@@ -122,7 +122,7 @@ void Coherence::settle_triangle(const operation::Operand& result) {
     mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
       examined_.add(chunk);
       for (std::uintptr_t at = pages.begin; at < pages.end; at += platform::page_size())
-        make_current(mirrors_, chunk, {at, at + platform::page_size()}, result);
+        make_current(chunk, {at, at + platform::page_size()}, result);
     });
   });
   examined_.end(result);
@@ -143,7 +143,7 @@ void Coherence::settle_direct(const Hold& hold, std::size_t operand) {
     examined_.add(chunk);
     pages.shared.each([&](std::size_t number) {
       const std::uintptr_t begin = pages.begin + number * size;
-      if (touches(result, {begin, begin + size})) make_current(mirrors_, chunk, {begin, begin + size}, result);
+      if (touches(result, {begin, begin + size})) make_current(chunk, {begin, begin + size}, result);
     });
   }
   examined_.end(result);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <utility>
 
 #include "residency/footprint.h"
@@ -10,8 +9,6 @@
 namespace blastoff::residency::mirror {
 
 namespace {
-
-constexpr std::size_t most_remembered = 4096;
 
 /// A mirror costs a page fault for each page when the CPU writes it again: as much as copying that page some eight
 /// times (1.3 us against 0.16 us for 4 KiB).
@@ -46,33 +43,37 @@ std::uint64_t kind_of(const operation::Operation& call, std::size_t index) {
 }  // namespace
 
 Usage::Matrix& Usage::find_or_add(const operation::Operand& operand) {
-  if (matrices_.size() > most_remembered) matrices_.clear();
-  return matrices_[bounds(operand).begin];
+  return matrices_.use(bounds(operand).begin);
 }
 
 void Usage::learn(Matrix& matrix, bool used_again) {
   if (matrix.kind == 0) return;
-  int& used_once = used_once_[std::exchange(matrix.kind, 0)];
+  int& used_once = used_once_.use(std::exchange(matrix.kind, 0));
   used_once = used_again ? 0 : used_once + 1;
 }
 
 bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) {
   const operation::Operand& operand = call.operands()[index];
-  const auto found = matrices_.find(bounds(operand).begin);
-  if (found == matrices_.end()) {
+  Matrix* const known = matrices_.find(bounds(operand).begin);
+  if (!known) {
     read_within(operand);
-    if (used_once_.size() > most_remembered) used_once_.clear();
     Matrix& matrix = find_or_add(operand);
     matrix.kind = kind_of(call, index);
-    const bool expected = is_result_only(operand) || expected_.contains(matrix.kind);
-    const auto used_once = used_once_.try_emplace(matrix.kind, expected ? most_used_once : 0).first;
-    matrix.copied = used_once->second >= most_used_once;
+    matrix.copied = used_once_of(matrix.kind, is_result_only(operand)) >= most_used_once;
     return !matrix.copied;
   }
-  Matrix& matrix = found->second;
+  Matrix& matrix = *known;
   if (is_result_only(operand) && matrix.results_in_a_row >= most_unread && operand.payload_bytes() <= most_copied_)
     return false;
   return !matrix.copied || unchanged(matrix, operand);
+}
+
+/// How many new matrices of the kind in a row were used once, as far as is known.
+int Usage::used_once_of(std::uint64_t kind, bool result) {
+  const bool met = used_once_.find(kind) != nullptr;
+  int& used_once = used_once_.use(kind);
+  if (!met && (result || expected_.contains(kind))) used_once = most_used_once;
+  return used_once;
 }
 
 Usage::Shape Usage::shape_of(const operation::Operand& operand) {
@@ -83,9 +84,9 @@ Usage::Shape Usage::shape_of(const operation::Operand& operand) {
 void Usage::read_within(const operation::Operand& operand) {
   if (!operation::reads(operand.intent)) return;
   const std::uintptr_t begin = bounds(operand).begin;
-  const auto next = matrices_.upper_bound(begin);
-  if (next == matrices_.begin()) return;
-  Matrix& before = std::prev(next)->second;
+  Matrix* const found = matrices_.find_up_to(begin);
+  if (!found) return;
+  Matrix& before = *found;
   if (before.end <= begin || !before.copied || before.results_in_a_row == 0) return;
   learn(before, true);
   before.copied = false;
@@ -108,14 +109,13 @@ bool Usage::unchanged(Matrix& matrix, const operation::Operand& operand) {
 }
 
 bool Usage::copied(const operation::Operand& operand) const {
-  const auto found = matrices_.find(bounds(operand).begin);
-  return found != matrices_.end() && found->second.copied && found->second.results_in_a_row == 0;
+  const Matrix* const found = matrices_.find(bounds(operand).begin);
+  return found && found->copied && found->results_in_a_row == 0;
 }
 
 bool Usage::refilled(const operation::Operand& operand) const {
-  const auto found = matrices_.find(bounds(operand).begin);
-  return found != matrices_.end() && found->second.copied && found->second.uses > 0 &&
-         found->second.unchanged_uses == 0;
+  const Matrix* const found = matrices_.find(bounds(operand).begin);
+  return found && found->copied && found->uses > 0 && found->unchanged_uses == 0;
 }
 
 bool Usage::used(const operation::Operand& operand) {
@@ -159,9 +159,9 @@ void Usage::not_trackable(const operation::Operand& operand) {
 
 std::vector<std::uint64_t> Usage::used_once() const {
   std::vector<std::uint64_t> kinds;
-  for (const auto& [kind, count] : used_once_)
+  used_once_.each([&](std::uint64_t kind, int count) {
     if (count > 0 && (kind & result_bit) == 0) kinds.push_back(kind);
-  std::ranges::sort(kinds);
+  });
   if (kinds.size() > most_kinds) kinds.resize(most_kinds);
   return kinds;
 }
@@ -171,10 +171,7 @@ void Usage::expect_used_once(std::span<const std::uint64_t> kinds) {
 }
 
 void Usage::forget(platform::Span span) {
-  for (auto matrix = matrices_.lower_bound(span.begin); matrix != matrices_.end() && matrix->first < span.end;) {
-    learn(matrix->second, false);
-    matrix = matrices_.erase(matrix);
-  }
+  matrices_.erase_within(span.begin, span.end, [&](Matrix& matrix) { learn(matrix, false); });
 }
 
 }  // namespace blastoff::residency::mirror

@@ -6,14 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <span>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "operation/operation.h"
+#include "platform/recent_map.h"
 #include "platform/span.h"
 #include "residency/fingerprint.h"
 
@@ -88,13 +87,15 @@ class Usage {
   static Shape shape_of(const operation::Operand& operand);
   bool unchanged(Matrix& matrix, const operation::Operand& operand);
   void read_within(const operation::Operand& operand);
+  int used_once_of(std::uint64_t kind, bool result);
   void learn(Matrix& matrix, bool used_again);
 
   const std::size_t most_copied_;
   const Fingerprint fingerprint_;
-  std::map<std::uintptr_t, Matrix> matrices_;         // by address of the first element
-  std::unordered_map<std::uint64_t, int> used_once_;  // by kind: so many new matrices in a row
-  std::unordered_set<std::uint64_t> expected_;        // kinds of which an earlier run said so
+  // By address of the first element.
+  platform::RecentMap<std::uintptr_t, Matrix> matrices_{platform::most_matrices_remembered};
+  platform::RecentMap<std::uint64_t, int> used_once_{4096};  // by kind: so many new matrices in a row
+  std::unordered_set<std::uint64_t> expected_;               // kinds of which an earlier run said so
 };
 
 }  // namespace blastoff::residency::mirror

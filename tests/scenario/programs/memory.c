@@ -61,6 +61,49 @@ static void unmap_and_map(void) {
   verdict("munmap and mmap at the same address", right);
 }
 
+/// Kilobytes.
+static long resident(void) {
+  long all = 0, used = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  if (!file || fscanf(file, "%ld %ld", &all, &used) != 2) abort();
+  fclose(file);
+  return used * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static long mappings(void) {
+  long lines = 0;
+  FILE* file = fopen("/proc/self/maps", "r");
+  for (int c; (c = getc(file)) != EOF;) lines += c == '\n';
+  fclose(file);
+  return lines;
+}
+
+/// Each matrix at an address of its own, on pages that it fills in part.
+static void fresh_mappings(void) {
+  enum { ORDER = 32, ROUNDS = 300, WARM = 60 };
+  const size_t step = 4 << 20, bytes = 64 << 10;
+  char* place = mmap(NULL, ROUNDS * step, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (place == MAP_FAILED) abort();
+  int right = 1;
+  long memory = 0, lines = 0;
+  for (int round = 0; round < ROUNDS; ++round) {
+    char* pages =
+        mmap(place + round * step, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (pages == MAP_FAILED) abort();
+    double* a = (double*)(pages + sizeof(double));
+    fill(a, ORDER * ORDER, round);
+    for (int twice = 0; twice < 2; ++twice) right &= multiplies(ORDER, ORDER, ORDER, a, ORDER, b, N, 0.0, c, N);
+    munmap(place + round * step, step);
+    if (round == WARM) {
+      memory = resident();
+      lines = mappings();
+    }
+  }
+  verdict("fresh mappings", right);
+  verdict("memory in use stays", resident() - memory < 12 << 10);
+  verdict("mappings stay", mappings() - lines < 100);
+}
+
 static void map_over(void) {
   int right = 1;
   double* a = map(BYTES, MAP_PRIVATE);
@@ -486,6 +529,7 @@ static const struct {
     {"free", free_and_allocate},
     {"free-mmap", free_from_mmap},
     {"munmap", unmap_and_map},
+    {"fresh-mappings", fresh_mappings},
     {"map-over", map_over},
     {"realloc", reallocate},
     {"mremap", move_mapping},

@@ -345,6 +345,108 @@ TEST_F(MirrorMemoryTest, WhatIsNotHeldIsGivenBackAtOnce) {
   mirrors.unhold(*held);
 }
 
+/// Device memory follows the memory that it mirrors.
+class MirrorsOfLostMemory : public MirrorMemoryTest {
+ protected:
+  MirrorsOfLostMemory() { limit_mirrors(64 * chunk_bytes); }
+
+  /// Of one call, which leaves all of it current.
+  void use(Span span) {
+    auto held = mirrors_.back({span}, host);
+    ASSERT_TRUE(held) << held.error().message;
+    mirrors_.each_chunk(span,
+                        [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.current.set(first, last); });
+    mirrors_.unhold(*held);
+  }
+  static Span chunks(std::size_t first, std::size_t count) {
+    return {host + first * chunk_bytes, host + (first + count) * chunk_bytes};
+  }
+  static Span pages(std::size_t first, std::size_t count) {
+    return {host + first * platform::page_size(), host + (first + count) * platform::page_size()};
+  }
+  std::size_t mirrored() { return device_->accountant().held(device::MemoryClient::mirrors).now; }
+
+  MirrorMemory mirrors_{*device_};
+};
+
+TEST_F(MirrorsOfLostMemory, ItsMemoryAndItsRecordsGo) {
+  use(chunks(0, 1));
+  use(chunks(200, 1));
+  mirrors_.forget(chunks(0, 1));
+  EXPECT_TRUE(mirrors_.any_dead());
+  EXPECT_FALSE(mirrors_.release_dead(1000));
+  EXPECT_TRUE(mirrors_.release_dead(0));
+  EXPECT_FALSE(mirrors_.any_dead());
+  EXPECT_FALSE(mirrors_.release_dead(0));
+  EXPECT_EQ(mirrored(), chunk_bytes);
+  EXPECT_EQ(mirrors_.find(host), nullptr);
+  EXPECT_TRUE(mirrors_.find(chunks(200, 1).begin)->current.all(0, max_pages_per_chunk));
+}
+
+TEST_F(MirrorsOfLostMemory, LittleOfItStays) {
+  for (std::size_t i = 0; i < 100; ++i) {
+    use(chunks(4 * i, 1));
+    mirrors_.forget(chunks(4 * i, 1));
+    EXPECT_LE(mirrored(), chunk_bytes);
+  }
+}
+
+TEST_F(MirrorsOfLostMemory, WhatIsMappedThereNextFindsMemoryButNothingCurrent) {
+  use(chunks(0, 1));
+  mirrors_.forget(chunks(0, 1));
+  auto held = mirrors_.back({chunks(0, 1)}, host);
+  ASSERT_TRUE(held);
+  EXPECT_FALSE(mirrors_.any_dead());
+  EXPECT_FALSE(mirrors_.find(host)->current.any(0, max_pages_per_chunk));
+  mirrors_.unhold(*held);
+  EXPECT_EQ(mirrored(), chunk_bytes);
+}
+
+TEST_F(MirrorsOfLostMemory, ItMakesRoomBeforeAllOther) {
+  limit_mirrors(4 * chunk_bytes);
+  use(chunks(0, 1));
+  use(chunks(10, 1));
+  use(chunks(20, 1));
+  use(chunks(30, 1));
+  limit_mirrors(64 * chunk_bytes);
+  mirrors_.forget(chunks(30, 1));
+  limit_mirrors(4 * chunk_bytes);
+  use(chunks(40, 1));
+  for (const std::size_t living : {0U, 10U, 20U, 40U}) EXPECT_TRUE(backed(mirrors_, chunks(living, 1))) << living;
+}
+
+TEST_F(MirrorsOfLostMemory, AChunkGoesWithTheLastOfItsMatrices) {
+  use(pages(0, 100));
+  use(pages(100, 100));
+  mirrors_.forget(pages(0, 100));
+  EXPECT_FALSE(mirrors_.any_dead());
+  EXPECT_TRUE(mirrors_.find(host)->current.all(100, 200));
+  mirrors_.forget(pages(100, 100));
+  EXPECT_TRUE(mirrors_.any_dead());
+}
+
+TEST_F(MirrorsOfLostMemory, AMatrixGoesThoughItsNeighbourReachesIntoItsMemory) {
+  const std::size_t few = 3 * platform::page_size();
+  const Span matrix{host, chunks(8, 1).begin - few};
+  use(matrix);
+  use({matrix.end, chunks(8, 4).end});
+  mirrors_.forget(matrix);
+  EXPECT_EQ(mirrored(), 4 * chunk_bytes);
+  EXPECT_FALSE(mirrors_.find(matrix.end)->current.any(0, max_pages_per_chunk));
+  EXPECT_TRUE(mirrors_.find(chunks(8, 1).begin)->current.all(0, max_pages_per_chunk));
+}
+
+TEST_F(MirrorsOfLostMemory, WhatACallHoldsGoesWhenTheCallEnds) {
+  auto held = mirrors_.back({chunks(0, 1)}, host);
+  ASSERT_TRUE(held);
+  mirrors_.forget(chunks(0, 1));
+  EXPECT_FALSE(mirrors_.any_dead());
+  EXPECT_FALSE(mirrors_.release_dead(0));
+  mirrors_.unhold(*held);
+  EXPECT_TRUE(mirrors_.release_dead(0));
+  EXPECT_EQ(mirrored(), 0U);
+}
+
 TEST_F(MirrorMemoryTest, OverlappingRunsAreBackedOnce) {
   limit_mirrors(3 * chunk_bytes);
   MirrorMemory mirrors(*device_);
@@ -421,6 +523,28 @@ TEST_F(UsageTest, ManyUsesPayForAMirrorThatIsRewrittenThen) {
     for (int i = 0; i < 10; ++i) use();
     EXPECT_FALSE(usage.rewritten(matrix(), 128, 128));
     EXPECT_TRUE(tracked());
+  }
+}
+
+/// A program that works on tiles in turn, and rewrites all of them before each turn.
+TEST_F(UsageTest, OfManyTilesNoneIsForgotten) {
+  for (const std::size_t tiles : {5'000U, 10'000U}) {
+    Usage of_tiles{std::size_t{1} << 20, [](const operation::Operand&) { return 0; }};
+    const auto for_each_tile = [&](auto&& visit) {
+      for (std::size_t i = 0; i < tiles; ++i) {
+        matrix().address = reinterpret_cast<void*>((std::uintptr_t{1} << 40) + i * chunk_bytes);
+        visit();
+        of_tiles.used(matrix());
+      }
+    };
+    for_each_tile([&] { of_tiles.worth_tracking(call, 0); });
+    for_each_tile([&] {
+      of_tiles.worth_tracking(call, 0);
+      of_tiles.rewritten(matrix(), 128, 128);
+    });
+    std::size_t tracked_again = 0;
+    for_each_tile([&] { tracked_again += of_tiles.worth_tracking(call, 0) ? 1 : 0; });
+    EXPECT_EQ(tracked_again, 0U) << tiles;
   }
 }
 

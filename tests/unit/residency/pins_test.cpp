@@ -125,6 +125,25 @@ TEST_F(PinsTest, NeighboursInTurnAreNotLockedAgainAndAgain) {
   EXPECT_LE(device.locked, 6 * 4 * matrices * page);
 }
 
+// A request that was forgotten would be the first one again.
+TEST_F(PinsTest, OfManyTilesEachIsLockedAtItsSecondRequest) {
+  constexpr std::size_t tiles = 10'000;
+  Pins of_tiles(4 * tiles * page);
+  const auto use_all = [&] {
+    for (std::size_t i = 0; i < tiles; ++i) {
+      bool met = false;
+      if (Pins::Pin* const pin = of_tiles.hold(device, pages(2 * i, 1), met)) of_tiles.unhold(pin);
+    }
+  };
+  use_all();
+  EXPECT_TRUE(device.pinned.empty());
+  use_all();
+  EXPECT_EQ(device.pinned.size(), tiles);
+  use_all();
+  EXPECT_EQ(device.locked, tiles * page);
+  of_tiles.release_of(device);
+}
+
 TEST_F(PinsTest, EndWithTheirMemoryAndNotBeforeTheirLastHold) {
   use(pages(0, 8));
   Pins::Pin* const pin = request(pages(0, 8));
