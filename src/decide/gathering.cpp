@@ -13,15 +13,14 @@ bool knows_device(const MachineModel& model, const operation::Operation& solve) 
 
 void TimesTogether::learn(const operation::Operation& solve, int ranks, double seconds) {
   const std::lock_guard lock(mutex_);
-  if (least_.size() >= most_problems) least_.clear();
-  const auto [known, is_new] = least_.try_emplace({solve.routine(), solve.work.flops, ranks}, seconds);
-  if (!is_new) known->second = std::min(known->second, seconds);
+  std::optional<double>& least = least_.use({solve.routine(), solve.work.flops, ranks});
+  least = std::min(least.value_or(seconds), seconds);
 }
 
 double TimesTogether::least(const operation::Operation& solve, int ranks) const {
   const std::lock_guard lock(mutex_);
-  const auto known = least_.find({solve.routine(), solve.work.flops, ranks});
-  return known == least_.end() ? 0 : known->second;
+  const std::optional<double>* const known = least_.find({solve.routine(), solve.work.flops, ranks});
+  return known ? known->value_or(0) : 0;
 }
 
 bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moved, int ranks,

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <mutex>
+#include <optional>
 #include <tuple>
 
 #include "decide/machine_model.h"
 #include "operation/operation.h"
+#include "platform/recent_map.h"
 
 namespace blastoff::decide {
 
@@ -27,10 +28,8 @@ class TimesTogether {
 
  private:
   using Problem = std::tuple<operation::RoutineId, double, int>;  ///< with its operations, and ranks
-  static constexpr std::size_t most_problems = 256;
-
   mutable std::mutex mutex_;
-  std::map<Problem, double> least_;
+  platform::RecentMap<Problem, std::optional<double>> least_{256};
 };
 
 /// Gathering must be expected to take less than half of what all ranks take together: `together` seconds, or, if that
