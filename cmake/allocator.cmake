@@ -5,8 +5,8 @@
 get_target_property(allocator_sources blastoff_allocator SOURCES)
 list(FILTER allocator_sources EXCLUDE REGEX "/src/allocator/exports/")
 set_property(TARGET blastoff_allocator PROPERTY SOURCES ${allocator_sources})
-# Of the other modules' code only this, which does not allocate.
-target_sources(blastoff_allocator PRIVATE ${PROJECT_SOURCE_DIR}/src/platform/log.cpp)
+# Of the other modules' code only these, which do not allocate.
+target_sources(blastoff_allocator PRIVATE ${PROJECT_SOURCE_DIR}/src/platform/log.cpp ${PROJECT_SOURCE_DIR}/src/platform/printable.cpp)
 file(GLOB allocator_exports CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/allocator/exports/*.cpp)
 
 # Those that came to this processor later than the C library's first version (library.cmake) carry another one.

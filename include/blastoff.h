@@ -58,7 +58,8 @@ int blastoff_global_rank(void);
 int blastoff_local_size(void);
 
 /* What BLASTOFF_REPORT is to be for a path that the user has given, and why no report can be written there, if so:
- * {"pattern": "...", "obstacle": ""}. Creates missing directories. The text stays until the process ends. NULL when out
+ * {"pattern": "...", "obstacle": ""}, in which each byte of a path is the character of that number (ISO 8859-1), since
+ * it need not be UTF-8. Creates missing directories. The text stays until the process ends. NULL when out
  * of memory. */
 const char* blastoff_report_path_json(const char* path);
 

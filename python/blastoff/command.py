@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from blastoff.errors import USAGE as NOT_USABLE
 from blastoff.errors import CommandError
 from blastoff.parser import hint
+from blastoff.printable import lines
 
 USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
        blastoff env [options] [--shell sh|csh|fish] [--unset] [--json]
@@ -173,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return dispatch(sys.argv[1:] if arguments is None else arguments)
     except CommandError as error:
-        print(f"blastoff: {error}", file=sys.stderr)
+        print(f"blastoff: {lines(str(error))}", file=sys.stderr)
         return error.status
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "blastoff":

@@ -71,7 +71,8 @@ def remove_counters(path: Path, file: Path) -> None:
 def report_path(path: Path, given: str) -> tuple[str, str]:
     """What BLASTOFF_REPORT is to be for a report path, and why no report can be written there ("" if it can)."""
     answer = json.loads(ask(path, "blastoff_report_path_json", ctypes.c_char_p(os.fsencode(given))))
-    return answer["pattern"], answer["obstacle"]
+    pattern, obstacle = (os.fsdecode(answer[name].encode("latin-1")) for name in ("pattern", "obstacle"))  # each character is a byte
+    return pattern, obstacle
 
 
 def global_rank(path: Path) -> int:

@@ -10,14 +10,33 @@
 
 namespace blastoff::api {
 
+namespace {
+
+/// As JSON can hold it: each byte as the character of that number (ISO 8859-1), since a path need not be UTF-8.
+std::string byte_for_byte(const std::string& path) {
+  std::string text;
+  for (const char letter : path) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (byte < 0x80) {
+      text += letter;
+    } else {
+      text += static_cast<char>(0xc0U | byte >> 6U);
+      text += static_cast<char>(0x80U | (byte & 0x3fU));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string report_path_json(const std::string& path) {
   report::Context context;
   context.pid = getpid();
   context.rank = platform::global_rank();
   context.host = platform::host_name();
   const std::string pattern = report::report_pattern(path);
-  const nlohmann::ordered_json json{{"pattern", pattern}, {"obstacle", report::obstacle_to_report(pattern, context)}};
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string obstacle = report::obstacle_to_report(pattern, context);
+  return nlohmann::ordered_json{{"pattern", byte_for_byte(pattern)}, {"obstacle", byte_for_byte(obstacle)}}.dump();
 }
 
 bool write_report(const std::string& pattern, const std::string& report) {

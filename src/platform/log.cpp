@@ -10,6 +10,7 @@
 
 #include "platform/errno_guard.h"
 #include "platform/file_identity.h"
+#include "platform/printable.h"
 
 namespace blastoff::platform {
 
@@ -49,6 +50,7 @@ void log_line(const char* format, ...) {
   va_end(arguments);
 
   std::size_t length = prefix_length + std::min(longest, static_cast<std::size_t>(std::max(wanted, 0)));
+  length = prefix_length + make_printable(line + prefix_length, length - prefix_length);
   line[length++] = '\n';
   write_to_stderr(line, length);
 }

@@ -9,6 +9,7 @@
 
 #include "platform/errno_guard.h"
 #include "platform/log.h"
+#include "platform/printable.h"
 #include "platform/process.h"
 #include "platform/quantity.h"
 #include "report/file.h"
@@ -81,7 +82,8 @@ void log_call(const Record& record, const operation::Operation* operation) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - log.start).count();
   const std::string rank = log.rank < 0 ? "" : fmt::format(" rank {}", log.rank);
   const std::string line = fmt::format("{}{} {:.6f} s: {}", getpid(), rank, seconds, call_line(record, operation));
-  if (log.file.empty() || !append_to_file(log, line + "\n")) platform::log_line("%s", line.c_str());
+  if (log.file.empty() || !append_to_file(log, platform::printable(line) + "\n"))
+    platform::log_line("%s", line.c_str());
 }
 
 }  // namespace blastoff::report

@@ -92,6 +92,12 @@ void* space_in(const char* name, const char* extension, bool disk, std::size_t o
   return memory;
 }
 
+/// What was missing where there was no room: an errno.
+int lack() {
+  const Output root(open("/", O_PATH | O_CLOEXEC));
+  return !root.valid() && (errno == EMFILE || errno == ENFILE) ? errno : ENOSPC;
+}
+
 /// A child has its parent's description until it writes one itself.
 bool share_description(const CounterFileHeader& header, const CounterFileHeader& parent) {
   if (parent.described.load(std::memory_order_acquire) == 0) return false;
@@ -253,7 +259,7 @@ void keep_description(const std::string& report) {
   if (header == nullptr) return;
   const std::size_t before = header->described.load();
   if (!describe(header->name.data(), report, true, before) && !describe(header->name.data(), report, false, before)) {
-    header->incomplete = 1;
+    header->incomplete = lack();
     return;
   }
   header->described.store(static_cast<std::uint32_t>(report.size()), std::memory_order_release);
@@ -276,7 +282,7 @@ void* space_in_counter_file() {
   void* memory = space_in(name, counter_extension, disk, header->page + header->blocks.fetch_add(1) * bytes, bytes);
   if (memory == nullptr && !disk)
     memory = space_in(name, more_counters_extension, true, header->more_blocks.fetch_add(1) * bytes, bytes);
-  if (memory == nullptr) header->incomplete = 1;
+  if (memory == nullptr) header->incomplete = lack();
   return memory;
 }
 

@@ -37,17 +37,17 @@ struct CounterFileHeader {
   std::atomic<std::uint64_t> magic;  ///< counter_magic once the header is complete
   std::uint64_t layout;
   std::int32_t pid;
-  std::int32_t rank;                      ///< -1: no MPI
-  std::uint64_t started;                  ///< by the clock since boot, nanoseconds: when the library was loaded
-  std::atomic<std::uint64_t> ended_at;    ///< likewise, if it has ended
-  std::atomic<std::uint32_t> ended;       ///< 1: by exit, so that the counts are complete
-  std::uint32_t forked;                   ///< 1: a forked child, which uses no device
-  std::uint32_t page;                     ///< size in bytes, of which all parts are multiples
-  std::atomic<std::uint32_t> objects;     ///< see Interceptors
-  std::atomic<std::uint32_t> functions;   ///< likewise
-  std::uint32_t on_disk;                  ///< 1: this file is in the run's directory on disk
-  std::atomic<std::uint32_t> described;   ///< bytes of the description; 1: it is the parent's
-  std::atomic<std::uint32_t> incomplete;  ///< 1: there was no room for some counters or for the description
+  std::int32_t rank;                     ///< -1: no MPI
+  std::uint64_t started;                 ///< by the clock since boot, nanoseconds: when the library was loaded
+  std::atomic<std::uint64_t> ended_at;   ///< likewise, if it has ended
+  std::atomic<std::uint32_t> ended;      ///< 1: by exit, so that the counts are complete
+  std::uint32_t forked;                  ///< 1: a forked child, which uses no device
+  std::uint32_t page;                    ///< size in bytes, of which all parts are multiples
+  std::atomic<std::uint32_t> objects;    ///< see Interceptors
+  std::atomic<std::uint32_t> functions;  ///< likewise
+  std::uint32_t on_disk;                 ///< 1: this file is in the run's directory on disk
+  std::atomic<std::uint32_t> described;  ///< bytes of the description; 1: it is the parent's
+  std::atomic<std::int32_t> incomplete;  ///< why there was no room for some counters or the description: an errno, or 0
   platform::MemoryGauge memory;
   std::atomic<std::uint32_t> blocks;       ///< of threads, as far as there was room for them
   std::atomic<std::uint32_t> more_blocks;  ///< likewise, in the second file

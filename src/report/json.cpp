@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "operation/front_end.h"
@@ -362,7 +362,8 @@ std::string to_json(const Totals& totals, const Kept& kept, const std::string& d
   process["rank"] = kept.rank < 0 ? Json(nullptr) : Json(kept.rank);
   process["elapsed_seconds"] = kept.elapsed_seconds;
   process["ended"] = kept.ended ? "exit" : "";
-  process["incomplete"] = kept.incomplete;
+  process["incomplete"] = kept.incomplete != 0;
+  if (kept.incomplete != 0) process["incomplete_reason"] = std::strerror(kept.incomplete);
   report["device"]["memory_in_use"] = kept.device_memory;
   report["interception"]["objects_seen"] = kept.objects;
   report["interception"]["functions_found"] = kept.functions;

@@ -19,10 +19,10 @@ std::string counts_json(const Totals& totals);
 /// What a counter file tells of its process.
 struct Kept {
   int pid = 0;
-  int rank = -1;            ///< -1: no MPI
-  bool forked = false;      ///< and `description` is its parent's, or that of its own end
-  bool ended = false;       ///< by exit
-  bool incomplete = false;  ///< there was no room for some counters
+  int rank = -1;        ///< -1: no MPI
+  bool forked = false;  ///< and `description` is its parent's, or that of its own end
+  bool ended = false;   ///< by exit
+  int incomplete = 0;   ///< why there was no room for some counters: an errno, or 0
   std::string run;
   std::string program;
   double elapsed_seconds = 0;

@@ -120,7 +120,7 @@ std::string report_of_counter_file(const std::string& path) {
                   .rank = header->rank,
                   .forked = header->forked != 0,
                   .ended = ended,
-                  .incomplete = header->incomplete.load() != 0,
+                  .incomplete = header->incomplete.load(),
                   .run = text_of(header->run),
                   .program = text_of(header->program),
                   .elapsed_seconds = 1e-9 * static_cast<double>(until - header->started),

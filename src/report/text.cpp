@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "operation/front_end.h"
+#include "platform/printable.h"
 #include "platform/quantity.h"
 #include "report/summary.h"
 
@@ -20,6 +21,7 @@ using platform::format_bytes;
 using platform::format_duration;
 using platform::format_number;
 using platform::format_seconds;
+using platform::printable;
 
 using Text = std::back_insert_iterator<std::string>;
 
@@ -92,23 +94,23 @@ void write_table(Text out, const Totals& totals) {
 }
 
 void write_header(Text out, const Context& context) {
-  fmt::format_to(out, "blastoff {}: {}, process {}", BLASTOFF_VERSION, context.program, context.pid);
+  fmt::format_to(out, "blastoff {}: {}, process {}", BLASTOFF_VERSION, printable(context.program), context.pid);
   if (context.rank >= 0) fmt::format_to(out, ", rank {}", context.rank);
-  fmt::format_to(out, " on {}, {}\n", context.host, format_duration(context.elapsed_seconds));
+  fmt::format_to(out, " on {}, {}\n", printable(context.host), format_duration(context.elapsed_seconds));
 }
 
 /// A line for each of several.
 void write_devices(Text out, const Context& context) {
   const char* title = "devices";
   for (const DeviceUse& each : context.devices) {
-    fmt::format_to(out, "  {:9} {} {}: {} calls, ", title, each.name, each.index, each.calls);
+    fmt::format_to(out, "  {:9} {} {}: {} calls, ", title, printable(each.name), each.index, each.calls);
     if (each.parts > 0) fmt::format_to(out, "{} parts of calls, ", each.parts);
     fmt::format_to(out, "{} to it, {} back, ", format_bytes(each.bytes_to_device),
                    format_bytes(each.bytes_from_device));
     if (each.bytes_between_devices > 0)
       fmt::format_to(out, "{} from other devices, ", format_bytes(each.bytes_between_devices));
     fmt::format_to(out, "{} of {} for matrices", format_bytes(each.memory_budget), format_bytes(each.memory));
-    if (each.state != "working") fmt::format_to(out, ", {}", each.state);
+    if (each.state != "working") fmt::format_to(out, ", {}", printable(each.state));
     *out++ = '\n';
     title = "";
   }
@@ -116,17 +118,17 @@ void write_devices(Text out, const Context& context) {
 
 void write_device(Text out, const Context& context) {
   if (context.device_name.empty()) {
-    fmt::format_to(out, "  device    {}, {}\n", context.device_kind, context.device_state);
+    fmt::format_to(out, "  device    {}, {}\n", printable(context.device_kind), printable(context.device_state));
     return;
   }
   if (!context.devices.empty()) return write_devices(out, context);
-  fmt::format_to(out, "  device    {}", context.device_name);
-  if (!context.device_software.empty()) fmt::format_to(out, " ({})", context.device_software);
+  fmt::format_to(out, "  device    {}", printable(context.device_name));
+  if (!context.device_software.empty()) fmt::format_to(out, " ({})", printable(context.device_software));
   if (context.device_memory_budget > 0) {
     fmt::format_to(out, ", {} of {} for matrices", format_bytes(context.device_memory_budget),
                    format_bytes(context.device_memory));
   }
-  if (context.device_state != "working") fmt::format_to(out, ", {}", context.device_state);
+  if (context.device_state != "working") fmt::format_to(out, ", {}", printable(context.device_state));
   *out++ = '\n';
 }
 
@@ -138,7 +140,7 @@ void write_policy(Text out, const Context& context) {
     fmt::format_to(out, ", writes tracked by {}", context.tracker);
   }
   if (!context.policy_reason.empty()) {
-    fmt::format_to(out, " instead of {}: {}", context.policy_asked, context.policy_reason);
+    fmt::format_to(out, " instead of {}: {}", context.policy_asked, printable(context.policy_reason));
   }
   *out++ = '\n';
 }
@@ -149,7 +151,7 @@ void write_placement(Text out, const Context& context) {
                  format_bytes(context.placed_bytes), context.memory_node, format_bytes(context.moved_bytes),
                  format_duration(context.moving_seconds));
   for (const auto& [reason, bytes] : context.left_bytes)
-    fmt::format_to(out, "            {} stay elsewhere: {}\n", format_bytes(bytes), reason);
+    fmt::format_to(out, "            {} stay elsewhere: {}\n", format_bytes(bytes), printable(reason));
 }
 
 void write_allocation(Text out, const Context& context) {
@@ -215,7 +217,7 @@ void write_reasons(Text out, const Totals& totals, const Context& context) {
   }
   label = "copied every time";
   for (const auto& [reason, calls] : context.copied_operands) {
-    fmt::format_to(out, "  {:<18}{:>11}  {}\n", label, calls, reason);
+    fmt::format_to(out, "  {:<18}{:>11}  {}\n", label, calls, printable(reason));
     label = "";
   }
 }

@@ -8,6 +8,7 @@
 
 #include "device/kinds.h"
 #include "device/open.h"
+#include "platform/failure.h"
 #include "platform/log.h"
 #include "platform/memory_limits.h"
 #include "platform/numa.h"
@@ -236,8 +237,7 @@ void Session::choose_policy(const config::Settings& settings) {
   if (mechanism_ == Mechanism::mirrors) {
     if (auto opened = open_mirrors(settings); !opened) {
       mechanism_ = Mechanism::copies;
-      if (!choice.reason.empty()) choice.reason += "; ";
-      choice.reason += opened.error();
+      choice.reason = choice.reason.empty() ? opened.error() : platform::both_reasons(choice.reason, opened.error());
     }
   } else if (mechanism_ != Mechanism::copies) {
     open_in_place(node);

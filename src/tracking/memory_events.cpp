@@ -1,5 +1,6 @@
 #include "tracking/memory_events.h"
 
+#include "platform/failure.h"
 #include "tracking/interposed/memory_events.h"
 #include "tracking/uffd/memory_events.h"
 
@@ -17,7 +18,7 @@ tl::expected<std::unique_ptr<MemoryEvents>, std::string> open_memory_events() {
   if (kernel_tells_of_memory()) return tl::unexpected(of_kernel.error());
   auto interposed = InterposedMemoryEvents::open();
   if (interposed) return interposed;
-  return tl::unexpected(of_kernel.error() + "; " + interposed.error());
+  return tl::unexpected(platform::both_reasons(of_kernel.error(), interposed.error()));
 }
 
 }  // namespace blastoff::tracking

@@ -1,5 +1,6 @@
 #include "tracking/page_tracker.h"
 
+#include "platform/failure.h"
 #include "tracking/soft_dirty/page_tracker.h"
 #include "tracking/uffd/page_tracker.h"
 
@@ -12,7 +13,7 @@ tl::expected<std::unique_ptr<PageTracker>, std::string> open_page_tracker(Tracke
   if (uffd) return uffd;
   auto soft_dirty = SoftDirtyPageTracker::open();
   if (soft_dirty) return soft_dirty;
-  return tl::unexpected(uffd.error() + "; " + soft_dirty.error());
+  return tl::unexpected(platform::both_reasons(uffd.error(), soft_dirty.error()));
 }
 
 }  // namespace blastoff::tracking

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from blastoff import quantities
+from blastoff import printable, quantities
 from blastoff.advise.advice import Advice, advise
 from blastoff.job import reading
 from blastoff.job.call_sites import call_sites
@@ -27,7 +27,7 @@ def run(arguments: Sequence[str]) -> int:
     parsed = parser.parse_args(arguments)
     job = reading.read_job(parsed.files)
     found = advise(job, call_sites(job))
-    print(json.dumps([asdict(advice) for advice in found], indent=2) if parsed.json else text(job, found))
+    print(json.dumps([asdict(advice) for advice in found], indent=2) if parsed.json else printable.lines(text(job, found)))
     return 0
 
 

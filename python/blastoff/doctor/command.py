@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
+from blastoff import printable
 from blastoff.doctor import machine, offload, probe
 from blastoff.parser import Parser
 
@@ -30,5 +31,6 @@ def show(as_json: bool) -> int:
     else:
         from blastoff.doctor import view
 
-        view.print_findings(findings, offload.verdict(probed))
+        shown = [replace(finding, **printable.values(asdict(finding))) for finding in findings]
+        view.print_findings(shown, printable.printable(offload.verdict(probed)))
     return 0 if works else 1

@@ -4,6 +4,7 @@ import argparse
 import json
 from collections.abc import Sequence
 
+from blastoff import printable
 from blastoff.errors import USAGE, CommandError
 from blastoff.inspect import inspection
 from blastoff.parser import Parser
@@ -40,5 +41,5 @@ def show(program: str | None, pid: int | None, as_json: bool) -> int:
     else:
         from blastoff.inspect import view
 
-        view.print_document(found)
+        view.print_document(printable.values(found))
     return inspection.exit_status(found)

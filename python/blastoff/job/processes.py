@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
+from blastoff import printable
 from blastoff.job import schema
 
 
@@ -155,6 +156,10 @@ class Job:
                 routines[routine["name"]] = routines.get(routine["name"], Sums()) + Sums(routine)
         self.routines = dict(sorted(routines.items(), key=lambda item: -item[1].seconds))
         self.totals = sum((process.totals for process in self.processes), Sums())
+
+    def printable(self) -> "Job":
+        """For a terminal: the names in it are those of programs, files and devices."""
+        return Job([Process(process.path, printable.values(process.report), process.read_timeline) for process in self.processes])
 
     @property
     def number(self) -> int:

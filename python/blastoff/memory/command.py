@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from blastoff import printable
 from blastoff.errors import CommandError
 from blastoff.memory import table
 from blastoff.parser import Parser
@@ -29,7 +30,7 @@ def run(arguments: Sequence[str]) -> int:
 
         write(parsed.html, lambda: page.render(document))
     if parsed.csv is None and parsed.html is None:
-        show(document)
+        show(printable.values(document))
     return 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from blastoff import library, options
+from blastoff import library, options, printable
 from blastoff.errors import CommandError
 from blastoff.parser import Parser
 from blastoff.predict import job as jobs
@@ -120,7 +120,7 @@ def run(arguments: Sequence[str]) -> int:
     elif parsed.html is None:
         from blastoff.predict.view import text
 
-        (text.show_nodes if many else text.show)(result)
+        (text.show_nodes if many else text.show)(printable.values(result))
     else:
         from blastoff.predict.view import page
 

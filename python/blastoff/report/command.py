@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from blastoff import printable
 from blastoff.errors import CommandError
 from blastoff.job import reading
 from blastoff.job.processes import Job
@@ -61,7 +62,7 @@ def show(job: Job) -> None:
 def compare(paths: Sequence[str]) -> int:
     from blastoff.report.view import compare
 
-    print(compare.text(reading.read_job(paths[:1]), reading.read_job(paths[1:]), paths), end="")
+    print(printable.lines(compare.text(reading.read_job(paths[:1]).printable(), reading.read_job(paths[1:]).printable(), paths)), end="")
     return 0
 
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from blastoff import executable, library, options
+from blastoff import executable, library, options, printable
 from blastoff.errors import CommandError
 from blastoff.job import runs
 from blastoff.run import arguments as command_line
@@ -34,7 +34,7 @@ def say(text: str) -> None:
     """Prints on stderr, if it is open and takes it."""
     with contextlib.suppress(OSError, ValueError):
         if sys.__stderr__ is not None:
-            os.write(sys.__stderr__.fileno(), text.encode(sys.__stderr__.encoding, errors="replace"))
+            os.write(sys.__stderr__.fileno(), printable.lines(text).encode(sys.__stderr__.encoding, errors="replace"))
 
 
 def report_memory(member: membership.Member, environment: dict[str, str]) -> None:

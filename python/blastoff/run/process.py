@@ -4,7 +4,7 @@ import ctypes
 import os
 import resource
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -69,13 +69,20 @@ def start(program: Path, command: Sequence[str], environment: dict[str, str]) ->
     return child
 
 
+def _open_files() -> Iterable[int]:
+    """Those that may be, where /proc is hidden."""
+    try:
+        return [int(name) for name in os.listdir("/proc/self/fd")]
+    except OSError:
+        return range(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+
+
 def let_go_of_files(kept: set[int]) -> None:
     """Closes what the program has inherited too, so that pipes and locks end when the program closes them."""
     null = os.open(os.devnull, os.O_RDWR)
     for number in {0, 1} - kept:
         os.dup2(null, number)
-    for name in os.listdir("/proc/self/fd"):
-        number = int(name)
+    for number in _open_files():
         if number > 2 and number not in kept:
             try:
                 os.close(number)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from blastoff import library, quantities
 from blastoff.job.processes import Process, in_order
 from blastoff.job.view import table
+from blastoff.printable import printable
 
 BELOW_THRESHOLD = "average size below the threshold"
 ALWAYS_TIMED = 64
@@ -21,11 +22,11 @@ def nothing_called(processes: Sequence[Process], command: Sequence[str]) -> str:
     objects = max((part["objects_seen"] for part in seen), default=0)
     functions = max((part["functions_found"] for part in seen), default=0)
     if not processes:
-        return f"no process of this run could be observed: try blastoff inspect {shlex.join(command)}"
+        return f"no process of this run could be observed: try blastoff inspect {printable(shlex.join(command))}"
     if functions:
         return f"{quantities.count(functions)} functions of BLAS, LAPACK or FFTW found, but no call of one that can be offloaded"
     where = f"no BLAS found in {objects} objects" if objects else "no call of BLAS, LAPACK or FFTW was seen"
-    return f"{where}: try blastoff inspect {shlex.join(command)}"
+    return f"{where}: try blastoff inspect {printable(shlex.join(command))}"
 
 
 def nothing_offloaded(processes: Sequence[Process]) -> str:
@@ -53,9 +54,12 @@ def words(processes: Sequence[Process], command: Sequence[str], summary: str) ->
     """What to print on stderr; "" for nothing. `summary` is the value of --summary."""
     calling = [process for process in processes if process.worked]
     number = sum(process.number for process in processes)
-    incomplete = sum(process.number for process in processes if process.report["process"]["incomplete"])
-    if incomplete and summary != "never":
-        return f"blastoff: no room for the counters of {incomplete} of {number} processes: each reports for itself if it ends by exit\n"
+    lacking = [process for process in processes if process.report["process"]["incomplete"]]
+    if lacking and summary != "never":
+        reasons = ", ".join(sorted({process.report["process"].get("incomplete_reason", "") for process in lacking} - {""}))
+        incomplete = sum(process.number for process in lacking)
+        why = f" ({reasons})" if reasons else ""
+        return f"blastoff: no room for the counters of {incomplete} of {number} processes{why}: each reports for itself if it ends by exit\n"
     if summary == "never" or (summary == "each" and calling):
         return ""
     if not calling:

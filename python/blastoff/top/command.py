@@ -62,7 +62,9 @@ def show(now: frame.Frame, as_json: bool, whole: bool) -> None:
     """Prints one look."""
     if as_json:
         print(json.dumps(frame.as_json(now)), flush=True)
-    elif whole and sys.stdout.isatty():
+        return
+    now = frame.printable(now)
+    if whole and sys.stdout.isatty():
         size = shutil.get_terminal_size()
         shown = [line[: size.columns - 1] + REST_OF_LINE for line in view.lines(now)[: size.lines - 1]]
         print(IN_PLACE + "\n".join(shown) + REST_OF_SCREEN, flush=True)

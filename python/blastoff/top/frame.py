@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,11 @@ class Frame:
             return None
         now, earlier = self.job.routines[routine], self.before.job.routines.get(routine, Sums())
         return max(0.0, now.flops - earlier.flops) / max(1e-9, self.time - self.before.time)
+
+
+def printable(frame: Frame) -> Frame:
+    """For a terminal."""
+    return replace(frame, processes=in_order(frame.processes).printable().processes)
 
 
 def read(directory: Path, before: Frame | None) -> Frame:

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "device/cuda/library_file.h"
+#include "platform/failure.h"
 
 namespace blastoff::device::cuda {
 namespace {
@@ -35,6 +36,8 @@ Result<api::Driver> load_driver() {
   std::string message;
   void* library = open_driver(message);
   if (library == nullptr) {
+    if (const std::string lack = platform::lack_of_descriptors(); !lack.empty())
+      return tl::unexpected(unavailable("the NVIDIA driver cannot be loaded: " + lack));
     return tl::unexpected(
         unavailable(fmt::format("no NVIDIA driver here ({}); in a container, start it with GPU access", message)));
   }

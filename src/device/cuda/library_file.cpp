@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "device/cuda/search_path.h"
+#include "platform/failure.h"
 
 namespace blastoff::device::cuda {
 namespace {
@@ -75,7 +76,9 @@ Result<void*> open_library(const LibraryFile& file, const std::string& cuda_path
   const std::vector<std::string> directories = default_directories();
   library = search.open_in_any(directories);
   if (library != nullptr) return library;
-  std::string message = search.failures().empty()
+  const std::string lack = platform::lack_of_descriptors();
+  std::string message = !lack.empty() ? fmt::format("{} cannot be loaded: {}", file.title, lack)
+                        : search.failures().empty()
                             ? not_found(file, cuda_path, directories)
                             : fmt::format("{} cannot be loaded: {}", file.title, fmt::join(search.failures(), "; "));
   return tl::unexpected(Error{ErrorKind::unavailable, std::move(message)});

@@ -4,14 +4,18 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "platform/failure.h"
 
 namespace blastoff::tracking {
 
 tl::expected<std::unique_ptr<PagemapFile>, std::string> PagemapFile::open() {
   auto file = std::make_unique<PagemapFile>();
-  if (file->reopen() < 0) return tl::unexpected(std::string("/proc/self/pagemap: ") + std::strerror(errno));
-  return file;
+  if (file->reopen() >= 0) return file;
+  const int error = errno;
+  const bool hidden = error == ENOENT && access("/proc/self", F_OK) != 0;
+  return tl::unexpected(platform::failure("/proc/self/pagemap", error) +
+                        (hidden ? " (/proc is not mounted here)" : ""));
 }
 
 int PagemapFile::get() {

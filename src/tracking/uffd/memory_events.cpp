@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "platform/failure.h"
 #include "platform/kernel_interface.h"
 #include "platform/mappings.h"
 #include "platform/process.h"
@@ -24,7 +25,7 @@ constexpr std::uint64_t event_features =
     UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE;
 
 std::string cause(const char* what) {
-  return std::string(what) + ": " + std::strerror(errno);
+  return platform::failure(what, errno);
 }
 
 platform::Descriptor new_userfaultfd(int flags) {
@@ -40,11 +41,14 @@ tl::expected<platform::Descriptor, std::string> open_userfaultfd(const UffdMemor
   const int flags = O_CLOEXEC | O_NONBLOCK | platform::kernel::uffd_user_mode_only;
   platform::Descriptor uffd = new_userfaultfd(flags);
   if (!uffd) {
-    const std::string reason = cause("userfaultfd");
+    const int error = errno;
     // A container that forbids the system call may still offer the device file.
     const platform::Descriptor device(open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));
     if (device) uffd = platform::Descriptor(ioctl(device.get(), platform::kernel::uffd_ioc_new, flags));
-    if (!uffd) return tl::unexpected(reason + " (forbidden by this container or missing in this kernel)");
+    const bool none_left = platform::is_lack_of_descriptors(error);
+    if (!uffd)
+      return tl::unexpected(platform::failure("userfaultfd", error) +
+                            (none_left ? "" : " (forbidden by this container or missing in this kernel)"));
   }
   uffdio_api api{};
   api.api = UFFD_API;

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from blastoff.job.call_sites import CallSite
 from blastoff.job.processes import Job, Sums
 from blastoff.job.view import words
+from blastoff.printable import printable
 
 MOST_PROCESSES = 8
 """With more processes, their distribution is shown instead of each."""
@@ -52,11 +53,11 @@ def site_lines(sites: Sequence[CallSite]) -> list[str]:
     shown = [site for site in sites if site.sums.seconds > 0][:MOST_SITES]
     if not shown:
         return []
-    lines = aligned(["call site", *words.SITE_COLUMNS], [[site.name, *words.site_cells(site)] for site in shown])
-    reasons = list(dict.fromkeys(site.reason for site in shown if site.reason))
+    lines = aligned(["call site", *words.SITE_COLUMNS], [[printable(site.name), *map(printable, words.site_cells(site))] for site in shown])
+    reasons = list(dict.fromkeys(printable(site.reason) for site in shown if site.reason))
     for number, site in enumerate(shown, 2):
         if site.reason:
-            lines[number] += f"  {words.letter(reasons.index(site.reason))}"
+            lines[number] += f"  {words.letter(reasons.index(printable(site.reason)))}"
     notes = pairs([(f"({words.letter(number)})", f"stayed on the CPU: {reason}") for number, reason in enumerate(reasons)])
     more = sum(site.sums.seconds > 0 for site in sites) - len(shown)
     rest = [f"{more} more call sites: --json names them"] if more > 0 else []
@@ -65,6 +66,7 @@ def site_lines(sites: Sequence[CallSite]) -> list[str]:
 
 def text(job: Job) -> str:
     """The summary of one process or of a job."""
+    job = job.printable()
     lines = [*pairs(words.facts(job)), ""]
     if not job.totals.calls:
         return "\n".join([*lines, "no call of BLAS, LAPACK or FFTW was seen", ""])

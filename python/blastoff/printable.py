@@ -1,0 +1,29 @@
+"""Names that others have chosen, as text for a terminal. src/platform/printable.h does the same in the library."""
+
+import re
+from typing import Any
+
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What a terminal would act on, what changes the direction of writing, and bytes that were no UTF-8."""
+
+
+def printable(text: str) -> str:
+    """In one line, with a question mark for each character that is not plain."""
+    return UNPRINTABLE.sub("?", text)
+
+
+def lines(text: str) -> str:
+    """Of several lines."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def values(value: Any) -> Any:
+    """Data whose texts are all to be shown."""
+    match value:
+        case str():
+            return printable(value)
+        case dict():
+            return {values(key): values(part) for key, part in value.items()}
+        case list() | tuple():
+            return [values(part) for part in value]
+    return value
