@@ -12,7 +12,7 @@ from blastoff import executable, library, options, printable
 from blastoff.errors import CommandError
 from blastoff.job import runs
 from blastoff.run import arguments as command_line
-from blastoff.run import keeping, membership, process, watch
+from blastoff.run import keeping, membership, process, watch, witness
 from blastoff.run.environment import program_environment
 
 if TYPE_CHECKING:
@@ -126,10 +126,14 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
                 company.meeting.withdraw()
             company.member.remove()
         raise
+    signal_witness = witness.call()
+    kept = kept | ({signal_witness.pipe} if signal_witness else set())
     process.let_go_of_files(kept | ({1} if environment.get("BLASTOFF_REPORT") == STDOUT else set()))
     if sampling is not None:
         sampling.begin(child)
-    status = process.wait_for(child, meanwhile(company, environment, child, sampling))
+    status = process.wait_for(child, signal_witness.heard if signal_witness else None, meanwhile(company, environment, child, sampling))
+    if signal_witness is not None:
+        signal_witness.dismiss()
     if sampling is not None:
         sampling.finish(command, environment["BLASTOFF_RUN"])
     if company is not None:
@@ -137,6 +141,8 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
             report(company, command, environment, {child: runs.how_it_ended(status)})
         except Exception as error:  # whatever it is, the exit status stays the program's
             say(f"blastoff: this run cannot be summed up: {error}; its counters are in {company.member.directory}\n")
+    if signal_witness is not None:
+        signal_witness.end()
     process.end_as(status)
 
 

@@ -10,26 +10,31 @@ from typing import NoReturn
 
 from blastoff.errors import CANNOT_EXECUTE, NOT_FOUND, CommandError
 
-FORWARDED = {
-    getattr(signal, name) for name in ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGTSTP", "SIGCONT", "SIGALRM", "SIGWINCH")
-}
-HEARD = {signal.SIGCHLD, *FORWARDED}
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+OWN = {signal.SIGCHLD, signal.SIGTTIN, signal.SIGTTOU, *IGNORED_BY_PYTHON}
+"""What the launcher gets for what it does itself."""
+FORWARDED = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP} - OWN
+HEARD = {signal.SIGCHLD, *FORWARDED}
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 
 
-def _prctl(option: int, value: int) -> None:
-    ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)
+def prctl(option: int, value: int | bytes) -> None:
+    ctypes.CDLL(None).prctl(option, value if isinstance(value, bytes) else ctypes.c_ulong(value), 0, 0, 0)
+
+
+def end_with(launcher: int) -> None:
+    """In a child of the launcher: if that is killed, the child is too."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != launcher:
+        os._exit(CANNOT_EXECUTE)
 
 
 def _execute(program: Path, command: Sequence[str], environment: dict[str, str], parent: int) -> None:
-    """In the child. If the launcher is killed, the program is too: it would otherwise outlive its job."""
+    """In the child. A program that outlived its launcher would outlive its job."""
     for ignored in IGNORED_BY_PYTHON:  # the program would inherit that
         signal.signal(ignored, signal.SIG_DFL)
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(CANNOT_EXECUTE)
+    end_with(parent)
     os.execve(program, list(command), environment)
 
 
@@ -45,13 +50,15 @@ def start(program: Path, command: Sequence[str], environment: dict[str, str]) ->
     """The process id of the program. From now on the launcher only hears of signals by wait_for()."""
     failure, failed = os.pipe2(os.O_CLOEXEC)
     parent = os.getpid()
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, *FORWARDED})
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
     of_children = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, the child's status is lost
     child = os.fork()
     if child == 0:
         code = 0
         try:
             signal.signal(signal.SIGCHLD, of_children)
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             _execute(program, command, environment, parent)
         except OSError as error:
@@ -91,9 +98,9 @@ def let_go_of_files(kept: set[int]) -> None:
 
 
 def _stop_as(number: int) -> None:
-    """The program has been stopped: the shell must see that its job has."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    """The program has been stopped: the shell must see that its job has. Once, also where the terminal's own signal still waits."""
     signal.raise_signal(number)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
 
 
@@ -108,15 +115,28 @@ def _state(child: int) -> int | None:
         _stop_as(os.WSTOPSIG(status))
 
 
-def wait_for(child: int, idle: Callable[[], float] | None = None) -> int:
-    """The wait status of the program. Signals that were sent to the launcher alone are sent on; those that the terminal sends reach both.
-    `idle` is called while nothing happens, and says in how many seconds it wants to be called again."""
+WasForAll = Callable[[int], bool | None]
+"""Whether the signal of that number, which the launcher has just heard, was sent to its whole group; None if that is not known."""
+
+
+def _got_anyway(child: int, heard: signal.struct_siginfo, was_for_all: WasForAll | None) -> bool:
+    """Whether the program got the signal as well: it was sent to the whole group, and the program has not left that. Where it is not known,
+    what comes from the kernel is taken to come from a terminal."""
+    whole_group = was_for_all(heard.si_signo) if was_for_all is not None else None
+    if whole_group is None:
+        whole_group = heard.si_code > 0
+    return whole_group and os.getpgid(child) == os.getpgrp()
+
+
+def wait_for(child: int, was_for_all: WasForAll | None, idle: Callable[[], float] | None = None) -> int:
+    """The wait status of the program. Signals that were sent to the launcher alone are sent on. `idle` is called while nothing happens, and
+    says in how many seconds it wants to be called again."""
     while True:
         heard = signal.sigwaitinfo(HEARD) if idle is None else signal.sigtimedwait(HEARD, idle())
         if heard is None:
             continue
         if heard.si_signo != signal.SIGCHLD:
-            if heard.si_code <= 0:  # from a process, not from the kernel
+            if not _got_anyway(child, heard, was_for_all):
                 os.kill(child, heard.si_signo)
             continue
         status = _state(child)
@@ -131,7 +151,7 @@ def end_as(status: int) -> NoReturn:
         os._exit(os.waitstatus_to_exitcode(status))
     number = os.WTERMSIG(status)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _prctl(PR_SET_DUMPABLE, 0)
+    prctl(PR_SET_DUMPABLE, 0)
     if number != signal.SIGKILL:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
