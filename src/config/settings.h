@@ -24,6 +24,7 @@ enum class ExchangeMode : std::uint8_t { automatic, always, never };
 enum class GatherMode : std::uint8_t { automatic, always, never };
 enum class TrackerName : std::uint8_t { automatic, uffd, soft_dirty, none };
 enum class InterceptName : std::uint8_t { automatic, patch, preload };
+enum class SimulatedSlack : std::uint8_t { on, off };
 enum class SimulatedForm : std::uint8_t { separate, coherent, unified, pageable };
 
 /// A size of device memory: bytes, or a share of what is free when the device starts.
@@ -78,6 +79,7 @@ struct Settings {
   std::string simulated_rates;  ///< "" for real time
   std::string simulated_fault;
   std::int64_t simulated_devices = 0;  ///< that simulated:all is
+  SimulatedSlack simulated_slack{};
 };
 
 /// Reads the BLASTOFF_* environment. A bad value is reported in one line that says what is accepted; the default stays.

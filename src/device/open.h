@@ -20,9 +20,10 @@ struct Choice {
   int memory_node = -1;       ///< NUMA node that its memory is said to be, instead of what the driver says; -1: ask
   HostAccess simulated_access = HostAccess::none;       ///< of the simulated device
   std::size_t simulated_memory = std::size_t{1} << 30;  ///< bytes of the simulated device
-  std::string simulated_rates;  ///< a clock of its own, see device/simulated/clock.h; "" for none
-  std::string simulated_fault;  ///< tests: "[DEVICE/]OPERATION:N[:...]", see device/simulated/simulated_device.h
-  int simulated_devices = 2;    ///< that there are
+  std::string simulated_rates;   ///< a clock of its own, see device/simulated/clock.h; "" for none
+  std::string simulated_fault;   ///< tests: "[DEVICE/]OPERATION:N[:...]", see device/simulated/simulated_device.h
+  int simulated_devices = 2;     ///< that there are
+  bool simulated_slack = false;  ///< what lies behind its matrices can be read
 };
 
 /// The devices that the choice names, in order, each by a name that open() takes: "cuda:0,2" names two, and "cuda:all"

@@ -137,6 +137,7 @@ device::Choice choice_of(const config::Settings& settings) {
   choice.simulated_rates = settings.simulated_rates;
   choice.simulated_fault = settings.simulated_fault;
   choice.simulated_devices = static_cast<int>(settings.simulated_devices);
+  choice.simulated_slack = settings.simulated_slack == config::SimulatedSlack::on;
   return choice;
 }
 

@@ -1,6 +1,7 @@
 """Products of a matrix and a vector under the default threshold: brought when it pays, left alone when it does not."""
 
 import offload
+import pytest
 
 NOT_THERE = "a product with a vector, whose matrix is not on the device"
 
@@ -38,3 +39,14 @@ def test_everything_is_offloaded_from_size_zero_on(device):
     command = offload.program("matrix_vector", "unchanged", 2)
     outcome = offload.offloaded(command, device=device)
     assert outcome.routine("dgemv")["offloaded"] == 2
+
+
+@pytest.mark.parametrize("policy", ["first-use", "copy"])
+def test_a_blas_that_reads_past_a_vector(device, policy):
+    """OpenBLAS 0.3.21 does so in zgemv. In a program's own memory that does no harm."""
+    if not (offload.OPENBLAS / "libblas.so.3").exists():
+        pytest.skip("OpenBLAS is missing (Debian, Ubuntu: libopenblas0-pthread)")
+    env = offload.environment(offload.OPENBLAS, BLASTOFF_SIMULATED_SLACK="on")
+    outcome = offload.offloaded(offload.program("matrix_vector", "pages"), device=device, policy=policy, env=env)
+    assert (outcome.status, outcome.stdout) == (0, "384 calls, 0 wrong\n"), outcome.stderr
+    assert outcome.total("offloaded") == 384

@@ -85,7 +85,7 @@ class Outcome:
 def environment(blas: Path | None = REFERENCE_BLAS, beside: Sequence[Path] = (), **changes: str) -> dict[str, str]:
     """This process's environment, with one BLAS chosen, and one thread for it. `beside` are further folders of libraries. Of
     Blastoff's settings, only that the first call opens the device, and that earlier runs do not count: otherwise chance would say
-    which calls run there."""
+    which calls run there. And that what reads past the end of a matrix is found."""
     result = {name: value for name, value in os.environ.items() if not name.startswith(("BLASTOFF_", "LD_"))}
     searched = [str(folder) for folder in (blas, *beside) if folder is not None]
     searched += filter(None, [os.environ.get("LD_LIBRARY_PATH")])  # where some machines have their GPU driver
@@ -94,6 +94,7 @@ def environment(blas: Path | None = REFERENCE_BLAS, beside: Sequence[Path] = (),
     result.setdefault("OPENBLAS_NUM_THREADS", "1")
     result["BLASTOFF_START"] = "now"
     result["BLASTOFF_HISTORY"] = "off"
+    result["BLASTOFF_SIMULATED_SLACK"] = "off"
     result.update(changes)
     return result
 

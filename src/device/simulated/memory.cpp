@@ -31,11 +31,16 @@ void* map_inaccessible(std::size_t bytes) {
   return mapped == MAP_FAILED ? nullptr : mapped;
 }
 
-/// Frees the memory and keeps the addresses inaccessible.
-void drop(Address address, std::size_t bytes) {
+/// Frees the memory and keeps the addresses, which can be read or not even that.
+void drop(Address address, std::size_t bytes, int protection) {
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-  if (mmap(pointer(address), bytes, PROT_NONE, flags, -1, 0) == MAP_FAILED)
-    mprotect(pointer(address), bytes, PROT_NONE);
+  if (mmap(pointer(address), bytes, protection, flags, -1, 0) == MAP_FAILED)
+    mprotect(pointer(address), bytes, protection);
+}
+
+/// Memory that is only read takes none.
+void make_readable(Address address, std::size_t bytes) {
+  if (bytes > 0) mprotect(pointer(address), bytes, PROT_READ);
 }
 
 bool make_accessible(Address address, std::size_t bytes) {
@@ -74,12 +79,20 @@ __attribute__((no_sanitize("thread"))) void fill_fresh(void* address, std::size_
   for (std::size_t i = 0; i < bytes / sizeof(std::uint32_t); ++i) words[i] = fresh_word;
 }
 
-Memory::Memory(std::size_t total) : total_(total), largest_reservation_(probe_largest_reservation()) {}
+Memory::Memory(std::size_t total, bool slack)
+    : total_(total), slack_(slack), largest_reservation_(probe_largest_reservation()) {}
 
 Memory::~Memory() {
   for (const auto& [address, allocation] : allocations_) munmap(pointer(address), allocation.mapped);
-  for (const auto& [address, bytes] : reservations_) munmap(pointer(address), bytes);
+  for (const auto& [address, bytes] : reservations_) munmap(pointer(address), bytes + slack_behind(bytes));
   for (const auto& [address, bytes] : retired_) munmap(pointer(address), bytes);
+}
+
+/// Room for some columns of a narrow matrix, for one of a wide one.
+std::size_t Memory::slack_behind(std::size_t bytes) const {
+  constexpr std::size_t least = std::size_t{64} << 10;
+  constexpr std::size_t most = std::size_t{4} << 20;
+  return slack_ ? std::clamp(bytes, least, most) : 0;
 }
 
 std::size_t Memory::unused() const {
@@ -109,16 +122,18 @@ Result<Address> Memory::allocate(std::size_t bytes) {
         Error{ErrorKind::out_of_memory,
               fmt::format("simulated allocate of {} bytes: {} of {} bytes are free", bytes, total_ - used_, total_)});
   }
-  auto address = map(rounded, std::max(page, platform::page_size()), "allocate");
+  const std::size_t slack = slack_behind(rounded);
+  auto address = map(rounded + slack, std::max(page, platform::page_size()), "allocate");
   if (!address) return address;
   if (!make_accessible(*address, rounded)) {
-    munmap(pointer(*address), rounded);
+    munmap(pointer(*address), rounded + slack);
     return tl::unexpected(
         Error{ErrorKind::out_of_memory, fmt::format("simulated allocate of {} bytes: no host memory", bytes)});
   }
+  make_readable(*address + rounded, slack);
   fill_fresh(pointer(*address), rounded);
   used_ += rounded;
-  allocations_.emplace(*address, Allocation{bytes, rounded});
+  allocations_.emplace(*address, Allocation{bytes, rounded, rounded + slack});
   return address;
 }
 
@@ -126,7 +141,7 @@ bool Memory::free(Address address) {
   const std::unique_lock lock(mutex_);
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) return false;
-  used_ -= found->second.mapped;
+  used_ -= found->second.pages;
   retire(found->first, found->second.mapped);
   allocations_.erase(found);
   return true;
@@ -139,8 +154,11 @@ Result<Address> Memory::reserve(std::size_t bytes) {
                                 fmt::format("simulated reserve of {} bytes: at most {}", bytes, largest_reservation_)});
   }
   const std::unique_lock lock(mutex_);
-  auto address = map(rounded, granularity, "reserve");
-  if (address) reservations_.emplace(*address, rounded);
+  const std::size_t mapped = rounded + slack_behind(rounded);
+  auto address = map(mapped, granularity, "reserve");
+  if (!address) return address;
+  if (slack_) make_readable(*address, mapped);
+  reservations_.emplace(*address, rounded);
   return address;
 }
 
@@ -152,7 +170,7 @@ bool Memory::release(Address address, std::size_t bytes) {
   const Address end = address + found->second;
   const auto backed = backed_.lower_bound(address);
   if (backed != backed_.end() && backed->first < end) return false;
-  retire(address, found->second);
+  retire(address, found->second + slack_behind(found->second));
   reservations_.erase(found);
   return true;
 }
@@ -185,7 +203,7 @@ bool Memory::unback(Address address, std::size_t bytes) {
   const std::unique_lock lock(mutex_);
   const auto found = backed_.find(address);
   if (found == backed_.end() || found->second != bytes) return false;
-  drop(address, bytes);
+  drop(address, bytes, slack_ ? PROT_READ : PROT_NONE);
   used_ -= bytes;
   backed_.erase(found);
   return true;
@@ -202,7 +220,7 @@ bool Memory::holds(Address address, std::size_t bytes) const {
 }
 
 void Memory::retire(Address address, std::size_t bytes) {
-  drop(address, bytes);
+  drop(address, bytes, PROT_NONE);
   retired_.emplace_back(address, bytes);
   if (retired_.size() > retired_ranges) {
     munmap(pointer(retired_.front().first), retired_.front().second);

@@ -22,10 +22,11 @@ constexpr std::size_t granularity = std::size_t{2} << 20;
 /// Fills `bytes` (a multiple of 4) with fresh_word.
 void fill_fresh(void* address, std::size_t bytes);
 
-/// Thread-safe. What no longer belongs to the device is inaccessible: a use after free() or unback() faults.
+/// Thread-safe. What no longer belongs to the device is inaccessible: a use after free() or unback() faults. So does a
+/// use past the end, but with `slack` such places can be read: some BLAS libraries read a little too far.
 class Memory {
  public:
-  explicit Memory(std::size_t total);
+  Memory(std::size_t total, bool slack);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -50,16 +51,20 @@ class Memory {
   Result<Address> map(std::size_t bytes, std::size_t alignment, std::string_view operation) const;
   void retire(Address address, std::size_t bytes);
 
+  std::size_t slack_behind(std::size_t bytes) const;
+
   const std::size_t total_;
+  const bool slack_;
   std::size_t largest_reservation_ = 0;
   mutable std::shared_mutex mutex_;
   std::size_t used_ = 0;
   struct Allocation {
     std::size_t bytes;   ///< asked for: what may be used
-    std::size_t mapped;  ///< whole pages
+    std::size_t pages;   ///< whole pages
+    std::size_t mapped;  ///< with slack
   };
   std::map<Address, Allocation> allocations_;
-  std::map<Address, std::size_t> reservations_;
+  std::map<Address, std::size_t> reservations_;  ///< their sizes, without slack
   std::map<Address, std::size_t> backed_;
   /// Address ranges released recently. They stay inaccessible, so that no new mapping at the same place hides a stale
   /// use.

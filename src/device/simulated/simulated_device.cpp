@@ -27,8 +27,8 @@ constexpr std::align_val_t staging_alignment{4096};
 
 /// What a device shares with its queues and events, which may outlive it.
 struct State {
-  State(std::size_t total, HostAccess host_access, const std::optional<Rates>& rates)
-      : memory(total), access(host_access) {
+  State(std::size_t total, bool slack, HostAccess host_access, const std::optional<Rates>& rates)
+      : memory(total, slack), access(host_access) {
     if (rates) clock.emplace(*rates);
   }
   void count_copy(const Block& block) {
@@ -360,7 +360,8 @@ Result<std::unique_ptr<Device>> open(const Choice& choice) {
   }
   const auto rates = parse_rates(choice.simulated_rates);
   if (!rates) return tl::unexpected(rates.error());
-  auto state = std::make_shared<State>(choice.simulated_memory, choice.simulated_access, *rates);
+  auto state =
+      std::make_shared<State>(choice.simulated_memory, choice.simulated_slack, choice.simulated_access, *rates);
   if (state->clock) state->clock->advance(state->clock->rates().start);
   if (auto planned = state->faults.plan(fault_of(*index, choice.simulated_fault)); !planned)
     return tl::unexpected(planned.error());

@@ -1,10 +1,17 @@
 // Products of one matrix and a vector that is new in every call, as an iterative solver makes them:
 //   matrix_vector unchanged|rewritten CALLS
 // The matrix stays as it is, or the program writes all of it anew before each call. A product of matrices comes first.
+//   matrix_vector pages
+// Matrices of a few rows and vectors that fill whole pages, in complex numbers.
+#include <complex.h>
+
 #include "scenario.h"
 
 void dgemv_(const char*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
             const double*, double*, const int*);
+
+void zgemv_(const char*, const int*, const int*, const double complex*, const double complex*, const int*,
+            const double complex*, const int*, const double complex*, double complex*, const int*);
 
 enum { order = 2100, small = 300 };
 
@@ -24,7 +31,33 @@ static void write_matrix(double* a, int step) {
     for (int i = 0; i < order; ++i) a[(size_t)j * order + (size_t)i] = i % 7 + step;
 }
 
+static int whole_pages(void) {
+  const double complex one = 1, zero = 0;
+  int wrong = 0, calls = 0;
+  for (int n = 256; n <= 1536; n += 256) {
+    double complex* const a = malloc(sizeof *a * 16 * (size_t)n);
+    double complex* const x = malloc(sizeof *x * 2 * (size_t)n);
+    double complex* const y = malloc(sizeof *y * 2 * (size_t)n);
+    for (int i = 0; i < 16 * n; ++i) a[i] = 1;
+    for (int i = 0; i < 2 * n; ++i) x[i] = 1;
+    for (int m = 1; m <= 16; ++m)
+      for (int increment = 1; increment <= 2; ++increment) {
+        zgemv_("N", &m, &n, &one, a, &m, x, &increment, &zero, y, &increment);
+        for (int i = 0; i < m; ++i) wrong += y[i * increment] != n;
+        zgemv_("C", &m, &n, &one, a, &m, x, &increment, &zero, y, &increment);
+        for (int j = 0; j < n; ++j) wrong += y[j * increment] != m;
+        calls += 2;
+      }
+    free(a);
+    free(x);
+    free(y);
+  }
+  printf("%d calls, %d wrong\n", calls, wrong);
+  return wrong != 0;
+}
+
 int main(int count, char** arguments) {
+  if (count == 2 && strcmp(arguments[1], "pages") == 0) return whole_pages();
   if (count != 3) return 2;
   const int rewritten = strcmp(arguments[1], "rewritten") == 0;
   const int calls = atoi(arguments[2]);
