@@ -1,6 +1,7 @@
 """Names that others have chosen, as text for a terminal. src/platform/printable.h does the same in the library."""
 
 import re
+from enum import Enum
 from typing import Any
 
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -20,6 +21,8 @@ def lines(text: str) -> str:
 def values(value: Any) -> Any:
     """Data whose texts are all to be shown."""
     match value:
+        case Enum():  # words of our own
+            return value
         case str():
             return printable(value)
         case dict():
