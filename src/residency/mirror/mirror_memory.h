@@ -181,8 +181,9 @@ class MirrorMemory {
       while (at < end) {
         const std::size_t number = window->chunk_of(at);
         Chunk* const chunk = window->chunk(number);
-        const std::size_t next = chunk ? number + 1 : (number / Records::size + 1) * Records::size;
-        const std::uintptr_t stop = std::min<std::uintptr_t>(end, window->host.begin + next * chunk_bytes);
+        const std::size_t passed = chunk ? 1 : Records::size - number % Records::size;
+        const std::uintptr_t stop =
+            std::min<std::uintptr_t>(end, (at & ~std::uintptr_t{chunk_bytes - 1}) + passed * chunk_bytes);
         if (chunk) visit(*chunk, platform::Span{at, stop});
         at = stop;
       }
