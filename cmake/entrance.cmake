@@ -5,6 +5,7 @@ set(entrance ${PROJECT_BINARY_DIR}/entrance)
 
 add_library(blastoff_later_functions OBJECT ${PROJECT_SOURCE_DIR}/src/entrance/later_functions.cpp)
 target_link_libraries(blastoff_later_functions PRIVATE blastoff_options)
+target_compile_options(blastoff_later_functions PRIVATE -fno-lto)
 
 add_library(blastoff_plain SHARED ${blastoff_objects} $<TARGET_OBJECTS:blastoff_later_functions>)
 blastoff_links_as_library(blastoff_plain)
@@ -20,15 +21,17 @@ add_custom_command(
   DEPENDS blastoff_plain ${PROJECT_SOURCE_DIR}/cmake/entrance_lists.cmake
   VERBATIM)
 
-# The functions behind the gates lose their names to these.
+# The functions behind the gates lose their names to these, which needs machine code: what was compiled for link-time optimization is
+# optimized here.
+set(as_machine_code $<$<CXX_COMPILER_ID:GNU>:-flinker-output=nolto-rel>)
 file(GENERATE OUTPUT ${entrance}/objects CONTENT "$<JOIN:${blastoff_objects},\n>\n")
 add_custom_command(
   OUTPUT ${entrance}/library.o
-  COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -o ${entrance}/joined.o @${entrance}/objects
+  COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib ${as_machine_code} -o ${entrance}/joined.o @${entrance}/objects
   COMMAND ${CMAKE_OBJCOPY} --redefine-syms=${entrance}/renamed ${entrance}/joined.o ${entrance}/library.o
   COMMAND ${CMAKE_COMMAND} -E rm ${entrance}/joined.o
   DEPENDS blastoff_plain ${entrance}/renamed ${entrance}/objects
-  VERBATIM)
+  VERBATIM COMMAND_EXPAND_LISTS)
 
 # What is part of each program, by the C library that this is built on.
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libc_nonshared.a OUTPUT_VARIABLE part_of_each_program OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -42,7 +45,7 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/src/entrance/gates.S PROPERTIE
 target_include_directories(blastoff PRIVATE ${entrance})
 # Optimized no further, so that no loop becomes a call of the C library.
 target_compile_options(
-  blastoff PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1;-ffreestanding;-fno-exceptions;-fno-rtti;-fno-threadsafe-statics;-fno-stack-protector>)
+  blastoff PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1;-ffreestanding;-fno-exceptions;-fno-rtti;-fno-threadsafe-statics;-fno-stack-protector;-fno-lto>)
 blastoff_links_as_library(blastoff)
 set_property(TARGET blastoff APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/entrance.ld)
 target_link_options(blastoff PRIVATE -Wl,-T,${PROJECT_SOURCE_DIR}/cmake/entrance.ld)
