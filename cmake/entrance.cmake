@@ -23,7 +23,10 @@ add_custom_command(
 
 # The functions behind the gates lose their names to these, which needs machine code: what was compiled for link-time optimization is
 # optimized here.
-set(as_machine_code $<$<CXX_COMPILER_ID:GNU>:-flinker-output=nolto-rel>)
+set(as_machine_code "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(as_machine_code -flinker-output=nolto-rel)
+endif()
 file(GENERATE OUTPUT ${entrance}/objects CONTENT "$<JOIN:${blastoff_objects},\n>\n")
 add_custom_command(
   OUTPUT ${entrance}/library.o
@@ -31,7 +34,7 @@ add_custom_command(
   COMMAND ${CMAKE_OBJCOPY} --redefine-syms=${entrance}/renamed ${entrance}/joined.o ${entrance}/library.o
   COMMAND ${CMAKE_COMMAND} -E rm ${entrance}/joined.o
   DEPENDS blastoff_plain ${entrance}/renamed ${entrance}/objects
-  VERBATIM COMMAND_EXPAND_LISTS)
+  VERBATIM)
 
 # What is part of each program, by the C library that this is built on.
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libc_nonshared.a OUTPUT_VARIABLE part_of_each_program OUTPUT_STRIP_TRAILING_WHITESPACE)

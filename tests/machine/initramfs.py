@@ -78,6 +78,9 @@ def create(root: Path, archive: Path, busybox: Path, tools: Toolset, programs: I
         with_libraries(tools.build / place(name), root / "programs" / name, root, tools)
     for library in sorted(tools.build.glob("libblastoff*.so")):
         with_libraries(library, root / "lib" / library.name, root, tools)
+    # libblastoff.so opens it itself.
+    if not (root / "lib" / "libm.so.6").exists():
+        with_libraries(tools.shared_object("libm.so.6"), root / "lib" / "libm.so.6", root, tools)
     for name, script in scripts.items():
         (root / "checks" / name).write_text(script)
     pack(root, archive)
