@@ -35,7 +35,8 @@ LIBRARIES = ("libblastoff.so", "libblastoff-allocator.so", "blastoff-closer")
 
 def clean_clone(directory: Path) -> Path:
     """What a clone of this checkout would hold, if all changes to its files were committed."""
-    git = ["git", "-C", offload.ROOT, "-c", "user.name=test", "-c", "user.email=test"]
+    settings = ("user.name=test", "user.email=test", "safe.directory=*")
+    git = ["git", "-C", offload.ROOT, *(word for setting in settings for word in ("-c", setting))]
     changed = subprocess.run([*git, "stash", "create"], check=True, capture_output=True, text=True).stdout.strip()
     archive = subprocess.run([*git, "archive", changed or "HEAD"], check=True, capture_output=True).stdout
     directory.mkdir()
