@@ -154,9 +154,9 @@ def test_signals_to_the_group_and_then_to_the_launcher(listener):
 
 
 def test_a_batch_system_that_signals_each_process(listener):
-    """In the order of their numbers, launcher, program and all others."""
+    """All others before the launcher, so that no clock decides."""
     begun = listener()
-    listed = subprocess.run(["ps", "-o", "pid=", "--sort=pid", "-s", str(begun.pid)], check=True, capture_output=True, text=True)
+    listed = subprocess.run(["ps", "-o", "pid=", "--sort=-pid", "-s", str(begun.pid)], check=True, capture_output=True, text=True)
     for pid in listed.stdout.split():
         os.kill(int(pid), signal.SIGUSR2)
     assert heard(begun) == [signal.SIGUSR2]
