@@ -45,7 +45,7 @@ def test_the_cpu_computes_until_it_is_open(opening):
     assert routine["cpu_seconds"] > 0.5, "0.26 s before it is opened, and 0.4 s meanwhile"
     opening = outcome.report["device"]["opening"]
     assert opening["after_seconds"] > 0.2
-    assert 0.4 < opening["seconds"] < 2
+    assert opening["seconds"] > 0.4
 
 
 def test_the_first_call_opens_it_where_that_is_asked_for(opening):
@@ -69,13 +69,14 @@ def test_the_next_run_of_a_command_that_gained_opens_it_with_the_first_call(agai
     (kept,) = (tmp_path / "cache").rglob("*.json")
     times = json.loads(kept.read_text())
     assert times["flops"] > 0
-    assert 0.25 < times["cpu_seconds"] < 3
-    assert 0.4 < times["opening_seconds"] < 2
+    assert times["cpu_seconds"] > 0.25
+    assert times["opening_seconds"] > 0.4
     kept.write_text(json.dumps(times | {"cpu_seconds": 1000 * times["flops"], "opening_seconds": 0.4}))
     outcome = again(2)
     assert outcome.refused() == {}
     assert outcome.report["device"]["opening"]["foreseen"]
-    assert not opening_of(again(2, BLASTOFF_HISTORY="off"))["foreseen"]
+    unforeseen = opening_of(again(2, BLASTOFF_HISTORY="off"))
+    assert unforeseen is None or not unforeseen["foreseen"]
 
 
 class Ahead:
@@ -104,8 +105,9 @@ class Ahead:
         return offload.offloaded(offload.program("opening", 1, "return"), device="cuda", verify="off", env=env)
 
     def is_next(self) -> bool:
-        """Whether the next run opens the device when it begins."""
-        return opening_of(self.run("pause"))["after_seconds"] < 0.2
+        """Whether the next run opens the device when it begins: before its first call, however long that takes to come."""
+        opening = opening_of(self.run("pause"))
+        return opening["after_seconds"] < self.kept["lead_seconds"]
 
 
 @pytest.fixture
@@ -114,11 +116,11 @@ def ahead(gpu, tmp_path):
 
 
 def test_the_next_run_opens_it_beside_what_comes_before_the_first_call(ahead):
-    assert 0.3 < ahead.kept["lead_seconds"] < 2
+    assert ahead.kept["lead_seconds"] > 0.3
     outcome = ahead.run("pause")
     assert outcome.refused() == {}
     assert opening_of(outcome)["foreseen"]
-    assert opening_of(outcome)["after_seconds"] < 0.2
+    assert opening_of(outcome)["after_seconds"] < ahead.kept["lead_seconds"]
     assert ahead.is_next(), "and so does the one after it"
 
 
@@ -158,8 +160,10 @@ def test_nothing_is_opened_ahead_a_long_time_before(ahead):
 
 
 def test_nothing_is_opened_ahead_where_history_is_off(ahead):
+    """Nor is it at the first call. Whether the program then computes for long enough is for the clock to say."""
     outcome = ahead.run("pause", BLASTOFF_HISTORY="off")
-    assert not opening_of(outcome)["foreseen"]
+    assert NOT_OPEN in outcome.refused()
+    assert opening_of(outcome) is None or not opening_of(outcome)["foreseen"]
 
 
 def test_the_next_run_of_a_command_that_lost_opens_it_only_if_it_computes_for_longer(again, tmp_path):
@@ -173,9 +177,9 @@ def test_the_next_run_of_a_command_that_lost_opens_it_only_if_it_computes_for_lo
         return again(2)
 
     assert after_a_run_of(3).total("offloaded") == 0
-    longer = after_a_run_of(0.8)
+    longer = after_a_run_of(0.4)
     assert longer.total("offloaded") > 0
-    assert longer.routine("dgemm")["cpu_seconds"] > 1, "a quarter more than before"
+    assert longer.routine("dgemm")["cpu_seconds"] > 0.5, "a quarter more than before"
     assert not opening_of(longer)["foreseen"]
 
 

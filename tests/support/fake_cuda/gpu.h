@@ -40,7 +40,7 @@ class Gpu {
   /// Never destroyed: streams may run until the process ends.
   static Gpu& instance();
 
-  device::simulated::Memory memory{std::size_t{1} << 30};
+  device::simulated::Memory memory{std::size_t{1} << 30, false};
 
   CUresult sticky() const { return sticky_; }
   void fail(CUresult error) { sticky_ = error; }
