@@ -22,7 +22,7 @@ ENTRY = struct.Struct("=Bd")
 LIST_SECONDS = 0.02
 """How long a sender takes from one process of its list to the next."""
 LATEST_SECONDS = 5.0
-"""The launcher hears a signal after this time at the latest, also on a busy machine while it imports. What the witness heard earlier was something else."""
+"""The launcher hears a signal after this time at the latest, also where it imports on a busy machine. What was heard earlier was something else."""
 ANSWER_SECONDS = 1.0
 """A witness that was stopped does not answer."""
 NAME = b"blastoff-signal"
