@@ -7,6 +7,10 @@ HUGE_PAGES = "glibc.malloc.hugetlb"
 HUGE_PAGES_SINCE = (2, 35)
 """Version whose malloc can ask for huge pages."""
 
+SUPPORTED_SINCE = (2, 28)
+"""Version from which on the library runs (src/entrance/slots.cpp); with an older one, and with another C library, it does nothing."""
+SUPPORTED = "glibc " + ".".join(map(str, SUPPORTED_SINCE)) + " or newer"
+
 
 def version() -> tuple[int, ...]:
     """The C library's version; (0,) if unknown."""

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from blastoff import glibc
 from blastoff.errors import CommandError
 
 PACKAGE = Path(__file__).resolve().parent
@@ -42,9 +43,17 @@ def ask(path: Path, function: str, *arguments: ctypes._SimpleCData) -> str:
         raise CommandError(f"{path} cannot be used: {error}") from error
     call.restype = ctypes.c_char_p
     text = call(*arguments)
+    if text is None and does_nothing(library):
+        raise CommandError(f"{path} does nothing with this system's C library: it needs {glibc.SUPPORTED}")
     if text is None:
         raise CommandError(f"{path}: {function} failed: out of memory")
     return text.decode()
+
+
+def does_nothing(library: ctypes.CDLL) -> bool:
+    """Whether it cannot run on this C library. All its functions then return 0."""
+    library.blastoff_version.restype = ctypes.c_char_p
+    return library.blastoff_version() is None
 
 
 def counters(path: Path, file: Path) -> dict[str, Any] | None:

@@ -68,6 +68,12 @@ def test_the_interface_does_nothing_on_an_older_c_library(old_c_library):
     assert (outcome.status, outcome.stdout) == (0, "0 0 0\n"), outcome.stderr
 
 
+def test_the_command_says_so(old_c_library):
+    outcome = preloaded([offload.COMMAND, "run", "--policy=copy", "--", "/bin/true"], offload.LIBRARY, old_c_library)
+    assert outcome.status != 0
+    assert "does nothing with this system's C library: it needs glibc 2.28 or newer" in outcome.stderr
+
+
 def test_a_call_before_our_constructor_is_offloaded():
     """Libraries behind ours in the search order are initialised before it."""
     outcome = preloaded(["/bin/true"], offload.LIBRARY, offload.PROGRAMS / "libconstructor.so", BLASTOFF_VERIFY="abort", BLASTOFF_SUMMARY="always")

@@ -101,13 +101,13 @@ def other_copies(path: Path) -> list[str]:
 def preloaded() -> Library | None:
     """The library with which the program was started: by `blastoff run`, or linked with it."""
     program = ctypes.CDLL(None)
-    return Library(program) if hasattr(program, "blastoff_version") else None
+    return Library(program) if hasattr(program, "blastoff_version") and not library.does_nothing(program) else None
 
 
 def load(path: Path) -> Library:
     """Loads the library, switched off: it patches nothing until it is switched on. (A copy that somebody has loaded before stays as it is.)"""
-    if glibc.version() == (0,):
-        raise CommandError(f"{path} needs the C library glibc, on which this Python does not run")
+    if glibc.version() < glibc.SUPPORTED_SINCE:
+        raise CommandError(f"{path} needs {glibc.SUPPORTED}, on which this Python does not run")
     with variables({"BLASTOFF_INTERCEPT": "preload"}):
         try:
             was_there = str(path.resolve()) in MAPS.read_text()
