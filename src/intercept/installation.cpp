@@ -1,14 +1,15 @@
 #include "intercept/installation.h"
 
+#include <algorithm>
 #include <mutex>
 #include <set>
-#include <string>
-#include <string_view>
-#include <tuple>
+#include <utility>
 
 #include "intercept/copies.h"
 #include "intercept/front_ends.h"
 #include "intercept/loading/library_observer.h"
+#include "intercept/loading/linker_changes.h"
+#include "intercept/object_instances.h"
 #include "intercept/patch/architecture.h"
 #include "intercept/patch/patched_function.h"
 #include "platform/fork_guard.h"
@@ -18,32 +19,13 @@
 namespace blastoff::intercept {
 namespace {
 
-/// An object that has been looked at.
-struct Seen {
-  std::uintptr_t begin;
-  std::uintptr_t end;
-  std::string path;
-};
-
-/// Finds what was seen by an identity, whose path is nobody's copy.
-struct ByIdentity {
-  using is_transparent = void;
-
-  template <typename Left, typename Right>
-  bool operator()(const Left& left, const Right& right) const {
-    const auto key = [](const auto& object) {
-      return std::tuple(object.begin, object.end, std::string_view(object.path));
-    };
-    return key(left) < key(right);
-  }
-};
-
 struct Installation {
   Mode mode = Mode::preload;
   std::mutex mutex;
-  std::set<Seen, ByIdentity> seen;
+  std::set<InstanceNumber> seen;
   std::vector<PatchedObject> objects;
   double seconds = 0;
+  std::size_t objects_seen = 0;
   std::size_t functions = 0;
   void (*observer)() = nullptr;
 };
@@ -59,12 +41,30 @@ bool is_ours(const LoadedObject& object) {
   return object.contains(front_ends().data());
 }
 
-bool unseen(const ObjectIdentity& object) {
+bool has_seen(InstanceNumber instance) {
   const std::lock_guard lock(installation().mutex);
-  return !installation().seen.contains(object);
+  return installation().seen.contains(instance);
 }
 
-void look_at(const LoadedObject& object) {
+/// One that is not numbered yet is loaded just now: whoever loads it will look at it.
+bool unseen(const ObjectIdentity& object) {
+  const InstanceNumber instance = instance_of(object);
+  return instance != 0 && !has_seen(instance);
+}
+
+/// A library may be loaded many times, and the same found each time.
+void add(std::vector<PatchedObject>& objects, PatchedObject outcome) {
+  const auto same = std::find_if(objects.begin(), objects.end(), [&](const PatchedObject& before) {
+    return before.path == outcome.path && before.patched == outcome.patched && before.refused == outcome.refused &&
+           before.left_alone == outcome.left_alone;
+  });
+  if (same == objects.end())
+    objects.push_back(std::move(outcome));
+  else
+    same->seconds += outcome.seconds;
+}
+
+void look_at(const LoadedObject& object, InstanceNumber instance) {
   tell_of_object(object);
   const platform::Stopwatch stopwatch;
   const auto file = ObjectFile::open(object.path.empty() ? "/proc/self/exe" : object.path.c_str());
@@ -72,17 +72,30 @@ void look_at(const LoadedObject& object) {
   if (file && file->machine() == patch::native_machine && file->may_define_blas())
     found = find_blas_functions(*file, object.path.c_str());
   if (!found.functions.empty() && is_another_copy(object)) found = {};
-  // Never while holding our lock: a thread that holds the dynamic linker's lock may be waiting for it.
-  if (!found.functions.empty()) keep_loaded(object);
   Installation& all = installation();
   const std::lock_guard lock(all.mutex);
-  if (!all.seen.insert({object.begin, object.end, object.path}).second) return;
-  const bool worth_a_word = !found.functions.empty() || !found.left_alone.empty();
-  if (worth_a_word) all.objects.push_back(patch_object(object, *file, found));
-  const double seconds = stopwatch.seconds();
-  if (worth_a_word) all.objects.back().seconds = seconds;
-  all.seconds += seconds;
+  if (!all.seen.insert(instance).second) return;
+  ++all.objects_seen;
   all.functions += found.functions.size();
+  if (found.functions.empty() && found.left_alone.empty()) {
+    all.seconds += stopwatch.seconds();
+    return;
+  }
+  PatchedObject outcome = patch_object(object, instance, *file, found);
+  outcome.seconds = stopwatch.seconds();
+  all.seconds += outcome.seconds;
+  add(all.objects, std::move(outcome));
+}
+
+/// What was patched in objects that have been unloaded is gone with them.
+void forget_unloaded() {
+  Installation& all = installation();
+  const std::lock_guard lock(all.mutex);
+  std::erase_if(all.seen, [](InstanceNumber instance) {
+    if (is_loaded(instance)) return false;
+    withdraw(instance);
+    return true;
+  });
 }
 
 void tell_observer() {
@@ -101,7 +114,10 @@ void install(Mode mode) {
   if (mode == Mode::preload) {
     for (const LoadedObject& object : loaded_objects()) tell_of_object(object);
   }
-  if (mode != Mode::preload) hear_of_opening();
+  if (mode != Mode::preload) {
+    hear_of_opening();
+    notice_changes();
+  }
   patch_new_objects();
 }
 
@@ -118,8 +134,13 @@ void patch_new_objects() {
   if (installed_mode() == Mode::preload) return;
   platform::undisturbed([] {
     const platform::ForkGuard guard;
+    number_instances();
+    forget_unloaded();
     for (const LoadedObject& object : loaded_objects(unseen)) {
-      if (!is_ours(object)) look_at(object);
+      if (is_ours(object)) continue;
+      // While it is looked at, another thread may close it.
+      const ObjectHandle handle(object.path.c_str());
+      if (handle || object.path.empty()) look_at(object, instance_of(object.identity()));
     }
     tell_observer();
   });
@@ -129,8 +150,13 @@ void patch_objects_beside(void* handle) {
   if (installed_mode() == Mode::preload) return;
   platform::undisturbed([&] {
     const platform::ForkGuard guard;
-    for (const LoadedObject& object : objects_beside(handle)) {
-      if (unseen({object.begin, object.end, object.path})) look_at(object);
+    const LinkerCounts before = linker_counts();
+    const std::vector<LoadedObject> objects = objects_beside(handle);
+    number_instances(before, objects);
+    forget_unloaded();
+    for (const LoadedObject& object : objects) {
+      const InstanceNumber instance = instance_of(object.identity(), object.space);
+      if (instance != 0 && !has_seen(instance)) look_at(object, instance);
     }
     tell_observer();
   });
@@ -145,7 +171,7 @@ std::vector<PatchedObject> patched_objects() {
 Effort patching_effort() {
   const platform::ForkGuard guard;
   const std::lock_guard lock(installation().mutex);
-  return {installation().seen.size(), installation().functions, installation().seconds};
+  return {installation().objects_seen, installation().functions, installation().seconds};
 }
 
 }  // namespace blastoff::intercept

@@ -41,7 +41,7 @@ void read_names(const ElfW(Dyn) * dynamic, LoadedObject& object) {
   }
 }
 
-ObjectIdentity identify(const char* path, std::uintptr_t bias, std::span<const ElfW(Phdr)> headers) {
+ObjectIdentity identity_of(const char* path, std::uintptr_t bias, std::span<const ElfW(Phdr)> headers) {
   ObjectIdentity object;
   object.path = path;
   for (const ElfW(Phdr) & header : headers) {
@@ -79,14 +79,14 @@ struct Collection {
 int collect(dl_phdr_info* info, std::size_t, void* result) {
   if (is_vdso(info->dlpi_name)) return 0;
   auto& collection = *static_cast<Collection*>(result);
-  const std::span headers(info->dlpi_phdr, info->dlpi_phnum);
-  const ObjectIdentity identity = identify(info->dlpi_name, info->dlpi_addr, headers);
-  if (collection.wanted(identity)) collection.objects.push_back(describe(identity, info->dlpi_addr, headers));
+  const ObjectIdentity identity = identify(*info);
+  if (!collection.wanted(identity)) return 0;
+  collection.objects.push_back(describe(identity, info->dlpi_addr, {info->dlpi_phdr, info->dlpi_phnum}));
   return 0;
 }
 
-int read_load_count(dl_phdr_info* info, std::size_t, void* result) {
-  *static_cast<std::uint64_t*>(result) = info->dlpi_adds;
+int read_counts(dl_phdr_info* info, std::size_t, void* result) {
+  *static_cast<LinkerCounts*>(result) = {info->dlpi_adds, info->dlpi_subs};
   return 1;
 }
 
@@ -96,6 +96,10 @@ bool means(std::string_view needed, const LoadedObject& object) {
 }
 
 }  // namespace
+
+ObjectIdentity identify(const dl_phdr_info& listed) {
+  return identity_of(listed.dlpi_name, listed.dlpi_addr, {listed.dlpi_phdr, listed.dlpi_phnum});
+}
 
 std::vector<LoadedObject> loaded_objects() {
   return loaded_objects([](const ObjectIdentity&) { return true; });
@@ -120,17 +124,17 @@ std::vector<LoadedObject> objects_beside(void* handle) {
     if (is_vdso(map->l_name) || map->l_addr == 0) continue;
     const auto* const header = reinterpret_cast<const ElfW(Ehdr)*>(map->l_addr);
     const std::span headers(reinterpret_cast<const ElfW(Phdr)*>(map->l_addr + header->e_phoff), header->e_phnum);
-    objects.push_back(describe(identify(map->l_name, map->l_addr, headers), map->l_addr, headers));
+    objects.push_back(describe(identity_of(map->l_name, map->l_addr, headers), map->l_addr, headers));
     objects.back().space = space;
   }
   return objects;
 }
 
-std::uint64_t load_count() {
+LinkerCounts linker_counts() {
   const ForkGuard guard;
-  std::uint64_t count = 0;
-  dl_iterate_phdr(read_load_count, &count);
-  return count;
+  LinkerCounts counts;
+  dl_iterate_phdr(read_counts, &counts);
+  return counts;
 }
 
 bool depends_on(const std::vector<LoadedObject>& objects, const LoadedObject& object, std::string_view name) {
@@ -196,13 +200,6 @@ void keep_loaded(const void* address) {
   const char* const path = path_of(address);
   // (The main program is found by no path, and stays anyway.)
   void* const handle = path != nullptr ? dlopen(path, RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE) : nullptr;
-  if (handle != nullptr) dlclose(handle);
-}
-
-void keep_loaded(const LoadedObject& object) {
-  const ForkGuard guard;
-  if (object.path.empty()) return;
-  void* const handle = dlmopen(object.space, object.path.c_str(), RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE);
   if (handle != nullptr) dlclose(handle);
 }
 

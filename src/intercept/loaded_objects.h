@@ -6,7 +6,19 @@
 #include <string_view>
 #include <vector>
 
+struct dl_phdr_info;
+
 namespace blastoff::intercept {
+
+/// Which object it is, as far as its place tells: another one may take it after a dlclose().
+struct ObjectIdentity {
+  std::uintptr_t begin = UINTPTR_MAX;  ///< its segments lie in [begin, end)
+  std::uintptr_t end = 0;
+  std::string_view path;  ///< as the dynamic linker knows it; "" for the main program
+};
+
+/// Of an object that the dynamic linker lists.
+ObjectIdentity identify(const dl_phdr_info& listed);
 
 /// One loaded object (the main program, a shared library), as it was when listed.
 struct LoadedObject {
@@ -23,13 +35,7 @@ struct LoadedObject {
     const auto value = reinterpret_cast<std::uintptr_t>(address);
     return begin <= value && value < end;
   }
-};
-
-/// Which object it is: another one may take its place in memory after a dlclose().
-struct ObjectIdentity {
-  std::uintptr_t begin = UINTPTR_MAX;  ///< its segments lie in [begin, end)
-  std::uintptr_t end = 0;
-  std::string_view path;  ///< as the dynamic linker knows it; "" for the main program
+  ObjectIdentity identity() const { return {begin, end, path}; }
 };
 
 /// All objects of the program's own namespace, in load order.
@@ -41,8 +47,18 @@ std::vector<LoadedObject> loaded_objects(bool (*wanted)(const ObjectIdentity& ob
 /// All objects of the namespace to which a handle of dlopen() or dlmopen() belongs.
 std::vector<LoadedObject> objects_beside(void* handle);
 
-/// A number that changes whenever an object is loaded.
-std::uint64_t load_count();
+/// What the dynamic linker says that it has done so far, in all namespaces. Equal counts tell that nothing was loaded
+/// or unloaded in between. They change before another object can take the place of one that goes.
+struct LinkerCounts {
+  std::uint64_t loads = 0;
+  std::uint64_t unloads = 0;  ///< grows while nothing is loaded. (With more than one namespace glibc counts wrongly.)
+
+  bool operator==(const LinkerCounts& other) const = default;
+  bool before(const LinkerCounts& other) const {
+    return loads != other.loads ? loads < other.loads : static_cast<std::int64_t>(other.unloads - unloads) > 0;
+  }
+};
+LinkerCounts linker_counts();
 
 /// Whether `object` needs an object named `name`, directly or through others of `objects`.
 bool depends_on(const std::vector<LoadedObject>& objects, const LoadedObject& object, std::string_view name);
@@ -77,8 +93,7 @@ class ObjectHandle {
   void* handle_;
 };
 
-/// Keeps the object that holds `address`, or this object, loaded until the process ends.
+/// Keeps the object that holds `address` loaded until the process ends.
 void keep_loaded(const void* address);
-void keep_loaded(const LoadedObject& object);
 
 }  // namespace blastoff::intercept

@@ -3,17 +3,25 @@
 #include <dlfcn.h>
 #include <sys/auxv.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <new>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "intercept/loaded_objects.h"
+#include "intercept/loading/linker_changes.h"
 #include "intercept/lookup.h"
+#include "intercept/object_instances.h"
 #include "intercept/patch/patched_function.h"
 #include "intercept/standard_library.h"
+#include "platform/caller.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/process.h"
@@ -22,14 +30,29 @@
 namespace blastoff::intercept {
 namespace {
 
-/// The result for one caller and entry. Published once, by storing the caller last; never changed after that.
+/// The result for one entry and caller, or all callers of one object. Other threads may read it while it is written:
+/// then its version is odd, or changes meanwhile.
 struct Slot {
-  std::atomic<const void*> caller{nullptr};
-  const EntryPoint* entry = nullptr;
-  void* function = nullptr;
-  abi::Convention convention{};
-  bool handed_on = false;
-  void* companion = nullptr;
+  std::atomic<std::uint64_t> version{0};
+  std::atomic<const void*> caller{nullptr};  ///< a return address, an object's record, or &nowhere; nullptr: free
+  std::atomic<const EntryPoint*> entry{nullptr};
+  std::atomic<void*> function{nullptr};
+  std::atomic<std::uint64_t> convention{0};
+  std::atomic<void*> companion{nullptr};
+  std::atomic<std::uint64_t> changes{0};  ///< linker_changes() when it was known to hold
+  std::atomic<std::uint64_t> loads{0};    ///< linker_counts() then
+  std::atomic<std::uint64_t> unloads{0};
+  std::atomic<InstanceNumber> calling{0};
+  std::atomic<InstanceNumber> defining{0};
+};
+
+/// What a slot says, all of it from one moment.
+struct Answer {
+  Original original;
+  std::uint64_t changes = 0;
+  LinkerCounts counts;
+  InstanceNumber calling = 0;
+  InstanceNumber defining = 0;
 };
 
 /// Call sites of one program: thousands (LAPACK has two thousand). Pages to which nothing hashes are never touched.
@@ -38,7 +61,16 @@ constexpr std::size_t probes = 16;
 constinit std::array<Slot, slot_count> slots{};
 constinit std::mutex publishing;
 
-/// For an entry without any definition: load_count() when that was found, plus one.
+/// Stands for all callers that lie in no object.
+constexpr char nowhere = 0;
+
+/// The instance of those, which stay for ever.
+constexpr InstanceNumber everlasting = UINT64_MAX;
+
+/// Slot::changes where changes are not noticed: it has to be asked whether something was unloaded.
+constexpr std::uint64_t unnoticed = UINT64_MAX;
+
+/// For an entry without any definition: the number of loads when that was found, plus one.
 std::atomic<std::uint64_t>& absent_since(const EntryPoint& entry) {
   const RoutineTable& table = *entry.routine.table;
   return table.absent[static_cast<std::size_t>(&entry - table.entry_points.data())];
@@ -49,24 +81,167 @@ std::size_t hash(const EntryPoint& entry, const void* caller) {
   return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15U) >> 40) % slot_count;
 }
 
-void publish(const EntryPoint& entry, const void* caller, const Original& original) {
-  // A child of fork may find the lock taken for ever: then it looks up anew each time.
-  const std::unique_lock lock(publishing, std::try_to_lock);
-  if (!lock) return;
+struct PackedOriginal {
+  abi::Convention convention;
+  bool intercepted;
+};
+static_assert(sizeof(PackedOriginal) <= sizeof(std::uint64_t));
+
+std::uint64_t pack(const Original& original) {
+  const PackedOriginal packed{original.convention, original.intercepted};
+  std::uint64_t word = 0;
+  std::memcpy(&word, &packed, sizeof packed);
+  return word;
+}
+
+[[gnu::always_inline]] inline Original unpack(void* function, std::uint64_t word, void* companion) {
+  PackedOriginal packed;
+  std::memcpy(&packed, &word, sizeof packed);
+  return {function, packed.convention, packed.intercepted, companion};
+}
+
+bool is_of(const Slot& slot, const EntryPoint& entry, const void* caller) {
+  return slot.caller.load(std::memory_order_acquire) == caller && slot.entry.load(std::memory_order_acquire) == &entry;
+}
+
+/// What is known of an entry and caller; it need not hold any more.
+std::optional<Answer> find(const EntryPoint& entry, const void* caller) {
+  constexpr auto acquire = std::memory_order_acquire;
+  std::size_t index = hash(entry, caller);
+  for (std::size_t probe = 0; probe < probes; ++probe, index = (index + 1) % slot_count) {
+    const Slot& slot = slots[index];
+    const std::uint64_t version = slot.version.load(acquire);
+    if (slot.caller.load(acquire) == nullptr) break;
+    if (!is_of(slot, entry, caller)) continue;
+    const Answer answer{
+        unpack(slot.function.load(acquire), slot.convention.load(acquire), slot.companion.load(acquire)),
+        slot.changes.load(acquire), LinkerCounts{slot.loads.load(acquire), slot.unloads.load(acquire)},
+        slot.calling.load(acquire), slot.defining.load(acquire)};
+    if (version % 2 == 0 && slot.version.load(acquire) == version) return answer;
+    break;
+  }
+  return std::nullopt;
+}
+
+/// Whether the objects that an answer is about are still loaded. Asks the dynamic linker's counters, and under a lock
+/// that is only held for moments: another thread may be opening or closing an object, and wait for this one.
+bool holds(const Answer& answer) {
+  if (answer.counts == linker_counts()) return true;
+  const auto lasts = [](InstanceNumber instance) { return instance == everlasting || is_loaded(instance); };
+  number_instances();
+  return lasts(answer.calling) && lasts(answer.defining);
+}
+
+void write(Slot& slot, const EntryPoint* entry, const void* caller, const Answer& answer) {
+  constexpr auto release = std::memory_order_release;
+  const std::uint64_t version = slot.version.load(std::memory_order_relaxed);
+  slot.version.store(version + 1, release);
+  slot.caller.store(caller, release);
+  slot.entry.store(entry, release);
+  slot.function.store(answer.original.function, release);
+  slot.convention.store(pack(answer.original), release);
+  slot.companion.store(answer.original.companion, release);
+  slot.changes.store(answer.changes, release);
+  slot.loads.store(answer.counts.loads, release);
+  slot.unloads.store(answer.counts.unloads, release);
+  slot.calling.store(answer.calling, release);
+  slot.defining.store(answer.defining, release);
+  slot.version.store(version + 2, release);
+}
+
+/// Where an answer belongs: its own slot, a free one, or if it `must` have one that of another. nullptr: all are taken.
+Slot* place_for(const EntryPoint& entry, const void* caller, bool must) {
   std::size_t index = hash(entry, caller);
   for (std::size_t probe = 0; probe < probes; ++probe, index = (index + 1) % slot_count) {
     Slot& slot = slots[index];
-    const void* const holder = slot.caller.load(std::memory_order_relaxed);
-    if (holder == caller && slot.entry == &entry) return;
-    if (holder != nullptr) continue;
-    slot.entry = &entry;
-    slot.function = original.function;
-    slot.convention = original.convention;
-    slot.handed_on = !original.intercepted;
-    slot.companion = original.companion;
-    slot.caller.store(caller, std::memory_order_release);
-    return;
+    if (slot.caller.load(std::memory_order_relaxed) == nullptr || is_of(slot, entry, caller)) return &slot;
   }
+  return must ? &slots[hash(entry, caller)] : nullptr;
+}
+
+void publish(const EntryPoint& entry, const void* caller, const Answer& answer, bool must) {
+  // A child of fork may find the lock taken for ever: then it looks up anew each time.
+  const std::unique_lock lock(publishing, std::try_to_lock);
+  if (!lock) return;
+  if (Slot* const slot = place_for(entry, caller, must)) write(*slot, &entry, caller, answer);
+}
+
+/// Frees the slots of objects that have been unloaded. (What was placed behind such a slot is then looked up anew.)
+void free_slots() {
+  static constinit LinkerCounts seen;
+  const std::unique_lock lock(publishing, std::try_to_lock);
+  const LinkerCounts counts = linker_counts();
+  if (!lock || counts == seen) return;
+  seen = counts;
+  number_instances();
+  const std::vector<InstanceNumber> loaded = loaded_instances();
+  const auto lasts = [&](InstanceNumber instance) {
+    return instance == everlasting || std::binary_search(loaded.begin(), loaded.end(), instance);
+  };
+  for (Slot& slot : slots) {
+    if (slot.caller.load(std::memory_order_relaxed) == nullptr) continue;
+    if (!lasts(slot.calling) || !lasts(slot.defining)) write(slot, nullptr, nullptr, {});
+  }
+}
+
+/// An object that the program's own binding would have kept loaded, as long as the caller is.
+struct Kept {
+  InstanceNumber calling;
+  InstanceNumber defining;
+  void* handle;
+  LoadedObject caller;
+};
+
+struct KeptObjects {
+  std::mutex mutex;
+  std::vector<Kept> objects;
+};
+
+KeptObjects& kept() {
+  static KeptObjects& one = *new KeptObjects;
+  return one;
+}
+
+/// What keeps the definition for that caller. Where the linker does so by itself, it is only remembered that nothing
+/// needs to be done.
+Kept keep(const void* caller, void* function, const Answer& answer) {
+  const std::vector<LoadedObject> objects = loaded_objects();
+  const auto holding = [&](const void* address) {
+    return std::ranges::find_if(objects, [&](const LoadedObject& each) { return each.contains(address); });
+  };
+  const auto calling = holding(caller);
+  const auto defining = holding(function);
+  Kept kept{answer.calling, answer.defining, nullptr, {}};
+  if (calling == objects.end() || defining == objects.end()) return kept;
+  kept.caller = *calling;
+  if (!depends_on(objects, *calling, defining->name))
+    kept.handle = dlopen(defining->path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
+  return kept;
+}
+
+/// The dynamic linker would keep the definition of a bound name loaded as long as the object that uses it.
+void keep_for(const void* caller, void* function, const Answer& answer) {
+  if (answer.calling == answer.defining) return;
+  if (answer.calling == everlasting) return keep_loaded(function);
+  KeptObjects& all = kept();
+  const auto known = [&] {
+    const std::lock_guard lock(all.mutex);
+    return std::any_of(all.objects.begin(), all.objects.end(), [&](const Kept& each) {
+      return each.calling == answer.calling && each.defining == answer.defining;
+    });
+  };
+  if (known()) return;
+  Kept needed = keep(caller, function, answer);
+  const std::lock_guard lock(all.mutex);
+  all.objects.push_back(std::move(needed));
+}
+
+/// The main program's code, and what it makes at run time, stay.
+InstanceNumber instance_of_caller(const void* caller) {
+  if (platform::object_record(caller) == nullptr) return everlasting;
+  const InstanceNumber instance = instance_at(caller);
+  return instance != 0 && instance == instance_at(reinterpret_cast<const void*>(getauxval(AT_ENTRY))) ? everlasting
+                                                                                                      : instance;
 }
 
 void* find_companion(const EntryPoint& entry, const void* caller) {
@@ -82,7 +257,6 @@ Original called_as(const EntryPoint& entry, void* function) {
   Original original;
   original.convention = entry.convention;
   original.function = function;
-  keep_loaded(function);
   const bool suffixed = entry.convention.integers == abi::IntegerWidth::ilp64;
   if (!suffixed) original.convention.integers = integer_width(function);
   return original;
@@ -90,14 +264,18 @@ Original called_as(const EntryPoint& entry, void* function) {
 
 /// Hooked once: what a name handles need not pass through the patch again.
 void pass_by_the_patch(Original& original) {
-  const PatchedFunction* const patched = find_patched(original.function);
-  if (patched != nullptr) original.function = patched->original.function;
+  const auto patched = find_patched(original.function);
+  if (patched) original.function = patched->original.function;
 }
 
-Original look_up(const EntryPoint& entry, const void* caller) {
+Original look_up(const EntryPoint& entry, const void* caller, Answer& answer) {
   void* function = find_definition(entry.symbol, caller);
   if (function == nullptr) function = load_standard_definition(entry, caller);
   if (function == nullptr) return {.convention = entry.convention};
+  number_instances();
+  answer.calling = instance_of_caller(caller);
+  answer.defining = instance_at(function);
+  keep_for(caller, function, answer);
   Original original = called_as(entry, function);
   if (only_patched() || platform::has_elevated_rights()) {
     original.intercepted = false;
@@ -109,49 +287,122 @@ Original look_up(const EntryPoint& entry, const void* caller) {
   return original;
 }
 
-[[gnu::noinline]] Original ask_linker(const EntryPoint& entry, const void* caller) {
-  const platform::ErrnoGuard errno_stays;
-  const platform::ForkGuard guard;
-  auto& absent = absent_since(entry);
-  const std::uint64_t loads = load_count() + 1;
-  Original original;
-  original.convention = entry.convention;
-  if (absent.load(std::memory_order_relaxed) != loads) {
-    try {
-      original = look_up(entry, caller);
-    } catch (const std::bad_alloc&) {
-      return original;
-    }
-    // A failed step of the search must not appear as an error of the program (dlerror).
-    dlerror();
-    if (original.function != nullptr) {
-      publish(entry, caller, original);
-    } else {
-      absent.store(loads, std::memory_order_relaxed);
-    }
-  }
-  return original;
+/// Slot::changes of what was known after so many. What the main program is bound to stays.
+std::uint64_t known_at(std::uint64_t changes, const Answer& answer) {
+  return changes != 0 || answer.calling == everlasting ? changes : unnoticed;
 }
 
-[[gnu::noinline, gnu::cold]] Original look_up_and_publish(const EntryPoint& entry, const void* caller) {
+/// Looks up what the callers of one object are bound to. `group` stands for them.
+Answer ask_linker(const EntryPoint& entry, const void* caller, const void* group) {
+  auto& absent = absent_since(entry);
+  // Asked for before: what changes during the search makes the answer doubtful.
+  const std::uint64_t changes = linker_changes();
+  const LinkerCounts counts = linker_counts();
+  Answer answer;
+  answer.counts = counts;
+  answer.original.convention = entry.convention;
+  if (absent.load(std::memory_order_relaxed) == counts.loads + 1) return answer;
+  free_slots();
+  answer.original = look_up(entry, caller, answer);
+  answer.changes = known_at(changes, answer);
+  // A failed step of the search must not appear as an error of the program (dlerror).
+  dlerror();
+  if (answer.original.function != nullptr) {
+    publish(entry, group, answer, true);
+  } else {
+    absent.store(counts.loads + 1, std::memory_order_relaxed);
+  }
+  return answer;
+}
+
+/// As of now; nullopt: what is known holds no longer, or nothing is.
+std::optional<Answer> find_valid(const EntryPoint& entry, const void* caller, bool must) {
+  const std::uint64_t changes = linker_changes();
+  const LinkerCounts counts = linker_counts();
+  std::optional<Answer> answer = find(entry, caller);
+  if (!answer || !holds(*answer)) return std::nullopt;
+  answer->changes = known_at(changes, *answer);
+  answer->counts = counts;
+  publish(entry, caller, *answer, must);
+  return answer;
+}
+
+[[gnu::noinline]] Original look_up_and_publish(const EntryPoint& entry, const void* caller, const void* group) {
+  const platform::ErrnoGuard errno_stays;
+  const platform::ForkGuard guard;
+  try {
+    if (const auto known = find_valid(entry, caller, false)) return known->original;
+    auto answer = find_valid(entry, group, true);
+    if (!answer) answer = ask_linker(entry, caller, group);
+    if (answer->original.function != nullptr && group != &nowhere) publish(entry, caller, *answer, false);
+    return answer->original;
+  } catch (const std::bad_alloc&) {
+    return {.convention = entry.convention};
+  }
+}
+
+bool is_current(const Answer& answer) {
+  return answer.changes == linker_changes() || (answer.changes == unnoticed && answer.counts == linker_counts());
+}
+
+/// Whether the call site can have a slot of its own.
+bool has_place(const EntryPoint& entry, const void* caller) {
+  return place_for(entry, caller, false) != nullptr;
+}
+
+/// Where the call site alone does not tell.
+[[gnu::noinline, gnu::cold]] Original original_for_object_of(const EntryPoint& entry, const void* caller) {
+  if (const auto known = find(entry, caller); known && is_current(*known)) return known->original;
+  const void* const record = platform::object_record(caller);
+  const void* const group = record != nullptr ? record : &nowhere;
+  const auto known = find(entry, group);
+  // With a free place, the call site is remembered too.
+  if (known && is_current(*known) && (record == nullptr || !has_place(entry, caller))) return known->original;
   Original original;
-  platform::undisturbed([&] { original = ask_linker(entry, caller); });
+  platform::undisturbed([&] { original = look_up_and_publish(entry, caller, group); });
   return original;
 }
 
 }  // namespace
 
 Original original_for(const EntryPoint& entry, const void* caller) {
+  constexpr auto acquire = std::memory_order_acquire;
+  const std::uint64_t changes = linker_changes();
   std::size_t index = hash(entry, caller);
   for (std::size_t probe = 0; probe < probes; ++probe, index = (index + 1) % slot_count) {
     const Slot& slot = slots[index];
-    const void* const holder = slot.caller.load(std::memory_order_acquire);
-    if (holder == caller && slot.entry == &entry) [[likely]] {
-      return {slot.function, slot.convention, !slot.handed_on, slot.companion};
+    const std::uint64_t version = slot.version.load(acquire);
+    const void* const holder = slot.caller.load(acquire);
+    if (holder == caller && slot.entry.load(acquire) == &entry && slot.changes.load(acquire) == changes) [[likely]] {
+      const Original original =
+          unpack(slot.function.load(acquire), slot.convention.load(acquire), slot.companion.load(acquire));
+      if (slot.version.load(acquire) == version && version % 2 == 0) [[likely]]
+        return original;
+      break;
     }
     if (holder == nullptr) break;
   }
-  return look_up_and_publish(entry, caller);
+  return original_for_object_of(entry, caller);
+}
+
+void release_unused_originals() {
+  std::vector<void*> unused;
+  platform::undisturbed([&] {
+    const platform::ErrnoGuard errno_stays;
+    const platform::ForkGuard guard;
+    KeptObjects& all = kept();
+    const std::lock_guard lock(all.mutex);
+    if (all.objects.empty()) return;
+    number_instances();
+    std::erase_if(all.objects, [&](const Kept& each) {
+      // Its number alone is no proof that the caller is gone: the order of loading may have left a doubt.
+      const bool calls = instance_of(each.caller.identity()) != 0;
+      if (calls && (each.handle != nullptr || is_loaded(each.defining))) return false;
+      if (each.handle != nullptr) unused.push_back(each.handle);
+      return true;
+    });
+  });
+  for (void* const handle : unused) dlclose(handle);
 }
 
 Original original_of_program(const Routine& routine) {

@@ -17,13 +17,19 @@ struct Original {
 /// The original for `entry` as called from `caller` (a return address): the definition that the calling object would
 /// have bound. Order: next in the global search order; the caller's own dependencies; any loaded object that defines it
 /// and whose dependents include the caller; any loaded object; in a program that was linked with Blastoff, the system's
-/// library. Looked up once per caller and entry, then a few loads.
-/// The object that defines it stays loaded. Where there is none, a later call finds one that has been loaded meanwhile.
+/// library. Looked up once per calling object and entry, then a few loads, until the calling object or the one that
+/// defines it is unloaded. Code that belongs to no object (a compiler's at run time) is bound like the main program's.
+/// As long as the caller stays loaded, so does the object that defines it. Where there is none, a later call finds one
+/// that has been loaded meanwhile.
 Original original_for(const EntryPoint& entry, const void* caller);
 
 /// The same for a call that the main program would make under whichever of the routine's names there is (undecorated
 /// ones excepted, which may be anybody's), for work that is not a call of the program's. Nothing is loaded for it, and
-/// nothing remembered: it takes milliseconds.
+/// nothing remembered: it takes milliseconds. It holds as long as linker_counts() is what it was before.
 Original original_of_program(const Routine& routine);
+
+/// Objects that are loaded only because of callers that have been unloaded are unloaded too. To be called before the
+/// program opens one.
+void release_unused_originals();
 
 }  // namespace blastoff::intercept

@@ -104,6 +104,10 @@ CodePlace code_place(const void* address) {
   return {map->l_name, reinterpret_cast<std::uintptr_t>(address) - map->l_addr};
 }
 
+const void* object_record(const void* address) {
+  return map_of(address);
+}
+
 bool executes_python() {
   return dump_traceback != nullptr && this_thread_state != nullptr && this_thread_state() != nullptr;
 }

@@ -20,6 +20,10 @@ struct CodePlace {
 /// Of an address in code; the object is "?" if none holds it. Takes no lock from glibc 2.35 on.
 CodePlace code_place(const void* address);
 
+/// The dynamic linker's record of the object that holds an address, to be compared only: another object may get the
+/// same record later. nullptr: none holds it. Takes no lock from glibc 2.35 on.
+const void* object_record(const void* address);
+
 /// Whether this thread may be executing Python code.
 bool executes_python();
 

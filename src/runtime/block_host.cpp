@@ -7,7 +7,6 @@
 #include "abi/original_routine.h"
 #include "blas/front_end.h"
 #include "intercept/blas/entry_points.h"
-#include "intercept/loaded_objects.h"
 
 namespace blastoff::runtime {
 
@@ -24,13 +23,12 @@ bool fits(const blas::Call& call, abi::IntegerWidth integers) {
 }  // namespace
 
 intercept::Original BlockHost::program_routine(blas::Scalar scalar) const {
-  const std::uint64_t loads = intercept::load_count();
+  const intercept::LinkerCounts counts = intercept::linker_counts();
   const std::lock_guard lock(mutex_);
   std::optional<Found>& found = found_[static_cast<std::size_t>(scalar)];
-  const bool known = found && (found->original.function != nullptr || found->loads == loads);
-  if (!known) {
+  if (!found || found->counts != counts) {
     const auto gemm = intercept::blas_routine(blas::routine_of(blas::Kind::gemm, scalar));
-    found = Found{loads, intercept::original_of_program(gemm)};
+    found = Found{counts, intercept::original_of_program(gemm)};
   }
   return found->original;
 }

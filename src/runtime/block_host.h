@@ -7,11 +7,13 @@
 
 #include "blas/routine.h"
 #include "blocks/product.h"
+#include "intercept/loaded_objects.h"
 #include "intercept/original.h"
 
 namespace blastoff::runtime {
 
-/// Looks for gemm among what is loaded, again whenever something has been loaded since. Thread-safe.
+/// Looks for gemm among what is loaded, again whenever something has been unloaded, or it was not there and something
+/// has been loaded since. Thread-safe.
 class BlockHost final : public operation::Host {
  public:
   bool can_compute(const operation::Operation& operation) const override { return own_.can_compute(operation); }
@@ -19,7 +21,7 @@ class BlockHost final : public operation::Host {
 
  private:
   struct Found {
-    std::uint64_t loads = 0;
+    intercept::LinkerCounts counts;
     intercept::Original original;
   };
 

@@ -5,12 +5,14 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <tuple>
 
 #include <dlfcn.h>
 
 #include "decide/gathering.h"
 #include "intercept/dispatch.h"
 #include "intercept/lapack/enter.h"
+#include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 #include "lapack/call.h"
 #include "platform/errno_guard.h"
@@ -135,7 +137,8 @@ class SolvingProcess final : public scalapack::Root {
   int ranks_ = 0;
 };
 
-/// nullptr: the program does not have them all. Looked up once for each original.
+/// nullptr: the program does not have them all. Looked up once for each original, until something is loaded or
+/// unloaded.
 const Functions* functions_for(const Visit& visit, const scalapack::Call& call) {
   const Functions* result = nullptr;
   platform::undisturbed([&] {
@@ -143,9 +146,10 @@ const Functions* functions_for(const Visit& visit, const scalapack::Call& call) 
     const platform::ForkGuard guard;
     try {
       static std::mutex mutex;
-      static auto& known = *new std::map<void*, std::optional<Functions>>;
+      static auto& known = *new std::map<std::tuple<void*, std::uint64_t, std::uint64_t>, std::optional<Functions>>;
+      const intercept::LinkerCounts counts = intercept::linker_counts();
       const std::lock_guard lock(mutex);
-      const auto [entry, is_new] = known.try_emplace(visit.original.function);
+      const auto [entry, is_new] = known.try_emplace({visit.original.function, counts.loads, counts.unloads});
       if (is_new) {
         entry->second = scalapack::find_functions(call.complex(), [&](const char* symbol) {
           // Of a library's variable that the program refers to, the program itself has the copy in use: it comes first.

@@ -103,10 +103,9 @@ const fft::Plan* known_plan(const FftCall& call) {
 
 bool called_from_within(const Original& planner, const void* caller) {
   if (planner.function == nullptr) return false;
-  const PatchedFunction* const patched = find_trampoline(planner.function);
+  const auto patched = find_trampoline(planner.function);
   bool within = false;
-  platform::undisturbed(
-      [&] { within = same_object(patched != nullptr ? patched->address : planner.function, caller); });
+  platform::undisturbed([&] { within = same_object(patched ? patched->address : planner.function, caller); });
   return within;
 }
 

@@ -9,6 +9,7 @@
 #include "intercept/loading/caller_search.h"
 #include "intercept/loading/library_observer.h"
 #include "intercept/loading/redirection.h"
+#include "intercept/original.h"
 #include "intercept/tail_call.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
@@ -20,11 +21,13 @@ using Dlopen = void* (*)(const char* file, int mode);
 using Dlmopen = void* (*)(Lmid_t space, const char* file, int mode);
 using namespace blastoff::intercept;
 
-/// Notifies the observer before the library is opened, with the caller. Does nothing for a library that is open
+/// Before the program opens a library. Notifies the observer, with the caller, but not of a library that is open
 /// already.
-void observe(const char* file, int mode, const void* caller) {
+void prepare(const char* file, int mode, const void* caller) {
   const blastoff::platform::ErrnoGuard errno_stays;
-  if ((mode & RTLD_NOLOAD) == 0 && !in_own_object(caller)) tell_of_opening(file, caller);
+  if (in_own_object(caller)) return;
+  release_unused_originals();
+  if ((mode & RTLD_NOLOAD) == 0) tell_of_opening(file, caller);
 }
 
 // What acts like the C library's functions where these are redirected to the hooks.
@@ -89,7 +92,7 @@ void* blastoff_dlmopen(Lmid_t space, const char* file, int mode) __asm__("dlmope
 
 BLASTOFF_TAIL_CALLING void* blastoff_dlopen(const char* file, int mode) {
   const void* const caller = __builtin_return_address(0);
-  observe(file, mode, caller);
+  prepare(file, mode, caller);
   void* const handle = leave_alone(file, mode, caller) ? nullptr : open_and_patch(file, mode, caller);
   if (handle != nullptr) return handle;
   BLASTOFF_TAIL_CALL next_dlopen()(file, mode);
@@ -97,7 +100,7 @@ BLASTOFF_TAIL_CALLING void* blastoff_dlopen(const char* file, int mode) {
 
 BLASTOFF_TAIL_CALLING void* blastoff_dlmopen(Lmid_t space, const char* file, int mode) {
   const void* const caller = __builtin_return_address(0);
-  observe(file, mode, caller);
+  prepare(file, mode, caller);
   void* const handle = leave_alone(file, mode, caller) ? nullptr : open_and_patch(space, file, mode, caller);
   if (handle != nullptr) return handle;
   BLASTOFF_TAIL_CALL next_dlmopen()(space, file, mode);

@@ -1,42 +1,68 @@
 #include "intercept/patch/patched_function.h"
 
 #include <atomic>
+#include <list>
+#include <mutex>
+#include <utility>
+
+#include "platform/code_memory.h"
+#include "platform/fork_guard.h"
+#include "platform/threads.h"
 
 namespace blastoff::intercept {
 namespace {
 
-/// One object's functions. The list only grows, so it can be read without a lock.
-struct Published {
-  std::vector<std::unique_ptr<PatchedFunction>> functions;
-  const Published* next = nullptr;
+/// One entry for each object. Lasts until the process ends, like the objects.
+struct Register {
+  std::mutex mutex;
+  std::list<PatchedCode> objects;
 };
 
-constinit std::atomic<const Published*> first{nullptr};
+Register& patched() {
+  static Register& one = *new Register;
+  return one;
+}
+
 constinit std::atomic<bool> exported_names_hand_on{false};
 
 template <class Wanted>
-const PatchedFunction* find_if(const Wanted& wanted) {
-  for (const Published* object = first.load(); object != nullptr; object = object->next) {
-    for (const auto& function : object->functions) {
-      if (wanted(*function)) return function.get();
+std::optional<PatchedPlace> find_if(const Wanted& wanted) {
+  std::optional<PatchedPlace> found;
+  platform::undisturbed([&] {
+    const platform::ForkGuard guard;
+    const std::lock_guard lock(patched().mutex);
+    for (const PatchedCode& object : patched().objects) {
+      for (const auto& function : object.functions) {
+        if (wanted(*function)) found = PatchedPlace{function->address, function->original};
+      }
     }
-  }
-  return nullptr;
+  });
+  return found;
 }
 
 }  // namespace
 
-void publish(std::vector<std::unique_ptr<PatchedFunction>> functions) {
-  auto* const added = new Published{std::move(functions), first.load()};
-  while (!first.compare_exchange_weak(added->next, added)) {
-  }
+void publish(PatchedCode code) {
+  const platform::ForkGuard guard;
+  const std::lock_guard lock(patched().mutex);
+  patched().objects.push_back(std::move(code));
 }
 
-const PatchedFunction* find_patched(const void* address) {
+void withdraw(InstanceNumber object) {
+  const platform::ForkGuard guard;
+  const std::lock_guard lock(patched().mutex);
+  patched().objects.remove_if([&](const PatchedCode& candidate) {
+    if (candidate.object != object) return false;
+    for (const platform::Span place : candidate.code) platform::release(place);
+    return true;
+  });
+}
+
+std::optional<PatchedPlace> find_patched(const void* address) {
   return find_if([&](const PatchedFunction& function) { return function.address == address; });
 }
 
-const PatchedFunction* find_trampoline(const void* trampoline) {
+std::optional<PatchedPlace> find_trampoline(const void* trampoline) {
   return find_if([&](const PatchedFunction& function) { return function.original.function == trampoline; });
 }
 

@@ -33,8 +33,8 @@ struct Candidate {
 
 class Transaction {
  public:
-  Transaction(const LoadedObject& object, const ObjectFile& file, PatchedObject& outcome)
-      : object_(object), file_(file), outcome_(outcome) {}
+  Transaction(const LoadedObject& object, InstanceNumber instance, const ObjectFile& file, PatchedObject& outcome)
+      : object_(object), instance_(instance), file_(file), outcome_(outcome) {}
 
   void run(const BlasFunctions& found) {
     for (const BlasFunction& function : found.functions) consider(function);
@@ -44,7 +44,7 @@ class Transaction {
     prepare(*place, found);
     if (candidates_.empty()) return platform::release(*place);
     if (!platform::map_code(*place, code_)) return refuse_all(Obstacle::no_memory);
-    commit();
+    commit(*place);
   }
 
  private:
@@ -135,22 +135,25 @@ class Transaction {
     return callable ? reinterpret_cast<void*>(object_.bias + companion->address) : nullptr;
   }
 
-  void commit() {
+  void commit(Span place) {
     platform::CodeWriter writer(code_span());
-    std::vector<std::unique_ptr<PatchedFunction>> patched;
+    PatchedCode patched{instance_, {}, {place}};
     for (Candidate& candidate : candidates_) {
-      // The function may be called as soon as the jump is written, so its record must exist before, and for ever.
-      if (!writer.write(candidate.address + candidate.change.offset, candidate.change.jump)) {
+      // The function may be called as soon as the jump is written, so its record must exist before.
+      const std::uintptr_t address = candidate.address + candidate.change.offset;
+      if (!writer.write(address, candidate.change.jump)) {
         refuse(*candidate.blas, Obstacle::not_writable);
         continue;
       }
       outcome_.patched.push_back(candidate.blas->names.front());
-      patched.push_back(std::move(candidate.function));
+      if (patched.functions.empty()) mark_instance(instance_, address, candidate.change.jump);
+      patched.functions.push_back(std::move(candidate.function));
     }
     publish(std::move(patched));
   }
 
   const LoadedObject& object_;
+  const InstanceNumber instance_;
   const ObjectFile& file_;
   PatchedObject& outcome_;
   std::vector<Candidate> candidates_;
@@ -159,9 +162,10 @@ class Transaction {
 
 }  // namespace
 
-PatchedObject patch_object(const LoadedObject& object, const ObjectFile& file, const BlasFunctions& found) {
+PatchedObject patch_object(const LoadedObject& object, InstanceNumber instance, const ObjectFile& file,
+                           const BlasFunctions& found) {
   PatchedObject outcome{object.path, {}, {}, found.left_alone, 0};
-  Transaction(object, file, outcome).run(found);
+  Transaction(object, instance, file, outcome).run(found);
   return outcome;
 }
 

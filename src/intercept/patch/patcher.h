@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "intercept/loaded_objects.h"
+#include "intercept/object_instances.h"
 #include "intercept/patch/obstacle.h"
 #include "intercept/symbols/blas_functions.h"
 
@@ -14,6 +15,8 @@ namespace blastoff::intercept {
 struct NotPatched {
   std::string name;
   patch::Obstacle obstacle;
+
+  bool operator==(const NotPatched& other) const = default;
 };
 
 /// What became of an object's BLAS functions.
@@ -25,8 +28,9 @@ struct PatchedObject {
   double seconds = 0;  ///< that finding and patching them took
 };
 
-/// Patches the functions found in an object in one step; what cannot be patched is left as it was. The object has to
-/// stay loaded. One thread at a time, and no other thread in these functions.
-PatchedObject patch_object(const LoadedObject& object, const ObjectFile& file, const BlasFunctions& found);
+/// Patches the functions found in an object in one step; what cannot be patched is left as it was. The object may not
+/// be unloaded meanwhile. One thread at a time, and no other thread in these functions.
+PatchedObject patch_object(const LoadedObject& object, InstanceNumber instance, const ObjectFile& file,
+                           const BlasFunctions& found);
 
 }  // namespace blastoff::intercept

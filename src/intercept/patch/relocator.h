@@ -38,4 +38,12 @@ inline constexpr std::size_t longest_trampoline = 160;
 tl::expected<FunctionPatch, Obstacle> patch_function(Architecture architecture, const FunctionCode& function,
                                                      std::uint64_t hook, std::uint64_t trampoline);
 
+/// More than a function that does nothing, and a jump in its place, take with the padding behind it.
+inline constexpr std::size_t room_of_empty_function = 16;
+
+/// A patch with which a function that only returns jumps to `hook`, which returns in its place. There is no trampoline.
+/// `code` is its first room_of_empty_function bytes. too_short where it is another function, or `hook` is too far.
+tl::expected<FunctionPatch, Obstacle> patch_empty_function(Architecture architecture, std::span<const std::byte> code,
+                                                           std::uint64_t address, std::uint64_t hook);
+
 }  // namespace blastoff::intercept::patch

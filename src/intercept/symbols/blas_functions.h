@@ -28,6 +28,8 @@ struct BlasFunction {
 struct LeftAlone {
   std::string name;
   std::string rule;  ///< one line: by which rule
+
+  bool operator==(const LeftAlone& other) const = default;
 };
 
 struct BlasFunctions {

@@ -87,3 +87,26 @@ def test_plugin_whose_constructor_loads_a_plugin(workshop, host):
     sources = ["dlopen/constructor.c", "dlopen/nested.c"]
     outer = workshop.shared_object("outer", *sources, flags=[f'-DPLUGIN="{inner}"', "-ldl"])
     linking.check([host, "local", outer], PATCHED_ONLY)
+
+
+# How (dlopen/successors.c), and where the BLAS is -> who reaches the calls.
+SUCCESSORS = {
+    ("plain", "inside"): EVERYWHERE,
+    ("plain", "needed"): EVERYWHERE,
+    ("by the C library", "needed"): EVERYWHERE,
+    ("namespace", "inside"): PATCHED_ONLY,
+}
+
+
+@pytest.mark.parametrize(("how", "blas"), SUCCESSORS)
+def test_plugins_in_each_others_place(workshop, how, blas):
+    """Opened, closed and opened again, a plugin is what its file then holds, and it calls its own BLAS."""
+    host = workshop.program("host", "dlopen/successors.c", flags=["-ldl"])
+    plugins = []
+    for version in (1, 2):
+        needed = "dlopen/counted_blas.c" if blas == "inside" else workshop.shared_object(f"blas{version}", "dlopen/counted_blas.c")
+        plugins.append(workshop.shared_object(f"plugin{version}", "dlopen/successor.c", needed, flags=[f"-DVERSION={version}"]))
+    one, other = plugins
+    order = [one, other, one, one, other]
+    reach = Reach(*(len(order) * calls for calls in vars(SUCCESSORS[how, blas]).values()))
+    linking.check([host, how, workshop.directory / "plugin.so", *order], reach)

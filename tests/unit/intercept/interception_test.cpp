@@ -146,7 +146,8 @@ TEST_F(Interception, FindsALibraryThatIsLoadedLater) {
   EXPECT_EQ(dispatched.original, dlsym(library, "cgemm_64"));
 }
 
-TEST_F(Interception, KeepsTheLibraryOfAnOriginalLoaded) {
+/// As if the program itself had been bound to it.
+TEST_F(Interception, KeepsTheLibraryOfTheProgramsOriginalLoaded) {
   void* const library = open("fixture_blas_kept");
   const intercept::EntryPoint* const entry =
       intercept::sibling(intercept::entry_point_table[static_cast<std::size_t>(intercept::EntryIndex::dgemm64_)],

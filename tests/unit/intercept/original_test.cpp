@@ -129,6 +129,21 @@ TEST(OriginalFor, IsFoundForMoreCallSitesThanTheTableHolds) {
   EXPECT_EXIT(look_up_more_often_than_the_table_holds(), testing::ExitedWithCode(0), "");
 }
 
+/// Code that a program makes at run time lies in no object. The dynamic linker is asked for it once: a later question
+/// would take the error that waits for dlerror().
+TEST(OriginalFor, IsTheSameForAllCodeThatBelongsToNoObject) {
+  ASSERT_NE(test::system_blas(), nullptr);
+  const std::vector<char> memory(40000);
+  const auto original = [&](std::size_t site) {
+    return original_for(entry(EntryIndex::zher2k_), memory.data() + site).function;
+  };
+  void* const expected = original(0);
+  EXPECT_EQ(expected, test::system_blas_function("zher2k_"));
+  dlsym(RTLD_DEFAULT, "blastoff_no_such_name");
+  for (std::size_t site = 1; site < memory.size(); ++site) ASSERT_EQ(original(site), expected) << site;
+  EXPECT_NE(dlerror(), nullptr);
+}
+
 TEST(OriginalFor, IsNothingWhereNoLibraryHasIt) {
   const Original none = original_for(entry(EntryIndex::scipy_cblas_cher2k_64), call_site(1));
   EXPECT_EQ(none.function, nullptr);

@@ -20,15 +20,18 @@ std::vector<std::unique_ptr<PatchedFunction>> functions_at(std::initializer_list
 
 TEST(PatchedFunctions, AreFoundByTheirAddresses) {
   static const char code[4] = {};
-  publish(functions_at({&code[0], &code[1]}));
-  publish({});
-  publish(functions_at({&code[2]}));
+  publish({1, functions_at({&code[0], &code[1]}), {}});
+  publish({2, {}, {}});
+  publish({3, functions_at({&code[2]}), {}});
   for (int i = 0; i < 3; ++i) {
-    const PatchedFunction* const found = find_patched(&code[i]);
-    ASSERT_NE(found, nullptr) << i;
+    const auto found = find_patched(&code[i]);
+    ASSERT_TRUE(found) << i;
     EXPECT_EQ(found->address, &code[i]);
   }
-  EXPECT_EQ(find_patched(&code[3]), nullptr);
+  EXPECT_FALSE(find_patched(&code[3]));
+  withdraw(1);
+  EXPECT_FALSE(find_patched(&code[0]));
+  EXPECT_TRUE(find_patched(&code[2]));
 }
 
 }  // namespace

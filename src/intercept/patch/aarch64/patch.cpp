@@ -105,4 +105,16 @@ tl::expected<FunctionPatch, Obstacle> patch(const FunctionCode& function, std::u
   return patch;
 }
 
+tl::expected<FunctionPatch, Obstacle> patch_empty(std::span<const std::byte> code, std::uint64_t address,
+                                                  std::uint64_t hook) {
+  constexpr std::uint32_t ret = 0xd65f03c0;
+  FunctionPatch patch;
+  patch.offset = is_bti(word_at(code, 0)) ? instruction_size : 0;
+  CodeBuffer jump(address + patch.offset);
+  put_jump(jump, hook, {});
+  if (word_at(code, patch.offset) != ret || jump.size() > instruction_size) return tl::unexpected(Obstacle::too_short);
+  patch.jump = std::move(jump).take();
+  return patch;
+}
+
 }  // namespace blastoff::intercept::patch::aarch64

@@ -88,4 +88,19 @@ tl::expected<FunctionPatch, Obstacle> patch(const FunctionCode& function, std::u
   return patch;
 }
 
+tl::expected<FunctionPatch, Obstacle> patch_empty(std::span<const std::byte> code, std::uint64_t address,
+                                                  std::uint64_t hook) {
+  constexpr std::byte ret{0xc3};
+  FunctionPatch patch;
+  patch.offset = landing_pad(code);
+  CodeBuffer jump(address + patch.offset);
+  put_jump(jump, hook);
+  const std::size_t end = patch.offset + 1;
+  if (end >= code.size() || code[patch.offset] != ret) return tl::unexpected(Obstacle::too_short);
+  const FunctionCode function{code.first(end), code.size() - end, address};
+  if (!may_use_padding(function, jump.size() - 1)) return tl::unexpected(Obstacle::too_short);
+  patch.jump = std::move(jump).take();
+  return patch;
+}
+
 }  // namespace blastoff::intercept::patch::x86_64

@@ -1,0 +1,185 @@
+#include "intercept/object_instances.h"
+
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "platform/fork_guard.h"
+
+namespace blastoff::intercept {
+namespace {
+
+using platform::ForkGuard;
+
+struct Instance {
+  InstanceNumber number = 0;
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  std::string path;
+  std::uintptr_t marked = 0;
+  std::vector<std::byte> mark{};
+
+  bool is_at(const ObjectIdentity& object) const {
+    return begin == object.begin && end == object.end && path == object.path;
+  }
+  /// Only of an object that is loaded.
+  bool has_mark() const {
+    return !mark.empty() && std::memcmp(reinterpret_cast<const void*>(marked), mark.data(), mark.size()) == 0;
+  }
+};
+
+/// A namespace, in the order in which its objects were loaded.
+struct Space {
+  LinkerCounts counts;
+  std::vector<Instance> instances;
+};
+
+struct Registry {
+  std::mutex mutex;  // taken under the dynamic linker's lock: what holds it may not call the linker
+  std::map<long, Space> spaces;
+  InstanceNumber last = 0;
+};
+
+/// Lasts until the process ends: exit handlers may still load objects.
+Registry& registry() {
+  static Registry& one = *new Registry;
+  return one;
+}
+
+/// An object as the linker lists it.
+struct Listed {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+  std::string path;
+  InstanceNumber marked_as;  // 0: it bears no mark
+
+  ObjectIdentity identity() const { return {begin, end, path}; }
+};
+
+struct Listing {
+  LinkerCounts counts;
+  std::vector<Listed> objects;
+};
+
+InstanceNumber read_mark(const ObjectIdentity& object, long space) {
+  const std::lock_guard lock(registry().mutex);
+  for (const Instance& instance : registry().spaces[space].instances)
+    if (!instance.mark.empty() && instance.is_at(object)) return instance.has_mark() ? instance.number : 0;
+  return 0;
+}
+
+/// In the program's namespace, objects keep their order, and a new one comes last. So an object that stands before as
+/// many others as were loaded since was there before. (Other namespaces hold objects that are not counted.)
+void renumber(long number_of_space, Listing listing) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  Space& space = all.spaces[number_of_space];
+  if (listing.counts.before(space.counts)) return;
+  const std::size_t loads = listing.counts.loads - space.counts.loads;
+  const bool changed = listing.counts != space.counts;
+  std::vector<Instance> before = std::exchange(space.instances, {});
+  auto next = before.begin();
+  for (std::size_t i = 0; i < listing.objects.size(); ++i) {
+    const Listed& object = listing.objects[i];
+    const bool may_be_new = number_of_space == LM_ID_BASE ? i + loads >= listing.objects.size() : changed;
+    const auto same = std::find_if(next, before.end(), [&](const Instance& old) {
+      return old.is_at(object.identity()) && (!may_be_new || old.number == object.marked_as);
+    });
+    if (same == before.end()) {
+      space.instances.push_back({++all.last, object.begin, object.end, object.path});
+    } else {
+      space.instances.push_back(std::move(*same));
+      next = same + 1;
+    }
+  }
+  space.counts = listing.counts;
+}
+
+int list_one(dl_phdr_info* info, std::size_t, void* result) {
+  auto& listing = *static_cast<Listing*>(result);
+  listing.counts = {info->dlpi_adds, info->dlpi_subs};
+  const ObjectIdentity object = identify(*info);
+  listing.objects.push_back({object.begin, object.end, std::string(object.path), read_mark(object, LM_ID_BASE)});
+  return 0;
+}
+
+bool is_up_to_date() {
+  const LinkerCounts now = linker_counts();
+  const std::lock_guard lock(registry().mutex);
+  return registry().spaces[LM_ID_BASE].counts == now;
+}
+
+}  // namespace
+
+void number_instances() {
+  const ForkGuard guard;
+  if (is_up_to_date()) return;
+  Listing listing;
+  dl_iterate_phdr(list_one, &listing);
+  renumber(LM_ID_BASE, std::move(listing));
+}
+
+void number_instances(const LinkerCounts& before, const std::vector<LoadedObject>& objects) {
+  const ForkGuard guard;
+  if (objects.empty()) return;
+  Listing listing{before, {}};
+  const long space = objects.front().space;
+  for (const LoadedObject& object : objects)
+    listing.objects.push_back({object.begin, object.end, object.path, read_mark(object.identity(), space)});
+  renumber(space, std::move(listing));
+}
+
+InstanceNumber instance_of(const ObjectIdentity& object, long space) {
+  const ForkGuard guard;
+  const std::lock_guard lock(registry().mutex);
+  for (const Instance& instance : registry().spaces[space].instances)
+    if (instance.is_at(object)) return instance.number;
+  return 0;
+}
+
+InstanceNumber instance_at(const void* address) {
+  const ForkGuard guard;
+  const auto value = reinterpret_cast<std::uintptr_t>(address);
+  const std::lock_guard lock(registry().mutex);
+  for (const Instance& instance : registry().spaces[LM_ID_BASE].instances)
+    if (instance.begin <= value && value < instance.end) return instance.number;
+  return 0;
+}
+
+bool is_loaded(InstanceNumber number) {
+  const ForkGuard guard;
+  const std::lock_guard lock(registry().mutex);
+  for (const auto& [_, space] : registry().spaces)
+    for (const Instance& instance : space.instances)
+      if (instance.number == number) return true;
+  return false;
+}
+
+std::vector<InstanceNumber> loaded_instances() {
+  const ForkGuard guard;
+  std::vector<InstanceNumber> numbers;
+  const std::lock_guard lock(registry().mutex);
+  for (const auto& [_, space] : registry().spaces)
+    for (const Instance& instance : space.instances) numbers.push_back(instance.number);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+void mark_instance(InstanceNumber number, std::uintptr_t address, std::span<const std::byte> bytes) {
+  const ForkGuard guard;
+  const std::lock_guard lock(registry().mutex);
+  for (auto& [_, space] : registry().spaces) {
+    for (Instance& instance : space.instances) {
+      if (instance.number != number) continue;
+      instance.marked = address;
+      instance.mark.assign(bytes.begin(), bytes.end());
+    }
+  }
+}
+
+}  // namespace blastoff::intercept
