@@ -130,9 +130,14 @@ CodeState state_in_memory(const InspectedFunction& inspected, int memory, std::u
   const std::vector<std::byte> code = read_memory(memory, address, inspected.entry.size());
   if (code.empty() || code.size() < inspected.entry.size()) return CodeState::not_looked_at;
   if (code == inspected.entry) return CodeState::as_in_file;
-  const std::optional<std::uint64_t> target = patch::jump_target(patch::native, code, address);
-  const bool ours = target && is_entry_stub(read_memory(memory, *target, patch::longest_entry_stub));
-  return ours ? CodeState::patched : CodeState::changed;
+  std::optional<std::uint64_t> target = patch::jump_target(patch::native, code, address);
+  // The jump from a function that was running leads to another one.
+  for (int jumps = 0; target && jumps < 2; ++jumps) {
+    const std::vector<std::byte> behind = read_memory(memory, *target, patch::longest_entry_stub);
+    if (is_entry_stub(behind)) return CodeState::patched;
+    target = patch::jump_target(patch::native, behind, *target);
+  }
+  return CodeState::changed;
 }
 
 }  // namespace
@@ -170,6 +175,8 @@ const char* explain(Obstacle obstacle) {
     case Obstacle::patched_already: return "another tool has changed its first instructions";
     case Obstacle::not_writable: return "the system does not allow its code to be changed";
     case Obstacle::no_memory: return "no free memory near it";
+    case Obstacle::in_use:
+      return "other threads may be running it, and none of its first instructions has room for a jump to free memory";
   }
   return "";
 }

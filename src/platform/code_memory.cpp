@@ -1,8 +1,10 @@
 #include "platform/code_memory.h"
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -130,6 +132,28 @@ std::optional<Span> reserve_near(Span code, std::size_t bytes, std::uint64_t rea
     if (reserve(place)) return place;
   }
   return std::nullopt;
+}
+
+std::optional<Span> reserve_between(std::uintptr_t first, std::uintptr_t last, std::size_t bytes) {
+  constexpr std::size_t most_tries = 64;
+  constexpr std::uintptr_t room_to_grow = std::uintptr_t{1} << 29;  // of the heap upwards, of the stack downwards
+  const auto heap_end = reinterpret_cast<std::uintptr_t>(sbrk(0));
+  const std::uintptr_t stack = getauxval(AT_RANDOM);
+  if (first < lowest_address || last < first || last >= highest_address) return std::nullopt;
+  const std::size_t step = std::max((last - first) / most_tries / page_size() * page_size(), page_size());
+  for (std::uintptr_t begin = first; begin <= last; begin += step) {
+    const Span place{begin, begin + bytes};
+    const bool grown_into =
+        place.overlaps({heap_end, heap_end + room_to_grow}) || place.overlaps({stack - 2 * room_to_grow, stack});
+    if (!grown_into && reserve(outward_to_pages(place))) return place;
+  }
+  return std::nullopt;
+}
+
+bool has_other_threads() {
+  struct stat tasks {};
+  constexpr nlink_t links_of_empty_directory = 2;
+  return stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > links_of_empty_directory + 1;
 }
 
 void release(Span reserved) {

@@ -14,7 +14,14 @@ namespace blastoff::platform {
 /// is reserved until map_code() or release(), and keeps away from where the heap grows. nullopt: there is none.
 std::optional<Span> reserve_near(Span code, std::size_t bytes, std::uint64_t reach);
 
+/// A free range of `bytes` that begins between `first` and `last`, both included, and lies in pages that are reserved
+/// like those of reserve_near() and hold nothing else. Only some places are tried. nullopt: they are taken.
+std::optional<Span> reserve_between(std::uintptr_t first, std::uintptr_t last, std::size_t bytes);
+
 void release(Span reserved);
+
+/// Whether there are threads beside the calling one, which may be running any code.
+bool has_other_threads();
 
 /// Copies `content` into a reserved range and makes it readable and executable. The memory is never writable and
 /// executable at once. On failure, the reservation is released.
@@ -33,6 +40,9 @@ class CodeWriter {
   /// Other threads that are about to run these bytes see all of them or none, if they lie in one word of eight bytes
   /// and the pages could be made writable. False: the system allows neither method; nothing has changed.
   bool write(std::uintptr_t address, std::span<const std::byte> content);
+
+  /// Whether that is so for what lies in one word.
+  bool writes_at_once() const { return protection_ != 0; }
 
  private:
   Span pages_;

@@ -12,8 +12,8 @@ OFF = "offloading was switched off by the program"
 def run(command: list, tmp_path: Path, device: str, **changes: str) -> offload.Outcome:
     """Without the launcher and without preloading: the program loads the library itself."""
     report = tmp_path / "report.json"
-    settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_VERIFY": "abort", "BLASTOFF_SUMMARY": "never"}
-    outcome = offload.run(command, env=offload.environment(None, BLASTOFF_REPORT=str(report), **settings, **changes), cwd=tmp_path)
+    settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_VERIFY": "abort", "BLASTOFF_SUMMARY": "never"} | changes
+    outcome = offload.run(command, env=offload.environment(None, BLASTOFF_REPORT=str(report), **settings), cwd=tmp_path)
     outcome.report = offload.read_report(report)
     return outcome
 
@@ -27,6 +27,18 @@ def test_a_c_program(how, folder, tmp_path, device):
     assert outcome.status == 0, outcome.stderr
     assert (outcome.total("calls"), outcome.total("offloaded")) == (3, 2)
     assert outcome.refused() == {OFF: 1}
+
+
+@pytest.mark.parametrize("folder", [offload.REFERENCE_BLAS, offload.OPENBLAS], ids=["reference", "openblas"])
+def test_while_threads_enter_blas(folder, tmp_path, device):
+    """Between any two instructions of the functions that are patched. One time would not tell."""
+    if not (folder / "libblas.so.3").exists():
+        pytest.skip(f"{folder} is not installed")
+    for _ in range(4):
+        command = offload.program("busy_session", offload.LIBRARY)
+        outcome = run(command, tmp_path, device, BLASTOFF_MIN_SIZE="100", LD_LIBRARY_PATH=str(folder), OPENBLAS_NUM_THREADS="1")
+        assert outcome.status == 0, outcome.stderr
+        assert outcome.total("calls") > 0
 
 
 R = """

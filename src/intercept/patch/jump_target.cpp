@@ -23,9 +23,17 @@ struct Reader {
   }
 };
 
+/// Of a register; 0: it is another instruction.
+std::size_t size_of_push_or_pop(Reader code) {
+  const auto is_one = [](std::uint8_t opcode) { return (opcode & 0xf0U) == 0x50; };
+  if (is_one(code.at<std::uint8_t>(0))) return 1;
+  return code.at<std::uint8_t>(0) == 0x41 && is_one(code.at<std::uint8_t>(1)) ? 2 : 0;
+}
+
 std::optional<std::uint64_t> x86_64_target(Reader code) {
   constexpr std::uint32_t endbr64 = 0xfa1e0ff3;
   if (code.at<std::uint32_t>(0) == endbr64) code = code.behind(sizeof endbr64);
+  while (const std::size_t size = size_of_push_or_pop(code)) code = code.behind(size);
   if (code.at<std::uint8_t>(0) == 0xe9)
     return code.address + 5 + static_cast<std::uint64_t>(std::int64_t{code.at<std::int32_t>(1)});
   const bool through_next_bytes = code.at<std::uint16_t>(0) == 0x25ff && code.at<std::uint32_t>(2) == 0;
@@ -35,7 +43,8 @@ std::optional<std::uint64_t> x86_64_target(Reader code) {
 std::optional<std::uint64_t> aarch64_target(Reader code) {
   const auto first = code.at<std::uint32_t>(0);
   const bool landing_pad = (first & 0xffffff3fU) == 0xd503241f;  // bti, bti c, bti j, bti jc
-  if (landing_pad) code = code.behind(sizeof first);
+  const bool signs = (first & 0xffffff3fU) == 0xd503233f;        // paciasp, pacibsp, autiasp, autibsp
+  if (landing_pad || signs) code = code.behind(sizeof first);
   const auto jump = code.at<std::uint32_t>(0);
   if (jump >> 26 == 0x05)
     return code.address + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(jump << 6) >> 4});

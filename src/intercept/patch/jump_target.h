@@ -10,8 +10,8 @@
 
 namespace blastoff::intercept::patch {
 
-/// The address to which a function that begins with `code` jumps at once (after an endbr64 or bti), by any jump that
-/// patch_function() writes; nullopt: it does not.
+/// The address to which code jumps at once (after an endbr64 or bti, and what may stand before a JumpPlace or be its
+/// undoing), by any jump that this module writes; nullopt: it does not.
 std::optional<std::uint64_t> jump_target(Architecture architecture, std::span<const std::byte> code,
                                          std::uint64_t address);
 

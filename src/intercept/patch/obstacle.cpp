@@ -14,6 +14,7 @@ const char* to_string(Obstacle obstacle) {
     case Obstacle::patched_already: return "patched already";
     case Obstacle::not_writable: return "text not writable";
     case Obstacle::no_memory: return "no memory near it";
+    case Obstacle::in_use: return "in use by other threads";
   }
   return "unknown";
 }

@@ -16,6 +16,7 @@ enum class Obstacle : std::uint8_t {
   patched_already,      ///< its first bytes differ from its file: another tool has changed them
   not_writable,         ///< the system does not allow code to be changed
   no_memory,            ///< no page for trampolines near it
+  in_use,               ///< other threads may be running it, and no jump fits into one of its first instructions
 };
 
 /// For reports: "too short", ...

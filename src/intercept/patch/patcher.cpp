@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "intercept/patch/architecture.h"
 #include "intercept/patch/entry_stub.h"
@@ -20,8 +21,54 @@ namespace {
 using patch::Obstacle;
 using platform::Span;
 
-/// Each function's part of the code page: its entry stub, then its trampoline.
-constexpr std::size_t slot_bytes = patch::longest_entry_stub + patch::longest_trampoline;
+/// Each function's part of the code page: its entry stub, its trampoline, and what undoes instructions before a jump.
+constexpr std::size_t slot_bytes = patch::longest_entry_stub + patch::longest_trampoline + patch::longest_undo_and_jump;
+
+/// Pages for code that has to begin at one of few addresses.
+class Islands {
+ public:
+  /// Room for `bytes`; nullopt: there is none.
+  std::optional<Span> place(std::uintptr_t first, std::uintptr_t last, std::size_t bytes) {
+    for (Page& page : pages_) {
+      if (page.span.begin > last || page.span.end < first + bytes) continue;
+      const Span behind{std::max(first, page.used), std::max(first, page.used) + bytes};
+      if (behind.begin > last || !page.span.contains(behind)) continue;
+      page.used = behind.end;
+      return behind;
+    }
+    const auto place = platform::reserve_between(first, last, bytes);
+    if (!place) return std::nullopt;
+    const Span span = platform::outward_to_pages(*place);
+    pages_.push_back({span, place->end, std::vector<std::byte>(span.bytes())});
+    return place;
+  }
+
+  void put(std::uintptr_t address, const std::vector<std::byte>& code) {
+    for (Page& page : pages_) {
+      if (!page.span.contains({address, address + code.size()})) continue;
+      std::copy(code.begin(), code.end(),
+                page.content.begin() + static_cast<std::ptrdiff_t>(address - page.span.begin));
+      return;
+    }
+  }
+
+  /// Adds the pages to `code`. False: the system does not allow it.
+  bool map(std::vector<Span>& code) {
+    for (const Page& page : std::exchange(pages_, {})) {
+      if (!platform::map_code(page.span, page.content)) return false;
+      code.push_back(page.span);
+    }
+    return true;
+  }
+
+ private:
+  struct Page {
+    Span span;
+    std::uintptr_t used;  ///< up to here
+    std::vector<std::byte> content;
+  };
+  std::vector<Page> pages_;
+};
 
 /// A function that is being patched.
 struct Candidate {
@@ -91,7 +138,8 @@ class Transaction {
       const std::uintptr_t trampoline = hook + patch::longest_entry_stub;
       const patch::FunctionCode code{
           {reinterpret_cast<const std::byte*>(candidate.address), blas.size}, blas.room - blas.size, candidate.address};
-      auto change = patch::patch_function(patch::native, code, hook, trampoline);
+      auto change = running_ ? patch_running(code, hook, trampoline, offset)
+                             : patch::patch_function(patch::native, code, hook, trampoline);
       if (!change) {
         refuse(blas, change.error());
         continue;
@@ -104,6 +152,29 @@ class Transaction {
       offset += slot_bytes;
     }
     std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.function == nullptr; });
+  }
+
+  /// The first place for a jump for which there is memory where it can lead.
+  tl::expected<patch::FunctionPatch, Obstacle> patch_running(const patch::FunctionCode& code, std::uintptr_t stub,
+                                                             std::uintptr_t trampoline, std::size_t offset) {
+    Obstacle obstacle = Obstacle::in_use;
+    for (const patch::JumpPlace& place : patch::jump_places(patch::native, code)) {
+      const std::uintptr_t own = trampoline + patch::longest_trampoline;
+      auto change = patch::patch_running_function(patch::native, code, place, own, trampoline);
+      if (!change) {
+        obstacle = change.error();
+        continue;
+      }
+      if (place.first_target <= own && own <= place.last_target) {
+        place_code(offset + own - stub, patch::undo_and_jump(patch::native, place, own, stub));
+        return change;
+      }
+      const auto island = islands_.place(place.first_target, place.last_target, patch::longest_undo_and_jump);
+      if (!island) continue;
+      islands_.put(island->begin, patch::undo_and_jump(patch::native, place, island->begin, stub));
+      return patch::patch_running_function(patch::native, code, place, island->begin, trampoline);
+    }
+    return tl::unexpected(obstacle);
   }
 
   void place_code(std::size_t offset, const std::vector<std::byte>& code) {
@@ -138,6 +209,11 @@ class Transaction {
   void commit(Span place) {
     platform::CodeWriter writer(code_span());
     PatchedCode patched{instance_, {}, {place}};
+    const bool writable = !running_ || writer.writes_at_once();
+    if (!islands_.map(patched.code) || !writable) {
+      for (const Span span : patched.code) platform::release(span);
+      return refuse_all(writable ? Obstacle::no_memory : Obstacle::not_writable);
+    }
     for (Candidate& candidate : candidates_) {
       // The function may be called as soon as the jump is written, so its record must exist before.
       const std::uintptr_t address = candidate.address + candidate.change.offset;
@@ -158,6 +234,8 @@ class Transaction {
   PatchedObject& outcome_;
   std::vector<Candidate> candidates_;
   std::vector<std::byte> code_;
+  Islands islands_;
+  const bool running_ = platform::has_other_threads();
 };
 
 }  // namespace

@@ -38,6 +38,34 @@ inline constexpr std::size_t longest_trampoline = 160;
 tl::expected<FunctionPatch, Obstacle> patch_function(Architecture architecture, const FunctionCode& function,
                                                      std::uint64_t hook, std::uint64_t trampoline);
 
+/// A place for a jump in a function that other threads may be running: bytes of one instruction change, and a thread
+/// that stands between any two finds all others as they were.
+struct JumpPlace {
+  std::size_t offset = 0;          ///< of the instruction
+  std::vector<std::byte> undo;     ///< code that takes back what the instructions before it have done
+  std::uint64_t first_target = 0;  ///< the jump leads to an address from this one ...
+  std::uint64_t last_target = 0;   ///< ... to this one, both included: some of its bytes are the function's own
+};
+
+/// The longest JumpPlace::undo.
+inline constexpr std::size_t longest_undo = 16;
+
+/// All places, the first instruction's first. What stands before is pushes of registers, or signs the return address.
+std::vector<JumpPlace> jump_places(Architecture architecture, const FunctionCode& function);
+
+/// As patch_function(), with a jump at one of these places to `target`, where code undoes and then does what a hook
+/// does. FunctionPatch::jump is only the bytes that change. They lie in one word of eight bytes.
+tl::expected<FunctionPatch, Obstacle> patch_running_function(Architecture architecture, const FunctionCode& function,
+                                                             const JumpPlace& place, std::uint64_t target,
+                                                             std::uint64_t trampoline);
+
+/// Code at `address` that undoes and goes on to `stub`.
+std::vector<std::byte> undo_and_jump(Architecture architecture, const JumpPlace& place, std::uint64_t address,
+                                     std::uint64_t stub);
+
+/// The longest code that undo_and_jump() makes.
+inline constexpr std::size_t longest_undo_and_jump = 32;
+
 /// More than a function that does nothing, and a jump in its place, take with the padding behind it.
 inline constexpr std::size_t room_of_empty_function = 16;
 

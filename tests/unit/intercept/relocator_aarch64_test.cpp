@@ -233,5 +233,27 @@ TEST(RelocatorAarch64, TheLongestTrampoline) {
   EXPECT_EQ(calls.trampoline.size(), 9 * (1 + 4 * 5 + 4) - 1);
 }
 
+TEST(RelocatorAarch64, InARunningFunctionOneWordChanges) {
+  const std::vector<std::byte> bytes = from_hex("d503233f " + prologue + rest);  // paciasp
+  const FunctionCode function{bytes, 0, entry};
+  const std::vector<JumpPlace> places = jump_places(Architecture::aarch64, function);
+  ASSERT_EQ(places.size(), 1U);
+  EXPECT_EQ(places[0].offset, 4U);
+  EXPECT_EQ(to_hex(places[0].undo, 4), "d50323bf");  // autiasp
+  const auto patch = patch_running_function(Architecture::aarch64, function, places[0], near.hook, near.trampoline);
+  ASSERT_TRUE(patch);
+  EXPECT_EQ(to_hex(patch->jump, 4), "1403ffff");
+  EXPECT_EQ(to_hex(patch->trampoline, 4), "d503233f " + prologue + back_near(8, 2));
+}
+
+TEST(RelocatorAarch64, AnEmptyFunction) {
+  const auto patched = [](const std::string& code) {
+    return patch_empty_function(Architecture::aarch64, from_hex(code), entry, near.hook);
+  };
+  EXPECT_EQ(to_hex(patched("d65f03c0 d503201f d503201f d503201f")->jump, 4), near_jump);
+  EXPECT_EQ(patched("d503245f d65f03c0 d503201f d503201f")->offset, 4U);
+  EXPECT_EQ(patched("a9bf7bfd d65f03c0 d503201f d503201f").error(), Obstacle::too_short);
+}
+
 }  // namespace
 }  // namespace blastoff::intercept::patch

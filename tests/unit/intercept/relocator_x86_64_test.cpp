@@ -290,5 +290,61 @@ TEST(RelocatorX86, TheLongestTrampoline) {
   EXPECT_EQ(patched.trampoline.size(), 3 * (7 * 18 + 14) - 1);
 }
 
+// endbr64; push rbp; push r15; sub rsp, 24.
+const std::string pushing = "f3 0f 1e fa 55 41 57 48 83 ec 18";
+
+TEST(RelocatorX86, InARunningFunctionAJumpLeadsWhereTheBytesBehindItsInstructionSay) {
+  const std::vector<std::byte> bytes = from_hex(pushing + rest);
+  const std::vector<JumpPlace> places = jump_places(Architecture::x86_64, {bytes, 0, entry});
+  ASSERT_EQ(places.size(), 3U);
+  const auto target = [](std::size_t offset, std::uint32_t displacement) {
+    return entry + offset + 5 + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(displacement)});
+  };
+  EXPECT_EQ(places[0].offset, 4U);  // one byte may change
+  EXPECT_EQ(to_hex(places[0].undo, 1), "");
+  EXPECT_EQ(places[0].first_target, target(4, 0x83485741));
+  EXPECT_EQ(places[0].last_target, target(4, 0x83485741));
+  EXPECT_EQ(places[1].offset, 5U);  // two
+  EXPECT_EQ(to_hex(places[1].undo, 1), "5d");
+  EXPECT_EQ(places[1].first_target, target(5, 0xec834800));
+  EXPECT_EQ(places[1].last_target, target(5, 0xec8348ff));
+  EXPECT_EQ(places[2].offset, 7U);  // one of four: the others lie in the next word
+  EXPECT_EQ(to_hex(places[2].undo, 1), "41 5f 5d");
+  EXPECT_EQ(places[2].first_target, places[2].last_target);
+}
+
+TEST(RelocatorX86, InARunningFunctionOneInstructionChanges) {
+  const std::vector<std::byte> bytes = from_hex(pushing + rest);
+  const FunctionCode function{bytes, 0, entry};
+  const JumpPlace place = jump_places(Architecture::x86_64, function)[1];
+  const auto patch =
+      patch_running_function(Architecture::x86_64, function, place, place.first_target + 0x42, near.trampoline);
+  ASSERT_TRUE(patch);
+  EXPECT_EQ(patch->offset, 5U);
+  EXPECT_EQ(to_hex(patch->jump, 1), "e9 42");
+  EXPECT_EQ(to_hex(patch->trampoline, 1), "55 41 57" + back_near(7, 3));
+  EXPECT_EQ(to_hex(undo_and_jump(Architecture::x86_64, place, entry + 0x1000, entry), 1), "5d e9 fa ef ff ff");
+}
+
+TEST(RelocatorX86, InARunningFunctionALongInstructionHasAnyJump) {
+  const std::vector<std::byte> bytes = from_hex("48 81 ec 00 01 00 00" + rest);  // sub rsp, 256
+  const std::vector<JumpPlace> places = jump_places(Architecture::x86_64, {bytes, 0, entry});
+  ASSERT_EQ(places.size(), 1U);
+  EXPECT_EQ(places[0].first_target, entry + 5 - 0x8000'0000U);
+  EXPECT_EQ(places[0].last_target, entry + 5 + 0x7fff'ffffU);
+}
+
+TEST(RelocatorX86, AnEmptyFunction) {
+  const auto patched = [](const std::string& code) {
+    return patch_empty_function(Architecture::x86_64, from_hex(code), entry, near.hook);
+  };
+  const auto patch = patched("c3 66 66 2e 0f 1f 84 00 00 00 00 00 0f 1f 40 00");
+  ASSERT_TRUE(patch);
+  EXPECT_EQ(to_hex(patch->jump, 1), near_jump);
+  EXPECT_EQ(patched("f3 0f 1e fa c3 66 66 2e 0f 1f 84 00 00 00 00 00")->offset, 4U);
+  EXPECT_EQ(patched("c3 55 48 89 e5 41 57 90 90 90 90 90 90 90 90 90").error(), Obstacle::too_short);
+  EXPECT_EQ(patched("cc 66 66 2e 0f 1f 84 00 00 00 00 00 0f 1f 40 00").error(), Obstacle::too_short);
+}
+
 }  // namespace
 }  // namespace blastoff::intercept::patch

@@ -105,6 +105,53 @@ tl::expected<FunctionPatch, Obstacle> patch(const FunctionCode& function, std::u
   return patch;
 }
 
+std::vector<JumpPlace> jump_places(const FunctionCode& function) {
+  constexpr std::uint64_t reach = std::uint64_t{1} << 27;  // of a branch
+  constexpr std::uint32_t authenticates = 0x80;            // autiasp instead of paciasp, autibsp of pacibsp
+  if (function.bytes.size() < 2 * instruction_size) return {};
+  const std::uint32_t first = word_at(function.bytes, 0);
+  const bool signs = signs_return_address(first);
+  const std::size_t offset = signs || is_bti(first) ? instruction_size : 0;
+  CodeBuffer undo(0);
+  if (signs) undo.put_value(first | authenticates);
+  const std::uint64_t address = function.address + offset;
+  return {{offset, std::move(undo).take(), address - reach, address + reach - instruction_size}};
+}
+
+tl::expected<FunctionPatch, Obstacle> patch_running(const FunctionCode& function, const JumpPlace& place,
+                                                    std::uint64_t target, std::uint64_t trampoline) {
+  FunctionPatch patch;
+  patch.offset = place.offset;
+  const std::size_t begin = is_bti(word_at(function.bytes, 0)) ? instruction_size : 0;
+  const std::size_t end = place.offset + instruction_size;
+  const std::optional<unsigned> scratch = free_register(function, begin, end - begin);
+  if (!scratch) return tl::unexpected(Obstacle::unknown_instruction);
+  const FarBranch far{*scratch, place.offset != 0};
+  CodeBuffer relocated(trampoline);
+  bool ends_flow = false;
+  for (std::size_t offset = begin; offset < end; offset += instruction_size) {
+    const Instruction instruction = inspect(word_at(function.bytes, offset), function.address + offset);
+    relocate(instruction, relocated, far);
+    ends_flow = instruction.ends_flow();
+  }
+  const std::size_t watched = place.offset == begin ? end : place.offset;
+  if (const auto obstacle = check_flow(function, watched, end)) return tl::unexpected(*obstacle);
+  if (!ends_flow) put_jump(relocated, function.address + end, far);
+  CodeBuffer jump(function.address + place.offset);
+  put_jump(jump, target, {});
+  if (jump.size() > instruction_size) return tl::unexpected(Obstacle::in_use);
+  patch.jump = std::move(jump).take();
+  patch.trampoline = std::move(relocated).take();
+  return patch;
+}
+
+std::vector<std::byte> undo_and_jump(const JumpPlace& place, std::uint64_t address, std::uint64_t stub) {
+  CodeBuffer code(address);
+  code.put(place.undo);
+  put_jump(code, stub, {.scratch = 17, .by_return = false});
+  return std::move(code).take();
+}
+
 tl::expected<FunctionPatch, Obstacle> patch_empty(std::span<const std::byte> code, std::uint64_t address,
                                                   std::uint64_t hook) {
   constexpr std::uint32_t ret = 0xd65f03c0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "intercept/patch/code_buffer.h"
 #include "intercept/patch/disassembler.h"
@@ -64,7 +65,88 @@ bool may_use_padding(const FunctionCode& function, std::size_t count) {
   return count <= padding.size() && is_filler(padding, count);
 }
 
+constexpr std::size_t word_size = 8;
+constexpr std::size_t near_jump_size = 5;
+constexpr std::byte near_jump{0xe9};
+
+/// The instruction that undoes a push of a register, which `code` is; empty: it is something else.
+std::vector<std::byte> pop_for(std::span<const std::byte> code) {
+  constexpr unsigned push_rax = 0x50, push_rsp = 0x54, pop_from_push = 0x08;
+  constexpr std::byte extended{0x41};
+  const bool has_prefix = code.size() == 2 && code.front() == extended;
+  if (code.size() != 1 && !has_prefix) return {};
+  const unsigned opcode = std::to_integer<unsigned>(code.back());
+  if ((opcode & ~7U) != push_rax || (opcode == push_rsp && !has_prefix)) return {};
+  std::vector<std::byte> pop(code.begin(), code.end());
+  pop.back() = std::byte(opcode | pop_from_push);
+  return pop;
+}
+
+/// How many bytes of a jump may differ from what is there: those of one instruction, in one word.
+std::size_t changeable(std::uint64_t address, std::size_t instruction) {
+  return std::min({instruction, word_size - address % word_size, near_jump_size});
+}
+
+/// Where a jump at `offset` may lead if only its first `changed` bytes are written.
+JumpPlace reach(const FunctionCode& function, std::size_t offset, std::size_t changed) {
+  std::uint32_t kept = 0;
+  std::memcpy(&kept, &function.bytes[offset + 1], sizeof kept);
+  const std::uint64_t free = (std::uint64_t{1} << 8 * (changed - 1)) - 1;
+  const std::uint64_t behind = function.address + offset + near_jump_size;
+  if (changed == near_jump_size) return {offset, {}, behind - (free >> 1) - 1, behind + (free >> 1)};
+  const std::uint64_t least = kept & ~static_cast<std::uint32_t>(free);
+  const std::uint64_t first = behind + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(least)});
+  return {offset, {}, first, first + free};
+}
+
 }  // namespace
+
+std::vector<JumpPlace> jump_places(const FunctionCode& function) {
+  std::vector<JumpPlace> places;
+  std::vector<std::byte> undo;
+  std::size_t offset = landing_pad(function.bytes);
+  Disassembly walk(Architecture::x86_64, function.bytes.subspan(offset), function.address + offset);
+  while (offset + near_jump_size <= function.bytes.size() && undo.size() <= longest_undo) {
+    const cs_insn* const decoded = walk.next();
+    if (decoded == nullptr) break;
+    places.push_back(reach(function, offset, changeable(function.address + offset, decoded->size)));
+    places.back().undo = undo;
+    const std::vector<std::byte> pop = pop_for(function.bytes.subspan(offset, decoded->size));
+    if (pop.empty()) break;
+    undo.insert(undo.begin(), pop.begin(), pop.end());
+    offset += decoded->size;
+  }
+  return places;
+}
+
+tl::expected<FunctionPatch, Obstacle> patch_running(const FunctionCode& function, const JumpPlace& place,
+                                                    std::uint64_t target, std::uint64_t trampoline) {
+  FunctionPatch patch;
+  patch.offset = place.offset;
+  const std::size_t begin = landing_pad(function.bytes);
+  CodeBuffer relocated(trampoline);
+  const auto moved = move(function, begin, place.offset + 1 - begin, relocated);
+  if (!moved) return tl::unexpected(moved.error());
+  // To the entry a call may lead back, to what stands behind only pushes no branch.
+  const std::size_t watched = place.offset == begin ? moved->end : place.offset;
+  if (const auto obstacle = check_flow(function, watched, moved->end)) return tl::unexpected(*obstacle);
+  if (!moved->ends_flow) put_jump(relocated, function.address + moved->end);
+  const std::uint64_t address = function.address + place.offset;
+  CodeBuffer jump(address);
+  jump.put_bytes({std::to_integer<unsigned>(near_jump)});
+  jump.put_value(static_cast<std::int32_t>(target - (address + near_jump_size)));
+  patch.jump = std::move(jump).take();
+  patch.jump.resize(changeable(address, moved->end - place.offset));
+  patch.trampoline = std::move(relocated).take();
+  return patch;
+}
+
+std::vector<std::byte> undo_and_jump(const JumpPlace& place, std::uint64_t address, std::uint64_t stub) {
+  CodeBuffer code(address);
+  code.put(place.undo);
+  put_jump(code, stub);
+  return std::move(code).take();
+}
 
 tl::expected<FunctionPatch, Obstacle> patch(const FunctionCode& function, std::uint64_t hook,
                                             std::uint64_t trampoline) {
