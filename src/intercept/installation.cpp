@@ -64,7 +64,7 @@ void add(std::vector<PatchedObject>& objects, PatchedObject outcome) {
     same->seconds += outcome.seconds;
 }
 
-void look_at(const LoadedObject& object, InstanceNumber instance) {
+void look_at(const LoadedObject& object, InstanceNumber instance, Loaded loaded) {
   tell_of_object(object);
   const platform::Stopwatch stopwatch;
   const auto file = ObjectFile::open(object.path.empty() ? "/proc/self/exe" : object.path.c_str());
@@ -81,7 +81,7 @@ void look_at(const LoadedObject& object, InstanceNumber instance) {
     all.seconds += stopwatch.seconds();
     return;
   }
-  PatchedObject outcome = patch_object(object, instance, *file, found);
+  PatchedObject outcome = patch_object(object, instance, loaded, *file, found);
   outcome.seconds = stopwatch.seconds();
   all.seconds += outcome.seconds;
   add(all.objects, std::move(outcome));
@@ -102,6 +102,21 @@ void tell_observer() {
   if (auto* const observer = installation().observer) observer();
 }
 
+void patch_unseen(Loaded loaded) {
+  platform::undisturbed([&] {
+    const platform::ForkGuard guard;
+    number_instances();
+    forget_unloaded();
+    for (const LoadedObject& object : loaded_objects(unseen)) {
+      if (is_ours(object)) continue;
+      // While it is looked at, another thread may close it.
+      const ObjectHandle handle(object.path.c_str());
+      if (handle || object.path.empty()) look_at(object, instance_of(object.identity()), loaded);
+    }
+    tell_observer();
+  });
+}
+
 }  // namespace
 
 void observe_searches(void (*observer)()) {
@@ -113,12 +128,11 @@ void install(Mode mode) {
   set_only_patched(mode == Mode::patch);
   if (mode == Mode::preload) {
     for (const LoadedObject& object : loaded_objects()) tell_of_object(object);
+    return;
   }
-  if (mode != Mode::preload) {
-    hear_of_opening();
-    notice_changes();
-  }
-  patch_new_objects();
+  hear_of_opening();
+  notice_changes();
+  patch_unseen(Loaded::before);
 }
 
 void deactivate() {
@@ -131,19 +145,7 @@ Mode installed_mode() {
 }
 
 void patch_new_objects() {
-  if (installed_mode() == Mode::preload) return;
-  platform::undisturbed([] {
-    const platform::ForkGuard guard;
-    number_instances();
-    forget_unloaded();
-    for (const LoadedObject& object : loaded_objects(unseen)) {
-      if (is_ours(object)) continue;
-      // While it is looked at, another thread may close it.
-      const ObjectHandle handle(object.path.c_str());
-      if (handle || object.path.empty()) look_at(object, instance_of(object.identity()));
-    }
-    tell_observer();
-  });
+  if (installed_mode() != Mode::preload) patch_unseen(Loaded::just_now);
 }
 
 void patch_objects_beside(void* handle) {
@@ -156,7 +158,7 @@ void patch_objects_beside(void* handle) {
     forget_unloaded();
     for (const LoadedObject& object : objects) {
       const InstanceNumber instance = instance_of(object.identity(), object.space);
-      if (instance != 0 && !has_seen(instance)) look_at(object, instance);
+      if (instance != 0 && !has_seen(instance)) look_at(object, instance, Loaded::just_now);
     }
     tell_observer();
   });

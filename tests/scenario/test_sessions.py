@@ -1,5 +1,6 @@
 """Programs that load Blastoff in their middle: C programs by dlopen(), R by dyn.load(), Octave by autoload()."""
 
+import platform
 import shutil
 from pathlib import Path
 
@@ -12,8 +13,8 @@ OFF = "offloading was switched off by the program"
 def run(command: list, tmp_path: Path, device: str, **changes: str) -> offload.Outcome:
     """Without the launcher and without preloading: the program loads the library itself."""
     report = tmp_path / "report.json"
-    settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_VERIFY": "abort", "BLASTOFF_SUMMARY": "never"} | changes
-    outcome = offload.run(command, env=offload.environment(None, BLASTOFF_REPORT=str(report), **settings), cwd=tmp_path)
+    settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_VERIFY": "abort", "BLASTOFF_SUMMARY": "never"}
+    outcome = offload.run(command, env=offload.environment(None, BLASTOFF_REPORT=str(report), **settings, **changes), cwd=tmp_path)
     outcome.report = offload.read_report(report)
     return outcome
 
@@ -29,16 +30,18 @@ def test_a_c_program(how, folder, tmp_path, device):
     assert outcome.refused() == {OFF: 1}
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the program steps by x86-64's trap flag")
+@pytest.mark.parametrize("instructions", [1, 2, 3])
 @pytest.mark.parametrize("folder", [offload.REFERENCE_BLAS, offload.OPENBLAS], ids=["reference", "openblas"])
-def test_while_threads_enter_blas(folder, tmp_path, device):
-    """Between any two instructions of the functions that are patched. One time would not tell."""
+def test_while_a_thread_stands_where_a_jump_is_written(folder, instructions, tmp_path, device):
+    """It has executed so many of the instructions with which dgemm_ begins, and goes on when the function is patched."""
     if not (folder / "libblas.so.3").exists():
         pytest.skip(f"{folder} is not installed")
-    for _ in range(4):
-        command = offload.program("busy_session", offload.LIBRARY)
-        outcome = run(command, tmp_path, device, BLASTOFF_MIN_SIZE="100", LD_LIBRARY_PATH=str(folder), OPENBLAS_NUM_THREADS="1")
-        assert outcome.status == 0, outcome.stderr
-        assert outcome.total("calls") > 0
+    command = offload.program("between_instructions", offload.LIBRARY, folder / "libblas.so.3", str(instructions))
+    outcome = run(command, tmp_path, device, OPENBLAS_NUM_THREADS="1")
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.stdout.count(": right") == 2, outcome.stdout
+    assert (outcome.total("calls"), outcome.total("offloaded")) == (1, 1)
 
 
 R = """

@@ -36,9 +36,9 @@ Visit visit_of(const FftCall& call, std::size_t routine) {
 /// Whether the end of that planner's plans is noticed. A program that is bound to our names ends them by our names. One
 /// that has reached a patched function, however it found it, may end them in the same way.
 bool end_is_noticed(const Original& planner) {
-  if (find_trampoline(planner.function) == nullptr) return true;
-  const PatchedFunction* const execute = find_patched(planner.companion);
-  return execute != nullptr && find_patched(execute->original.companion) != nullptr;
+  if (!find_trampoline(planner.function)) return true;
+  const auto execute = find_patched(planner.companion);
+  return execute && find_patched(execute->original.companion);
 }
 
 /// Whether the call goes on to the original as it came, and was passed on. Calls within FFTW are: plan_dft_3d makes its

@@ -1,5 +1,6 @@
 #include "intercept/loading/linker_changes.h"
 
+#include <dlfcn.h>
 #include <link.h>
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include "intercept/patch/counting_stub.h"
 #include "intercept/patch/relocator.h"
 #include "platform/code_memory.h"
+#include "platform/fork_guard.h"
 
 extern "C" {
 constinit std::atomic<std::uint64_t> blastoff_linker_changes{0};
@@ -29,7 +31,9 @@ bool write(std::uintptr_t address, std::span<const std::byte> jump) {
 
 void notice_changes() {
   if (linker_changes() != 0) return;
-  const std::uintptr_t function = _r_debug.r_brk;
+  const platform::ForkGuard guard;
+  const auto* const debug = static_cast<const r_debug*>(dlsym(RTLD_DEFAULT, "_r_debug"));
+  const std::uintptr_t function = debug != nullptr ? debug->r_brk : 0;
   if (function == 0) return;
   const std::span code(reinterpret_cast<const std::byte*>(function), patch::room_of_empty_function);
   const auto stub = patch::counting_stub(patch::native, reinterpret_cast<std::uintptr_t>(&blastoff_linker_changes));

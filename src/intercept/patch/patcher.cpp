@@ -80,8 +80,9 @@ struct Candidate {
 
 class Transaction {
  public:
-  Transaction(const LoadedObject& object, InstanceNumber instance, const ObjectFile& file, PatchedObject& outcome)
-      : object_(object), instance_(instance), file_(file), outcome_(outcome) {}
+  Transaction(const LoadedObject& object, InstanceNumber instance, Loaded loaded, const ObjectFile& file,
+              PatchedObject& outcome)
+      : object_(object), instance_(instance), loaded_(loaded), file_(file), outcome_(outcome) {}
 
   void run(const BlasFunctions& found) {
     for (const BlasFunction& function : found.functions) consider(function);
@@ -138,8 +139,7 @@ class Transaction {
       const std::uintptr_t trampoline = hook + patch::longest_entry_stub;
       const patch::FunctionCode code{
           {reinterpret_cast<const std::byte*>(candidate.address), blas.size}, blas.room - blas.size, candidate.address};
-      auto change = running_ ? patch_running(code, hook, trampoline, offset)
-                             : patch::patch_function(patch::native, code, hook, trampoline);
+      auto change = change_of(code, hook, trampoline, offset);
       if (!change) {
         refuse(blas, change.error());
         continue;
@@ -152,6 +152,15 @@ class Transaction {
       offset += slot_bytes;
     }
     std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.function == nullptr; });
+  }
+
+  tl::expected<patch::FunctionPatch, Obstacle> change_of(const patch::FunctionCode& code, std::uintptr_t stub,
+                                                         std::uintptr_t trampoline, std::size_t offset) {
+    if (running_) {
+      auto change = patch_running(code, stub, trampoline, offset);
+      if (change || loaded_ == Loaded::before) return change;
+    }
+    return patch::patch_function(patch::native, code, stub, trampoline);
   }
 
   /// The first place for a jump for which there is memory where it can lead.
@@ -209,7 +218,7 @@ class Transaction {
   void commit(Span place) {
     platform::CodeWriter writer(code_span());
     PatchedCode patched{instance_, {}, {place}};
-    const bool writable = !running_ || writer.writes_at_once();
+    const bool writable = !running_ || loaded_ == Loaded::just_now || writer.writes_at_once();
     if (!islands_.map(patched.code) || !writable) {
       for (const Span span : patched.code) platform::release(span);
       return refuse_all(writable ? Obstacle::no_memory : Obstacle::not_writable);
@@ -230,6 +239,7 @@ class Transaction {
 
   const LoadedObject& object_;
   const InstanceNumber instance_;
+  const Loaded loaded_;
   const ObjectFile& file_;
   PatchedObject& outcome_;
   std::vector<Candidate> candidates_;
@@ -240,10 +250,10 @@ class Transaction {
 
 }  // namespace
 
-PatchedObject patch_object(const LoadedObject& object, InstanceNumber instance, const ObjectFile& file,
+PatchedObject patch_object(const LoadedObject& object, InstanceNumber instance, Loaded loaded, const ObjectFile& file,
                            const BlasFunctions& found) {
   PatchedObject outcome{object.path, {}, {}, found.left_alone, 0};
-  Transaction(object, instance, file, outcome).run(found);
+  Transaction(object, instance, loaded, file, outcome).run(found);
   return outcome;
 }
 

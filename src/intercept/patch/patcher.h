@@ -1,6 +1,7 @@
 // Patches the BLAS functions of one loaded object.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,14 @@ struct PatchedObject {
   double seconds = 0;  ///< that finding and patching them took
 };
 
+/// When an object was loaded. One that is new is hardly in use: only threads that its own constructors have started may
+/// run its functions.
+enum class Loaded : std::uint8_t { before, just_now };
+
 /// Patches the functions found in an object in one step; what cannot be patched is left as it was. The object may not
-/// be unloaded meanwhile. One thread at a time, and no other thread in these functions.
-PatchedObject patch_object(const LoadedObject& object, InstanceNumber instance, const ObjectFile& file,
+/// be unloaded meanwhile. One thread at a time; others may run these functions. Of an object that was loaded before, a
+/// function is refused that cannot be patched while they do.
+PatchedObject patch_object(const LoadedObject& object, InstanceNumber instance, Loaded loaded, const ObjectFile& file,
                            const BlasFunctions& found);
 
 }  // namespace blastoff::intercept
