@@ -194,14 +194,14 @@ for _ in range(60):
     child()
     most = max(most, taken())
 deadline = time.monotonic() + 60
-while len(files()) > 20 and time.monotonic() < deadline:
+while len(files()) > 32 and time.monotonic() < deadline:
     time.sleep(0.005)
 print(most, len(files()))
 """
     done = blastoff("run", "--device=none", "--summary=always", *report, "--", *script(body), env=place)
     assert done.returncode == 0, done.stderr
     most, left = map(int, done.stdout.split())
-    assert 0 < most < 1 << 20 and left <= 20
+    assert 0 < most < 1 << 20 and left <= 32, "as many as may lie there"
     total = next(line for line in done.stderr.splitlines() if line.split()[:1] == ["dgemm"])
     assert total.split()[1] == "60" and "60 processes: ended without exit" in done.stderr
     if report:

@@ -148,7 +148,16 @@ def remove(directory: Path) -> None:
 def find() -> list[Path]:
     """This user's run directories on this machine, the latest first."""
     found = [directory for base in bases() for directory in base.glob(prefix() + "*") if is_ours(directory)]
-    return sorted(found, key=lambda directory: directory.lstat().st_mtime, reverse=True)
+    changed = {directory: moment for directory in found if (moment := _changed(directory)) is not None}
+    return sorted(changed, key=lambda directory: changed[directory], reverse=True)
+
+
+def _changed(directory: Path) -> float | None:
+    """None if it has gone meanwhile."""
+    try:
+        return directory.lstat().st_mtime
+    except OSError:
+        return None
 
 
 def started_after(pid: int) -> float | None:
