@@ -105,7 +105,7 @@ class Loaded {
 
   void patch() const {
     const auto file = ObjectFile::open(path_.c_str());
-    patch_object(object_, instance_of(object_.identity()), Loaded::before, *file,
+    patch_object(object_, instance_of(object_.identity()), intercept::Loaded::before, *file,
                  find_blas_functions(*file, path_.c_str()));
   }
 
