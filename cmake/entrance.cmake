@@ -3,6 +3,14 @@
 # The second link knows no C library, so that it records no version of a symbol.
 set(entrance ${PROJECT_BINARY_DIR}/entrance)
 
+# GNU ld inserts entrance.ld among its own sections; others do not (lld 14 was tried), or take no such script.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=bfd BLASTOFF_CAN_CHOOSE_GNU_LD)
+set(gnu_ld "")
+if(BLASTOFF_CAN_CHOOSE_GNU_LD)
+  set(gnu_ld -fuse-ld=bfd)
+endif()
+
 add_library(blastoff_later_functions OBJECT ${PROJECT_SOURCE_DIR}/src/entrance/later_functions.cpp)
 target_link_libraries(blastoff_later_functions PRIVATE blastoff_options)
 target_compile_options(blastoff_later_functions PRIVATE -fno-lto)
@@ -30,7 +38,7 @@ endif()
 file(GENERATE OUTPUT ${entrance}/objects CONTENT "$<JOIN:${blastoff_objects},\n>\n")
 add_custom_command(
   OUTPUT ${entrance}/library.o
-  COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib ${as_machine_code} -o ${entrance}/joined.o @${entrance}/objects
+  COMMAND ${CMAKE_CXX_COMPILER} ${gnu_ld} -r -nostdlib ${as_machine_code} -o ${entrance}/joined.o @${entrance}/objects
   COMMAND ${CMAKE_OBJCOPY} --redefine-syms=${entrance}/renamed ${entrance}/joined.o ${entrance}/library.o
   COMMAND ${CMAKE_COMMAND} -E rm ${entrance}/joined.o
   DEPENDS blastoff_plain ${entrance}/renamed ${entrance}/objects
@@ -51,7 +59,7 @@ target_compile_options(
   blastoff PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1;-ffreestanding;-fno-exceptions;-fno-rtti;-fno-threadsafe-statics;-fno-stack-protector;-fno-lto>)
 blastoff_links_as_library(blastoff)
 set_property(TARGET blastoff APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/entrance.ld)
-target_link_options(blastoff PRIVATE -Wl,-T,${PROJECT_SOURCE_DIR}/cmake/entrance.ld)
+target_link_options(blastoff PRIVATE ${gnu_ld} -Wl,-T,${PROJECT_SOURCE_DIR}/cmake/entrance.ld)
 foreach(function IN LISTS bare)
   target_link_options(blastoff PRIVATE -Wl,--wrap=${function})
 endforeach()
