@@ -178,8 +178,13 @@ def child():
         os._exit(0)
     os.wait()
 place = pathlib.Path(os.environ["BLASTOFF_RUN_DIRECTORY"])
+def blocks(path):
+    try:
+        return path.lstat().st_blocks
+    except FileNotFoundError:  # the launcher has just folded it
+        return 0
 def taken():
-    return sum(path.lstat().st_blocks * 512 for path in place.iterdir())
+    return sum(512 * blocks(path) for path in place.iterdir())
 def files():
     return [path for path in (*place.glob("*.counters"), *(place / "disk").glob("*.counters"))]
 """
