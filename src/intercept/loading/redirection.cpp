@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -60,29 +61,65 @@ std::optional<Span> reserve_near(const Function& function, std::size_t bytes) {
   return near ? near : platform::reserve_near(code, bytes, UINT64_MAX);
 }
 
+/// The code beside a function: the stub, the trampoline, and what undoes instructions before a jump.
+constexpr std::size_t stub_place = 0;
+constexpr std::size_t trampoline_place = stub_place + patch::longest_entry_stub;
+constexpr std::size_t undo_place = trampoline_place + patch::longest_trampoline;
+constexpr std::size_t code_bytes = undo_place + patch::longest_undo_and_jump;
+
+void put(std::vector<std::byte>& content, std::size_t place, const std::vector<std::byte>& code) {
+  std::copy(code.begin(), code.end(), content.begin() + static_cast<std::ptrdiff_t>(place));
+}
+
+using Change = tl::expected<patch::FunctionPatch, patch::Obstacle>;
+
+/// Other threads may be running the function. What undoes stands in `content`, or on a page of its own.
+Change change_running(const patch::FunctionCode& code, std::uintptr_t begin, std::vector<std::byte>& content) {
+  const std::uintptr_t own = begin + undo_place, trampoline = begin + trampoline_place;
+  for (const patch::JumpPlace& place : patch::jump_places(patch::native, code)) {
+    auto change = patch::patch_running_function(patch::native, code, place, own, trampoline);
+    if (!change) continue;
+    if (place.first_target <= own && own <= place.last_target) {
+      put(content, undo_place, patch::undo_and_jump(patch::native, place, own, begin));
+      return change;
+    }
+    const auto island = platform::reserve_between(place.first_target, place.last_target, patch::longest_undo_and_jump);
+    if (!island) continue;
+    const Span pages = platform::outward_to_pages(*island);
+    std::vector<std::byte> page(pages.bytes());
+    put(page, island->begin - pages.begin, patch::undo_and_jump(patch::native, place, island->begin, begin));
+    if (!platform::map_code(pages, page)) continue;
+    return patch::patch_running_function(patch::native, code, place, island->begin, trampoline);
+  }
+  return tl::unexpected(patch::Obstacle::in_use);
+}
+
 }  // namespace
 
 bool redirect(const char* symbol, const void* hook, std::atomic<void*>& original) {
   const auto function = find(symbol);
   if (!function) return false;
-  const auto place = reserve_near(*function, patch::longest_entry_stub + patch::longest_trampoline);
+  const auto place = reserve_near(*function, code_bytes);
   if (!place) return false;
-  const std::uintptr_t trampoline = place->begin + patch::longest_entry_stub;
+  const std::uintptr_t trampoline = place->begin + trampoline_place;
   const patch::FunctionCode code{{reinterpret_cast<const std::byte*>(function->address), function->size},
                                  function->room - function->size,
                                  function->address};
-  const auto change = patch::patch_function(patch::native, code, place->begin, trampoline);
+  const bool running = platform::has_other_threads();
+  std::vector<std::byte> content(code_bytes);
+  put(content, stub_place, patch::entry_stub(patch::native, 0, reinterpret_cast<std::uintptr_t>(hook)));
+  const Change change = running ? change_running(code, place->begin, content)
+                                : patch::patch_function(patch::native, code, place->begin, trampoline);
   if (!change) {
     platform::release(*place);
     return false;
   }
-  std::vector<std::byte> content = patch::entry_stub(patch::native, 0, reinterpret_cast<std::uintptr_t>(hook));
-  content.resize(patch::longest_entry_stub);
-  content.insert(content.end(), change->trampoline.begin(), change->trampoline.end());
+  put(content, trampoline_place, change->trampoline);
   if (!platform::map_code(*place, content)) return false;
   original.store(reinterpret_cast<void*>(trampoline), std::memory_order_release);
   platform::CodeWriter writer({function->address, function->address + function->room});
-  if (writer.write(function->address + change->offset, change->jump)) return true;
+  const bool writable = !running || writer.writes_at_once();
+  if (writable && writer.write(function->address + change->offset, change->jump)) return true;
   original.store(nullptr, std::memory_order_release);
   return false;
 }
