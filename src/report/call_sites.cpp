@@ -144,8 +144,8 @@ PythonLine line_in(Table& table, const KnownLine& line) {
   return {line.hash, keep_text(table, line.text)};
 }
 
-void describe(Table& table, Site& site, const void* caller, operation::RoutineId routine, const KnownLine& line) {
-  const platform::CodePlace place = platform::code_place(caller);
+void describe(Table& table, Site& site, const platform::CodePlace& place, operation::RoutineId routine,
+              const KnownLine& line) {
   site.routine = routine;
   site.offset = place.offset;
   site.object = object_text(table, place.object);
@@ -153,18 +153,21 @@ void describe(Table& table, Site& site, const void* caller, operation::RoutineId
   site.described.store(true, std::memory_order_release);
 }
 
-std::uint64_t key_of(const void* caller, operation::RoutineId routine, std::uint64_t line) {
-  return (((reinterpret_cast<std::uintptr_t>(caller) << 8U | routine) ^ line) * 0x9e3779b97f4a7c15U) | 1U;
+/// The place is that in the object: another one may be loaded where this one was, and this one elsewhere.
+std::uint64_t key_of(const void* caller, const platform::CodePlace& place, operation::RoutineId routine,
+                     std::uint64_t line) {
+  const std::uint64_t offset = place.offset != 0 ? place.offset : reinterpret_cast<std::uintptr_t>(caller);
+  return (((offset << 8U | routine) ^ hash(place.object) ^ line) * 0x9e3779b97f4a7c15U) | 1U;
 }
 
 /// nullptr where the table is full of others.
-Site* site_in(Table& table, const void* caller, operation::RoutineId routine, const KnownLine& line) {
-  const std::uint64_t key = key_of(caller, routine, line.hash);
+Site* site_in(Table& table, std::uint64_t key, const platform::CodePlace& place, operation::RoutineId routine,
+              const KnownLine& line) {
   for (std::size_t probe = 0; probe < sites_in_table; ++probe) {
     Site& site = table.sites[((key >> 32) + probe) % sites_in_table];
     std::uint64_t holder = site.key.load(relaxed);
     if (holder == 0 && site.key.compare_exchange_strong(holder, key, relaxed)) {
-      describe(table, site, caller, routine, line);
+      describe(table, site, place, routine, line);
       return &site;
     }
     if (holder == key) return &site;
@@ -217,10 +220,12 @@ const KnownLine& line_of_call(double seconds) {
 Site* site_of_call(const void* caller, operation::RoutineId routine, double seconds) {
   if (caller == nullptr) return nullptr;
   const KnownLine& line = line_of_call(seconds);
+  const platform::CodePlace place = platform::code_place(caller);
+  const std::uint64_t key = key_of(caller, place, routine, line.hash);
   for (std::size_t number = 0; number < most_tables; ++number) {
     Table* const own = table(number);
     if (own == nullptr) return nullptr;
-    if (Site* const site = site_in(*own, caller, routine, line)) return site;
+    if (Site* const site = site_in(*own, key, place, routine, line)) return site;
   }
   return nullptr;
 }

@@ -98,15 +98,28 @@ SUCCESSORS = {
 }
 
 
-@pytest.mark.parametrize(("how", "blas"), SUCCESSORS)
-def test_plugins_in_each_others_place(workshop, how, blas):
-    """Opened, closed and opened again, a plugin is what its file then holds, and it calls its own BLAS."""
+def successors(workshop, blas):
+    """The program, and two plugins that may take each other's place."""
     host = workshop.program("host", "dlopen/successors.c", flags=["-ldl"])
     plugins = []
     for version in (1, 2):
         needed = "dlopen/counted_blas.c" if blas == "inside" else workshop.shared_object(f"blas{version}", "dlopen/counted_blas.c")
         plugins.append(workshop.shared_object(f"plugin{version}", "dlopen/successor.c", needed, flags=[f"-DVERSION={version}"]))
-    one, other = plugins
+    return host, *plugins
+
+
+@pytest.mark.parametrize(("how", "blas"), SUCCESSORS)
+def test_plugins_in_each_others_place(workshop, how, blas):
+    """Opened, closed and opened again, a plugin is what its file then holds, and it calls its own BLAS."""
+    host, one, other = successors(workshop, blas)
     order = [one, other, one, one, other]
     reach = Reach(*(len(order) * calls for calls in vars(SUCCESSORS[how, blas]).values()))
     linking.check([host, how, workshop.directory / "plugin.so", *order], reach)
+
+
+def test_calls_of_plugins_in_each_others_place_are_told_apart(workshop):
+    host, one, other = successors(workshop, "needed")
+    outcomes = linking.check([host, "plain", "-", one, other], Reach(2 * CALLS, 2 * CALLS, 2 * CALLS))
+    for mode in ("auto", "preload"):  # (Under patch, an exported name is the caller.)
+        sites = outcomes[mode].report["call_sites"]
+        assert {site["object"]: site["calls"] for site in sites} == {str(one): CALLS, str(other): CALLS}

@@ -1,6 +1,6 @@
-// A program that opens plugins one after the other, each from the same path and in the place of the one before.
-// Usage: successors HOW PATH FILE...
-// HOW: "plain"; "by the C library": closed by what dlsym() finds in libc; "namespace": opened by dlmopen().
+// A program that opens plugins one after the other, each in the place of the one before and from the same path, or
+// where PATH is "-" from its own. Usage: successors HOW PATH FILE... HOW: "plain"; "by the C library": closed by what
+// dlsym() finds in libc; "namespace": opened by dlmopen().
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <unistd.h>
@@ -39,9 +39,11 @@ static void close_it(const char* how, void* handle) {
 
 int main(int argc, char** argv) {
   if (argc < 4) return 99;
-  const char *const how = argv[1], *const path = argv[2];
+  const char* const how = argv[1];
+  const int from_own_path = strcmp(argv[2], "-") == 0;
   for (int i = 3; i < argc; ++i) {
-    put(argv[i], path);
+    const char* const path = from_own_path ? argv[i] : argv[2];
+    if (!from_own_path) put(argv[i], path);
     void* const handle = opened(how, path);
     printf("version %d\n", function(handle, "plugin_version")());
     verdict_of("its products", function(handle, "plugin_run")());
