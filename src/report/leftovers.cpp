@@ -66,6 +66,7 @@ std::optional<NameOfFile> parse(std::string_view name) {
   if (!take_number(name) || !name.starts_with('-')) return std::nullopt;
   name.remove_prefix(1);
   const auto space = take_number(name);
+  if (!name.empty() && !name.starts_with('.')) return std::nullopt;  // another version's
   return space ? std::optional(NameOfFile{*pid, *made, *space}) : std::nullopt;
 }
 

@@ -4,14 +4,17 @@ import contextlib
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import offload
 import pytest
 from blastoff.job import runs
+from blastoff.run import membership
 from command_rig import clean_environment
 
 PRODUCTS = str(offload.PROGRAMS / "products")
@@ -484,6 +487,52 @@ def test_only_what_nobody_uses_is_removed(tmp_path, monkeypatch):
     os.utime(empty, (1, 1))
     runs.sweep()
     assert sorted(runs.find()) == [launched, counting, elsewhere]
+
+
+STRANGE_NAMES = ["1-2-3-4-5.counters", "v9-1-2-3.counters", "1-2.counters", "12345678901-2-3-4.counters", "\udcff.counters", ".counters"]
+
+
+def test_another_version_may_be_installed_beside_this_one(blastoff, place, tmp_path):
+    """What it keeps is passed over and left alone: its directory, the one on a disk, and the entries of its launchers."""
+    made = []
+
+    def make(link: str, disk_name: str = "") -> tuple[Path, Path]:
+        run = tmp_path / "place" / f"{runs.prefix()}{len(made)}"
+        disk = tmp_path / "disk" / f"{runs.disk_prefix()}{len(made)}{disk_name or '.1.1'}"
+        for directory in (run, disk):
+            directory.mkdir(mode=0o700)
+            made.append(directory)
+        (run / link).symlink_to(disk)
+        return run, disk
+
+    for number, name in enumerate(STRANGE_NAMES):
+        (make(runs.DISK)[number % 2] / name).write_bytes(b"not what this version writes")
+    (make(runs.DISK)[0] / f"{runs.LAUNCHER}0").symlink_to("1 2 3 another version")
+    make("second-disk")
+    make("second-disk", ".of-another-version")[0].rename(tmp_path / "elsewhere")
+    left = [directory for directory in made if directory.exists()]
+    for directory in left:
+        os.utime(directory, (1, 1))
+    try:
+        for words in (["run", *SIMULATED, PRODUCTS, "40"], ["top", "--once", "--interval=0.1"]):
+            assert "Traceback" not in blastoff(*words, env=place).stderr
+        assert [directory for directory in left if not directory.is_dir()] == []
+    finally:
+        for directory in left:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def test_a_job_whose_other_launchers_are_of_another_version(tmp_path, monkeypatch):
+    """This one makes a run of its own; where the others come later, the directory stays theirs."""
+    monkeypatch.setattr(runs, "bases", lambda: [tmp_path])
+    monkeypatch.setattr(membership, "job_key", lambda environment: "x")
+    first = membership.join()
+    assert first is not None and first.directory.name.endswith("job-x")
+    (first.directory / f"{runs.LAUNCHER}1").symlink_to("1 2 3 another version")
+    second = membership.join()
+    assert second is not None and second.directory != first.directory
+    assert not first.leave() and first.directory.is_dir()
+    assert second.leave()
 
 
 def test_a_directory_that_is_not_ours_is_not_used(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 import struct
@@ -27,6 +28,8 @@ LONGEST_LEFT = 86400.0
 
 QUOTA, DISK = "quota", "disk"
 """In the directory of a run: how much its processes may still take there, and the link to its directory on a disk (src/report/run_space.h)."""
+EMPTY = {QUOTA, DISK, MARKS}
+"""What there is in a directory that has no members yet."""
 MOST_IN_MEMORY = 7 << 17
 """Bytes that the processes of a run take in a file system in memory; with what else is there, less than 1 MiB."""
 UNLIMITED = 1 << 62
@@ -194,9 +197,12 @@ def exists(pid: int) -> bool:
     """Whether there is a process of that id, where /proc is hidden."""
     try:
         os.kill(pid, 0)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         return isinstance(error, PermissionError)
     return True
+
+
+COUNTER_FILE = re.compile(rf"(\d{{1,10}})-(\d{{1,20}})-\d{{1,10}}(?:-(\d{{1,20}}))?{re.escape(COUNTERS)}", re.ASCII)
 
 
 class CounterFile(NamedTuple):
@@ -208,9 +214,10 @@ class CounterFile(NamedTuple):
     namespace: int = 0
 
     @classmethod
-    def at(cls, path: Path) -> "CounterFile":
-        pid, made, _, *namespace = path.stem.split("-")
-        return cls(path, int(pid), int(made), *map(int, namespace))
+    def at(cls, path: Path) -> "CounterFile | None":
+        """None for a name of another version's."""
+        name = COUNTER_FILE.fullmatch(path.name)
+        return cls(path, *(int(number or 0) for number in name.groups())) if name else None
 
     @property
     def alive(self) -> bool:
@@ -225,9 +232,9 @@ class CounterFile(NamedTuple):
 
 
 def counter_files(directory: Path) -> list[CounterFile]:
-    """The counter files of a run, in the order in which they were made."""
-    paths = [path for place in (directory, directory / DISK) for path in place.glob(f"*-*-*{COUNTERS}")]
-    return sorted(map(CounterFile.at, paths), key=lambda file: file.made)
+    """The counter files of a run, in the order in which they were made, but for those of another version."""
+    files = [file for place in (directory, directory / DISK) for path in place.glob(f"*{COUNTERS}") if (file := CounterFile.at(path))]
+    return sorted(files, key=lambda file: file.made)
 
 
 LAUNCHER = "launcher-"
@@ -276,10 +283,23 @@ def pids(directory: Path) -> set[int]:
     return {one.pid for one in (*launchers(directory), *counter_files(directory))}
 
 
+def has_strangers(directory: Path) -> bool:
+    """Whether there are members whose entries this version cannot read: another version may be installed beside it. Nobody here knows
+    whether they have ended."""
+    entries = [path for place in (directory, directory / DISK) if place.is_dir() for path in place.iterdir()]
+    counting = any(path.name.endswith(COUNTERS) and CounterFile.at(path) is None for path in entries)
+    return counting or any(path.name.startswith(LAUNCHER) and os.path.lexists(path) and Launcher.at(path) is None for path in entries)
+
+
 def is_left(directory: Path) -> bool:
-    """Whether all members of a run have ended. One that has none yet may be about to begin."""
+    """Whether all members of a run have ended. One that has none yet may be about to begin, or another version's, with entries of other
+    names."""
+    if has_strangers(directory):
+        return False
     members = (*launchers(directory), *counter_files(directory))
-    return not any(member.alive for member in members) if members else time.time() - directory.stat().st_mtime > BEING_MADE
+    if members:
+        return not any(member.alive for member in members)
+    return {path.name for path in directory.iterdir()} <= EMPTY and time.time() - directory.stat().st_mtime > BEING_MADE
 
 
 def _remove_if_left(directory: Path) -> None:
@@ -293,15 +313,37 @@ def _remove_if_left(directory: Path) -> None:
         os.close(file)
 
 
+DISK_MADE = re.compile(r"\.\d{1,10}\.\d{1,20}$", re.ASCII)
+"""How the name of a directory on a disk ends."""
+
+
+def _is_left_on_disk(disk: Path) -> bool:
+    """Whether a directory on a disk that no run here refers to has no owner."""
+    if not DISK_MADE.search(disk.name) or time.time() - disk.stat().st_mtime <= BEING_MADE:
+        return False
+    return not has_strangers(disk) and not any(file.alive for file in counter_files(disk))
+
+
+def _links(directory: Path) -> set[str]:
+    """What the entries of a run refer to, under whatever names."""
+    found = set()
+    with suppress(OSError):
+        for path in directory.iterdir():
+            with suppress(OSError):
+                found.add(os.readlink(path))
+    return found
+
+
 def sweep() -> None:
-    """Removes what killed launchers of this user have left behind on this machine."""
+    """Removes what killed launchers of this user have left behind on this machine. What another version has made stays, unless this one
+    can read whose it is."""
     for directory in find():
         with suppress(OSError):
             _remove_if_left(directory)
-    in_use = {os.readlink(directory / DISK) for directory in find() if (directory / DISK).is_symlink()}
+    in_use = {link for directory in find() for link in _links(directory)}
     for disk in [disk for base in disk_bases() for disk in base.glob(disk_prefix() + "*")]:
         with suppress(OSError):
-            if str(disk) not in in_use and is_ours(disk) and time.time() - disk.stat().st_mtime > BEING_MADE:
+            if str(disk) not in in_use and is_ours(disk) and _is_left_on_disk(disk):
                 shutil.rmtree(disk, ignore_errors=True)
 
 

@@ -52,7 +52,8 @@ class Member:
         that was killed does not count."""
         with locked(self.directory):
             own = runs.Launcher.at(self.entry)
-            if any(launcher.alive for launcher in runs.launchers(self.directory) if launcher != own):
+            others = any(launcher.alive for launcher in runs.launchers(self.directory) if launcher != own)
+            if others or runs.has_strangers(self.directory):
                 self.entry.unlink(missing_ok=True)
                 return False
             self.directory = self.directory.rename(self.directory.with_name(f"{self.directory.name}.ended-{os.getpid()}"))
@@ -63,12 +64,13 @@ class Member:
 
 
 def _enter(directory: Path, rank: int) -> Member | None:
-    """None if there is a launcher of this rank already: then the run is another one. (Or it has just ended.)"""
+    """None if there is a launcher of this rank already: then the run is another one. (Or it has just ended.) None, too, if the run is
+    another version's."""
     entry = directory / f"{runs.LAUNCHER}{rank}"
     try:
         with locked(directory) as present:
             other = runs.Launcher.at(entry)
-            if not present or (other is not None and other.alive):
+            if not present or (other is not None and other.alive) or runs.has_strangers(directory):
                 return None
             runs.Launcher.this().enter(entry)
     except OSError:
