@@ -17,7 +17,10 @@ class Call {
 
   /// LAPACK accepts the arguments, workspace sizes included.
   bool valid() const;
-  /// There is nothing to compute: an empty matrix, or only the best size of the work space is asked for.
+  /// It is no call: the program asks for the best size of the work space, by a size of -1. The other arguments may be
+  /// wrong.
+  bool asks_for_work_size() const;
+  /// There is nothing to compute: an empty matrix, or asks_for_work_size().
   bool trivial() const;
   /// It is computed on a device in the form that is asked for.
   bool supported() const;
@@ -34,7 +37,6 @@ class Call {
   std::int64_t integer(Argument argument) const;
   char letter(Argument argument) const;
   double real(Argument argument) const;
-  bool asks_for_work_size() const;
   bool letters_valid() const;
   bool sizes_valid() const;
   bool work_sizes_valid() const;

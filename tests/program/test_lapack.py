@@ -42,6 +42,31 @@ def test_every_routine(device, policy):
     assert outcome.refused()[offload.NO_RESULT] == 8 * 4
 
 
+# NumPy asks for the sizes of work space before each of these.
+QUERIES = """
+import numpy as np
+a = np.random.default_rng(1).standard_normal((64, 64))
+np.linalg.eigh(a), np.linalg.eigh(a.astype(complex)), np.linalg.svd(a), np.linalg.qr(a), np.linalg.eigvals(a)
+"""
+QUERIED = ["dsyevd", "zheevd", "dgesdd", "dgeqrf", "dorgqr", "dgeev"]
+
+
+@pytest.mark.parametrize("min_size", [0, 1000])
+def test_questions_for_the_size_of_work_space_are_no_calls(min_size, tmp_path):
+    """They are in no figure, whether the call runs on the device or on the CPU."""
+    if importlib.util.find_spec("numpy") is None:
+        pytest.skip("NumPy is not installed")
+    log, trace = tmp_path / "calls.csv", tmp_path / "run.trace"
+    settings = ["--explain", f"--log=calls={log}", f"--trace={trace}"]
+    outcome = offload.offloaded([sys.executable, "-c", QUERIES], min_size=min_size, settings=settings, env=offload.environment(blas=None))
+    assert outcome.status == 0, outcome.stderr
+    for name in QUERIED:
+        sums = outcome.routine(name)
+        assert (sums["calls"], sums["offloaded"]) == (1, min_size == 0), name
+    assert min_size > 0 or outcome.refused() == {}
+    assert [name for name in QUERIED if log.read_text().count(f"_{name}_") != 1] == []
+
+
 def test_in_memory_of_the_program_they_are_copied(device):
     """A failure in place would have destroyed the operands."""
     if device != "simulated":

@@ -89,6 +89,10 @@ long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Rou
                     .composed = true};
   const bool wide = original.convention.integers == abi::IntegerWidth::ilp64;
   const lapack::Call call(routine, {words, passed_on.arguments.size()}, wide ? 8 : 4);
+  if (original.function != nullptr && call.asks_for_work_size()) {
+    passed_on.pass(original.function);
+    return passed_on.returned;
+  }
   Parsed parsed{.valid = call.valid(), .call = &call, .operation = &operation_of};
   if (parsed.valid) {
     parsed.trivial = call.trivial();

@@ -78,6 +78,7 @@ TEST_P(Call, IsValidOnlyWithLeadingDimensionsOfWholeColumns) {
 }
 
 TEST_P(Call, ThatAsksForTheSizeOfWorkSpaceIsTrivial) {
+  EXPECT_FALSE(Example(GetParam()).call().asks_for_work_size());
   for (const Argument size : {Argument::lwork, Argument::lrwork, Argument::liwork}) {
     Example example(GetParam());
     if (!example.has(size)) continue;
@@ -85,6 +86,7 @@ TEST_P(Call, ThatAsksForTheSizeOfWorkSpaceIsTrivial) {
       if (example.has(other)) example.set_integer(other, 0);
     example.set_integer(size, -1);
     EXPECT_TRUE(example.call().valid() && example.call().trivial()) << name(size);
+    EXPECT_TRUE(example.call().asks_for_work_size()) << name(size);
   }
 }
 
