@@ -72,6 +72,10 @@ Layout lay_out(const operation::Operation& call, std::size_t panel_bytes) {
 std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t most_result) {
   constexpr std::size_t not_worth_cutting = 16 * mebibyte;
   constexpr std::size_t per_panel = 24 * mebibyte;
+  // At the end of each panel the copying threads meet. Many panels are worth that where there are results to bring home
+  // meanwhile.
+  constexpr std::size_t result_per_panel = 4 * mebibyte;
+  constexpr std::size_t few = 8;
   const std::size_t result = call.result_bytes();
   std::size_t home = 0;
   call.each_result([&](std::size_t, const operation::Operand& operand) { home += operand.part_bytes(); });
@@ -82,7 +86,7 @@ std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t m
   if (moved < not_worth_cutting && result <= most_result) return std::max<std::size_t>(result, 1) * 2;
   // Solves and triangular products lose efficiency on narrow panels.
   const bool triangular_operand = call.cutting == operation::Cutting::wide_strips;
-  const std::size_t most = triangular_operand ? 8 : 32;
+  const std::size_t most = triangular_operand ? few : std::clamp<std::size_t>(home / result_per_panel, few, 32);
   const std::size_t count = std::clamp<std::size_t>(moved / per_panel, 2, most);
   return std::max<std::size_t>(std::min(home / count, most_result), 1);
 }

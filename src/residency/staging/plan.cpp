@@ -164,7 +164,7 @@ std::size_t payload(const Transfer& transfer) {
 
 Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::size_t slot_bytes, std::size_t threads) {
   constexpr std::size_t least = std::size_t{256} << 10;  // below that a hand-over costs more than the copy
-  constexpr std::size_t most = std::size_t{1} << 20;  // above that slots fall out of the CPU's cache between two uses
+  constexpr std::size_t most = std::size_t{2} << 20;  // above that slots fall out of the CPU's cache between two uses
   std::size_t total = 0;
   for (const Transfer& transfer : transfers) total += payload(transfer);
   const std::size_t fair = (total / (2 * threads) + 4095) / 4096 * 4096;

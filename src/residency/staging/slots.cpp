@@ -67,8 +67,8 @@ Slot* Slots::grow(std::unique_lock<std::mutex>& lock) {
 /// that reports an error also frees its slot, because the copy will not run any more.
 Slot* Slots::next(std::unique_lock<std::mutex>& lock) {
   // With this many slots in transfer, the oldest is free or nearly so. It is still in the CPU's cache, where filling it
-  // again is faster.
-  constexpr std::size_t enough_in_flight = 8;
+  // again is faster. With half as many, the link runs dry while the threads wait for each other.
+  constexpr std::size_t enough_in_flight = 16;
   if (in_flight_.size() < enough_in_flight) {
     if (!free_.empty()) {
       Slot* const slot = free_.back();
