@@ -75,7 +75,7 @@ Process::Process(const Trace& trace, const Machine& machine, const decide::Model
       cpu_times_(machine, source, trace),
       model_(start_of(machine, trace)),
       decider_(decider_of(settings, machine, model_)),
-      opening_(start_mode(settings, machine), machine.file.cores > 0 ? machine.file.cores : trace.cores) {
+      opening_(start_mode(settings, machine)) {
   opening_.expect(machine.open_seconds());
 }
 
@@ -159,21 +159,22 @@ void Process::choose_gpu(const Operation& operation) {
 
 /// Whether the device is open: as runtime::Process::open_for().
 bool Process::open(const Operation& operation) {
-  if (open_at_ && waited_for_) clock_.wait_until(*open_at_);
-  if (open_at_) return *open_at_ <= clock_.now;
-  switch (opening_.answer(model_.least_cpu_seconds_of(operation))) {
-    case runtime::Opening::Answer::not_yet: return false;
-    case runtime::Opening::Answer::in_background:
-      open_at_ = clock_.now + machine_.open_seconds();
-      opening_seconds_ = machine_.open_seconds();
-      return false;
-    case runtime::Opening::Answer::now: break;
+  if (open_at_ && *open_at_ <= clock_.now) return true;
+  const auto answer = opening_.answer(expected_cpu_seconds(operation));
+  if (answer == runtime::Opening::Answer::not_yet) return false;
+  if (!open_at_) {
+    opening_seconds_ = machine_.open_seconds();
+    open_at_ = clock_.now + opening_seconds_;
   }
-  clock_.now += machine_.open_seconds();
-  opening_seconds_ = machine_.open_seconds();
-  open_at_ = clock_.now;
-  waited_for_ = true;
+  if (answer == runtime::Opening::Answer::in_background) return false;
+  clock_.wait_until(*open_at_);
   return true;
+}
+
+/// As in runtime::Process.
+double Process::expected_cpu_seconds(const Operation& operation) const {
+  const double known = decider_->cpu_seconds(operation, 0);
+  return known > 0 ? known : model_.least_cpu_seconds_of(operation);
 }
 
 /// Whether the kernels of its routine are loaded: as runtime::Process::ready_for().
@@ -181,7 +182,7 @@ bool Process::ready(const Operation& operation) {
   if (machine_.simulated) return true;
   std::optional<double>& at = ready_at_[operation.routine()];
   if (at) return *at <= clock_.now;
-  const bool waits = operation.shape != 0 || opening_.waits_for_kernels(model_.least_cpu_seconds_of(operation));
+  const bool waits = opening_.waits_for_kernels(expected_cpu_seconds(operation));
   const double loads = seconds_to_load(operation);
   if (waits) loading_ = loads;
   if (!std::exchange(begun_, true)) loading_ += runtime::Opening::seconds_to_begin;
@@ -235,18 +236,13 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
   return true;
 }
 
-/// A program that used all cores would use all of the machine's.
-int Process::busy_cores() const {
-  return trace_.threads < trace_.cores || machine_.file.cores == 0 ? trace_.threads : machine_.file.cores;
-}
-
 void Process::make_on_cpu(const TracedCall& call, Refusal why, RoutinePrediction& sums) {
   const double seconds = cpu_times_.predicted(call);
   const double elapsed = cpu_times_.predicted_elapsed(call);
   at_end_.emplace(clock_.now + elapsed, [this, &call, why, seconds, elapsed] {
     if (why != Refusal::below_min_size) decider_->observe(call.operation, {.seconds = elapsed});
     if (why == Refusal::not_open)  // calls inside add theirs
-      opening_.add_spent({seconds, seconds * busy_cores()}, runtime::Opening::added_by_this_thread());
+      opening_.add_spent({.seconds = seconds}, runtime::Opening::added_by_this_thread());
   });
   clock_.now += seconds;
   sums.cpu_seconds += call.weight * seconds;

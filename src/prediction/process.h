@@ -58,10 +58,10 @@ class Process final : public operation::Estimator {
   void choose_gpu(const operation::Operation& operation);
   report::Refusal verdict_on(const operation::Operation& operation);
   bool open(const operation::Operation& operation);
+  double expected_cpu_seconds(const operation::Operation& operation) const;
   bool ready(const operation::Operation& operation);
   bool make_on_device(const TracedCall& call, RoutinePrediction& sums, report::Refusal& why);
   void make_on_cpu(const TracedCall& call, report::Refusal why, RoutinePrediction& sums);
-  int busy_cores() const;
   void learn_until(double time);
   void results_written(const operation::Operation& operation, const Gpu* by);
 
@@ -73,7 +73,6 @@ class Process final : public operation::Estimator {
   std::unique_ptr<decide::Decider> decider_;
   runtime::Opening opening_;
   std::optional<double> open_at_;  ///< nothing: the device is not being opened
-  bool waited_for_ = false;        ///< every call waits until it is open
   std::array<std::optional<double>, operation::most_routines> ready_at_{};
   double loading_ = 0;  ///< seconds that the next call on the device takes once: of kernels, and of the first call
   bool begun_ = false;  ///< there was a first call on the device

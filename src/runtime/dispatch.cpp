@@ -266,7 +266,6 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const bool observed = judged && record.refusal != Refusal::switched_off;
   const bool opens_later = record.refusal == Refusal::not_open;
   if (observed) Process::instance().leave_to_cpu(operation);
-  const double cpu_before = opens_later ? platform::cpu_seconds() : 0;
   const SpentOnCpu spent_before = Opening::added_by_this_thread();
   const platform::Stopwatch original;
   const double recorded_before = report::recorded_seconds();
@@ -280,7 +279,6 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (observed) Process::instance().decider().observe(operation, {.seconds = on_cpu});
   if (opens_later)
     Process::instance().add_spent_before_opening({.seconds = on_cpu,
-                                                  .cpu_seconds = platform::cpu_seconds() - cpu_before,
                                                   .flops = operation.work.flops,
                                                   .on_device = Process::instance().expected_device_seconds(operation)},
                                                  spent_before);

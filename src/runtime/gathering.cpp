@@ -221,12 +221,10 @@ void intercept::dispatch_distributed(const Visit& visit, const scalapack::Call& 
   const Refusal refusal = runtime::refusal_of(outcome, root);
   if (outcome == Outcome::distributed) {
     const platform::Stopwatch original;
-    const double cpu_before = platform::cpu_seconds();
     const SpentOnCpu spent_before = Opening::added_by_this_thread();
     visit.raw(visit.original.function);
     root.learn(original.seconds());
-    if (refusal == Refusal::not_open)
-      process.add_spent_before_opening({original.seconds(), platform::cpu_seconds() - cpu_before}, spent_before);
+    if (refusal == Refusal::not_open) process.add_spent_before_opening({.seconds = original.seconds()}, spent_before);
   }
   count(visit, refusal, report::own_seconds(stopwatch.seconds(), recorded_before));
 }

@@ -148,6 +148,7 @@ class Process final : public operation::Estimator {
   void open_as_foreseen();
   void note_first_call();
   bool open_for(const operation::Operation& operation);
+  double expected_cpu_seconds(const operation::Operation& operation) const;
   bool ready_for(const operation::Operation& operation);
   bool run_in_background(std::function<void()> body);
   static void before_exit();

@@ -72,7 +72,7 @@ void Process::find_session(const operation::Operation* first) {
     platform::log_line("%s", copies.c_str());
   auto sessions = Sessions::start(settings_, [this] { return unwanted_ || is_exiting(); });
   if (sessions) {
-    if (first != nullptr && opening_begun_ && first->shape == 0) {
+    if (first != nullptr && opening_begun_) {
       (*sessions)->make_ready(*first);
       readiness_[first->routine()] = Readiness::ready;
     }
@@ -145,7 +145,7 @@ void Process::note_first_call() {
 /// Whether the device has been opened, or cannot be.
 bool Process::open_for(const operation::Operation& operation) {
   recall_earlier_runs();
-  switch (opening_.answer(model_.load()->least_cpu_seconds_of(operation))) {
+  switch (opening_.answer(expected_cpu_seconds(operation))) {
     case Opening::Answer::not_yet: return false;
     case Opening::Answer::in_background:
       if (opening_begun_.exchange(true) || run_in_background([this, operation] { start_session(&operation); }))
@@ -156,12 +156,17 @@ bool Process::open_for(const operation::Operation& operation) {
   return tried_;
 }
 
-/// Whether the call's routine may be used; if not, it soon may. A transform cannot be prepared in the background: it
-/// refers to a plan, which the program may end.
+/// As earlier calls of its kind took, or as the model expects. Where neither tells: what no CPU falls below.
+double Process::expected_cpu_seconds(const operation::Operation& operation) const {
+  const double known = decider_->cpu_seconds(operation, 0);
+  return known > 0 ? known : model_.load()->least_cpu_seconds_of(operation);
+}
+
+/// Whether the call's routine may be used; if not, it soon may.
 bool Process::ready_for(const operation::Operation& operation) {
   std::atomic<Readiness>& readiness = readiness_[operation.routine()];
   if (readiness.load(std::memory_order_relaxed) == Readiness::ready) return true;
-  if (operation.shape != 0 || opening_.waits_for_kernels(model_.load()->least_cpu_seconds_of(operation))) {
+  if (opening_.waits_for_kernels(expected_cpu_seconds(operation))) {
     readiness = Readiness::ready;
     return true;
   }

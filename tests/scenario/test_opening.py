@@ -63,7 +63,7 @@ def again(opening, tmp_path):
     return run
 
 
-def test_the_next_run_of_a_command_that_gained_opens_it_with_the_first_call(again, tmp_path):
+def test_the_next_run_of_a_command_that_gained_begins_with_the_first_call_to_open_it(again, tmp_path):
     # The products on this device take the CPU's time, so a gain has to be reported by hand.
     again(2)
     (kept,) = (tmp_path / "cache").rglob("*.json")
@@ -73,8 +73,9 @@ def test_the_next_run_of_a_command_that_gained_opens_it_with_the_first_call(agai
     assert times["opening_seconds"] > 0.4
     kept.write_text(json.dumps(times | {"cpu_seconds": 1000 * times["flops"], "opening_seconds": 0.4}))
     outcome = again(2)
-    assert outcome.refused() == {}
-    assert outcome.report["device"]["opening"]["foreseen"]
+    assert opening_of(outcome)["foreseen"]
+    assert opening_of(outcome)["after_seconds"] < times["cpu_seconds"], "no calls come before it"
+    assert set(outcome.refused()) == {NOT_OPEN}, "the CPU computes until it is open"
     unforeseen = opening_of(again(2, BLASTOFF_HISTORY="off"))
     assert unforeseen is None or not unforeseen["foreseen"]
 
@@ -118,7 +119,7 @@ def ahead(gpu, tmp_path):
 def test_the_next_run_opens_it_beside_what_comes_before_the_first_call(ahead):
     assert ahead.kept["lead_seconds"] > 0.3
     outcome = ahead.run("pause")
-    assert outcome.refused() == {}
+    assert set(outcome.refused()) <= {NOT_OPEN}
     assert opening_of(outcome)["foreseen"]
     assert opening_of(outcome)["after_seconds"] < ahead.kept["lead_seconds"]
     assert ahead.is_next(), "and so does the one after it"
