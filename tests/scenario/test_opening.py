@@ -108,7 +108,7 @@ class Ahead:
     def is_next(self) -> bool:
         """Whether the next run opens the device when it begins: before its first call, however long that takes to come."""
         opening = opening_of(self.run("pause"))
-        return opening["after_seconds"] < self.kept["lead_seconds"]
+        return opening is not None and opening["after_seconds"] < self.kept["lead_seconds"]
 
 
 @pytest.fixture
