@@ -36,18 +36,15 @@ int report(const blocks::Error& error) {
 template <class Work>
 int run(const Work& work) {
   int status = BLASTOFF_OK;
-  blastoff::platform::undisturbed([&] {
+  const bool complete = blastoff::platform::undisturbed([&] {
     const blastoff::platform::ErrnoGuard errno_stays;
-    try {
-      const blastoff::runtime::BlockCall call;
-      const Status done = call.engine() == nullptr ? failure(ErrorKind::unsupported, call.why()) : work(*call.engine());
-      if (!done) status = report(done.error());
-    } catch (const std::bad_alloc&) {
-      status = BLASTOFF_OUT_OF_MEMORY;
-      std::snprintf(latest_message, sizeof latest_message, "no host memory for what is known of blocks");
-    }
+    const blastoff::runtime::BlockCall call;
+    const Status done = call.engine() == nullptr ? failure(ErrorKind::unsupported, call.why()) : work(*call.engine());
+    if (!done) status = report(done.error());
   });
-  return status;
+  if (complete) return status;
+  std::snprintf(latest_message, sizeof latest_message, "no host memory for what is known of blocks");
+  return BLASTOFF_OUT_OF_MEMORY;
 }
 
 Status bad_argument(std::string message) {

@@ -13,7 +13,9 @@
 #include "api/switch.h"
 #include "calibration/calibration.h"
 #include "config/settings.h"
+#include "platform/contained.h"
 #include "platform/process.h"
+#include "platform/reserve.h"
 #include "prediction/prediction.h"
 #include "report/counter_file.h"
 #include "report/marks.h"
@@ -22,25 +24,27 @@
 
 namespace {
 
+using blastoff::platform::contained;
+
 /// Text that stays valid until the process ends: made once, never destroyed. nullptr where it cannot be made.
 template <class Make>
 const char* lasting_text(Make make) noexcept {
-  try {
-    return (new std::string(make()))->c_str();
-  } catch (...) {
-    return nullptr;
-  }
+  const blastoff::platform::FromReserve for_json;
+  const char* text = nullptr;
+  contained([&] { text = (new std::string(make()))->c_str(); });
+  return text;
 }
 
 /// Text that the caller frees. nullptr where it cannot be made, or is empty.
 template <class Make>
 char* text_to_free(Make make) noexcept {
-  try {
+  const blastoff::platform::FromReserve for_json;
+  char* copy = nullptr;
+  contained([&] {
     const std::string text = make();
-    return text.empty() ? nullptr : strdup(text.c_str());
-  } catch (...) {
-    return nullptr;
-  }
+    if (!text.empty()) copy = strdup(text.c_str());
+  });
+  return copy;
 }
 
 }  // namespace
@@ -74,14 +78,18 @@ extern "C" {
 }
 
 [[gnu::visibility("default")]] int blastoff_counters_memory(int file, blastoff_memory* memory) {
-  const auto kept = blastoff::report::memory_of_counter_file(file);
-  if (!kept) return -1;
-  *memory = {kept->device, kept->mirrored, kept->pinned, kept->staged, kept->to_device, kept->from_device};
-  return 0;
+  int status = -1;
+  contained([&] {
+    const auto kept = blastoff::report::memory_of_counter_file(file);
+    if (!kept) return;
+    *memory = {kept->device, kept->mirrored, kept->pinned, kept->staged, kept->to_device, kept->from_device};
+    status = 0;
+  });
+  return status;
 }
 
 [[gnu::visibility("default")]] void blastoff_mark(const char* name) {
-  blastoff::report::mark(name);
+  contained([&] { blastoff::report::mark(name); });
 }
 
 [[gnu::visibility("default")]] int blastoff_global_rank(void) {
@@ -97,11 +105,9 @@ extern "C" {
 }
 
 [[gnu::visibility("default")]] int blastoff_write_report(const char* pattern, const char* report) {
-  try {
-    return blastoff::api::write_report(pattern, report) ? 0 : -1;
-  } catch (...) {
-    return -1;
-  }
+  bool written = false;
+  contained([&] { written = blastoff::api::write_report(pattern, report); });
+  return written ? 0 : -1;
 }
 
 [[gnu::visibility("default")]] const char* blastoff_calibration_json(const char* host_library, double seconds,
@@ -113,19 +119,19 @@ extern "C" {
 }
 
 [[gnu::visibility("default")]] int blastoff_enable(void) {
-  try {
-    return blastoff::api::switch_on() ? 0 : -1;
-  } catch (...) {
-    return -1;
-  }
+  bool on = false;
+  contained([&] { on = blastoff::api::switch_on(); });
+  return on ? 0 : -1;
 }
 
 [[gnu::visibility("default")]] void blastoff_disable(void) {
-  blastoff::api::switch_off();
+  contained([] { blastoff::api::switch_off(); });
 }
 
 [[gnu::visibility("default")]] int blastoff_enabled(void) {
-  return blastoff::api::is_on() ? 1 : 0;
+  bool on = false;
+  contained([&] { on = blastoff::api::is_on(); });
+  return on ? 1 : 0;
 }
 
 [[gnu::visibility("default")]] char* blastoff_report_json(void) {
@@ -152,12 +158,16 @@ extern "C" {
   const auto what = kind == 0   ? MemoryEvent::Kind::unmapped
                     : kind == 1 ? MemoryEvent::Kind::moved
                                 : MemoryEvent::Kind::dropped;
-  blastoff::tracking::note_interposed_event(
-      {what, {address, address + bytes}, reinterpret_cast<std::uintptr_t>(moved_to)});
+  contained([&] {
+    blastoff::tracking::note_interposed_event(
+        {what, {address, address + bytes}, reinterpret_cast<std::uintptr_t>(moved_to)});
+  });
 }
 
 [[gnu::visibility("default")]] int blastoff_hears_of_memory(void) {
-  return blastoff::tracking::kernel_tells_of_memory().has_value() ? 1 : 0;
+  bool tells = false;
+  contained([&] { tells = blastoff::tracking::kernel_tells_of_memory().has_value(); });
+  return tells ? 1 : 0;
 }
 
 [[gnu::visibility("default")]] const char* blastoff_inspect_json(const char* path) {

@@ -38,6 +38,7 @@ inline tl::unexpected<Error> failure(ErrorKind kind, std::string message) {
 /// An error of a device as one of a block.
 inline tl::unexpected<Error> failure(const device::Error& error) {
   switch (error.kind) {
+    case device::ErrorKind::no_host_memory:
     case device::ErrorKind::out_of_memory: return failure(ErrorKind::out_of_memory, error.message);
     case device::ErrorKind::unavailable:
     case device::ErrorKind::lost: return failure(ErrorKind::device_lost, error.message);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "platform/contained.h"
+
 namespace blastoff::device {
 namespace {
 
@@ -41,11 +43,13 @@ std::unique_ptr<Lane> LanePool::take_idle() {
 }
 
 Result<LanePool::Lease> LanePool::create(std::unique_lock<std::mutex>& lock) {
+  idle_.reserve(created_ + 1);  // what gives a lane back has no memory to ask for
   ++created_;
   waited_ = {};
   latest_ = Clock::now();
   lock.unlock();
-  auto lane = create_lane(device_);
+  Result<std::unique_ptr<Lane>> lane = tl::unexpected(no_host_memory());
+  platform::contained([&] { lane = create_lane(device_); });
   lock.lock();
   if (lane) return Lease(*this, std::move(*lane), false);
   --created_;

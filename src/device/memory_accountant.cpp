@@ -99,9 +99,13 @@ Status MemoryAccountant::take(MemoryClient client, std::size_t bytes) {
   return {};
 }
 
-void MemoryAccountant::enter(Address address, Charge charge) {
+void MemoryAccountant::enter(Address address, Charges& entry) {
   const std::lock_guard lock(mutex_);
-  charges_.insert_or_assign(address, charge);
+  const Charge charge = entry.begin()->second;
+  auto node = entry.extract(entry.begin());
+  node.key() = address;
+  charges_.erase(address);
+  charges_.insert(std::move(node));
   show(charge);
   MemoryHeld& held = account(charge.client).held;
   held.most = std::max(held.most, held.now);

@@ -4,12 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
 
 #include "device/address.h"
 #include "device/error.h"
+#include "platform/contained.h"
 #include "platform/memory_gauge.h"
 
 namespace blastoff::device {
@@ -63,10 +64,13 @@ class MemoryAccountant {
   /// out_of_memory, and `allocate` is not run.
   template <class Allocate>
   Result<Address> charge(MemoryClient client, std::size_t bytes, Allocate&& allocate) {
+    Charges entry;  // made before the memory is allocated: afterwards there may be none for it
+    entry.emplace(0, Charge{client, bytes});
     if (auto taken = take(client, bytes); !taken) return tl::unexpected(std::move(taken.error()));
-    Result<Address> address = std::forward<Allocate>(allocate)();
+    Result<Address> address = tl::unexpected(no_host_memory());
+    platform::contained([&] { address = std::forward<Allocate>(allocate)(); });
     if (address)
-      enter(*address, {client, bytes});
+      enter(*address, entry);
     else
       give_back({client, bytes});
     return address;
@@ -89,6 +93,7 @@ class MemoryAccountant {
     MemoryClient client;
     std::size_t bytes;
   };
+  using Charges = std::map<Address, Charge>;
   struct Account {
     MemoryHeld held;
     std::size_t limit = SIZE_MAX;
@@ -98,14 +103,14 @@ class MemoryAccountant {
   Account& account(MemoryClient client) { return accounts_[static_cast<std::size_t>(client)]; }
   const Account& account(MemoryClient client) const { return accounts_[static_cast<std::size_t>(client)]; }
   Status take(MemoryClient client, std::size_t bytes);
-  void enter(Address address, Charge charge);
+  void enter(Address address, Charges& entry);
   void give_back(Charge charge);
   void show(Charge charge);
   void show_no_longer(Charge charge);
 
   mutable std::mutex mutex_;
   std::array<Account, memory_clients.size()> accounts_;
-  std::unordered_map<Address, Charge> charges_;
+  Charges charges_;
   platform::MemoryGauge own_gauge_{};
   platform::MemoryGauge* gauge_ = &own_gauge_;
 };

@@ -101,17 +101,14 @@ void remember(const Plan& plan) {
   (void)kept.release();
 }
 
-/// A handler may plan too, and a child of fork finds no lock taken.
+/// A handler may plan too, and a child of fork finds no lock taken. Without memory the plan stays unknown: the original
+/// executes it.
 template <class Change>
 void change(const Change& body) {
   platform::undisturbed([&] {
     const platform::ForkGuard guard;
     const std::lock_guard lock(writing);
-    try {
-      body();
-    } catch (const std::bad_alloc&) {
-      // The plan stays unknown: the original executes it.
-    }
+    body();
   });
 }
 

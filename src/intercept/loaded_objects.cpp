@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <span>
 #include <utility>
 
+#include "platform/contained.h"
 #include "platform/fork_guard.h"
 
 // Where the linker has put the object that this code belongs to.
@@ -73,16 +75,19 @@ bool is_vdso(const char* path) {
 struct Collection {
   bool (*wanted)(const ObjectIdentity& object);
   std::vector<LoadedObject> objects;
+  bool complete = true;
 };
 
-/// Runs under the dynamic linker's lock: nothing here may call the linker.
+/// Runs under the dynamic linker's lock: nothing here may call the linker, and no exception may pass it.
 int collect(dl_phdr_info* info, std::size_t, void* result) {
   if (is_vdso(info->dlpi_name)) return 0;
   auto& collection = *static_cast<Collection*>(result);
   const ObjectIdentity identity = identify(*info);
   if (!collection.wanted(identity)) return 0;
-  collection.objects.push_back(describe(identity, info->dlpi_addr, {info->dlpi_phdr, info->dlpi_phnum}));
-  return 0;
+  collection.complete = platform::contained([&] {
+    collection.objects.push_back(describe(identity, info->dlpi_addr, {info->dlpi_phdr, info->dlpi_phnum}));
+  });
+  return collection.complete ? 0 : 1;
 }
 
 int read_counts(dl_phdr_info* info, std::size_t, void* result) {
@@ -107,8 +112,9 @@ std::vector<LoadedObject> loaded_objects() {
 
 std::vector<LoadedObject> loaded_objects(bool (*wanted)(const ObjectIdentity& object)) {
   const ForkGuard guard;
-  Collection collection{wanted, {}};
+  Collection collection{.wanted = wanted, .objects = {}};
   dl_iterate_phdr(collect, &collection);
+  if (!collection.complete) throw std::bad_alloc();
   return std::move(collection.objects);
 }
 

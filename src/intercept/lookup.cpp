@@ -42,9 +42,13 @@ void* find_beyond_the_callers_reach(const char* symbol, const void* caller) {
 
 }  // namespace
 
-void* find_definition(const char* symbol, const void* caller) {
+void* find_definition_in_reach(const char* symbol, const void* caller) {
   if (void* const next = unless_ours(next_definition(symbol))) return next;
-  if (void* const bound = unless_ours(ObjectHandle::of(caller).find(symbol))) return bound;
+  return unless_ours(ObjectHandle::of(caller).find(symbol));
+}
+
+void* find_definition(const char* symbol, const void* caller) {
+  if (void* const found = find_definition_in_reach(symbol, caller)) return found;
   return find_beyond_the_callers_reach(symbol, caller);
 }
 

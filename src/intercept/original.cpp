@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "intercept/patch/patched_function.h"
 #include "intercept/standard_library.h"
 #include "platform/caller.h"
+#include "platform/contained.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/process.h"
@@ -287,6 +287,17 @@ Original look_up(const EntryPoint& entry, const void* caller, Answer& answer) {
   return original;
 }
 
+/// What the caller is bound to, as far as that can be told, and nothing else of it: the call is handed on as it came.
+Original look_up_without_memory(const EntryPoint& entry, const void* caller) {
+  platform::say_out_of_memory();
+  Original original;
+  original.convention = entry.convention;
+  original.function = find_definition_in_reach(entry.symbol, caller);
+  original.intercepted = false;
+  dlerror();
+  return original;
+}
+
 /// Slot::changes of what was known after so many. What the main program is bound to stays.
 std::uint64_t known_at(std::uint64_t changes, const Answer& answer) {
   return changes != 0 || answer.calling == everlasting ? changes : unnoticed;
@@ -330,15 +341,20 @@ std::optional<Answer> find_valid(const EntryPoint& entry, const void* caller, bo
 [[gnu::noinline]] Original look_up_and_publish(const EntryPoint& entry, const void* caller, const void* group) {
   const platform::ErrnoGuard errno_stays;
   const platform::ForkGuard guard;
-  try {
-    if (const auto known = find_valid(entry, caller, false)) return known->original;
+  Original original;
+  const auto search = [&] {
+    if (const auto known = find_valid(entry, caller, false)) {
+      original = known->original;
+      return;
+    }
     auto answer = find_valid(entry, group, true);
     if (!answer) answer = ask_linker(entry, caller, group);
-    if (answer->original.function != nullptr && group != &nowhere) publish(entry, caller, *answer, false);
-    return answer->original;
-  } catch (const std::bad_alloc&) {
-    return {.convention = entry.convention};
-  }
+    original = answer->original;
+    if (original.function != nullptr && group != &nowhere) publish(entry, caller, *answer, false);
+  };
+  // Memory that was missing for a moment may be there now.
+  if (platform::contained(search) || platform::contained(search)) return original;
+  return look_up_without_memory(entry, caller);
 }
 
 bool is_current(const Answer& answer) {
@@ -359,7 +375,8 @@ bool has_place(const EntryPoint& entry, const void* caller) {
   // With a free place, the call site is remembered too.
   if (known && is_current(*known) && (record == nullptr || !has_place(entry, caller))) return known->original;
   Original original;
-  platform::undisturbed([&] { original = look_up_and_publish(entry, caller, group); });
+  if (!platform::undisturbed([&] { original = look_up_and_publish(entry, caller, group); }))
+    original = look_up_without_memory(entry, caller);
   return original;
 }
 

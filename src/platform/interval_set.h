@@ -5,22 +5,30 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "platform/span.h"
 
 namespace blastoff::platform {
 
+/// Where there is no memory for a change, the set stays as it was.
 class IntervalSet {
  public:
   void add(Span span) {
     if (span.empty()) return;
-    auto next = spans_.upper_bound(span.begin);
-    if (next != spans_.begin() && std::prev(next)->second >= span.begin) --next;
-    while (next != spans_.end() && next->first <= span.end) {
-      span = {std::min(span.begin, next->first), std::max(span.end, next->second)};
-      next = spans_.erase(next);
+    auto first = spans_.upper_bound(span.begin);
+    if (first != spans_.begin() && std::prev(first)->second >= span.begin) --first;
+    if (first == spans_.end() || first->first > span.end) {
+      spans_.emplace(span.begin, span.end);
+      return;
     }
-    spans_.emplace(span.begin, span.end);
+    // The first that it touches becomes the whole.
+    span.begin = std::min(span.begin, first->first);
+    auto next = first;
+    for (; next != spans_.end() && next->first <= span.end; ++next) span.end = std::max(span.end, next->second);
+    spans_.erase(std::next(first), next);
+    first->second = span.end;
+    move_begin(first, span.begin);
   }
 
   void remove(Span span) {
@@ -29,13 +37,15 @@ class IntervalSet {
     if (next != spans_.begin()) --next;
     while (next != spans_.end() && next->first < span.end) {
       const Span old{next->first, next->second};
-      if (!old.overlaps(span)) {
-        ++next;
-        continue;
-      }
-      next = spans_.erase(next);
-      if (old.begin < span.begin) spans_.emplace(old.begin, span.begin);
-      if (span.end < old.end) next = std::next(spans_.emplace(span.end, old.end).first);
+      const auto at = next++;
+      if (!old.overlaps(span)) continue;
+      if (old.begin < span.begin && span.end < old.end) spans_.emplace(span.end, old.end);
+      if (old.begin < span.begin)
+        at->second = span.begin;
+      else if (span.end < old.end)
+        move_begin(at, span.end);
+      else
+        spans_.erase(at);
     }
   }
 
@@ -93,7 +103,16 @@ class IntervalSet {
   void clear() { spans_.clear(); }
 
  private:
-  std::map<std::uintptr_t, std::uintptr_t> spans_;  // begin -> end
+  using Spans = std::map<std::uintptr_t, std::uintptr_t>;  // begin -> end
+
+  void move_begin(Spans::iterator span, std::uintptr_t begin) {
+    if (span->first == begin) return;
+    auto node = spans_.extract(span);
+    node.key() = begin;
+    spans_.insert(std::move(node));
+  }
+
+  Spans spans_;
 };
 
 }  // namespace blastoff::platform

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "platform/descriptor.h"
+#include "platform/folder.h"
 
 namespace blastoff::platform {
 namespace {
@@ -67,11 +68,10 @@ bool spawn(std::vector<std::string> command, const posix_spawn_file_actions_t* a
 
 std::vector<int> descriptors_of(std::string_view name) {
   std::vector<int> found;
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc/self/fd", error), end; !error && entry != end; entry.increment(error)) {
+  const std::string folder = "/proc/self/fd";
+  for (const std::string& number : names_in(folder)) {
     std::error_code gone;
-    if (!fs::read_symlink(entry->path(), gone).native().starts_with(name)) continue;
-    const std::string number = entry->path().filename();
+    if (!fs::read_symlink(fs::path(folder) / number, gone).native().starts_with(name)) continue;
     int descriptor = -1;
     std::from_chars(number.data(), number.data() + number.size(), descriptor);
     found.push_back(descriptor);

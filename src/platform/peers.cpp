@@ -6,9 +6,10 @@
 
 #include <cerrno>
 #include <charconv>
-#include <filesystem>
 #include <string_view>
 #include <thread>
+
+#include "platform/folder.h"
 
 namespace blastoff::platform {
 namespace {
@@ -90,9 +91,8 @@ std::size_t Peers::choose(std::span<const std::string> devices, std::size_t pref
 int Peers::users(const std::string& device) const {
   if (directory_.empty()) return 0;
   int number = 0;
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(directory_, error), end; !error && at != end; at.increment(error)) {
-    const pid_t process = user_in(at->path().filename().native(), device);
+  for (const std::string& name : names_in(directory_)) {
+    const pid_t process = user_in(name, device);
     if (process > 0 && process != getpid() && lives(process)) ++number;
   }
   return number;

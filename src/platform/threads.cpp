@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
+#include <cstring>
 #include <memory>
-#include <string>
+#include <new>
 #include <utility>
 
 #include "platform/process.h"
@@ -53,7 +53,7 @@ bool has_handler(int signal) {
 }
 
 struct Start {
-  std::string name;
+  std::array<char, 16> name{};
   std::function<void()> body;
 };
 
@@ -63,48 +63,11 @@ void* run_detached(void* argument) {
     const std::unique_ptr<Start> start(static_cast<Start*>(argument));
     adopt_signals();
     adopt_remembered_set();
-    pthread_setname_np(pthread_self(), start->name.c_str());
-    start->body();
+    pthread_setname_np(pthread_self(), start->name.data());
+    contained(start->body);
   }
   end_unobserved();
   return nullptr;
-}
-
-void* run_borrowed(void* body) {
-  begin_unobserved();
-  adopt_signals();
-  adopt_remembered_set();
-  (*static_cast<const std::function<void()>*>(body))();
-  end_unobserved();
-  return nullptr;
-}
-
-struct StackRange {
-  std::uintptr_t low = 0;
-  std::uintptr_t high = 0;
-
-  bool has(std::uintptr_t address) const { return address > low && address < high; }
-};
-
-StackRange find_stack() {
-  pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
-  void* low = nullptr;
-  std::size_t size = 0;
-  std::size_t guard = 0;
-  pthread_attr_getstack(&attributes, &low, &size);
-  pthread_attr_getguardsize(&attributes, &guard);
-  pthread_attr_destroy(&attributes);
-  // An unlimited stack is reported to reach down to the next mapping, far below, where stacks of coroutines may lie
-  // too.
-  constexpr std::size_t deepest = std::size_t{1} << 30;
-  const std::uintptr_t high = reinterpret_cast<std::uintptr_t>(low) + size;
-  return {high - std::min(size - guard, deepest), high};
-}
-
-const StackRange& stack_of_thread() {
-  thread_local const StackRange stack = find_stack();
-  return stack;
 }
 
 }  // namespace
@@ -175,8 +138,11 @@ int cpu_share() {
   return bound ? cpus : std::max(1, cpus / local_size());
 }
 
-bool start_thread(const char* name, std::function<void()> body) {
-  auto start = std::make_unique<Start>(Start{std::string(name).substr(0, 15), std::move(body)});
+bool start_thread_for(const char* name, std::function<void()> body) {
+  std::unique_ptr<Start> start(new (std::nothrow) Start);
+  if (!start) return false;
+  std::strncpy(start->name.data(), name, start->name.size() - 1);
+  start->body = std::move(body);
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -190,32 +156,6 @@ bool start_thread(const char* name, std::function<void()> body) {
   if (error != 0) return false;
   static_cast<void>(start.release());
   return true;
-}
-
-std::size_t stack_left() {
-  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  // A coroutine or a signal stack lies elsewhere: its size is unknown.
-  const StackRange& stack = stack_of_thread();
-  return stack.has(here) ? here - stack.low : 0;
-}
-
-bool on_stack_of_thread(const void* place) {
-  return stack_of_thread().has(reinterpret_cast<std::uintptr_t>(place));
-}
-
-bool run_on_ample_stack(const std::function<void()>& body) {
-  constexpr std::size_t ample = std::size_t{8} << 20;
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, ample);
-  pthread_t thread;
-  int error = 0;
-  {
-    const SignalsBlocked blocked;
-    error = pthread_create(&thread, &attributes, run_borrowed, const_cast<std::function<void()>*>(&body));
-  }
-  pthread_attr_destroy(&attributes);
-  return error == 0 && pthread_join(thread, nullptr) == 0;
 }
 
 }  // namespace blastoff::platform

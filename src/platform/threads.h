@@ -1,11 +1,13 @@
-// Blastoff's threads inside the program's process, and signals, cancellation and stacks of the program's threads.
+// Blastoff's threads inside the program's process, and signals and cancellation of the program's threads.
 #pragma once
 
 #include <signal.h>
 
-#include <cstddef>
 #include <functional>
-#include <string>
+#include <utility>
+
+#include "platform/ample_stack.h"
+#include "platform/contained.h"
 
 namespace blastoff::platform {
 
@@ -68,38 +70,31 @@ Disturbances hold_off();
 /// need Blastoff's own copy, which does not know the registers.)
 void let_in(const Disturbances& before);
 
-/// Runs `body` with signals and cancellation held off.
-template <class Body>
-[[gnu::always_inline]] inline void undisturbed(const Body& body) {
+/// Runs `body` with signals and cancellation held off, on a stack with room (platform/ample_stack.h). False: it did not
+/// come to its end, for lack of memory (platform/contained.h). All of Blastoff's work on a thread of the program's is
+/// done in here, except what takes little stack and no memory.
+template <class Callable>
+[[gnu::always_inline]] inline bool undisturbed(const Callable& body) {
   const Disturbances before = hold_off();
-  body();
+  const bool ended = run_with_ample_stack(body);
   let_in(before);
+  return ended;
 }
 
 /// Whether the calling thread is one of Blastoff's.
 bool is_own_thread();
 
+/// What start_thread() does with the callable.
+bool start_thread_for(const char* name, std::function<void()> body);
+
 /// Starts a detached thread with the name `name` (at most 15 characters). It blocks all asynchronous signals and runs
-/// on the remembered CPU set. It must not touch anything that process exit destroys. False if the system refuses a
-/// thread.
-bool start_thread(const char* name, std::function<void()> body);
-
-/// Bytes of stack left below the caller.
-std::size_t stack_left();
-
-/// Whether a place lies on this thread's own stack, and not on one of a coroutine or for signals.
-bool on_stack_of_thread(const void* place);
-
-/// Runs `body` on a thread with a large stack and waits for it (about 20 us). False if the system refuses a thread;
-/// body has not run then.
-bool run_on_ample_stack(const std::function<void()>& body);
-
-/// cuBLAS and the driver need more stack than BLAS callers, and threads under a limit of the stack, may have left.
-inline constexpr std::size_t ample_stack = std::size_t{256} << 10;
-
-/// Runs `body`: here if there is stack enough, else on a thread that has it, else here all the same.
-inline void run_with_ample_stack(const std::function<void()>& body) {
-  if (stack_left() >= ample_stack || !run_on_ample_stack(body)) body();
+/// on the remembered CPU set. It must not touch anything that process exit destroys. An exception ends the thread, and
+/// nothing else. False if the system refuses a thread, or there is no memory for what it is to do.
+template <class Callable>
+bool start_thread(const char* name, Callable&& body) {
+  bool started = false;
+  contained([&] { started = start_thread_for(name, std::function<void()>(std::forward<Callable>(body))); });
+  return started;
 }
 
 }  // namespace blastoff::platform

@@ -4,7 +4,9 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <new>
 
+#include "platform/contained.h"
 #include "platform/threads.h"
 
 namespace blastoff::platform {
@@ -17,6 +19,7 @@ struct Batch {
   std::size_t count;
   std::size_t next = 0;
   std::size_t finished = 0;
+  bool failed = false;  ///< a task has thrown
 };
 
 /// What the workers and the pool share; the workers keep it alive until the last one has left.
@@ -35,8 +38,9 @@ bool run_one(Shared& shared, std::unique_lock<std::mutex>& lock, Batch& batch) {
   const std::size_t index = batch.next++;
   if (batch.next == batch.count) std::erase(shared.batches, &batch);
   lock.unlock();
-  (*batch.task)(index);
+  const bool ended = contained([&] { (*batch.task)(index); });
   lock.lock();
+  if (!ended) batch.failed = true;
   if (++batch.finished == batch.count) shared.progress.notify_all();
   return true;
 }
@@ -85,8 +89,9 @@ class Pool : public WorkerPool {
     }
     Batch batch{&task, count};
     std::unique_lock lock(shared_->mutex);
-    shared_->batches.push_back(&batch);
-    if (count > 2) {
+    if (!contained([&] { shared_->batches.push_back(&batch); })) {
+      // Without memory for what the workers are told, the caller does everything itself.
+    } else if (count > 2) {
       shared_->work.notify_all();
     } else {
       shared_->work.notify_one();
@@ -94,6 +99,7 @@ class Pool : public WorkerPool {
     while (run_one(*shared_, lock, batch)) {
     }
     shared_->progress.wait(lock, [&] { return batch.finished == batch.count; });
+    if (batch.failed) throw std::bad_alloc();
   }
 
  private:

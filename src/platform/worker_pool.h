@@ -15,7 +15,8 @@ class WorkerPool {
   virtual int workers() const = 0;
 
   /// Calls task(0) ... task(count - 1), each once, on the workers and the calling thread; returns when all have
-  /// returned. Several threads may call it at once. Tasks must not throw and must not call run themselves.
+  /// returned. Several threads may call it at once. Tasks must not call run themselves. If one throws, run()
+  /// throws when all that have begun have returned.
   virtual void run(std::size_t count, const std::function<void(std::size_t)>& task) = 0;
 };
 std::unique_ptr<WorkerPool> create_worker_pool(int workers, const char* name = "blastoff-copy");

@@ -8,6 +8,7 @@
 
 #include "operation/front_end.h"
 #include "platform/process.h"
+#include "platform/reserve.h"
 #include "report/summary.h"
 
 namespace blastoff::report {
@@ -329,6 +330,7 @@ Json undescribed(const Kept& kept) {
 }  // namespace
 
 std::string to_json(const Totals& totals, const Context& context) {
+  const platform::FromReserve for_json;
   Json report = describe_process(context);
   report["process"]["ended"] = context.ended;
   put_counts(report, totals, call_sites());
@@ -339,12 +341,14 @@ std::string to_json(const Totals& totals, const Context& context) {
 }
 
 std::string counts_json(const Totals& totals) {
+  const platform::FromReserve for_json;
   Json counts;
   put_counts(counts, totals, call_sites());
   return text_of(counts);
 }
 
 std::string to_json(const Totals& totals, const Kept& kept, const std::string& description) {
+  const platform::FromReserve for_json;
   Json report = Json::parse(description, nullptr, false);
   if (!report.is_object()) report = undescribed(kept);
   Json& process = report["process"];

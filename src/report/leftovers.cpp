@@ -18,6 +18,7 @@
 #include <system_error>
 #include <vector>
 
+#include "platform/folder.h"
 #include "platform/process.h"
 #include "report/call_sites.h"
 #include "report/counter_layout.h"
@@ -125,15 +126,13 @@ bool make_private_directory(const std::string& path) {
 }
 
 void remove_if_left(const std::string& directory) {
-  std::error_code error;
   std::vector<std::filesystem::path> found;
-  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename();
+  for (const std::string& name : platform::names_in(directory)) {
     if (!is_ours(name)) continue;
-    const bool described = entry->path().extension() == description_extension;
-    if (is_of_living_process(name) || (described && is_of_other_host(entry->path()))) return;
-    found.push_back(entry->path());
+    const std::filesystem::path path = std::filesystem::path(directory) / name;
+    const bool described = path.extension() == description_extension;
+    if (is_of_living_process(name) || (described && is_of_other_host(path))) return;
+    found.push_back(path);
   }
   for (const std::filesystem::path& path : found) unlink(path.c_str());
 }

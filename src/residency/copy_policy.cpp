@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "platform/contained.h"
 #include "platform/stopwatch.h"
 #include "residency/commit_log.h"
 #include "residency/copy/device_buffers.h"
@@ -67,7 +68,7 @@ class CopyPolicy : public Policy {
   copy::DeviceBuffers& buffers() { return buffers_; }
   void give_back(Tools tools) {
     const std::lock_guard lock(mutex_);
-    idle_tools_.push_back(std::move(tools));
+    idle_tools_.push_back(std::move(tools));  // which has room
   }
 
  private:
@@ -78,6 +79,7 @@ class CopyPolicy : public Policy {
   copy::DeviceBuffers buffers_;
   std::mutex mutex_;
   std::vector<Tools> idle_tools_;
+  std::size_t tools_made_ = 0;
 };
 
 /// One call, or a series. Of a series, what two neighbours need whole is on the device at once, and their panels go
@@ -86,7 +88,7 @@ class CopyLease : public Lease {
  public:
   /// `locks`: null, or page locks on operands, which are copied directly then.
   CopyLease(CopyPolicy& policy, std::span<const operation::Operation> calls, device::Lane& lane, const PageLocks* locks,
-            Tools tools)
+            Tools& tools)
       : policy_(policy), calls_(calls.begin(), calls.end()), lane_(lane), locks_(locks), tools_(std::move(tools)) {}
   ~CopyLease() override {
     if (!settled_) abandon();
@@ -175,6 +177,9 @@ device::Result<Tools> CopyPolicy::take_tools() {
       *event = std::move(*created);
     }
   }
+  const std::lock_guard lock(mutex_);
+  idle_tools_.reserve(tools_made_ + 1);
+  ++tools_made_;
   return tools;
 }
 
@@ -182,7 +187,12 @@ device::Result<std::unique_ptr<Lease>> CopyPolicy::begin_series(std::span<const 
                                                                 device::Lane& lane, const Shared& shared) {
   auto tools = take_tools();
   if (!tools) return tl::unexpected(tools.error());
-  auto lease = std::make_unique<CopyLease>(*this, calls, lane, shared.page_locks, std::move(*tools));
+  std::unique_ptr<CopyLease> lease;
+  if (!platform::contained(
+          [&] { lease = std::make_unique<CopyLease>(*this, calls, lane, shared.page_locks, *tools); })) {
+    give_back(std::move(*tools));
+    return tl::unexpected(device::no_host_memory());
+  }
   auto ready = lease->find_room();
   if (ready) ready = lease->open_log();
   if (!ready) return tl::unexpected(ready.error());

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <span>
 
+#include "platform/contained.h"
 #include "platform/stopwatch.h"
 #include "residency/commit_log.h"
 #include "residency/copy/device_buffers.h"
@@ -50,9 +51,12 @@ class FirstUsePolicy final : public Policy {
                    settings.most_copied, settings.fingerprint),
         buffers_(device) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
+      // What there is no memory for now, the next call does.
       while (tracker_.events().wait_for_events())
-        while (coherence_.tidy(dead_seconds) && !stops_soon()) {
-        }
+        platform::contained([this] {
+          while (coherence_.tidy(dead_seconds) && !stops_soon()) {
+          }
+        });
       tidying_ = false;
       tidying_.notify_all();
     });
@@ -101,7 +105,7 @@ class FirstUsePolicy final : public Policy {
   Result<std::unique_ptr<Tools>> take_tools();
   void give_back(std::unique_ptr<Tools> tools) {
     const std::lock_guard lock(mutex_);
-    idle_tools_.push_back(std::move(tools));
+    idle_tools_.push_back(std::move(tools));  // which has room
   }
 
  private:
@@ -123,6 +127,7 @@ class FirstUsePolicy final : public Policy {
   std::condition_variable stopped_;
   bool stopping_ = false;
   std::vector<std::unique_ptr<Tools>> idle_tools_;
+  std::size_t tools_made_ = 0;
 };
 
 Result<std::unique_ptr<Tools>> FirstUsePolicy::take_tools() {
@@ -140,6 +145,9 @@ Result<std::unique_ptr<Tools>> FirstUsePolicy::take_tools() {
     if (!created) return tl::unexpected(created.error());
     *event = std::move(*created);
   }
+  const std::lock_guard lock(mutex_);
+  idle_tools_.reserve(tools_made_ + 1);
+  ++tools_made_;
   return tools;
 }
 
@@ -170,22 +178,23 @@ operation::Operation mirrored(const operation::Operation& call) {
 class FirstUseLease final : public Lease {
  public:
   FirstUseLease(FirstUsePolicy& policy, device::Lane& lane, const operation::Operation& call, const Shared& shared,
-                mirror::Hold hold, std::unique_ptr<Tools> tools)
+                std::unique_ptr<Tools>& tools)
       : policy_(policy),
         lane_(lane),
         call_(call),
         shared_(shared),
-        hold_(std::move(hold)),
-        tools_(std::move(tools)),
         supply_(policy.coherence(), policy.staging(), lane, hold_, shared_,
                 {policy.settings().least_borrowed, policy.settings().patience}, traffic_),
-        panels_(operation::pieces(call_, panel_bytes(call_, policy.settings().panels))) {}
+        panels_(operation::pieces(call_, panel_bytes(call_, policy.settings().panels))),
+        tools_(std::move(tools)) {}
 
   ~FirstUseLease() override {
-    if (!finished_) abandon();
+    if (held_ && !finished_) abandon();
     policy_.give_back(std::move(tools_));
   }
 
+  /// Takes hold of the operands.
+  Status hold(mirror::Copied may_copy);
   Status prepare();
 
   const std::vector<operation::Operation>& panels() const override { return panels_; }
@@ -214,11 +223,12 @@ class FirstUseLease final : public Lease {
   const operation::Operation call_;
   const Shared shared_;
   mirror::Hold hold_;  ///< of mirrored(call_)
-  std::unique_ptr<Tools> tools_;
+  bool held_ = false;
   Traffic traffic_;
   mirror::Supply supply_;
   std::array<copy::Buffer, operation::Operation::most_operands> buffers_;  ///< of operands without a mirror
   std::vector<operation::Operation> panels_;
+  std::unique_ptr<Tools> tools_;
   std::vector<operation::Operation> device_panels_;
   std::array<mirror::Return, operation::Operation::most_operands> ways_{};  ///< home, of results
   std::unique_ptr<mirror::ReturnPath> direct_;                              ///< where results take it
@@ -240,10 +250,12 @@ struct FirstUseLease::Parcels {
 Result<std::unique_ptr<Lease>> FirstUsePolicy::begin_shared(const operation::Operation& call, device::Lane& lane,
                                                             const Shared& shared) {
   // What parts of a call bring together, they bring to mirrors.
-  auto lease = begin(call, lane, shared, shared.sharing ? mirror::Copied::small : mirror::Copied::any);
+  Result<std::unique_ptr<Lease>> lease = tl::unexpected(device::no_host_memory());
+  platform::contained(
+      [&] { lease = begin(call, lane, shared, shared.sharing ? mirror::Copied::small : mirror::Copied::any); });
   // Mirrors have a budget of their own.
   const bool short_of_memory = !lease && lease.error().kind == device::ErrorKind::out_of_memory;
-  if (short_of_memory) lease = begin(call, lane, shared, mirror::Copied::none);
+  if (short_of_memory) platform::contained([&] { lease = begin(call, lane, shared, mirror::Copied::none); });
   if (!lease && shared.sharing) shared.sharing->supplied(shared.part, shared.number);  // nobody is to wait for it
   return lease;
 }
@@ -252,14 +264,22 @@ Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation&
                                                      const Shared& shared, mirror::Copied may_copy) {
   auto tools = take_tools();
   if (!tools) return tl::unexpected(tools.error());
-  auto hold = coherence_.hold(mirrored(call), may_copy);
-  if (!hold) {
+  std::unique_ptr<FirstUseLease> lease;
+  if (!platform::contained([&] { lease = std::make_unique<FirstUseLease>(*this, lane, call, shared, *tools); })) {
     give_back(std::move(*tools));
-    return tl::unexpected(hold.error());
+    return tl::unexpected(device::no_host_memory());
   }
-  auto lease = std::make_unique<FirstUseLease>(*this, lane, call, shared, std::move(*hold), std::move(*tools));
+  if (auto held = lease->hold(may_copy); !held) return tl::unexpected(held.error());
   if (auto prepared = lease->prepare(); !prepared) return tl::unexpected(prepared.error());
   return lease;
+}
+
+Status FirstUseLease::hold(mirror::Copied may_copy) {
+  auto hold = policy_.coherence().hold(mirrored(call_), may_copy);
+  if (!hold) return tl::unexpected(std::move(hold.error()));
+  hold_ = std::move(*hold);
+  held_ = true;
+  return {};
 }
 
 Status FirstUseLease::prepare() {
@@ -407,7 +427,9 @@ void FirstUseLease::abandon() {
   for (device::Queue* queue : {lane_.upload.get(), lane_.compute.get(), lane_.download.get()})
     sound = queue->synchronize().has_value() && sound;
   for (mirror::ReturnPath* path : {staged_.get(), direct_.get()})
-    if (path && sound) sound = path->wait().has_value();  // otherwise it may be the result of what failed
+    if (path && sound)
+      sound = platform::contained([&] { sound = path->wait().has_value(); }) &&
+              sound;  // otherwise it may be the result of what failed
   supply_.arrived();
   supply_.withdraw();
   policy_.coherence().abandon(hold_);

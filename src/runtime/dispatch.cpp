@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "abi/reentry.h"
+#include "platform/ample_stack.h"
+#include "platform/contained.h"
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/rounding.h"
@@ -89,21 +91,22 @@ Refusal run_by_devices(Placement& placement, const Operation& operation, const o
   return refusal;
 }
 
-// Runs the operation where it was placed. False: it was not done; record.refusal says why. `seconds`: without
-// verification.
-bool try_devices(const Visit& visit, const Operation& operation, Placement& placement, report::Record& record,
-                 double& seconds) {
+// Runs the operation where it was placed. `done` tells whether it was, also where an exception comes later; if not,
+// record.refusal says why. `seconds`: without verification.
+void try_devices(const Visit& visit, const Operation& operation, Placement& placement, report::Record& record,
+                 double& seconds, bool& done) {
   const auto host = visit.host(visit);
   const config::Verify& verify = Process::instance().settings().verify;
   const auto run = [&] {
     record.refusal = run_by_devices(placement, operation, *host, record, seconds);
-    return record.refusal == Refusal::none;
+    done = record.refusal == Refusal::none;
   };
   if (!is_verified(verify)) return run();
   const bool sampled = verify.mode == config::VerifyMode::sample;
   const auto effort = sampled ? operation::Effort::quick : operation::Effort::full;
   const auto verification = visit.front_end.verification(operation, *host, effort);
-  if (!run()) return false;
+  run();
+  if (!done) return;
   const Comparison comparison = verification->compare();
   record.verified = comparison.checked;
   record.relative_error = comparison.relative_error;
@@ -114,7 +117,12 @@ bool try_devices(const Visit& visit, const Operation& operation, Placement& plac
     Process::instance().end();
     _exit(software_error);
   }
-  return true;
+}
+
+// An exception has ended our part of a call that may still be made.
+Refusal out_of_memory() {
+  platform::say_out_of_memory();
+  return Refusal::no_host_memory;
 }
 
 Refusal judge(const Operation& operation, decide::Grounds& grounds) {
@@ -125,7 +133,12 @@ Refusal judge(const Operation& operation, decide::Grounds& grounds) {
       process.seek_model();
     });
   }
-  return refusal_of(process.decider().judge(operation, process, report::explains_decisions() ? &grounds : nullptr));
+  decide::Verdict verdict{};
+  if (!platform::contained([&] {
+        verdict = process.decider().judge(operation, process, report::explains_decisions() ? &grounds : nullptr);
+      }))
+    return out_of_memory();
+  return refusal_of(verdict);
 }
 
 // For --explain: a call is over that was judged.
@@ -155,19 +168,20 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
     record.flops = operation->work.flops;
     record.volume = operation->work.volume;
   }
-  report::add(record, operation);
+  platform::contained([&] { report::add(record, operation); });
 }
 
 // Makes the call where it was placed, unless that refuses: record.refusal says why.
-bool run_on(Placement& placement, const Visit& visit, const Operation& operation, report::Record& record,
-            platform::Stopwatch& stopwatch) {
+void run_on(Placement& placement, const Visit& visit, const Operation& operation, report::Record& record,
+            platform::Stopwatch& stopwatch, bool& done) {
   Process& process = Process::instance();
   stopwatch.restart();
-  bool done = false;
   double seconds = 0;
   {
     const CallersEnvironment environment;
-    platform::run_with_ample_stack([&] { done = try_devices(visit, operation, placement, record, seconds); });
+    const bool ended =
+        platform::run_with_ample_stack([&] { try_devices(visit, operation, placement, record, seconds, done); });
+    if (!ended && !done) record.refusal = out_of_memory();
     if (done) {
       process.decider().observe(operation, observation_of(record, seconds));
       if (!record.verified) record.cpu_seconds = process.decider().cpu_seconds(operation, seconds);
@@ -179,21 +193,21 @@ bool run_on(Placement& placement, const Visit& visit, const Operation& operation
   // A device with a clock of its own has its own seconds in reports, too.
   const bool own_clock = done && placement.session->device().own_seconds();
   if (done) count(visit, &operation, record, own_clock ? seconds : stopwatch.seconds());
-  return done;
 }
 
 // Makes the call on a device, unless there is none or it refuses: record.refusal says why. A device that is lost leaves
 // the call to another one, where there is one, and the operands as they were. A handler that runs in the middle of this
 // would meet what the call holds, and one that never comes back would leave it held for ever.
-[[gnu::noinline]] bool run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
-                                       platform::Stopwatch& stopwatch) {
+[[gnu::noinline]] void run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
+                                       platform::Stopwatch& stopwatch, bool& done) {
   for (;;) {
     Placement placement = place_for_call(operation, record);
-    if (!placement.session) return false;
-    if (run_on(placement, visit, operation, record, stopwatch)) return true;
+    if (!placement.session) return;
+    run_on(placement, visit, operation, record, stopwatch, done);
+    if (done) return;
     const bool lost = !placement.session->working() ||
                       std::ranges::any_of(placement.parts, [](const Part& part) { return !part.session->working(); });
-    if (!lost) return false;
+    if (!lost) return;
   }
 }
 
@@ -233,7 +247,8 @@ class Traced {
 // Calls that are not small: the full path.
 void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (!visit.original.function && platform::has_elevated_rights()) end_without_original(visit.entry);
-  Process::instance();  // says where this call is counted
+  // It also says where this call is counted.
+  if (Process::try_instance() == nullptr) return run_original(visit);
   report::Record record;
   decide::Grounds grounds;
   const bool understood = parsed && parsed->supported;
@@ -257,7 +272,8 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   platform::Stopwatch stopwatch;
   bool done = false;
   if (record.refusal == Refusal::none)
-    platform::undisturbed([&] { done = run_undisturbed(visit, operation, record, stopwatch); });
+    if (!platform::undisturbed([&] { run_undisturbed(visit, operation, record, stopwatch, done); }) && !done)
+      record.refusal = out_of_memory();
   if (done) {
     traced.end(std::nullopt, stopwatch.seconds());
     return explain(operation, record, grounds);

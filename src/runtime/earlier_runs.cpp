@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "platform/process.h"
+#include "platform/reserve.h"
 #include "report/file.h"
 #include "residency/mirror/usage.h"
 #include "runtime/user_cache.h"
@@ -68,6 +69,7 @@ std::string path_for(const std::string& command) {
 /// `opening_ahead`: a process that does, or 0.
 std::string text_of(std::uint64_t command, const RunTimes& run, const std::vector<std::uint64_t>& used_once,
                     int opening_ahead) {
+  const platform::FromReserve for_json;
   const Json file = {{"version", version},
                      {"command", fmt::format("{:016x}", command)},
                      {"flops", run.flops},
@@ -93,6 +95,7 @@ bool runs_still(std::int64_t process) {
 
 /// Nothing where it belongs to another command, or was not written by text_of().
 std::optional<Known> parse(const std::string& text, std::uint64_t command) {
+  const platform::FromReserve for_json;
   const Json file = Json::parse(text, nullptr, false);
   if (!file.is_object() || file.value("version", Json()) != version) return std::nullopt;
   if (file.value("command", Json()) != fmt::format("{:016x}", command)) return std::nullopt;

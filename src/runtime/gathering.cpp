@@ -71,13 +71,7 @@ class SolvingProcess final : public scalapack::Root {
   /// What all processes have taken, if they have solved it together.
   void learn(double seconds) {
     if (!judged_) return;
-    platform::undisturbed([&] {
-      try {
-        times_together().learn(*judged_, ranks_, seconds);
-      } catch (const std::bad_alloc&) {
-        // Then the next one is judged without.
-      }
-    });
+    platform::undisturbed([&] { times_together().learn(*judged_, ranks_, seconds); });
   }
 
  private:
@@ -212,8 +206,9 @@ namespace blastoff {
 // A child of fork has no place among the ranks: messages would be its parent's.
 void intercept::dispatch_distributed(const Visit& visit, const scalapack::Call& call) {
   using namespace runtime;
-  Process& process = Process::instance();
-  if (process.in_forked_child()) return visit.raw(visit.original.function);
+  Process* const existing = Process::try_instance();
+  if (existing == nullptr || existing->in_forked_child()) return visit.raw(visit.original.function);
+  Process& process = *existing;
   const platform::Stopwatch stopwatch;
   const double recorded_before = report::recorded_seconds();
   SolvingProcess root(visit);

@@ -12,7 +12,9 @@
 #include "intercept/installation.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/loading/library_observer.h"
+#include "platform/ample_stack.h"
 #include "platform/caller.h"
+#include "platform/contained.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
 #include "platform/process.h"
@@ -54,12 +56,7 @@ void intercept_calls(intercept::Mode mode) {
   if (!from_the_start) note_libraries_opened_before();
 }
 
-[[gnu::constructor]] void load() {
-  load_time = std::chrono::steady_clock::now();
-  pthread_atfork(platform::before_fork, platform::after_fork_in_parent, Process::begin_child);
-  // In such a process nothing is patched and no variable is read; the exported names pass calls on
-  // (intercept/original.cpp).
-  if (platform::has_elevated_rights()) return;
+void prepare() {
   variables = config::fingerprint_of_variables();
   platform::remember_cpu_set();
   platform::remember_stderr();
@@ -76,6 +73,17 @@ void intercept_calls(intercept::Mode mode) {
   intercept::observe_libraries(note_library);
   intercept_calls(mode_named(config::read_intercept_mode()));
   Process::open_ahead();
+}
+
+/// A program may load the library on a thread with hardly any stack. Where there is no memory, what has not been
+/// patched is reached by its name.
+[[gnu::constructor]] void load() {
+  load_time = std::chrono::steady_clock::now();
+  pthread_atfork(platform::before_fork, platform::after_fork_in_parent, Process::begin_child);
+  // In such a process nothing is patched and no variable is read; the exported names pass calls on
+  // (intercept/original.cpp).
+  if (platform::has_elevated_rights()) return;
+  if (!platform::run_with_ample_stack([] { prepare(); })) platform::say_out_of_memory();
 }
 
 }  // namespace

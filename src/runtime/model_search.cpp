@@ -7,9 +7,11 @@
 #include <system_error>
 
 #include "intercept/loaded_objects.h"
+#include "platform/folder.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
 #include "platform/process.h"
+#include "platform/reserve.h"
 #include "platform/threads.h"
 #include "runtime/user_cache.h"
 
@@ -52,10 +54,9 @@ int threads_in_use() {
 
 std::vector<std::string> files_of(const std::string& folder) {
   std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end && files.size() < most_files;
-       entry.increment(error))
-    if (entry->path().extension() == ".json") files.push_back(entry->path().string());
+  for (const std::string& name : platform::names_in(folder))
+    if (files.size() < most_files && fs::path(name).extension() == ".json")
+      files.push_back((fs::path(folder) / name).string());
   std::ranges::sort(files);
   return files;
 }
@@ -65,6 +66,7 @@ std::vector<std::string> files_of(const std::string& folder) {
 std::optional<FoundModel> read_model(const std::string& path) {
   const auto text = content_of(path);
   if (!text) return std::nullopt;
+  const platform::FromReserve for_json;
   auto file = decide::parse_model(*text);
   if (file) return FoundModel{std::move(*file), path};
   platform::log_line("machine model %s is not used: %s", path.c_str(), file.error().c_str());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/contained.h"
 #include "platform/log.h"
 #include "runtime/block_plan.h"
 
@@ -44,9 +45,9 @@ Status run_panels(Lease& lease, device::Lane& lane, const operation::Host& host)
 }
 
 // Panels are independent of each other. Those that were not copied back are computed on the CPU, from intact operands.
+// `states` has room for all: nothing here may need memory.
 bool complete_on_host(Lease& lease, const operation::Operation& operation, const operation::Host& host,
-                      const Error& error) {
-  std::vector<HostState> states;
+                      const Error& error, std::vector<HostState>& states) {
   for (std::size_t i = 0; i < lease.panels().size(); ++i) states.push_back(lease.host_state(i));
   if (std::all_of(states.begin(), states.end(), [](HostState s) { return s == HostState::untouched; })) return false;
   if (!operation.updates()) return false;  // whatever was written, the whole call can be made again
@@ -62,6 +63,7 @@ bool complete_on_host(Lease& lease, const operation::Operation& operation, const
 Refusal refusal_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::out_of_memory: return Refusal::out_of_memory;
+    case ErrorKind::no_host_memory: return Refusal::no_host_memory;
     case ErrorKind::unsupported: return Refusal::unsupported;
     case ErrorKind::unavailable: return Refusal::no_device;
     case ErrorKind::failed: return Refusal::no_result;
@@ -84,10 +86,10 @@ void note(report::Record& record, const Lease& lease, const residency::Policy& p
   record.stale_pages += traffic.stale_pages;
 }
 
-// The policy takes the operations: one, or a series. nullopt: they are done. Else nothing of host memory has changed.
-std::optional<Error> run_by(residency::Policy& policy, Session& session,
-                            std::span<const operation::Operation> operations, const operation::Host& host,
-                            report::Record& record, const residency::Shared& shared) {
+// As run_by(). An exception comes before anything of host memory has changed.
+std::optional<Error> run_under_lease(residency::Policy& policy, Session& session,
+                                     std::span<const operation::Operation> operations, const operation::Host& host,
+                                     report::Record& record, const residency::Shared& shared) {
   const operation::Operation& first = operations.front();
   if (auto prepared = session.device().prepare(first); !prepared) return prepared.error();
   auto lane = session.lanes().acquire();
@@ -98,14 +100,27 @@ std::optional<Error> run_by(residency::Policy& policy, Session& session,
   auto lease = operations.size() == 1 ? policy.begin_shared(first, **lane, shared)
                                       : policy.begin_series(operations, **lane, shared);
   if (!lease) return lease.error();
-  auto run = run_panels(**lease, **lane, host);
+  std::vector<HostState> states;
+  states.reserve((*lease)->panels().size());
+  Status run = tl::unexpected(device::no_host_memory());
+  platform::contained([&] { run = run_panels(**lease, **lane, host); });
   note(record, **lease, policy);
   const std::string& reason = (*lease)->traffic().copied_because;
-  if (run && !reason.empty()) session.count_copied(reason);
+  if (run && !reason.empty()) platform::contained([&] { session.count_copied(reason); });
   if (run) return std::nullopt;
   if (run.error().kind == ErrorKind::lost) session.lost(run.error().message);
-  if (complete_on_host(**lease, first, host, run.error())) return std::nullopt;
-  return run.error();
+  if (complete_on_host(**lease, first, host, run.error(), states)) return std::nullopt;
+  return std::move(run.error());
+}
+
+// The policy takes the operations: one, or a series. nullopt: they are done. Else nothing of host memory has changed.
+std::optional<Error> run_by(residency::Policy& policy, Session& session,
+                            std::span<const operation::Operation> operations, const operation::Host& host,
+                            report::Record& record, const residency::Shared& shared) {
+  std::optional<Error> error;
+  if (!platform::contained([&] { error = run_under_lease(policy, session, operations, host, record, shared); }))
+    error = device::no_host_memory();
+  return error;
 }
 
 bool another_way_may(const Error& error) {
@@ -121,19 +136,24 @@ class BlockRun {
   /// Within `room` bytes of device memory. nullopt: it is done. Else nothing of host memory has changed. What has been
   /// done is at home, so that the CPU can take over.
   std::optional<Error> run(const operation::Operation& operation, std::size_t room, Error too_large) {
-    const BlockPlan plan = plan_blocks(operation, room, session_.model(), shared_.page_locks != nullptr);
+    BlockPlan plan;
+    if (!platform::contained(
+            [&] { plan = plan_blocks(operation, room, session_.model(), shared_.page_locks != nullptr); }))
+      return device::no_host_memory();
     const auto computable = [&](const auto& series) {
       return std::ranges::all_of(series, [&](const auto& block) { return host_.can_compute(block); });
     };
     if (plan.series.empty() || !std::ranges::all_of(plan.series, computable)) return too_large;
     bool begun = false;
     for (const std::vector<operation::Operation>& series : plan.series) {
-      std::optional<Error> as_one = plan.ahead && series.size() > 1 ? run_by_copies(series) : too_large;
-      if (!as_one) {
-        begun = true;
-        continue;
+      if (plan.ahead && series.size() > 1) {
+        std::optional<Error> as_one = run_by_copies(series);
+        if (!as_one) {
+          begun = true;
+          continue;
+        }
+        if (!another_way_may(*as_one) && !begun) return as_one;
       }
-      if (!another_way_may(*as_one) && !begun) return as_one;
       if (auto error = run_one_by_one(series, room, begun)) return error;
     }
     return std::nullopt;
@@ -149,7 +169,8 @@ class BlockRun {
     for (const operation::Operation& block : series) {
       auto error = run_by_copies({&block, 1});
       // Other threads hold memory, too.
-      if (error && error->kind == ErrorKind::out_of_memory && room > least_room) error = run(block, room / 4, *error);
+      if (error && error->kind == ErrorKind::out_of_memory && room > least_room)
+        error = run(block, room / 4, std::move(*error));
       if (error && !begun) return error;
       if (error) host_.compute(block);
       begun = true;
@@ -179,10 +200,10 @@ std::optional<Error> run(Session& session, const operation::Operation& operation
     shared.page_locks = locks.get();
   }
   auto error = run_by(copies, session, {&operation, 1}, host, record, shared);
-  if (!error && !why_copied.empty()) session.count_copied(why_copied);
+  if (!error && !why_copied.empty()) platform::contained([&] { session.count_copied(why_copied); });
   if (!error || error->kind != ErrorKind::out_of_memory) return error;
   error = BlockRun(session, locks.get(), host, record).run(operation, session.room_for_copies(), *error);
-  if (!error) session.count_copied("too large for the device: computed block by block");
+  if (!error) platform::contained([&] { session.count_copied("too large for the device: computed block by block"); });
   return error;
 }
 
@@ -190,12 +211,16 @@ std::optional<Error> run(Session& session, const operation::Operation& operation
 
 Refusal offload(Session& session, const operation::Operation& operation, const operation::Host& host,
                 report::Record& record, const residency::Shared& shared) {
-  const auto error = run(session, operation, host, record, shared);
+  std::optional<Error> error;
+  if (!platform::contained([&] { error = run(session, operation, host, record, shared); }))
+    error = device::no_host_memory();
   if (!error) return Refusal::none;
   if (error->kind == ErrorKind::lost || error->kind == ErrorKind::unavailable)
     session.lost(error->message);
+  else if (error->kind == ErrorKind::no_host_memory)
+    platform::say_out_of_memory();
   else if (error->kind != ErrorKind::failed)
-    session.say_once(error->message);
+    platform::contained([&] { session.say_once(error->message); });
   return refusal_of(error->kind);
 }
 

@@ -12,6 +12,7 @@
 #include "device/open.h"
 #include "intercept/installation.h"
 #include "intercept/loading/library_observer.h"
+#include "platform/contained.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
@@ -44,7 +45,7 @@ std::atomic<Process*> the_process{nullptr};
 // Before the first BLAS call a child has nothing to lose but what its parent counts.
 void become_forked_child() {
   platform::after_fork_in_child();
-  report::reset();
+  platform::contained([] { report::reset(); });
   if (the_process.load() == nullptr || forked.exchange(true)) return;
   own_calls_in_flight = 0;
 }
@@ -52,16 +53,17 @@ void become_forked_child() {
 /// In a report: a bar for each is about what a page can show.
 constexpr std::size_t most_timed_calls = 4096;
 
+void end_without_report() {
+  platform::log_line("out of memory: the summary and the report are not written");
+  report::keep_end();
+}
+
 [[gnu::destructor]] void unload() {
   const platform::CancellationDisabled no_cancellation;
   exiting = true;
   Process* const process = Process::existing();
   if (process == nullptr) return report::keep_end();
-  try {
-    process->end();
-  } catch (const std::bad_alloc&) {
-    platform::log_line("out of memory: the summary and the report are not written");
-  }
+  if (!platform::contained([&] { process->end(); })) end_without_report();
   process->close_devices();
 }
 
@@ -87,9 +89,14 @@ std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings
 
 std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
 
-Process& Process::instance() {
+Process* Process::try_instance() {
   Process* const process = the_process.load(std::memory_order_acquire);
-  return process != nullptr ? *process : create();
+  return process != nullptr ? process : create();
+}
+
+Process& Process::instance() {
+  if (Process* const process = try_instance()) return *process;
+  throw std::bad_alloc();
 }
 
 Process* Process::existing() {
@@ -114,15 +121,16 @@ void Process::begin_child() {
 }
 
 // A handler that calls BLAS, or a forked child, must not find this half done.
-Process& Process::create() {
-  platform::undisturbed([] {
+Process* Process::create() {
+  const bool complete = platform::undisturbed([] {
     const platform::ErrnoGuard errno_stays;
     const platform::ForkGuard guard;
     static Process& process = *new Process;
     process.keep_counters();
     process.keep_description();
   });
-  return *the_process.load(std::memory_order_acquire);
+  if (!complete) platform::say_out_of_memory();
+  return the_process.load(std::memory_order_acquire);
 }
 
 Process::Process()
@@ -165,12 +173,10 @@ bool Process::in_forked_child() {
 // Other threads go on with what is assumed meanwhile.
 void Process::seek_model() {
   if (model_sought_.exchange(true)) return;
-  try {
+  platform::contained([&] {  // assumed rates need no memory
     if (find_host_model()) return;
     if (const std::string gpu = device::expected_name(settings_.device); !gpu.empty()) seek_model_of(gpu);
-  } catch (const std::bad_alloc&) {
-    // Assumed rates need no memory.
-  }
+  });
 }
 
 /// Where the settings name one, it counts as this machine's own.
@@ -237,11 +243,7 @@ void Process::leave_to_cpu(const operation::Operation& operation) {
   if (sessions_ == nullptr || in_forked_child() || refusal() != Refusal::none) return;
   platform::undisturbed([&] {
     const CallersEnvironment environment;
-    try {
-      sessions_.load()->leave_to_cpu(operation);
-    } catch (const std::bad_alloc&) {
-      // Then the CPU takes the page faults.
-    }
+    sessions_.load()->leave_to_cpu(operation);
   });
 }
 
@@ -256,8 +258,13 @@ Placement Process::enter_session(const operation::Operation& operation, Refusal&
   Sessions* const sessions = sessions_;
   if (why == Refusal::none && (!sessions || !ready_for(operation))) why = Refusal::not_open;
   if (why == Refusal::none) {
-    if (Placement placement = sessions->take(operation); placement.session) return placement;
-    why = Refusal::device_lost;
+    Placement placement;
+    if (!platform::contained([&] { placement = sessions->take(operation); }))
+      why = Refusal::no_host_memory;
+    else if (placement.session)
+      return placement;
+    else
+      why = Refusal::device_lost;
   }
   --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);
@@ -290,7 +297,7 @@ void Process::leave_session(const Placement& placement, const operation::Operati
 void Process::leave() {
   // cuBLAS and the CUDA runtime register their exit handlers during the first call. This handler has to run before
   // those too.
-  if (!first_call_over_.exchange(true)) std::atexit([] { instance().leave_device(); });
+  if (!first_call_over_.exchange(true) && std::atexit([] { instance().leave_device(); }) != 0) first_call_over_ = false;
   --own_calls_in_flight;
   refresh_description();
   calls_in_flight_.fetch_sub(1);
@@ -332,17 +339,16 @@ void Process::leave_device() {
   exiting = true;
   const bool opened = end_opening();
   wait_for_calls();
-  if (opened && calls_in_flight_ == 0 && !inside_a_call() && sessions_) sessions_.load()->stop();
+  if (opened && calls_in_flight_ == 0 && !inside_a_call() && sessions_)
+    platform::contained([&] { sessions_.load()->stop(); });
 }
 
 void Process::close_devices() {
   const Sessions* const sessions = sessions_;
   if (config::end_mode(settings_) != config::EndMode::background || sessions == nullptr || in_forked_child()) return;
-  try {
+  platform::contained([&] {  // otherwise the end of the process closes them
     if (may_close_later(*sessions, Clock::now() - loaded_at())) close_later(*sessions, closer_);
-  } catch (const std::bad_alloc&) {
-    // The end of the process closes them.
-  }
+  });
 }
 
 }  // namespace blastoff::runtime

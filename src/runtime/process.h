@@ -28,8 +28,12 @@ namespace blastoff::runtime {
 
 class Process final : public operation::Estimator {
  public:
-  /// The one of this process. Reads the settings at the first call; never destroyed.
+  /// The one of this process. Reads the settings at the first call; never destroyed. Throws where there is no memory
+  /// for it.
   static Process& instance();
+
+  /// nullptr: there is no memory for it.
+  static Process* try_instance();
 
   /// The one of this process if there is one yet.
   static Process* existing();
@@ -128,7 +132,7 @@ class Process final : public operation::Estimator {
   static constexpr std::chrono::seconds longest_wait{10};
 
   Process();
-  static Process& create();
+  static Process* create();
   bool find_host_model();
   void seek_model_of(const std::string& gpu);
   void use_model(const FoundModel* device);
@@ -148,11 +152,12 @@ class Process final : public operation::Estimator {
   void open_as_foreseen();
   void note_first_call();
   bool open_for(const operation::Operation& operation);
+  bool open_in_background(const operation::Operation& operation);
   double expected_cpu_seconds(const operation::Operation& operation) const;
   bool ready_for(const operation::Operation& operation);
-  bool run_in_background(std::function<void()> body);
+  /// `failed`: no memory was left on the way.
+  bool run_in_background(const std::function<void()>& body, const std::function<void()>& failed);
   static void before_exit();
-  void fail_to_open(const std::string& reason);
 
   // process_report.cpp
   static constexpr std::chrono::steady_clock::duration least_description_pause = std::chrono::seconds(1);

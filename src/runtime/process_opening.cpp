@@ -14,6 +14,7 @@
 #include "intercept/copies.h"
 #include "intercept/exit_observer.h"
 #include "intercept/installation.h"
+#include "platform/contained.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
 #include "platform/process.h"
@@ -64,7 +65,7 @@ void Process::start_session(const operation::Operation* first) {
   const std::chrono::duration<double> taken = Clock::now() - begin;
   if (sessions_ != nullptr) opened_ = report::DeviceOpening{after.count(), taken.count(), opening_.foresees_gain()};
   tried_ = !unwanted_;
-  keep_description();
+  platform::contained([&] { keep_description(); });
 }
 
 void Process::find_session(const operation::Operation* first) {
@@ -72,19 +73,25 @@ void Process::find_session(const operation::Operation* first) {
     platform::log_line("%s", copies.c_str());
   auto sessions = Sessions::start(settings_, [this] { return unwanted_ || is_exiting(); });
   if (sessions) {
-    if (first != nullptr && opening_begun_) {
-      (*sessions)->make_ready(*first);
+    Sessions& opened = *sessions->release();  // never destroyed, whatever fails from here on
+    platform::contained([&] {
+      if (first == nullptr || !opening_begun_) return;
+      opened.make_ready(*first);
       readiness_[first->routine()] = Readiness::ready;
-    }
-    seek_model_of((*sessions)->front().device().properties().name);
-    closer_ = find_closer();
-    if (const EarlierRuns* const earlier = earlier_runs_) (*sessions)->expect_used_once(earlier->used_once());
-    sessions_ = sessions->release();
-    sessions_.load()->use(model_of_devices());
+    });
+    platform::contained([&] { seek_model_of(opened.front().device().properties().name); });
+    platform::contained([&] { closer_ = find_closer(); });
+    platform::contained([&] {
+      if (const EarlierRuns* const earlier = earlier_runs_) opened.expect_used_once(earlier->used_once());
+    });
+    sessions_ = &opened;
+    platform::contained([&] { opened.use(model_of_devices()); });
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
     // called.
     std::atexit([] { instance().leave_device(); });
+  } else if (sessions.error().kind == device::ErrorKind::no_host_memory) {
+    throw std::bad_alloc();  // the next call tries again
   } else if (!unwanted_ && !is_exiting()) {
     failure_ = sessions.error().message;
     platform::log_line("%s; all calls run on the CPU", failure_.c_str());
@@ -118,13 +125,15 @@ void Process::open_as_foreseen() {
   const EarlierRuns* const earlier = earlier_runs_;
   if (earlier == nullptr || !earlier->times() || !opens_ahead(*earlier->times(), opening_.price())) return;
   opening_begun_ = true;
-  opened_ahead_ = run_in_background([this] {
-    const bool tells_for_all = platform::global_rank() <= 0;
-    if (tells_for_all && !earlier_runs_.load()->mark_ahead())
-      opening_begun_ = false;  // by a call, then
-    else
-      start_session(nullptr);
-  });
+  opened_ahead_ = run_in_background(
+      [this] {
+        const bool tells_for_all = platform::global_rank() <= 0;
+        if (tells_for_all && !earlier_runs_.load()->mark_ahead())
+          opening_begun_ = false;  // by a call, then
+        else
+          start_session(nullptr);
+      },
+      [this] { opening_begun_ = false; });
   if (!opened_ahead_) opening_begun_ = false;
 }
 
@@ -142,14 +151,20 @@ void Process::note_first_call() {
   if (opened_ahead_ || left_cores_idle) lead_ = age.count();
 }
 
+/// Whether it is being done. What there may be no memory for comes before it counts as begun.
+bool Process::open_in_background(const operation::Operation& operation) {
+  const std::function<void()> open = [this, operation] { start_session(&operation); };
+  const std::function<void()> failed = [this] { opening_begun_ = false; };
+  return opening_begun_.exchange(true) || run_in_background(open, failed);
+}
+
 /// Whether the device has been opened, or cannot be.
 bool Process::open_for(const operation::Operation& operation) {
   recall_earlier_runs();
   switch (opening_.answer(expected_cpu_seconds(operation))) {
     case Opening::Answer::not_yet: return false;
     case Opening::Answer::in_background:
-      if (opening_begun_.exchange(true) || run_in_background([this, operation] { start_session(&operation); }))
-        return tried_;
+      if (open_in_background(operation)) return tried_;
       [[fallthrough]];
     case Opening::Answer::now: start_session(&operation);
   }
@@ -170,16 +185,14 @@ bool Process::ready_for(const operation::Operation& operation) {
     readiness = Readiness::ready;
     return true;
   }
+  const std::function<void()> prepare = [this, operation, &readiness] {
+    if (!unwanted_) sessions_.load()->make_ready(operation);
+    readiness = Readiness::ready;
+  };
+  const std::function<void()> failed = [&readiness] { readiness = Readiness::ready; };  // the next call loads them
   auto cold = Readiness::cold;
   if (!readiness.compare_exchange_strong(cold, Readiness::in_preparation)) return cold == Readiness::ready;
-  const bool begun = run_in_background([this, operation, &readiness] {
-    try {
-      if (!unwanted_) sessions_.load()->make_ready(operation);
-    } catch (const std::bad_alloc&) {
-      // The next call loads them.
-    }
-    readiness = Readiness::ready;
-  });
+  const bool begun = run_in_background(prepare, failed);
   if (!begun) readiness = Readiness::ready;
   return !begun;
 }
@@ -192,29 +205,22 @@ void Process::before_exit() {
 }
 
 // The handler runs before those that the device's libraries have registered up to then; the guard before all.
-bool Process::run_in_background(std::function<void()> body) {
-  opening_guard.arm();
+bool Process::run_in_background(const std::function<void()>& body, const std::function<void()>& failed) {
   if (intercept::installed_mode() != intercept::Mode::preload) intercept::observe_exit(before_exit);
   std::atexit([] { instance().leave_device(); });
   ++in_background_;
-  const bool started = platform::start_thread("blastoff-open", [this, body = std::move(body)] {
-    try {
-      body();
-    } catch (const std::bad_alloc&) {
-      fail_to_open("out of memory");
-    }
-    --in_background_;
+  bool started = false;
+  platform::contained([&] {
+    started = platform::start_thread("blastoff-open", [this, body, failed] {
+      if (!platform::contained(body)) {
+        platform::say_out_of_memory();
+        failed();
+      }
+      --in_background_;
+    });
   });
   if (!started) --in_background_;
   return started;
-}
-
-void Process::fail_to_open(const std::string& reason) {
-  const std::lock_guard lock(mutex_);
-  if (tried_) return;
-  failure_ = reason;
-  tried_ = true;
-  platform::log_line("%s; all calls run on the CPU", failure_.c_str());
 }
 
 bool Process::end_opening() {

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <new>
 
+#include "platform/contained.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
@@ -38,15 +39,11 @@ std::uint64_t total_calls(const report::Totals& totals) {
 std::string Process::report_now() {
   std::string text;
   platform::undisturbed([&] {
-    try {
-      const platform::ForkGuard guard;
-      const std::lock_guard lock(mutex_);
-      report::Context context = describe();
-      context.ended = "";
-      text = report::to_json(report::totals(), context);
-    } catch (const std::bad_alloc&) {
-      text.clear();
-    }
+    const platform::ForkGuard guard;
+    const std::lock_guard lock(mutex_);
+    report::Context context = describe();
+    context.ended = "";
+    text = report::to_json(report::totals(), context);
   });
   return text;
 }
@@ -85,11 +82,10 @@ void Process::refresh_description() {
   const Clock::time_point begin = Clock::now();
   Clock::time_point due = description_due_;
   if (begin < due || !description_due_.compare_exchange_strong(due, Clock::time_point::max())) return;
-  try {
+  platform::contained([&] {  // otherwise the one before it stays
     const platform::ForkGuard guard;
     keep_description();
-  } catch (const std::bad_alloc&) {  // then the one before it stays
-  }
+  });
   const Clock::time_point end = Clock::now();
   description_due_ = end + std::max(least_description_pause, pause_for_cost * (end - begin));
 }
@@ -123,7 +119,7 @@ void Process::keep_times(const report::Totals& totals) const {
 void Process::end() {
   if (in_forked_child() && !was_forked()) return;  // a guest in its parent's memory
   const report::Totals totals = report::totals();
-  keep_times(totals);
+  platform::contained([&] { keep_times(totals); });
   report::Context context = describe();
   const bool worked = total_calls(totals) > 0 || context.blocks;
   if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);

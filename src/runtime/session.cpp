@@ -8,6 +8,7 @@
 
 #include "device/kinds.h"
 #include "device/open.h"
+#include "platform/contained.h"
 #include "platform/failure.h"
 #include "platform/log.h"
 #include "platform/memory_limits.h"
@@ -344,7 +345,7 @@ void Session::lost(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (!working_.exchange(false, std::memory_order_acq_rel)) return;
   if (tracker_ && tracker_->shared()) tracker_->untrack({0, ~(platform::page_size() - 1)});
-  lost_reason_ = reason;
+  platform::contained([&] { lost_reason_ = reason; });
   const bool alone = !devices_working_ || devices_working_->fetch_sub(1) == 1;
   platform::log_line("%s; all later calls run on the %s", reason.c_str(), alone ? "CPU" : "other devices");
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "platform/contained.h"
 #include "platform/descriptor.h"
 #include "platform/log.h"
 #include "platform/memory_limits.h"
@@ -65,6 +66,7 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
   if (names->size() == 1) {
     auto session = Session::start(settings, unwanted);
     if (!session) return tl::unexpected(session.error());
+    sessions->all_.reserve(1);
     sessions->all_.push_back(session->release());
     return sessions;
   }
@@ -74,25 +76,30 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
   const auto exchange = exchanging ? residency::create_exchange() : nullptr;
   const auto working = std::make_shared<std::atomic<int>>(0);
   Error error;
-  for (const std::string& name : *names) {
-    if (unwanted()) {
-      (void)sessions.release();  // those that are open use the directory
-      return process_was_ending();
+  sessions->all_.reserve(names->size());
+  const auto open_all = [&] {
+    for (const std::string& name : *names) {
+      if (unwanted()) return;
+      Parts parts;
+      if (sessions->directory_) parts.tracker = sessions->directory_->client();
+      parts.pins = pins;
+      parts.exchange = exchange;
+      parts.working = working;
+      parts.devices = static_cast<int>(names->size());
+      auto session = open_one(settings, name, std::move(parts));
+      if (session) {
+        sessions->all_.push_back(session->release());
+        ++*working;
+      } else {
+        error = session.error();
+        platform::log_line("%s: %s", name.c_str(), error.message.c_str());
+      }
     }
-    Parts parts;
-    if (sessions->directory_) parts.tracker = sessions->directory_->client();
-    parts.pins = pins;
-    parts.exchange = exchange;
-    parts.working = working;
-    parts.devices = static_cast<int>(names->size());
-    auto session = open_one(settings, name, std::move(parts));
-    if (session) {
-      sessions->all_.push_back(session->release());
-      ++*working;
-    } else {
-      error = session.error();
-      platform::log_line("%s: %s", name.c_str(), error.message.c_str());
-    }
+  };
+  const bool complete = platform::contained(open_all);
+  if (!complete || unwanted()) {
+    (void)sessions.release();  // those that are open use the directory
+    return complete ? process_was_ending() : tl::unexpected(device::no_host_memory());
   }
   if (sessions->all_.empty()) return tl::unexpected(error);
   if (exchange && copy_from_each_other(sessions->all_)) sessions->splitting_.let_exchange();
@@ -146,9 +153,10 @@ void Sessions::unsplit(Placement& placement, const operation::Operation& operati
   placement.session->begin_call(operation.work.flops);
 }
 
+// No std::call_once: an exception may not pass the C library's frames.
 platform::WorkerPool& Sessions::team() {
-  std::call_once(team_started_,
-                 [&] { team_ = platform::create_worker_pool(static_cast<int>(all_.size()) - 1, "blastoff-part"); });
+  const std::lock_guard lock(team_mutex_);
+  if (!team_) team_ = platform::create_worker_pool(static_cast<int>(all_.size()) - 1, "blastoff-part");
   return *team_;
 }
 

@@ -85,7 +85,7 @@ class Sessions {
   Splitting splitting_;
   Homes homes_;
   std::mutex mutex_;  ///< one choice at a time
-  std::once_flag team_started_;
+  std::mutex team_mutex_;
   std::unique_ptr<platform::WorkerPool> team_;
 };
 

@@ -108,11 +108,11 @@ Refusal offload_parts(std::span<const Part> parts, std::span<Session* const> dev
   const platform::Stopwatch stopwatch;
   std::vector<Progress> progress(parts.size());
   residency::Sharing sharing(operations_of(parts));
-  // Without memory for what it keeps, a part stops in the middle of its results, and the others still use what is here.
-  team.run(parts.size(), [&](std::size_t i) noexcept {
+  team.run(parts.size(), [&](std::size_t i) {
     environment.enter();
     const residency::Shared first{&sharing, i, 0};
-    platform::run_with_ample_stack([&] { run_rest(parts[i], *parts[i].session, host, progress[i], first); });
+    if (!platform::run_with_ample_stack([&] { run_rest(parts[i], *parts[i].session, host, progress[i], first); }))
+      progress[i].refusal = Refusal::no_host_memory;
     sharing.leave(i);
   });
   if (std::ranges::all_of(progress, [](const Progress& each) { return each.done == 0; }))

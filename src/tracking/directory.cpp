@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "platform/contained.h"
 #include "platform/threads.h"
 
 namespace blastoff::tracking {
@@ -36,11 +37,9 @@ class Directory::Client final : public PageTracker, private EventSource {
   // What a client leaves unheard must not grow for ever. After a loss the events themselves tell it nothing more.
   void hear(const std::vector<MemoryEvent>& events, bool complete) {
     constexpr std::size_t most_unheard = 4096;
-    events_lost_ = events_lost_ || !complete || heard_.size() + events.size() > most_unheard;
-    if (events_lost_)
-      heard_.clear();
-    else
-      heard_.insert(heard_.end(), events.begin(), events.end());
+    events_lost_ = events_lost_ || !complete || heard_.size() + events.size() > most_unheard ||
+                   !platform::contained([&] { heard_.insert(heard_.end(), events.begin(), events.end()); });
+    if (events_lost_) heard_.clear();
   }
 
   bool drain(std::vector<MemoryEvent>& events) override { return directory_.drain(*this, events); }
@@ -139,8 +138,11 @@ void Directory::untrack(Client& client, Span span) {
 }
 
 void Directory::keep_for_others(const Client& client, Span span) {
-  for (Client* other : clients_)
-    if (other != &client) other->tracked_.each_common(span, [&](Span part) { other->pending_.add(part); });
+  const bool kept = platform::contained([&] {
+    for (Client* other : clients_)
+      if (other != &client) other->tracked_.each_common(span, [&](Span part) { other->pending_.add(part); });
+  });
+  if (!kept) forget(span);
 }
 
 // A scan that does not protect asks the tracker without the lock, and takes what is pending afterwards: if another
@@ -151,11 +153,13 @@ PageTracker::Scan Directory::scan(Client& client, Span span, bool protect, std::
   std::unique_lock lock(pages_mutex_);
   if (!client.tracked_.contains(span)) return PageTracker::Scan::not_tracked;
   if (!protect) lock.unlock();
-  const PageTracker::Scan found = tracker_->scan(span, protect, written);
+  PageTracker::Scan found = PageTracker::Scan::not_tracked;
+  const bool complete = platform::contained([&] { found = tracker_->scan(span, protect, written); });
   if (!protect) lock.lock();
-  // The memory was replaced. What a scan that broke off there had consumed before is not known.
+  // The memory was replaced, or there was none for what was found. What a scan that broke off there had consumed before
+  // is not known.
   if (found != PageTracker::Scan::ok) forget(span);
-  if (protect)
+  if (protect && complete)
     for (std::size_t i = before; i < written.size(); ++i) keep_for_others(client, written[i]);
   if (!client.tracked_.contains(span)) {
     written.resize(before);
@@ -173,23 +177,34 @@ void Directory::wrote(const Client& writer, Span span) {
   keep_for_others(writer, span);
 }
 
-// Under pages_mutex_. A client that goes on using the memory tracks it again, and then all of it is written.
+// Under pages_mutex_. A client that goes on using the memory tracks it again, and then all of it is written. To take a
+// span out of the middle of another takes memory; where there is none, everything is forgotten.
 void Directory::forget(Span span) {
+  const bool cut = platform::contained([&] {
+    for (Client* client : clients_) {
+      client->tracked_.remove(span);
+      client->pending_.remove(span);
+    }
+  });
+  if (cut) return;
   for (Client* client : clients_) {
-    client->tracked_.remove(span);
-    client->pending_.remove(span);
+    client->tracked_.clear();
+    client->pending_.clear();
   }
 }
 
 // Under events_mutex_. Returns what there is for clients to hear.
 Directory::Received Directory::receive_events() {
   received_.clear();
-  const bool complete = tracker_->events().drain(received_);
+  bool complete = false;
+  platform::contained([&] { complete = tracker_->events().drain(received_); });
   if (complete && received_.empty()) return Received::nothing;
   const std::lock_guard lock(pages_mutex_);
+  complete = complete && platform::contained([&] {
+               for (const MemoryEvent& event : received_)
+                 if (event.kind != MemoryEvent::Kind::dropped) forget(event.span);
+             });
   if (!complete) forget(everything);
-  for (const MemoryEvent& event : received_)
-    if (event.kind != MemoryEvent::Kind::dropped) forget(event.span);
   for (Client* client : clients_) client->hear(received_, complete);
   return received_.empty() ? Received::only_loss : Received::events;
 }

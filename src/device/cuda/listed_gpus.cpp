@@ -3,7 +3,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
-#include <system_error>
+
+#include "platform/folder.h"
 
 namespace blastoff::device::cuda {
 namespace {
@@ -26,9 +27,8 @@ std::string name_in(const fs::path& information) {
 
 std::string listed_name(const std::string& folder) {
   std::string name;
-  std::error_code error;
-  for (fs::directory_iterator gpu(folder, error), end; !error && gpu != end; gpu.increment(error)) {
-    const std::string own = name_in(gpu->path() / "information");
+  for (const std::string& gpu : platform::names_in(folder)) {
+    const std::string own = name_in(fs::path(folder) / gpu / "information");
     if (!name.empty() && own != name) return "";
     name = own;
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include "platform/contained.h"
 #include "platform/memory_limits.h"
 #include "platform/span.h"
 
@@ -125,7 +126,11 @@ Result<Address> Memory::allocate(std::size_t bytes) {
   const std::size_t slack = slack_behind(rounded);
   auto address = map(rounded + slack, std::max(page, platform::page_size()), "allocate");
   if (!address) return address;
-  if (!make_accessible(*address, rounded)) {
+  const bool entered = platform::contained([&] {
+    allocations_.emplace(*address, Allocation{bytes, rounded, rounded + slack});
+  });
+  if (!entered || !make_accessible(*address, rounded)) {
+    if (entered) allocations_.erase(*address);
     munmap(pointer(*address), rounded + slack);
     return tl::unexpected(
         Error{ErrorKind::out_of_memory, fmt::format("simulated allocate of {} bytes: no host memory", bytes)});
@@ -133,7 +138,6 @@ Result<Address> Memory::allocate(std::size_t bytes) {
   make_readable(*address + rounded, slack);
   fill_fresh(pointer(*address), rounded);
   used_ += rounded;
-  allocations_.emplace(*address, Allocation{bytes, rounded, rounded + slack});
   return address;
 }
 
@@ -157,8 +161,11 @@ Result<Address> Memory::reserve(std::size_t bytes) {
   const std::size_t mapped = rounded + slack_behind(rounded);
   auto address = map(mapped, granularity, "reserve");
   if (!address) return address;
+  if (!platform::contained([&] { reservations_.emplace(*address, rounded); })) {
+    munmap(pointer(*address), mapped);
+    return tl::unexpected(no_host_memory());
+  }
   if (slack_) make_readable(*address, mapped);
-  reservations_.emplace(*address, rounded);
   return address;
 }
 
@@ -192,10 +199,13 @@ Status Memory::back(Address address, std::size_t bytes) {
     return refuse(ErrorKind::unsupported, "part of it is backed already");
   }
   if (bytes > total_ - used_) return refuse(ErrorKind::out_of_memory, fmt::format("{} bytes are free", total_ - used_));
-  if (!make_accessible(address, bytes)) return refuse(ErrorKind::out_of_memory, "no host memory");
+  const auto entered = backed_.emplace(address, bytes).first;
+  if (!make_accessible(address, bytes)) {
+    backed_.erase(entered);
+    return refuse(ErrorKind::out_of_memory, "no host memory");
+  }
   fill_fresh(pointer(address), bytes);
   used_ += bytes;
-  backed_.emplace(address, bytes);
   return {};
 }
 
@@ -221,7 +231,10 @@ bool Memory::holds(Address address, std::size_t bytes) const {
 
 void Memory::retire(Address address, std::size_t bytes) {
   drop(address, bytes, PROT_NONE);
-  retired_.emplace_back(address, bytes);
+  if (!platform::contained([&] { retired_.emplace_back(address, bytes); })) {
+    munmap(pointer(address), bytes);
+    return;
+  }
   if (retired_.size() > retired_ranges) {
     munmap(pointer(retired_.front().first), retired_.front().second);
     retired_.pop_front();

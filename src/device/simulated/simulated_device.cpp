@@ -287,7 +287,7 @@ class SimulatedDevice final : public Device {
       return memory;
     }
     return tl::unexpected(
-        Error{ErrorKind::out_of_memory, fmt::format("no {} bytes of host memory for staging", bytes)});
+        Error{ErrorKind::no_host_memory, fmt::format("no {} bytes of host memory for staging", bytes)});
   }
 
   void free_staging(void* address, std::size_t bytes) override {

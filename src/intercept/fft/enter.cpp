@@ -60,8 +60,7 @@ void* handle_of(const FftCall& call) {
 
 /// cuFFTW computes on the GPU by itself, also on arrays that the CPU cannot read.
 bool is_cufftw(const Original& original) {
-  const char* path = nullptr;
-  platform::undisturbed([&] { path = path_of(original.function); });
+  const char* const path = path_of(original.function);
   return path != nullptr && std::string_view(path).find("libcufftw") != std::string_view::npos;
 }
 
@@ -80,7 +79,9 @@ std::optional<fft::Plan> plan_of(const FftCall& call, void* handle) {
 // In frames of their own: nothing is to be cleaned up in one above an original.
 [[gnu::noinline]] void remember(const FftCall& call, void* handle) {
   const platform::ErrnoGuard errno_stays;
-  if (const auto plan = plan_of(call, handle))
+  std::optional<fft::Plan> plan;
+  platform::undisturbed([&] { plan = plan_of(call, handle); });
+  if (plan)
     fft::remember_plan(*plan);
   else
     fft::forget_plan(handle);

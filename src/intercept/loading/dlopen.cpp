@@ -27,7 +27,7 @@ void prepare(const char* file, int mode, const void* caller) {
   const blastoff::platform::ErrnoGuard errno_stays;
   if (in_own_object(caller)) return;
   release_unused_originals();
-  if ((mode & RTLD_NOLOAD) == 0) tell_of_opening(file, caller);
+  if ((mode & RTLD_NOLOAD) == 0) blastoff::platform::undisturbed([&] { tell_of_opening(file, caller); });
 }
 
 // What acts like the C library's functions where these are redirected to the hooks.

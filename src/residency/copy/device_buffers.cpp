@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "platform/contained.h"
+
 namespace blastoff::residency::copy {
 namespace {
 
@@ -48,9 +50,8 @@ void DeviceBuffers::give_back(device::Address address, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   const device::MemoryAccountant& accountant = device_.accountant();
   if (accountant.fits(device::MemoryClient::copies, accountant.held(device::MemoryClient::copies).now / 2))
-    idle_.emplace(bytes, address);
-  else
-    device_.free(address);
+    if (platform::contained([&] { idle_.emplace(bytes, address); })) return;
+  device_.free(address);
 }
 
 void DeviceBuffers::free_idle() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "platform/contained.h"
 #include "platform/log.h"
 #include "platform/stopwatch.h"
 #include "residency/footprint.h"
@@ -101,13 +102,14 @@ Use MovedMemory::use(const operation::Operand& operand) {
     changed_.wait(lock, [&] { return !being_moved(pages); });
     if (dealt_with(operand)) return {.seconds = stopwatch.seconds()};
   }
-  being_moved_.push_back(pages);
   watch(pages);
+  being_moved_.push_back(pages);
   lock.unlock();
-  const Moved moved = move(operand);
+  Moved moved;
+  const bool complete = platform::contained([&] { moved = move(operand); });
   lock.lock();
   being_moved_.erase(std::find(being_moved_.begin(), being_moved_.end(), pages));
-  remember(operand);
+  if (complete) platform::contained([&] { remember(operand); });
   totals_ += moved;
   const double seconds = stopwatch.seconds();
   seconds_ += seconds;

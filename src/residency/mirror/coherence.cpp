@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "platform/contained.h"
 #include "platform/interval_set.h"
 #include "platform/log.h"
 #include "platform/own_stack.h"
@@ -26,6 +27,10 @@ constexpr std::size_t small_on_stack = chunk_bytes / 16;
 bool not_worth_a_chunk(const operation::Operand& operand) {
   return !operand.empty() && operand.intent != operation::Intent::scratch && operand.span_bytes() <= small_on_stack &&
          platform::on_own_stack(bounds(operand));
+}
+
+void keep_writers(Chunk& chunk) {
+  if (!chunk.writers) chunk.writers = std::make_unique<std::uint16_t[]>(max_pages_per_chunk);
 }
 
 // Calls visit(pages) for some of the runs of pages that hold the operand, spread over all of it. The runs are chunks
@@ -67,17 +72,20 @@ Coherence::~Coherence() {
 
 void Coherence::apply_events() {
   events_.clear();
-  if (!watched_.drain(events_)) {
-    mirrors_.forget(everything);
-    pins_->forget({0, UINTPTR_MAX});
-    usage_.forget({0, UINTPTR_MAX});
-    return;
-  }
-  for (const tracking::MemoryEvent& event : events_) {
-    mirrors_.forget(event.span);
-    pins_->forget(event.span);
-    usage_.forget(event.span);
-  }
+  bool heard = false;
+  const bool applied = platform::contained([&] {
+    heard = watched_.drain(events_);
+    for (const tracking::MemoryEvent& event : events_) {
+      mirrors_.forget(event.span);
+      pins_->forget(event.span);
+      usage_.forget(event.span);
+    }
+  });
+  if (applied && heard) return;
+  if (!applied) watched_.forget_all();
+  mirrors_.forget(everything);
+  pins_->forget({0, UINTPTR_MAX});
+  platform::contained([&] { usage_.forget({0, UINTPTR_MAX}); });
 }
 
 bool Coherence::tidy(double seconds) {
@@ -106,13 +114,14 @@ void Coherence::release_mirrors() {
   mirrors_.release_idle();
 }
 
-void Coherence::survey_run(Survey& survey, Span run, bool read, Currency& currency) {
+void Coherence::survey_run(Survey& survey, Span run, bool read, bool scribbled, Currency& currency) {
   const bool backed = mirrors_.each_backing(run, [&](Backing& backing) {
     if (survey.backings.empty() || survey.backings.back() != &backing) survey.backings.push_back(&backing);
   });
   if (!backed) survey.needs_memory = true;
   const std::size_t page = platform::page_size();
   mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
+    if (scribbled) keep_writers(chunk);
     const PageNumbers numbers = page_numbers(pages);
     if (chunk.loading.any(numbers.first, numbers.last)) survey.conflict = true;
     if (!read || !chunk.writers || currency.known(chunk, pages)) return;
@@ -127,9 +136,10 @@ Coherence::Survey Coherence::survey(const Hold& hold) {
   Survey result;
   each_mirrored(hold, [&](std::size_t i, const operation::Operand& operand) {
     if (!mirrors_.placed(platform::outward_to_pages(bounds(operand)))) result.needs_memory = true;
+    const bool scribbled = scribbles(operand.intent);
     const bool read = operation::reads(operand.intent);
     Currency currency(operand, hold.tracked[i]);
-    each_covered_run(operand, [&](Span run) { survey_run(result, run, read, currency); });
+    each_covered_run(operand, [&](Span run) { survey_run(result, run, read, scribbled, currency); });
   });
   return result;
 }
@@ -209,16 +219,26 @@ std::uint64_t Coherence::claim_part(Hold& hold, std::size_t first_own, Chunk& ch
     const bool fresh = !chunk.current.test(number);
     if (currency.tracked()) make_current(chunk, one, currency.operand());
     if (chunk.loading.test(number)) continue;
-    chunk.loading.set(number, number + 1);
-    bytes += page;
     const device::Address address = mirrors_.device_address(at);
     Hold::Upload* const before = hold.uploads.size() > first_own ? &hold.uploads.back() : nullptr;
     if (before && before->fresh == fresh && before->run.end == at && before->device + before->run.bytes() == address)
       before->run.end += page;
     else
       hold.uploads.push_back({one, address, fresh, currency.tracked()});
+    chunk.loading.set(number, number + 1);
+    bytes += page;
   }
   return bytes;
+}
+
+// So that counting them cannot fail half-way.
+void Coherence::make_room_for_writers(const Hold& hold) {
+  each_mirrored(hold, [&](std::size_t, const operation::Operand& operand) {
+    if (!scribbles(operand.intent)) return;
+    each_covered_run(operand, [&](Span run) {
+      mirrors_.each_chunk(run, [](Chunk& chunk, std::size_t, std::size_t) { keep_writers(chunk); });
+    });
+  });
 }
 
 void Coherence::count_writer(const Hold& hold, int change) {
@@ -226,7 +246,6 @@ void Coherence::count_writer(const Hold& hold, int change) {
     if (!scribbles(operand.intent)) return;
     each_covered_run(operand, [&](Span run) {
       mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
-        if (!chunk.writers) chunk.writers = std::make_unique<std::uint16_t[]>(max_pages_per_chunk);
         for (std::size_t page = first; page < last; ++page)
           chunk.writers[page] = static_cast<std::uint16_t>(chunk.writers[page] + change);
       });
@@ -262,13 +281,31 @@ device::Result<Hold> Coherence::hold(const operation::Operation& call, Copied ma
   if (foreign_ || unasked_)
     if (const auto writer = foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
   apply_events();
-  auto held = hold_pages(hold, lock);
-  if (!held) {
-    release_pins_of(hold);
-    return tl::unexpected(held.error());
+  device::Status held = tl::unexpected(device::no_host_memory());
+  const bool complete = platform::contained([&] { held = hold_pages(hold, lock); });
+  if (complete && held) {
+    if (platform::contained([&] { drop_pins_not_to_be_used(hold, lock); })) return hold;
+    if (lock) lock.unlock();
+    abandon(hold);
+    return tl::unexpected(device::no_host_memory());
   }
-  drop_pins_not_to_be_used(hold, lock);
-  return hold;
+  if (!lock) lock.lock();
+  if (!complete) let_go(hold);
+  release_pins_of(hold);
+  return tl::unexpected(std::move(held.error()));
+}
+
+// An exception has ended hold_pages(). What a scan had found by then is lost, and what the call would have brought
+// never comes.
+void Coherence::let_go(Hold& hold) {
+  for (const Hold::Upload& upload : hold.uploads)
+    mirrors_.each_chunk(upload.run,
+                        [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.loading.clear(first, last); });
+  hold.uploads.clear();
+  mirrors_.invalidate(everything);
+  mirrors_.unhold(hold.backings);
+  hold.backings.clear();
+  changed_.notify_all();
 }
 
 device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock) {
@@ -304,6 +341,7 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
     each_mirrored(hold, [&](std::size_t i, const operation::Operand& operand) {
       hold.addresses[i] = mirrors_.device_address(bounds(operand).begin);
     });
+    if (found.needs_memory) make_room_for_writers(hold);
     claim_uploads(hold);
     count_writer(hold, +1);
     return {};

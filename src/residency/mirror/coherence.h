@@ -156,10 +156,12 @@ class Coherence {
   bool may_copy(const Hold& hold, const operation::Operand& operand) const;
   void choose_copied(Hold& hold) const;
   Survey survey(const Hold& hold);
-  void survey_run(Survey& survey, platform::Span run, bool read, Currency& currency);
+  void survey_run(Survey& survey, platform::Span run, bool read, bool scribbled, Currency& currency);
   device::Status back(Hold& hold, const Survey& found);
   void claim_uploads(Hold& hold);
   std::uint64_t claim_part(Hold& hold, std::size_t first_own, Chunk& chunk, platform::Span pages, Currency& currency);
+  void make_room_for_writers(const Hold& hold);
+  void let_go(Hold& hold);
   void count_writer(const Hold& hold, int change);
   void lend_run(const operation::Operation& call, platform::Span run, Loan& loan);
   void find_result_pages(Hold& hold);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "platform/contained.h"
 #include "platform/interval_set.h"
 #include "platform/memory_limits.h"
 
@@ -69,6 +70,7 @@ device::Result<Window*> MirrorMemory::window_for(Span span, std::uintptr_t align
   window->host = host;
   window->shift = (device_alignment - aligned % device_alignment) % device_alignment;
   window->records.resize((host.bytes() / chunk_bytes + 1) / Records::size + 1);  // of granules, one more than chunks
+  windows_.reserve(windows_.size() + 1);
   auto device = device_.reserve(host.bytes() + chunk_bytes);
   if (!device) return tl::unexpected(device.error());
   window->device = *device;
@@ -242,7 +244,7 @@ bool MirrorMemory::within_budget(const std::vector<Span>& runs) const {
 device::Status MirrorMemory::back_granules(Window& window, std::size_t first, std::size_t last) {
   const std::size_t bytes = (last - first) * chunk_bytes;
   const device::Address device = window.device + first * chunk_bytes;
-  std::list<Backing> made(1);
+  std::list<Backing> made(1);  // before device memory is taken that nobody would know of
   const auto try_backing = [&] {
     make_records(window, first, last);  // eviction may have dropped them
     return device_.back(device::MemoryClient::mirrors, device, bytes);
@@ -275,15 +277,20 @@ device::Status MirrorMemory::back_granules(Window& window, std::size_t first, st
 
 device::Result<std::vector<Backing*>> MirrorMemory::back(const std::vector<Span>& runs, std::uintptr_t aligned) {
   std::vector<Backing*> held;
+  device::Status backed = tl::unexpected(device::no_host_memory());
+  platform::contained([&] { backed = back(runs, aligned, held); });
+  if (backed) return held;
+  unhold(held);
+  return tl::unexpected(std::move(backed.error()));
+}
+
+device::Status MirrorMemory::back(const std::vector<Span>& runs, std::uintptr_t aligned, std::vector<Backing*>& held) {
   const auto hold_once = [&](Backing& backing) {
     if (!held.empty() && held.back() == &backing) return;
-    hold(backing);
     held.push_back(&backing);
+    hold(backing);
   };
-  const auto fail = [&](const Error& error) {
-    unhold(held);
-    return tl::unexpected(error);
-  };
+  const auto fail = [&](const Error& error) { return tl::unexpected(error); };
   if (!within_budget(runs)) return fail({ErrorKind::out_of_memory, "the operands exceed the budget for matrices"});
   // First everything that is there is held, so that making room for the rest cannot evict it.
   for (const Span run : runs) each_backing(run, hold_once);
@@ -305,7 +312,7 @@ device::Result<std::vector<Backing*>> MirrorMemory::back(const std::vector<Span>
       first = last;
     }
   }
-  return held;
+  return {};
 }
 
 void MirrorMemory::hold(Backing& backing) {

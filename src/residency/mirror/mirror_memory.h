@@ -205,6 +205,8 @@ class MirrorMemory {
   }
 
  private:
+  /// `held`: what is held so far, also where it fails.
+  device::Status back(const std::vector<platform::Span>& runs, std::uintptr_t aligned, std::vector<Backing*>& held);
   Window* window_of(std::uintptr_t host) const;
   template <class Predicate>
   bool any_granule(platform::Span pages, Predicate&& predicate) const;

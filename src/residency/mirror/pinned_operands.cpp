@@ -3,6 +3,7 @@
 #include <thread>
 #include <utility>
 
+#include "platform/contained.h"
 #include "platform/memory_map.h"
 #include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
@@ -85,15 +86,20 @@ Hold Coherence::lock_operands(const operation::Operation& call) {
   std::unique_lock lock(mutex_);
   if ((foreign_ || unasked_) && foreign_writer()) return hold;
   apply_events();
-  const auto operands = call.operands();
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].empty()) continue;
-    const Span whole = bounds(operands[i]);
-    hold.unwatched[i] = !watch(operands[i]) || registered_by_program({whole.begin, whole.begin + 1}) ||
-                        registered_by_program({whole.end - 1, whole.end});
-  }
-  take_pins(hold);
-  drop_pins_not_to_be_used(hold, lock);
+  const bool complete = platform::contained([&] {
+    const auto operands = call.operands();
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].empty()) continue;
+      const Span whole = bounds(operands[i]);
+      hold.unwatched[i] = !watch(operands[i]) || registered_by_program({whole.begin, whole.begin + 1}) ||
+                          registered_by_program({whole.end - 1, whole.end});
+    }
+    take_pins(hold);
+    drop_pins_not_to_be_used(hold, lock);
+  });
+  if (complete) return hold;
+  if (!lock) lock.lock();
+  release_pins_of(hold);
   return hold;
 }
 

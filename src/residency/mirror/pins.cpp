@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "platform/contained.h"
 #include "tracking/foreign_writer.h"
 
 namespace blastoff::residency::mirror {
@@ -44,9 +45,9 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met) {
   const Span pages = platform::outward_to_pages(span);
   if (const auto found = first_reaching(pages.begin);
       found != pins_.end() && !found->second.gone && found->second.span.contains(pages)) {
+    met = meet(found->second, device);
     ++found->second.holds;
     ++found->second.uses;
-    met = meet(found->second, device);
     return &found->second;
   }
   Request& before = requested_.use(pages.begin, [&](std::uintptr_t begin, const Request& request) {
@@ -70,7 +71,7 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met) {
   }
   if (pin == nullptr && bytes_touching(pages) <= pages.bytes()) pin = create(device, pages);
   if (pin == nullptr) refused_ += pages.bytes();
-  met = pin != nullptr && meet(*pin, device);
+  met = pin != nullptr;
   return pin;
 }
 
@@ -98,9 +99,14 @@ Pins::Pin* Pins::create(device::Device& device, Span span) {
     pin = pin->second.holds == 0 ? end(pin) : std::next(pin);
   if (pinned_ + span.bytes() > limit_) return nullptr;
   const std::size_t before = tracking::pinned_kilobytes();
-  if (!device.pin(reinterpret_cast<void*>(span.begin), span.bytes())) return nullptr;
+  Pin& pin = pins_[span.begin];  // before memory is locked that nobody would know of
+  const bool locked = platform::contained([&] { pin.known_to.push_back(&device); }) &&
+                      device.pin(reinterpret_cast<void*>(span.begin), span.bytes());
+  if (!locked) {
+    pins_.erase(span.begin);
+    return nullptr;
+  }
   pinned_ += span.bytes();
-  Pin& pin = pins_[span.begin];
   pin.counted = own_growth(before, tracking::pinned_kilobytes(), span);
   counted_ += pin.counted;
   pin.span = span;
@@ -127,7 +133,7 @@ Pins::Map::iterator Pins::end(Map::iterator pin) {
 
 void Pins::forget(Span span) {
   const std::lock_guard lock(mutex_);
-  extents_.remove(span);
+  if (!platform::contained([&] { extents_.remove(span); })) extents_.clear();
   requested_.erase_within(span.begin, span.end);
   for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end;) {
     pin->second.gone = true;

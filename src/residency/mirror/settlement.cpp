@@ -1,6 +1,7 @@
 // The end of a hold: which pages are current when the results are at home.
 #include <algorithm>
 
+#include "platform/contained.h"
 #include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
 
@@ -157,19 +158,25 @@ void Coherence::abandon(Hold& hold) {
   end(hold, false);
 }
 
+// It has an end also without memory: then nothing is current.
 void Coherence::end(Hold& hold, bool home) {
   loaded(hold, home);
   {
     const std::lock_guard lock(mutex_);
-    if (home) find_result_pages(hold);
     tell_other_devices(hold);
-    settle(hold, home);
+    const bool settled = platform::contained([&] {
+      if (home) find_result_pages(hold);
+      settle(hold, home);
+    });
+    if (!settled) mirrors_.invalidate({0, ~std::uintptr_t{chunk_bytes - 1}});
     count_writer(hold, -1);
     release_pins_of(hold);
     mirrors_.unhold(hold.backings);
-    each_matrix(hold.call, [&](std::size_t i, std::size_t first) {
-      const operation::Operand& operand = hold.call.operands()[i];
-      if (i == first && usage_.used(operand)) stop_tracking(operand);
+    platform::contained([&] {
+      each_matrix(hold.call, [&](std::size_t i, std::size_t first) {
+        const operation::Operand& operand = hold.call.operands()[i];
+        if (i == first && usage_.used(operand)) stop_tracking(operand);
+      });
     });
     hold.backings.clear();
   }

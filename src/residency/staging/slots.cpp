@@ -3,11 +3,18 @@
 #include <algorithm>
 #include <new>
 
+#include "platform/contained.h"
+
 namespace blastoff::residency::staging {
 
 device::Result<std::unique_ptr<Slots>> Slots::create(device::Device& device, std::size_t bytes, std::size_t count) {
   std::unique_ptr<Slots> slots(new Slots(device, bytes));
   slots->slots_.resize(count);
+  // Nothing that gives a slot back or gets one memory may need room here.
+  slots->free_.reserve(count);
+  slots->empty_.reserve(count);
+  slots->pieces_.reserve(count);
+  slots->kept_.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     Slot& slot = slots->slots_[i];
     auto event = device.create_event();
@@ -25,7 +32,7 @@ device::Result<std::unique_ptr<Slots>> Slots::create(device::Device& device, std
   first->page_locked = true;
   slots->free_.push_back(first);
   slots->plain_.reset(new (std::nothrow) std::byte[bytes * count]);
-  if (!slots->plain_) return tl::unexpected(device::Error{device::ErrorKind::out_of_memory, "no memory for staging"});
+  if (!slots->plain_) return tl::unexpected(device::Error{device::ErrorKind::no_host_memory, "no memory for staging"});
   return slots;
 }
 
@@ -43,7 +50,7 @@ Slot* Slots::grow(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   void* memory = nullptr;
   for (;; count /= 2) {
-    memory = device_.allocate_staging(count * bytes_).value_or(nullptr);
+    platform::contained([&] { memory = device_.allocate_staging(count * bytes_).value_or(nullptr); });
     if (memory || count == 1) break;
   }
   lock.lock();
@@ -137,7 +144,10 @@ void Slots::give_back(Slot* slot) {
 
 void Slots::give_back_after_event(Slot* slot) {
   const std::lock_guard lock(mutex_);
-  in_flight_.push_back(slot);
+  if (!platform::contained([&] { in_flight_.push_back(slot); })) {
+    (void)slot->event->synchronize();
+    free_.push_back(slot);
+  }
   changed_.notify_all();
 }
 

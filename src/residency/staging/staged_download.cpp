@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <utility>
+
+#include "platform/contained.h"
 
 namespace blastoff::residency::staging {
 
@@ -33,8 +36,10 @@ device::Status StagedDownload::queue_turn(const Turn& turn, device::Queue& queue
 
 device::Status StagedDownload::queue_all(device::Queue& queue) {
   if (plan_.loads.empty()) return {};
+  in_slots_.reserve(plan_.loads.size());
   held_ = slots_.take(plan_.loads.size());
-  auto queued = queue_turn({0, plan_.loads.size(), held_}, queue);
+  device::Status queued = tl::unexpected(device::no_host_memory());
+  platform::contained([&] { queued = queue_turn({0, plan_.loads.size(), held_}, queue); });
   if (queued) {
     slots_.remember(*this);
   } else {
@@ -58,7 +63,16 @@ std::vector<StagedDownload::Turn> StagedDownload::take_turns() const {
 }
 
 device::Status StagedDownload::bring_home_in_turns(device::Queue& queue, std::size_t most) {
+  in_slots_.reserve(most);
   held_ = slots_.take(most);
+  device::Status status = tl::unexpected(device::no_host_memory());
+  platform::contained([&] { status = bring_turns_home(queue, most); });
+  if (!status) (void)queue.synchronize();
+  release_slots();
+  return status;
+}
+
+device::Status StagedDownload::bring_turns_home(device::Queue& queue, std::size_t most) {
   const auto turns = take_turns();
   const std::size_t ahead = most > 1 ? 2 : 1;
   std::size_t queued = 0;
@@ -68,8 +82,6 @@ device::Status StagedDownload::bring_home_in_turns(device::Queue& queue, std::si
     if (status) status = turns[i].slots[turns[i].end - turns[i].first - 1]->event->synchronize();
     if (status) scatter_turn(turns[i]);
   }
-  if (!status) (void)queue.synchronize();
-  release_slots();
   return status;
 }
 
@@ -95,9 +107,9 @@ device::Status StagedDownload::finish() {
     if (status_) scatter_turn({0, plan_.loads.size(), held_});
     release_slots();
   } else if (const auto spilled = std::exchange(spilled_, nullptr)) {
-    std::vector<const std::byte*> memory;
-    for (std::size_t i = 0; i < plan_.loads.size(); ++i) memory.push_back(&spilled[i * slots_.slot_bytes()]);
-    scatter_loads(0, plan_.loads.size(), memory);
+    in_slots_.clear();
+    for (std::size_t i = 0; i < plan_.loads.size(); ++i) in_slots_.push_back(&spilled[i * slots_.slot_bytes()]);
+    scatter_loads(0, plan_.loads.size(), in_slots_);
   }
   return status_;
 }
@@ -109,12 +121,13 @@ StagedDownload::~StagedDownload() {
 }
 
 void StagedDownload::scatter_turn(const Turn& turn) {
-  std::vector<const std::byte*> memory;
-  for (Slot* slot : turn.slots) memory.push_back(slot->memory);
-  scatter_loads(turn.first, turn.end, memory);
+  in_slots_.clear();
+  for (Slot* slot : turn.slots) in_slots_.push_back(slot->memory);
+  scatter_loads(turn.first, turn.end, in_slots_);
 }
 
-/// Loads [first, end), of which the first is in memory[0].
+/// From here on nothing takes memory: a result that is half in host memory could not be made right. Loads [first, end),
+/// of which the first is in memory[0].
 void StagedDownload::scatter_loads(std::size_t first, std::size_t end, std::span<const std::byte* const> memory) {
   constexpr std::size_t worth_a_worker = std::size_t{1} << 20;
   const auto in_loads = [](std::size_t bound) { return [bound](const Share& share) { return share.load < bound; }; };
@@ -127,7 +140,7 @@ void StagedDownload::scatter_loads(std::size_t first, std::size_t end, std::span
   };
   touched_ = true;
   if (plan_.bytes >= worth_a_worker) {
-    pool_.run(count, scatter_one);
+    pool_.run(count, std::ref(scatter_one));
   } else {
     for (std::size_t i = 0; i < count; ++i) scatter_one(i);
   }

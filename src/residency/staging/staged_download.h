@@ -36,6 +36,7 @@ class StagedDownload : public Staging::Download, private Completable {
   device::Status queue_turn(const Turn& turn, device::Queue& queue);
   device::Status queue_all(device::Queue& queue);
   device::Status bring_home_in_turns(device::Queue& queue, std::size_t most);
+  device::Status bring_turns_home(device::Queue& queue, std::size_t most);
   std::vector<Turn> take_turns() const;
   void complete() override;
   void scatter_turn(const Turn& turn);
@@ -46,7 +47,8 @@ class StagedDownload : public Staging::Download, private Completable {
   platform::WorkerPool& pool_;
   const Plan plan_;
   std::vector<Slot*> held_;
-  std::unique_ptr<std::byte[]> spilled_;  ///< what arrived, if the slots were needed elsewhere before finish()
+  std::vector<const std::byte*> in_slots_;  ///< has room for all of them
+  std::unique_ptr<std::byte[]> spilled_;    ///< what arrived, if the slots were needed elsewhere before finish()
   device::Status status_;
   bool touched_ = false;
 };

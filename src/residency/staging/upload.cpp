@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "platform/contained.h"
+
 namespace blastoff::residency::staging {
 
 device::Status Upload::run(platform::WorkerPool& pool) {
@@ -35,7 +37,8 @@ void Upload::send(const Load& load, Slot* slot) {
   gather(pieces, slot->memory);
   {
     const std::lock_guard lock(queue_mutex_);
-    auto queued = queue_copies(pieces, *slot);
+    device::Status queued = tl::unexpected(device::no_host_memory());
+    platform::contained([&] { queued = queue_copies(pieces, *slot); });
     if (queued) {
       slots_.give_back_after_event(slot);
       return;

@@ -37,6 +37,7 @@ class WatchedMemory {
   bool faults_once_a_page() const { return tracker_.faults_once_a_page(); }
 
   void forget(platform::Span span) { watched_.remove(span); }
+  void forget_all() { watched_.clear(); }
 
   /// Appends the events of tracked memory up to now, and forgets freed memory. False: events were lost; everything is
   /// forgotten.

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "platform/contained.h"
 #include "platform/mappings.h"
 #include "platform/process.h"
 #include "platform/threads.h"
@@ -186,16 +187,19 @@ PageTracker::Scan SoftDirtyPageTracker::scan(Span span, bool protect, std::vecto
 
 void SoftDirtyPageTracker::hear() {
   const std::size_t before = heard_.size();
-  if (!events_->drain(heard_)) {
-    events_lost_ = true;
-    pages_.all_pending();
-  }
-  for (std::size_t i = before; i < heard_.size(); ++i) {
-    if (heard_[i].kind == MemoryEvent::Kind::dropped)
-      pages_.add_pending(heard_[i].span);
-    else
-      pages_.untrack(heard_[i].span);
-  }
+  bool complete = false;
+  const bool applied = platform::contained([&] {
+    complete = events_->drain(heard_);
+    for (std::size_t i = before; i < heard_.size(); ++i) {
+      if (heard_[i].kind == MemoryEvent::Kind::dropped)
+        pages_.add_pending(heard_[i].span);
+      else
+        pages_.untrack(heard_[i].span);
+    }
+  });
+  if (complete && applied) return;
+  events_lost_ = true;
+  pages_.all_pending();
 }
 
 bool SoftDirtyPageTracker::drain(std::vector<MemoryEvent>& events) {

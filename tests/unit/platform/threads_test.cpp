@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <future>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,18 +32,14 @@ TEST(Threads, LeaveSynchronousSignalsToTheProgramsHandlers) {
   sigset_t before;
   sigfillset(&all);
   std::promise<sigset_t> started;
-  sigset_t borrowed;
   pthread_sigmask(SIG_SETMASK, &all, &before);  // whatever the program blocks
   ASSERT_TRUE(start_thread("blastoff-test", [&] { started.set_value(blocked_now()); }));
-  ASSERT_TRUE(run_on_ample_stack([&] { borrowed = blocked_now(); }));
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   const sigset_t own = started.get_future().get();
   for (const int signal : synchronous) {
     EXPECT_FALSE(sigismember(&own, signal)) << signal;
-    EXPECT_FALSE(sigismember(&borrowed, signal)) << signal;
   }
   EXPECT_TRUE(sigismember(&own, SIGUSR1));
-  EXPECT_TRUE(sigismember(&borrowed, SIGUSR1));
 }
 
 TEST(Threads, AreUndisturbedByHandlersAndCancellation) {
@@ -125,43 +122,6 @@ TEST(Threads, RunOnTheRememberedCpuSet) {
   EXPECT_EQ(status, 0);
 }
 
-void* measure_stack(void* out) {
-  *static_cast<std::size_t*>(out) = stack_left();
-  return nullptr;
-}
-
-TEST(Threads, KnowTheirStack) {
-  const std::size_t outer = stack_left();
-  EXPECT_GT(outer, std::size_t{64} << 10);
-  EXPECT_LE(outer, std::size_t{1} << 30);
-  volatile char deep[32 << 10];
-  deep[0] = 0;
-  const auto inner = [](volatile char*) { return stack_left(); };
-  EXPECT_LE(inner(deep), outer);
-
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  constexpr std::size_t size = std::size_t{4} << 20;  // thread-local memory takes its share
-  pthread_attr_setstacksize(&attributes, size);
-  pthread_t thread;
-  std::size_t left = 0;
-  ASSERT_EQ(pthread_create(&thread, &attributes, measure_stack, &left), 0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-  EXPECT_GT(left, size / 2);
-  EXPECT_LE(left, std::size_t{64} << 20);  // glibc may hand out a larger stack that a thread left behind
-}
-
-TEST(Threads, RunOnAnAmpleStack) {
-  const auto caller = std::this_thread::get_id();
-  std::size_t left = 0;
-  ASSERT_TRUE(run_on_ample_stack([&] {
-    EXPECT_NE(std::this_thread::get_id(), caller);
-    left = stack_left();
-  }));
-  EXPECT_GT(left, std::size_t{7} << 20);
-}
-
 class WorkerPoolTest : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Workers, WorkerPoolTest, ::testing::Values(-1, 0, 1, 3));
 
@@ -194,6 +154,39 @@ TEST_P(WorkerPoolTest, ServesManyThreadsAtOnce) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(total, 4 * 200 * 10);
+}
+
+TEST_P(WorkerPoolTest, LeavesNothingBehindWhereATaskThrows) {
+  const auto pool = create_worker_pool(GetParam());
+  std::atomic<int> begun{0};
+  std::atomic<int> ended{0};
+  const auto task = [&](std::size_t index) {
+    ++begun;
+    if (index == 1) throw std::bad_alloc();
+    ++ended;
+  };
+  EXPECT_THROW(pool->run(8, task), std::bad_alloc);
+  EXPECT_EQ(begun, ended + 1);
+  std::atomic<int> later{0};
+  pool->run(8, [&](std::size_t) { ++later; });
+  EXPECT_EQ(later, 8);
+}
+
+TEST(Threads, AreEndedByAnException) {
+  std::promise<void> begun;
+  ASSERT_TRUE(start_thread("test", [&] {
+    begun.set_value();
+    throw std::bad_alloc();
+  }));
+  begun.get_future().wait();
+}
+
+TEST(Threads, HoldNothingOffAfterAnException) {
+  const sigset_t before = blocked_now();
+  EXPECT_FALSE(undisturbed([] { throw std::bad_alloc(); }));
+  const sigset_t after = blocked_now();
+  EXPECT_EQ(sigismember(&before, SIGUSR1), sigismember(&after, SIGUSR1));
+  EXPECT_TRUE(undisturbed([] {}));
 }
 
 TEST(WorkerPool, UsesItsWorkers) {

@@ -1,0 +1,19 @@
+// Code to run, by reference.
+#pragma once
+
+namespace blastoff::platform {
+
+/// What std::function is, for as long as the callable lives: it is made without memory.
+class Body {
+ public:
+  template <class Callable>
+  Body(const Callable& callable)  // NOLINT(google-explicit-constructor): a lambda is passed as it is
+      : run_([](const void* self) { (*static_cast<const Callable*>(self))(); }), callable_(&callable) {}
+  void operator()() const { run_(callable_); }
+
+ private:
+  void (*run_)(const void* callable);
+  const void* callable_;
+};
+
+}  // namespace blastoff::platform

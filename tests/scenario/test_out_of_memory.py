@@ -1,0 +1,64 @@
+"""Allocations that fail, each in turn: no result is wrong, no process ends, and later calls are offloaded again."""
+
+import offload
+import pytest
+
+KINDS = ["gemm", "syrk", "gemv", "potrf", "dft"]
+SEVERAL = {"BLASTOFF_DEVICE": "simulated:all", "BLASTOFF_SIMULATED_DEVICES": "3", "BLASTOFF_SPLIT": "always"}
+BESIDE = [offload.REFERENCE_LAPACK]
+
+
+@pytest.fixture
+def failing(device):
+    """Runs the program whose allocations fail, directly: the launcher's own settings by variables."""
+    if device != "simulated":
+        pytest.skip("what a driver does without memory is its own affair")
+
+    def run(*arguments: object, **settings: str) -> offload.Outcome:
+        command = offload.program("out_of_memory", *arguments)
+        plain = offload.plain(command, env=offload.environment(beside=BESIDE))
+        if plain.status == 99:
+            pytest.skip(f"{arguments[0]} is not linked")
+        chosen = {"BLASTOFF_DEVICE": "simulated", "BLASTOFF_VERIFY": "abort", "BLASTOFF_POLICY": "first-use", **settings}
+        env = offload.environment(
+            beside=BESIDE,
+            LD_PRELOAD=str(offload.LIBRARY),
+            BLASTOFF_TRACKER=offload.TRACKER,
+            BLASTOFF_MIN_SIZE="0",
+            BLASTOFF_SUMMARY="never",
+            **chosen,
+        )
+        outcome = offload.run(command, env=env, timeout=600)
+        assert outcome.status == plain.status == 0, outcome.stderr
+        assert outcome.stdout == plain.stdout
+        return outcome
+
+    return run
+
+
+def said(outcome: offload.Outcome) -> set[str]:
+    return set(outcome.lines)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_during_a_later_call(failing, policy, kind):
+    outcome = failing(kind, "warm", BLASTOFF_POLICY=policy)
+    assert any("out of memory" in line for line in said(outcome))
+
+
+@pytest.mark.parametrize("kind", ["gemm", "large"])
+def test_without_verification(failing, kind):
+    failing(kind, "warm", 3 if kind == "large" else 1, BLASTOFF_VERIFY="off")
+
+
+def test_during_a_call_on_several_devices(failing):
+    failing("large", "warm", 5, BLASTOFF_VERIFY="off", **SEVERAL)
+
+
+@pytest.mark.parametrize("kind", ["gemm", "potrf", "dft"])
+def test_during_the_first_call(failing, kind):
+    failing(kind, "first", 127)
+
+
+def test_while_several_devices_are_opened(failing):
+    failing("large", "first", 499, BLASTOFF_VERIFY="off", **SEVERAL)
