@@ -180,6 +180,11 @@ InterceptName read_intercept_mode() {
   return mode;
 }
 
+std::string read_trusted_names() {
+  const char* const text = secure_getenv(std::ranges::find(options(), std::string_view("trust"), &Option::name)->environment);
+  return text == nullptr ? "" : text;
+}
+
 std::vector<std::pair<std::string, std::string>> describe(const Settings& settings) {
   std::vector<std::pair<std::string, std::string>> echo;
 #define BLASTOFF_DESCRIBE(field, ...) \

@@ -56,6 +56,7 @@ struct Settings {
   ExchangeMode exchange{};
   GatherMode gather{};
   InterceptName intercept{};
+  std::string trust;
   std::int64_t min_size = 0;
   bool min_size_given = false;  ///< by the user
   DecideBy decide{};
@@ -94,8 +95,9 @@ DecideBy decide_by(const Settings& settings);
 StartMode start_mode(const Settings& settings);
 EndMode end_mode(const Settings& settings);
 
-/// The one setting that is needed when the library is loaded. Prints nothing: read_settings() reports a bad value.
+/// The two settings that are needed when the library is loaded. Prints nothing: read_settings() reports a bad value.
 InterceptName read_intercept_mode();
+std::string read_trusted_names();
 
 /// Every option: name as in the report ("min-size"), value as text.
 std::vector<std::pair<std::string, std::string>> describe(const Settings& settings);

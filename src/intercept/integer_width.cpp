@@ -1,6 +1,5 @@
 #include "intercept/integer_width.h"
 
-#include <cstdlib>
 #include <string>
 
 namespace blastoff::intercept {
@@ -18,13 +17,6 @@ bool names_wide_integers(const char* library) {
     if (digits != std::string::npos && name.compare(digits, 2, "64") == 0) return true;
   }
   return false;
-}
-
-abi::IntegerWidth library_integer_width(const char* path) {
-  const char* const layer = secure_getenv("MKL_INTERFACE_LAYER");
-  const bool wide_mkl = std::string(path).find("libmkl_rt") != std::string::npos && layer != nullptr &&
-                        std::string(layer).find("ILP64") != std::string::npos;
-  return wide_mkl || names_wide_integers(path) ? abi::IntegerWidth::ilp64 : abi::IntegerWidth::lp64;
 }
 
 }  // namespace blastoff::intercept

@@ -1,14 +1,10 @@
-// The integer width of a library whose names do not show it.
+// What a library's file name says about its integers.
 #pragma once
-
-#include "abi/convention.h"
 
 namespace blastoff::intercept {
 
-/// By convention a library of 64-bit integers says so in its name ("libopenblas64.so", "libmkl_intel_ilp64.so").
+/// By convention a library of 64-bit integers says so in its name ("libopenblas64.so", "libmkl_intel_ilp64.so"). Not all
+/// do: this is what to expect of a file that cannot be asked, and no evidence.
 bool names_wide_integers(const char* library);
-
-/// That convention, and MKL's single library, which takes its width from the environment.
-abi::IntegerWidth library_integer_width(const char* path);
 
 }  // namespace blastoff::intercept

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,12 @@ struct LinkerCounts {
   }
 };
 LinkerCounts linker_counts();
+
+/// A number that changes whenever one is unloaded.
+std::uint64_t unload_count();
+
+/// The object that holds an address (in the program's own namespace); nullopt: none does.
+std::optional<LoadedObject> object_of(const void* address);
 
 /// Whether `object` needs an object named `name`, directly or through others of `objects`.
 bool depends_on(const std::vector<LoadedObject>& objects, const LoadedObject& object, std::string_view name);

@@ -1,11 +1,10 @@
 #include "intercept/lookup.h"
 
 #include <algorithm>
-#include <string>
 
 #include "intercept/copies.h"
 #include "intercept/front_ends.h"
-#include "intercept/integer_width.h"
+#include "intercept/evidence/judged_objects.h"
 #include "intercept/loaded_objects.h"
 
 namespace blastoff::intercept {
@@ -52,24 +51,16 @@ void* find_definition(const char* symbol, const void* caller) {
   return find_beyond_the_callers_reach(symbol, caller);
 }
 
-bool is_own_routine(const EntryPoint& entry, void* function) {
-  const RoutineTable& table = *entry.routine.table;
-  const ObjectHandle object = ObjectHandle::of(function);
-  const auto defines = [&](const std::string& name) {
-    void* const found = object.find(name.c_str());
-    return found != nullptr && same_object(found, function) ? found : nullptr;
-  };
-  if (void* const decorated = defines(std::string(entry.routine.name()) + "_")) return decorated == function;
-  const auto count = static_cast<std::uint16_t>(table.names.size());
-  for (std::uint16_t other = 0; other < count; ++other)
-    if (table.accompanies(entry.routine.number, other) && defines(std::string(table.names[other])) == nullptr)
-      return false;
-  return true;
-}
-
-abi::IntegerWidth integer_width(const void* function) {
-  const char* const path = path_of(function);
-  return path == nullptr ? abi::IntegerWidth::lp64 : library_integer_width(path);
+Original judged(const EntryPoint& entry, void* function) {
+  Original original{.function = function, .convention = entry.convention, .intercepted = false};
+  const JudgedObject* const object = judged_object_of(function);
+  if (object == nullptr) return original;
+  const BlasFunction* const found = object->find(entry.symbol, function);
+  if (found == nullptr || found->routine != entry.routine) return original;
+  original.intercepted = true;
+  original.convention.integers = found->convention.integers;
+  original.library = found->certain ? nullptr : object->library;
+  return original;
 }
 
 }  // namespace blastoff::intercept

@@ -1,7 +1,7 @@
 // The slow path to an original: asking the dynamic linker.
 #pragma once
 
-#include "intercept/routine_table.h"
+#include "intercept/original.h"
 
 namespace blastoff::intercept {
 
@@ -12,11 +12,8 @@ void* find_definition(const char* symbol, const void* caller);
 /// The same, among what the dynamic linker finds from there by itself. Takes no memory.
 void* find_definition_in_reach(const char* symbol, const void* caller);
 
-/// Whether a function of an undecorated name is the front end's routine: its object has it under the Fortran name too,
-/// or has all the routines that accompany it under undecorated names.
-bool is_own_routine(const EntryPoint& entry, void* function);
-
-/// The integers of the library that defines `function` under an unsuffixed name.
-abi::IntegerWidth integer_width(const void* function);
+/// How a definition under an entry's name is called, and whether there is evidence that it is the routine (only then it
+/// is to be intercepted).
+Original judged(const EntryPoint& entry, void* function);
 
 }  // namespace blastoff::intercept

@@ -38,6 +38,7 @@ struct Slot {
   std::atomic<const EntryPoint*> entry{nullptr};
   std::atomic<void*> function{nullptr};
   std::atomic<std::uint64_t> convention{0};
+  std::atomic<Library*> library{nullptr};
   std::atomic<void*> companion{nullptr};
   std::atomic<std::uint64_t> changes{0};  ///< linker_changes() when it was known to hold
   std::atomic<std::uint64_t> loads{0};    ///< linker_counts() then
@@ -94,10 +95,10 @@ std::uint64_t pack(const Original& original) {
   return word;
 }
 
-[[gnu::always_inline]] inline Original unpack(void* function, std::uint64_t word, void* companion) {
+[[gnu::always_inline]] inline Original unpack(void* function, std::uint64_t word, Library* library, void* companion) {
   PackedOriginal packed;
   std::memcpy(&packed, &word, sizeof packed);
-  return {function, packed.convention, packed.intercepted, companion};
+  return {function, packed.convention, library, packed.intercepted, companion};
 }
 
 bool is_of(const Slot& slot, const EntryPoint& entry, const void* caller) {
@@ -113,10 +114,10 @@ std::optional<Answer> find(const EntryPoint& entry, const void* caller) {
     const std::uint64_t version = slot.version.load(acquire);
     if (slot.caller.load(acquire) == nullptr) break;
     if (!is_of(slot, entry, caller)) continue;
-    const Answer answer{
-        unpack(slot.function.load(acquire), slot.convention.load(acquire), slot.companion.load(acquire)),
-        slot.changes.load(acquire), LinkerCounts{slot.loads.load(acquire), slot.unloads.load(acquire)},
-        slot.calling.load(acquire), slot.defining.load(acquire)};
+    const Answer answer{unpack(slot.function.load(acquire), slot.convention.load(acquire), slot.library.load(acquire),
+                               slot.companion.load(acquire)),
+                        slot.changes.load(acquire), LinkerCounts{slot.loads.load(acquire), slot.unloads.load(acquire)},
+                        slot.calling.load(acquire), slot.defining.load(acquire)};
     if (version % 2 == 0 && slot.version.load(acquire) == version) return answer;
     break;
   }
@@ -140,6 +141,7 @@ void write(Slot& slot, const EntryPoint* entry, const void* caller, const Answer
   slot.entry.store(entry, release);
   slot.function.store(answer.original.function, release);
   slot.convention.store(pack(answer.original), release);
+  slot.library.store(answer.original.library, release);
   slot.companion.store(answer.original.companion, release);
   slot.changes.store(answer.changes, release);
   slot.loads.store(answer.counts.loads, release);
@@ -252,16 +254,6 @@ void* find_companion(const EntryPoint& entry, const void* caller) {
   return found.intercepted ? found.function : nullptr;
 }
 
-/// How a definition under an entry's name is called.
-Original called_as(const EntryPoint& entry, void* function) {
-  Original original;
-  original.convention = entry.convention;
-  original.function = function;
-  const bool suffixed = entry.convention.integers == abi::IntegerWidth::ilp64;
-  if (!suffixed) original.convention.integers = integer_width(function);
-  return original;
-}
-
 /// Hooked once: what a name handles need not pass through the patch again.
 void pass_by_the_patch(Original& original) {
   const auto patched = find_patched(original.function);
@@ -276,13 +268,11 @@ Original look_up(const EntryPoint& entry, const void* caller, Answer& answer) {
   answer.calling = instance_of_caller(caller);
   answer.defining = instance_at(function);
   keep_for(caller, function, answer);
-  Original original = called_as(entry, function);
-  if (only_patched() || platform::has_elevated_rights()) {
-    original.intercepted = false;
-    return original;
-  }
-  if (entry.undecorated) original.intercepted = is_own_routine(entry, original.function);
-  if (original.intercepted) pass_by_the_patch(original);
+  if (only_patched() || platform::has_elevated_rights())
+    return {.function = function, .convention = entry.convention, .intercepted = false};
+  Original original = judged(entry, function);
+  if (!original.intercepted) return original;
+  pass_by_the_patch(original);
   original.companion = find_companion(entry, caller);
   return original;
 }
@@ -391,8 +381,8 @@ Original original_for(const EntryPoint& entry, const void* caller) {
     const std::uint64_t version = slot.version.load(acquire);
     const void* const holder = slot.caller.load(acquire);
     if (holder == caller && slot.entry.load(acquire) == &entry && slot.changes.load(acquire) == changes) [[likely]] {
-      const Original original =
-          unpack(slot.function.load(acquire), slot.convention.load(acquire), slot.companion.load(acquire));
+      const Original original = unpack(slot.function.load(acquire), slot.convention.load(acquire),
+                                       slot.library.load(acquire), slot.companion.load(acquire));
       if (slot.version.load(acquire) == version && version % 2 == 0) [[likely]]
         return original;
       break;
@@ -422,6 +412,14 @@ void release_unused_originals() {
   for (void* const handle : unused) dlclose(handle);
 }
 
+namespace {
+
+blas::Scalar scalar_of(const Routine& routine) {
+  return routine.table->signature(abi::Style::fortran, routine.number).scalar;
+}
+
+}  // namespace
+
 Original original_of_program(const Routine& routine) {
   const platform::ErrnoGuard errno_stays;
   const platform::ForkGuard guard;
@@ -430,7 +428,11 @@ Original original_of_program(const Routine& routine) {
   for (const EntryPoint& entry : routine.table->entry_points) {
     if (entry.routine != routine || entry.undecorated) continue;
     if (void* const function = find_definition(entry.symbol, main_program)) {
-      original = called_as(entry, function);
+      original = judged(entry, function);
+      const auto integers = original.intercepted ? original.integers(scalar_of(routine)) : std::nullopt;
+      if (!integers) return {};
+      original.convention.integers = *integers;
+      original.library = nullptr;
       pass_by_the_patch(original);
       break;
     }

@@ -1,6 +1,9 @@
 // Finds the function that a call would have reached without Blastoff.
 #pragma once
 
+#include <optional>
+
+#include "intercept/evidence/library.h"
 #include "intercept/routine_table.h"
 
 namespace blastoff::intercept {
@@ -8,10 +11,16 @@ namespace blastoff::intercept {
 /// The function behind an entry point, for one caller.
 struct Original {
   void* function = nullptr;      ///< nullptr: none is loaded. Of a patched function, its trampoline
-  abi::Convention convention{};  ///< the entry point's, with the integer width that the library really uses
-  bool intercepted = true;       ///< false: the call is handed on as it came, since an undecorated name is defined by
-                                 ///< something that is no BLAS, or only patched functions are to be intercepted
+  abi::Convention convention{};  ///< the entry point's, with the integer width that the library is expected to use
+  Library* library = nullptr;    ///< to be asked which it really uses; nullptr: as expected
+  bool intercepted = true;       ///< false: the call is handed on as it came, since nothing shows that the function is
+                                 ///< the routine of its name, or only patched functions are to be intercepted
   void* companion = nullptr;     ///< companion_of() the routine, of the same library; nullptr: none
+
+  /// nullopt: its arguments cannot be understood, and calls are handed on.
+  [[gnu::always_inline]] std::optional<abi::IntegerWidth> integers(blas::Scalar scalar) const {
+    return library == nullptr ? convention.integers : library->integers(scalar);
+  }
 };
 
 /// The original for `entry` as called from `caller` (a return address): the definition that the calling object would

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "abi/convention.h"
+#include "intercept/evidence/role.h"
 #include "operation/front_end.h"
 
 namespace blastoff::intercept {
@@ -52,6 +53,9 @@ using Hook = void (*)();
 constexpr std::uint16_t routine_itself(std::uint16_t routine) {
   return routine;
 }
+constexpr Signature no_signature(abi::Style, std::uint16_t) {
+  return {};
+}
 constexpr bool no_company(std::uint16_t, std::uint16_t) {
   return false;
 }
@@ -75,6 +79,8 @@ struct RoutineTable {
 
   /// The routine, by one number, that does the same in the same calling convention under whatever name.
   std::uint16_t (*meaning)(std::uint16_t routine) = &routine_itself;
+  /// What its functions take, whose code can be compared with that.
+  Signature (*signature)(abi::Style style, std::uint16_t routine) = &no_signature;
   /// Whether a library that has `routine` under its undecorated name has `other` too.
   bool (*accompanies)(std::uint16_t routine, std::uint16_t other) = &no_company;
   /// Why an undecorated name is left alone without them: one line.

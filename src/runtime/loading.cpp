@@ -8,6 +8,7 @@
 #include "config/settings.h"
 #include "device/driver_sharing.h"
 #include "intercept/copies.h"
+#include "intercept/evidence/evidence.h"
 #include "intercept/front_ends.h"
 #include "intercept/installation.h"
 #include "intercept/loaded_objects.h"
@@ -71,6 +72,7 @@ void prepare() {
   report::keep_counters_in(secure_getenv(config::run_directory_variable));
   intercept::observe_searches(keep_interceptors);
   intercept::observe_libraries(note_library);
+  intercept::set_trusted(config::read_trusted_names());
   intercept_calls(mode_named(config::read_intercept_mode()));
   Process::open_ahead();
 }

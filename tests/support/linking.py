@@ -100,7 +100,9 @@ def intercepted(command: Sequence[str | Path], mode: str, *, env: dict[str, str]
         return offload.offloaded(command, settings=[f"--intercept={mode}"], env=env, **options)
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.json"
-        settings = {"intercept": mode, "device": "simulated", "min_size": "0", "verify": "abort", "summary": "never", "report": str(report)}
+        # There no code shows that the toy BLAS's functions are what their names say.
+        trusted = "" if machine() == "x86_64" else "dgemm_,cblas_dgemm"
+        settings = {"trust": trusted, "intercept": mode, "device": "simulated", "min_size": "0", "verify": "abort", "summary": "never", "report": str(report)}
         preloads = ":".join(filter(None, [str(offload.LIBRARY), env.get("LD_PRELOAD")]))
         env = {name: value for name, value in env.items() if name != "LD_PRELOAD"}
         env |= {f"BLASTOFF_{name.upper()}": value for name, value in settings.items()}

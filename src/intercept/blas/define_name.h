@@ -1,8 +1,15 @@
 // BLASTOFF_DEFINE_NAME defines one exported name.
+//
+// dgemm_, cblas_dgemm, dgemm: a BLAS routine, or a program's own function with the same name. Nothing may be read through
+// an argument before it is known which. So the exported name passes the call on, to the BLAS routine of that name here
+// or to the foreign function: that one finds its registers and the stack as the caller left them, and returns to the
+// caller whatever it returns. Words on the stack are not even copied: they may be the caller's own variables, which
+// other threads are writing. Names with 64 in their suffix are nobody's own.
 #pragma once
 
 #include "intercept/blas/define_hook.h"
 #include "intercept/blas/entry_points.h"
+#include "intercept/patch/forwarding_thunk.h"
 
 namespace blastoff::intercept {
 
@@ -18,14 +25,31 @@ struct NameCalled {
   }
 };
 
+/// What a call of an exported name means: the routine of that name here, or somebody's function.
+template <class Function>
+const void* meaning_of(EntryIndex index, const void* caller, Function* routine) {
+  const Original original = original_for(entry_point_table[static_cast<std::size_t>(index)], caller);
+  return original.intercepted ? reinterpret_cast<const void*>(routine) : original.function;
+}
+
 }  // namespace blastoff::intercept
 
-#define BLASTOFF_NAME_CALLED(name, index, style)                                           \
-  blastoff::intercept::NameCalled<blastoff::intercept::index, blastoff::abi::Style::style, \
-                                  blastoff::blas::Routine::name> {                         \
-    __builtin_return_address(0)                                                            \
-  }
+#define BLASTOFF_NAME_CALLED(name, index, style)                                                      \
+  (blastoff::intercept::NameCalled<blastoff::intercept::index, blastoff::abi::Style::style,           \
+                                   blastoff::blas::Routine::name>{__builtin_return_address(0)})
 
-#define BLASTOFF_DEFINE_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar)   \
-  BLASTOFF_DEFINE_HOOK([[gnu::visibility("default")]], prefix##name##suffix, name, style, kind, \
-                       (BLASTOFF_NAME_CALLED(name, EntryIndex::prefix##name##suffix, style)))
+#define BLASTOFF_DEFINE_NAME_suffixed(symbol, name, style, kind)                             \
+  extern "C" BLASTOFF_DEFINE_HOOK([[gnu::visibility("default")]], symbol, name, style, kind, \
+                                  BLASTOFF_NAME_CALLED(name, EntryIndex::symbol, style))
+#define BLASTOFF_DEFINE_NAME_ambiguous(symbol, name, style, kind)                                       \
+  BLASTOFF_DEFINE_HOOK(static, blas_##symbol, name, style, kind,                                        \
+                       BLASTOFF_NAME_CALLED(name, EntryIndex::symbol, style))                           \
+  extern "C" [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##symbol(         \
+      const void* caller) {                                                                             \
+    return blastoff::intercept::meaning_of(blastoff::intercept::EntryIndex::symbol, caller, &blas_##symbol); \
+  }                                                                                                     \
+  BLASTOFF_FORWARDING_THUNK(symbol, blastoff_meaning_of_##symbol);
+#define BLASTOFF_DEFINE_NAME_undecorated BLASTOFF_DEFINE_NAME_ambiguous
+
+#define BLASTOFF_DEFINE_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar) \
+  BLASTOFF_DEFINE_NAME_##decoration(prefix##name##suffix, name, style, kind)

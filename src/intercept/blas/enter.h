@@ -47,8 +47,8 @@ std::array<std::int64_t, 2> matrix_sizes(const PassedOn<Values...>& passed_on, a
 /// Makes the call if it is small. The smallest products of a matrix and a vector take no longer than all arguments
 /// take to be examined. So only its sizes are looked at; should other arguments be invalid, the original says so.
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Arguments>
-bool made_as_small(const Visit& visit, const Arguments& arguments) {
-  const auto [m, n] = matrix_sizes<style, kind>(arguments, visit.original.convention.integers);
+bool made_as_small(const Visit& visit, const Arguments& arguments, abi::IntegerWidth integers) {
+  const auto [m, n] = matrix_sizes<style, kind>(arguments, integers);
   if (m <= 0 || n <= 0) return false;
   const double area = static_cast<double>(m) * static_cast<double>(n);
   return dispatch_if_small(visit, blas::volume(kind, m, n, 1, sizeof(abi::Element<scalar>)),
@@ -64,13 +64,18 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
     raw(original.function);
     return;
   }
+  const std::optional<abi::IntegerWidth> integers = original.integers(scalar);
+  if (!integers) {
+    raw(original.function);
+    return;
+  }
   const Visit visit{entry, original, raw, blas::front_end(), entry.routine.number, blas_host, arguments.caller};
   if constexpr (blas::is_matrix_vector(kind))
-    if (made_as_small<style, kind, scalar>(visit, arguments)) return;
+    if (made_as_small<style, kind, scalar>(visit, arguments, *integers)) return;
   const blas::Routine routine = blas_routine(entry.routine);
   alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
   auto* const place = reinterpret_cast<blas::Call*>(memory);
-  const bool understood = original.convention.integers == abi::IntegerWidth::ilp64
+  const bool understood = *integers == abi::IntegerWidth::ilp64
                               ? parse<style, kind, scalar, std::int64_t>(place, routine, arguments)
                               : parse<style, kind, scalar, std::int32_t>(place, routine, arguments);
   if (!understood) return dispatch(visit, nullptr);

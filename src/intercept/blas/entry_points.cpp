@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "abi/arguments.h"
 #include "abi/original_routine.h"
 #include "blas/front_end.h"
 #include "intercept/blas/hooks.h"
@@ -50,6 +51,56 @@ bool accompanies(std::uint16_t routine, std::uint16_t other) {
   }
 }
 
+constexpr Role role_of(blas::Kind kind, abi::Argument argument, abi::Style style, bool complex) {
+  using enum abi::Argument;
+  const bool fortran = style == abi::Style::fortran;
+  if (argument == length) return Role::length;
+  if (argument == order || abi::detail::is_option(argument)) return fortran ? Role::letter : Role::number;
+  if (abi::is_size(argument)) return fortran ? Role::integer : Role::number;
+  if (argument != alpha && argument != beta) return Role::array;
+  const bool is_real = !complex || kind == blas::Kind::herk || (kind == blas::Kind::her2k && argument == beta);
+  return is_real && !fortran ? Role::value : Role::real;
+}
+
+template <blas::Kind kind, abi::Style style, abi::Argument... arguments>
+std::span<const Role> roles(abi::ArgumentList<arguments...>, bool complex) {
+  static constexpr std::array of_real = {role_of(kind, arguments, style, false)...};
+  static constexpr std::array of_complex = {role_of(kind, arguments, style, true)...};
+  return complex ? std::span<const Role>(of_complex) : std::span<const Role>(of_real);
+}
+
+template <blas::Kind kind>
+std::span<const Role> roles(abi::Style style, bool complex) {
+  using enum abi::Style;
+  return style == fortran ? roles<kind, fortran>(abi::Arguments<fortran, kind>{}, complex)
+                          : roles<kind, cblas>(abi::Arguments<cblas, kind>{}, complex);
+}
+
+std::span<const Role> roles(blas::Kind kind, abi::Style style, bool complex) {
+  using blas::Kind;
+  switch (kind) {
+    case Kind::gemm: return roles<Kind::gemm>(style, complex);
+    case Kind::gemmt: return roles<Kind::gemmt>(style, complex);
+    case Kind::symm: return roles<Kind::symm>(style, complex);
+    case Kind::hemm: return roles<Kind::hemm>(style, complex);
+    case Kind::syrk: return roles<Kind::syrk>(style, complex);
+    case Kind::herk: return roles<Kind::herk>(style, complex);
+    case Kind::syr2k: return roles<Kind::syr2k>(style, complex);
+    case Kind::her2k: return roles<Kind::her2k>(style, complex);
+    case Kind::trmm: return roles<Kind::trmm>(style, complex);
+    case Kind::trsm: return roles<Kind::trsm>(style, complex);
+    case Kind::gemv: return roles<Kind::gemv>(style, complex);
+    case Kind::symv: return roles<Kind::symv>(style, complex);
+    case Kind::hemv: return roles<Kind::hemv>(style, complex);
+  }
+  return {};
+}
+
+Signature signature(abi::Style style, std::uint16_t routine) {
+  const blas::RoutineRow& row = row_of(routine);
+  return {roles(row.kind, style, blas::is_complex(row.scalar)), row.scalar};
+}
+
 std::uint16_t companion(std::uint16_t routine) {
   return static_cast<std::uint16_t>(abi::companion_of(static_cast<blas::Routine>(routine)));
 }
@@ -65,6 +116,7 @@ constinit const RoutineTable blas_routines = {
     .c_prefix = "cblas_",
     .inner_suffixes = inner_suffixes,
     .meaning = &meaning,
+    .signature = &signature,
     .accompanies = &accompanies,
     .without_company = "no underscore, in an object without all of level 3",
     .companion = &companion,

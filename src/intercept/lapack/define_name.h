@@ -1,8 +1,9 @@
-// BLASTOFF_DEFINE_LAPACK_NAME defines one exported name.
+// BLASTOFF_DEFINE_LAPACK_NAME defines one exported name. See blas/define_name.h.
 #pragma once
 
 #include "intercept/lapack/enter.h"
 #include "intercept/lapack/words.h"
+#include "intercept/patch/forwarding_thunk.h"
 
 namespace blastoff::intercept {
 
@@ -18,6 +19,13 @@ struct LapackNameCalled {
   }
 };
 
+/// What a call of an exported name means: the routine of that name here, or somebody's function.
+template <class Function>
+const void* meaning_of(LapackEntryIndex index, const void* caller, Function* routine) {
+  const Original original = original_for(lapack_entry_points[static_cast<std::size_t>(index)], caller);
+  return original.intercepted ? reinterpret_cast<const void*>(routine) : original.function;
+}
+
 }  // namespace blastoff::intercept
 
 #define BLASTOFF_LAPACK_NAME_CALLED(name, index)                                      \
@@ -26,7 +34,19 @@ struct LapackNameCalled {
     __builtin_return_address(0)                                                       \
   }
 
+#define BLASTOFF_DEFINE_LAPACK_NAME_suffixed(symbol, name, kind, scalar)                                        \
+  extern "C" BLASTOFF_DEFINE_WORDS_FUNCTION([[gnu::visibility("default")]], symbol,                             \
+                                            BLASTOFF_WORD_COUNT(kind, scalar),                                  \
+                                            (BLASTOFF_LAPACK_NAME_CALLED(name, symbol)))
+#define BLASTOFF_DEFINE_LAPACK_NAME_ambiguous(symbol, name, kind, scalar)                                       \
+  BLASTOFF_DEFINE_WORDS_FUNCTION(static, lapack_##symbol, BLASTOFF_WORD_COUNT(kind, scalar),                    \
+                                 (BLASTOFF_LAPACK_NAME_CALLED(name, symbol)))                                   \
+  extern "C" [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##symbol(                 \
+      const void* caller) {                                                                                     \
+    return blastoff::intercept::meaning_of(blastoff::intercept::LapackEntryIndex::symbol, caller, &lapack_##symbol); \
+  }                                                                                                             \
+  BLASTOFF_FORWARDING_THUNK(symbol, blastoff_meaning_of_##symbol);
+#define BLASTOFF_DEFINE_LAPACK_NAME_undecorated BLASTOFF_DEFINE_LAPACK_NAME_ambiguous
+
 #define BLASTOFF_DEFINE_LAPACK_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar) \
-  BLASTOFF_DEFINE_WORDS_FUNCTION([[gnu::visibility("default")]], prefix##name##suffix,               \
-                                 BLASTOFF_WORD_COUNT(kind, scalar),                                  \
-                                 (BLASTOFF_LAPACK_NAME_CALLED(name, prefix##name##suffix)))
+  BLASTOFF_DEFINE_LAPACK_NAME_##decoration(prefix##name##suffix, name, kind, scalar)

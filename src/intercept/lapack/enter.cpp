@@ -79,6 +79,11 @@ long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Rou
     passed_on.pass(original.function);
     return passed_on.returned;
   }
+  const std::optional<abi::IntegerWidth> integers = original.integers(lapack::row(routine).scalar);
+  if (!integers) {
+    passed_on.pass(original.function);
+    return passed_on.returned;
+  }
   const Visit visit{.entry = entry,
                     .original = original,
                     .raw = raw,
@@ -87,7 +92,7 @@ long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Rou
                     .host = &host_of,
                     .caller = caller,
                     .composed = true};
-  const bool wide = original.convention.integers == abi::IntegerWidth::ilp64;
+  const bool wide = *integers == abi::IntegerWidth::ilp64;
   const lapack::Call call(routine, {words, passed_on.arguments.size()}, wide ? 8 : 4);
   if (original.function != nullptr && call.asks_for_work_size()) {
     passed_on.pass(original.function);

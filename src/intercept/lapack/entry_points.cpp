@@ -4,6 +4,7 @@
 
 #include "intercept/lapack/hooks.h"
 #include "intercept/lapack/names.h"
+#include "lapack/arguments.h"
 #include "lapack/problem.h"
 
 namespace blastoff::intercept {
@@ -33,6 +34,41 @@ bool accompanies(std::uint16_t routine, std::uint16_t other) {
   return factorization && of.scalar == lapack::routine_table[routine].scalar;
 }
 
+constexpr Role role_of(lapack::Argument argument) {
+  using lapack::Argument;
+  if (lapack::is_letter(argument)) return Role::letter;
+  if (lapack::is_integer(argument)) return Role::integer;
+  if (lapack::is_real(argument)) return Role::real;
+  switch (argument) {
+    case Argument::ipiv:
+    case Argument::found:
+    case Argument::isuppz:
+    case Argument::ifail:
+    case Argument::info:
+    case Argument::iwork: return Role::integers;
+    default: return Role::array;
+  }
+}
+
+struct Roles {
+  std::array<Role, lapack::most_words> of{};
+  std::size_t count = 0;
+};
+
+/// By routine. The lengths of the letters follow the arguments.
+constexpr auto roles = [] {
+  std::array<Roles, lapack::routine_count> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const lapack::Argument argument : lapack::argument_lists[i]) all[i].of[all[i].count++] = role_of(argument);
+    while (all[i].count < lapack::argument_lists[i].words()) all[i].of[all[i].count++] = Role::length;
+  }
+  return all;
+}();
+
+Signature signature(abi::Style, std::uint16_t routine) {
+  return {std::span(roles[routine].of).first(roles[routine].count), lapack::routine_table[routine].scalar};
+}
+
 }  // namespace
 
 constinit const RoutineTable lapack_routines = {
@@ -43,6 +79,7 @@ constinit const RoutineTable lapack_routines = {
     .absent = absent,
     .c_prefix = "lapacke_",
     .inner_suffixes = {},
+    .signature = &signature,
     .accompanies = &accompanies,
     .without_company = "no underscore, in an object without LAPACK's factorizations",
     .system_libraries = system_libraries,

@@ -10,7 +10,7 @@ struct Capstone {
 
   Capstone(cs_arch architecture, cs_mode mode, Detail detail) {
     if (cs_open(architecture, mode, &handle) != CS_ERR_OK) return;
-    if (detail == Detail::operands) cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
+    if (detail != Detail::none) cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
     instruction = cs_malloc(handle);
   }
 };
@@ -27,7 +27,12 @@ const Capstone& capstone(Architecture architecture) {
 }
 
 const Capstone& capstone(Architecture architecture, Detail detail) {
-  return detail == Detail::none ? capstone<Detail::none>(architecture) : capstone<Detail::operands>(architecture);
+  switch (detail) {
+    case Detail::none: return capstone<Detail::none>(architecture);
+    case Detail::operands: return capstone<Detail::operands>(architecture);
+    case Detail::arguments: break;
+  }
+  return capstone<Detail::arguments>(architecture);
 }
 
 }  // namespace

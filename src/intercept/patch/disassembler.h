@@ -11,10 +11,12 @@
 
 namespace blastoff::intercept::patch {
 
-/// What is told of an instruction beside its length and mnemonic. Operands take half of the time.
-enum class Detail : bool { none, operands };
+/// What is told of an instruction beside its length and mnemonic. Operands take half of the time. `arguments`: the same
+/// as operands, for those who look while functions are patched.
+enum class Detail : std::uint8_t { none, operands, arguments };
 
-/// Decodes code from its first byte. One at a time in the process, because all share the memory for one instruction.
+/// Decodes code from its first byte. One at a time in the process for each Detail, because all share the memory for one
+/// instruction.
 class Disassembly {
  public:
   Disassembly(Architecture architecture, std::span<const std::byte> code, std::uint64_t address,

@@ -86,6 +86,7 @@ class Transaction {
 
   void run(const BlasFunctions& found) {
     for (const BlasFunction& function : found.functions) consider(function);
+    library_ = make_library(found, object_.bias);
     if (candidates_.empty()) return;
     const std::optional<Span> place = reserve();
     if (!place) return refuse_all(Obstacle::no_memory);
@@ -203,6 +204,7 @@ class Transaction {
                        blas.convention,          false};
     function->original.function = reinterpret_cast<void*>(trampoline);
     function->original.convention = blas.convention;
+    function->original.library = blas.certain ? nullptr : library_;
     function->original.companion = companion_of(blas, found);
     function->address = reinterpret_cast<const void*>(candidate.address);
     return function;
@@ -246,6 +248,7 @@ class Transaction {
   std::vector<std::byte> code_;
   Islands islands_;
   const bool running_ = platform::has_other_threads();
+  Library* library_ = nullptr;
 };
 
 }  // namespace

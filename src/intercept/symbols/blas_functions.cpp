@@ -1,17 +1,19 @@
 #include "intercept/symbols/blas_functions.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <span>
 #include <tuple>
 #include <utility>
 
+#include "intercept/evidence/evidence.h"
 #include "intercept/integer_width.h"
 #include "intercept/symbols/spelled_functions.h"
 
 namespace blastoff::intercept {
 namespace {
-
-using Names = std::span<const SpelledFunction>;
 
 /// One piece of code has one calling convention and does one thing.
 bool agree(const SpelledFunction& left, const SpelledFunction& right) {
@@ -30,28 +32,24 @@ bool comes_first(const SpelledFunction& left, const SpelledFunction& right) {
   return rank(left) < rank(right);
 }
 
-/// Why the function with these names is left alone; nullptr: it is BLAS.
-const char* rule_against(Names names, const std::vector<SpelledFunction>& company) {
-  if (!std::all_of(names.begin(), names.end(), [&](const auto& name) { return agree(name, names.front()); }))
-    return "several routines in one";
-  if (std::all_of(names.begin(), names.end(), [](const auto& name) { return name.spelling.undecorated; }))
-    return undecorated_rule(names.front().name, company);
-  return nullptr;
+bool all_agree(Names names) {
+  return std::all_of(names.begin(), names.end(), [&](const auto& name) { return agree(name, names.front()); });
 }
 
-BlasFunction function_of(Names names, abi::IntegerWidth library_width) {
+BlasFunction function_of(Names names, const FunctionExtent& extent) {
   const SpelledFunction& first = names.front();
   BlasFunction function;
   function.prefix = first.name.prefix;
   function.suffix = first.name.suffix;
   function.routine = first.name.routine;
-  function.convention = {first.spelling.style, library_width};
+  function.convention = {first.spelling.style, abi::IntegerWidth::lp64};
   function.address = first.symbol.address;
+  function.size = extent.size;
+  function.room = extent.room;
   for (const SpelledFunction& name : names) {
     function.names.emplace_back(name.symbol.name);
     function.exported |= name.symbol.exported;
     function.indirect |= name.symbol.indirect;
-    if (name.spelling.wide) function.convention.integers = abi::IntegerWidth::ilp64;
   }
   return function;
 }
@@ -72,46 +70,144 @@ void leave_all_alone(BlasFunctions& found, const char* rule) {
   found.functions.clear();
 }
 
-/// Sets size and room, and drops what is no code.
-void measure(const ObjectFile& object, const std::vector<FunctionSymbol>& symbols,
-             std::vector<BlasFunction>& functions) {
-  const std::vector<FunctionExtent> extents = object.extents(symbols);
-  for (std::size_t i = 0; i < functions.size(); ++i) {
-    functions[i].size = extents[i].size;
-    functions[i].room = extents[i].room;
-  }
-  std::erase_if(functions, [](const BlasFunction& function) { return function.size == 0; });
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);
 }
 
-}  // namespace
+std::string program_path() {
+  std::array<char, 4096> path{};
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "";
+}
 
-BlasFunctions find_blas_functions(const ObjectFile& object, const char* path) {
-  SpelledFunctions spelled = spelled_functions(object);
-  // A program's name says nothing about its integers.
-  const abi::IntegerWidth width =
-      object.linkage() == Linkage::shared_object ? library_integer_width(path) : abi::IntegerWidth::lp64;
-  BlasFunctions found;
-  std::vector<FunctionSymbol> symbols;
-  std::vector<SpelledFunction>& all = spelled.functions;
+/// The names of each function.
+std::vector<Names> functions_of(std::vector<SpelledFunction>& all) {
+  std::vector<Names> functions;
   for (auto first = all.begin(); first != all.end();) {
     const auto last = std::find_if(
         first, all.end(), [&](const auto& function) { return function.symbol.address != first->symbol.address; });
     std::sort(first, last, comes_first);
-    const Names names(first, last);
+    functions.emplace_back(first, last);
     first = last;
-    if (const char* const rule = rule_against(names, all)) {
-      for (const SpelledFunction& name : names) found.left_alone.push_back({std::string(name.symbol.name), rule});
-      continue;
-    }
-    found.functions.push_back(function_of(names, width));
-    symbols.push_back(names.front().symbol);
   }
-  measure(object, symbols, found.functions);
-  if (hands_on_to_another(object)) leave_all_alone(found, "passes its calls on to MKL's interface layer");
+  return functions;
+}
+
+std::vector<FunctionExtent> extents_of(const ObjectFile& object, const std::vector<Names>& functions) {
+  std::vector<FunctionSymbol> symbols;
+  symbols.reserve(functions.size());
+  for (const Names& names : functions) symbols.push_back(names.front().symbol);
+  return object.extents(symbols);
+}
+
+/// Of a table whose functions have one type: its number.
+std::size_t type_of(const BlasFunction& function) {
+  return static_cast<std::size_t>(
+      function.routine.table->signature(function.convention.style, function.routine.number).scalar);
+}
+
+class Search {
+ public:
+  /// `path`: "" for this process's program.
+  Search(const ObjectFile& object, const char* path)
+      : object_(object), path_(*path == '\0' ? program_path() : path), spelled_(spelled_functions(object)) {}
+
+  BlasFunctions run() {
+    judge_all();
+    settle_integers();
+    for (const FunctionSymbol& symbol : spelled_.unproven)
+      leave_alone(symbol.name, "unknown prefix: nothing shows that it is BLAS");
+    return std::move(found_);
+  }
+
+ private:
+  void leave_alone(std::string_view name, const char* rule) { found_.left_alone.push_back({std::string(name), rule}); }
+
+  void judge_all() {
+    std::vector<SpelledFunction>& all = spelled_.functions;
+    const std::vector<Names> functions = functions_of(all);
+    const std::vector<FunctionExtent> extents = extents_of(object_, functions);
+    const Evidence evidence(object_, all, is_trusted(path_) || is_trusted(base_name(path_)));
+    std::vector<SpelledFunction> routines;
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      const Names names = functions[i];
+      if (extents[i].size == 0) continue;  // no code
+      const Judgement judged = all_agree(names) ? evidence.judge(names, extents[i].size)
+                                                : Judgement{"several routines in one"};
+      if (judged.rule != nullptr) {
+        for (const SpelledFunction& name : names) leave_alone(name.symbol.name, judged.rule);
+        continue;
+      }
+      found_.functions.push_back(function_of(names, extents[i]));
+      judgements_.push_back(judged);
+      routines.push_back(names.front());
+    }
+    found_.witnesses = evidence.witnesses(routines);
+  }
+
+  /// What the functions show together.
+  void settle_integers() {
+    std::optional<abi::IntegerWidth> shown;
+    bool agree = true;
+    for (std::size_t i = 0; i < judgements_.size(); ++i) {
+      const Judgement& judged = judgements_[i];
+      if (judged.reals) found_.reals_known |= 1U << type_of(found_.functions[i]);
+      if (!judged.integers || judged.wide_by_name) continue;
+      agree &= !shown || *shown == *judged.integers;
+      shown = judged.integers;
+    }
+    const bool can_ask = std::any_of(found_.witnesses.begin(), found_.witnesses.end(),
+                                     [](const Witness& witness) { return static_cast<bool>(witness); });
+    const bool wide = object_.linkage() == Linkage::shared_object && names_wide_integers(path_.c_str());
+    const abi::IntegerWidth expected = wide ? abi::IntegerWidth::ilp64 : abi::IntegerWidth::lp64;
+    std::vector<BlasFunction> kept;
+    for (std::size_t i = 0; i < judgements_.size(); ++i) {
+      const Judgement& judged = judgements_[i];
+      BlasFunction& function = found_.functions[i];
+      std::optional<abi::IntegerWidth> integers = judged.integers;
+      if (!integers && agree) integers = shown;
+      const bool reals = (found_.reals_known >> type_of(function) & 1U) != 0;
+      const bool no_question = function.routine.table->signature(function.convention.style, function.routine.number).roles.empty();
+      function.convention.integers = integers.value_or(expected);
+      function.certain = (integers.has_value() && reals) || judged.trusted || (no_question && !can_ask);
+      if (function.certain || can_ask)
+        kept.push_back(std::move(function));
+      else
+        for (const std::string& name : function.names) leave_alone(name, "nothing tells how wide its numbers are (--trust)");
+    }
+    found_.functions = std::move(kept);
+  }
+
+  const ObjectFile& object_;
+  std::string path_;
+  SpelledFunctions spelled_;
+  BlasFunctions found_;
+  std::vector<Judgement> judgements_;  ///< of found_.functions
+};
+
+}  // namespace
+
+BlasFunctions find_named_functions(const ObjectFile& object, const char* path) {
+  BlasFunctions found = Search(object, path).run();
+  found.changes = hands_on_to_another(object);
+  if (found.changes)
+    for (BlasFunction& function : found.functions) function.certain &= function.suffix.find("64") != std::string::npos;
   if (is_cufftw(object)) leave_all_alone(found, "computes on the GPU by itself");
-  for (const FunctionSymbol& symbol : spelled.unproven)
-    found.left_alone.push_back({std::string(symbol.name), "unknown prefix: nothing shows that it is BLAS"});
   return found;
+}
+
+BlasFunctions find_blas_functions(const ObjectFile& object, const char* path) {
+  BlasFunctions found = find_named_functions(object, path);
+  if (hands_on_to_another(object)) leave_all_alone(found, "passes its calls on to MKL's interface layer");
+  return found;
+}
+
+Library* make_library(const BlasFunctions& found, std::uint64_t bias) {
+  if (std::all_of(found.functions.begin(), found.functions.end(), [](const auto& each) { return each.certain; }))
+    return nullptr;
+  Witnesses witnesses = found.witnesses;
+  for (Witness& witness : witnesses) witness.address += bias;
+  return new Library(witnesses, found.reals_known, found.changes);
 }
 
 const BlasFunction* sibling(const BlasFunctions& found, const BlasFunction& function, const Routine& routine) {

@@ -220,6 +220,27 @@ std::vector<FunctionExtent> function_extents(const ElfImage& image, const Symbol
   return extents;
 }
 
+std::vector<std::uint64_t> function_addresses(const SymbolTables& tables, std::span<const std::string_view> names) {
+  std::vector<std::uint64_t> addresses(names.size(), 0);
+  for (const ElfSymbols& symbols : tables) {
+    // Symbols are compared by where their names begin: that reads no names.
+    std::vector<std::pair<std::size_t, std::size_t>> places;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      for (std::size_t place = find_text(symbols.strings, names[i], 0); place != std::string_view::npos;
+           place = find_text(symbols.strings, names[i], place + 1))
+        if (string_at(symbols.strings, place) == names[i]) places.emplace_back(place, i);
+    std::sort(places.begin(), places.end());
+    for (std::size_t index = 0; index < symbols.count() && !places.empty(); ++index) {
+      const Elf64_Sym symbol = symbols[index];
+      const auto place = std::lower_bound(places.begin(), places.end(), std::pair(std::size_t{symbol.st_name}, std::size_t{0}));
+      if (place == places.end() || place->first != symbol.st_name) continue;
+      if (is_function(symbol) && ELF64_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC)
+        addresses[place->second] = symbol.st_value;
+    }
+  }
+  return addresses;
+}
+
 std::vector<std::string_view> routine_imports(const ElfSymbols& symbols) {
   std::vector<std::string_view> imports;
   for (std::size_t index = 0; index < symbols.count(); ++index) {

@@ -19,6 +19,9 @@ std::vector<FunctionSymbol> routine_functions(const SymbolTables& tables);
 std::vector<FunctionExtent> function_extents(const ElfImage& image, const SymbolTables& tables,
                                              std::span<const FunctionSymbol> functions);
 
+/// See ObjectFile::addresses_of().
+std::vector<std::uint64_t> function_addresses(const SymbolTables& tables, std::span<const std::string_view> names);
+
 /// See ObjectFile::blas_imports(). Sorted.
 std::vector<std::string_view> routine_imports(const ElfSymbols& symbols);
 

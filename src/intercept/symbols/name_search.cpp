@@ -151,6 +151,13 @@ constexpr std::size_t nowhere = std::string_view::npos;
 
 }  // namespace
 
+std::size_t find_text(std::string_view strings, std::string_view text, std::size_t from) {
+  if (from >= strings.size()) return nowhere;
+  const void* const found = memmem(strings.data() + from, strings.size() - from, text.data(), text.size());
+  if (found == nullptr) return nowhere;
+  return static_cast<std::size_t>(static_cast<const char*>(found) - strings.data());
+}
+
 std::size_t find_routine_name(std::string_view strings, std::size_t from) {
   static constexpr auto pairs = pairs_in_stems();
   for (std::size_t place = from + pair_step; place + 1 < strings.size(); place += pair_step) {

@@ -14,6 +14,9 @@ std::size_t find_routine_name(std::string_view strings, std::size_t from);
 /// letters are small or all are `capitals`.
 std::optional<std::size_t> longest_routine_name(std::string_view strings, bool capitals);
 
+/// As std::string_view::find, which stops at each first letter: this skips most of a long table.
+std::size_t find_text(std::string_view strings, std::string_view text, std::size_t from);
+
 /// A string of a string table.
 struct TableString {
   std::size_t begin;

@@ -19,13 +19,6 @@
 namespace blastoff::intercept {
 namespace {
 
-/// As std::string_view::find, which stops at each first letter: memmem() skips most of a long table.
-std::size_t find_text(std::string_view strings, std::string_view text, std::size_t from) {
-  const void* const found = memmem(strings.data() + from, strings.size() - from, text.data(), text.size());
-  if (found == nullptr) return std::string_view::npos;
-  return static_cast<std::size_t>(static_cast<const char*>(found) - strings.data());
-}
-
 /// A file's bytes, mapped.
 class MappedFile {
  public:
@@ -156,6 +149,22 @@ std::vector<FunctionExtent> ObjectFile::extents(std::span<const FunctionSymbol> 
 
 std::vector<std::string_view> ObjectFile::blas_imports() const {
   return routine_imports(state_->image.dynamic_symbols());
+}
+
+std::vector<std::uint64_t> ObjectFile::addresses_of(std::span<const std::string_view> names) const {
+  return function_addresses(state_->tables(), names);
+}
+
+bool ObjectFile::names_exactly(std::string_view name) const {
+  const std::vector<std::string_view> found = names_with(name);
+  return std::find(found.begin(), found.end(), name) != found.end();
+}
+
+patch::CodeRange ObjectFile::code_around(std::uint64_t address) const {
+  for (const Elf64_Phdr& segment : state_->image.segments())
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && address - segment.p_vaddr < segment.p_filesz)
+      return {state_->image.constant_bytes(segment.p_vaddr, segment.p_filesz), segment.p_vaddr};
+  return {};
 }
 
 std::span<const std::byte> ObjectFile::bytes(std::uint64_t address, std::uint64_t size) const {

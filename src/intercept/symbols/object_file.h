@@ -11,6 +11,8 @@
 
 #include <tl/expected.hpp>
 
+#include "intercept/patch/argument_use.h"
+
 namespace blastoff::intercept {
 
 enum class SymbolTable : std::uint8_t { dynsym, symtab, debugdata };
@@ -69,6 +71,16 @@ class ObjectFile {
 
   /// All names, of defined symbols or not, that contain a text. They live as long as the ObjectFile.
   std::vector<std::string_view> names_with(std::string_view text) const;
+
+  /// The addresses of functions that the object defines under these names; 0: it defines none, or one that is chosen
+  /// when it is loaded.
+  std::vector<std::uint64_t> addresses_of(std::span<const std::string_view> names) const;
+
+  /// Whether a symbol, defined or not, has this name.
+  bool names_exactly(std::string_view name) const;
+
+  /// The code segment that holds an address; empty: none does.
+  patch::CodeRange code_around(std::uint64_t address) const;
 
   /// The file's bytes for [address, address + size) of text or constant data as linked; empty where it has none.
   std::span<const std::byte> bytes(std::uint64_t address, std::uint64_t size) const;

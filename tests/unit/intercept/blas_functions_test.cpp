@@ -94,16 +94,21 @@ TEST(BlasFunctions, OfALibraryOfBothStyles) {
   }
 }
 
-TEST(BlasFunctions, TakeTheirIntegersFromTheLibrarysName) {
+TEST(BlasFunctions, AreAskedForTheirIntegersWhateverTheLibrarysName) {
   const std::string path = symbol_fixture("libsymbols_both_styles.so");
   const auto object = ObjectFile::open(path.c_str());
   ASSERT_TRUE(object);
-  for (const BlasFunction& function : find_blas_functions(*object, "/opt/libblas64.so.3").functions)
-    EXPECT_EQ(function.convention.integers, IntegerWidth::ilp64) << function.names.front();
-  const auto program = ObjectFile::open(symbol_fixture("symbols_program").c_str());
-  ASSERT_TRUE(program);
-  for (const BlasFunction& function : find_blas_functions(*program, "/opt/blas64").functions)
-    EXPECT_EQ(function.convention.integers, IntegerWidth::lp64) << "a program is called as its author likes";
+  for (const char* const name : {"/opt/libblas64.so.3", "/opt/libblas.so.3"}) {
+    const BlasFunctions found = find_blas_functions(*object, name);
+    for (const Witness& witness : found.witnesses) EXPECT_EQ(witness.kind, Witness::Kind::largest);
+    for (const BlasFunction& function : found.functions) EXPECT_FALSE(function.certain) << function.names.front();
+  }
+}
+
+TEST(BlasFunctions, UndecoratedWithoutAKnownLibraryNeedTheRightArguments) {
+  const BlasFunctions found = found_in(symbol_fixture("libsymbols_unmarked.so"));
+  EXPECT_TRUE(found.functions.empty());
+  EXPECT_EQ(found.left_alone.size(), table_size);
 }
 
 TEST(BlasFunctions, WithSeveralNamesAreOne) {

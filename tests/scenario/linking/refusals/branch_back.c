@@ -1,6 +1,7 @@
 // A dgemm_ that begins with a loop.
 #define GEMM portable_product
 #include "../common/blas.c"
+#include "library.h"
 
 __asm__(R"(
     .text

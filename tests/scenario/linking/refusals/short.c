@@ -1,6 +1,7 @@
 // A dgemm_ of two bytes, right before another function.
 #define GEMM portable_product
 #include "../common/blas.c"
+#include "library.h"
 
 __asm__(R"(
     .text

@@ -1,0 +1,218 @@
+#include "intercept/evidence/evidence.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+
+#include "intercept/blas/entry_points.h"
+#include "intercept/lapack/entry_points.h"
+#include "intercept/patch/architecture.h"
+
+namespace blastoff::intercept {
+namespace {
+
+/// Functions of libraries that nobody else has: what tells their version, and the inner ones that programs get with few
+/// routines of an archive.
+constexpr std::string_view marks[] = {"openblas_get_config",
+                                      "openblas_get_parallel",
+                                      "blas_memory_alloc",
+                                      "mkl_get_version",
+                                      "MKL_Get_Version",
+                                      "MKL_Get_Version_String",
+                                      "mkl_serv_get_version",
+                                      "mkl_serv_lock",
+                                      "bli_info_get_version_str",
+                                      "bli_init_once",
+                                      "aocl_get_version",
+                                      "ATL_buildinfo",
+                                      "nvpl_blas_get_version",
+                                      "nvpl_lapack_get_version",
+                                      "armplversion_",
+                                      "armpl_get_cpuid",
+                                      "esvemonp",
+                                      "iessl_",
+                                      "flexiblas_init",
+                                      "flexiblas_get_version",
+                                      "lbt_forward",
+                                      "libsci_version",
+                                      "ATL_dgemm"};
+
+constexpr const char* other_arguments = "takes other arguments than the routine of that name";
+constexpr const char* nothing_shows = "nothing shows that it is the routine of that name (--trust)";
+
+/// So many of LAPACK's routines are the whole of it.
+constexpr std::size_t most_of_lapack = 100;
+
+struct Trusted {
+  std::mutex mutex;
+  std::string names;
+};
+
+Trusted& trusted() {
+  static Trusted& one = *new Trusted;
+  return one;
+}
+
+bool is_decorated(const SpelledFunction& function) {
+  return !function.spelling.undecorated;
+}
+
+/// Whether the standard's level 3 is there in all types, or LAPACK.
+bool has_all_families(const std::vector<SpelledFunction>& all) {
+  std::array<bool, blas::routine_count> blas_there{};
+  std::array<bool, lapack::routine_count> lapack_there{};
+  for (const SpelledFunction& function : all) {
+    if (!is_decorated(function) || !function.symbol.exported) continue;
+    const Routine& routine = function.name.routine;
+    if (routine.table == &blas_routines) blas_there[routine.number] = true;
+    if (routine.table == &lapack_routines) lapack_there[routine.number] = true;
+  }
+  bool level3 = true;
+  for (std::uint16_t routine = 0; routine < blas::routine_count; ++routine)
+    level3 &= blas_there[routine] || !blas_routines.accompanies(routine, routine);
+  return level3 || static_cast<std::size_t>(std::count(lapack_there.begin(), lapack_there.end(), true)) >= most_of_lapack;
+}
+
+/// One at a time: the disassembler has memory for one instruction.
+std::mutex& reading() {
+  static std::mutex& one = *new std::mutex;
+  return one;
+}
+
+}  // namespace
+
+void set_trusted(std::string_view names) {
+  const std::lock_guard lock(trusted().mutex);
+  trusted().names = names;
+}
+
+bool is_trusted(std::string_view name) {
+  const std::lock_guard lock(trusted().mutex);
+  std::string_view left = trusted().names;
+  while (!left.empty()) {
+    const std::string_view one = left.substr(0, left.find(','));
+    if (one == name) return true;
+    left.remove_prefix(std::min(left.size(), one.size() + 1));
+  }
+  return false;
+}
+
+Evidence::Evidence(const ObjectFile& object, const std::vector<SpelledFunction>& all, bool trusted)
+    : object_(object), all_(all), trusted_(trusted) {
+  if (all.empty()) return;
+  const auto defines = [&](std::string_view name) { return object.addresses_of(std::array{name}).front() != 0; };
+  // OpenBLAS's builders rename all that it exports.
+  const std::vector<std::string_view> renamed = object.names_with(marks[0]);
+  marked_ = std::any_of(renamed.begin(), renamed.end(), defines) ||
+            std::any_of(std::begin(marks), std::end(marks), defines);
+  whole_ = object.linkage() == Linkage::shared_object && has_all_families(all);
+}
+
+bool Evidence::has_family(const SpelledFunction& function) const {
+  const RoutineTable& table = *function.name.routine.table;
+  bool any = false;
+  for (std::uint16_t other = 0; other < table.names.size(); ++other) {
+    if (!table.accompanies(function.name.routine.number, other)) continue;
+    any = true;
+    const Routine wanted{&table, other};
+    const bool there = std::any_of(all_.begin(), all_.end(), [&](const SpelledFunction& each) {
+      return each.name.routine == wanted && each.name.prefix == function.name.prefix &&
+             each.name.suffix == function.name.suffix;
+    });
+    if (!there) return false;
+  }
+  return any && object_.names_exactly("xerbla_");
+}
+
+Fit Evidence::fit_of(const Signature& signature, std::uint64_t address, std::uint64_t size) const {
+  if (signature.roles.empty() || object_.machine() != patch::native_machine) return {};
+  const patch::CodeRange code = object_.code_around(address);
+  if (code.bytes.empty()) return {};
+  const std::size_t offset = address - code.address;
+  const patch::CodeRange function{code.bytes.subspan(offset, std::min<std::size_t>(size, code.bytes.size() - offset)),
+                                  address};
+  const std::lock_guard lock(reading());
+  const auto use = patch::argument_use(patch::native, code, function,
+                                       [&](const patch::ArgumentUse& so_far) { return settled(fit(signature, so_far)); });
+  return use ? fit(signature, *use) : Fit{};
+}
+
+Judgement Evidence::judge(Names names, std::uint64_t size) const {
+  const SpelledFunction& first = names.front();
+  Judgement result;
+  const RoutineTable& table = *first.name.routine.table;
+  const Signature signature = table.signature(first.spelling.style, first.name.routine.number);
+  const bool undecorated = std::none_of(names.begin(), names.end(), is_decorated);
+  if (undecorated) result.rule = undecorated_rule(first.name, all_);
+  const bool wide = std::any_of(names.begin(), names.end(), [](const auto& name) { return name.spelling.wide; });
+  if (wide) result.integers = abi::IntegerWidth::ilp64;
+  result.wide_by_name = wide;
+  result.reals = marked_ || wide;
+  result.trusted =
+      trusted_ || std::any_of(names.begin(), names.end(), [](const auto& name) { return is_trusted(name.symbol.name); });
+  if (result.trusted) {
+    result.rule = nullptr;
+    result.reals = true;
+  } else if (result.rule != nullptr || signature.roles.empty() || (whole_ && (marked_ || !undecorated))) {
+    return result;
+  }
+  const Fit code = first.symbol.indirect ? Fit{} : fit_of(signature, first.symbol.address, size);
+  if (!result.integers) result.integers = code.integers;
+  result.reals |= code.reals;
+  if (result.trusted) return result;
+  if (code.verdict == Fit::Verdict::contradicts) result.rule = other_arguments;
+  const bool known = marked_ || (!undecorated && has_family(first));
+  if (code.verdict == Fit::Verdict::unknown && !known) result.rule = nothing_shows;
+  return result;
+}
+
+bool Evidence::fits_as_largest(std::uint64_t address, abi::Style style, blas::Scalar scalar) const {
+  static constexpr Role fortran[] = {Role::integer, Role::array, Role::integer};
+  static constexpr Role cblas[] = {Role::number, Role::array, Role::number};
+  constexpr std::uint64_t most_code = 4096;
+  const Signature signature{style == abi::Style::fortran ? std::span<const Role>(fortran) : std::span<const Role>(cblas),
+                            scalar};
+  return fit_of(signature, address, most_code).verdict == Fit::Verdict::fits;
+}
+
+void Evidence::add_largest(const SpelledFunction& like, Witnesses& found) const {
+  static constexpr std::string_view letters = "sdcz";
+  std::array<std::string, letters.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    names[i] = std::string(like.name.prefix) + "i" + letters[i] + "amax" + std::string(like.name.suffix);
+  const std::array<std::string_view, letters.size()> wanted{names[0], names[1], names[2], names[3]};
+  const std::vector<std::uint64_t> addresses = object_.addresses_of(wanted);
+  const abi::Style style = like.spelling.style;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] || addresses[i] == 0) continue;
+    const bool known = whole_ || marked_ || trusted_ || fits_as_largest(addresses[i], style, static_cast<blas::Scalar>(i));
+    if (known) found[i] = {style == abi::Style::fortran ? Witness::Kind::largest : Witness::Kind::largest_c, addresses[i]};
+  }
+}
+
+Witnesses Evidence::witnesses(const std::vector<SpelledFunction>& routines) const {
+  const auto is_there = [](const Witness& each) { return static_cast<bool>(each); };
+  Witnesses found{};
+  std::vector<std::pair<std::string_view, std::string_view>> tried;
+  for (const SpelledFunction& function : routines) {
+    if (function.spelling.wide || function.name.capitals) continue;
+    const std::pair spelling(function.name.prefix, function.name.suffix);
+    if (std::find(tried.begin(), tried.end(), spelling) != tried.end()) continue;
+    tried.push_back(spelling);
+    add_largest(function, found);
+    if (std::all_of(found.begin(), found.end(), is_there)) return found;
+  }
+  for (const SpelledFunction& function : routines) {
+    const Routine& routine = function.name.routine;
+    if (routine.table != &lapack_routines || function.spelling.wide || function.symbol.indirect) continue;
+    const lapack::RoutineRow& row = lapack::routine_table[routine.number];
+    Witness& witness = found[static_cast<std::size_t>(row.scalar)];
+    if (row.kind == lapack::Kind::potrf && !witness) witness = {Witness::Kind::cholesky, function.symbol.address};
+  }
+  if (routines.empty() || std::any_of(found.begin(), found.end(), is_there)) return found;
+  const std::uint64_t own_rows = object_.addresses_of(std::array<std::string_view, 1>{"numroc_"}).front();
+  if (own_rows != 0) found.fill({Witness::Kind::numroc, own_rows});
+  return found;
+}
+
+}  // namespace blastoff::intercept

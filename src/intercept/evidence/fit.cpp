@@ -1,0 +1,127 @@
+#include "intercept/evidence/fit.h"
+
+#include <algorithm>
+
+namespace blastoff::intercept {
+namespace {
+
+using patch::ArgumentUse;
+using patch::WordUse;
+
+/// So many arguments have to be used as what they are, beside all being used.
+constexpr int enough = 2;
+
+/// The sizes of integers that are read as the only ones, in bytes.
+constexpr unsigned narrow_integer = 4;
+constexpr unsigned wide_integer = 8;
+
+class Comparison {
+ public:
+  Comparison(const Signature& signature, const ArgumentUse& use) : signature_(signature), use_(use) {}
+
+  Fit run() {
+    for (const Role role : signature_.roles) compare(role);
+    // Words that the routine does not take.
+    for (std::size_t i = word_; i < ArgumentUse::most_words - 1; ++i) contradicted_ |= use_.words[i].read;
+    contradicted_ |= use_.variadic || (narrow_ && wide_) || (values_ == 0 && (use_.reals & 1U) != 0);
+    const unsigned values = (1U << values_) - 1;
+    all_used_ &= (use_.reals & values) == values;
+    Fit result;
+    if (contradicted_)
+      result.verdict = Fit::Verdict::contradicts;
+    else if (all_used_ && confirmed_ >= enough)
+      result.verdict = Fit::Verdict::fits;
+    if (narrow_ != wide_) result.integers = wide_ ? abi::IntegerWidth::ilp64 : abi::IntegerWidth::lp64;
+    result.reals = reals_;
+    return result;
+  }
+
+ private:
+  bool single() const { return signature_.scalar == blas::Scalar::s || signature_.scalar == blas::Scalar::c; }
+  unsigned real_size() const { return single() ? 4 : 8; }
+
+  void compare(Role role) {
+    if (role == Role::value) {
+      ++values_;
+      return;
+    }
+    const WordUse& word = use_.words[word_++];
+    if (role == Role::length) return;
+    all_used_ &= word.read;
+    bool confirmed = false;
+    switch (role) {
+      case Role::letter: confirmed = letter(word); break;
+      case Role::integer: confirmed = integer(word); break;
+      case Role::real: confirmed = !refuses(word.number || word.written) && real(word); break;
+      case Role::array: confirmed = !refuses(word.number && !word.address) && real(word); break;
+      case Role::integers: confirmed = integers(word); break;
+      case Role::number: confirmed = number(word); break;
+      case Role::value:
+      case Role::length: break;
+    }
+    confirmed_ += confirmed ? 1 : 0;
+  }
+
+  bool refuses(bool reason) {
+    contradicted_ |= reason;
+    return reason;
+  }
+
+  bool letter(const WordUse& word) {
+    return !refuses(word.number || word.written || word.indexed || word.reals || word.integers > 1) && word.integers == 1;
+  }
+
+  bool integer(const WordUse& word) {
+    const bool other = word.integers != 0 && word.integers != narrow_integer && word.integers != wide_integer;
+    if (refuses(word.number || word.written || word.indexed || word.singles || word.doubles || other)) return false;
+    narrow_ |= word.integers == narrow_integer;
+    wide_ |= word.integers == wide_integer;
+    return word.integers != 0;
+  }
+
+  bool real(const WordUse& word) {
+    const bool complex = blas::is_complex(signature_.scalar);
+    // Pairs of small numbers are copied as one large number.
+    const bool other = single() ? word.doubles && !complex : word.singles;
+    const unsigned foreign_integers = (complex && single()) ? 3U : 15U & ~real_size();
+    if (refuses(other || (word.integers & foreign_integers) != 0)) return false;
+    const bool right = single() ? word.singles : word.doubles;
+    reals_ |= right;
+    return right;
+  }
+
+  bool integers(const WordUse& word) {
+    return !refuses((word.number && !word.address) || word.singles || word.doubles || (word.integers & 3U) != 0) &&
+           word.integers != 0;
+  }
+
+  bool number(const WordUse& word) {
+    if (refuses(word.address)) return false;
+    narrow_ |= word.narrow;
+    return word.number;
+  }
+
+  const Signature& signature_;
+  const ArgumentUse& use_;
+  std::size_t word_ = 0;
+  unsigned values_ = 0;
+  int confirmed_ = 0;
+  bool all_used_ = true;
+  bool contradicted_ = false;
+  bool narrow_ = false;
+  bool wide_ = false;
+  bool reals_ = false;
+};
+
+}  // namespace
+
+Fit fit(const Signature& signature, const ArgumentUse& use) {
+  return signature.roles.empty() ? Fit{} : Comparison(signature, use).run();
+}
+
+bool settled(const Fit& fit) {
+  return fit.verdict == Fit::Verdict::contradicts ||
+         (fit.verdict == Fit::Verdict::fits && fit.integers.has_value() && fit.reals);
+}
+
+}  // namespace blastoff::intercept

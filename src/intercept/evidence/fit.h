@@ -1,0 +1,28 @@
+// Whether a function's code treats its arguments as a routine would.
+#pragma once
+
+#include <optional>
+
+#include "abi/convention.h"
+#include "intercept/evidence/role.h"
+#include "intercept/patch/argument_use.h"
+
+namespace blastoff::intercept {
+
+struct Fit {
+  enum class Verdict : std::uint8_t {
+    unknown,      ///< the code does not tell
+    fits,         ///< it takes all of the arguments, and as what they are
+    contradicts,  ///< it takes others
+  };
+  Verdict verdict = Verdict::unknown;
+  std::optional<abi::IntegerWidth> integers;  ///< as it reads them; nullopt: the code does not tell
+  bool reals = false;                         ///< it computes with real numbers of the routine's size
+};
+
+Fit fit(const Signature& signature, const patch::ArgumentUse& use);
+
+/// Whether following more of the code could change nothing.
+bool settled(const Fit& fit);
+
+}  // namespace blastoff::intercept

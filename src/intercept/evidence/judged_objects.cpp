@@ -1,0 +1,61 @@
+#include "intercept/evidence/judged_objects.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "intercept/loaded_objects.h"
+#include "intercept/patch/architecture.h"
+
+namespace blastoff::intercept {
+namespace {
+
+struct JudgedObjects {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<JudgedObject>> all;
+};
+
+JudgedObjects& judged_objects() {
+  static JudgedObjects& one = *new JudgedObjects;
+  return one;
+}
+
+std::unique_ptr<JudgedObject> judge(const LoadedObject& object, std::uint64_t unloads) {
+  const char* const path = object.path.empty() ? "/proc/self/exe" : object.path.c_str();
+  auto result = std::make_unique<JudgedObject>(
+      JudgedObject{object.begin, object.end, object.path, object.bias, unloads, {}, nullptr});
+  const auto file = ObjectFile::open(path);
+  if (file && file->machine() == patch::native_machine && file->may_define_blas())
+    result->found = find_named_functions(*file, object.path.c_str());
+  result->library = make_library(result->found, object.bias);
+  return result;
+}
+
+}  // namespace
+
+const BlasFunction* JudgedObject::find(std::string_view symbol, const void* function) const {
+  const auto address = reinterpret_cast<std::uintptr_t>(function);
+  const auto is = [&](const BlasFunction& each) {
+    return (each.indirect || each.address + bias == address) &&
+           std::find(each.names.begin(), each.names.end(), symbol) != each.names.end();
+  };
+  const auto place = std::find_if(found.functions.begin(), found.functions.end(), is);
+  return place == found.functions.end() ? nullptr : &*place;
+}
+
+const JudgedObject* judged_object_of(const void* function) {
+  const std::optional<LoadedObject> object = object_of(function);
+  if (!object) return nullptr;
+  const std::uint64_t unloads = unload_count();
+  JudgedObjects& objects = judged_objects();
+  const std::lock_guard lock(objects.mutex);
+  for (const auto& each : objects.all)
+    if (each->begin == object->begin && each->end == object->end && each->path == object->path &&
+        each->unloads == unloads)
+      return each.get();
+  objects.all.push_back(judge(*object, unloads));
+  return objects.all.back().get();
+}
+
+}  // namespace blastoff::intercept

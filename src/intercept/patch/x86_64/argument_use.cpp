@@ -1,0 +1,531 @@
+#include "intercept/patch/x86_64/argument_use.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "intercept/patch/disassembler.h"
+
+namespace blastoff::intercept::patch::x86_64 {
+namespace {
+
+constexpr int register_words = 6;
+constexpr std::size_t most_instructions = 1500;
+constexpr std::size_t steps_between_questions = 16;
+constexpr int deepest = 3;
+
+/// A general register by its number in instructions, and how much of it a name means.
+struct General {
+  int number = -1;
+  int bytes = 0;
+};
+
+constexpr int rax = 0;
+
+/// Stands for what a caller tells a function of variable arguments: how many vector registers it has filled.
+constexpr int vector_count = ArgumentUse::most_words - 1;
+
+constexpr int rsp = 4;
+constexpr int rbp = 5;
+
+constexpr auto general_registers() {
+  std::array<General, X86_REG_ENDING> table{};
+  constexpr x86_reg names[16][4] = {
+      {X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL},       {X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL},
+      {X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL},       {X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL},
+      {X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL},      {X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL},
+      {X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL},      {X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL},
+      {X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B},      {X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B},
+      {X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B},  {X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B},
+      {X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B},  {X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B},
+      {X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B},  {X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B}};
+  constexpr int bytes[4] = {8, 4, 2, 1};
+  for (int number = 0; number < 16; ++number)
+    for (int part = 0; part < 4; ++part) table[names[number][part]] = {number, bytes[part]};
+  table[X86_REG_AH] = {0, 1};
+  table[X86_REG_CH] = {1, 1};
+  table[X86_REG_DH] = {2, 1};
+  table[X86_REG_BH] = {3, 1};
+  return table;
+}
+
+General general(unsigned name) {
+  static constexpr auto table = general_registers();
+  return name < table.size() ? table[name] : General{};
+}
+
+/// -1: it is none.
+int vector_register(unsigned name) {
+  if (name >= X86_REG_XMM0 && name <= X86_REG_XMM31) return static_cast<int>(name - X86_REG_XMM0);
+  if (name >= X86_REG_YMM0 && name <= X86_REG_YMM31) return static_cast<int>(name - X86_REG_YMM0);
+  if (name >= X86_REG_ZMM0 && name <= X86_REG_ZMM31) return static_cast<int>(name - X86_REG_ZMM0);
+  return -1;
+}
+
+/// What a register or a place on the stack holds.
+struct Value {
+  enum class Kind : std::uint8_t {
+    unknown,
+    stack,    ///< the stack pointer at the entry, plus `number`
+    word,     ///< the caller's word `number`
+    derived,  ///< an address computed from it
+  };
+  Kind kind = Kind::unknown;
+  std::int64_t number = 0;
+
+  bool is_stack() const { return kind == Kind::stack; }
+  bool is_word() const { return kind == Kind::word; }
+  bool is_of_word() const { return kind == Kind::word || kind == Kind::derived; }
+};
+
+struct State {
+  std::array<Value, 16> registers{};
+  std::uint32_t set_vectors = 0;  ///< bit i: the vector register i holds what this code has put there
+  std::vector<std::pair<std::int64_t, Value>> slots;  ///< of the stack: offset from the entry's stack pointer
+
+  void store(std::int64_t offset, Value value) {
+    for (auto& [at, held] : slots)
+      if (at == offset) {
+        held = value;
+        return;
+      }
+    if (value.kind != Value::Kind::unknown) slots.emplace_back(offset, value);
+  }
+  Value load(std::int64_t offset) const {
+    for (const auto& [at, held] : slots)
+      if (at == offset) return held;
+    // Above the return address lie the caller's words.
+    if (offset >= 8 && offset % 8 == 0) return {Value::Kind::word, register_words + offset / 8 - 1};
+    return {};
+  }
+};
+
+/// A place where code goes on, and with what.
+struct Path {
+  std::uint64_t address = 0;
+  State state;
+  int depth = 0;
+};
+
+State state_at_entry() {
+  constexpr int order[register_words] = {7, 6, 2, 1, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
+  State state;
+  for (int i = 0; i < register_words; ++i) state.registers[order[i]] = {Value::Kind::word, i};
+  state.registers[rsp] = {Value::Kind::stack, 0};
+  state.registers[rax] = {Value::Kind::word, vector_count};
+  return state;
+}
+
+enum class Reals : std::uint8_t { none, some, singles, doubles };
+
+/// The floating-point numbers that an instruction takes from memory or puts there. Moves of several numbers at once
+/// are also used for other things.
+Reals reals_of(const cs_insn& decoded) {
+  const cs_x86& details = decoded.detail->x86;
+  bool vectors = false;
+  for (int i = 0; i < details.op_count; ++i)
+    vectors |= details.operands[i].type == X86_OP_REG && vector_register(details.operands[i].reg) >= 0;
+  if (!vectors) return Reals::none;
+  std::string_view name = decoded.mnemonic;
+  if (name.starts_with('v')) name.remove_prefix(1);
+  // Integers and copies, too.
+  if (name.starts_with('p') || name == "movd" || name == "movq") return Reals::none;
+  if (name.starts_with("cvtss") || name.starts_with("cvtps")) return Reals::singles;
+  if (name.starts_with("cvtsd") || name.starts_with("cvtpd")) return Reals::doubles;
+  if (name.starts_with("cvt")) return Reals::none;
+  const bool several = name.ends_with("ps") || name.ends_with("pd");
+  if (several && (name.starts_with("mov") || name.starts_with("and") || name.starts_with("xor"))) return Reals::some;
+  if (name.ends_with("ss") || name.ends_with("ps")) return Reals::singles;
+  if (name.ends_with("sd") || name.ends_with("pd")) return Reals::doubles;
+  return Reals::some;
+}
+
+class Walk {
+ public:
+  using Enough = std::function<bool(const ArgumentUse&)>;
+
+  Walk(const CodeRange& code, const CodeRange& function, const Enough& enough)
+      : code_(code), end_(function.address + function.bytes.size()), enough_(enough) {
+    go_on_at({function.address, state_at_entry(), 0});
+  }
+
+  ArgumentUse run() {
+    use_.complete = true;
+    while (!paths_.empty() && !done_) {
+      // The function's own code first.
+      const auto next = std::min_element(paths_.begin(), paths_.end(), [](const Path& left, const Path& right) {
+        return left.depth < right.depth;
+      });
+      Path path = std::move(*next);
+      *next = std::move(paths_.back());
+      paths_.pop_back();
+      follow(path);
+    }
+    use_.variadic = use_.words[vector_count].number;
+    return use_;
+  }
+
+ private:
+  void go_on_at(Path path) {
+    const bool inside = path.address >= code_.address && path.address - code_.address < code_.bytes.size();
+    if (!inside || std::find(begun_.begin(), begun_.end(), path.address) != begun_.end()) return;
+    begun_.push_back(path.address);
+    paths_.push_back(std::move(path));
+  }
+
+  void follow(Path& path) {
+    const auto offset = static_cast<std::size_t>(path.address - code_.address);
+    Disassembly walk(Architecture::x86_64, code_.bytes.subspan(offset), path.address, Detail::arguments);
+    for (;;) {
+      const cs_insn* decoded = walk.next();
+      if (decoded == nullptr || ++instructions_ > most_instructions) {
+        use_.complete = false;
+        return;
+      }
+      if (instructions_ % steps_between_questions == 0 && enough_(use_)) done_ = true;
+      if (done_) return;
+      const std::uint64_t behind = decoded->address + decoded->size;
+      // Behind a call that does not return, the next function begins.
+      if (decoded->id == X86_INS_ENDBR64 && decoded->address != path.address) return;
+      if (!step(*decoded, path)) return;
+      if (path.address < end_ && behind == end_) return;
+      // Where a jump has led already.
+      if (std::find(begun_.begin(), begun_.end(), behind) != begun_.end()) return;
+    }
+  }
+
+  /// False: the path ends.
+  bool step(const cs_insn& decoded, Path& path) {
+    const cs_x86& details = decoded.detail->x86;
+    State& state = path.state;
+    switch (decoded.id) {
+      case X86_INS_ENDBR64:
+      case X86_INS_NOP: return true;
+      case X86_INS_RET:
+      case X86_INS_RETF:
+      case X86_INS_HLT:
+      case X86_INS_UD2: return false;
+      case X86_INS_PUSH: return push(decoded, state), true;
+      case X86_INS_POP: return pop(details.operands[0], state), true;
+      case X86_INS_LEAVE:
+        state.registers[rsp] = state.registers[rbp];
+        return pop_into(rbp, state), true;
+      case X86_INS_CALL: return call(decoded, path), true;
+      case X86_INS_JMP: return jump(details.operands[0], path), false;
+      case X86_INS_MOV:
+      case X86_INS_MOVABS: return move(decoded, state), true;
+      case X86_INS_LEA: return compute_address(details, state), true;
+      case X86_INS_ADD:
+      case X86_INS_SUB: return add(decoded, path), true;
+      case X86_INS_AND: return mask(decoded, path), true;
+      default: break;
+    }
+    if (is_jump(decoded)) {
+      if (details.op_count > 0 && details.operands[0].type == X86_OP_IMM)
+        go_on_at({static_cast<std::uint64_t>(details.operands[0].imm), state, path.depth});
+      return true;
+    }
+    return other(decoded, path), true;
+  }
+
+  static bool is_jump(const cs_insn& decoded) {
+    const cs_detail& detail = *decoded.detail;
+    return std::find(detail.groups, detail.groups + detail.groups_count, CS_GRP_JUMP) !=
+           detail.groups + detail.groups_count;
+  }
+
+  WordUse* use_of(const Value& value) {
+    if (!value.is_of_word()) return nullptr;
+    const auto index = static_cast<std::size_t>(value.number);
+    return index < use_.words.size() ? &use_.words[index] : nullptr;
+  }
+
+  /// A word itself is read, all of its bits or the lower ones.
+  void read_word(const Value& value, int bytes) {
+    WordUse* const use = value.is_word() ? use_of(value) : nullptr;
+    if (use == nullptr) return;
+    use->read = true;
+    if (bytes < 8) use->number = true;
+    if (bytes == 4) use->narrow = true;
+  }
+
+  Value read(const cs_x86_op& operand, const cs_insn& decoded, State& state) {
+    if (operand.type == X86_OP_MEM) return read_memory(operand, decoded, state);
+    if (operand.type != X86_OP_REG) return {};
+    const General name = general(operand.reg);
+    if (name.number < 0) return {};
+    const Value value = state.registers[name.number];
+    read_word(value, name.bytes);
+    return name.bytes == 8 ? value : Value{};
+  }
+
+  /// What an operand in memory refers to.
+  struct Place {
+    Value base;
+    Value index;
+    std::int64_t offset = 0;
+    int scale = 1;
+  };
+
+  static Place place_of(const cs_x86_op& operand, const State& state) {
+    const General base = general(operand.mem.base);
+    const General index = general(operand.mem.index);
+    return {base.number < 0 ? Value{} : state.registers[base.number],
+            index.number < 0 ? Value{} : state.registers[index.number], operand.mem.disp, operand.mem.scale};
+  }
+
+  /// The word of the caller's whose memory a place belongs to.
+  Value owner(const Place& place) {
+    if (place.base.is_of_word()) return place.base;
+    if (place.index.is_of_word() && place.scale == 1) return place.index;
+    return {};
+  }
+
+  void note_index(const Place& place) {
+    read_word(place.base, 8);
+    read_word(place.index, 8);
+    if (place.index.is_word() && place.scale > 1)
+      if (WordUse* const use = use_of(place.index)) use->number = true;
+  }
+
+  Value read_memory(const cs_x86_op& operand, const cs_insn& decoded, State& state) {
+    const Place place = place_of(operand, state);
+    if (place.base.is_stack() && operand.mem.index == X86_REG_INVALID) {
+      const Value held = state.load(place.base.number + place.offset);
+      const bool as_real = reals_of(decoded) != Reals::none;
+      read_word(held, as_real ? 1 : operand.size);
+      return operand.size == 8 && !as_real ? held : Value{};
+    }
+    touch(place, operand, decoded, false);
+    return {};
+  }
+
+  void touch(const Place& place, const cs_x86_op& operand, const cs_insn& decoded, bool write) {
+    note_index(place);
+    const Value of = owner(place);
+    WordUse* const use = use_of(of);
+    if (use == nullptr) return;
+    use->address = true;
+    use->written |= write;
+    const bool direct = of.is_word() && place.base.is_word() && operand.mem.index == X86_REG_INVALID && place.offset == 0;
+    if (!direct) use->indexed = true;
+    const Reals reals = reals_of(decoded);
+    use->reals |= reals != Reals::none;
+    use->singles |= reals == Reals::singles;
+    use->doubles |= reals == Reals::doubles;
+    if (direct && reals == Reals::none) use->integers |= operand.size;
+  }
+
+  void write(const cs_x86_op& operand, const cs_insn& decoded, const Value& value, State& state) {
+    if (operand.type == X86_OP_REG) {
+      const General name = general(operand.reg);
+      if (name.number >= 0) state.registers[name.number] = name.bytes == 8 ? value : Value{};
+      const int vector = vector_register(operand.reg);
+      if (vector >= 0) state.set_vectors |= 1U << vector;
+    } else if (operand.type == X86_OP_MEM) {
+      const Place place = place_of(operand, state);
+      if (place.base.is_stack() && operand.mem.index == X86_REG_INVALID)
+        state.store(place.base.number + place.offset, operand.size == 8 ? value : Value{});
+      else
+        touch(place, operand, decoded, true);
+    }
+  }
+
+  void push(const cs_insn& decoded, State& state) {
+    const Value value = read(decoded.detail->x86.operands[0], decoded, state);
+    Value& top = state.registers[rsp];
+    if (!top.is_stack()) return;
+    top.number -= 8;
+    state.store(top.number, value);
+  }
+
+  void pop(const cs_x86_op& operand, State& state) {
+    const General name = operand.type == X86_OP_REG ? general(operand.reg) : General{};
+    pop_into(name.number, state);
+  }
+
+  void pop_into(int number, State& state) {
+    Value& top = state.registers[rsp];
+    const Value value = top.is_stack() ? state.load(top.number) : Value{};
+    if (top.is_stack()) top.number += 8;
+    if (number >= 0) state.registers[number] = value;
+  }
+
+  void call(const cs_insn& decoded, Path& path) {
+    const cs_x86_op& target = decoded.detail->x86.operands[0];
+    State& state = path.state;
+    if (target.type == X86_OP_IMM) {
+      if (path.depth < deepest) {
+        Path callee{static_cast<std::uint64_t>(target.imm), state, path.depth + 1};
+        Value& top = callee.state.registers[rsp];
+        if (top.is_stack()) top.number -= 8;
+        go_on_at(std::move(callee));
+      }
+    } else {
+      read(target, decoded, state);
+    }
+    for (const int changed : {0, 1, 2, 6, 7, 8, 9, 10, 11}) state.registers[changed] = {};
+    state.set_vectors = UINT32_MAX;
+  }
+
+  void jump(const cs_x86_op& target, Path& path) {
+    if (target.type == X86_OP_IMM) return go_on_at({static_cast<std::uint64_t>(target.imm), path.state, path.depth});
+    // Out of the object through its linkage table, or to a computed place.
+    const bool by_table = target.type == X86_OP_MEM && target.mem.base == X86_REG_RIP;
+    if (!by_table) use_.complete = false;
+  }
+
+  void move(const cs_insn& decoded, State& state) {
+    const cs_x86& details = decoded.detail->x86;
+    const Value value = read(details.operands[1], decoded, state);
+    write(details.operands[0], decoded, value, state);
+  }
+
+  void compute_address(const cs_x86& details, State& state) {
+    const Place place = place_of(details.operands[1], state);
+    const bool plain = details.operands[1].mem.index == X86_REG_INVALID;
+    const General name = general(details.operands[0].reg);
+    if (name.bytes < 8) {
+      read_number(place.base);
+      read_number(place.index);
+      if (name.number >= 0) state.registers[name.number] = {};
+      return;
+    }
+    note_index(place);
+    Value result;
+    if (place.base.is_stack() && plain) result = {Value::Kind::stack, place.base.number + place.offset};
+    if (const Value of = owner(place); of.is_of_word()) result = derived(of);
+    if (name.number >= 0) state.registers[name.number] = result;
+  }
+
+  Value derived(const Value& of) {
+    if (WordUse* const use = use_of(of)) {
+      use->read = true;
+      use->indexed = true;
+    }
+    return {Value::Kind::derived, of.number};
+  }
+
+  void add(const cs_insn& decoded, Path& path) {
+    State& state = path.state;
+    const cs_x86& details = decoded.detail->x86;
+    const cs_x86_op& to = details.operands[0];
+    const cs_x86_op& by = details.operands[1];
+    const bool in_register = to.type == X86_OP_REG && general(to.reg).bytes == 8;
+    if (!in_register) return other(decoded, path);
+    Value& result = state.registers[general(to.reg).number];
+    const Value held = result;
+    if (held.is_stack() && by.type == X86_OP_IMM) {
+      result.number += decoded.id == X86_INS_ADD ? by.imm : -by.imm;
+      return;
+    }
+    if (general(to.reg).number == rsp) return begin_frame(state);
+    const bool same = by.type == X86_OP_REG && by.reg == to.reg;
+    const Value added = same ? Value{} : read(by, decoded, state);
+    if (same) {
+      if (decoded.id == X86_INS_ADD) read_number(held);
+      result = {};
+    } else if (held.is_of_word()) {
+      result = derived(held);
+    } else {
+      result = added.is_of_word() && decoded.id == X86_INS_ADD ? derived(added) : Value{};
+    }
+  }
+
+  void read_number(const Value& value) {
+    WordUse* const use = value.is_word() ? use_of(value) : nullptr;
+    if (use == nullptr) return;
+    use->read = true;
+    use->number = true;
+  }
+
+  /// The stack pointer is aligned or lowered by an unknown amount: what lies there from now on is apart from what was
+  /// there.
+  void begin_frame(State& state) {
+    constexpr std::int64_t apart = 1 << 20;
+    frames_ += apart;
+    state.registers[rsp] = {Value::Kind::stack, -frames_};
+  }
+
+  void mask(const cs_insn& decoded, Path& path) {
+    const cs_x86_op& to = decoded.detail->x86.operands[0];
+    if (to.type == X86_OP_REG && to.reg == X86_REG_RSP) return begin_frame(path.state);
+    other(decoded, path);
+  }
+
+  static bool clears(const cs_insn& decoded) {
+    const cs_x86& details = decoded.detail->x86;
+    if (details.op_count < 2 || details.operands[0].type != X86_OP_REG) return false;
+    const cs_x86_op& last = details.operands[details.op_count - 1];
+    const cs_x86_op& other = details.operands[details.op_count - 2];
+    const bool same = last.type == X86_OP_REG && other.type == X86_OP_REG && last.reg == other.reg;
+    std::string_view name = decoded.mnemonic;
+    if (name.starts_with('v')) name.remove_prefix(1);
+    return same && (name.starts_with("xor") || name.starts_with("pxor") || name.starts_with("sub") ||
+                    name.starts_with("pcmpeq"));
+  }
+
+  /// Whether the word may as well be an address: it is only compared or copied.
+  static bool compares(const cs_insn& decoded) {
+    if (decoded.id == X86_INS_TEST) return true;
+    const cs_x86& details = decoded.detail->x86;
+    return decoded.id == X86_INS_CMP && (details.operands[1].type != X86_OP_IMM || details.operands[1].imm == 0);
+  }
+
+  static bool copies_if(const cs_insn& decoded) { return std::string_view(decoded.mnemonic).starts_with("cmov"); }
+
+  static bool fills_part(const cs_insn& decoded) {
+    std::string_view name = decoded.mnemonic;
+    if (name.starts_with('v')) name.remove_prefix(1);
+    return name.starts_with("mov") || name.starts_with("cvt") || name.starts_with("pinsr") || name.starts_with("sqrt");
+  }
+
+  void other(const cs_insn& decoded, Path& path) {
+    State& state = path.state;
+    const cs_x86& details = decoded.detail->x86;
+    const bool clear = clears(decoded);
+    const bool keeps = compares(decoded) || copies_if(decoded);
+    // The rest of a register into which something is moved or converted stays, and is nobody's argument.
+    const bool fills = fills_part(decoded);
+    for (int i = 0; i < details.op_count && !clear; ++i) {
+      const cs_x86_op& operand = details.operands[i];
+      const bool reads = (operand.access & CS_AC_READ) != 0 || (i > 0 && operand.access == 0);
+      if (!reads) continue;
+      if (const int vector = operand.type == X86_OP_REG ? vector_register(operand.reg) : -1; vector >= 0) {
+        if (vector < 8 && path.depth == 0 && (state.set_vectors >> vector & 1U) == 0 && !(fills && i == 0)) use_.reals |= 1U << vector;
+        continue;
+      }
+      const Value value = read(operand, decoded, state);
+      if (!keeps) read_number(value);
+    }
+    for (int i = 0; i < details.op_count; ++i) {
+      const cs_x86_op& operand = details.operands[i];
+      const bool writes = (operand.access & CS_AC_WRITE) != 0 || (i == 0 && operand.access == 0);
+      if (writes && !(copies_if(decoded) && operand.type == X86_OP_REG)) write(operand, decoded, {}, state);
+    }
+    for (int i = 0; i < decoded.detail->regs_write_count; ++i) {
+      const General name = general(decoded.detail->regs_write[i]);
+      if (name.number >= 0 && name.number != rsp) state.registers[name.number] = {};
+    }
+  }
+
+  const CodeRange& code_;
+  const std::uint64_t end_;
+  const Enough& enough_;
+  ArgumentUse use_;
+  std::vector<Path> paths_;
+  std::vector<std::uint64_t> begun_;  ///< where paths have begun
+  std::size_t instructions_ = 0;
+  std::int64_t frames_ = 0;
+  bool done_ = false;
+};
+
+}  // namespace
+
+ArgumentUse argument_use(const CodeRange& code, const CodeRange& function,
+                         const std::function<bool(const ArgumentUse&)>& enough) {
+  return Walk(code, function, enough).run();
+}
+
+}  // namespace blastoff::intercept::patch::x86_64

@@ -1,0 +1,11 @@
+// See patch/argument_use.h.
+#pragma once
+
+#include "intercept/patch/argument_use.h"
+
+namespace blastoff::intercept::patch::x86_64 {
+
+ArgumentUse argument_use(const CodeRange& code, const CodeRange& function,
+                         const std::function<bool(const ArgumentUse&)>& enough);
+
+}  // namespace blastoff::intercept::patch::x86_64

@@ -1,0 +1,96 @@
+"""Functions that have the name of a routine: their arguments are what decides, and the size of the numbers that they take."""
+
+import shutil
+
+import linking
+import offload
+import pytest
+from linking import NOWHERE, Reach
+
+pytestmark = pytest.mark.skipif(linking.machine() != "x86_64", reason="code is read on x86-64")
+
+ONCE = Reach(patch=1, auto=1, preload=1)
+PATCHED_ONCE = Reach(patch=1, auto=1, preload=0)
+
+fortran = pytest.mark.skipif(not shutil.which(linking.FORTRAN_COMPILER[0]), reason="no Fortran compiler (gfortran)")
+
+
+@fortran
+@pytest.mark.parametrize("optimised", ["-O0", "-O1", "-O2"])
+@pytest.mark.parametrize("flags", [[], ["-fdefault-integer-8"]], ids=["32 bits", "64 bits"])
+def test_integers_of_a_programs_own_lapack(workshop, flags, optimised):
+    program = workshop.program("program", "evidence/own_lu.f90", flags=[*flags, optimised, "-fno-inline"])
+    linking.check([program], PATCHED_ONCE)
+
+
+@fortran
+@pytest.mark.parametrize("optimised", ["-O0", "-O1", "-O2"])
+def test_real_numbers_of_a_programs_own_blas(workshop, optimised):
+    """Where they are wider than the name says, the function is somebody's own."""
+    flags = [optimised, "-fno-inline"]
+    linking.check([workshop.program("usual", "evidence/own_single_product.f90", flags=flags)], PATCHED_ONCE)
+    promoted = workshop.program("promoted", "evidence/own_single_product.f90", flags=[*flags, "-fdefault-real-8"])
+    outcomes = linking.check([promoted], NOWHERE)
+    assert not outcomes["auto"].report
+
+
+FOREIGN = ["evidence/foreign_user.c", "evidence/foreign.c"]
+
+
+@pytest.mark.parametrize("flags", [["-O0"], ["-O1"], ["-O2"], ["-O1", "-rdynamic"], ["-O1", "-fno-pie", "-no-pie"]], ids=" ".join)
+def test_functions_of_other_arguments(workshop, flags):
+    linking.check([workshop.program("program", *FOREIGN, flags=[*flags, "-fno-inline"])], NOWHERE)
+
+
+def test_functions_of_other_arguments_in_a_library(workshop):
+    """Under their exported names too: what they take and return passes through unharmed."""
+    library = workshop.shared_object("own", "evidence/foreign.c", flags=["-fno-inline"])
+    linking.check([workshop.program("program", "evidence/foreign_user.c", library, flags=["-rdynamic"])], NOWHERE)
+
+
+def test_functions_of_other_arguments_beside_blas(workshop):
+    """The library's product is intercepted as ever, and the report says what was left alone."""
+    program = workshop.program("program", "evidence/foreign_beside.c", workshop.blas())
+    outcomes = linking.check([program], linking.EVERYWHERE)
+    assert linking.left_alone(outcomes["auto"])["dgels_"] == "takes other arguments than the routine of that name"
+
+
+def test_functions_of_other_arguments_beside_a_static_blas(workshop):
+    archive = offload.LIBRARIES / "openblas-serial" / "libopenblas.a"
+    if not archive.exists():
+        pytest.skip(f"{archive} is not installed (libopenblas-serial-dev)")
+    program = workshop.program("program", "evidence/foreign_beside.c", flags=[str(archive), "-lgfortran", "-lpthread"])
+    outcomes = linking.check([program], linking.PATCHED_ONLY)
+    assert linking.left_alone(outcomes["auto"])["dgels_"] == "takes other arguments than the routine of that name"
+
+
+def library(workshop, *flags, name="libblas.so"):
+    path = workshop.shared_object(name.removeprefix("lib").removesuffix(".so"), "evidence/asked.c", flags=[*flags])
+    return path, workshop.program("program", "evidence/asking.c", path)
+
+
+MARKED = "-DMARK=openblas_get_config"
+
+
+@pytest.mark.parametrize("name", ["libopenblas.so", "libopenblas64.so", "lib_ILP64/libblis.so"])
+@pytest.mark.parametrize(("integer", "width"), [("int", "narrow"), ("long", "wide")])
+def test_integers_of_a_library_whatever_its_name(workshop, integer, width, name):
+    folder, _, file = name.rpartition("/")
+    path = workshop.shared_object(f"{folder}/{file[3:-3]}" if folder else file[3:-3], "evidence/asked.c", flags=[MARKED, f"-DINTEGER={integer}"])
+    linking.check([workshop.program("program", "evidence/asking.c", path), width], ONCE)
+
+
+def test_unknown_library_is_left_alone_unless_it_is_trusted(workshop):
+    path, program = library(workshop, "-DMARK=nobody", name="libown.so")
+    outcomes = linking.check([program, "narrow"], NOWHERE)
+    assert not outcomes["auto"].report
+    for trusted in ("dgemm_,other", "libown.so", str(path)):
+        linking.check([program, "narrow"], ONCE, env=linking.environment(BLASTOFF_TRUST=trusted))
+
+
+def test_integers_that_change(workshop):
+    """As MKL's do, whatever the environment says about them."""
+    path = workshop.shared_object("mkl_rt", "evidence/asked.c", flags=["-DMARK=MKL_Get_Version_String", "-DLAYERED"])
+    program = workshop.program("program", "evidence/asking.c", path)
+    for layer in ("LP64", "ILP64", "ilp64"):
+        linking.check([program, "both"], Reach(patch=0, auto=2, preload=2), env=linking.environment(MKL_INTERFACE_LAYER=layer))
