@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "intercept/copies.h"
-#include "intercept/front_ends.h"
 #include "intercept/evidence/judged_objects.h"
+#include "intercept/front_ends.h"
 #include "intercept/loaded_objects.h"
 
 namespace blastoff::intercept {
@@ -39,6 +39,18 @@ void* find_beyond_the_callers_reach(const char* symbol, const void* caller) {
   return nullptr;
 }
 
+/// Of the objects that were loaded after one, the first one's that has it.
+void* definition_behind(const JudgedObject& judged, const char* symbol) {
+  const std::vector<LoadedObject> objects = loaded_objects();
+  auto object = std::find_if(objects.begin(), objects.end(),
+                             [&](const LoadedObject& each) { return each.begin == judged.begin; });
+  while (object != objects.end() && ++object != objects.end()) {
+    void* const function = own_definition(ObjectHandle(object->path.c_str()), *object, symbol);
+    if (unless_ours(function) != nullptr) return function;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void* find_definition_in_reach(const char* symbol, const void* caller) {
@@ -53,9 +65,15 @@ void* find_definition(const char* symbol, const void* caller) {
 
 Original judged(const EntryPoint& entry, void* function) {
   Original original{.function = function, .convention = entry.convention, .intercepted = false};
-  const JudgedObject* const object = judged_object_of(function);
+  const JudgedObject* object = judged_object_of(function);
+  const void* routine = function;
+  if (object != nullptr && object->hands_on(entry.symbol)) {
+    // Whoever is bound to a wrapper takes it for the function behind it.
+    routine = definition_behind(*object, entry.symbol);
+    object = routine == nullptr ? nullptr : judged_object_of(routine);
+  }
   if (object == nullptr) return original;
-  const BlasFunction* const found = object->find(entry.symbol, function);
+  const BlasFunction* const found = object->find(entry.symbol, routine);
   if (found == nullptr || found->routine != entry.routine) return original;
   original.intercepted = true;
   original.convention.integers = found->convention.integers;

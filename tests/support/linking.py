@@ -102,7 +102,15 @@ def intercepted(command: Sequence[str | Path], mode: str, *, env: dict[str, str]
         report = Path(directory) / "report.json"
         # There no code shows that the toy BLAS's functions are what their names say.
         trusted = "" if machine() == "x86_64" else "dgemm_,cblas_dgemm"
-        settings = {"trust": trusted, "intercept": mode, "device": "simulated", "min_size": "0", "verify": "abort", "summary": "never", "report": str(report)}
+        settings = {
+            "trust": trusted,
+            "intercept": mode,
+            "device": "simulated",
+            "min_size": "0",
+            "verify": "abort",
+            "summary": "never",
+            "report": str(report),
+        }
         preloads = ":".join(filter(None, [str(offload.LIBRARY), env.get("LD_PRELOAD")]))
         env = {name: value for name, value in env.items() if name != "LD_PRELOAD"}
         env |= {f"BLASTOFF_{name.upper()}": value for name, value in settings.items()}

@@ -1,10 +1,10 @@
 // BLASTOFF_DEFINE_NAME defines one exported name.
 //
-// dgemm_, cblas_dgemm, dgemm: a BLAS routine, or a program's own function with the same name. Nothing may be read through
-// an argument before it is known which. So the exported name passes the call on, to the BLAS routine of that name here
-// or to the foreign function: that one finds its registers and the stack as the caller left them, and returns to the
-// caller whatever it returns. Words on the stack are not even copied: they may be the caller's own variables, which
-// other threads are writing. Names with 64 in their suffix are nobody's own.
+// dgemm_, cblas_dgemm, dgemm: a BLAS routine, or a program's own function with the same name. Nothing may be read
+// through an argument before it is known which. So the exported name passes the call on, to the BLAS routine of that
+// name here or to the foreign function: that one finds its registers and the stack as the caller left them, and returns
+// to the caller whatever it returns. Words on the stack are not even copied: they may be the caller's own variables,
+// which other threads are writing. Names with 64 in their suffix are nobody's own.
 #pragma once
 
 #include "intercept/blas/define_hook.h"
@@ -34,20 +34,19 @@ const void* meaning_of(EntryIndex index, const void* caller, Function* routine) 
 
 }  // namespace blastoff::intercept
 
-#define BLASTOFF_NAME_CALLED(name, index, style)                                                      \
-  (blastoff::intercept::NameCalled<blastoff::intercept::index, blastoff::abi::Style::style,           \
+#define BLASTOFF_NAME_CALLED(name, index, style)                                            \
+  (blastoff::intercept::NameCalled<blastoff::intercept::index, blastoff::abi::Style::style, \
                                    blastoff::blas::Routine::name>{__builtin_return_address(0)})
 
 #define BLASTOFF_DEFINE_NAME_suffixed(symbol, name, style, kind)                             \
   extern "C" BLASTOFF_DEFINE_HOOK([[gnu::visibility("default")]], symbol, name, style, kind, \
                                   BLASTOFF_NAME_CALLED(name, EntryIndex::symbol, style))
-#define BLASTOFF_DEFINE_NAME_ambiguous(symbol, name, style, kind)                                       \
-  BLASTOFF_DEFINE_HOOK(static, blas_##symbol, name, style, kind,                                        \
-                       BLASTOFF_NAME_CALLED(name, EntryIndex::symbol, style))                           \
-  extern "C" [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##symbol(         \
-      const void* caller) {                                                                             \
-    return blastoff::intercept::meaning_of(blastoff::intercept::EntryIndex::symbol, caller, &blas_##symbol); \
-  }                                                                                                     \
+#define BLASTOFF_DEFINE_NAME_ambiguous(symbol, name, style, kind)                                                    \
+  BLASTOFF_DEFINE_HOOK(static, blas_##symbol, name, style, kind,                                                     \
+                       BLASTOFF_NAME_CALLED(name, EntryIndex::symbol, style))                                        \
+  extern "C" [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##symbol(const void* caller) { \
+    return blastoff::intercept::meaning_of(blastoff::intercept::EntryIndex::symbol, caller, &blas_##symbol);         \
+  }                                                                                                                  \
   BLASTOFF_FORWARDING_THUNK(symbol, blastoff_meaning_of_##symbol);
 #define BLASTOFF_DEFINE_NAME_undecorated BLASTOFF_DEFINE_NAME_ambiguous
 

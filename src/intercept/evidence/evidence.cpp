@@ -70,7 +70,8 @@ bool has_all_families(const std::vector<SpelledFunction>& all) {
   bool level3 = true;
   for (std::uint16_t routine = 0; routine < blas::routine_count; ++routine)
     level3 &= blas_there[routine] || !blas_routines.accompanies(routine, routine);
-  return level3 || static_cast<std::size_t>(std::count(lapack_there.begin(), lapack_there.end(), true)) >= most_of_lapack;
+  return level3 ||
+         static_cast<std::size_t>(std::count(lapack_there.begin(), lapack_there.end(), true)) >= most_of_lapack;
 }
 
 /// One at a time: the disassembler has memory for one instruction.
@@ -103,8 +104,8 @@ Evidence::Evidence(const ObjectFile& object, const std::vector<SpelledFunction>&
   const auto defines = [&](std::string_view name) { return object.addresses_of(std::array{name}).front() != 0; };
   // OpenBLAS's builders rename all that it exports.
   const std::vector<std::string_view> renamed = object.names_with(marks[0]);
-  marked_ = std::any_of(renamed.begin(), renamed.end(), defines) ||
-            std::any_of(std::begin(marks), std::end(marks), defines);
+  marked_ =
+      std::any_of(renamed.begin(), renamed.end(), defines) || std::any_of(std::begin(marks), std::end(marks), defines);
   whole_ = object.linkage() == Linkage::shared_object && has_all_families(all);
 }
 
@@ -132,8 +133,8 @@ Fit Evidence::fit_of(const Signature& signature, std::uint64_t address, std::uin
   const patch::CodeRange function{code.bytes.subspan(offset, std::min<std::size_t>(size, code.bytes.size() - offset)),
                                   address};
   const std::lock_guard lock(reading());
-  const auto use = patch::argument_use(patch::native, code, function,
-                                       [&](const patch::ArgumentUse& so_far) { return settled(fit(signature, so_far)); });
+  const auto use = patch::argument_use(
+      patch::native, code, function, [&](const patch::ArgumentUse& so_far) { return settled(fit(signature, so_far)); });
   return use ? fit(signature, *use) : Fit{};
 }
 
@@ -148,8 +149,8 @@ Judgement Evidence::judge(Names names, std::uint64_t size) const {
   if (wide) result.integers = abi::IntegerWidth::ilp64;
   result.wide_by_name = wide;
   result.reals = marked_ || wide;
-  result.trusted =
-      trusted_ || std::any_of(names.begin(), names.end(), [](const auto& name) { return is_trusted(name.symbol.name); });
+  result.trusted = trusted_ || std::any_of(names.begin(), names.end(),
+                                           [](const auto& name) { return is_trusted(name.symbol.name); });
   if (result.trusted) {
     result.rule = nullptr;
     result.reals = true;
@@ -163,6 +164,7 @@ Judgement Evidence::judge(Names names, std::uint64_t size) const {
   if (code.verdict == Fit::Verdict::contradicts) result.rule = other_arguments;
   const bool known = marked_ || (!undecorated && has_family(first));
   if (code.verdict == Fit::Verdict::unknown && !known) result.rule = nothing_shows;
+  if (code.verdict == Fit::Verdict::hands_on && !known) result.rule = hands_on_rule.data();
   return result;
 }
 
@@ -170,8 +172,8 @@ bool Evidence::fits_as_largest(std::uint64_t address, abi::Style style, blas::Sc
   static constexpr Role fortran[] = {Role::integer, Role::array, Role::integer};
   static constexpr Role cblas[] = {Role::number, Role::array, Role::number};
   constexpr std::uint64_t most_code = 4096;
-  const Signature signature{style == abi::Style::fortran ? std::span<const Role>(fortran) : std::span<const Role>(cblas),
-                            scalar};
+  const Signature signature{
+      style == abi::Style::fortran ? std::span<const Role>(fortran) : std::span<const Role>(cblas), scalar};
   return fit_of(signature, address, most_code).verdict == Fit::Verdict::fits;
 }
 
@@ -185,8 +187,10 @@ void Evidence::add_largest(const SpelledFunction& like, Witnesses& found) const 
   const abi::Style style = like.spelling.style;
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] || addresses[i] == 0) continue;
-    const bool known = whole_ || marked_ || trusted_ || fits_as_largest(addresses[i], style, static_cast<blas::Scalar>(i));
-    if (known) found[i] = {style == abi::Style::fortran ? Witness::Kind::largest : Witness::Kind::largest_c, addresses[i]};
+    const bool known =
+        whole_ || marked_ || trusted_ || fits_as_largest(addresses[i], style, static_cast<blas::Scalar>(i));
+    if (known)
+      found[i] = {style == abi::Style::fortran ? Witness::Kind::largest : Witness::Kind::largest_c, addresses[i]};
   }
 }
 

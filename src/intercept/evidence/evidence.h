@@ -1,8 +1,8 @@
 // Evidence that an object's functions are the routines of their names. A name is none: programs have functions of their
 // own that are called like routines and take other arguments, and compilers widen integers and real numbers at wish.
 //
-// What counts: the object is a known library, or has a whole family of routines; and the function's code, which must not
-// contradict, and which alone convinces where it takes all of the arguments as what they are. Whoever asks for a
+// What counts: the object is a known library, or has a whole family of routines; and the function's code, which must
+// not contradict, and which alone convinces where it takes all of the arguments as what they are. Whoever asks for a
 // function by its exported name and whoever patches it ask here.
 #pragma once
 
@@ -23,11 +23,14 @@ namespace blastoff::intercept {
 void set_trusted(std::string_view names);
 bool is_trusted(std::string_view name);
 
+/// The rule by which a wrapper is left alone: what it calls is the routine, whose arguments are its own.
+inline constexpr std::string_view hands_on_rule = "hands its calls on to a function of another object";
+
 /// The names of one function.
 using Names = std::span<const SpelledFunction>;
 
 struct Judgement {
-  const char* rule = nullptr;                 ///< why the function is left alone; nullptr: it is the routine
+  const char* rule = nullptr;                   ///< why the function is left alone; nullptr: it is the routine
   std::optional<abi::IntegerWidth> integers{};  ///< as its name or its code shows them
   bool wide_by_name = false;
   bool reals = false;    ///< it is known to take real numbers of the usual size

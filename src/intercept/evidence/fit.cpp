@@ -11,6 +11,9 @@ using patch::WordUse;
 /// So many arguments have to be used as what they are, beside all being used.
 constexpr int enough = 2;
 
+/// Words that are passed in registers stay there if nobody touches them: handing on shows in the others.
+constexpr std::size_t registers = 6;
+
 /// The sizes of integers that are read as the only ones, in bytes.
 constexpr unsigned narrow_integer = 4;
 constexpr unsigned wide_integer = 8;
@@ -31,6 +34,8 @@ class Comparison {
       result.verdict = Fit::Verdict::contradicts;
     else if (all_used_ && confirmed_ >= enough)
       result.verdict = Fit::Verdict::fits;
+    else if (all_used_ && arguments_ > registers && use_.handed_on >= arguments_)
+      result.verdict = Fit::Verdict::hands_on;
     if (narrow_ != wide_) result.integers = wide_ ? abi::IntegerWidth::ilp64 : abi::IntegerWidth::lp64;
     result.reals = reals_;
     return result;
@@ -47,13 +52,14 @@ class Comparison {
     }
     const WordUse& word = use_.words[word_++];
     if (role == Role::length) return;
+    ++arguments_;
     all_used_ &= word.read;
     bool confirmed = false;
     switch (role) {
       case Role::letter: confirmed = letter(word); break;
       case Role::integer: confirmed = integer(word); break;
-      case Role::real: confirmed = !refuses(word.number || word.written) && real(word); break;
-      case Role::array: confirmed = !refuses(word.number && !word.address) && real(word); break;
+      case Role::real: confirmed = !refuses(by_value(word) || word.written) && real(word); break;
+      case Role::array: confirmed = !refuses(by_value(word)) && real(word); break;
       case Role::integers: confirmed = integers(word); break;
       case Role::number: confirmed = number(word); break;
       case Role::value:
@@ -67,13 +73,17 @@ class Comparison {
     return reason;
   }
 
+  /// (Sanitizers calculate with addresses, too.)
+  static bool by_value(const WordUse& word) { return word.number && !word.address; }
+
   bool letter(const WordUse& word) {
-    return !refuses(word.number || word.written || word.indexed || word.reals || word.integers > 1) && word.integers == 1;
+    return !refuses(by_value(word) || word.written || word.indexed || word.reals || word.integers > 1) &&
+           word.integers == 1;
   }
 
   bool integer(const WordUse& word) {
     const bool other = word.integers != 0 && word.integers != narrow_integer && word.integers != wide_integer;
-    if (refuses(word.number || word.written || word.indexed || word.singles || word.doubles || other)) return false;
+    if (refuses(by_value(word) || word.written || word.indexed || word.singles || word.doubles || other)) return false;
     narrow_ |= word.integers == narrow_integer;
     wide_ |= word.integers == wide_integer;
     return word.integers != 0;
@@ -91,8 +101,7 @@ class Comparison {
   }
 
   bool integers(const WordUse& word) {
-    return !refuses((word.number && !word.address) || word.singles || word.doubles || (word.integers & 3U) != 0) &&
-           word.integers != 0;
+    return !refuses(by_value(word) || word.singles || word.doubles || (word.integers & 3U) != 0) && word.integers != 0;
   }
 
   bool number(const WordUse& word) {
@@ -105,6 +114,7 @@ class Comparison {
   const ArgumentUse& use_;
   std::size_t word_ = 0;
   unsigned values_ = 0;
+  std::size_t arguments_ = 0;  ///< words that the routine reads
   int confirmed_ = 0;
   bool all_used_ = true;
   bool contradicted_ = false;
@@ -120,8 +130,7 @@ Fit fit(const Signature& signature, const ArgumentUse& use) {
 }
 
 bool settled(const Fit& fit) {
-  return fit.verdict == Fit::Verdict::contradicts ||
-         (fit.verdict == Fit::Verdict::fits && fit.integers.has_value() && fit.reals);
+  return fit.verdict == Fit::Verdict::fits && fit.integers.has_value() && fit.reals;
 }
 
 }  // namespace blastoff::intercept

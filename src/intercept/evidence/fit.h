@@ -13,6 +13,7 @@ struct Fit {
   enum class Verdict : std::uint8_t {
     unknown,      ///< the code does not tell
     fits,         ///< it takes all of the arguments, and as what they are
+    hands_on,     ///< it calls some function with all of them
     contradicts,  ///< it takes others
   };
   Verdict verdict = Verdict::unknown;
@@ -22,7 +23,7 @@ struct Fit {
 
 Fit fit(const Signature& signature, const patch::ArgumentUse& use);
 
-/// Whether following more of the code could change nothing.
+/// Whether nothing more is to be learned from the code. (What contradicts may do so only for a while.)
 bool settled(const Fit& fit);
 
 }  // namespace blastoff::intercept

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "intercept/evidence/evidence.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/patch/architecture.h"
 
@@ -42,6 +43,11 @@ const BlasFunction* JudgedObject::find(std::string_view symbol, const void* func
   };
   const auto place = std::find_if(found.functions.begin(), found.functions.end(), is);
   return place == found.functions.end() ? nullptr : &*place;
+}
+
+bool JudgedObject::hands_on(std::string_view symbol) const {
+  return std::any_of(found.left_alone.begin(), found.left_alone.end(),
+                     [&](const LeftAlone& each) { return each.name == symbol && each.rule == hands_on_rule; });
 }
 
 const JudgedObject* judged_object_of(const void* function) {

@@ -18,8 +18,11 @@ struct JudgedObject {
   BlasFunctions found;
   Library* library = nullptr;
 
-  /// The routine at an address of this process, or the one that the object chose when it was loaded; nullptr: it is none.
+  /// The routine at an address of this process, or the one that the object chose when it was loaded; nullptr: it is
+  /// none.
   const BlasFunction* find(std::string_view symbol, const void* function) const;
+  /// Whether the function of that name is a wrapper.
+  bool hands_on(std::string_view symbol) const;
 };
 
 /// Judged at the first question, which takes milliseconds for a large library, and again once an object has been

@@ -83,7 +83,8 @@ Room matrix_of(bool factor, blas::Scalar scalar) {
   if (is_single(scalar))
     place<std::uint32_t>(room, {factor ? 0x40000000U : 0x40800000U, complex ? 0U : 0x40100000U});
   else
-    place<std::uint64_t>(room, {factor ? 0x4000000000000000U : 0x4010000000000000U, complex ? 0U : 0x4001000000000000U});
+    place<std::uint64_t>(room,
+                         {factor ? 0x4000000000000000U : 0x4010000000000000U, complex ? 0U : 0x4001000000000000U});
   return room;
 }
 
@@ -118,8 +119,8 @@ std::optional<IntegerWidth> width_by_numroc(const Witness& witness) {
   const std::int64_t one = 1;
   const std::int64_t zero = 0;
   const std::int64_t two = 2;
-  using Function = int(const std::int64_t*, const std::int64_t*, const std::int64_t*, const std::int64_t*,
-                       const std::int64_t*);
+  using Function =
+      int(const std::int64_t*, const std::int64_t*, const std::int64_t*, const std::int64_t*, const std::int64_t*);
   const int own = reinterpret_cast<Function*>(witness.address)(&rows, &one, &zero, &zero, &two);
   if (own == 3) return IntegerWidth::lp64;
   return own == -0x7ffffffd ? std::optional(IntegerWidth::ilp64) : std::nullopt;

@@ -42,7 +42,7 @@ class Library {
   /// nullopt: no call of it can be understood.
   std::optional<abi::IntegerWidth> integers(blas::Scalar scalar) {
     switch (answers_[static_cast<std::size_t>(scalar)].load(std::memory_order_relaxed)) {
-      [[likely]] case Answer::lp64: return abi::IntegerWidth::lp64;
+      [[likely]] case Answer::lp64 : return abi::IntegerWidth::lp64;
       case Answer::ilp64: return abi::IntegerWidth::ilp64;
       case Answer::doubtful: return std::nullopt;
       case Answer::unasked: break;

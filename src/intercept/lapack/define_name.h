@@ -34,17 +34,15 @@ const void* meaning_of(LapackEntryIndex index, const void* caller, Function* rou
     __builtin_return_address(0)                                                       \
   }
 
-#define BLASTOFF_DEFINE_LAPACK_NAME_suffixed(symbol, name, kind, scalar)                                        \
-  extern "C" BLASTOFF_DEFINE_WORDS_FUNCTION([[gnu::visibility("default")]], symbol,                             \
-                                            BLASTOFF_WORD_COUNT(kind, scalar),                                  \
+#define BLASTOFF_DEFINE_LAPACK_NAME_suffixed(symbol, name, kind, scalar)                                               \
+  extern "C" BLASTOFF_DEFINE_WORDS_FUNCTION([[gnu::visibility("default")]], symbol, BLASTOFF_WORD_COUNT(kind, scalar), \
                                             (BLASTOFF_LAPACK_NAME_CALLED(name, symbol)))
-#define BLASTOFF_DEFINE_LAPACK_NAME_ambiguous(symbol, name, kind, scalar)                                       \
-  BLASTOFF_DEFINE_WORDS_FUNCTION(static, lapack_##symbol, BLASTOFF_WORD_COUNT(kind, scalar),                    \
-                                 (BLASTOFF_LAPACK_NAME_CALLED(name, symbol)))                                   \
-  extern "C" [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##symbol(                 \
-      const void* caller) {                                                                                     \
+#define BLASTOFF_DEFINE_LAPACK_NAME_ambiguous(symbol, name, kind, scalar)                                            \
+  BLASTOFF_DEFINE_WORDS_FUNCTION(static, lapack_##symbol, BLASTOFF_WORD_COUNT(kind, scalar),                         \
+                                 (BLASTOFF_LAPACK_NAME_CALLED(name, symbol)))                                        \
+  extern "C" [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##symbol(const void* caller) { \
     return blastoff::intercept::meaning_of(blastoff::intercept::LapackEntryIndex::symbol, caller, &lapack_##symbol); \
-  }                                                                                                             \
+  }                                                                                                                  \
   BLASTOFF_FORWARDING_THUNK(symbol, blastoff_meaning_of_##symbol);
 #define BLASTOFF_DEFINE_LAPACK_NAME_undecorated BLASTOFF_DEFINE_LAPACK_NAME_ambiguous
 

@@ -132,8 +132,8 @@ class Search {
     for (std::size_t i = 0; i < functions.size(); ++i) {
       const Names names = functions[i];
       if (extents[i].size == 0) continue;  // no code
-      const Judgement judged = all_agree(names) ? evidence.judge(names, extents[i].size)
-                                                : Judgement{"several routines in one"};
+      const Judgement judged =
+          all_agree(names) ? evidence.judge(names, extents[i].size) : Judgement{"several routines in one"};
       if (judged.rule != nullptr) {
         for (const SpelledFunction& name : names) leave_alone(name.symbol.name, judged.rule);
         continue;
@@ -167,13 +167,15 @@ class Search {
       std::optional<abi::IntegerWidth> integers = judged.integers;
       if (!integers && agree) integers = shown;
       const bool reals = (found_.reals_known >> type_of(function) & 1U) != 0;
-      const bool no_question = function.routine.table->signature(function.convention.style, function.routine.number).roles.empty();
+      const bool no_question =
+          function.routine.table->signature(function.convention.style, function.routine.number).roles.empty();
       function.convention.integers = integers.value_or(expected);
       function.certain = (integers.has_value() && reals) || judged.trusted || (no_question && !can_ask);
       if (function.certain || can_ask)
         kept.push_back(std::move(function));
       else
-        for (const std::string& name : function.names) leave_alone(name, "nothing tells how wide its numbers are (--trust)");
+        for (const std::string& name : function.names)
+          leave_alone(name, "nothing tells how wide its numbers are (--trust)");
     }
     found_.functions = std::move(kept);
   }

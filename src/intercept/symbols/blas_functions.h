@@ -19,8 +19,8 @@ struct BlasFunction {
   Routine routine;
   abi::Convention convention{};  ///< its integers as far as is known without a call
   bool certain = false;          ///< that is all there is to know; otherwise the library has to be asked
-  std::uint64_t address = 0;  ///< as linked
-  std::uint64_t size = 0;     ///< see FunctionSymbol
+  std::uint64_t address = 0;     ///< as linked
+  std::uint64_t size = 0;        ///< see FunctionSymbol
   std::uint64_t room = 0;
   bool exported = false;  ///< under any of its names
   bool indirect = false;

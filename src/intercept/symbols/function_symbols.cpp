@@ -232,7 +232,8 @@ std::vector<std::uint64_t> function_addresses(const SymbolTables& tables, std::s
     std::sort(places.begin(), places.end());
     for (std::size_t index = 0; index < symbols.count() && !places.empty(); ++index) {
       const Elf64_Sym symbol = symbols[index];
-      const auto place = std::lower_bound(places.begin(), places.end(), std::pair(std::size_t{symbol.st_name}, std::size_t{0}));
+      const auto place =
+          std::lower_bound(places.begin(), places.end(), std::pair(std::size_t{symbol.st_name}, std::size_t{0}));
       if (place == places.end() || place->first != symbol.st_name) continue;
       if (is_function(symbol) && ELF64_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC)
         addresses[place->second] = symbol.st_value;

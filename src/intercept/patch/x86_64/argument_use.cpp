@@ -32,14 +32,14 @@ constexpr int rbp = 5;
 constexpr auto general_registers() {
   std::array<General, X86_REG_ENDING> table{};
   constexpr x86_reg names[16][4] = {
-      {X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL},       {X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL},
-      {X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL},       {X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL},
-      {X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL},      {X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL},
-      {X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL},      {X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL},
-      {X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B},      {X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B},
-      {X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B},  {X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B},
-      {X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B},  {X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B},
-      {X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B},  {X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B}};
+      {X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL},      {X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL},
+      {X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL},      {X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL},
+      {X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL},     {X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL},
+      {X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL},     {X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL},
+      {X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B},     {X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B},
+      {X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B}, {X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B},
+      {X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B}, {X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B},
+      {X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B}, {X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B}};
   constexpr int bytes[4] = {8, 4, 2, 1};
   for (int number = 0; number < 16; ++number)
     for (int part = 0; part < 4; ++part) table[names[number][part]] = {number, bytes[part]};
@@ -108,10 +108,11 @@ struct Path {
   int depth = 0;
 };
 
+constexpr int argument_registers[register_words] = {7, 6, 2, 1, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
+
 State state_at_entry() {
-  constexpr int order[register_words] = {7, 6, 2, 1, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
   State state;
-  for (int i = 0; i < register_words; ++i) state.registers[order[i]] = {Value::Kind::word, i};
+  for (int i = 0; i < register_words; ++i) state.registers[argument_registers[i]] = {Value::Kind::word, i};
   state.registers[rsp] = {Value::Kind::stack, 0};
   state.registers[rax] = {Value::Kind::word, vector_count};
   return state;
@@ -154,9 +155,8 @@ class Walk {
     use_.complete = true;
     while (!paths_.empty() && !done_) {
       // The function's own code first.
-      const auto next = std::min_element(paths_.begin(), paths_.end(), [](const Path& left, const Path& right) {
-        return left.depth < right.depth;
-      });
+      const auto next = std::min_element(paths_.begin(), paths_.end(),
+                                         [](const Path& left, const Path& right) { return left.depth < right.depth; });
       Path path = std::move(*next);
       *next = std::move(paths_.back());
       paths_.pop_back();
@@ -208,9 +208,7 @@ class Walk {
       case X86_INS_UD2: return false;
       case X86_INS_PUSH: return push(decoded, state), true;
       case X86_INS_POP: return pop(details.operands[0], state), true;
-      case X86_INS_LEAVE:
-        state.registers[rsp] = state.registers[rbp];
-        return pop_into(rbp, state), true;
+      case X86_INS_LEAVE: state.registers[rsp] = state.registers[rbp]; return pop_into(rbp, state), true;
       case X86_INS_CALL: return call(decoded, path), true;
       case X86_INS_JMP: return jump(details.operands[0], path), false;
       case X86_INS_MOV:
@@ -308,7 +306,8 @@ class Walk {
     if (use == nullptr) return;
     use->address = true;
     use->written |= write;
-    const bool direct = of.is_word() && place.base.is_word() && operand.mem.index == X86_REG_INVALID && place.offset == 0;
+    const bool direct =
+        of.is_word() && place.base.is_word() && operand.mem.index == X86_REG_INVALID && place.offset == 0;
     if (!direct) use->indexed = true;
     const Reals reals = reals_of(decoded);
     use->reals |= reals != Reals::none;
@@ -364,9 +363,23 @@ class Walk {
       }
     } else {
       read(target, decoded, state);
+      if (path.depth == 0) use_.handed_on = std::max(use_.handed_on, words_in_place(state));
     }
     for (const int changed : {0, 1, 2, 6, 7, 8, 9, 10, 11}) state.registers[changed] = {};
     state.set_vectors = UINT32_MAX;
+  }
+
+  /// Words that a callee finds where this function found them.
+  static std::size_t words_in_place(const State& state) {
+    const Value top = state.registers[rsp];
+    std::size_t count = 0;
+    for (;; ++count) {
+      const auto number = static_cast<std::int64_t>(count);
+      const Value held = count < register_words ? state.registers[argument_registers[count]]
+                         : top.is_stack()       ? state.load(top.number + 8 * (number - register_words))
+                                                : Value{};
+      if (!held.is_word() || held.number != number) return count;
+    }
   }
 
   void jump(const cs_x86_op& target, Path& path) {
@@ -493,7 +506,8 @@ class Walk {
       const bool reads = (operand.access & CS_AC_READ) != 0 || (i > 0 && operand.access == 0);
       if (!reads) continue;
       if (const int vector = operand.type == X86_OP_REG ? vector_register(operand.reg) : -1; vector >= 0) {
-        if (vector < 8 && path.depth == 0 && (state.set_vectors >> vector & 1U) == 0 && !(fills && i == 0)) use_.reals |= 1U << vector;
+        if (vector < 8 && path.depth == 0 && (state.set_vectors >> vector & 1U) == 0 && !(fills && i == 0))
+          use_.reals |= 1U << vector;
         continue;
       }
       const Value value = read(operand, decoded, state);
