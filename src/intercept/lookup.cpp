@@ -74,7 +74,7 @@ Original judged(const EntryPoint& entry, void* function) {
   }
   if (object == nullptr) return original;
   const BlasFunction* const found = object->find(entry.symbol, routine);
-  if (found == nullptr || found->routine != entry.routine) return original;
+  if (found == nullptr || found->routine.table != entry.routine.table) return original;
   original.intercepted = true;
   original.convention.integers = found->convention.integers;
   original.library = found->certain ? nullptr : object->library;
