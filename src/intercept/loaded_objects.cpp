@@ -95,11 +95,6 @@ int read_counts(dl_phdr_info* info, std::size_t, void* result) {
   return 1;
 }
 
-int read_unload_count(dl_phdr_info* info, std::size_t, void* result) {
-  *static_cast<std::uint64_t*>(result) = info->dlpi_subs;
-  return 1;
-}
-
 /// A DT_NEEDED entry may be a path; the object that it means is known by its DT_SONAME.
 bool means(std::string_view needed, const LoadedObject& object) {
   return base_name(needed) == object.name || needed == object.path || base_name(needed) == base_name(object.path);
@@ -146,13 +141,6 @@ LinkerCounts linker_counts() {
   LinkerCounts counts;
   dl_iterate_phdr(read_counts, &counts);
   return counts;
-}
-
-std::uint64_t unload_count() {
-  const ForkGuard guard;
-  std::uint64_t count = 0;
-  dl_iterate_phdr(read_unload_count, &count);
-  return count;
 }
 
 std::optional<LoadedObject> object_of(const void* address) {

@@ -61,9 +61,6 @@ struct LinkerCounts {
 };
 LinkerCounts linker_counts();
 
-/// A number that changes whenever one is unloaded.
-std::uint64_t unload_count();
-
 /// The object that holds an address (in the program's own namespace); nullopt: none does.
 std::optional<LoadedObject> object_of(const void* address);
 

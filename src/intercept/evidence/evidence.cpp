@@ -135,7 +135,11 @@ Fit Evidence::fit_of(const Signature& signature, std::uint64_t address, std::uin
   const std::lock_guard lock(reading());
   const auto use = patch::argument_use(
       patch::native, code, function, [&](const patch::ArgumentUse& so_far) { return settled(fit(signature, so_far)); });
-  return use ? fit(signature, *use) : Fit{};
+  if (!use) return {};
+  const Fit all = fit(signature, use->all);
+  const Fit own = fit(signature, use->own);
+  // What a callee seems to do with them does not refute what the function itself shows.
+  return own.verdict == Fit::Verdict::fits && all.verdict == Fit::Verdict::contradicts ? own : all;
 }
 
 Judgement Evidence::judge(Names names, std::uint64_t size) const {

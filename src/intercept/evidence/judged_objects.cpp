@@ -53,7 +53,7 @@ bool JudgedObject::hands_on(std::string_view symbol) const {
 const JudgedObject* judged_object_of(const void* function) {
   const std::optional<LoadedObject> object = object_of(function);
   if (!object) return nullptr;
-  const std::uint64_t unloads = unload_count();
+  const std::uint64_t unloads = linker_counts().unloads;
   JudgedObjects& objects = judged_objects();
   const std::lock_guard lock(objects.mutex);
   for (const auto& each : objects.all)

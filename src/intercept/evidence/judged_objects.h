@@ -14,7 +14,7 @@ struct JudgedObject {
   std::uintptr_t end = 0;
   std::string path;
   std::uintptr_t bias = 0;
-  std::uint64_t unloads = 0;  ///< unload_count() when it was judged
+  std::uint64_t unloads = 0;  ///< linker_counts() when it was judged
   BlasFunctions found;
   Library* library = nullptr;
 

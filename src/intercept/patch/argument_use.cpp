@@ -4,8 +4,8 @@
 
 namespace blastoff::intercept::patch {
 
-std::optional<ArgumentUse> argument_use(Architecture architecture, const CodeRange& code, const CodeRange& function,
-                                        const std::function<bool(const ArgumentUse&)>& enough) {
+std::optional<ArgumentUses> argument_use(Architecture architecture, const CodeRange& code, const CodeRange& function,
+                                         const std::function<bool(const ArgumentUse&)>& enough) {
   if (architecture != Architecture::x86_64) return std::nullopt;
   return x86_64::argument_use(code, function, enough);
 }

@@ -35,6 +35,13 @@ struct ArgumentUse {
   bool complete = false;      ///< all code that may run has been read, but for other objects'
 };
 
+/// Of a function's own code, and with that of the functions that it calls. Who calls them, and with what, is known less
+/// well: one call of each is followed.
+struct ArgumentUses {
+  ArgumentUse own;
+  ArgumentUse all;
+};
+
 /// A piece of an object's code.
 struct CodeRange {
   std::span<const std::byte> bytes;
@@ -43,7 +50,7 @@ struct CodeRange {
 
 /// Follows the code of `function`, a part of `code`, and of the functions of `code` that it calls, until what has been
 /// seen is `enough`. nullopt: that is not known for the architecture. One thread at a time.
-std::optional<ArgumentUse> argument_use(Architecture architecture, const CodeRange& code, const CodeRange& function,
-                                        const std::function<bool(const ArgumentUse&)>& enough);
+std::optional<ArgumentUses> argument_use(Architecture architecture, const CodeRange& code, const CodeRange& function,
+                                         const std::function<bool(const ArgumentUse&)>& enough);
 
 }  // namespace blastoff::intercept::patch

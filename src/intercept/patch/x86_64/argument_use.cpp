@@ -151,7 +151,7 @@ class Walk {
     go_on_at({function.address, state_at_entry(), 0});
   }
 
-  ArgumentUse run() {
+  ArgumentUses run() {
     use_.complete = true;
     while (!paths_.empty() && !done_) {
       // The function's own code first.
@@ -160,10 +160,14 @@ class Walk {
       Path path = std::move(*next);
       *next = std::move(paths_.back());
       paths_.pop_back();
+      if (path.depth > 0 && !deeper_) own_ = use_;
+      deeper_ |= path.depth > 0;
       follow(path);
     }
     use_.variadic = use_.words[vector_count].number;
-    return use_;
+    if (!deeper_) own_ = use_;
+    own_.variadic = use_.variadic;
+    return {own_, use_};
   }
 
  private:
@@ -528,6 +532,8 @@ class Walk {
   const std::uint64_t end_;
   const Enough& enough_;
   ArgumentUse use_;
+  ArgumentUse own_;  ///< as use_ was before callees were followed
+  bool deeper_ = false;
   std::vector<Path> paths_;
   std::vector<std::uint64_t> begun_;  ///< where paths have begun
   std::size_t instructions_ = 0;
@@ -537,8 +543,8 @@ class Walk {
 
 }  // namespace
 
-ArgumentUse argument_use(const CodeRange& code, const CodeRange& function,
-                         const std::function<bool(const ArgumentUse&)>& enough) {
+ArgumentUses argument_use(const CodeRange& code, const CodeRange& function,
+                          const std::function<bool(const ArgumentUse&)>& enough) {
   return Walk(code, function, enough).run();
 }
 

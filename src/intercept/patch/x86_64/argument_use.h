@@ -5,7 +5,7 @@
 
 namespace blastoff::intercept::patch::x86_64 {
 
-ArgumentUse argument_use(const CodeRange& code, const CodeRange& function,
-                         const std::function<bool(const ArgumentUse&)>& enough);
+ArgumentUses argument_use(const CodeRange& code, const CodeRange& function,
+                          const std::function<bool(const ArgumentUse&)>& enough);
 
 }  // namespace blastoff::intercept::patch::x86_64
