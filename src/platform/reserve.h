@@ -1,5 +1,5 @@
-// Memory for what must not fail: destructors that allocate (those of JSON values do), while an exception is on its way or
-// not. A destructor that throws would end the process.
+// Memory for what must not fail: destructors that allocate (those of JSON values do), while an exception is on its way
+// or not. A destructor that throws would end the process.
 #pragma once
 
 namespace blastoff::platform {

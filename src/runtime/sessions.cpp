@@ -77,9 +77,11 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
   const auto working = std::make_shared<std::atomic<int>>(0);
   Error error;
   sessions->all_.reserve(names->size());
+  bool given_up = false;
   const auto open_all = [&] {
     for (const std::string& name : *names) {
-      if (unwanted()) return;
+      given_up = unwanted();
+      if (given_up) return;
       Parts parts;
       if (sessions->directory_) parts.tracker = sessions->directory_->client();
       parts.pins = pins;
@@ -97,7 +99,7 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
     }
   };
   const bool complete = platform::contained(open_all);
-  if (!complete || unwanted()) {
+  if (!complete || given_up) {
     (void)sessions.release();  // those that are open use the directory
     return complete ? process_was_ending() : tl::unexpected(device::no_host_memory());
   }
