@@ -181,7 +181,8 @@ InterceptName read_intercept_mode() {
 }
 
 std::string read_trusted_names() {
-  const char* const text = secure_getenv(std::ranges::find(options(), std::string_view("trust"), &Option::name)->environment);
+  const char* const text =
+      secure_getenv(std::ranges::find(options(), std::string_view("trust"), &Option::name)->environment);
   return text == nullptr ? "" : text;
 }
 

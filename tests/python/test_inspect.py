@@ -17,9 +17,15 @@ from blastoff.inspect import command, dependencies, processes, view
 
 SCHEMA = json.loads((offload.ROOT / "share" / "inspect.schema.json").read_text())
 
-# Two routines that call something, as the functions of a BLAS do, and an internal one.
+# Two routines that call something, as the functions of a BLAS do, and an internal one; and what shows that they are a BLAS's.
 TOY_BLAS = """
 #include <stdlib.h>
+const char *openblas_get_config(void) { return "toy"; }
+int idamax_(const int *n, const double *x, const int *step) {
+  int largest = 0;
+  for (int i = 1; i < *n; ++i) if (x[i * *step] > x[largest * *step]) largest = i;
+  return *n > 0 ? largest + 1 : 0;
+}
 void dgemm_(const char *a, const char *b, const int *m) { if (*m < 0) abort(); }
 void cblas_ztrsm(int order, int side, int m) { if (m < 0) abort(); }
 __attribute__((visibility("hidden"))) void ssymm_(const char *a, const char *b, const int *m) { if (*m < 0) abort(); }
@@ -112,10 +118,12 @@ def test_a_dynamically_linked_program(workshop, inspect, blastoff):
         assert part in text, text
 
 
-def test_integers_are_told_by_the_librarys_name(workshop, inspect):
-    found = inspect(workshop.shared_object("libopenblas64.so"))
+@pytest.mark.parametrize(("integer", "width"), [("int", "lp64"), ("long", "ilp64")])
+def test_integers_are_told_by_the_code_whatever_the_librarys_name(workshop, inspect, integer, width):
+    source = TOY_BLAS.replace("const int *m", f"const {integer} *m")
+    found = inspect(workshop.build("libopenblas64.so", source, "-shared", "-fPIC"))
     assert found["objects"][0]["library"] == "OpenBLAS"
-    assert {function["integers"] for function in functions_of(found).values()} == {"ilp64"}
+    assert functions_of(found)["dgemm_"]["integers"] == width
 
 
 def test_a_library_that_is_missing(workshop, inspect, blastoff):
@@ -169,9 +177,11 @@ def test_why_a_function_cannot_be_patched(workshop, blastoff, inspect):
     library = workshop.build(
         "libleaf.so", "void dgemm_(long *n) { for (long i = 0; i < n[0]; ++i) n[i] = n[i + 1] * n[i] - 77777; }", "-shared", "-fPIC"
     )
-    function = functions_of(inspect(library))["dgemm_"]
+    trusting = {"BLASTOFF_TRUST": "dgemm_"}
+    assert [left["name"] for left in inspect(library)["objects"][0]["left_alone"]] == ["dgemm_"]
+    function = functions_of(inspect(library, env=trusting))["dgemm_"]
     assert (function["patch"], function["preload"], function["obstacle"]) == (False, True, "leaf function")
-    text = blastoff("inspect", library).stdout
+    text = blastoff("inspect", library, env=trusting).stdout
     assert f"not dgemm_: leaf function ({function['explanation']})" in " ".join(text.split())
     assert "intercepts 1 by name" in text and "0 by patching, 1 by name" in text
 

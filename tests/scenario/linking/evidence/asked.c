@@ -1,5 +1,5 @@
-// A library whose code does not show how wide its numbers are: only a call tells. INTEGER: its integers. MARK: a function
-// that shows which library it is. LAYERED: its integers are chosen while it runs, as MKL's are.
+// A library whose code does not show how wide its numbers are: only a call tells. INTEGER: its integers. MARK: a
+// function that shows which library it is. LAYERED: its integers are chosen while it runs, as MKL's are.
 #include <stddef.h>
 
 #ifndef INTEGER
@@ -9,8 +9,8 @@
 #define REAL double
 #endif
 
-typedef void Product(const char*, const char*, const void*, const void*, const void*, const REAL*, const REAL*, const void*,
-                     const REAL*, const void*, const REAL*, REAL*, const void*);
+typedef void Product(const char*, const char*, const void*, const void*, const void*, const REAL*, const REAL*,
+                     const void*, const REAL*, const void*, const REAL*, REAL*, const void*);
 
 #ifdef LAYERED
 static int wide;
@@ -62,7 +62,7 @@ static int (*volatile chosen_largest)(const void*, const REAL*, const void*) = l
 #endif
 Product DGEMM;
 void DGEMM(const char* transa, const char* transb, const void* m, const void* n, const void* k, const REAL* alpha,
-            const REAL* a, const void* lda, const REAL* b, const void* ldb, const REAL* beta, REAL* c, const void* ldc) {
+           const REAL* a, const void* lda, const REAL* b, const void* ldb, const REAL* beta, REAL* c, const void* ldc) {
   chosen_product(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
