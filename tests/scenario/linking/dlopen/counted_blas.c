@@ -1,6 +1,9 @@
 // The toy BLAS, which counts its calls.
 #define GEMM toy_dgemm
+// Nobody else's: whoever looks at dgemm_'s code can follow the call.
+#pragma GCC visibility push(hidden)
 #include "../common/blas.c"
+#pragma GCC visibility pop
 
 int blas_calls(void);
 void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const double* alpha,
