@@ -21,6 +21,10 @@ const char* blastoff_options_json(void);
  * memory. */
 const char* blastoff_probe_json(void);
 
+/* The BLAS libraries that this process has loaded, and the kernels that they run on the CPU: a JSON object, as "cpu" of
+ * a report. The text stays until the process ends. NULL when out of memory. */
+const char* blastoff_cpu_json(void);
+
 /* How one program or library defines and uses BLAS, and a trial of patching it: a JSON object, with only "error" for
  * a file that is neither. The text stays until the process ends. NULL when out of memory. */
 const char* blastoff_inspect_json(const char* path);

@@ -13,12 +13,15 @@
 #include "api/switch.h"
 #include "calibration/calibration.h"
 #include "config/settings.h"
+#include "intercept/cpu_libraries.h"
 #include "platform/contained.h"
 #include "platform/process.h"
 #include "platform/reserve.h"
 #include "prediction/prediction.h"
 #include "report/counter_file.h"
+#include "report/json.h"
 #include "report/marks.h"
+#include "runtime/description.h"
 #include "tracking/interposed/memory_events.h"
 #include "tracking/memory_events.h"
 
@@ -168,6 +171,12 @@ extern "C" {
   bool tells = false;
   contained([&] { tells = blastoff::tracking::kernel_tells_of_memory().has_value(); });
   return tells ? 1 : 0;
+}
+
+[[gnu::visibility("default")]] const char* blastoff_cpu_json(void) {
+  return lasting_text([] {
+    return blastoff::report::cpu_json(blastoff::runtime::describe_cpu(blastoff::intercept::all_cpu_libraries()));
+  });
 }
 
 [[gnu::visibility("default")]] const char* blastoff_inspect_json(const char* path) {

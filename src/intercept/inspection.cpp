@@ -45,21 +45,12 @@ constexpr KnownLibrary known_libraries[] = {
     {"GSL", "gslcblas", "gsl_cblas_"},
     {"FFTW", "libfftw3", "fftw_mkplanner"},
     {"FFTW", "libfftw3f", "fftwf_mkplanner"},
+    {"BLIS", "libblis", "dgemm_batch_"},  // its libblas.so exports no function of its own
     {"reference BLAS", "librefblas", "lsame_"},
 };
 
 std::string_view base_name(std::string_view path) {
   return path.substr(path.find_last_of('/') + 1);
-}
-
-const char* library_name(const ObjectFile& object, const char* path) {
-  const auto is = [&](const KnownLibrary& known) {
-    return base_name(path).find(known.in_file_name) != std::string_view::npos ||
-           object.soname().find(known.in_file_name) != std::string_view::npos ||
-           !object.names_with(known.in_symbol).empty();
-  };
-  const auto* const found = std::find_if(std::begin(known_libraries), std::end(known_libraries), is);
-  return found == std::end(known_libraries) ? "" : found->name;
 }
 
 std::set<std::string_view> our_names() {
@@ -106,7 +97,7 @@ void inspect_functions(const ObjectFile& object, const char* path, Inspection& i
     const std::optional<BlasName> parts = parse_blas_name(name);
     if (parts && known_spelling(*parts)) inspection.imports.push_back({std::string(name), ours.count(name) != 0});
   }
-  if (!inspection.functions.empty()) inspection.implementation = library_name(object, path);
+  if (!inspection.functions.empty()) inspection.implementation = implementation_of(object, path);
 }
 
 std::vector<std::byte> read_memory(int memory, std::uint64_t address, std::size_t size) {
@@ -141,6 +132,16 @@ CodeState state_in_memory(const InspectedFunction& inspected, int memory, std::u
 }
 
 }  // namespace
+
+const char* implementation_of(const ObjectFile& object, const char* path) {
+  const auto is = [&](const KnownLibrary& known) {
+    return base_name(path).find(known.in_file_name) != std::string_view::npos ||
+           object.soname().find(known.in_file_name) != std::string_view::npos ||
+           !object.names_with(known.in_symbol).empty();
+  };
+  const auto* const found = std::find_if(std::begin(known_libraries), std::end(known_libraries), is);
+  return found == std::end(known_libraries) ? "" : found->name;
+}
 
 tl::expected<Inspection, std::string> inspect(const char* path) {
   const auto object = ObjectFile::open(path);

@@ -57,6 +57,9 @@ tl::expected<Inspection, std::string> inspect(const char* path);
 /// addresses are shifted by `bias`. Skips what cannot be read.
 void compare_with_memory(Inspection& inspection, int memory, std::uint64_t bias);
 
+/// As Inspection::implementation, of a file that defines BLAS functions.
+const char* implementation_of(const ObjectFile& object, const char* path);
+
 /// One sentence that needs no knowledge of machine code.
 const char* explain(patch::Obstacle obstacle);
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/cpu.h"
 #include "report/decisions.h"
 #include "report/timeline.h"
 
@@ -130,6 +131,7 @@ struct Context {
   std::optional<BlockUse> blocks;        ///< nothing where none was used
   std::optional<Allocation> allocation;  ///< nothing where the allocator library is not loaded
   Interception interception;
+  std::optional<Cpu> cpu;  ///< at the end, or where somebody asks
   std::vector<std::pair<std::string, std::uint64_t>>
       copied_operands;                                        ///< why calls under first-use were copied: reason, calls
   std::vector<Decisions> decisions;                           ///< with --explain, the dearest first

@@ -173,6 +173,24 @@ Json interception_json(const Interception& interception) {
           {"objects", objects}};
 }
 
+/// null where nobody has asked.
+Json json_of(const std::optional<Cpu>& cpu) {
+  if (!cpu) return nullptr;
+  Json libraries = Json::array();
+  for (const CpuLibrary& each : cpu->libraries)
+    libraries.push_back({{"library", each.library},
+                         {"version", each.version},
+                         {"kernels", each.kernels},
+                         {"vectors", platform::to_string(each.vectors)},
+                         {"path", each.path},
+                         {"description", describe(each)},
+                         {"coretype", each.coretype},
+                         {"advice", each.advice}});
+  return {{"name", cpu->processor.name},
+          {"vectors", platform::to_string(cpu->processor.vectors)},
+          {"libraries", libraries}};
+}
+
 /// The keys that totals and single routines share.
 Json sums_json(const RoutineTotals& sums) {
   Json json;
@@ -290,11 +308,17 @@ void put_counts(Json& report, const Totals& totals, const std::vector<CallSite>&
 }
 
 Json describe_process(const Context& context) {
-  return {{"blastoff", BLASTOFF_VERSION},          {"process", process_json(context)},
-          {"settings", settings_json(context)},    {"device", device_json(context)},
-          {"devices", devices_json(context)},      {"policy", policy_json(context)},
-          {"placement", placement_json(context)},  {"allocation", allocation_json(context.allocation)},
-          {"blocks", blocks_json(context.blocks)}, {"interception", interception_json(context.interception)}};
+  return {{"blastoff", BLASTOFF_VERSION},
+          {"process", process_json(context)},
+          {"settings", settings_json(context)},
+          {"device", device_json(context)},
+          {"devices", devices_json(context)},
+          {"policy", policy_json(context)},
+          {"placement", placement_json(context)},
+          {"allocation", allocation_json(context.allocation)},
+          {"blocks", blocks_json(context.blocks)},
+          {"interception", interception_json(context.interception)},
+          {"cpu", json_of(context.cpu)}};
 }
 
 /// Command lines need not be UTF-8: what is not becomes U+FFFD instead of an exception.
@@ -338,6 +362,10 @@ std::string to_json(const Totals& totals, const Context& context) {
   if (context.timeline.calls.empty()) return text_of(report);
   report["shortest_timed_seconds"] = context.timeline.shortest;
   return text_with(report, "timeline", timeline_json(context.timeline));
+}
+
+std::string cpu_json(const Cpu& cpu) {
+  return text_of(json_of(cpu));
 }
 
 std::string counts_json(const Totals& totals) {

@@ -36,4 +36,7 @@ struct Kept {
 /// written none.
 std::string to_json(const Totals& totals, const Kept& kept, const std::string& description);
 
+/// What a report says under "cpu".
+std::string cpu_json(const Cpu& cpu);
+
 }  // namespace blastoff::report

@@ -202,6 +202,15 @@ void write_interception(Text out, const Interception& interception) {
   *out++ = '\n';
 }
 
+/// blastoff/job/view/words.py says the same of jobs.
+void write_cpu(Text out, const std::optional<Cpu>& cpu) {
+  if (!cpu) return;
+  for (const CpuLibrary& library : cpu->libraries) {
+    fmt::format_to(out, "  CPU       {}\n", printable(describe(library)));
+    if (!library.advice.empty()) fmt::format_to(out, "            {}\n", printable(library.advice));
+  }
+}
+
 void write_reuse(Text out, const RoutineTotals& sums) {
   if (sums.bytes_to_device == 0) return;
   fmt::format_to(out, "  each byte moved to the device was used {} times there\n",
@@ -260,6 +269,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_allocation(out, context);
   write_blocks(out, context);
   write_interception(out, context.interception);
+  write_cpu(out, context.cpu);
   if (sums.calls == 0) {
     fmt::format_to(out, "  no call of BLAS, LAPACK or FFTW was seen\n");
     return text;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "platform/fork_guard.h"
 #include "platform/numa.h"
 #include "platform/process.h"
+#include "platform/processor.h"
 #include "report/file.h"
 
 namespace blastoff::runtime {
@@ -75,6 +77,23 @@ report::Context identity() {
   context.pid = getpid();
   context.rank = platform::global_rank();
   return context;
+}
+
+report::Cpu describe_cpu(const std::vector<intercept::CpuLibrary>& libraries) {
+  report::Cpu cpu;
+  static const platform::Processor& known = *new platform::Processor(platform::processor());
+  cpu.processor = known;
+  const char* const chosen = secure_getenv("OPENBLAS_CORETYPE");
+  for (const intercept::CpuLibrary& each : libraries) {
+    report::CpuLibrary& library = cpu.libraries.emplace_back();
+    library.library = each.library;
+    library.version = each.version;
+    library.kernels = each.kernels;
+    library.path = each.path;
+    library.has_several = each.has_several;
+    report::judge(library, cpu.processor, chosen == nullptr ? "" : chosen);
+  }
+  return cpu;
 }
 
 report::Context describe_process(const config::Settings& settings, const std::string& failure,

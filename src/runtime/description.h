@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "config/settings.h"
+#include "intercept/cpu_libraries.h"
 #include "report/context.h"
 
 namespace blastoff::runtime {
@@ -15,5 +17,8 @@ report::Context identity();
 /// With settings, machine, and interception up to now. `failure`: why there is no device; "" if that is not known.
 report::Context describe_process(const config::Settings& settings, const std::string& failure,
                                  std::chrono::steady_clock::time_point loaded_at);
+
+/// The processor, and libraries that compute on it.
+report::Cpu describe_cpu(const std::vector<intercept::CpuLibrary>& libraries);
 
 }  // namespace blastoff::runtime

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <new>
 
+#include "intercept/cpu_libraries.h"
 #include "platform/contained.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
@@ -40,8 +41,10 @@ std::string Process::report_now() {
   std::string text;
   platform::undisturbed([&] {
     const platform::ForkGuard guard;
+    const report::Cpu cpu = describe_cpu(intercept::cpu_libraries());
     const std::lock_guard lock(mutex_);
     report::Context context = describe();
+    context.cpu = cpu;
     context.ended = "";
     text = report::to_json(report::totals(), context);
   });
@@ -122,6 +125,7 @@ void Process::end() {
   platform::contained([&] { keep_times(totals); });
   report::Context context = describe();
   const bool worked = total_calls(totals) > 0 || context.blocks;
+  if (worked) platform::contained([&] { context.cpu = describe_cpu(intercept::cpu_libraries()); });
   if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);
   if (worked && (report::counters_are_kept() || !settings_.report.empty())) {
     if (report::counters_are_kept()) report::keep_description(report::to_json(totals, context));

@@ -5,8 +5,8 @@ import platform
 import re
 from pathlib import Path
 
-from blastoff import glibc
-from blastoff.blas_libraries import is_reference, system_blas, wheel_blas
+from blastoff import glibc, kernels
+from blastoff.blas_libraries import system_blas, wheel_blas
 from blastoff.doctor.finding import Finding, State
 
 
@@ -83,17 +83,14 @@ def cpus() -> Finding:
 def blas_libraries() -> Finding:
     """The BLAS libraries that programs use without Blastoff; they also compute the calls that stay on the CPU."""
     system = system_blas()
-    found = [f"libblas.so.3 is {system}"] if system else []
-    found += [f"{package}: {path.name}" for package, path in wheel_blas()]
+    found = [(f"libblas.so.3 is {system}", Path(system))] if system else []
+    found += [(f"{package}: {path.name}", path) for package, path in wheel_blas()]
     if not found:
         return Finding("BLAS", State.NOTE, "no libblas.so.3 and no NumPy found: programs must bring their own BLAS")
-    reference = is_reference(system)
-    advice = (
-        "This is the reference BLAS, which is slow for calls that stay on the CPU. Install an optimised one, such as libopenblas0-pthread."
-        if reference
-        else ""
-    )
-    return Finding("BLAS", State.WARNING if reference else State.GOOD, "; ".join(found), advice)
+    told = [(name, kernels.of_library(path)) for name, path in found]
+    texts = [f"{name} ({', '.join(one.text for one in those)})" if those else name for name, those in told]
+    advice = list(dict.fromkeys(one.advice for _, those in told for one in those if one.advice))
+    return Finding("BLAS", State.WARNING if advice else State.GOOD, "; ".join(texts), " ".join(advice))
 
 
 def findings() -> list[Finding]:

@@ -15,7 +15,8 @@ def run(arguments: Sequence[str]) -> int:
         prog="blastoff inspect",
         usage="blastoff inspect [--json] [--] PROGRAM [ARGUMENT...]\n       blastoff inspect [--json] --pid PID",
         description="Shows how a program gets its BLAS, which routines it has, which interceptor reaches each of them, and why some "
-        "are not reached. The program or process is neither run nor changed. PROGRAM may be a script, a name on PATH, or the file "
+        "are not reached. The program or process is neither run nor changed; the BLAS libraries of a program are asked for their "
+        "kernels in a process of their own. PROGRAM may be a script, a name on PATH, or the file "
         "of a library. Its arguments are ignored.",
         epilog="Exit status: 0 if BLAS was found that can be intercepted, 1 if not, 2 if there is nothing to inspect.",
     )

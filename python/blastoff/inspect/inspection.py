@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from blastoff import elf, executable, library
+from blastoff import elf, executable, kernels, library
 from blastoff.errors import CommandError
 from blastoff.inspect import dependencies, interpreters, processes
 from blastoff.inspect.processes import LoadedFile
@@ -30,6 +30,21 @@ def look_at_loaded(loaded: LoadedFile, memory: int | None) -> Document:
         return look_at_file(loaded.file)
     arguments = ctypes.c_char_p(os.fsencode(loaded.file)), ctypes.c_int(memory), ctypes.c_ulong(loaded.bias)
     return json.loads(library.ask(library.find_library(), "blastoff_inspect_memory_json", *arguments))
+
+
+TELLING = ("OpenBLAS", "BLIS", "MKL", "ATLAS", "reference BLAS")
+"""Libraries that can be asked for their kernels."""
+
+
+def kernels_of(found: Document) -> Document:
+    """What a library says of the kernels that it runs here. It is loaded for that, in a process of its own."""
+    if not found["native"] or found["linkage"] != "shared_object" or found["library"] not in TELLING or not found["functions"]:
+        return {}
+    path = Path(found["path"]).absolute()
+    told = next((one for one in kernels.of_library(path) if Path(one.library).resolve() == path.resolve()), None)
+    if told is None:
+        return {}
+    return {"kernels": told.text} | ({"advice": told.advice} if told.advice else {})
 
 
 def concerns_blas(found: Document) -> bool:
@@ -76,6 +91,7 @@ def inspect_program(name: str) -> Document:
         if concerns_blas(needed) and needed["library"] != OURSELVES:
             objects.append({"path": path, **needed})
     objects += later_objects([*scripts, program, file], loader, {str(Path(one["path"]).resolve()) for one in objects})
+    objects = [one | kernels_of(one) for one in objects]
     return document(
         target=name,
         scripts=[str(script) for script in scripts],

@@ -107,6 +107,10 @@ def object_lines(found: Document) -> Lines:
     """The lines about one object."""
     functions = found["functions"]
     lines = style_lines(functions)
+    if "kernels" in found:
+        lines.append(("kernels", found["kernels"]))
+    if "advice" in found:
+        lines.append(("", found["advice"]))
     if functions:
         lines += reach_lines(found) + state_lines(functions)
     for rule, names in grouped((row["rule"], row["name"]) for row in found["left_alone"]).items():

@@ -137,6 +137,15 @@ class DistinctFunctions {
   std::vector<std::uint32_t> slots_;
 };
 
+FunctionSymbol function_of(const Elf64_Sym& symbol, std::string_view name, SymbolTable table) {
+  return {.name = name.substr(0, name.find('@')),
+          .address = symbol.st_value,
+          .size = symbol.st_size,
+          .table = table,
+          .exported = table == SymbolTable::dynsym && is_exported(symbol),
+          .indirect = ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC};
+}
+
 void add_functions(const ElfSymbols& symbols, SymbolTable table, DistinctFunctions& functions) {
   const RoutineStrings named(symbols.strings);
   if (named.count() == 0) return;
@@ -145,13 +154,7 @@ void add_functions(const ElfSymbols& symbols, SymbolTable table, DistinctFunctio
     const Elf64_Sym symbol = symbols[index];
     if (!is_function(symbol)) continue;
     const std::string_view name = named.from(symbol.st_name);
-    if (name.empty()) continue;
-    functions.add({.name = name.substr(0, name.find('@')),
-                   .address = symbol.st_value,
-                   .size = symbol.st_size,
-                   .table = table,
-                   .exported = table == SymbolTable::dynsym && is_exported(symbol),
-                   .indirect = ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC});
+    if (!name.empty()) functions.add(function_of(symbol, name, table));
   }
 }
 
@@ -195,6 +198,19 @@ std::vector<FunctionSymbol> routine_functions(const SymbolTables& tables) {
   for (std::size_t table = 0; table < tables.size(); ++table)
     add_functions(tables[table], static_cast<SymbolTable>(table), functions);
   return functions.take();
+}
+
+std::vector<FunctionSymbol> named_functions(const SymbolTables& tables, std::string_view text) {
+  std::vector<FunctionSymbol> functions;
+  for (std::size_t table = 0; table < tables.size(); ++table)
+    for (std::size_t index = 0; index < tables[table].count(); ++index) {
+      const Elf64_Sym symbol = tables[table][index];
+      if (!is_function(symbol)) continue;
+      const std::string_view name = string_at(tables[table].strings, symbol.st_name);
+      if (name.find(text) != std::string_view::npos)
+        functions.push_back(function_of(symbol, name, static_cast<SymbolTable>(table)));
+    }
+  return functions;
 }
 
 std::vector<FunctionExtent> function_extents(const ElfImage& image, const SymbolTables& tables,

@@ -15,6 +15,9 @@ using SymbolTables = std::array<ElfSymbols, 3>;
 /// See ObjectFile::blas_candidates(). Each name of an address once.
 std::vector<FunctionSymbol> routine_functions(const SymbolTables& tables);
 
+/// See ObjectFile::functions_with().
+std::vector<FunctionSymbol> named_functions(const SymbolTables& tables, std::string_view text);
+
 /// See ObjectFile::extents().
 std::vector<FunctionExtent> function_extents(const ElfImage& image, const SymbolTables& tables,
                                              std::span<const FunctionSymbol> functions);

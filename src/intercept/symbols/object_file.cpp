@@ -57,8 +57,8 @@ struct ObjectFile::State {
   std::optional<std::vector<std::byte>> decompressed;  ///< once somebody asked
 
   bool mentions_in_plain_tables(std::string_view text) const {
-    return image.dynamic_symbols().strings.find(text) != std::string_view::npos ||
-           image.static_symbols().strings.find(text) != std::string_view::npos;
+    return find_text(image.dynamic_symbols().strings, text, 0) != std::string_view::npos ||
+           find_text(image.static_symbols().strings, text, 0) != std::string_view::npos;
   }
 
   SymbolTables tables() { return {image.dynamic_symbols(), image.static_symbols(), decompressed_symbols()}; }
@@ -127,6 +127,11 @@ std::vector<std::string_view> ObjectFile::names_with(std::string_view text) cons
     }
   }
   return names;
+}
+
+std::vector<FunctionSymbol> ObjectFile::functions_with(std::string_view text) const {
+  if (!state_->mentions_in_plain_tables(text)) return {};
+  return named_functions({state_->image.dynamic_symbols(), state_->image.static_symbols(), {}}, text);
 }
 
 bool ObjectFile::may_define_blas() const {

@@ -72,6 +72,9 @@ class ObjectFile {
   /// All names, of defined symbols or not, that contain a text. They live as long as the ObjectFile.
   std::vector<std::string_view> names_with(std::string_view text) const;
 
+  /// Functions that the object defines and whose names contain a text; not those of compressed symbols.
+  std::vector<FunctionSymbol> functions_with(std::string_view text) const;
+
   /// The addresses of functions that the object defines under these names; 0: it defines none, or one that is chosen
   /// when it is loaded.
   std::vector<std::uint64_t> addresses_of(std::span<const std::string_view> names) const;

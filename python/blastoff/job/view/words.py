@@ -103,6 +103,18 @@ def describe_run(report: dict) -> str:
     return report["process"]["command_line"] or report["process"]["program"]
 
 
+def kernels(report: dict) -> list[tuple[str, str]]:
+    """The BLAS libraries that computed on the CPU, and what to do for better kernels; src/report/text.cpp says the same of one process."""
+    cpu = report.get("cpu") or {"libraries": []}
+    return list(dict.fromkeys((library["description"], library["advice"]) for library in cpu["libraries"]))
+
+
+def kernels_of_job(job: Job) -> list[tuple[str, str]]:
+    """Each library once, with its advice in a line of its own."""
+    found = dict.fromkeys(pair for those, _ in job.distinct(lambda report: tuple(kernels(report))) for pair in those)
+    return [(label, text) for described, advice in found for label, text in (("CPU", described), ("", advice)) if text]
+
+
 def served(sums: Mapping[str, float], pool: str) -> str:
     """The share of allocations that a pool has served; "" without any."""
     hits, misses = sums[f"{pool}.hits"], sums[f"{pool}.misses"]
@@ -138,6 +150,7 @@ def facts(job: Job) -> list[tuple[str, str]]:
             lines.append((label, f"{text}{shared}"))
         if label == "device":
             lines += [("", text) for text in devices(job)]
+    lines += kernels_of_job(job)
     lines += blocks(job)
     patched, refused = job.patched()
     if patched or refused:

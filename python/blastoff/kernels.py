@@ -1,0 +1,105 @@
+"""Which kernels a BLAS library runs on this processor, asked and measured in processes of their own: loading a library runs its code."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from blastoff import library
+
+VARIABLE = "OPENBLAS_CORETYPE"
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "BLIS")}
+NOTHING: Mapping[str, str] = {}
+ANSWER_SECONDS = 60
+WORTH_IT = 1.2
+"""A smaller factor is not worth a word."""
+
+ASK = """import ctypes, sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from blastoff import library
+ctypes.CDLL(sys.argv[3])
+print(library.ask(Path(sys.argv[2]), 'blastoff_cpu_json'))"""
+
+# Elements are odd integers, so that all sums are exact in whatever order: right kernels give the same bytes.
+MULTIPLY = """import array, ctypes, hashlib, json, sys, time
+blas = ctypes.CDLL(sys.argv[1])
+names = [prefix + 'dgemm' + end for end in ('_', '_64_', '64_') for prefix in ('', 'scipy_') if hasattr(blas, prefix + 'dgemm' + end)]
+n, integer = 1000, ctypes.c_int64 if '64' in names[0] else ctypes.c_int32
+def matrix(period):
+    values = array.array('d', [2.0 * (i * i % 17) - 15.0 for i in range(period)])
+    return (values * (n * n // period + 1))[: n * n]
+a, b, c = matrix(997), matrix(991), array.array('d', bytes(8 * n * n))
+pointers = [(ctypes.c_char * (8 * n * n)).from_buffer(each) for each in (a, b, c)]
+def multiply(order):
+    size, one, zero = ctypes.byref(integer(order)), ctypes.byref(ctypes.c_double(1)), ctypes.byref(ctypes.c_double(0))
+    begin = time.process_time()
+    blas[names[0]](b'N', b'N', size, size, size, one, pointers[0], size, pointers[1], size, zero, pointers[2], size, 1, 1)
+    return time.process_time() - begin
+multiply(100)
+print(json.dumps({'seconds': min(multiply(n) for _ in range(3)), 'digest': hashlib.sha256(c).hexdigest()}))"""
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Of one library."""
+
+    library: str
+    text: str
+    advice: str = ""
+
+
+def _answer(code: str, *arguments: str | Path, environment: Mapping[str, str]) -> Any:
+    """What a process prints as JSON; None if it fails."""
+    inherited = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    env = {**inherited, **ONE_THREAD, **environment}
+    # Isolated (-I): files in the current directory must not be imported as Python's own modules.
+    command = [sys.executable, "-I", "-c", code, *map(str, arguments)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=ANSWER_SECONDS, env=env, stdin=subprocess.DEVNULL)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+
+
+def ask(blas: Path, environment: Mapping[str, str] = NOTHING) -> dict[str, Any]:
+    """What the processor has and the kernels of a library and of those that it loads, as a report's "cpu"."""
+    told = _answer(ASK, library.PACKAGE.parent, library.find_library(), blas, environment=environment)
+    return told or {"vectors": "", "libraries": []}
+
+
+def multiply(blas: Path, environment: Mapping[str, str] = NOTHING) -> dict[str, Any] | None:
+    """The CPU time of a product of order 1000 on one core, and a digest of its result; None if it fails."""
+    return _answer(MULTIPLY, blas, environment=environment)
+
+
+@cache
+def measured(blas: Path, kernels: str, coretype: str) -> str:
+    """Advice to choose other kernels of a library, where they are faster and as right; else ""."""
+    other = {VARIABLE: coretype}
+    if all(one["kernels"] == kernels for one in ask(blas, other)["libraries"]):
+        return ""
+    as_it_is, better = multiply(blas), multiply(blas, other)
+    if as_it_is is None or better is None or as_it_is["digest"] != better["digest"]:
+        return ""
+    factor = as_it_is["seconds"] / max(better["seconds"], 1e-9)
+    if factor < WORTH_IT:
+        return ""
+    return f"Set {VARIABLE}={coretype}: a product of order 1000 on one core then takes {factor:.1f} times less. Compare results."
+
+
+@cache
+def of_library(blas: Path) -> list[Kernels]:
+    """The libraries that compute where this one is loaded."""
+    cpu = ask(blas)
+    kernels = []
+    for found in cpu["libraries"]:
+        beside = f"; the processor has {cpu['vectors']}" if found["kernels"] and cpu["vectors"] else ""
+        advice = measured(Path(found["path"]), found["kernels"], found["coretype"]) if found["coretype"] else found["advice"]
+        kernels.append(Kernels(found["path"], f"{found['description']}{beside}", f"{advice[:1].upper()}{advice[1:]}"))
+    return kernels

@@ -1,0 +1,27 @@
+// What the processors of this machine compute with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace blastoff::platform {
+
+/// Vector instructions, those of one architecture in the order of their width.
+enum class Vectors : std::uint8_t { unknown, sse, avx, avx2, avx512, neon, sve };
+
+/// "AVX2"; "" for unknown.
+const char* to_string(Vectors vectors);
+
+struct Processor {
+  std::string name;  ///< "AMD EPYC 9654"; "" where nobody tells
+  bool made_by_amd = false;
+  Vectors vectors{};  ///< the widest that programs may use
+};
+
+/// What the text of /proc/cpuinfo says of the first processor.
+Processor parse_processor(std::string_view text);
+/// Of this machine.
+Processor processor();
+
+}  // namespace blastoff::platform

@@ -1,0 +1,38 @@
+// Which kernels the CPU's BLAS runs, beside those that the processor could run.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platform/processor.h"
+
+namespace blastoff::report {
+
+/// A BLAS library of the process, and what it says of itself.
+struct CpuLibrary {
+  std::string library;  ///< "OpenBLAS"
+  std::string version;  ///< "0.3.21"; "" where it does not tell
+  std::string kernels;  ///< "Haswell", in its own words; "" where it does not tell
+  std::string path;
+  bool has_several = false;     ///< it holds kernels for several processors, and chooses when it is loaded
+  platform::Vectors vectors{};  ///< of the kernels
+  std::string coretype;         ///< the value of OPENBLAS_CORETYPE that would choose better ones; "" if none would
+  std::string advice;           ///< a sentence about what to set or to install; "" if there is none
+};
+
+struct Cpu {
+  platform::Processor processor;
+  std::vector<CpuLibrary> libraries;
+};
+
+/// What a library's kernels compute with.
+platform::Vectors vectors_of(std::string_view library, std::string_view kernels);
+
+/// Fills in vectors, coretype and advice. `chosen`: the value of OPENBLAS_CORETYPE.
+void judge(CpuLibrary& library, const platform::Processor& processor, std::string_view chosen);
+
+/// "OpenBLAS 0.3.21, Prescott kernels (SSE)"
+std::string describe(const CpuLibrary& library);
+
+}  // namespace blastoff::report
