@@ -10,6 +10,9 @@ namespace {
 constexpr double least_seconds = 50e-6;
 constexpr double bytes_per_second = 40e9;
 
+/// Of the time on the CPU, what trials of the device may lose.
+constexpr double share_for_trials = 0.01;
+
 void add(std::atomic<double>& sum, double seconds) {
   double known = sum.load(std::memory_order_relaxed);
   while (!sum.compare_exchange_weak(known, known + seconds, std::memory_order_relaxed)) {
@@ -76,14 +79,17 @@ void MeasuredTimes::end_trial(Times& times) {
   const double least = times.least_device_seconds.exchange(0, std::memory_order_relaxed);
   const double sum = times.device_seconds.exchange(0, std::memory_order_relaxed);
   const double device = trial == device_trial ? least : sum / (trial - 1);
-  const bool faster = device < times.cpu_seconds.load(std::memory_order_relaxed);
+  const double cpu = times.cpu_seconds.load(std::memory_order_relaxed);
+  const bool faster = device < cpu;
   times.trial.store(faster ? longest_trial : device_trial, std::memory_order_relaxed);
   if (faster) {
     times.next_pause.store(first_pause, std::memory_order_relaxed);
   } else {
     const std::int64_t pause = times.next_pause.load(std::memory_order_relaxed);
     times.next_pause.store(std::min(2 * pause, longest_pause), std::memory_order_relaxed);
-    times.calls_to_pause.store(pause, std::memory_order_relaxed);
+    const double lost = sum - (trial - 1) * cpu;
+    const double to_regain = cpu > 0 ? std::min(lost / (share_for_trials * cpu), 1e15) : 0;
+    times.calls_to_pause.store(std::max(pause, static_cast<std::int64_t>(to_regain)), std::memory_order_relaxed);
   }
   times.device_calls.store(0, std::memory_order_relaxed);
 }

@@ -13,8 +13,9 @@ namespace blastoff::decide {
 /// The first operations of a shape run on the CPU. The least of their times is compared with what the device would need
 /// at least: the copies and a constant. Where that is less, a trial on the device follows. If its least time is less
 /// too (the first uses of an array cost more than later ones), the operations stay there. Now and then their average
-/// time is compared again. Where the CPU's was less there is a pause, which doubles after each failed trial. Takes no
-/// lock: see Decider::observe(). Thread-safe; a race costs a measurement.
+/// time is compared again. Where the CPU's was less there is a pause, which doubles after each failed trial, and is so
+/// long that the trial took no more than a hundredth of the time. Takes no lock: see Decider::observe(). Thread-safe; a
+/// race costs a measurement.
 class MeasuredTimes {
  public:
   /// `bytes`: of all that is read and all that is written.

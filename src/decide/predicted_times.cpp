@@ -9,8 +9,8 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-/// Of the time spent on the faster side, what may go into timing the other one again.
-constexpr double share_for_trials = 0.02;
+/// Of the time spent on the faster side, what may go into timing the other one.
+constexpr double share_for_trials = 0.01;
 
 /// The first call of a class on the device loads kernels and allocates memory: it tells nothing.
 constexpr std::uint32_t first_calls = 1;
@@ -51,19 +51,22 @@ std::uint64_t matrix_key(const operation::Operation& operation) {
   return (address << 16 | operation.routine() | 1) * 0x9e3779b97f4a7c15U;
 }
 
-/// In steps of a factor of the square root of 2.
-std::uint64_t half_octave(double amount) {
-  return static_cast<std::uint64_t>(std::max(0.0, 2 * std::log2(amount)));
-}
-
-std::uint64_t class_key(const operation::Operation& operation) {
-  const auto bytes = static_cast<double>(part_bytes(operation, operation::reads) + 1);
-  return (std::uint64_t{operation.routine()} << 32 | half_octave(operation.work.flops) << 16 | half_octave(bytes) << 4 |
-          1) *
-         0x9e3779b97f4a7c15U;
+std::int64_t half_octave(double amount) {
+  return static_cast<std::int64_t>(std::max(0.0, 2 * std::log2(amount)));
 }
 
 }  // namespace
+
+std::uint64_t PredictedTimes::Place::key() const {
+  return (std::uint64_t{routine} << 32 | static_cast<std::uint64_t>(flops) << 16 |
+          static_cast<std::uint64_t>(bytes) << 4 | 1) *
+         0x9e3779b97f4a7c15U;
+}
+
+PredictedTimes::Place PredictedTimes::place_of(const operation::Operation& operation) {
+  const auto bytes = static_cast<double>(part_bytes(operation, operation::reads) + 1);
+  return {operation.routine(), half_octave(operation.work.flops), half_octave(bytes)};
+}
 
 /// What one call would take, in seconds, and what it would move.
 struct PredictedTimes::Prediction {
@@ -76,19 +79,24 @@ struct PredictedTimes::Prediction {
 };
 
 PredictedTimes::Class* PredictedTimes::class_of(const operation::Operation& operation) {
-  const std::uint64_t key = class_key(operation);
+  const Place place = place_of(operation);
+  const std::uint64_t key = place.key();
   for (std::size_t probe = 0; probe < probes; ++probe) {
     Class& each = classes_[((key >> 40) + probe) % most_classes];
     std::uint64_t holder = each.key.load(relaxed);
     if (holder == key) return &each;
     if (holder != 0) continue;
-    if (each.key.compare_exchange_strong(holder, key, relaxed) || holder == key) return &each;
+    if (each.key.compare_exchange_strong(holder, key, relaxed)) {
+      ask_neighbours(each, place);
+      return &each;
+    }
+    if (holder == key) return &each;
   }
   return nullptr;
 }
 
-const PredictedTimes::Class* PredictedTimes::known_class_of(const operation::Operation& operation) const {
-  const std::uint64_t key = class_key(operation);
+const PredictedTimes::Class* PredictedTimes::known_class_at(const Place& place) const {
+  const std::uint64_t key = place.key();
   for (std::size_t probe = 0; probe < probes; ++probe) {
     const Class& each = classes_[((key >> 40) + probe) % most_classes];
     const std::uint64_t holder = each.key.load(relaxed);
@@ -98,8 +106,37 @@ const PredictedTimes::Class* PredictedTimes::known_class_of(const operation::Ope
   return nullptr;
 }
 
+/// Once, when the class is new.
+void PredictedTimes::ask_neighbours(Class& times, const Place& place) const {
+  times.cpu_guess.store(static_cast<float>(rate_of_neighbours(place, &Class::cpu_per_flop)), relaxed);
+  times.device_guess.store(static_cast<float>(rate_of_neighbours(place, &Class::device_per_flop)), relaxed);
+}
+
+/// Between the nearest with less work and the nearest with more, by their distances.
+double PredictedTimes::rate_of_neighbours(const Place& place, Rate rate) const {
+  const Neighbour less = nearest(place, -1, rate);
+  const Neighbour more = nearest(place, 1, rate);
+  if (less.rate == 0 || more.rate == 0) return less.rate + more.rate;
+  return (less.rate * more.distance + more.rate * less.distance) / (less.distance + more.distance);
+}
+
+/// `direction`: of work. Less is also the same with other data.
+PredictedTimes::Neighbour PredictedTimes::nearest(const Place& place, int direction, Rate rate) const {
+  for (std::int64_t distance = direction < 0 ? 0 : 1; distance <= farthest; ++distance) {
+    for (std::int64_t shift = 0; shift <= distance + 1; ++shift) {
+      for (const std::int64_t bytes : {place.bytes - shift, place.bytes + shift}) {
+        const Place there{place.routine, place.flops + direction * distance, bytes};
+        const Class* const known = there.flops < 0 || bytes < 0 ? nullptr : known_class_at(there);
+        const double found = known == nullptr ? 0.0 : static_cast<double>((known->*rate).load(relaxed));
+        if (found > 0) return {found, static_cast<double>(std::max(distance, shift))};
+      }
+    }
+  }
+  return {};
+}
+
 double PredictedTimes::cpu_seconds(const operation::Operation& operation, double device_seconds) const {
-  const Class* const times = known_class_of(operation);
+  const Class* const times = known_class_at(place_of(operation));
   const auto measured = times == nullptr ? 0.0 : static_cast<double>(times->cpu_per_flop.load(relaxed));
   if (measured > 0) return measured * operation.work.flops;
   const MachineModel& model = *model_.load(std::memory_order_acquire);
@@ -116,12 +153,16 @@ PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const ope
   const auto per_byte = static_cast<double>(times.per_byte.load(relaxed));
   result.seconds_per_byte = per_byte > 0 ? per_byte : 1 / (seen > 0 ? seen : model.to_device);
   result.read_bytes = static_cast<double>(part_bytes(operation, operation::reads));
-  const auto device = static_cast<double>(times.device_per_flop.load(relaxed));
+  const auto known = [](const std::atomic<float>& measured, const std::atomic<float>& guess) {
+    const float rate = measured.load(relaxed);
+    return static_cast<double>(rate > 0 ? rate : guess.load(relaxed));
+  };
+  const double device = known(times.device_per_flop, times.device_guess);
   const double work = device > 0 ? device * flops : model.device_seconds_of(operation);
   result.with_all_there = work + static_cast<double>(part_bytes(operation, operation::writes)) / model.from_device;
   result.with_nothing_there = result.with_all_there + result.read_bytes * result.seconds_per_byte;
   result.least_cpu = model.least_cpu_seconds_of(operation);
-  const auto cpu = static_cast<double>(times.cpu_per_flop.load(relaxed));
+  const double cpu = known(times.cpu_per_flop, times.cpu_guess);
   result.cpu = cpu > 0 ? cpu * flops : model.cpu_seconds_of(operation);
   return result;
 }
@@ -129,7 +170,7 @@ PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const ope
 Verdict PredictedTimes::judge(const operation::Operation& operation, operation::Estimator& residency,
                               Grounds* grounds) {
   Class* const times = class_of(operation);
-  if (times == nullptr) return Verdict::device;
+  if (times == nullptr) return by_model(operation);
   const Prediction predicted = predict(*times, operation);
   if (grounds != nullptr)
     *grounds = {.cpu_seconds = predicted.cpu,
@@ -139,15 +180,22 @@ Verdict PredictedTimes::judge(const operation::Operation& operation, operation::
   return decide(*times, operation, residency, predicted, grounds);
 }
 
+/// Where there is no room for one more class.
+Verdict PredictedTimes::by_model(const operation::Operation& operation) const {
+  static const Class unknown;
+  const Prediction predicted = predict(unknown, operation);
+  const double cpu = predicted.cpu > 0 ? predicted.cpu : predicted.least_cpu;
+  return cpu > predicted.with_nothing_there ? Verdict::device : Verdict::cpu_faster;
+}
+
 Verdict PredictedTimes::decide(Class& times, const operation::Operation& operation, operation::Estimator& residency,
                                const Prediction& predicted, Grounds* grounds) {
   if (predicted.cpu == 0) return first_verdict(times, predicted);
   const double device = static_cast<double>(times.device_seconds.load(relaxed));
-  if (device > predicted.least_cpu && static_cast<double>(times.for_cpu.load(relaxed)) >= predicted.cpu) {
-    times.for_cpu.store(0, relaxed);
-    return Verdict::not_timed;
-  }
+  if (device > predicted.least_cpu && spend(times, &Class::for_cpu, predicted.cpu)) return Verdict::not_timed;
   if (predicted.cpu > predicted.with_nothing_there) return Verdict::device;
+  // Whatever is there: nobody needs to be asked.
+  if (predicted.cpu <= predicted.with_all_there) return stay(times, predicted.with_nothing_there - predicted.cpu);
   auto found = residency.estimate(operation);
   // Nobody can tell while another thread asks, or before there is a device.
   const bool known = times.device_calls.load(relaxed) > 0;
@@ -180,10 +228,29 @@ Verdict PredictedTimes::weigh(Class& times, const operation::Operation& operatio
 }
 
 /// On the CPU, unless a trial of the device, at the loss of so many seconds, is due.
-Verdict PredictedTimes::stay(Class& times, double loss) const {
-  if (static_cast<double>(times.for_device.load(relaxed)) < loss) return Verdict::cpu_faster;
-  times.for_device.store(0, relaxed);
-  return Verdict::device;
+Verdict PredictedTimes::stay(Class& times, double loss) {
+  return spend(times, &Class::for_device, loss) ? Verdict::device : Verdict::cpu_faster;
+}
+
+/// What a trial of the class is paid from.
+std::atomic<float>& PredictedTimes::budget_of(Class& times, Budget budget) {
+  const bool cpu = budget == &Class::for_cpu;
+  const std::atomic<float>& measured = cpu ? times.cpu_per_flop : times.device_per_flop;
+  const std::atomic<float>& guess = cpu ? times.cpu_guess : times.device_guess;
+  if (measured.load(relaxed) > 0 || guess.load(relaxed) == 0) return times.*budget;
+  return cpu ? for_cpu_ : for_device_;
+}
+
+/// Whether the class may spend as much; then it does. What is left is kept for other classes, and not for itself: one
+/// trial tells as much as several.
+bool PredictedTimes::spend(Class& times, Budget budget, double cost) {
+  std::atomic<float>& from = budget_of(times, budget);
+  if (static_cast<double>(from.load(relaxed)) < cost) return false;
+  if (&from == &(times.*budget))
+    from.store(0, relaxed);
+  else
+    add(from, -cost);
+  return true;
 }
 
 Verdict PredictedTimes::invest(const operation::Operation& operation, double gain, double price) {
@@ -216,14 +283,14 @@ void PredictedTimes::observe(const operation::Operation& operation, const Observ
     learn_cpu(*times, operation.work.flops, observation.seconds);
 }
 
-void PredictedTimes::learn_cpu(Class& times, double flops, double seconds) const {
+void PredictedTimes::learn_cpu(Class& times, double flops, double seconds) {
   average(times.cpu_per_flop, seconds / flops);
-  add(times.for_device, share_for_trials * seconds);
+  add(budget_of(times, &Class::for_device), share_for_trials * seconds);
 }
 
 void PredictedTimes::learn_device(Class& times, const operation::Operation& operation, const Observation& observation) {
   learn_link(observation);
-  add(times.for_cpu, share_for_trials * observation.seconds);
+  add(budget_of(times, &Class::for_cpu), share_for_trials * observation.seconds);
   const auto brought = static_cast<double>(observation.bytes_to_device);
   times.brought.store(static_cast<float>(brought), relaxed);
   if (times.device_calls.fetch_add(1, relaxed) < first_calls || !observation.typical) return;
