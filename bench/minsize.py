@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the size and depth from which the device is faster. The default of --min-size and its rule follow from it.
+"""Measures the size and depth from which the device is faster. The default of --min-size by size and its rule follow from it.
 
     bench/minsize.py [--quick] [--device cuda] [--output FILE]
 

@@ -77,8 +77,8 @@ double flops(const Call& call);
 double average_size(const Call& call);
 
 /// The product under that cube root. The threshold test compares it, because a cube root takes time. A product of a
-/// matrix and a vector counts as half the bytes of its matrix: with the default of --min-size a matrix of less than 31
-/// MB stays on the CPU. It fits the caches of one, which read it as fast as a call takes to reach a device.
+/// matrix and a vector counts as half the bytes of its matrix: at 250 a matrix of less than 31 MB stays on the CPU. It
+/// fits the caches of one, which read it as fast as a call takes to reach a device.
 inline double volume(Kind kind, std::int64_t m, std::int64_t n, std::int64_t k, std::size_t element_bytes) {
   const double area = static_cast<double>(m) * static_cast<double>(n);
   return area * (is_matrix_vector(kind) ? 0.5 * static_cast<double>(element_bytes) : static_cast<double>(k));

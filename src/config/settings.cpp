@@ -41,7 +41,7 @@ bool assign(Field& field, const Accepted& accepted, std::string_view text) {
   if (!value) return false;
   if constexpr (std::is_enum_v<Field>) {
     field = static_cast<Field>(value->choice);
-  } else if constexpr (std::is_same_v<Field, std::int64_t>) {
+  } else if constexpr (std::is_same_v<Field, std::int64_t> || std::is_same_v<Field, std::optional<std::int64_t>>) {
     field = value->integer;
   } else if constexpr (std::is_same_v<Field, MemorySize>) {
     field = {value->percent, value->bytes};
@@ -64,6 +64,8 @@ std::string format(const Field& field, const Accepted& accepted) {
     return std::string(split_choices(accepted.values)[static_cast<std::size_t>(field)]);
   } else if constexpr (std::is_same_v<Field, std::int64_t>) {
     return std::to_string(field);
+  } else if constexpr (std::is_same_v<Field, std::optional<std::int64_t>>) {
+    return field ? std::to_string(*field) : "";
   } else if constexpr (std::is_same_v<Field, MemorySize>) {
     return format_memory(field);
   } else if constexpr (std::is_same_v<Field, Verify>) {
@@ -125,11 +127,6 @@ void report_unknown_variables() {
   }
 }
 
-bool is_given(std::string_view name) {
-  const char* const text = secure_getenv(std::ranges::find(options(), name, &Option::name)->environment);
-  return text != nullptr && *text != '\0';
-}
-
 bool is_timed(const Settings& settings) {
   const auto named = device::find_kind(settings.device);
   return named && named->kind->timed;
@@ -143,7 +140,6 @@ Settings read_settings() {
 #define BLASTOFF_READ(field, ...) read(settings.field, options()[row++]);
   BLASTOFF_LIBRARY_OPTIONS(BLASTOFF_READ)
 #undef BLASTOFF_READ
-  settings.min_size_given = is_given("min-size");
   report_unknown_variables();
   return settings;
 }
@@ -160,7 +156,7 @@ std::uint64_t fingerprint_of_variables() {
 
 DecideBy decide_by(const Settings& settings) {
   if (settings.decide != DecideBy::automatic) return settings.decide;
-  return is_timed(settings) && !settings.min_size_given ? DecideBy::time : DecideBy::size;
+  return is_timed(settings) ? DecideBy::time : DecideBy::size;
 }
 
 StartMode start_mode(const Settings& settings) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,8 +58,7 @@ struct Settings {
   GatherMode gather{};
   InterceptName intercept{};
   std::string trust;
-  std::int64_t min_size = 0;
-  bool min_size_given = false;  ///< by the user
+  std::optional<std::int64_t> min_size;  ///< nothing: it follows from how calls are decided
   DecideBy decide{};
   StartMode start{};
   HistoryMode history{};

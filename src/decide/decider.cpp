@@ -1,6 +1,7 @@
 #include "decide/decider.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "decide/machine_model.h"
 #include "decide/matrix_history.h"
@@ -14,8 +15,8 @@ namespace {
 
 /// Parts of the least average size that are the least depth. By size, results of flatter products take longer on their
 /// way home than the CPU would compute; measured by bench/minsize.py against all cores. By time, this is found out, and
-/// one core or a few may well take longer: only what no CPU computes faster than it reads the result stays there
-/// unasked.
+/// one core or a few may well take longer: only where a least size is given, what no CPU computes faster than it reads
+/// the result stays there unasked.
 constexpr double depth_by_size = 4;
 constexpr double depth_by_time = 16;
 
@@ -42,12 +43,12 @@ std::uint64_t bytes_to_move(const operation::Operation& operation) {
 class SizeAndDepthDecider : public Decider {
  public:
   explicit SizeAndDepthDecider(double min_size, double depth = depth_by_size)
-      : floor_volume_(min_size * min_size * min_size), min_depth_(min_size / depth) {}
+      : SizeAndDepthDecider(min_size * min_size * min_size, min_size / depth, min_size == 0) {}
 
-  double floor_volume() const override { return floor_volume_; }
+  double floor_volume() const override { return floor_volume_.load(std::memory_order_relaxed); }
 
   Verdict judge(const operation::Operation& operation, operation::Estimator& residency, Grounds* grounds) override {
-    if (operation.work.volume < floor_volume_) return Verdict::too_small;
+    if (operation.work.volume < floor_volume()) return Verdict::too_small;
     if (operation.work.memory_bound) return judge_memory_bound(operation, residency);
     if (operation.shape != 0) return judge_by_time(operation);
     if (operation.work.depth < min_depth_) return Verdict::too_shallow;
@@ -66,13 +67,20 @@ class SizeAndDepthDecider : public Decider {
     matrices_.learn_link(observation);
     if (operation.shape != 0) return measured_times_.learn(operation.shape, observation.on_device, observation.seconds);
     if (operation.work.memory_bound) {
-      if (floor_volume_ > 0 && operation.work.volume >= floor_volume_) matrices_.observe(operation, observation);
+      if (!takes_all_ && operation.work.volume >= floor_volume()) matrices_.observe(operation, observation);
     } else {
       observe_large(operation, observation);
     }
   }
 
  protected:
+  SizeAndDepthDecider(double floor_volume, double min_depth, bool takes_all)
+      : takes_all_(takes_all), min_depth_(min_depth), floor_volume_(floor_volume) {}
+
+  void set_floor(double volume) { floor_volume_.store(volume, std::memory_order_relaxed); }
+  /// Every call is offloaded.
+  bool takes_all() const { return takes_all_; }
+
   /// Of operations that are large and deep enough.
   virtual Verdict judge_large(const operation::Operation& operation, operation::Estimator&, Grounds*) {
     return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
@@ -85,21 +93,22 @@ class SizeAndDepthDecider : public Decider {
 
  private:
   Verdict judge_memory_bound(const operation::Operation& operation, operation::Estimator& residency) {
-    const bool all = floor_volume_ == 0;
-    return all || matrices_.worth_device(operation, residency.estimate(operation)) ? Verdict::device
-                                                                                   : Verdict::not_there;
+    if (takes_all_) return Verdict::device;
+    if (matrices_.cannot_gain(operation)) return Verdict::not_there;
+    return matrices_.worth_device(operation, residency.estimate(operation)) ? Verdict::device : Verdict::not_there;
   }
 
   Verdict judge_by_time(const operation::Operation& operation) {
-    return floor_volume_ > 0 ? measured_times_.judge(operation.shape, bytes_to_move(operation)) : Verdict::device;
+    return takes_all_ ? Verdict::device : measured_times_.judge(operation.shape, bytes_to_move(operation));
   }
 
   bool needs_reuse(const operation::Operation& operation) const {
     return least_work_per_element(operation) < min_depth_;
   }
 
-  double floor_volume_;
-  double min_depth_;
+  const bool takes_all_;
+  const double min_depth_;
+  std::atomic<double> floor_volume_;
   Reuse reuse_;
   MatrixHistory matrices_;
   MeasuredTimes measured_times_;
@@ -108,17 +117,24 @@ class SizeAndDepthDecider : public Decider {
 class TimeDecider final : public SizeAndDepthDecider {
  public:
   TimeDecider(double min_size, const MachineModel& model)
-      : SizeAndDepthDecider(min_size, depth_by_time), times_(model) {}
+      : SizeAndDepthDecider(min_size, depth_by_time), floor_by_model_(false), times_(model) {
+    SizeAndDepthDecider::use(model);
+  }
+  explicit TimeDecider(const MachineModel& model)
+      : SizeAndDepthDecider(model.floor_volume(), 0, false), floor_by_model_(true), times_(model) {
+    SizeAndDepthDecider::use(model);
+  }
 
   void use(const MachineModel& model) override {
     SizeAndDepthDecider::use(model);
     times_.use(model);
+    if (floor_by_model_) set_floor(model.floor_volume());
   }
 
  protected:
   Verdict judge_large(const operation::Operation& operation, operation::Estimator& residency,
                       Grounds* grounds) override {
-    return floor_volume() > 0 ? times_.judge(operation, residency, grounds) : Verdict::device;
+    return takes_all() ? Verdict::device : times_.judge(operation, residency, grounds);
   }
   double cpu_seconds_of_large(const operation::Operation& operation, double device_seconds) const override {
     return times_.cpu_seconds(operation, device_seconds);
@@ -128,13 +144,15 @@ class TimeDecider final : public SizeAndDepthDecider {
   }
 
  private:
+  const bool floor_by_model_;
   PredictedTimes times_;
 };
 
 }  // namespace
 
-std::unique_ptr<Decider> by_time(std::int64_t min_size, const MachineModel& model) {
-  return std::make_unique<TimeDecider>(static_cast<double>(min_size), model);
+std::unique_ptr<Decider> by_time(std::optional<std::int64_t> min_size, const MachineModel& model) {
+  if (!min_size) return std::make_unique<TimeDecider>(model);
+  return std::make_unique<TimeDecider>(static_cast<double>(*min_size), model);
 }
 
 std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size) {

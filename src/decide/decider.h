@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "operation/estimate.h"
 #include "operation/operation.h"
@@ -48,6 +49,7 @@ class Decider {
   virtual ~Decider() = default;
 
   /// Calls with a smaller Work::volume always stay on the CPU. This is one comparison, made before anything else.
+  /// use() may change it.
   virtual double floor_volume() const = 0;
 
   /// `residency` is asked only where the verdict depends on the answer. `grounds`, unless nullptr, is filled in where
@@ -79,9 +81,13 @@ class Decider {
 /// used enough: see MatrixHistory. Operations with a shape are judged by measured times: see MeasuredTimes.
 std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size);
 
-/// What is large enough, by size as above, and as deep as a sixteenth of `min_size`, goes where it is expected to take
-/// less time: see PredictedTimes.
+/// By --decide size where nobody has said another. Measured by bench/minsize.py on an H100 and 16 cores.
+inline constexpr std::int64_t usual_min_size = 250;
+
+/// What is not too small goes where it is expected to take less time: see PredictedTimes. With `min_size`, too small is
+/// less than that by size, as above, or less deep than a sixteenth of it; 0 offloads everything. Without it, too small
+/// is what cannot gain, by the model in use: see MachineModel::floor_volume().
 /// The model must outlive the decider.
-std::unique_ptr<Decider> by_time(std::int64_t min_size, const MachineModel& model);
+std::unique_ptr<Decider> by_time(std::optional<std::int64_t> min_size, const MachineModel& model);
 
 }  // namespace blastoff::decide

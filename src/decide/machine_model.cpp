@@ -15,6 +15,12 @@ constexpr double doubt = 1.25;
 
 constexpr double page_bytes = 4096;
 
+/// A volume of complex products, which have the most operations for one.
+constexpr double most_flops_of_volume = 8;
+
+/// To look at a call, and to decide, costs the CPU about half a microsecond: not more than a tenth of what it may gain.
+constexpr double least_worth_a_look = 5e-6;
+
 /// The part of its best rate that no CPU exceeds: half of the work of a reduction to tridiagonal or bidiagonal form
 /// goes through memory. On 16 cores, OpenBLAS reaches 0.28 and 0.21 of what is assumed for products.
 double most_efficiency(Family family) {
@@ -122,6 +128,10 @@ double RateTable::rate(RateKey key, double flops) const {
   return static_cast<double>(row.factor * std::exp(result));
 }
 
+void RateTable::scale(float factor) {
+  for (Row& row : rows_) row.factor *= factor;
+}
+
 double MachineModel::device_seconds_of(const operation::Operation& operation) const {
   const double known = seconds_by(device_rates, device_memory_rate, operation);
   const double looking = page_seconds > 0 ? page_seconds * operand_bytes(operation) / page_bytes : 0;
@@ -136,6 +146,23 @@ double MachineModel::least_cpu_seconds_of(const operation::Operation& operation)
   if (const double expected = cpu_seconds_of(operation); expected > 0) return expected / doubt;
   const auto key = key_of(operation);
   return operation.work.flops / (cpu_flops * (key ? most_efficiency(key->family) : 1));
+}
+
+double MachineModel::floor_volume() const {
+  const double flops = std::max(device_seconds, least_worth_a_look) * most_flops_of_a_core;
+  const double known = cpu_rates.rate({Family::gemm, Precision::z}, flops);
+  const double share = known > 0 ? std::min(1.0, known / most_flops_of_a_core) : 1;
+  return flops * share / most_flops_of_volume;
+}
+
+MachineModel MachineModel::shared_by(int processes) const {
+  MachineModel result = *this;
+  const double share = 1.0 / std::max(1, processes);
+  for (double* rate : {&result.to_device, &result.from_device, &result.direct_to_device, &result.device_flops,
+                       &result.device_memory_rate})
+    *rate *= share;
+  result.device_rates.scale(static_cast<float>(share));
+  return result;
 }
 
 }  // namespace blastoff::decide

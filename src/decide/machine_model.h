@@ -30,6 +30,9 @@ class RateTable {
 
   bool empty() const { return points_.empty(); }
 
+  /// All rates, times that.
+  void scale(float factor);
+
   static std::size_t index(RateKey key) {
     return static_cast<std::size_t>(key.family) * precision_count + static_cast<std::size_t>(key.precision);
   }
@@ -80,6 +83,13 @@ struct MachineModel {
   double cpu_seconds_of(const operation::Operation& operation) const;
   /// What no CPU of this machine falls below.
   double least_cpu_seconds_of(const operation::Operation& operation) const;
+
+  /// Work::volume below which a call cannot gain: one core makes it in less time than the device needs for any call.
+  double floor_volume() const;
+
+  /// The same machine where so many processes share the device: what it computes and what the link carries is divided
+  /// among them.
+  MachineModel shared_by(int processes) const;
 };
 
 }  // namespace blastoff::decide

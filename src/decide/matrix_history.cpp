@@ -102,6 +102,11 @@ double MatrixHistory::seconds_to_bring(double bytes) const {
   return bytes / bytes_per_second_.load(relaxed) + (device_open_.load(relaxed) ? 0 : seconds_to_open);
 }
 
+bool MatrixHistory::cannot_gain(const operation::Operation& product) const {
+  const double cpu = cpu_seconds(product);
+  return cpu > 0 && cpu <= static_cast<double>(least_device_seconds_.load(relaxed));
+}
+
 bool MatrixHistory::worth_device(const operation::Operation& product, const std::optional<operation::Estimate>& found) {
   const operation::Operand& matrix = matrix_of(product);
   Record* const record = find(key_of(matrix));
@@ -200,6 +205,7 @@ void MatrixHistory::fail(Record& record, double cost) {
 }
 
 void MatrixHistory::assume(const MachineModel& model) {
+  least_device_seconds_.store(static_cast<float>(model.device_seconds), relaxed);
   if (!link_seen_.load(relaxed)) bytes_per_second_.store(static_cast<float>(model.to_device), relaxed);
 }
 

@@ -29,6 +29,9 @@ class MatrixHistory {
   /// Whether the device is to make this product. `found`: what it would find there; nothing where nobody can tell.
   bool worth_device(const operation::Operation& product, const std::optional<operation::Estimate>& found);
 
+  /// Whether the CPU takes no more time for it than the device for any call, as far as is known. Asks nobody.
+  bool cannot_gain(const operation::Operation& product) const;
+
   /// A product is over.
   void observe(const operation::Operation& product, const Observation& observation);
 
@@ -83,6 +86,7 @@ class MatrixHistory {
   std::atomic<std::uint32_t> clock_{0};
   std::atomic<bool> device_open_{false};
   std::atomic<float> bytes_per_second_{25e9F};
+  std::atomic<float> least_device_seconds_{0};
   std::atomic<bool> link_seen_{false};  ///< uploads have shown that rate
 };
 

@@ -16,7 +16,7 @@ Part triangle(const Problem& problem) {
   return problem.upper() ? Part::upper : Part::lower;
 }
 
-/// A problem of order n is judged like a product of order n times this, where `--min-size` has its default. Measured by
+/// A problem of order n is judged like a product of order n times this. Measured by
 /// bench/lapack.py on an H200 node against OpenBLAS on 16 cores; packed problems were not, and are judged like others.
 double relative_size(Kind kind) {
   switch (kind) {

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "config/options.h"
+#include "decide/decider.h"
+#include "prediction/process.h"
 #include "prediction/replay.h"
 
 namespace blastoff::prediction {
@@ -42,6 +44,12 @@ RoutinePrediction total_of(const Prediction& prediction) {
   return total;
 }
 
+/// null: what can gain, by the machine model.
+Json least_size(const config::Settings& settings, const Machine& machine) {
+  if (settings.min_size) return *settings.min_size;
+  return decide_by(settings, machine) == config::DecideBy::size ? Json(decide::usual_min_size) : Json();
+}
+
 Json json_of(const Prediction& prediction, const Machine& machine, const config::Settings& settings) {
   Json routines = Json::array();
   for (const auto& [name, routine] : prediction.routines) {
@@ -59,7 +67,7 @@ Json json_of(const Prediction& prediction, const Machine& machine, const config:
           {"predicted_seconds", prediction.predicted_seconds},
           {"opening_seconds", prediction.opening_seconds},
           {"policy", prediction.policy},
-          {"min_size", settings.min_size},
+          {"min_size", least_size(settings, machine)},
           {"cpu", prediction.cpu_scaled ? "scaled"
                   : machine.simulated   ? "simulated"
                                         : "as traced"},

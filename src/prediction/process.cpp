@@ -34,11 +34,6 @@ decide::MachineModel start_of(const Machine& machine, const Trace& trace) {
   return model;
 }
 
-config::DecideBy decide_by(const config::Settings& settings, const Machine& machine) {
-  if (settings.decide != config::DecideBy::automatic) return settings.decide;
-  return machine.simulated || settings.min_size_given ? config::DecideBy::size : config::DecideBy::time;
-}
-
 config::StartMode start_mode(const config::Settings& settings, const Machine& machine) {
   if (settings.start != config::StartMode::automatic) return settings.start;
   return machine.simulated ? config::StartMode::now : config::StartMode::background;
@@ -46,8 +41,9 @@ config::StartMode start_mode(const config::Settings& settings, const Machine& ma
 
 std::unique_ptr<decide::Decider> decider_of(const config::Settings& settings, const Machine& machine,
                                             const decide::MachineModel& model) {
-  return decide_by(settings, machine) == config::DecideBy::time ? decide::by_time(settings.min_size, model)
-                                                                : decide::by_size_and_depth(settings.min_size);
+  return decide_by(settings, machine) == config::DecideBy::time
+             ? decide::by_time(settings.min_size, model)
+             : decide::by_size_and_depth(settings.min_size.value_or(decide::usual_min_size));
 }
 
 /// The kernels of its routine.
@@ -66,6 +62,11 @@ config::Settings session_settings(config::Settings settings, const Machine& mach
 }
 
 }  // namespace
+
+config::DecideBy decide_by(const config::Settings& settings, const Machine& machine) {
+  if (settings.decide != config::DecideBy::automatic) return settings.decide;
+  return machine.simulated ? config::DecideBy::size : config::DecideBy::time;
+}
 
 Process::Process(const Trace& trace, const Machine& machine, const decide::ModelFile* source,
                  const config::Settings& settings)

@@ -21,6 +21,9 @@
 
 namespace blastoff::prediction {
 
+/// How calls are decided on the machine. Never automatic.
+config::DecideBy decide_by(const config::Settings& settings, const Machine& machine);
+
 /// Never destroyed, like the sessions in it.
 class Process final : public operation::Estimator {
  public:

@@ -1,6 +1,7 @@
 #include "runtime/process.h"
 
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <new>
@@ -80,9 +81,16 @@ decide::MachineModel assumed_model() {
   return model;
 }
 
+/// Where size decides. A trace without a device is to hold what a device could gain.
+std::int64_t usual_min_size(const config::Settings& settings, const decide::MachineModel& model) {
+  const bool traces_only = settings.device == "none" && !settings.trace.empty();
+  return traces_only ? std::llround(std::cbrt(model.floor_volume())) : decide::usual_min_size;
+}
+
 std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings, const decide::MachineModel& model) {
-  return config::decide_by(settings) == config::DecideBy::time ? decide::by_time(settings.min_size, model)
-                                                               : decide::by_size_and_depth(settings.min_size);
+  return config::decide_by(settings) == config::DecideBy::time
+             ? decide::by_time(settings.min_size, model)
+             : decide::by_size_and_depth(settings.min_size.value_or(usual_min_size(settings, model)));
 }
 
 }  // namespace
@@ -150,7 +158,11 @@ Process::Process()
   if (!settings_.report.empty()) report::keep_timeline(most_timed_calls, loaded_at());
   if (!intercept::hears_of_opening()) device::assume_shared_driver();
   the_process = this;
-  // If every call is printed, none takes the short path.
+  use_floor();
+}
+
+/// If every call is printed, none takes the short path.
+void Process::use_floor() {
   if (settings_.log.mode != config::LogMode::calls) floor_volume = decider_->floor_volume();
 }
 
@@ -214,9 +226,20 @@ void Process::use_model(const FoundModel* device) {
   const decide::MachineModel* const model = complete_model(assumed_, device, host_model_ ? &*host_model_ : nullptr);
   model_description_ = device == nullptr ? assumed_.name : device->file.model.name + " (" + device->path + ")";
   opening_.expect(model->open_seconds);
-  decider_->use(*model);
   model_ = model;
+  decide_by_model();
   if (Sessions* const sessions = sessions_) sessions->use(*model);
+}
+
+/// Processes that share a device share its time: so many are known once it is open. A decision refers to the model for
+/// as long as the process lives.
+void Process::decide_by_model() {
+  if (config::decide_by(settings_) != config::DecideBy::time) return;
+  Sessions* const sessions = sessions_;
+  const int processes = sessions != nullptr ? sessions->front().device().properties().sharers : 1;
+  const decide::MachineModel* const model = model_;
+  decider_->use(processes > 1 ? *new decide::MachineModel(model->shared_by(processes)) : *model);
+  use_floor();
 }
 
 Refusal Process::refusal() const {

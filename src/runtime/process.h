@@ -136,6 +136,8 @@ class Process final : public operation::Estimator {
   bool find_host_model();
   void seek_model_of(const std::string& gpu);
   void use_model(const FoundModel* device);
+  void use_floor();
+  void decide_by_model();
   const decide::MachineModel& model_of_devices();
   void wait_for_calls();
   /// Whether the program runs this code inside one of its own calls (in a handler). The call's locks are not released
@@ -203,8 +205,8 @@ class Process final : public operation::Estimator {
   std::string closer_;               // path; set before sessions_
 };
 
-/// blas::volume() below which a call goes straight to the original; minus infinity (below which nothing is) until
-/// the settings have been read, and where every call is to be logged.
+/// blas::volume() below which a call goes straight to the original: Decider::floor_volume(). Minus infinity (below
+/// which nothing is) until the settings have been read, and where every call is to be logged.
 extern std::atomic<double> floor_volume;
 
 }  // namespace blastoff::runtime

@@ -86,6 +86,10 @@ void Process::find_session(const operation::Operation* first) {
     });
     sessions_ = &opened;
     platform::contained([&] { opened.use(model_of_devices()); });
+    platform::contained([&] {
+      const std::lock_guard model_lock(model_mutex_);
+      decide_by_model();
+    });
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
     // called.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <new>
 #include <utility>
 
@@ -28,7 +29,7 @@ trace::Setup setup_of(const config::Settings& settings, double least_volume, Clo
       .pattern = report::report_pattern(settings.trace, ".trace"),
       .limit = settings.trace_limit.bytes,
       .floor_volume = least_volume,
-      .min_size = settings.min_size,
+      .min_size = settings.min_size.value_or(std::llround(std::ceil(std::cbrt(least_volume)))),
       .may_track = settings.device == "none" && settings.tracker != config::TrackerName::none,
       .tracker = tracker_kind(settings.tracker),
       .context = identity(),

@@ -224,7 +224,7 @@ def mpi_step(place: Place, name: str, script: str, program: str, seconds: float,
     searched = [str(place.libraries / folder) for folder in ("openblas-pthread", "lapack")] if place.libraries else []
     environment = {"LD_LIBRARY_PATH": ":".join([*searched, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
     if place.quick:
-        environment["BLASTOFF_MIN_SIZE"] = "100"
+        environment |= {"BLASTOFF_MIN_SIZE": "100", "BLASTOFF_DECIDE": "size"}
     command = [sys.executable, "-u", str(ROOT / "bench" / script), "--device", place.device, "--command", str(place.command)]
     command += ["--starter", shlex.join(mpi_starters(place)["openmpi"]), "--program", program, "--seconds", str(seconds)]
     command += ["--output", str(place.results / f"{name}.json"), *options]

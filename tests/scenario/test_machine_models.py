@@ -51,6 +51,27 @@ def test_a_model_of_the_device(device, tmp_path, models):
     assert outcome_of(tmp_path, device).report["device"]["model"] == f"the device's ({models / 'b.json'})"
 
 
+@pytest.mark.parametrize(("seconds", "small"), [(1e-7, False), (1e-2, True)])
+def test_the_model_says_which_calls_cannot_gain(tmp_path, seconds, small):
+    """One core makes those of the program sooner than a device that needs a hundredth of a second for each."""
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(MODEL | {"gpu": {"call_seconds": seconds}}))
+    environment = offload.environment(BLASTOFF_DECIDE="time", BLASTOFF_MODEL=str(path))
+    outcome = offload.offloaded(offload.program("products"), device="simulated", min_size=None, env=environment)
+    assert outcome.status == 0, outcome.stderr
+    below = outcome.refused().get(offload.BELOW_MIN_SIZE, 0)
+    assert below == (outcome.total("calls") if small else 0)
+    assert outcome.report["settings"]["min-size"] == ""
+
+
+@pytest.mark.parametrize("min_size", [1, 100000])
+def test_a_least_size_leaves_the_decision_to_time(gpu, min_size):
+    outcome = offload.offloaded(offload.program("products"), device="cuda", min_size=min_size, env=gpu | {"BLASTOFF_DECIDE": "auto"})
+    assert outcome.status == 0, outcome.stderr
+    timed = outcome.refused().get("its time on the CPU was not known yet", 0)
+    assert (timed > 0, outcome.refused().get(offload.BELOW_MIN_SIZE, 0) > 0) == (min_size == 1, min_size > 1)
+
+
 def test_a_broken_file_is_one_line(device, tmp_path):
     path = tmp_path / "model.json"
     path.write_text('{"blastoff_machine": 1, "link": {"to_device": "fast"}}')

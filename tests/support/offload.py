@@ -122,17 +122,23 @@ def offloaded(
     *,
     policy: str = "first-use",
     device: str = "simulated",
-    min_size: int = 0,
+    min_size: int | None = 0,
     verify: str = "abort",
     settings: Sequence[str] = (),
     env: dict[str, str] | None = None,
     **options,
 ) -> Outcome:
-    """Through `blastoff run`, in verify mode unless told otherwise; `settings` are further options of the launcher."""
+    """Through `blastoff run`, in verify mode unless told otherwise; `settings` are further options of the launcher.
+
+    Everything from `min_size` on is offloaded, unless the settings or the environment tell how to decide."""
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.json"
-        launcher = [COMMAND, "run", f"--policy={policy}", f"--device={device}", f"--min-size={min_size}", f"--verify={verify}"]
+        launcher = [COMMAND, "run", f"--policy={policy}", f"--device={device}", f"--verify={verify}"]
+        if min_size is not None:
+            launcher.append(f"--min-size={min_size}")
         launcher.append(f"--tracker={TRACKER}")
+        if "BLASTOFF_DECIDE" not in (env or {}) and not any(option.startswith("--decide") for option in settings):
+            launcher.append("--decide=size")
         outcome = run(
             [*launcher, f"--report={report}", "--summary=never", *settings, "--", *command],
             env=environment() if env is None else env,

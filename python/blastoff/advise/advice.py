@@ -35,7 +35,7 @@ SOME_THREADS = 2
 LITTLE_REUSE = 2.0
 """Uses of a byte that was brought to the device."""
 DEFAULT_MINIMUM = 250
-"""Of --min-size; a call must be a quarter of it deep."""
+"""Of --min-size by size; a call must be a quarter of it deep."""
 LARGE_PRODUCT = 512
 """Average size of the whole of a product that is worth the device."""
 

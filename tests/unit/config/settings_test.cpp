@@ -110,10 +110,10 @@ TEST_F(SettingsTest, BadValueIsReportedWithWhatIsAcceptedAndTheDefaultStays) {
   EXPECT_EQ(read_with("BLASTOFF_POLICY", "fast").policy, PolicyName::automatic);
   EXPECT_EQ(printed,
             "blastoff: invalid value BLASTOFF_POLICY=fast; accepted: auto, first-use, coherent or copy; using auto\n");
-  EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "1e3").min_size, 250);
+  EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "1e3").min_size, std::nullopt);
   EXPECT_THAT(printed, HasSubstr("an integer, 0 or more"));
   for (const char* bad : {"-1", "+5", " 5", "5 ", "0x10", "99999999999999999999", "many"}) {
-    EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", bad).min_size, 250) << bad;
+    EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", bad).min_size, std::nullopt) << bad;
     EXPECT_THAT(printed, HasSubstr("BLASTOFF_MIN_SIZE=")) << bad;
   }
   EXPECT_EQ(read_with("BLASTOFF_COPY_THREADS", "257").copy_threads, 0);
@@ -129,15 +129,14 @@ TEST_F(SettingsTest, DecisionStartAndEndDependOnTheDeviceUnlessTheyAreSet) {
   EXPECT_EQ(decide_by(simulated), DecideBy::size);
   EXPECT_EQ(start_mode(simulated), StartMode::now);
   EXPECT_EQ(end_mode(simulated), EndMode::wait);
-  EXPECT_EQ(decide_by(read_with("BLASTOFF_MIN_SIZE", "250")), DecideBy::size) << "the user has decided";
-  EXPECT_EQ(decide_by(read_with("BLASTOFF_MIN_SIZE", "")), DecideBy::time);
+  EXPECT_EQ(decide_by(read_with("BLASTOFF_MIN_SIZE", "250")), DecideBy::time) << "of what is larger";
   EXPECT_EQ(decide_by(read_with("BLASTOFF_DECIDE", "size")), DecideBy::size);
   EXPECT_EQ(start_mode(read_with("BLASTOFF_START", "now")), StartMode::now);
   EXPECT_EQ(end_mode(read_with("BLASTOFF_END", "wait")), EndMode::wait);
 }
 
 TEST_F(SettingsTest, EmptyMeansNotSet) {
-  EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "").min_size, 250);
+  EXPECT_EQ(read_with("BLASTOFF_MIN_SIZE", "").min_size, std::nullopt);
   EXPECT_THAT(printed, IsEmpty());
 }
 

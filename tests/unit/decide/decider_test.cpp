@@ -79,6 +79,66 @@ TEST(Decider, ByTimeTimesFlatProductsToo) {
   EXPECT_EQ(by_time(250, model)->judge(call_of(blas::Routine::dgemm, 4000, 4000, 15), there), Verdict::too_shallow);
 }
 
+/// A machine whose CPU has these rates and whose device needs that time for any call.
+MachineModel machine(double device_seconds, double cpu_rate = 0) {
+  MachineModel model;
+  model.device_seconds = device_seconds;
+  const RatePoint points[] = {{1e6, cpu_rate}};
+  if (cpu_rate > 0) model.cpu_rates.set({Family::gemm, Precision::z}, points);
+  return model;
+}
+
+TEST(Decider, ByTimeLeavesAloneWhatCannotGainOnThisMachine) {
+  // 40 us of a core of 45 GFLOP/s, in complex products: 8 operations each.
+  EXPECT_DOUBLE_EQ(by_time({}, machine(40e-6))->floor_volume(), 40e-6 * 45e9 / 8);
+  EXPECT_DOUBLE_EQ(by_time({}, machine(400e-6))->floor_volume(), 400e-6 * 45e9 / 8);
+  EXPECT_NEAR(by_time({}, machine(40e-6, 9e9))->floor_volume(), 40e-6 * 9e9 / 8, 1) << "a slow core";
+  EXPECT_DOUBLE_EQ(by_time({}, machine(40e-6, 500e9))->floor_volume(), 40e-6 * 45e9 / 8) << "one thread may call it";
+  const auto decider = by_time({}, machine(400e-6));
+  decider->use(machine(40e-6));
+  EXPECT_DOUBLE_EQ(decider->floor_volume(), 40e-6 * 45e9 / 8) << "of a better model";
+  const auto given = by_time(100, machine(400e-6));
+  given->use(machine(40e-6));
+  EXPECT_EQ(given->floor_volume(), 1e6) << "what the user says";
+  EXPECT_EQ(by_time(0, machine(40e-6))->floor_volume(), 0);
+}
+
+TEST(Decider, ByTimeDecidesAboveTheFloorWhereverTheSizeIsGiven) {
+  AllThere there;
+  const MachineModel model = machine(40e-6);
+  const blas::Call call = call_of(blas::Routine::zgemm, 200, 200, 200);  // 64 million operations
+  for (const std::optional<std::int64_t> min_size : {std::optional<std::int64_t>{}, std::optional<std::int64_t>{100}}) {
+    for (const bool slow_cpu : {true, false}) {
+      const auto decider = by_time(min_size, model);
+      decider->observe(call, {.seconds = slow_cpu ? 1.4e-3 : 2e-5});
+      EXPECT_EQ(decider->judge(call, there), slow_cpu ? Verdict::device : Verdict::cpu_faster);
+    }
+  }
+  EXPECT_EQ(by_time(201, model)->judge(call, there), Verdict::too_small);
+  EXPECT_EQ(by_time(0, model)->judge(call, there), Verdict::device) << "everything";
+}
+
+TEST(Decider, ByTimeAsksNobodyAboutVectorsForWhichTheDeviceTakesLonger) {
+  const auto decider = by_time({}, machine(40e-6));
+  const blas::Call product = call_of(blas::Routine::dgemv, 400, 400, 1);
+  decider->observe(product, {.seconds = 2e-5});
+  EXPECT_EQ(decider->judge(product, not_asked), Verdict::not_there);
+}
+
+TEST(Decider, ByTimeDividesASharedDeviceAmongItsProcesses) {
+  AllThere there;
+  const MachineModel alone = machine(40e-6);
+  const blas::Call call = call_of(blas::Routine::zgemm, 400, 400, 400);  // 51 us on the device, if that is its own
+  const auto judged_by = [&](const MachineModel& model) {
+    const auto decider = by_time({}, model);
+    decider->observe(call, {.seconds = 5e-4});
+    return decider->judge(call, there);
+  };
+  EXPECT_EQ(judged_by(alone), Verdict::device);
+  EXPECT_EQ(judged_by(alone.shared_by(16)), Verdict::cpu_faster);
+  EXPECT_DOUBLE_EQ(alone.shared_by(16).floor_volume(), alone.floor_volume()) << "its answers take no longer";
+}
+
 TEST(Decider, CountsTheOrderOfATriangle) {
   EXPECT_EQ(judge(250, call_of(blas::Routine::dtrsm, 32, 90000, 32)), Verdict::too_shallow);
   EXPECT_EQ(judge(250, call_of(blas::Routine::dtrsm, 600, 600, 600, blas::Side::right)), Verdict::device);
@@ -173,7 +233,7 @@ TEST(DeciderByTime, LeavesToTheCpuWhatTheCopiesAloneWouldTake) {
 TEST(DeciderByTime, GoesBackToAFasterCpuAndTriesAgainRarely) {
   const auto decider = by_size_and_depth(250);
   EXPECT_EQ(offloaded_with(*decider, 5, 1000, 0.01, 0.02),
-            5 * MeasuredTimes::device_trial);  // pauses of 64, 128, 256, 512
+            2 * MeasuredTimes::device_trial);  // five lose 0.05 s, a hundredth of 500 on the CPU
   EXPECT_EQ(offloaded_with(*decider, 7, 200, 0.01, 0.005), 200 - MeasuredTimes::cpu_trial);
   const int before = offloaded_with(*decider, 7, 200, 0.01, 0.02);  // the link is shared now
   EXPECT_LT(before, 2 * MeasuredTimes::longest_trial);

@@ -48,8 +48,8 @@ std::unique_ptr<decide::Decider> decide::by_size_and_depth(std::int64_t) {
   the_decider = decider.get();
   return decider;
 }
-std::unique_ptr<decide::Decider> decide::by_time(std::int64_t min_size, const MachineModel&) {
-  return by_size_and_depth(min_size);
+std::unique_ptr<decide::Decider> decide::by_time(std::optional<std::int64_t>, const MachineModel&) {
+  return by_size_and_depth(0);
 }
 
 namespace {

@@ -83,7 +83,8 @@ def facts(prediction: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = {"samples": "a look at 64 elements of each matrix", "uffd": "the kernel's tracking"}.get(trace["writes"], trace["writes"])
     lines.append(("writes", f"of the program were found by {found}"))
     lines += remarks(best)
-    lines.append(("threshold", f"--min-size {best['min_size']}; the trace holds calls from {trace['min_size']} on"))
+    least = "by the machine model" if best["min_size"] is None else f"--min-size {best['min_size']}"
+    lines.append(("threshold", f"{least}; the trace holds calls from {trace['min_size']} on"))
     if best["opening_seconds"]:
         lines.append(("device", f"open after {quantities.duration(best['opening_seconds'])}; {peak(best)}"))
     lines += [("on the CPU", counted(each)) for each in best["refusals"]]
