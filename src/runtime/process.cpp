@@ -263,7 +263,8 @@ std::optional<operation::Estimate> Process::estimate(const operation::Operation&
 }
 
 void Process::leave_to_cpu(const operation::Operation& operation) {
-  if (sessions_ == nullptr || in_forked_child() || refusal() != Refusal::none) return;
+  if (sessions_ == nullptr || !met_.may_hold_result(operation) || in_forked_child() || refusal() != Refusal::none)
+    return;
   platform::undisturbed([&] {
     const CallersEnvironment environment;
     sessions_.load()->leave_to_cpu(operation);
@@ -284,10 +285,12 @@ Placement Process::enter_session(const operation::Operation& operation, Refusal&
     Placement placement;
     if (!platform::contained([&] { placement = sessions->take(operation); }))
       why = Refusal::no_host_memory;
-    else if (placement.session)
-      return placement;
-    else
+    else if (!placement.session)
       why = Refusal::device_lost;
+    if (placement.session) {
+      met_.meet(operation);
+      return placement;
+    }
   }
   --own_calls_in_flight;
   calls_in_flight_.fetch_sub(1);

@@ -19,6 +19,7 @@
 #include "report/context.h"
 #include "report/record.h"
 #include "runtime/earlier_runs.h"
+#include "runtime/met_memory.h"
 #include "runtime/model_search.h"
 #include "runtime/opening.h"
 #include "runtime/sessions.h"
@@ -193,6 +194,7 @@ class Process final : public operation::Estimator {
   std::optional<report::DeviceOpening> opened_;  // written before tried_ is set
   std::atomic<bool> tried_{false};
   std::atomic<bool> opening_begun_{false};
+  MetMemory met_;  // by calls on the device
   enum class Readiness : std::uint8_t { cold, in_preparation, ready };
   std::array<std::atomic<Readiness>, operation::most_routines> readiness_{};  // of routines
   std::atomic<int> in_background_{0};  // threads of ours that open the device or make it ready
