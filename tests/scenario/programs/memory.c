@@ -73,7 +73,7 @@ static long resident(void) {
 static long mappings(void) {
   long lines = 0;
   FILE* file = fopen("/proc/self/maps", "r");
-  for (int c; (c = getc(file)) != EOF;) lines += c == '\n';
+  for (int letter; (letter = getc(file)) != EOF;) lines += letter == '\n';
   fclose(file);
   return lines;
 }
