@@ -116,7 +116,8 @@ class Walk {
     return !decided_ && ++frames_ < most_frames;
   }
 
-  /// Of what returns into the frame that begins at `end`. The frame below, which was called, holds it.
+  /// Notes where the return address into the frame that begins at `end` lies. The frame below, which was called, holds
+  /// it.
   void note_return(Address end, Address returns_to) {
     if (end <= here_) return;
     for (Address place = end - sizeof(Address); complete_ && place >= begin_; place -= sizeof(Address)) {

@@ -10,7 +10,7 @@ namespace {
 constexpr double least_seconds = 50e-6;
 constexpr double bytes_per_second = 40e9;
 
-/// Of the time on the CPU, what trials of the device may lose.
+/// Trials of the device may lose this share of the time on the CPU.
 constexpr double share_for_trials = 0.01;
 
 void add(std::atomic<double>& sum, double seconds) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-/// Of the time spent on the faster side, what may go into timing the other one.
+/// Timing the slower side may take this share of the time spent on the faster one.
 constexpr double share_for_trials = 0.01;
 
 /// The first call of a class on the device loads kernels and allocates memory: it tells nothing.

@@ -53,7 +53,7 @@ class PredictedTimes {
     std::atomic<float> cpu_per_flop{0};
     std::atomic<float> device_per_flop{0};  ///< without transfers
     std::atomic<float> cpu_guess{0};        ///< per operation, by neighbours
-    std::atomic<float> device_guess{0};     ///< likewise
+    std::atomic<float> device_guess{0};     ///< the same, for the device
     std::atomic<bool> found{false};         ///< device_per_flop is from calls that found most of what they read
     std::atomic<float> device_seconds{0};   ///< of a call, all included
     std::atomic<float> per_byte{0};         ///< of bringing; 0: as for all classes
@@ -116,7 +116,7 @@ class PredictedTimes {
   static constexpr std::int64_t farthest = 4;  ///< neighbour
   std::atomic<const MachineModel*> model_;
   std::atomic<float> for_cpu_{0};     ///< seconds that may be spent to time the CPU where only neighbours tell
-  std::atomic<float> for_device_{0};  ///< likewise
+  std::atomic<float> for_device_{0};  ///< the same, to time the device
   std::atomic<float> to_device_{0};   ///< bytes per second, as seen; 0: not seen yet
   std::array<Class, most_classes> classes_{};
   std::array<std::array<Loss, loss_ways>, loss_sets> losses_{};

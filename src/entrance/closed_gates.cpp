@@ -97,7 +97,7 @@ void* ask_for_next(const char* name) {
   return linker ? linker.find(name) : nullptr;
 }
 
-/// Of the interface.
+/// What functions of the interface return while the gates are closed.
 long no_answer() {
   return 0;
 }

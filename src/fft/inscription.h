@@ -2,7 +2,7 @@
 //
 // A plan may end where nobody tells us, and another one gets its address, perhaps also those of its parts. So a plan is
 // taken for the one that is remembered if it says the same of itself at each execution. Then it computes the same,
-// whichever of the two it is. Of other libraries' plans only the first words are compared, so their ends must be
+// whichever of the two it is. Only the first words of other libraries' plans are compared, so their ends must be
 // noticed.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace blastoff::fft {
 
 class Inscription {
  public:
-  /// Of the plan that `call` made. Nothing if it cannot be read.
+  /// Reads the plan that `call` made. Nothing if it cannot be read.
   static std::optional<Inscription> read(const void* handle, const PlannerCall& call);
 
   /// Whether it is what FFTW 3 writes for such a transform. The plan may be that of another library, or of another

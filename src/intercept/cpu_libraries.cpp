@@ -128,7 +128,7 @@ bool is_named_like_blas(const LoadedObject& object) {
   return std::ranges::any_of(parts, [&](std::string_view part) { return file.find(part) != std::string_view::npos; });
 }
 
-/// Of a file that nobody has looked at: thoroughly, or by a glance.
+/// Whether a file that nobody has looked at multiplies matrices: looks thoroughly, or at its names only.
 bool multiplies_matrices(const ObjectFile& file, const char* path, bool thoroughly) {
   if (!thoroughly) return !file.functions_with("dgemm").empty();
   return std::ranges::any_of(find_blas_functions(file, path).functions, [](const BlasFunction& function) {

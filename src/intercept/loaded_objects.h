@@ -18,7 +18,7 @@ struct ObjectIdentity {
   std::string_view path;  ///< as the dynamic linker knows it; "" for the main program
 };
 
-/// Of an object that the dynamic linker lists.
+/// Identifies an object that the dynamic linker lists.
 ObjectIdentity identify(const dl_phdr_info& listed);
 
 /// One loaded object (the main program, a shared library), as it was when listed.

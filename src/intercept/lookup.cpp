@@ -39,7 +39,7 @@ void* find_beyond_the_callers_reach(const char* symbol, const void* caller) {
   return nullptr;
 }
 
-/// Of the objects that were loaded after one, the first one's that has it.
+/// The definition in the first object that has one among those that were loaded after the judged object.
 void* definition_behind(const JudgedObject& judged, const char* symbol) {
   const std::vector<LoadedObject> objects = loaded_objects();
   auto object = std::find_if(objects.begin(), objects.end(),

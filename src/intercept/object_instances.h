@@ -11,7 +11,7 @@
 
 namespace blastoff::intercept {
 
-/// Of one loading of an object. No other loading gets it. 0: of none that is known.
+/// Numbers one loading of an object. No other loading gets the same number. 0: no loading that is known.
 using InstanceNumber = std::uint64_t;
 
 /// Numbers the objects that were loaded into the program's namespace since the last time. Quick if nothing was loaded
@@ -23,7 +23,7 @@ void number_instances(const LinkerCounts& before, const std::vector<LoadedObject
 
 // What these say is true as of the last numbering.
 InstanceNumber instance_of(const ObjectIdentity& object, long space = 0);
-/// Of the program's namespace.
+/// These know the objects of the program's namespace.
 InstanceNumber instance_at(const void* address);
 bool is_loaded(InstanceNumber number);
 /// Sorted.

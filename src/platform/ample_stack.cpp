@@ -34,7 +34,7 @@ namespace {
 /// Stacks that are kept for later calls. A call more makes one for itself.
 constexpr std::size_t most_kept = 16;
 constexpr std::size_t stack_bytes = std::size_t{8} << 20;
-/// Of the caller's own that serves where there is no memory for another.
+/// So much of the caller's own stack serves where there is no memory for another.
 constexpr std::size_t least_stack = std::size_t{64} << 10;
 /// Where address space is short.
 constexpr std::size_t least_stack_bytes = std::size_t{512} << 10;

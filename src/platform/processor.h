@@ -21,7 +21,7 @@ struct Processor {
 
 /// What the text of /proc/cpuinfo says of the first processor.
 Processor parse_processor(std::string_view text);
-/// Of this machine.
+/// The processor of this machine.
 Processor processor();
 
 }  // namespace blastoff::platform

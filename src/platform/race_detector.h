@@ -6,7 +6,7 @@
 
 #ifndef __SANITIZE_THREAD__
 extern "C" {
-// Of that runtime, where it is in the process.
+// That runtime's functions, where it is in the process.
 [[gnu::weak]] void AnnotateIgnoreWritesBegin(const char* file, int line);
 [[gnu::weak]] void AnnotateIgnoreWritesEnd(const char* file, int line);
 }

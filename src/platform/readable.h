@@ -5,7 +5,8 @@
 
 namespace blastoff::platform {
 
-/// Of a few bytes that lie within two pages. Asks the kernel: some tenths of a microsecond.
+/// Whether a few bytes, which lie within two pages, can be read. Asks the kernel, which takes some tenths of a
+/// microsecond.
 bool is_readable(const void* place, std::size_t bytes);
 
 }  // namespace blastoff::platform

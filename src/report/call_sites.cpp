@@ -33,7 +33,7 @@ constexpr std::size_t longest_text = 250;
 
 using TextNumber = std::uint32_t;  // where it begins; 0: ""
 
-/// Of a table.
+/// One entry of a table.
 struct PythonLine {
   std::uint64_t hash;  ///< 0: there is none
   TextNumber text;
@@ -98,7 +98,8 @@ struct KnownLine {
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local KnownLine known_line{};
 
-/// Of the time spent in calls; of a thread that has made none yet, the cost of some hundred look-ups.
+/// Look-ups may take this share of the time spent in calls. A thread that has made none yet gets the cost of some
+/// hundred.
 constexpr double share_for_lines = 0.0025;
 constexpr double first_credit = 2e-3;
 

@@ -39,7 +39,7 @@ struct CounterFileHeader {
   std::int32_t pid;
   std::int32_t rank;                     ///< -1: no MPI
   std::uint64_t started;                 ///< by the clock since boot, nanoseconds: when the library was loaded
-  std::atomic<std::uint64_t> ended_at;   ///< likewise, if it has ended
+  std::atomic<std::uint64_t> ended_at;   ///< the same clock; 0: it runs
   std::atomic<std::uint32_t> ended;      ///< 1: by exit, so that the counts are complete
   std::uint32_t forked;                  ///< 1: a forked child, which uses no device
   std::uint32_t page;                    ///< size in bytes, of which all parts are multiples

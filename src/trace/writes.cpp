@@ -198,8 +198,8 @@ Found Writes::before(const Operation& call) {
         const bool tracked = !matrix.sampled && watch(operand, found);
         if (!tracked) return compare(operand, matrix, found);
         look(operand, matrix, found);
-        // The call itself takes no faults, and calls inside it do not find its writes. Of memory that was replaced, the
-        // look has forgotten all.
+        // The call itself takes no faults, and calls inside it do not find its writes. The look has
+        // forgotten all memory that was replaced.
         if (!matrix_of(operand).sampled && is_result(call, operand)) {
           residency::each_region(operand, [&](Span region) {
             watched_->unprotect(region);

@@ -35,8 +35,8 @@ struct ArgumentUse {
   bool complete = false;      ///< all code that may run has been read, but for other objects'
 };
 
-/// Of a function's own code, and with that of the functions that it calls. Who calls them, and with what, is known less
-/// well: one call of each is followed.
+/// How a function's own code uses its arguments, and how that code and the functions that it calls use them together.
+/// The latter is known less well: one call of each function is followed.
 struct ArgumentUses {
   ArgumentUse own;
   ArgumentUse all;

@@ -23,7 +23,7 @@ struct Reader {
   }
 };
 
-/// Of a register; 0: it is another instruction.
+/// The size of an instruction that pushes or pops a register; 0: it is another instruction.
 std::size_t size_of_push_or_pop(Reader code) {
   const auto is_one = [](std::uint8_t opcode) { return (opcode & 0xf0U) == 0x50; };
   if (is_one(code.at<std::uint8_t>(0))) return 1;

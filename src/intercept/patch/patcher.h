@@ -34,8 +34,8 @@ struct PatchedObject {
 enum class Loaded : std::uint8_t { before, just_now };
 
 /// Patches the functions found in an object in one step; what cannot be patched is left as it was. The object may not
-/// be unloaded meanwhile. One thread at a time; others may run these functions. Of an object that was loaded before, a
-/// function is refused that cannot be patched while they do.
+/// be unloaded meanwhile. One thread at a time; others may run these functions. A
+/// function of an object that was loaded before is refused if it cannot be patched while they do.
 PatchedObject patch_object(const LoadedObject& object, InstanceNumber instance, Loaded loaded, const ObjectFile& file,
                            const BlasFunctions& found);
 

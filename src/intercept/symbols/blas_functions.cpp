@@ -100,7 +100,7 @@ std::vector<FunctionExtent> extents_of(const ObjectFile& object, const std::vect
   return object.extents(symbols);
 }
 
-/// Of a table whose functions have one type: its number.
+/// The number of the element type, for a table whose functions have one type.
 std::size_t type_of(const BlasFunction& function) {
   return static_cast<std::size_t>(
       function.routine.table->signature(function.convention.style, function.routine.number).scalar);

@@ -84,7 +84,7 @@ device::Status MirrorMemory::place(Span span, std::uintptr_t aligned) {
   return {};
 }
 
-/// Of granules [first, last) and the chunks that reach into them.
+/// Makes the records of granules [first, last) and of the chunks that reach into them.
 void MirrorMemory::make_records(Window& window, std::size_t first, std::size_t last) {
   for (std::size_t number = (std::max<std::size_t>(first, 1) - 1) / Records::size; number * Records::size < last;
        ++number)
@@ -219,7 +219,7 @@ std::uint32_t MirrorMemory::expected_in(const Uses& uses) const {
   return passed < uses.interval ? uses.interval - passed : passed;
 }
 
-/// Of those that no call in flight uses; nullptr if there is none.
+/// The backing expected to be used latest, among those that no call in flight uses; nullptr if there is none.
 Backing* MirrorMemory::least_expected() {
   if (!dead_.empty()) return &dead_.front();
   Backing* least = nullptr;
