@@ -194,7 +194,8 @@ std::vector<CpuLibrary> cpu_libraries() {
   static std::mutex mutex;
   static std::optional<Found>& last = *new std::optional<Found>;
   const platform::ForkGuard guard;
-  const std::lock_guard lock(mutex);
+  const std::unique_lock lock(mutex, std::try_to_lock);  // a process that ends waits for nobody
+  if (!lock) return look_at_all(false);
   const LinkerCounts counts = linker_counts();
   const std::size_t functions = patching_effort().functions;
   if (!last || !(last->counts == counts) || last->functions != functions)

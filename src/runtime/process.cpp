@@ -11,6 +11,7 @@
 
 #include "device/driver_sharing.h"
 #include "device/open.h"
+#include "intercept/cpu_libraries.h"
 #include "intercept/installation.h"
 #include "intercept/loading/library_observer.h"
 #include "platform/contained.h"
@@ -363,6 +364,8 @@ void Process::leave_device() {
   const platform::CancellationDisabled no_cancellation;
   if (in_forked_child()) return;  // the threads that are waited for stayed in the parent
   exiting = true;
+  // A BLAS in the program itself ends before this library does, and then does not know its kernels any more.
+  platform::contained([] { (void)intercept::cpu_libraries(); });
   const bool opened = end_opening();
   wait_for_calls();
   if (opened && calls_in_flight_ == 0 && !inside_a_call() && sessions_)

@@ -71,6 +71,33 @@ def test_kernels_of_this_processor_are_named_and_that_is_all(blastoff, tmp_path,
     assert "kernels: Haswell (AVX2)" in summary and ADVICE not in summary and "install" not in summary
 
 
+STATIC = """
+#include <stdlib.h>
+void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
+            const double*, double*, const int*);
+char* openblas_get_corename(void);
+int main(int count, char** words) {
+  int n = 40;
+  double one = 1, *a = calloc(3 * n * n, sizeof(double));
+  dgemm_("N", "N", &n, &n, &n, &one, a, &n, a + n * n, &n, &one, a + 2 * n * n, &n);
+  return count > 99 ? openblas_get_corename() == words[0] : 0;
+}
+"""
+
+
+@has_avx2
+def test_an_openblas_in_the_program_itself(blastoff, tmp_path):
+    """It exports no function, and ends before the library that asks it."""
+    archive, program = OPENBLAS / "libopenblas.a", tmp_path / "program"
+    if not archive.exists():
+        pytest.skip("there is no OpenBLAS to link statically")
+    words = ["cc", "-O1", "-x", "c", "-", "-x", "none", archive, "-lm", "-lpthread", "-lgfortran", "-o", program]
+    if subprocess.run(words, input=STATIC, text=True, capture_output=True).returncode != 0:
+        pytest.skip("OpenBLAS cannot be linked statically")
+    cpu, _ = run(blastoff, tmp_path, {"OPENBLAS_CORETYPE": "Prescott"}, str(program))
+    assert [(library["kernels"], library["path"]) for library in cpu["libraries"]] == [("Prescott", "")]
+
+
 @has_programs
 def test_the_reference_blas_is_to_be_replaced(blastoff, tmp_path):
     cpu, summary = run(blastoff, tmp_path, with_kernels("Haswell", offload.REFERENCE_BLAS))
