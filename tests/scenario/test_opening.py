@@ -144,7 +144,8 @@ def test_nothing_is_opened_ahead_where_the_program_sets_variables(ahead):
     assert ahead.kept["lead_seconds"] == 0
     outcome = ahead.run("set a variable")
     assert "count from its next run on" not in outcome.stderr
-    assert opening_of(outcome)["after_seconds"] > 0.3
+    opening = opening_of(outcome)
+    assert opening is None or opening["after_seconds"] > 0.3, "not ahead; the program may end before it is open"
 
 
 @pytest.mark.parametrize("end", ["end", "be killed"])
