@@ -13,7 +13,7 @@ namespace blastoff::platform {
 
 std::string failure(const std::string& what, int error) {
   std::array<char, 128> text{};
-  std::string said = what + ": " + strerror_r(error, text.data(), text.size());
+  std::string said = what + " " + strerror_r(error, text.data(), text.size());
   if (error == EMFILE) said += " (this process may open no more files: ulimit -n)";
   if (error == ENFILE) said += " (this system may open no more files: fs.file-max)";
   return said;
@@ -26,7 +26,7 @@ bool is_lack_of_descriptors(int error) {
 std::string lack_of_descriptors() {
   const ErrnoGuard errno_stays;
   const Descriptor root(open("/", O_PATH | O_CLOEXEC));
-  return !root && is_lack_of_descriptors(errno) ? failure("open", errno) : "";
+  return !root && is_lack_of_descriptors(errno) ? failure("open:", errno) : "";
 }
 
 std::string both_reasons(const std::string& first, const std::string& second) {

@@ -5,7 +5,7 @@
 
 namespace blastoff::platform {
 
-/// "what: Permission denied". Where no descriptor was left, it says which limit that is.
+/// "what Permission denied"; `what` ends with a colon. Where no descriptor was left, it says which limit that is.
 std::string failure(const std::string& what, int error);
 
 /// Whether that error says that no descriptor was left.

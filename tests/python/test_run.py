@@ -14,6 +14,7 @@ from blastoff import glibc
 from blastoff.doctor.probe import PROBE
 from blastoff.errors import CommandError
 from blastoff.options import Option, check
+from blastoff.printable import printable
 from command_rig import clean_environment
 
 PRINT_ENVIRONMENT = ["/usr/bin/env"]
@@ -90,19 +91,19 @@ VALUES += ["at-malloc", "at-malloc=", "at-malloc=3M", "at-malloc=0", "at-malloc=
 
 
 def invalid_values(done: subprocess.CompletedProcess) -> set[str]:
-    """What the libraries say of values; a value may have lines of its own."""
+    """What the libraries say of values."""
     assert done.returncode == 0, done.stderr
     return {said.removesuffix("\n") for said in done.stderr.split("blastoff: ")[1:] if said.startswith("invalid value")}
 
 
 def refused_here(checked: list[Option], value: str) -> set[str]:
-    """What the command says to each of these options with that value; the library cuts long values."""
+    """What the command says to each of these options with that value; the library cuts long values, in one line."""
     said = set()
     for option in checked:
         try:
             check(option, value, option.environment)
         except CommandError as error:
-            said.add(str(error).replace(value, value[:200]))
+            said.add(printable(str(error).replace(value, value[:200])))
     return said
 
 

@@ -14,7 +14,7 @@ tl::expected<std::unique_ptr<PagemapFile>, std::string> PagemapFile::open() {
   if (file->reopen() >= 0) return file;
   const int error = errno;
   const bool hidden = error == ENOENT && access("/proc/self", F_OK) != 0;
-  return tl::unexpected(platform::failure("/proc/self/pagemap", error) +
+  return tl::unexpected(platform::failure("/proc/self/pagemap:", error) +
                         (hidden ? " (/proc is not mounted here)" : ""));
 }
 

@@ -47,7 +47,7 @@ tl::expected<platform::Descriptor, std::string> open_userfaultfd(const UffdMemor
     if (device) uffd = platform::Descriptor(ioctl(device.get(), platform::kernel::uffd_ioc_new, flags));
     const bool none_left = platform::is_lack_of_descriptors(error);
     if (!uffd)
-      return tl::unexpected(platform::failure("userfaultfd", error) +
+      return tl::unexpected(platform::failure("userfaultfd:", error) +
                             (none_left ? "" : " (forbidden by this container or missing in this kernel)"));
   }
   uffdio_api api{};
@@ -61,13 +61,13 @@ tl::expected<platform::Descriptor, std::string> open_userfaultfd(const UffdMemor
 /// Checks that this machine's kernel can register memory for write protection without trapping its pages; not all can.
 tl::expected<void, std::string> try_out(int uffd) {
   void* memory = mmap(nullptr, platform::page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return tl::unexpected(cause("mmap"));
+  if (memory == MAP_FAILED) return tl::unexpected(cause("mmap:"));
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   uffdio_register request{};
   request.range = {begin, platform::page_size()};
   request.mode = UFFDIO_REGISTER_MODE_WP;
   const bool works = syscall(SYS_ioctl, uffd, UFFDIO_REGISTER, &request) == 0;
-  const std::string error = works ? "" : cause("UFFDIO_REGISTER");
+  const std::string error = works ? "" : cause("UFFDIO_REGISTER:");
   if (works) ioctl(uffd, UFFDIO_UNREGISTER, &request.range);  // otherwise munmap would wait for a reader of its event
   munmap(memory, platform::page_size());
   if (works) return {};
