@@ -40,10 +40,10 @@ TRANSPORTS = {
 
 @pytest.mark.parametrize(("size", "offloaded"), [(1, 0), (64, 1)])
 def test_ranks_expect_their_share_of_the_cores(size, offloaded, device):
-    """One product that takes longer than opening a device on one core, and less on two: alone, a process leaves it to the CPU."""
+    """One product that takes longer than twice opening a device on one core, and less on two: alone, a process leaves it to the CPU."""
     if device != "simulated" or (os.cpu_count() or 1) < 2:
         pytest.skip("needs two cores; of a GPU the model says how long opening takes")
-    product = "import numpy as np; a = np.ones((2400, 2400), np.float32); assert (a @ a)[5, 7] == 2400"
+    product = "import numpy as np; a = np.ones((3000, 3000), np.float32); assert (a @ a)[5, 7] == 3000"
     env = offload.environment(blas=None, BLASTOFF_START="background", OMPI_COMM_WORLD_LOCAL_RANK="0", OMPI_COMM_WORLD_LOCAL_SIZE=str(size))
     outcome = offload.offloaded([sys.executable, "-c", product], device=device, verify="off", settings=["--device-memory=512M"], env=env)
     assert outcome.status == 0, outcome.stderr
