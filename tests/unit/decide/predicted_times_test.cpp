@@ -293,6 +293,18 @@ TEST(PredictedTimes, AreNotUpsetByOneSlowCall) {
   EXPECT_EQ(machine.on_device_of(100), 100);
 }
 
+TEST(PredictedTimes, LearnNothingFromTheFirstTwoCallsOnTheDevice) {
+  Machine machine({}, 0.0020, 0.0002);
+  machine.resident = true;
+  machine.device_seconds = 5;
+  while (machine.on_device_of(1) == 0) {
+  }
+  while (machine.on_device_of(1) == 0) {
+  }
+  machine.device_seconds = 0.0002;
+  EXPECT_EQ(machine.on_device_of(100), 100);
+}
+
 TEST(PredictedTimes, ExpectWhatTheLatestCallsFoundWhereNobodyCanTell) {
   Machine machine({}, 0.0012, 0.0002);
   machine.on_device_of(20);
