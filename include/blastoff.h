@@ -67,9 +67,9 @@ int blastoff_local_size(void);
  * of memory. */
 const char* blastoff_report_path_json(const char* path);
 
-/* Writes a report that blastoff_counters_json() has given to a path of that pattern, as its process would have done.
- * 0, or -1 after one line on stderr. */
-int blastoff_write_report(const char* pattern, const char* report);
+/* Writes a report that blastoff_counters_json() has given to a path of that pattern, as its process would have done;
+ * with `of_child`, under a name with its process id. 0, or -1 after one line on stderr. */
+int blastoff_write_report(const char* pattern, const char* report, int of_child);
 
 /* Opens the device and measures it, its link and the kernel's page tracking: a JSON object, with "error" where there is
  * no device. `host_library` is the path of a BLAS that computes on the simulated device, or "". No measurement begins

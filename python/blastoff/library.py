@@ -94,10 +94,10 @@ def local_size(path: Path) -> int:
     return ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_local_size()
 
 
-def write_report(path: Path, pattern: str, report: dict[str, Any]) -> bool:
-    """Writes the report of a process that has not done so itself; false after a line on stderr."""
+def write_report(path: Path, pattern: str, report: dict[str, Any], of_child: bool = False) -> bool:
+    """Writes the report of a process that has not done so itself; false after a line on stderr. `of_child`: its name has the process id."""
     loaded = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
-    return loaded.blastoff_write_report(os.fsencode(pattern), json.dumps(report, indent=2).encode() + b"\n") == 0
+    return loaded.blastoff_write_report(os.fsencode(pattern), json.dumps(report, indent=2).encode() + b"\n", int(of_child)) == 0
 
 
 def allocator_beside(path: Path) -> Path:

@@ -107,9 +107,9 @@ extern "C" {
   return lasting_text([&] { return blastoff::api::report_path_json(path); });
 }
 
-[[gnu::visibility("default")]] int blastoff_write_report(const char* pattern, const char* report) {
+[[gnu::visibility("default")]] int blastoff_write_report(const char* pattern, const char* report, int of_child) {
   bool written = false;
-  contained([&] { written = blastoff::api::write_report(pattern, report); });
+  contained([&] { written = blastoff::api::write_report(pattern, report, of_child != 0); });
   return written ? 0 : -1;
 }
 

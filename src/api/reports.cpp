@@ -39,14 +39,15 @@ std::string report_path_json(const std::string& path) {
   return nlohmann::ordered_json{{"pattern", byte_for_byte(pattern)}, {"obstacle", byte_for_byte(obstacle)}}.dump();
 }
 
-bool write_report(const std::string& pattern, const std::string& report) {
+bool write_report(const std::string& pattern, const std::string& report, bool of_child) {
   const nlohmann::json process = nlohmann::json::parse(report).at("process");
   report::Context context;
   context.run = process.value("run", "");
   context.pid = process.at("pid");
   context.rank = process.at("rank").is_null() ? -1 : process.at("rank").get<int>();
   context.host = process.at("host");
-  return report::write_report(pattern, report, context);
+  const std::string own = report::report_pattern(pattern);
+  return report::write_report(of_child ? report::pattern_of_child(own, context) : own, report, context);
 }
 
 }  // namespace blastoff::api

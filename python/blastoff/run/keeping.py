@@ -30,19 +30,19 @@ def number_of_files(directory: Path) -> int:
     return sum(name.endswith(runs.COUNTERS) for name in names)
 
 
-def writer(environment: Mapping[str, str]) -> Callable[[Process], object] | None:
-    """Writes the report of a process that has not done so itself, if there are to be any."""
+def writer(environment: Mapping[str, str], of_child: bool = False) -> Callable[[Process], object] | None:
+    """Writes the report of a process that has not done so itself, if there are to be any. `of_child`: its name has the process id."""
     pattern = environment.get("BLASTOFF_REPORT")
     if not pattern:
         return None
-    return lambda process: library.write_report(library.find_library(), pattern, process.report)
+    return lambda process: library.write_report(library.find_library(), pattern, process.report, of_child)
 
 
 class Keeper:
     """Of one run. `child`: the program, of which the launcher itself learns how it ended."""
 
     def __init__(self, directory: Path, environment: Mapping[str, str], child: int) -> None:
-        self.directory, self.child, self.write = directory, child, writer(environment)
+        self.directory, self.environment, self.child = directory, environment, child
 
     def idle(self) -> float:
         """Looks, and returns the seconds until the next look. Whatever goes wrong, the counters stay as they are."""
@@ -58,6 +58,8 @@ class Keeper:
         file = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            reading.fold(self.directory, {self.child}, self.write)
+            counting = any(file.pid == self.child for file in runs.counter_files(self.directory))
+            # The path itself is for the program, which still runs.
+            reading.fold(self.directory, {self.child}, writer(self.environment, of_child=counting))
         finally:
             os.close(file)
