@@ -222,5 +222,7 @@ def test_the_program_may_end_meanwhile(opening, how, seconds):
 
 def test_the_program_may_fork_meanwhile(opening):
     outcome = opening(4, "fork")
+    if not outcome.total("offloaded"):  # on a busy machine the children take the time in which it opens
+        outcome = opening(16, "fork")
     assert NOT_OPEN in outcome.refused()
     assert outcome.total("offloaded") > 0
