@@ -125,9 +125,12 @@ void Process::end() {
   platform::contained([&] { keep_times(totals); });
   report::Context context = describe();
   const bool worked = total_calls(totals) > 0 || context.blocks;
-  if (worked) platform::contained([&] { context.cpu = describe_cpu(intercept::cpu_libraries()); });
+  const bool reported = worked && (report::counters_are_kept() || !settings_.report.empty());
+  // The look for the libraries takes milliseconds: only where somebody reads of them.
+  if (reported || (worked && wants_summary(context, worked)))
+    platform::contained([&] { context.cpu = describe_cpu(intercept::cpu_libraries()); });
   if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);
-  if (worked && (report::counters_are_kept() || !settings_.report.empty())) {
+  if (reported) {
     if (report::counters_are_kept()) report::keep_description(report::to_json(totals, context));
     context.timeline = report::timeline();  // the longest part of a report, which the counters of the run do not need
     const bool written =

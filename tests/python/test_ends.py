@@ -358,7 +358,7 @@ os._exit(0)
     ("options", "body", "line"),
     [
         ([], "", "no BLAS found in "),
-        ([], "call(40, 3); call(32, 4)", "7 calls, all below the threshold; largest average size 40"),
+        ([], "call(40, 3); call(32, 4)", "7 calls, all below the threshold; all average sizes below 64"),
         (
             [],
             "dims = ctypes.byref(ctypes.c_int(0)); blas.dgemv_",
