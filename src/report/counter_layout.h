@@ -44,13 +44,13 @@ struct CounterFileHeader {
   std::uint32_t forked;                  ///< 1: a forked child, which uses no device
   std::uint32_t page;                    ///< size in bytes, of which all parts are multiples
   std::atomic<std::uint32_t> objects;    ///< see Interceptors
-  std::atomic<std::uint32_t> functions;  ///< likewise
+  std::atomic<std::uint32_t> functions;  ///< see Interceptors
   std::uint32_t on_disk;                 ///< 1: this file is in the run's directory on disk
   std::atomic<std::uint32_t> described;  ///< bytes of the description; 1: it is the parent's
   std::atomic<std::int32_t> incomplete;  ///< why there was no room for some counters or the description: an errno, or 0
   platform::MemoryGauge memory;
   std::atomic<std::uint32_t> blocks;       ///< of threads, as far as there was room for them
-  std::atomic<std::uint32_t> more_blocks;  ///< likewise, in the second file
+  std::atomic<std::uint32_t> more_blocks;  ///< those in the second file
   std::array<char, 64> program;
   std::array<char, 64> name;  ///< of this file, without folder and extension
   std::array<char, 128> run;  ///< see this_run()
