@@ -16,7 +16,7 @@ from blastoff.errors import CommandError
 from blastoff.memory import table
 from blastoff.memory.view import page
 from blastoff.sampling import family, findings, nvml, pages, results, timeline
-from blastoff.sampling.sampler import PROCESSES_EVERY, Sampler
+from blastoff.sampling.sampler import Sampler, now
 from blastoff.sampling.view import words
 from command_rig import clean_environment
 from test_ends import CALLS
@@ -116,6 +116,20 @@ def test_the_resident_set_is_that_of_proc(worker, sampler):
     assert touched["resident"] - freed["resident"] == pytest.approx(200 * MB, abs=4 * MB)
     assert freed["minor_faults"] >= touched["minor_faults"]
     assert sampler.line.peaks["resident"] is touched
+
+
+def test_a_sample_tells_of_nothing_behind_a_mark_that_comes_later(worker, sampler, monkeypatch):
+    """A phase ends with the last sample before its mark. A launcher that waits for a processor amid a sample must not count what came meanwhile."""
+    counters, marks = sampler.family.look, []
+
+    def look_late() -> None:
+        marks.append(now())
+        worker.tell("touch", 50 * MB)
+        counters()
+
+    monkeypatch.setattr(sampler.family, "look", look_late)
+    late = look(sampler)
+    assert late["resident"] > 50 * MB and late["time"] > marks[0] - sampler.started_at
 
 
 def test_children_and_grandchildren(worker, sampler):
@@ -359,23 +373,50 @@ def test_no_nvml(fake_nvml, monkeypatch):
         nvml.Nvml("libc.so.6")
 
 
+# The launcher, which tells of each sample when it is over, and of each look for new processes.
+TELLING = """
+import os, sys
+from blastoff.command import main
+from blastoff.sampling import family, sampler
+def telling(owner, name):
+    action = getattr(owner, name)
+    def done(*arguments):
+        result = action(*arguments)
+        with open(os.environ["TOLD"] + "." + name, "a") as file:
+            file.write("1")
+        return result
+    setattr(owner, name, done)
+telling(sampler.Sampler, "sample")
+telling(family.Family, "update")
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def wait_for_more(file: Path, count: int) -> None:
+    """Until something that happens again and again has begun and ended after now so many times, less one: each end is a byte of the file."""
+
+    def size() -> int:
+        return file.stat().st_size if file.exists() else 0
+
+    until = size() + count
+    while size() < until:
+        time.sleep(0.01)
+
+
 class Launched(Worker):
-    """A worker under `blastoff run --memory`."""
+    """A worker under `blastoff run --memory`. `told`: where the launcher tells of its samples."""
 
-    def wait_for_samples(self, count: int = 4) -> None:
-        """Until the launcher has woken up so many times. It only wakes up to sample."""
-        status = Path(f"/proc/{self.process.pid}/status")
+    def __init__(self, process: subprocess.Popen, told: Path) -> None:
+        super().__init__(process)
+        self.told = told
 
-        def switches() -> int:
-            return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read_text(), re.MULTILINE)[1])
-
-        until = switches() + count
-        while switches() < until:
-            time.sleep(0.01)
+    def wait_for_samples(self) -> None:
+        """For one that began after now. The one before it may be under way, and the one behind it tells that the point was added."""
+        wait_for_more(Path(f"{self.told}.sample"), 2)
 
     def wait_for_looks_for_processes(self) -> None:
-        """Until a process that runs now must have been found: it may be overlooked once. Samples are 10 ms apart, at least."""
-        self.wait_for_samples(int(3 * PROCESSES_EVERY / 0.010))
+        """Until a process that runs now must have been found: it may be overlooked once."""
+        wait_for_more(Path(f"{self.told}.update"), 3)
 
     def phase(self, *words: object) -> None:
         """Does it, and is sampled after it."""
@@ -391,11 +432,12 @@ def launched(script, tmp_path):
     running = []
 
     def start(*options: str, program: tuple[str, ...] = (sys.executable, script), env: dict[str, str] | None = None) -> Launched:
-        command = [sys.executable, "-m", "blastoff", "run", "--memory=10ms", f"--report={tmp_path / 'run.json'}", *options, *program]
-        environment = clean_environment() | {"XDG_RUNTIME_DIR": str(place)} | (env or {})
+        command = [sys.executable, "-c", TELLING, "run", "--memory=10ms", f"--report={tmp_path / 'run.json'}", *options, *program]
+        told = tmp_path / f"told{len(running)}"
+        environment = clean_environment() | {"XDG_RUNTIME_DIR": str(place), "TOLD": str(told)} | (env or {})
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         running.append(subprocess.Popen(command, env=environment, text=True, **pipes))
-        return Launched(running[-1])
+        return Launched(running[-1], told)
 
     def finish(worker: Launched) -> tuple[dict, str]:
         _, said = worker.process.communicate()
@@ -515,12 +557,9 @@ def test_what_blastoff_holds(launched, tmp_path):
     assert "mirrors of" in said and "of device memory by the device" in said
 
 
-def wait_for_looks(said: Path, count: int = 3) -> None:
-    """Until the devices have been looked at so many times."""
-    looks = said.with_name(f"{said.name}.looks")
-    until = (looks.stat().st_size if looks.exists() else 0) + count
-    while not looks.exists() or looks.stat().st_size < until:
-        time.sleep(0.01)
+def wait_for_looks(said: Path) -> None:
+    """Until the devices have been looked at: the look before may be under way, and of the one behind it the sampler knows the one asked for."""
+    wait_for_more(said.with_name(f"{said.name}.looks"), 3)
 
 
 def test_device_memory_in_the_time_line(launched, fake_nvml, says):

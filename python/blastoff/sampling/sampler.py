@@ -145,7 +145,7 @@ class Sampler:
         self.samples += 1
         pages_cost = self._look_at_pages(moment)
         if self.family.members:
-            self._add_point(moment - self.started_at)
+            self._add_point()
         return pages_cost
 
     def _look_for_processes(self) -> None:
@@ -190,16 +190,18 @@ class Sampler:
                 found[node] = found.get(node, 0) + member.resident * size // known if known else 0
         return found
 
-    def _add_point(self, moment: float) -> None:
+    def _add_point(self) -> None:
+        """What was looked at, as of now: nothing in it has happened after a mark that comes later."""
         members = self.family.members
+        held = self.own.look(members, self.family.ended) if self.own is not None else dict.fromkeys(own.NAMES, 0)
+        use = self.devices.use
+        moment = now() - self.started_at
         for member in members.values():
             life = self.lives.get(member.key)
             if life is None:
                 life = self.lives[member.key] = Life(member, moment)
             life.until = moment
             life.resident_peak = max(life.resident_peak, member.resident)
-        held = self.own.look(members, self.family.ended) if self.own is not None else dict.fromkeys(own.NAMES, 0)
-        use = self.devices.use
         minor_faults, major_faults = self.family.faults()
         self.line.add(
             {
