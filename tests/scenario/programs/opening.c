@@ -1,7 +1,9 @@
 // Products until some seconds have passed, while the device is being opened. Usage: opening SECONDS [return | exit |
 // _exit | thread | fork | fresh]: how the program ends then, that it forks a child after each product, or that it makes
-// its matrices anew for each. The variable OPENING_BEFORE says what it does before the first product, which another run
-// of the same command may not do.
+// its matrices anew for each. Variables say what another run of the same command may not do: OPENING_BEFORE, what comes
+// before the first product, and OPENING_AFTER, what comes after it. "wait" waits for the device to be open, for
+// OPENING_PATIENCE seconds. OPENING_OFFLOADED: it goes on until so many products have run on the device.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -41,6 +43,34 @@ static int product_of_fresh_matrices(double factor) {
   return right;
 }
 
+enum { LONGEST = 200 };  // seconds: what does not come by then never comes
+
+/// The number behind a key in what Blastoff says of this process; `otherwise` where it says none.
+static double told(const char* function, const char* key, double otherwise) {
+  char* (*const ask)(void) = (char* (*)(void))dlsym(RTLD_DEFAULT, function);
+  char* const text = ask ? ask() : NULL;
+  const char* const place = text ? strstr(text, key) : NULL;
+  double number = otherwise;
+  if (place) sscanf(place + strlen(key), "%lf", &number);
+  free(text);
+  return number;
+}
+
+static int has_offloaded(int count) {
+  return told("blastoff_counts_json", "\"offloaded\": ", 0) >= count;
+}
+
+static void wait_until_open(void) {
+  const char* const patience = getenv("OPENING_PATIENCE");
+  const double end = now() + (patience ? atof(patience) : LONGEST);
+  double after = -1;
+  while (after < 0 && now() < end) {
+    usleep(10000);
+    after = told("blastoff_report_json", "\"after_seconds\": ", -1);
+  }
+  fprintf(stderr, "device: %s\n", after < 0 ? "closed" : "open");
+}
+
 static void fork_a_child(void) {
   const pid_t child = fork();
   if (child == 0) _exit(product(2) ? 0 : 1);
@@ -51,6 +81,7 @@ static void fork_a_child(void) {
 
 static void do_before(const char* what) {
   usleep(300000);
+  if (strcmp(what, "wait") == 0) wait_until_open();
   if (strcmp(what, "fork") == 0) fork_a_child();
   if (strcmp(what, "set a variable") == 0) setenv("CUDA_VISIBLE_DEVICES", "0", 1);
   if (strcmp(what, "end") == 0) exit(0);
@@ -71,10 +102,14 @@ int main(int argc, char** argv) {
   for (int i = 0; i < n; ++i) b[i + i * n] = i + 1;
   const char* before = getenv("OPENING_BEFORE");
   if (before) do_before(before);
+  const char* after = getenv("OPENING_AFTER");
+  const char* offloaded = getenv("OPENING_OFFLOADED");
   int right = 1, children_right = 1;
   const double start = now();
-  for (int i = 1; now() - start < seconds; ++i) {
+  for (int i = 1; offloaded ? !has_offloaded(atoi(offloaded)) && now() - start < LONGEST : now() - start < seconds;
+       ++i) {
     right &= strcmp(how, "fresh") == 0 ? product_of_fresh_matrices(i) : product(i);
+    if (after && i == 1) wait_until_open();
     if (strcmp(how, "fork") != 0) continue;
     const pid_t child = fork();
     if (child == 0) _exit(product(i + 0.5) ? 0 : 1);
