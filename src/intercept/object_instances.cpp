@@ -3,12 +3,15 @@
 #include <link.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 
+#include "platform/contained.h"
 #include "platform/fork_guard.h"
 
 namespace blastoff::intercept {
@@ -22,14 +25,15 @@ struct Instance {
   std::uintptr_t end = 0;
   std::string path;
   std::uintptr_t marked = 0;
-  std::vector<std::byte> mark{};
+  std::array<std::byte, 16> mark{};  // here, since there may be no memory for more
+  std::size_t mark_bytes = 0;
 
   bool is_at(const ObjectIdentity& object) const {
     return begin == object.begin && end == object.end && path == object.path;
   }
   /// Only of an object that is loaded.
   bool has_mark() const {
-    return !mark.empty() && std::memcmp(reinterpret_cast<const void*>(marked), mark.data(), mark.size()) == 0;
+    return mark_bytes > 0 && std::memcmp(reinterpret_cast<const void*>(marked), mark.data(), mark_bytes) == 0;
   }
 };
 
@@ -64,12 +68,13 @@ struct Listed {
 struct Listing {
   LinkerCounts counts;
   std::vector<Listed> objects;
+  bool complete = true;
 };
 
 InstanceNumber read_mark(const ObjectIdentity& object, long space) {
   const std::lock_guard lock(registry().mutex);
   for (const Instance& instance : registry().spaces[space].instances)
-    if (!instance.mark.empty() && instance.is_at(object)) return instance.has_mark() ? instance.number : 0;
+    if (instance.mark_bytes > 0 && instance.is_at(object)) return instance.has_mark() ? instance.number : 0;
   return 0;
 }
 
@@ -82,30 +87,37 @@ void renumber(long number_of_space, Listing listing) {
   if (listing.counts.before(space.counts)) return;
   const std::size_t loads = listing.counts.loads - space.counts.loads;
   const bool changed = listing.counts != space.counts;
-  std::vector<Instance> before = std::exchange(space.instances, {});
+  // Nothing after this needs memory: an object that lost its number would count as another one.
+  std::vector<Instance> now;
+  now.reserve(listing.objects.size());
+  std::vector<Instance>& before = space.instances;
   auto next = before.begin();
   for (std::size_t i = 0; i < listing.objects.size(); ++i) {
-    const Listed& object = listing.objects[i];
+    Listed& object = listing.objects[i];
     const bool may_be_new = number_of_space == LM_ID_BASE ? i + loads >= listing.objects.size() : changed;
     const auto same = std::find_if(next, before.end(), [&](const Instance& old) {
       return old.is_at(object.identity()) && (!may_be_new || old.number == object.marked_as);
     });
     if (same == before.end()) {
-      space.instances.push_back({++all.last, object.begin, object.end, object.path});
+      now.push_back({++all.last, object.begin, object.end, std::move(object.path)});
     } else {
-      space.instances.push_back(std::move(*same));
+      now.push_back(std::move(*same));
       next = same + 1;
     }
   }
+  space.instances = std::move(now);
   space.counts = listing.counts;
 }
 
+/// Runs under the dynamic linker's lock: no exception may pass it.
 int list_one(dl_phdr_info* info, std::size_t, void* result) {
   auto& listing = *static_cast<Listing*>(result);
   listing.counts = {info->dlpi_adds, info->dlpi_subs};
   const ObjectIdentity object = identify(*info);
-  listing.objects.push_back({object.begin, object.end, std::string(object.path), read_mark(object, LM_ID_BASE)});
-  return 0;
+  listing.complete = platform::contained([&] {
+    listing.objects.push_back({object.begin, object.end, std::string(object.path), read_mark(object, LM_ID_BASE)});
+  });
+  return listing.complete ? 0 : 1;
 }
 
 bool is_up_to_date() {
@@ -121,13 +133,14 @@ void number_instances() {
   if (is_up_to_date()) return;
   Listing listing;
   dl_iterate_phdr(list_one, &listing);
+  if (!listing.complete) throw std::bad_alloc();
   renumber(LM_ID_BASE, std::move(listing));
 }
 
 void number_instances(const LinkerCounts& before, const std::vector<LoadedObject>& objects) {
   const ForkGuard guard;
   if (objects.empty()) return;
-  Listing listing{before, {}};
+  Listing listing{.counts = before, .objects = {}};
   const long space = objects.front().space;
   for (const LoadedObject& object : objects)
     listing.objects.push_back({object.begin, object.end, object.path, read_mark(object.identity(), space)});
@@ -177,7 +190,8 @@ void mark_instance(InstanceNumber number, std::uintptr_t address, std::span<cons
     for (Instance& instance : space.instances) {
       if (instance.number != number) continue;
       instance.marked = address;
-      instance.mark.assign(bytes.begin(), bytes.end());
+      instance.mark_bytes = std::min(bytes.size(), instance.mark.size());
+      std::copy_n(bytes.begin(), instance.mark_bytes, instance.mark.begin());
     }
   }
 }

@@ -16,6 +16,7 @@
 #include "platform/process.h"
 #include "platform/processor.h"
 #include "report/file.h"
+#include "tracking/interposed/memory_events.h"
 
 namespace blastoff::runtime {
 namespace {
@@ -45,7 +46,7 @@ std::optional<report::Allocation> describe_allocation() {
   const platform::ForkGuard guard;
   const auto counts =
       reinterpret_cast<decltype(&blastoff_allocator_counts)>(dlsym(RTLD_DEFAULT, "blastoff_allocator_counts"));
-  if (counts == nullptr) return std::nullopt;
+  if (counts == nullptr || !tracking::allocator_belongs_here()) return std::nullopt;
   blastoff_placement placement{};
   counts(&placement);
   const auto text = [](const char* reason) { return std::string(reason == nullptr ? "" : reason); };

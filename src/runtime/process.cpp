@@ -365,7 +365,7 @@ void Process::leave_device() {
   if (in_forked_child()) return;  // the threads that are waited for stayed in the parent
   exiting = true;
   // A BLAS in the program itself ends before this library does, and then does not know its kernels any more.
-  platform::contained([] { (void)intercept::cpu_libraries(); });
+  if (is_read_of()) platform::contained([] { (void)intercept::cpu_libraries(); });
   const bool opened = end_opening();
   wait_for_calls();
   if (opened && calls_in_flight_ == 0 && !inside_a_call() && sessions_)

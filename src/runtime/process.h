@@ -169,7 +169,8 @@ class Process final : public operation::Estimator {
   void keep_description();
   void refresh_description();
   void keep_times(const report::Totals& totals) const;
-  bool wants_summary(const report::Context& context, bool worked) const;
+  bool wants_summary(bool any_device, bool worked) const;
+  bool is_read_of() const;
 
   const platform::ProcessMark mark_;
   const config::Settings settings_;

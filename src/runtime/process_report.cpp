@@ -93,17 +93,22 @@ void Process::refresh_description() {
   description_due_ = end + std::max(least_description_pause, pause_for_cost * (end - begin));
 }
 
-/// Those of a run whose counters are kept are summed up by `blastoff run`.
-bool Process::wants_summary(const report::Context& context, bool worked) const {
+/// Those of a run whose counters are kept are summed up by `blastoff run`. `any_device`: one was used.
+bool Process::wants_summary(bool any_device, bool worked) const {
   const bool alone = !report::run_goes_on();
-  const bool any_device = context.device_used || !failure_.empty() || settings_.device == "none";
+  const bool has_reason = any_device || !failure_.empty() || settings_.device == "none";
   switch (settings_.summary) {
-    case config::SummaryMode::automatic: return alone && any_device && worked;
+    case config::SummaryMode::automatic: return alone && has_reason && worked;
     case config::SummaryMode::always: return alone;
     case config::SummaryMode::each: return worked;
     case config::SummaryMode::never: break;
   }
   return false;
+}
+
+/// Whether a report or a summary will tell of this process if it has made calls.
+bool Process::is_read_of() const {
+  return report::counters_are_kept() || !settings_.report.empty() || wants_summary(sessions_ != nullptr, true);
 }
 
 /// For the next run of the same command. Ranks of a job run the same: one tells for all.
@@ -126,8 +131,9 @@ void Process::end() {
   report::Context context = describe();
   const bool worked = total_calls(totals) > 0 || context.blocks;
   const bool reported = worked && (report::counters_are_kept() || !settings_.report.empty());
+  const bool summed_up = wants_summary(context.device_used, worked);
   // The look for the libraries takes milliseconds: only where somebody reads of them.
-  if (reported || (worked && wants_summary(context, worked)))
+  if (reported || (worked && summed_up))
     platform::contained([&] { context.cpu = describe_cpu(intercept::cpu_libraries()); });
   if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);
   if (reported) {
@@ -138,7 +144,7 @@ void Process::end() {
     if (written) report::drop_counters_beside();
   }
   report::keep_end();
-  if (wants_summary(context, worked)) {
+  if (summed_up) {
     const std::string text = report::to_text(totals, context);
     platform::write_to_stderr(text.data(), text.size());
   }

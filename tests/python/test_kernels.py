@@ -72,11 +72,15 @@ def test_kernels_of_this_processor_are_named_and_that_is_all(blastoff, tmp_path,
 
 
 STATIC = """
+#include <stdio.h>
 #include <stdlib.h>
 void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
             const double*, double*, const int*);
 static const char* kernels = "Prescott";
-const char* openblas_get_corename(void) { return kernels; }
+const char* openblas_get_corename(void) {
+  if (getenv("ASKED")) fclose(fopen(getenv("ASKED"), "w"));
+  return kernels;
+}
 __attribute__((destructor)) static void quit(void) { kernels = "Unknown"; }
 int main(void) {
   int n = 40;
@@ -87,16 +91,30 @@ int main(void) {
 """
 
 
-def test_an_openblas_in_the_program_itself(blastoff, tmp_path):
-    """It exports no function, and ends before the library that asks it."""
-    archive, program = offload.REFERENCE_BLAS / "libblas.a", tmp_path / "program"
+@pytest.fixture(scope="module")
+def static_openblas(tmp_path_factory) -> str:
+    """A program with an OpenBLAS in it, which notes that it was asked in the file that ASKED names."""
+    archive, program = offload.REFERENCE_BLAS / "libblas.a", tmp_path_factory.mktemp("static") / "program"
     if not archive.exists():
         pytest.skip("there is no BLAS to link statically")
     words = ["cc", "-O1", "-x", "c", "-", "-x", "none", archive, "-lm", "-lgfortran", "-o", program]
     if subprocess.run(words, input=STATIC, text=True, capture_output=True).returncode != 0:
         pytest.skip("the BLAS cannot be linked statically")
-    cpu, _ = run(blastoff, tmp_path, {}, str(program))
+    return str(program)
+
+
+def test_an_openblas_in_the_program_itself(blastoff, tmp_path, static_openblas):
+    """It exports no function, and ends before the library that asks it."""
+    cpu, _ = run(blastoff, tmp_path, {}, static_openblas)
     assert [(library["library"], library["kernels"], library["path"]) for library in cpu["libraries"]] == [("OpenBLAS", "Prescott", "")]
+
+
+@pytest.mark.parametrize("summary", ["never", "always"])
+def test_a_library_is_asked_only_where_somebody_reads_of_it(tmp_path, static_openblas, summary):
+    asked = tmp_path / "asked"
+    settings = {"BLASTOFF_DEVICE": "simulated", "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_SUMMARY": summary, "ASKED": str(asked)}
+    assert offload.preloaded([static_openblas], env=settings).status == 0
+    assert asked.exists() == (summary == "always")
 
 
 @has_programs

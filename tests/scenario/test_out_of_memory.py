@@ -1,4 +1,9 @@
-"""Allocations that fail, each in turn: no result is wrong, no process ends, and later calls are offloaded again."""
+"""Allocations that fail, each in turn: no result is wrong, no process ends, and later calls are offloaded again.
+
+A first call makes thousands of them, of which samples fail here; each one in the long set (BLASTOFF_TEST_EVERY_ALLOCATION=1)."""
+
+import os
+import shutil
 
 import offload
 import pytest
@@ -6,29 +11,38 @@ import pytest
 KINDS = ["gemm", "syrk", "gemv", "potrf", "dft"]
 SEVERAL = {"BLASTOFF_DEVICE": "simulated:all", "BLASTOFF_SIMULATED_DEVICES": "3", "BLASTOFF_SPLIT": "always"}
 BESIDE = [offload.REFERENCE_LAPACK]
+EVERY = "BLASTOFF_TEST_EVERY_ALLOCATION" in os.environ
+
+
+def each(step: int) -> int:
+    """Each so many-th allocation; in the long set, each one."""
+    return 1 if EVERY else step
 
 
 @pytest.fixture
-def failing(device):
+def failing(device, tmp_path):
     """Runs the program whose allocations fail, directly: the launcher's own settings by variables."""
     if device != "simulated":
         pytest.skip("what a driver does without memory is its own affair")
 
     def run(*arguments: object, **settings: str) -> offload.Outcome:
         command = offload.program("out_of_memory", *arguments)
-        plain = offload.plain(command, env=offload.environment(beside=BESIDE))
+        late = tmp_path / "liblate.so"
+        shutil.copy(offload.REFERENCE_BLAS / "libblas.so.3", late)
+        plain = offload.plain(command, env=offload.environment(beside=BESIDE, LATE_LIBRARY=str(late)))
         if plain.status == 99:
             pytest.skip(f"{arguments[0]} is not linked")
         chosen = {"BLASTOFF_DEVICE": "simulated", "BLASTOFF_VERIFY": "abort", "BLASTOFF_POLICY": "first-use", **settings}
         env = offload.environment(
             beside=BESIDE,
+            LATE_LIBRARY=str(late),
             LD_PRELOAD=str(offload.LIBRARY),
             BLASTOFF_TRACKER=offload.TRACKER,
             BLASTOFF_MIN_SIZE="0",
             BLASTOFF_SUMMARY="never",
             **chosen,
         )
-        outcome = offload.run(command, env=env, timeout=600)
+        outcome = offload.run(command, env=env, timeout=4000)
         assert outcome.status == plain.status == 0, outcome.stderr
         assert outcome.stdout == plain.stdout
         return outcome
@@ -57,8 +71,28 @@ def test_during_a_call_on_several_devices(failing):
 
 @pytest.mark.parametrize("kind", ["gemm", "potrf", "dft"])
 def test_during_the_first_call(failing, kind):
-    failing(kind, "first", 127)
+    failing(kind, "first", each(127))
 
 
 def test_while_several_devices_are_opened(failing):
-    failing("large", "first", 499, BLASTOFF_VERIFY="off", **SEVERAL)
+    failing("large", "first", each(499), BLASTOFF_VERIFY="off", **SEVERAL)
+
+
+@pytest.mark.parametrize("intercept", ["auto", "patch"])
+def test_while_a_library_is_loaded_and_patched(failing, intercept):
+    """A jump that was written leads to its record, and an object that stays loaded stays known."""
+    failing("library", "warm", each(41), BLASTOFF_INTERCEPT=intercept)
+
+
+@pytest.mark.parametrize("when", ["warm", "first"])
+def test_no_thread_can_be_started(failing, when):
+    """EAGAIN, as where a user's processes or a container's are limited."""
+    failing("gemm", when, 1, "threads")
+    failing("large", when, 1, "threads", BLASTOFF_VERIFY="off", **SEVERAL)
+
+
+@pytest.mark.parametrize("kind", ["gemm", "potrf", "dft", "library"])
+def test_with_little_address_space_left(failing, kind):
+    """As after `ulimit -v`: from nothing to 600 MB."""
+    failing(kind, "warm", each(97), "space")
+    failing(kind, "first", each(97), "space")

@@ -1,7 +1,6 @@
 #include "intercept/patch/patched_function.h"
 
 #include <atomic>
-#include <list>
 #include <mutex>
 #include <utility>
 
@@ -42,10 +41,17 @@ std::optional<PatchedPlace> find_if(const Wanted& wanted) {
 
 }  // namespace
 
-void publish(PatchedCode code) {
+PatchRecord make_record(PatchedCode code) {
+  patched();  // it is there from now on
+  PatchRecord record;
+  record.push_back(std::move(code));
+  return record;
+}
+
+void publish(PatchRecord record) {
   const platform::ForkGuard guard;
   const std::lock_guard lock(patched().mutex);
-  patched().objects.push_back(std::move(code));
+  patched().objects.splice(patched().objects.end(), record);
 }
 
 void withdraw(InstanceNumber object) {

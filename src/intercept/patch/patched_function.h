@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,8 +33,14 @@ struct PatchedCode {
   std::vector<platform::Span> code;
 };
 
+/// One object's, not yet registered.
+using PatchRecord = std::list<PatchedCode>;
+
+/// Made before the first function is changed: registering it needs no memory then.
+PatchRecord make_record(PatchedCode patched);
+
 /// Registers them.
-void publish(PatchedCode patched);
+void publish(PatchRecord record);
 
 /// Ends what has been published for that object, which has been unloaded. No thread is in its functions any more.
 void withdraw(InstanceNumber object);

@@ -219,24 +219,31 @@ class Transaction {
 
   void commit(Span place) {
     platform::CodeWriter writer(code_span());
-    PatchedCode patched{instance_, {}, {place}};
+    PatchRecord record = make_record({instance_, {}, {place}});
+    PatchedCode& patched = record.front();
     const bool writable = !running_ || loaded_ == Loaded::just_now || writer.writes_at_once();
     if (!islands_.map(patched.code) || !writable) {
       for (const Span span : patched.code) platform::release(span);
       return refuse_all(writable ? Obstacle::no_memory : Obstacle::not_writable);
     }
-    for (Candidate& candidate : candidates_) {
+    // A jump without a record leads nowhere. So whatever needs memory comes before the first jump.
+    std::vector<std::string> names;
+    for (const Candidate& candidate : candidates_) names.push_back(candidate.blas->names.front());
+    patched.functions.reserve(candidates_.size());
+    outcome_.patched.reserve(candidates_.size());
+    outcome_.refused.reserve(outcome_.refused.size() + candidates_.size());
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
       // The function may be called as soon as the jump is written, so its record must exist before.
-      const std::uintptr_t address = candidate.address + candidate.change.offset;
-      if (!writer.write(address, candidate.change.jump)) {
-        refuse(*candidate.blas, Obstacle::not_writable);
+      const std::uintptr_t address = candidates_[i].address + candidates_[i].change.offset;
+      if (!writer.write(address, candidates_[i].change.jump)) {
+        outcome_.refused.push_back({std::move(names[i]), Obstacle::not_writable});
         continue;
       }
-      outcome_.patched.push_back(candidate.blas->names.front());
-      if (patched.functions.empty()) mark_instance(instance_, address, candidate.change.jump);
-      patched.functions.push_back(std::move(candidate.function));
+      outcome_.patched.push_back(std::move(names[i]));
+      if (patched.functions.empty()) mark_instance(instance_, address, candidates_[i].change.jump);
+      patched.functions.push_back(std::move(candidates_[i].function));
     }
-    publish(std::move(patched));
+    publish(std::move(record));
   }
 
   const LoadedObject& object_;

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <mutex>
+#include <string_view>
 
+#include "../include/blastoff_allocator.h"
 #include "platform/errno_guard.h"
 #include "tracking/interposed/ring.h"
 
@@ -97,9 +99,18 @@ void note_interposed_event(const MemoryEvent& event) {
     tell_everyone({MemoryEvent::Kind::unmapped, platform::outward_to_pages(target)});
 }
 
-tl::expected<std::unique_ptr<InterposedMemoryEvents>, std::string> InterposedMemoryEvents::open() {
-  if (dlsym(RTLD_DEFAULT, "blastoff_allocator_version") == nullptr)
+tl::expected<void, std::string> allocator_belongs_here() {
+  const auto version =
+      reinterpret_cast<decltype(&blastoff_allocator_version)>(dlsym(RTLD_DEFAULT, "blastoff_allocator_version"));
+  if (version == nullptr)
     return tl::unexpected(std::string("the allocator library, which reports it too, is not loaded"));
+  const std::string_view known = version();
+  if (known == BLASTOFF_VERSION) return {};
+  return tl::unexpected("the allocator library is of version " + std::string(known) + " instead of " BLASTOFF_VERSION);
+}
+
+tl::expected<std::unique_ptr<InterposedMemoryEvents>, std::string> InterposedMemoryEvents::open() {
+  if (auto belongs = allocator_belongs_here(); !belongs) return tl::unexpected(belongs.error());
   Channel* channel = take_channel();
   if (channel == nullptr) return tl::unexpected(std::string("the allocator library has too many listeners"));
   channel->begin();

@@ -14,10 +14,14 @@ namespace blastoff::tracking {
 /// span need not be whole pages.
 void note_interposed_event(const MemoryEvent& event);
 
+/// Whether the allocator library is loaded, and belongs to this one: one of another version may understand an answer
+/// otherwise, and then tell of nothing. The error is one line.
+tl::expected<void, std::string> allocator_belongs_here();
+
 /// Receives the events of the allocator library's interposed calls. At most four can be open at once.
 class InterposedMemoryEvents final : public MemoryEvents {
  public:
-  /// Fails if the allocator library is not loaded or has too many listeners.
+  /// Fails if the allocator library is not loaded, belongs elsewhere, or has too many listeners.
   static tl::expected<std::unique_ptr<InterposedMemoryEvents>, std::string> open();
   ~InterposedMemoryEvents() override;
 

@@ -20,9 +20,9 @@ std::vector<std::unique_ptr<PatchedFunction>> functions_at(std::initializer_list
 
 TEST(PatchedFunctions, AreFoundByTheirAddresses) {
   static const char code[4] = {};
-  publish({1, functions_at({&code[0], &code[1]}), {}});
-  publish({2, {}, {}});
-  publish({3, functions_at({&code[2]}), {}});
+  publish(make_record({1, functions_at({&code[0], &code[1]}), {}}));
+  publish(make_record({2, {}, {}}));
+  publish(make_record({3, functions_at({&code[2]}), {}}));
   for (int i = 0; i < 3; ++i) {
     const auto found = find_patched(&code[i]);
     ASSERT_TRUE(found) << i;

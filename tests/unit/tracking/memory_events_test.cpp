@@ -24,8 +24,12 @@
 #include "tracking/uffd/memory_events.h"
 #include "without_userfaultfd.h"
 
+namespace {
+const char* version_of_the_allocator = BLASTOFF_VERSION;
+}
+
 extern "C" [[gnu::visibility("default")]] const char* blastoff_allocator_version() {
-  return "of the tests";
+  return version_of_the_allocator;
 }
 
 namespace blastoff::tracking {
@@ -468,6 +472,14 @@ TEST(MemoryEvents, InterposedCallsWhereUserfaultfdIsForbidden) {
     EXPECT_STREQ((*events)->name(), "interposed calls");
     EXPECT_FALSE((*events)->complete());
   });
+}
+
+TEST(MemoryEvents, NoneOfAnAllocatorLibraryOfAnotherVersion) {
+  version_of_the_allocator = "0.0.9";
+  const auto events = InterposedMemoryEvents::open();
+  version_of_the_allocator = BLASTOFF_VERSION;
+  ASSERT_FALSE(events);
+  EXPECT_THAT(events.error(), HasSubstr("of version 0.0.9 instead of " BLASTOFF_VERSION));
 }
 
 TEST(MemoryEvents, TheKernelsWhereItTells) {
