@@ -13,6 +13,7 @@ KEPT = sorted((BENCH / "results").glob("*.json"))
 sys.path.append(str(BENCH))
 
 import dependencies  # noqa: E402
+import kernels  # noqa: E402
 import summary  # noqa: E402
 import targets  # noqa: E402
 
@@ -73,3 +74,39 @@ def test_scripts_say_what_they_lack_before_they_measure(name):
     done = subprocess.run([sys.executable, "-S", *script], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "the Python package rich is missing" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
+
+
+def cpuinfo(tmp_path, vendor: str, flags: str) -> str:
+    path = tmp_path / f"cpuinfo-{vendor}-{len(flags)}"
+    path.write_text(f"vendor_id\t: {vendor}\nmodel name\t: one\nflags\t\t: fpu sse2 {flags}\n")
+    return str(path)
+
+
+def test_the_kernels_that_a_processor_can_run(tmp_path):
+    wide = "avx2 fma avx512f avx512vl avx512bw avx512dq avx512cd"
+    assert kernels.processor(cpuinfo(tmp_path, "GenuineIntel", wide)) == "SkylakeX"
+    assert kernels.processor(cpuinfo(tmp_path, "GenuineIntel", "avx2 fma avx512f")) == "Haswell"
+    assert kernels.processor(cpuinfo(tmp_path, "AuthenticAMD", "avx2 fma")) == "Zen"
+    assert kernels.processor(cpuinfo(tmp_path, "GenuineIntel", "avx")) == ""
+    assert kernels.processor(str(tmp_path / "none")) == ""
+
+
+def test_kernels_are_chosen_only_for_a_library_that_runs_old_ones(monkeypatch):
+    """Told the processor, an OpenBLAS says other kernels; what it runs by itself may be as good."""
+    monkeypatch.setattr(kernels, "processor", lambda: "SkylakeX")
+    for shipped, better, variables in (
+        ({"libblas.so.3": "Prescott"}, {"libblas.so.3": "SkylakeX"}, {kernels.VARIABLE: "SkylakeX"}),
+        ({"libblas.so.3": "Prescott"}, {"libblas.so.3": "Prescott"}, {}),
+        ({"libblas.so.3": "Cooperlake"}, {"libblas.so.3": "SkylakeX"}, {}),
+        ({}, {}, {}),
+    ):
+        monkeypatch.setattr(kernels, "in_use", lambda _, environment=None, pair=(shipped, better): pair[bool(environment)])
+        assert kernels.own("") == variables
+
+
+def test_a_library_is_asked_for_its_kernels():
+    library = offload.OPENBLAS / "libblas.so.3"
+    if not library.exists():
+        pytest.skip("no OpenBLAS")
+    assert set(kernels.in_use(kernels.of_library(library), {kernels.VARIABLE: "Prescott"}).values()) == {"Prescott"}
+    assert kernels.in_use(kernels.of_library("libc.so.6")) == {}
