@@ -53,6 +53,17 @@ def duration(value: float) -> str:
     return f"{_three_digits(value)} ns"
 
 
+def energy(joules: float) -> str:
+    """Joules, in powers of 1000."""
+    if not joules:
+        return "0 J"
+    for unit in ("J", "kJ", "MJ", "GJ"):
+        if joules < 999.5:
+            return f"{_three_digits(joules)} {unit}"
+        joules /= 1000
+    return f"{_three_digits(joules)} TJ"
+
+
 def count(value: int) -> str:
     """A number of calls, in groups of three digits."""
     return f"{value:,}".replace(",", "\u202f") if value >= 10000 else str(value)

@@ -35,6 +35,7 @@ struct Properties {
   std::string kind;              ///< its name in device/kinds.def
   std::string name;              ///< "NVIDIA H100 80GB HBM3"
   int index = 0;                 ///< ordinal among the devices of its kind
+  std::string bus;               ///< where it is in the machine: "0000:17:00.0"; "" where there is no such place
   bool by_server = false;        ///< processes use it by way of a server, which lets them use it at the same time
   bool exclusive = false;        ///< one process at a time may use it, unless it is by a server
   int sharers = 1;               ///< processes of this run that use it or are to use it, with this one
@@ -138,6 +139,12 @@ class Queue {
   virtual Status synchronize() = 0;
 };
 
+/// By a clock of a device's own, on which nothing overlaps, in seconds.
+struct OwnTime {
+  double total = 0;
+  double copying = 0;  ///< of that, copies
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -150,7 +157,7 @@ class Device {
   virtual MemoryAccountant& accountant() = 0;
 
   /// What its work has taken so far by a clock of its own; nothing where real time counts.
-  virtual std::optional<double> own_seconds() const { return std::nullopt; }
+  virtual std::optional<OwnTime> own_time() const { return std::nullopt; }
 
   /// Versions of the driver and of the libraries in use so far, one line.
   virtual std::string software() { return properties().software; }

@@ -140,7 +140,7 @@ class HollowDevice final : public device::Device {
   const device::Properties& properties() const override { return properties_; }
   Result<device::MemoryInfo> memory_info() override { return device::MemoryInfo{memory_ - used_, memory_}; }
   device::MemoryAccountant& accountant() override { return accountant_; }
-  std::optional<double> own_seconds() const override { return road_.clock->now; }
+  std::optional<device::OwnTime> own_time() const override { return device::OwnTime{.total = road_.clock->now}; }
 
   Result<std::unique_ptr<device::Queue>> create_queue() override { return std::make_unique<HollowQueue>(road_); }
   Result<std::unique_ptr<Event>> create_event() override { return std::make_unique<HollowEvent>(*road_.clock); }

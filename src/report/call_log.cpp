@@ -12,8 +12,10 @@
 #include "platform/printable.h"
 #include "platform/process.h"
 #include "platform/quantity.h"
+#include "platform/stopwatch.h"
 #include "report/file.h"
 #include "report/output.h"
+#include "report/recorder.h"
 
 namespace blastoff::report {
 
@@ -23,6 +25,7 @@ using platform::format_bytes;
 using platform::format_duration;
 
 constinit std::atomic<const CallLog*> the_log{nullptr};
+[[gnu::tls_model("initial-exec")]] constinit thread_local double spent = 0;
 
 using Line = std::back_insert_iterator<std::string>;
 
@@ -77,13 +80,20 @@ bool logs_calls() {
   return the_log.load(std::memory_order_relaxed) != nullptr;
 }
 
+double seconds_of_logging() {
+  return spent;
+}
+
 void log_call(const Record& record, const operation::Operation* operation) {
+  const platform::Stopwatch stopwatch;
   const CallLog& log = *the_log.load();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - log.start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - log.start).count() + seconds_ahead();
   const std::string rank = log.rank < 0 ? "" : fmt::format(" rank {}", log.rank);
   const std::string line = fmt::format("{}{} {:.6f} s: {}", getpid(), rank, seconds, call_line(record, operation));
   if (log.file.empty() || !append_to_file(log, platform::printable(line) + "\n"))
     platform::log_line("%s", line.c_str());
+  spent += stopwatch.seconds();
 }
 
 }  // namespace blastoff::report

@@ -28,4 +28,7 @@ bool logs_calls();
 /// Prints it, after process, rank, and the seconds since the start: "4711 rank 3 12.345678 s: ".
 void log_call(const Record& record, const operation::Operation* operation);
 
+/// What this thread has spent on such lines so far. No call takes part in that.
+double seconds_of_logging();
+
 }  // namespace blastoff::report

@@ -70,6 +70,7 @@ struct BlockUse {
 struct DeviceUse {
   std::string name;
   int index = 0;                    ///< among the devices of its kind
+  std::string bus;                  ///< its place in the machine, as the kernel writes it
   std::string state;                ///< "working", or why it is unusable
   std::uint64_t memory = 0;         ///< bytes
   std::uint64_t memory_budget = 0;  ///< bytes that matrices may occupy
@@ -107,6 +108,7 @@ struct Context {
   std::string device_kind;        ///< a name of device/kinds.def, or "none"
   std::string device_name;        ///< "" if it was never opened
   int device_index = -1;          ///< among the devices of its kind
+  std::string device_bus;         ///< as in DeviceUse
   bool device_by_server = false;  ///< processes share it by way of a server (NVIDIA MPS)
   std::string device_software;
   std::optional<DeviceOpening> device_opening;  ///< nothing if it was never opened

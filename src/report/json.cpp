@@ -48,6 +48,7 @@ Json devices_json(const Context& context) {
   for (const DeviceUse& each : context.devices)
     list.push_back({{"name", each.name},
                     {"index", each.index},
+                    {"bus", each.bus},
                     {"state", each.state},
                     {"memory", each.memory},
                     {"memory_budget", each.memory_budget},
@@ -72,6 +73,7 @@ Json device_json(const Context& context) {
           {"kind", context.device_kind},
           {"name", context.device_name},
           {"index", context.device_index < 0 ? Json(nullptr) : Json(context.device_index)},
+          {"bus", context.device_bus},
           {"by_server", context.device_by_server},
           {"software", context.device_software},
           {"state", context.device_state},
@@ -197,7 +199,7 @@ Json sums_json(const RoutineTotals& sums) {
 #define BLASTOFF_KEY(name, ...) json[#name] = sums.name;
   BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_KEY)
 #undef BLASTOFF_KEY
-  json["operand_reuse"] = operand_reuse(sums.bytes_to_device, sums.bytes_reused);
+  json["operand_reuse"] = operand_reuse(sums);
   return json;
 }
 

@@ -24,6 +24,8 @@ struct Record {
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
   std::uint64_t bytes_reused = 0;
+  std::uint64_t bytes_met = 0;   ///< residency::Traffic
+  std::uint64_t bytes_read = 0;  ///< of matrices that the device read for the call, bytes_reused among them
   std::uint64_t bytes_between_devices = 0;
   std::uint64_t bytes_rewritten = 0;
   std::uint64_t page_faults = 0;  ///< of the CPU since the latest use of its operands, which it wrote, as far as known

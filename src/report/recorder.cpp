@@ -55,6 +55,7 @@ void count_in(RoutineTotals& sums, const Record& record) {
   sums.bytes_to_device += record.bytes_to_device;
   sums.bytes_from_device += record.bytes_from_device;
   sums.bytes_reused += record.bytes_reused;
+  sums.bytes_read += record.bytes_read;
   sums.bytes_rewritten += record.bytes_rewritten;
   sums.bytes_between_devices += record.bytes_between_devices;
   if (record.refusal != Refusal::none) {
@@ -89,21 +90,25 @@ void add(const Record& record, const operation::Operation* operation) {
   if (logs_calls()) log_call(record, operation);
 }
 
-SmallCall begin_small(double volume) {
+SmallCall begin_small(double volume, bool always) {
   ThreadCounters& counters = thread_counters();
-  const bool always = volume >= timed_volume;
+  always = always || volume >= timed_volume;
   if (!always && !counters.sampler.take()) return {};
   counters.largest_small_volume.raise_to(volume);
   return {always ? 1 : Sampler::mean_spacing, volume, now_nanoseconds(), counters.recorded_seconds.get()};
 }
 
 void end_small(operation::RoutineId routine, const void* caller, const SmallCall& small, double flops) {
+  end_small(routine, caller, small, flops,
+            small.weight == 0 ? 0 : 1e-9 * static_cast<double>(now_nanoseconds() - small.start));
+}
+
+void end_small(operation::RoutineId routine, const void* caller, const SmallCall& small, double flops, double elapsed) {
   ThreadCounters& counters = thread_counters();
   RoutineCounters& sums = counters.routines[static_cast<std::size_t>(routine)];
   sums.small_calls.add(1);
   sums.small_flops.add(flops);
   if (small.weight == 0) return;
-  const auto elapsed = 1e-9 * static_cast<double>(now_nanoseconds() - small.start);
   const double seconds = own_seconds(elapsed, small.recorded_before) * small.weight;
   sums.small_seconds.add(seconds);
   counters.recorded_seconds.add(seconds);
@@ -121,6 +126,25 @@ double recorded_seconds() {
 
 double own_seconds(double elapsed, double recorded_before) {
   return std::max(0.0, elapsed - (recorded_seconds() - recorded_before));
+}
+
+double seconds_ahead() {
+  return thread_counters().seconds_ahead.get();
+}
+
+void set_seconds_ahead(double seconds) {
+  thread_counters().seconds_ahead.set(seconds);
+}
+
+double most_seconds_ahead() {
+  double most = 0;
+  bool any = false;
+  for (const ThreadCounters* block = all_thread_counters(); block != nullptr; block = block->next) {
+    const double ahead = block->seconds_ahead.get();
+    if (ahead != 0) most = any ? std::max(most, ahead) : ahead;
+    any = any || ahead != 0;
+  }
+  return most;
 }
 
 Totals totals() {

@@ -55,15 +55,17 @@ void add(const Record& record, const operation::Operation* operation);
 /// The path of small calls, which stay on the CPU because they are below the threshold. `volume` is Work::volume.
 /// begin_small() decides whether the call is timed. Of calls below 64^3, where reading the clock twice would be
 /// noticeable, one in 64 is chosen at random and stands for 64. end_small() counts the call, without the calls inside
-/// it. Together they take a few nanoseconds for an untimed call.
+/// it. Together they take a few nanoseconds for an untimed call. `always`: every call is timed, and stands for itself.
 struct SmallCall {
   std::uint32_t weight = 0;    ///< number of calls that this time stands for; 0: not timed
   double volume = 0;           ///< of a timed call
   std::uint64_t start = 0;     ///< nanoseconds
   double recorded_before = 0;  ///< recorded_seconds()
 };
-SmallCall begin_small(double volume);
+SmallCall begin_small(double volume, bool always = false);
 void end_small(operation::RoutineId routine, const void* caller, const SmallCall& small, double flops);
+/// The same where the caller knows what the call took, the calls inside it included.
+void end_small(operation::RoutineId routine, const void* caller, const SmallCall& small, double flops, double elapsed);
 
 /// The time of all calls that this thread has recorded. What it grows by during a call was spent in other calls inside
 /// that call, and does not count again.
@@ -72,6 +74,12 @@ double recorded_seconds();
 /// The time of a call that took `elapsed` seconds, without the calls inside it. `recorded_before` is recorded_seconds()
 /// at its begin. Timed small calls stand for others and may add up to more than the whole: then it is 0.
 double own_seconds(double elapsed, double recorded_before);
+
+/// With a device that has a clock of its own (--simulated-rates), seconds by which the time that counts is ahead of
+/// real time: of this thread, and of the thread that is furthest ahead. 0 without such a device.
+double seconds_ahead();
+void set_seconds_ahead(double seconds);
+double most_seconds_ahead();
 
 /// Sums over all threads up to now.
 Totals totals();

@@ -12,9 +12,9 @@ RoutineTotals sum_over_routines(const Totals& totals) {
   return sum;
 }
 
-double operand_reuse(std::uint64_t bytes_to_device, std::uint64_t bytes_reused) {
-  if (bytes_to_device == 0) return 0;
-  return 1 + static_cast<double>(bytes_reused) / static_cast<double>(bytes_to_device);
+double operand_reuse(const RoutineTotals& sums) {
+  if (sums.bytes_read <= sums.bytes_reused) return 0;
+  return static_cast<double>(sums.bytes_read) / static_cast<double>(sums.bytes_read - sums.bytes_reused);
 }
 
 }  // namespace blastoff::report

@@ -8,7 +8,8 @@ namespace blastoff::report {
 /// All routines together.
 RoutineTotals sum_over_routines(const Totals& totals);
 
-/// How many times an uploaded byte was used on the device, on average; 0 without uploads.
-double operand_reuse(std::uint64_t bytes_to_device, std::uint64_t bytes_reused);
+/// Reuse: how many times devices have read a byte of a matrix, on average, for each time that it came to them, whether
+/// it was copied, moved, or read where it lay for the first time. 0 where they have read none.
+double operand_reuse(const RoutineTotals& sums);
 
 }  // namespace blastoff::report

@@ -212,9 +212,9 @@ void write_cpu(Text out, const std::optional<Cpu>& cpu) {
 }
 
 void write_reuse(Text out, const RoutineTotals& sums) {
-  if (sums.bytes_to_device == 0) return;
-  fmt::format_to(out, "  each byte moved to the device was used {} times there\n",
-                 format_number(operand_reuse(sums.bytes_to_device, sums.bytes_reused)));
+  const double reuse = operand_reuse(sums);
+  if (reuse == 0) return;
+  fmt::format_to(out, "  each byte that came to the device was used {} times there\n", format_number(reuse));
 }
 
 void write_reasons(Text out, const Totals& totals, const Context& context) {

@@ -124,6 +124,7 @@ void ThreadCounters::clear() {
   for (SizeCounters& size : sizes) size.clear();
   verification.clear();
   recorded_seconds.clear();
+  seconds_ahead.clear();
   largest_small_volume.clear();
   last_count.clear();
 }

@@ -20,6 +20,7 @@ class Counter {
   void raise_to(T value) {
     if (value > get()) value_.store(value, std::memory_order_relaxed);
   }
+  void set(T value) { value_.store(value, std::memory_order_relaxed); }
   void clear() { value_.store(T{}, std::memory_order_relaxed); }
   T get() const { return value_.load(std::memory_order_relaxed); }
 
@@ -72,6 +73,7 @@ struct ThreadCounters {
 
   Sampler sampler{0};
   Counter<double> recorded_seconds;      ///< of all calls; see recorded_seconds()
+  Counter<double> seconds_ahead;         ///< see seconds_ahead()
   Counter<double> largest_small_volume;  ///< see Totals
   Counter<std::uint64_t> last_count;     ///< boot_nanoseconds() of the latest call; of small calls, of those timed
   std::atomic<bool> in_use{true};        ///< some live thread counts here

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "platform/fork_guard.h"
+#include "report/recorder.h"
 
 namespace blastoff::report {
 namespace {
@@ -50,7 +51,7 @@ bool belongs_to_timeline(double seconds) {
 }
 
 void add_to_timeline(const Record& record) {
-  const double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() + seconds_ahead();
   const platform::ForkGuard guard;
   const std::lock_guard lock(mutex);
   std::vector<TimedCall>& calls = kept();

@@ -1,8 +1,11 @@
 #include "residency/in_place_policy.h"
 
+#include <mutex>
 #include <utility>
 
+#include "platform/contained.h"
 #include "residency/in_place/moved_memory.h"
+#include "residency/in_place/operand_set.h"
 
 namespace blastoff::residency {
 
@@ -27,9 +30,13 @@ class InPlacePolicy final : public Policy {
 
  private:
   Status prepare(const operation::Operand& operand, device::Lane& lane, Traffic& traffic);
+  bool used_before(const operation::Operand& operand);
 
   const Before before_;
   in_place::MovedMemory moved_;
+  std::mutex mutex_;
+  in_place::OperandSet used_;  // where nothing moves; nobody tells when it is freed
+  std::size_t first_uses_ = 0;
 };
 
 /// The whole call is one panel, on the program's own addresses.
@@ -81,19 +88,37 @@ class InPlaceLease final : public Lease {
 
 Status InPlacePolicy::prepare(const operation::Operand& operand, device::Lane& lane, Traffic& traffic) {
   if (operand.empty() || operand.transient) return {};  // a vector is used from where it is
+  bool first = false;
   std::uint64_t moved = 0;
-  if (before_ == Before::prefetch) {
-    auto asked = lane.compute->prefetch(operand.address, operand.span_bytes());
-    if (!asked && asked.error().kind == device::ErrorKind::lost) return asked;
-  } else if (before_ == Before::move) {
+  if (before_ == Before::move) {
     const in_place::Use use = moved_.use(operand);
     traffic.transfer_seconds += use.seconds;
+    first = use.first;
     moved = use.moved;
+  } else {
+    if (before_ == Before::prefetch)
+      if (auto asked = lane.compute->prefetch(operand.address, operand.span_bytes());
+          !asked && asked.error().kind == device::ErrorKind::lost)
+        return asked;
+    first = !used_before(operand);
   }
   traffic.bytes_to_device += moved;
-  if (operation::reads(operand.intent) && operand.payload_bytes() > moved)
-    traffic.bytes_reused += operand.payload_bytes() - moved;
+  if (!operation::reads(operand.intent)) return {};
+  if (!first)
+    traffic.bytes_reused += operand.payload_bytes();
+  else if (operand.payload_bytes() > moved)
+    traffic.bytes_met += operand.payload_bytes() - moved;
   return {};
+}
+
+/// Or written by the device: later calls find a result where it is, too.
+bool InPlacePolicy::used_before(const operation::Operand& operand) {
+  constexpr std::size_t most_uses = std::size_t{1} << 16;  // a program may use ever new memory
+  const std::lock_guard lock(mutex_);
+  if (used_.contains(operand)) return true;
+  if (++first_uses_ % most_uses == 0) used_.remove({0, UINTPTR_MAX});
+  platform::contained([&] { used_.add(operand); });  // otherwise it counts as new again
+  return false;
 }
 
 /// What does not move is where it is used.

@@ -26,7 +26,8 @@ struct Traffic {
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
   std::uint64_t bytes_between_devices = 0;  ///< from others to this one
-  std::uint64_t bytes_reused = 0;           ///< already on the device and current
+  std::uint64_t bytes_reused = 0;           ///< already on the device and current, since an earlier call
+  std::uint64_t bytes_met = 0;        ///< read for the first time, and yet not moved, since the device reaches them
   std::uint64_t bytes_rewritten = 0;  ///< of bytes_to_device, as far as known: written by the CPU since an earlier use
   std::uint64_t page_faults = 0;      ///< that keeping operands has cost the CPU since an earlier use, as far as known
   double transfer_seconds = 0;        ///< wall time in which the call only waited for data, not for arithmetic

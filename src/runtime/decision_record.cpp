@@ -31,7 +31,7 @@ decide::Observation observation_of(const report::Record& record, double seconds)
           .seconds = seconds + seconds_of_page_fault * static_cast<double>(record.page_faults) / record.parts,
           .bytes_to_device = record.bytes_to_device / links,
           .bytes_from_device = record.bytes_from_device / links,
-          .bytes_reused = record.bytes_reused / links,
+          .bytes_reused = (record.bytes_reused + record.bytes_met) / links,
           .transfer_seconds = record.transfer_seconds};
 }
 

@@ -16,6 +16,7 @@
 #include "platform/process.h"
 #include "platform/processor.h"
 #include "report/file.h"
+#include "report/recorder.h"
 #include "tracking/interposed/memory_events.h"
 
 namespace blastoff::runtime {
@@ -102,8 +103,9 @@ report::Context describe_process(const config::Settings& settings, const std::st
   report::Context context = identity();
   context.kernel = platform::kernel_release();
   context.huge_pages = platform::transparent_huge_pages();
-  context.elapsed_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - loaded_at).count();
-  context.started = seconds_of(std::chrono::system_clock::now()) - context.elapsed_seconds;
+  const std::chrono::duration<double> real = std::chrono::steady_clock::now() - loaded_at;
+  context.elapsed_seconds = std::max(0.0, real.count() + report::most_seconds_ahead());
+  context.started = seconds_of(std::chrono::system_clock::now()) - real.count();
   context.device_kind = settings.device;
   context.device_state = failure.empty() ? "not started" : failure;
   context.settings = config::describe(settings);

@@ -5,18 +5,26 @@
 
 #include "device/device.h"
 #include "platform/stopwatch.h"
+#include "report/record.h"
 
 namespace blastoff::runtime {
 
 /// By the clock of the device, where it has one; else wall time.
 class DeviceStopwatch {
  public:
-  explicit DeviceStopwatch(const device::Device& device) : device_(device), before_(device.own_seconds()) {}
-  double seconds() const { return before_ ? *device_.own_seconds() - *before_ : stopwatch_.seconds(); }
+  explicit DeviceStopwatch(const device::Device& device) : device_(device), before_(device.own_time()) {}
+
+  double seconds() const { return before_ ? device_.own_time()->total - before_->total : stopwatch_.seconds(); }
+
+  /// Those of a call that is over. How long it waited for data is told by the same clock.
+  double seconds_of(report::Record& record) const {
+    if (before_) record.transfer_seconds = device_.own_time()->copying - before_->copying;
+    return seconds();
+  }
 
  private:
   const device::Device& device_;
-  const std::optional<double> before_;
+  const std::optional<device::OwnTime> before_;
   const platform::Stopwatch stopwatch_;
 };
 

@@ -11,13 +11,13 @@
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/rounding.h"
-#include "platform/stopwatch.h"
 #include "platform/threads.h"
 #include "report/call_log.h"
 #include "report/counter_file.h"
 #include "report/decisions.h"
 #include "report/recorder.h"
 #include "report/timeline.h"
+#include "runtime/call_stopwatch.h"
 #include "runtime/callers_environment.h"
 #include "runtime/decision_record.h"
 #include "runtime/device_stopwatch.h"
@@ -86,7 +86,7 @@ Refusal run_by_devices(Placement& placement, const Operation& operation, const o
     return offload_parts(placement.parts, sessions.all(), host, sessions.team(), record, seconds);
   const DeviceStopwatch stopwatch(placement.session->device());
   const Refusal refusal = offload(*placement.session, operation, host, record);
-  seconds = stopwatch.seconds();
+  seconds = stopwatch.seconds_of(record);
   if (refusal == Refusal::none) placement.session->count(record, operation.work.flops, seconds);
   return refusal;
 }
@@ -173,7 +173,7 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
 
 // Makes the call where it was placed, unless that refuses: record.refusal says why.
 void run_on(Placement& placement, const Visit& visit, const Operation& operation, report::Record& record,
-            platform::Stopwatch& stopwatch, bool& done) {
+            CallStopwatch& stopwatch, bool& done) {
   Process& process = Process::instance();
   stopwatch.restart();
   double seconds = 0;
@@ -191,7 +191,8 @@ void run_on(Placement& placement, const Visit& visit, const Operation& operation
     process.leave_session(placement, operation);
   }
   // A device with a clock of its own has its own seconds in reports, too.
-  const bool own_clock = done && placement.session->device().own_seconds();
+  const bool own_clock = done && placement.session->device().own_time();
+  if (own_clock) stopwatch.took(seconds);
   if (done) count(visit, &operation, record, own_clock ? seconds : stopwatch.seconds());
 }
 
@@ -199,7 +200,7 @@ void run_on(Placement& placement, const Visit& visit, const Operation& operation
 // the call to another one, where there is one, and the operands as they were. A handler that runs in the middle of this
 // would meet what the call holds, and one that never comes back would leave it held for ever.
 [[gnu::noinline]] void run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
-                                       platform::Stopwatch& stopwatch, bool& done) {
+                                       CallStopwatch& stopwatch, bool& done) {
   for (;;) {
     Placement placement = place_for_call(operation, record);
     if (!placement.session) return;
@@ -269,7 +270,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const bool judged = understood && parsed->valid && !parsed->trivial && gathered == nullptr;
   Traced traced(operation, visit.caller, judged && record.refusal != Refusal::below_min_size);
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
-  platform::Stopwatch stopwatch;
+  CallStopwatch stopwatch;
   bool done = false;
   if (record.refusal == Refusal::none)
     if (!platform::undisturbed([&] { run_undisturbed(visit, operation, record, stopwatch, done); }) && !done)
@@ -283,21 +284,22 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const bool opens_later = record.refusal == Refusal::not_open;
   if (observed) Process::instance().leave_to_cpu(operation);
   const SpentOnCpu spent_before = Opening::added_by_this_thread();
-  const platform::Stopwatch original;
-  const double recorded_before = report::recorded_seconds();
+  const CallStopwatch original;
   run_original(visit);
   const double elapsed = original.seconds();
-  const double own = report::own_seconds(stopwatch.seconds(), recorded_before);
-  traced.end(report::own_seconds(elapsed, recorded_before), elapsed);
-  const double on_cpu = observed ? Process::instance().seconds_on_cpu(operation, elapsed) : 0;
+  traced.end(original.own(elapsed), elapsed);
   // A device with a clock of its own tells the CPU's seconds, too.
-  const double seconds = observed ? Process::instance().seconds_on_cpu(operation, own) : own;
-  if (observed) Process::instance().decider().observe(operation, {.seconds = on_cpu});
+  Process& process = Process::instance();
+  const double flops = parsed && parsed->valid && !parsed->trivial ? parsed->flops : 0;
+  const double on_cpu = process.seconds_on_cpu(flops, elapsed);
+  const double whole = process.seconds_on_cpu(flops, stopwatch.seconds());
+  const double seconds = stopwatch.own(whole);
+  if (process.has_own_clock()) stopwatch.took(seconds + stopwatch.inside());
+  if (observed) process.decider().observe(operation, {.seconds = on_cpu});
   if (opens_later)
-    Process::instance().add_spent_before_opening({.seconds = on_cpu,
-                                                  .flops = operation.work.flops,
-                                                  .on_device = Process::instance().expected_device_seconds(operation)},
-                                                 spent_before);
+    process.add_spent_before_opening(
+        {.seconds = on_cpu, .flops = operation.work.flops, .on_device = process.expected_device_seconds(operation)},
+        spent_before);
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::logs_calls() || report::belongs_to_timeline(seconds)) {
     // What is put together in memory, a handler may need too.
@@ -306,6 +308,29 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
     count(visit, counted, record, seconds);
   }
   if (observed) explain(operation, record, grounds);
+}
+
+// A call on the short path, but for one that is followed.
+bool dispatch_if_followed(const Visit& visit, const Parsed& parsed) {
+  if (!(parsed.volume < followed_floor_volume.load(std::memory_order_relaxed)) || !visit.original.function)
+    return false;
+  Process& process = Process::instance();
+  const CallStopwatch stopwatch;
+  const report::SmallCall small = report::begin_small(parsed.volume, process.has_own_clock());
+  run_original(visit);
+  const double elapsed = process.seconds_on_cpu(parsed.trivial ? 0 : parsed.flops, stopwatch.seconds());
+  report::Record record;
+  record.refusal = Refusal::below_min_size;
+  record.seconds = stopwatch.own(elapsed);
+  if (process.has_own_clock()) stopwatch.took(record.seconds + stopwatch.inside());
+  report::end_small(visit.routine_id(), visit.caller, small, parsed.flops, elapsed);
+  if (!report::logs_calls()) return true;
+  record.symbol = visit.entry.symbol;
+  platform::undisturbed([&] {
+    const Operation operation = parsed.supported ? parsed.make_operation() : Operation();
+    report::log_call(record, parsed.supported ? &operation : nullptr);
+  });
+  return true;
 }
 
 }  // namespace
@@ -326,7 +351,10 @@ bool intercept::dispatch_if_small(const Visit& visit, double volume, double flop
 }
 
 void intercept::dispatch(const Visit& visit, const Parsed* parsed) {
-  if (parsed && parsed->valid && dispatch_if_small(visit, parsed->volume, parsed->flops)) return;
+  if (parsed && parsed->valid) {
+    if (dispatch_if_small(visit, parsed->volume, parsed->flops)) return;
+    if (runtime::dispatch_if_followed(visit, *parsed)) return;
+  }
   runtime::dispatch_large(visit, parsed);
 }
 

@@ -20,9 +20,9 @@
 #include "platform/memory_limits.h"
 #include "platform/process.h"
 #include "platform/rounding.h"
-#include "platform/stopwatch.h"
 #include "platform/threads.h"
 #include "report/recorder.h"
+#include "runtime/call_stopwatch.h"
 #include "runtime/callers_environment.h"
 #include "runtime/process.h"
 #include "scalapack/gathering.h"
@@ -209,19 +209,18 @@ void intercept::dispatch_distributed(const Visit& visit, const scalapack::Call& 
   Process* const existing = Process::try_instance();
   if (existing == nullptr || existing->in_forked_child()) return visit.raw(visit.original.function);
   Process& process = *existing;
-  const platform::Stopwatch stopwatch;
-  const double recorded_before = report::recorded_seconds();
+  const CallStopwatch stopwatch;
   SolvingProcess root(visit);
   const Outcome outcome = runtime::gather(visit, call, root);
   const Refusal refusal = runtime::refusal_of(outcome, root);
   if (outcome == Outcome::distributed) {
-    const platform::Stopwatch original;
+    const CallStopwatch original;
     const SpentOnCpu spent_before = Opening::added_by_this_thread();
     visit.raw(visit.original.function);
     root.learn(original.seconds());
     if (refusal == Refusal::not_open) process.add_spent_before_opening({.seconds = original.seconds()}, spent_before);
   }
-  count(visit, refusal, report::own_seconds(stopwatch.seconds(), recorded_before));
+  count(visit, refusal, stopwatch.own(stopwatch.seconds()));
 }
 
 }  // namespace blastoff

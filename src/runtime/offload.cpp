@@ -72,7 +72,16 @@ Refusal refusal_of(ErrorKind kind) {
   return Refusal::device_lost;
 }
 
-void note(report::Record& record, const Lease& lease, const residency::Policy& policy) {
+std::uint64_t bytes_read(std::span<const operation::Operation> operations) {
+  std::uint64_t bytes = 0;
+  for (const operation::Operation& operation : operations)
+    for (const operation::Operand& operand : operation.operands())
+      if (!operand.transient && operation::reads(operand.intent)) bytes += operand.payload_bytes();
+  return bytes;
+}
+
+void note(report::Record& record, std::span<const operation::Operation> operations, const Lease& lease,
+          const residency::Policy& policy) {
   const residency::Traffic& traffic = lease.traffic();
   record.policy = policy.name();
   record.operands_kept = policy.keeps_operands();
@@ -81,6 +90,8 @@ void note(report::Record& record, const Lease& lease, const residency::Policy& p
   record.bytes_from_device += traffic.bytes_from_device;
   record.bytes_between_devices += traffic.bytes_between_devices;
   record.bytes_reused += traffic.bytes_reused;
+  record.bytes_met += traffic.bytes_met;
+  record.bytes_read += bytes_read(operations);
   record.bytes_rewritten += traffic.bytes_rewritten;
   record.page_faults += traffic.page_faults;
   record.stale_pages += traffic.stale_pages;
@@ -104,7 +115,7 @@ std::optional<Error> run_under_lease(residency::Policy& policy, Session& session
   states.reserve((*lease)->panels().size());
   Status run = tl::unexpected(device::no_host_memory());
   platform::contained([&] { run = run_panels(**lease, **lane, host); });
-  note(record, **lease, policy);
+  note(record, operations, **lease, policy);
   const std::string& reason = (*lease)->traffic().copied_because;
   if (run && !reason.empty()) platform::contained([&] { session.count_copied(reason); });
   if (run) return std::nullopt;

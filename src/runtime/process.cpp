@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "device/driver_sharing.h"
+#include "device/kinds.h"
 #include "device/open.h"
 #include "intercept/cpu_libraries.h"
 #include "intercept/installation.h"
@@ -71,7 +72,9 @@ void end_without_report() {
 
 /// Of the simulated device's own clock. What is not understood is said when the device is opened.
 std::optional<device::simulated::Rates> rates_of(const config::Settings& settings) {
-  const auto rates = device::simulated::parse_rates(settings.device == "simulated" ? settings.simulated_rates : "");
+  const auto kind = device::find_kind(settings.device);
+  const bool simulated = kind && kind->kind->name == "simulated";
+  const auto rates = device::simulated::parse_rates(simulated ? settings.simulated_rates : "");
   return rates ? *rates : std::nullopt;
 }
 
@@ -97,6 +100,7 @@ std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings
 }  // namespace
 
 std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
+std::atomic<double> followed_floor_volume{-std::numeric_limits<double>::infinity()};
 
 Process* Process::try_instance() {
   Process* const process = the_process.load(std::memory_order_acquire);
@@ -162,9 +166,9 @@ Process::Process()
   use_floor();
 }
 
-/// If every call is printed, none takes the short path.
 void Process::use_floor() {
-  if (settings_.log.mode != config::LogMode::calls) floor_volume = decider_->floor_volume();
+  const bool followed = settings_.log.mode == config::LogMode::calls || has_own_clock();
+  (followed ? followed_floor_volume : floor_volume) = decider_->floor_volume();
 }
 
 trace::Tracer* Process::tracer() {

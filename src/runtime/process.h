@@ -98,9 +98,10 @@ class Process final : public operation::Estimator {
   }
 
   /// What a call on the CPU took: `elapsed`, or its time by the clock of the simulated device.
-  double seconds_on_cpu(const operation::Operation& operation, double elapsed) const {
-    return simulated_rates_ ? simulated_rates_->cpu_seconds(operation.work.flops) : elapsed;
+  double seconds_on_cpu(double flops, double elapsed) const {
+    return simulated_rates_ ? simulated_rates_->cpu_seconds(flops) : elapsed;
   }
+  bool has_own_clock() const { return simulated_rates_.has_value(); }
 
   /// Asks the threads of ours that open the device, or make it ready, to give that up, and waits for them, but not for
   /// ever. False: one is still at it. For exit().
@@ -209,7 +210,9 @@ class Process final : public operation::Estimator {
 };
 
 /// blas::volume() below which a call goes straight to the original: Decider::floor_volume(). Minus infinity (below
-/// which nothing is) until the settings have been read, and where every call is to be logged.
+/// which nothing is) until the settings have been read. Where small calls are followed one by one, since they are to be
+/// logged or take the time of a device's own clock, the second one has the value and the first one stays there.
 extern std::atomic<double> floor_volume;
+extern std::atomic<double> followed_floor_volume;
 
 }  // namespace blastoff::runtime

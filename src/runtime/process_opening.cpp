@@ -19,6 +19,7 @@
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/threads.h"
+#include "report/recorder.h"
 #include "runtime/callers_environment.h"
 #include "runtime/closing.h"
 #include "runtime/loading.h"
@@ -61,9 +62,13 @@ void Process::start_session(const operation::Operation* first) {
   if (tried_ || unwanted_) return;
   const auto begin = Clock::now();
   find_session(first);
-  const std::chrono::duration<double> after = begin - loaded_at();
-  const std::chrono::duration<double> taken = Clock::now() - begin;
-  if (sessions_ != nullptr) opened_ = report::DeviceOpening{after.count(), taken.count(), opening_.foresees_gain()};
+  const std::chrono::duration<double> since_loading = begin - loaded_at();
+  const std::chrono::duration<double> real = Clock::now() - begin;
+  const double after = since_loading.count() + report::seconds_ahead();
+  const double taken = has_own_clock() ? simulated_rates_->start : real.count();
+  if (has_own_clock() && !platform::is_own_thread())
+    report::set_seconds_ahead(report::seconds_ahead() + taken - real.count());
+  if (sessions_ != nullptr) opened_ = report::DeviceOpening{after, taken, opening_.foresees_gain()};
   tried_ = !unwanted_;
   platform::contained([&] { keep_description(); });
 }

@@ -395,6 +395,7 @@ report::DeviceUse Session::use() {
   report::DeviceUse use = use_;
   use.name = properties.name;
   use.index = properties.index;
+  use.bus = properties.bus;
   use.state = working() ? "working" : lost_reason_;
   use.memory = properties.total_memory;
   use.memory_budget = budget_;
@@ -409,6 +410,7 @@ void Session::describe(report::Context& context) {
   context.device_kind = properties.kind;
   context.device_name = properties.name;
   context.device_index = properties.index;
+  context.device_bus = properties.bus;
   context.device_by_server = properties.by_server;
   context.device_software = device_->software();
   context.device_state = working() ? "working" : lost_reason_;

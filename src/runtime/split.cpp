@@ -47,6 +47,8 @@ void add_traffic(Record& sum, const Record& record) {
   sum.bytes_from_device += record.bytes_from_device;
   sum.bytes_between_devices += record.bytes_between_devices;
   sum.bytes_reused += record.bytes_reused;
+  sum.bytes_met += record.bytes_met;
+  sum.bytes_read += record.bytes_read;
   sum.bytes_rewritten += record.bytes_rewritten;
   sum.page_faults += record.page_faults;
   sum.stale_pages += record.stale_pages;
@@ -64,7 +66,7 @@ void run_rest(const Part& part, Session& session, const Host& host, Progress& pr
     flops += operation.work.flops;
     ++shared.number;
   }
-  const double seconds = stopwatch.seconds();
+  const double seconds = stopwatch.seconds_of(record);
   progress.seconds += seconds;
   add_traffic(progress.record, record);
   progress.record.transfer_seconds += record.transfer_seconds;
@@ -130,7 +132,7 @@ Refusal offload_parts(std::span<const Part> parts, std::span<Session* const> dev
     record.lane_at_once = record.lane_at_once && each.record.lane_at_once;
     longest = std::max(longest, each.seconds);
   }
-  seconds = parts.front().session->device().own_seconds() ? longest : stopwatch.seconds();
+  seconds = parts.front().session->device().own_time() ? longest : stopwatch.seconds();
   return Refusal::none;
 }
 

@@ -48,6 +48,14 @@ def test_every_call_runs_on_the_device(in_place, form):
     assert outcome.report["policy"]["in_force"] == ("first-use" if form in ("moves", "prefetch") else "coherent")
 
 
+def test_reuse_counts_the_uses_of_what_came(in_place):
+    """The same two matrices in N products: each byte was used as often, though nothing was copied or moved."""
+    for products in (4, 9):
+        outcome = in_place("figures", "reuse", products)
+        assert outcome.total("operand_reuse") == products
+        assert outcome.total("bytes_read") == products * 2 * 160 * 160 * 8
+
+
 @pytest.mark.parametrize(
     "case", ["free", "munmap", "map-over", "realloc", "mremap", "heap", "small-stack", "madvise", "shared", "private-file", "static"]
 )

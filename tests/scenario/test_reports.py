@@ -117,6 +117,90 @@ def test_lines_of_calls_name_process_rank_and_time(device, tmp_path):
     assert outcome.lines == []
 
 
+RATES = "--simulated-rates=link=2e10,device=1e12,launch=1e-5,cpu=1e9,start=0.5"
+
+
+def figures(device, *settings):
+    """The report of a run on a clock of its own, by which it is decided: nothing in it depends on chance."""
+    if device != "simulated":
+        pytest.skip("only the simulated device has a clock of its own")
+    settings = ("--decide=time", "--model=none", RATES, *settings)
+    report = offload.offloaded(offload.program("figures"), min_size=100, verify="off", settings=settings).report
+    assert report
+    return report
+
+
+COUNTS = ("totals", "routines", "refusals", "sizes", "call_sites", "timeline", "largest_small_size")
+
+
+def flat(value, path=()):
+    """A leaf of JSON by the names and numbers that lead there."""
+    if not isinstance(value, (dict, list)):
+        return {path: value}
+    parts = value.items() if isinstance(value, dict) else enumerate(value)
+    return {leaf: found for name, part in parts for leaf, found in flat(part, (*path, name)).items()}
+
+
+def without_real_time(report):
+    """The figures, but for the number of the thread, and when its calls began: that depends on the program's own time between them."""
+    for call in report["timeline"]:
+        del call["start"], call["thread"]
+    return flat({name: report[name] for name in COUNTS})
+
+
+@pytest.mark.parametrize("log", ["calls", "calls=FILE"])
+def test_a_log_changes_no_figure(device, tmp_path, log):
+    with_log = figures(device, f"--log={log.replace('FILE', str(tmp_path / 'lines'))}")
+    assert without_real_time(with_log) == pytest.approx(without_real_time(figures(device)))
+    if log != "calls":
+        assert len((tmp_path / "lines").read_text().splitlines()) == with_log["totals"]["calls"]
+
+
+def test_a_log_leaves_small_calls_on_their_short_path(device):
+    """They are sampled, and teach nothing: calls of too little work are counted as such, whatever else is to be said of them."""
+    plain, logged = (
+        offload.offloaded(offload.program("figures"), device=device, min_size=100, verify="off", settings=settings).refused()
+        for settings in ((), ("--log=calls",))
+    )
+    assert plain == logged
+
+
+def test_one_clock_tells_all_figures(device):
+    """The CPU takes a nanosecond for an operation, the link 50 ps for a byte; calls without operations take nothing."""
+    report = figures(device)
+    totals, routines = report["totals"], {routine["name"]: routine for routine in report["routines"]}
+    moved = totals["bytes_to_device"] + totals["bytes_from_device"]
+    assert 0 < totals["transfer_seconds"] <= totals["device_seconds"]
+    assert totals["transfer_seconds"] == pytest.approx(moved / 2e10, rel=0.2), "whole pages, and vectors"
+    gemv = routines["dgemv"]
+    assert gemv["cpu_seconds"] == pytest.approx(gemv["flops"] / 1e9, rel=0.01)
+    assert totals["cpu_seconds"] <= (totals["flops"] - totals["offloaded_flops"]) / 1e9
+    assert report["device"]["opening"]["seconds"] == 0.5
+    process = report["process"]["elapsed_seconds"]
+    assert totals["cpu_seconds"] + totals["device_seconds"] + 0.5 <= process, "a thread's calls, one after the other"
+    ends = [(call["start"], call["start"] + call["seconds"]) for call in report["timeline"] if call["routine"] != "dpotrf"]
+    assert all(end <= start + 1e-9 for (_, end), (start, _) in zip(ends, ends[1:], strict=False))
+    assert ends[-1][1] <= process
+
+
+@pytest.mark.parametrize("products", [4, 9])
+@pytest.mark.parametrize(
+    ("policy", "settings"),
+    [("copy", ()), ("first-use", ()), ("auto", ("--simulated-form=coherent", "--device-node=0", "--place=at-malloc=64K"))],
+    ids=["copy", "first-use", "placed-at-malloc"],
+)
+def test_reuse(unharmed, device, policy, settings, products):
+    """Two matrices in N products are used N times, unless they come anew for each. (test_in_place.py has the other policies.)"""
+    if settings and device != "simulated":
+        pytest.skip("the simulated device takes this form")
+    outcome = unharmed("figures", "reuse", products, policy=policy, settings=settings)
+    kept = outcome.report["policy"]["in_force"] != "copy"
+    assert outcome.total("operand_reuse") == (products if kept else 1)
+    assert outcome.total("bytes_read") == products * 2 * 160 * 160 * 8
+    assert outcome.routine("dgemm")["operand_reuse"] == outcome.total("operand_reuse")
+    assert kept or policy != "auto"
+
+
 def test_the_report_follows_its_schema(unharmed):
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((offload.ROOT / "share" / "report.schema.json").read_text())

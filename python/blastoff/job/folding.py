@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from blastoff.job import runs
+from blastoff.job.reuse import operand_reuse
 
 ENDED = "ended"
 """The file, in the directory for the larger files of a run."""
@@ -95,14 +96,9 @@ def _sum_each(parts: list[Report], more: Iterable[Report], keys: tuple[str, ...]
             known[name] = part
 
 
-def _reuse(sums: Report) -> None:
-    moved = sums["bytes_to_device"]
-    sums["operand_reuse"] = 1 + sums["bytes_reused"] / moved if moved else 0
-
-
 def _add_sums(sums: Report, more: Report) -> None:
     _sum(sums, more)
-    _reuse(sums)
+    sums["operand_reuse"] = operand_reuse(sums)
 
 
 def _add_site(site: Report, more: Report) -> None:

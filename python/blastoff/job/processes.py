@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from blastoff import printable
 from blastoff.job import schema
+from blastoff.job.reuse import operand_reuse
 
 
 @cache
@@ -64,8 +65,8 @@ class Sums:
 
     @property
     def operand_reuse(self) -> float:
-        """Mean number of times that an uploaded byte was used; 0 without uploads."""
-        return (self.bytes_reused + self.bytes_to_device) / self.bytes_to_device if self.bytes_to_device else 0
+        """How many times each byte that came to the devices was used there."""
+        return operand_reuse(self._counters)
 
 
 @dataclass

@@ -26,9 +26,12 @@ RUNNING = "running"
 UNKNOWN = "_exit or signal"
 LONGEST_LEFT = 86400.0
 
+ENERGY, ENERGY_LOCK = "energy", "energy.lock"
+"""What energy counters have said so far, and the file that the launcher which reads them has locked (run/energy.py)."""
+
 QUOTA, DISK = "quota", "disk"
 """In the directory of a run: how much its processes may still take there, and the link to its directory on a disk (src/report/run_space.h)."""
-EMPTY = {QUOTA, DISK, MARKS}
+EMPTY = {QUOTA, DISK, MARKS, ENERGY, ENERGY_LOCK}
 """What there is in a directory that has no members yet."""
 MOST_IN_MEMORY = 7 << 17
 """Bytes that the processes of a run take in a file system in memory; with what else is there, less than 1 MiB."""

@@ -17,7 +17,7 @@ from blastoff.run.environment import program_environment
 
 if TYPE_CHECKING:
     from blastoff.mps import guardian
-    from blastoff.run import nodes
+    from blastoff.run import energy, nodes
 
 STDOUT = "/dev/stdout"
 
@@ -65,7 +65,7 @@ class Preparation:
     wait meanwhile."""
 
     def __init__(self) -> None:
-        self.left = ["blastoff.job.reading", "blastoff.run.nodes", "blastoff.run.view"]
+        self.left = ["blastoff.job.reading", "blastoff.run.nodes", "blastoff.run.view", "blastoff.job.metering"]
 
     def idle(self) -> float:
         """Imports the next one, and returns the seconds until it wants to be called again."""
@@ -95,10 +95,12 @@ def report(company: Company, command: Sequence[str], environment: dict[str, str]
     member = company.member
     if not member.leave():
         return
-    from blastoff.job import folding, reading
+    from blastoff.job import folding, metering, reading
     from blastoff.run import nodes, view
 
     processes = list(reading.read_run(member.directory, known))
+    if environment.get("BLASTOFF_ENERGY") != "off":
+        metering.attach(metering.collect(member.directory), processes, environment.get("BLASTOFF_REPORT", ""))
     write = keeping.writer(environment)
     folded = len(folding.read(member.directory))  # theirs have been written
     for one in processes[folded:] if write is not None else []:
@@ -113,11 +115,26 @@ def report(company: Company, command: Sequence[str], environment: dict[str, str]
     member.remove()
 
 
+def begin_metering(directory: Path, environment: dict[str, str]) -> "energy.Watch | None":
+    """What is imported for that would delay the start of the program."""
+    with contextlib.suppress(Exception):
+        from blastoff.run import energy
+
+        watching = energy.Watch(directory, environment)
+        watching.start()
+        return watching
+    return None
+
+
 def execute(program: Path, command: Sequence[str], environment: dict[str, str], company: Company | None, kept: set[int]) -> NoReturn:
     """Runs the program, and ends as it did. `kept`: files that stay open meanwhile."""
     member = company.member if company else None
     interval = options.milliseconds(environment.get("BLASTOFF_MEMORY", ""))
     sampling = watch.Watch(interval / 1000, member.directory if member else None, say) if interval else None
+    metered = member is not None and environment.get("BLASTOFF_ENERGY") != "off"
+    if metered:  # from now on the processes of the run keep their marks
+        with contextlib.suppress(OSError):
+            (runs.bulk(member.directory) / runs.MARKS).touch(mode=0o600)
     try:
         child = process.start(program, command, environment)
     except CommandError:
@@ -131,7 +148,10 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
     process.let_go_of_files(kept | ({1} if environment.get("BLASTOFF_REPORT") == STDOUT else set()))
     if sampling is not None:
         sampling.begin(child)
+    meter = begin_metering(member.directory, environment) if metered else None
     status = process.wait_for(child, signal_witness.heard if signal_witness else None, meanwhile(company, environment, child, sampling))
+    if meter is not None:
+        meter.finish()
     if signal_witness is not None:
         signal_witness.dismiss()
     if sampling is not None:

@@ -1,4 +1,4 @@
-"""Device memory by NVIDIA's management library (NVML), of which a few functions are used: https://docs.nvidia.com/deploy/nvml-api/
+"""Device memory, energy and power by NVIDIA's management library (NVML), of which a few functions are used: https://docs.nvidia.com/deploy/nvml-api/
 
 `blastoff run` uses the standard library alone, so the functions are called by ctypes.
 """
@@ -26,6 +26,16 @@ class _Process(ctypes.Structure):
     """nvmlProcessInfo_t of nvmlDeviceGetComputeRunningProcesses_v3."""
 
     _fields_ = [("pid", ctypes.c_uint), ("used", ctypes.c_ulonglong), ("instance", ctypes.c_uint), ("compute_instance", ctypes.c_uint)]
+
+
+class _Place(ctypes.Structure):
+    """nvmlPciInfo_t of nvmlDeviceGetPciInfo_v3."""
+
+    _fields_ = [
+        ("legacy", ctypes.c_char * 16),
+        *((name, ctypes.c_uint) for name in ("domain", "bus", "device", "vendor", "subsystem")),
+        ("text", ctypes.c_char * 32),
+    ]
 
 
 class NvmlError(Exception):
@@ -98,6 +108,28 @@ class Nvml:
         text = ctypes.create_string_buffer(96)
         self._call("nvmlDeviceGetUUID", device, text, ctypes.c_uint(96))
         return text.value.decode(errors="replace")
+
+    def buses(self) -> list[str]:
+        """Where each GPU is, as the kernel writes it: "0000:17:00.0"; "" where NVML does not tell."""
+        return [self._bus(device) for device in self._devices]
+
+    def _bus(self, device: ctypes.c_void_p) -> str:
+        place = _Place()
+        if self._try("nvmlDeviceGetPciInfo_v3", device, ctypes.byref(place)) != SUCCESS:
+            return ""
+        return f"{place.domain:04x}:{place.bus:02x}:{place.device:02x}.0"
+
+    def energy(self, place: int) -> float | None:
+        """Joules that a GPU has taken since its driver was loaded; None where it does not count them."""
+        millijoules = ctypes.c_ulonglong()
+        status = self._try("nvmlDeviceGetTotalEnergyConsumption", self._devices[place], ctypes.byref(millijoules))
+        return 1e-3 * millijoules.value if status == SUCCESS else None
+
+    def power(self, place: int) -> float | None:
+        """Watts that it draws."""
+        milliwatts = ctypes.c_uint()
+        status = self._try("nvmlDeviceGetPowerUsage", self._devices[place], ctypes.byref(milliwatts))
+        return 1e-3 * milliwatts.value if status == SUCCESS else None
 
     def _whole(self, device: ctypes.c_void_p) -> int:
         memory = _Memory()

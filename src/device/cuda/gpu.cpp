@@ -235,6 +235,7 @@ Gpu inspect(Context& context, const Choice& choice, int ordinal) {
   properties.kind = "cuda";
   properties.name = name_of(driver, device);
   properties.index = ordinal;
+  properties.bus = bus_name(driver, device);
   properties.sharers = count_sharers(driver, choice, ordinal);
   properties.by_server = multi_process_service_runs();
   properties.exclusive = attribute(driver, device, api::attribute_compute_mode) == api::compute_mode_exclusive_process;

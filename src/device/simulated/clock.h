@@ -33,15 +33,18 @@ class Clock {
 
   const Rates& rates() const { return rates_; }
   double seconds() const { return seconds_.load(std::memory_order_relaxed); }
-  void advance(double seconds) {
-    double before = seconds_.load(std::memory_order_relaxed);
-    while (!seconds_.compare_exchange_weak(before, before + seconds, std::memory_order_relaxed)) {
-    }
+  double copying() const { return copying_.load(std::memory_order_relaxed); }
+  void advance(double seconds) { seconds_.fetch_add(seconds, std::memory_order_relaxed); }
+  void count_copy(double bytes) {
+    const double seconds = rates_.copy_seconds(bytes);
+    copying_.fetch_add(seconds, std::memory_order_relaxed);
+    advance(seconds);
   }
 
  private:
   const Rates rates_;
   std::atomic<double> seconds_{0};
+  std::atomic<double> copying_{0};
 };
 
 }  // namespace blastoff::device::simulated

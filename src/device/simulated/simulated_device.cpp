@@ -32,7 +32,7 @@ struct State {
     if (rates) clock.emplace(*rates);
   }
   void count_copy(const Block& block) {
-    if (clock) clock->advance(clock->rates().copy_seconds(static_cast<double>(block.column_bytes * block.columns)));
+    if (clock) clock->count_copy(static_cast<double>(block.column_bytes * block.columns));
   }
   Faults faults;
   Memory memory;
@@ -227,8 +227,9 @@ class SimulatedDevice final : public Device {
 
   Result<MemoryInfo> memory_info() override { return MemoryInfo{state_->memory.unused(), state_->memory.total()}; }
   MemoryAccountant& accountant() override { return state_->accountant; }
-  std::optional<double> own_seconds() const override {
-    return state_->clock ? std::optional(state_->clock->seconds()) : std::nullopt;
+  std::optional<OwnTime> own_time() const override {
+    if (!state_->clock) return std::nullopt;
+    return OwnTime{state_->clock->seconds(), state_->clock->copying()};
   }
 
   Result<std::unique_ptr<Queue>> create_queue() override {

@@ -69,7 +69,6 @@ void MovedMemory::apply_events() {
 void MovedMemory::forget(Span span) {
   done_.remove(span);
   unheard_.remove(span);
-  strided_.erase_if([&](const Strided& matrix) { return matrix.bounds.overlaps(span); });
 }
 
 bool MovedMemory::being_moved(Span span) const {
@@ -82,14 +81,13 @@ bool MovedMemory::dealt_with(const operation::Operand& operand) {
     forget(pages);
     return false;
   }
-  return done_.contains(pages) || strided_.find({pages, operand.stride_bytes(), operand.column_bytes()});
+  return done_.contains(operand);
 }
 
 std::optional<bool> MovedMemory::already(const operation::Operand& operand) {
-  const Span pages = pages_of(operand);
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return std::nullopt;
-  return done_.contains(pages) || strided_.find({pages, operand.stride_bytes(), operand.column_bytes()});
+  return done_.contains(operand);
 }
 
 Use MovedMemory::use(const operation::Operand& operand) {
@@ -109,14 +107,14 @@ Use MovedMemory::use(const operation::Operand& operand) {
   const bool complete = platform::contained([&] { moved = move(operand); });
   lock.lock();
   being_moved_.erase(std::find(being_moved_.begin(), being_moved_.end(), pages));
-  if (complete) platform::contained([&] { remember(operand); });
+  if (complete) platform::contained([&] { done_.add(operand); });
   totals_ += moved;
   const double seconds = stopwatch.seconds();
   seconds_ += seconds;
   complain(moved);
   lock.unlock();
   changed_.notify_all();
-  return {moved.moved + moved.filled, seconds};
+  return {true, moved.moved + moved.filled, seconds};
 }
 
 /// Before the move, so that no event is missed in between.
@@ -139,16 +137,6 @@ Moved MovedMemory::move(const operation::Operand& operand) {
   Moved sum;
   for (const Moved& part : moved) sum += part;
   return sum;
-}
-
-void MovedMemory::remember(const operation::Operand& operand) {
-  std::size_t runs = 0;
-  each_covered_run(operand, [&](Span run) {
-    done_.add(run);
-    ++runs;
-  });
-  if (runs <= 1) return;
-  strided_.use({pages_of(operand), operand.stride_bytes(), operand.column_bytes()});
 }
 
 /// Prints a line, once, if memory was left behind for a reason that the user can change.

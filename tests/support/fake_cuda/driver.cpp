@@ -361,7 +361,7 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   return ordinal >= 0 && ordinal < number_of_gpus() ? success : 101;
 }
 CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
-  std::snprintf(text, static_cast<std::size_t>(length), "FAKE:%02X:00.0", static_cast<unsigned>(device));
+  std::snprintf(text, static_cast<std::size_t>(length), "FACADE:%02X:00.0", static_cast<unsigned>(device));
   return success;
 }
 CUresult cuDeviceGetName(char* name, int length, CUdevice) {

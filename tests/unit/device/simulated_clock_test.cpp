@@ -33,23 +33,24 @@ Result<std::unique_ptr<Device>> open_with(const std::string& rates) {
 TEST(SimulatedClock, CountsOpeningAndCopies) {
   auto device = open_with("link=1e6,start=2");
   ASSERT_TRUE(device);
-  EXPECT_EQ((*device)->own_seconds(), 2);
+  EXPECT_EQ((*device)->own_time()->total, 2);
   std::array<char, 1000> bytes{};
   const auto there = (*device)->allocate(MemoryClient::copies, bytes.size());
   auto queue = (*device)->create_queue();
   ASSERT_TRUE(there && queue);
   const Block block{.column_bytes = 100, .columns = 10, .host_pitch = 100, .device_pitch = 100};
   ASSERT_TRUE((*queue)->copy_to_device(*there, bytes.data(), block));
-  EXPECT_NEAR(*(*device)->own_seconds(), 2.001, 1e-9);
+  EXPECT_NEAR((*device)->own_time()->total, 2.001, 1e-9);
   ASSERT_TRUE((*queue)->copy_to_host(bytes.data(), *there, block));
-  EXPECT_NEAR(*(*device)->own_seconds(), 2.002, 1e-9);
+  EXPECT_NEAR((*device)->own_time()->total, 2.002, 1e-9);
+  EXPECT_NEAR((*device)->own_time()->copying, 0.002, 1e-9);
   (*device)->free(*there);
 }
 
 TEST(SimulatedClock, RealTimeCountsWithoutRates) {
   const auto device = open_with("");
   ASSERT_TRUE(device);
-  EXPECT_EQ((*device)->own_seconds(), std::nullopt);
+  EXPECT_FALSE((*device)->own_time());
   const auto refused = open_with("fast");
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("simulated rates \"fast\" not understood"), std::string::npos);

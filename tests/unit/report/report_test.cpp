@@ -59,6 +59,7 @@ Totals some_totals() {
            .bytes_to_device = 1'820'000'000,
            .bytes_from_device = 614'000'000,
            .bytes_reused = 7'280'000'000,
+           .bytes_read = 9'100'000'000,
            .flops = 6e12};
   RoutineTotals& ztrsm = totals.routines[static_cast<std::size_t>(blas::Routine::ztrsm)];
   ztrsm.calls = 7;
@@ -173,10 +174,11 @@ TEST(ReportJson, SurvivesACommandLineThatIsNoUtf8) {
             "./scf \xef\xbf\xbd.dat");
 }
 
-TEST(ReportJson, ReuseIsZeroWithoutUploads) {
-  EXPECT_EQ(operand_reuse(0, 0), 0.0);
-  EXPECT_EQ(operand_reuse(10, 0), 1.0);
-  EXPECT_EQ(operand_reuse(10, 7790), 780.0);
+TEST(ReportJson, ReuseIsWhatDevicesReadOverWhatCameToThem) {
+  EXPECT_EQ(operand_reuse({}), 0.0);
+  EXPECT_EQ(operand_reuse({.bytes_read = 10}), 1.0);
+  EXPECT_EQ(operand_reuse({.bytes_to_device = 20, .bytes_reused = 7790, .bytes_read = 7800}), 780.0);
+  EXPECT_EQ(operand_reuse({.bytes_reused = 10, .bytes_read = 10}), 0.0) << "nothing came";
 }
 
 TEST(ReportText, FitsATerminalAndSortsByTime) {

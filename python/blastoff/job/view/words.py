@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from blastoff import quantities
+from blastoff.job import metering
 from blastoff.job.call_sites import CallSite
 from blastoff.job.processes import GAIN_BY_SERVER, Job, Sums
 
@@ -22,7 +23,7 @@ def cells(sums: Sums) -> list[str]:
         quantities.size(sums.bytes_to_device),
         quantities.size(sums.bytes_from_device),
         quantities.size(sums.bytes_reused),
-        f"{quantities.number(sums.operand_reuse)}x" if sums.bytes_to_device else "-",
+        f"{quantities.number(sums.operand_reuse)}x" if sums.operand_reuse else "-",
     ]
 
 
@@ -41,7 +42,7 @@ def site_cells(site: CallSite) -> list[str]:
         quantities.seconds(sums.device_seconds),
         quantities.seconds(sums.transfer_seconds),
         quantities.size(sums.bytes_to_device),
-        f"{quantities.number(sums.operand_reuse)}x" if sums.bytes_to_device else "-",
+        f"{quantities.number(sums.operand_reuse)}x" if sums.operand_reuse else "-",
     ]
 
 
@@ -164,7 +165,34 @@ def facts(job: Job) -> list[tuple[str, str]]:
         lines.append(("time", f"{elapsed} for the longest process; {in_blas} in BLAS, all processes and threads together"))
     else:
         lines.append(("time", f"{elapsed}; {in_blas} in BLAS, all threads together"))
-    return lines
+    return [*lines, *energy(job)]
+
+
+MOST_PHASES = 16
+"""In a summary."""
+
+
+def consumed(joules: Mapping[str, float]) -> str:
+    """Energy by kind, in words."""
+    names = {"cpu": "CPU", "memory": "memory", "gpu": "GPU"}
+    return ", ".join(f"{names[kind]} {quantities.energy(value)}" for kind, value in joules.items())
+
+
+def energy(job: Job) -> list[tuple[str, str]]:
+    """What processors and GPUs have taken, by phases too if the program has marked them, and why it is not known where it is not."""
+    sums = metering.energy_of(job)
+    if sums is None:
+        return []
+    lines = []
+    if sums.joules:
+        gpus = f" ({', '.join(dict.fromkeys(sums.gpus))})" if sums.gpus else ""
+        lines.append(f"{consumed(sums.joules)}{gpus} in {quantities.duration(sums.seconds)}, all programs that used them")
+    lines += [f"{'memory' if kind == 'memory' else kind.upper()}: not readable: {why}" for kind, why in sums.unreadable.items()]
+    phases = list(sums.phases.items())
+    lines += [f"{name}: {consumed(joules)} in {quantities.duration(seconds)}" for name, (seconds, joules) in phases[:MOST_PHASES]]
+    if len(phases) > MOST_PHASES:
+        lines.append(f"{len(phases) - MOST_PHASES} more phases: --json names them")
+    return [("energy", line) for line in lines]
 
 
 ENDINGS = {
@@ -245,8 +273,8 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
     lines = []
     if verdict(job.totals):
         lines.append(("verdict", verdict(job.totals)))
-    if job.totals.bytes_to_device:
-        lines.append(("reuse", f"each byte moved to the device was used {quantities.number(job.totals.operand_reuse)} times there"))
+    if job.totals.operand_reuse:
+        lines.append(("reuse", f"each byte that came to the device was used {quantities.number(job.totals.operand_reuse)} times there"))
     placed, left = job.placed()
     if placed or left:
         lines.append(("placed", f"{quantities.size(placed)} on the device's NUMA node"))

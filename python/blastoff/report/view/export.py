@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from blastoff.job import metering
 from blastoff.job.call_sites import CallSite, call_sites
 from blastoff.job.processes import Job, Sums
 from blastoff.job.view import words
@@ -32,6 +33,20 @@ def site_of(site: CallSite) -> dict[str, Any]:
     }
 
 
+def energy_of(job: Job) -> dict[str, Any] | None:
+    """Joules by kind, for the job and its phases; null where nobody has looked."""
+    sums = metering.energy_of(job)
+    if sums is None:
+        return None
+    return {
+        "joules": sums.joules,
+        "seconds": sums.seconds,
+        "gpus": sums.gpus,
+        "unreadable": sums.unreadable,
+        "phases": [{"name": name, "seconds": seconds, "joules": joules} for name, (seconds, joules) in sums.phases.items()],
+    }
+
+
 def as_json(job: Job) -> str:
     """The job's sums as one JSON object."""
     document = {
@@ -44,6 +59,7 @@ def as_json(job: Job) -> str:
         "refusals": job.refusals(),
         "copied": job.copied(),
         "verification": job.verification(),
+        "energy": energy_of(job),
     }
     return json.dumps(document, indent=2) + "\n"
 

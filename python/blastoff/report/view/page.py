@@ -54,8 +54,8 @@ def headline(job: Job) -> list[tuple[str, str]]:
     ]
     if totals.gflops_offloaded is not None:
         numbers.append((quantities.rate(1e9 * totals.gflops_offloaded), "on the device, transfers included"))
-    if totals.bytes_to_device:
-        numbers.append((f"{quantities.number(totals.operand_reuse)} times", "each uploaded byte was used"))
+    if totals.operand_reuse:
+        numbers.append((f"{quantities.number(totals.operand_reuse)} times", "each byte that came to the device was used there"))
     return numbers
 
 

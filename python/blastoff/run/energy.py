@@ -1,0 +1,127 @@
+"""Reading energy counters while the launcher waits for the program: at its begin, at its marks and at its end, and before they wrap around.
+Counters belong to the machine: of the launchers of a run, one at a time reads them. What it reads lies in the run's directory, for the last
+one. Whatever goes wrong here, the program goes on."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import select
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blastoff.job import runs
+
+if TYPE_CHECKING:
+    from blastoff.sampling.energy import Source
+
+BEFORE_ALL, BEFORE_GPUS = 0.02, 0.1
+"""Seconds that a program must run before anything is read: the shortest are not to wait for what is imported here.
+Seconds that a program must run before NVML is loaded, which takes as long as all else that the launcher does."""
+BETWEEN_MARKS = 0.02
+"""Seconds between two looks, at least: the counters themselves move a hundred times a second or less."""
+CLOSE_ON_EXEC, NONBLOCKING, MODIFIED = 0o2000000, 0o4000, 2
+"""Of inotify(7)."""
+
+
+def wants_gpus(environment: Mapping[str, str]) -> bool:
+    return (environment.get("BLASTOFF_DEVICE") or "cuda").startswith("cuda")
+
+
+class Watch(threading.Thread):
+    """Of one program, which has just started. `directory`: that of the run, where the processes keep their marks."""
+
+    def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
+        super().__init__(name="blastoff-energy", daemon=True)
+        self.directory = runs.bulk(directory).resolve()
+        self.powercap = Path(environment.get("BLASTOFF_POWERCAP") or "/sys/class/powercap")
+        self.gpus = wants_gpus(environment)
+        self._over = threading.Event()
+        self._writing = threading.Lock()
+        self._sources: list[Source] = []
+        self._lock = self._file = -1
+        self._woken, self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def finish(self) -> None:
+        """The program has ended. What it has taken since the last reading is read now, unless another launcher reads."""
+        self._over.set()
+        os.write(self._wake, b"x")
+        with suppress(Exception), self._writing:
+            self._read()
+            if self._lock >= 0:
+                os.close(self._lock)
+                self._lock = -1
+
+    def run(self) -> None:
+        with suppress(Exception):
+            if self._over.wait(BEFORE_ALL):
+                return None
+            lock = os.open(self.directory / runs.ENERGY_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(lock, fcntl.LOCK_EX)  # until the launcher that reads has ended
+            with self._writing:
+                if self._over.is_set():
+                    return os.close(lock)
+                self._lock = lock
+                self._file = os.open(self.directory / runs.ENERGY, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            self._open_sources()
+            self._follow()
+        return None
+
+    def _open_sources(self) -> None:
+        from blastoff.sampling import energy
+
+        self._add(energy.CPU, lambda: energy.processors(self.powercap))
+        if not self.gpus:
+            return
+        if self._over.wait(BEFORE_GPUS):
+            self._write({"unreadable": {energy.GPU: "the program ended before NVML was loaded"}})
+        else:
+            self._add(energy.GPU, energy.Gpus)
+
+    def _add(self, kind: str, source: Callable[[], Source]) -> None:
+        """One that cannot be read says why."""
+        from blastoff.sampling import energy
+
+        try:
+            found = source()
+        except energy.UnreadableError as error:
+            return self._write({"unreadable": {kind: str(error)}})
+        with self._writing:
+            if not self._over.is_set():
+                self._write({"counters": [vars(counter) for counter in found.counters]})
+                self._sources.append(found)
+                self._read()
+        return None
+
+    def _follow(self) -> None:
+        """Reads when the program makes a mark, and now and then."""
+        libc = ctypes.CDLL(None)
+        marks = libc.inotify_init1(CLOSE_ON_EXEC | NONBLOCKING)
+        libc.inotify_add_watch(marks, os.fsencode(self.directory / runs.MARKS), MODIFIED)
+        poll = select.poll()
+        for file in (self._woken, marks):
+            poll.register(file, select.POLLIN)
+        while not self._over.is_set() and self._sources:
+            poll.poll(1000 * min(source.pause for source in self._sources))
+            with suppress(OSError):
+                os.read(marks, 1 << 16)
+            with self._writing:
+                if not self._over.is_set():
+                    self._read()
+            self._over.wait(BETWEEN_MARKS)
+
+    def _read(self) -> None:
+        """All counters, now."""
+        if not self._sources:
+            return
+        joules = [value for source in self._sources for value in source.read()]
+        self._write({"time": time.clock_gettime(time.CLOCK_BOOTTIME), "joules": joules})
+
+    def _write(self, said: Mapping[str, object]) -> None:
+        os.write(self._file, json.dumps({"by": os.getpid(), **said}).encode() + b"\n")
