@@ -64,15 +64,28 @@ bool Inscription::fits(const PlannerCall& call) const {
          batches_.points() == product(call.transform.batches);
 }
 
-std::optional<Inscription> Inscription::read(const void* handle, const PlannerCall& call) {
-  if (!platform::is_readable(handle, sizeof(Words))) return std::nullopt;
-  Inscription result;
-  std::copy_n(static_cast<const std::uintptr_t*>(handle), result.words_.size(), result.words_.begin());
-  result.real_ = call.transform.request.kind != Kind::c2c;
+std::optional<Inscription> Inscription::of_fftw(const void* handle, const PlannerCall& call) {
   const auto* const plan = static_cast<const Plan*>(handle);
-  if (!is_legible(plan)) return result;
+  if (!platform::is_readable(plan, sizeof *plan) || !is_legible(plan)) return std::nullopt;
+  Inscription result;
+  result.real_ = call.transform.request.kind != Kind::c2c;
   result.copy(*plan);
-  result.understood_ = result.fits(call);
+  if (!result.fits(call)) return std::nullopt;
+  return result;
+}
+
+std::optional<Inscription> Inscription::of_mkl(const void* handle, const PlannerCall& call, DftiGetValue* ask) {
+  const auto* const plan = static_cast<const MklPlan*>(handle);
+  if (!platform::is_readable(plan, sizeof *plan)) return std::nullopt;
+  const void* const out = call.transform.request.in_place ? nullptr : call.out;
+  const std::array<const void*, 4> arrays{call.in, out, nullptr, nullptr};
+  const bool has_parameters = std::ranges::any_of(plan->parameters, [](const void* each) { return each != nullptr; });
+  if (plan->arrays != arrays || has_parameters || !platform::is_readable(plan->descriptor, sizeof(void*)))
+    return std::nullopt;
+  Inscription result;
+  result.mkl_plan_ = *plan;
+  result.mkl_ = DftiDescription::read(ask, plan->descriptor, call.transform);
+  if (!result.mkl_) return std::nullopt;
   return result;
 }
 
@@ -86,8 +99,8 @@ bool Inscription::is_on(const Plan& plan) const {
 }
 
 bool Inscription::is_on(const void* handle) const {
-  if (understood_) return is_on(*static_cast<const Plan*>(handle));
-  return std::equal(words_.begin(), words_.end(), static_cast<const std::uintptr_t*>(handle));
+  if (!mkl_) return is_on(*static_cast<const Plan*>(handle));
+  return *static_cast<const MklPlan*>(handle) == mkl_plan_ && mkl_->is_of(mkl_plan_.descriptor);
 }
 
 }  // namespace blastoff::fft

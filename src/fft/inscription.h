@@ -2,8 +2,8 @@
 //
 // A plan may end where nobody tells us, and another one gets its address, perhaps also those of its parts. So a plan is
 // taken for the one that is remembered if it says the same of itself at each execution. Then it computes the same,
-// whichever of the two it is. Only the first words of other libraries' plans are compared, so their ends must be
-// noticed.
+// whichever of the two it is. MKL's plans hold a descriptor, of which MKL tells the same. Of other libraries nothing is
+// known, and none of their plans is remembered.
 #pragma once
 
 #include <array>
@@ -11,20 +11,20 @@
 #include <cstdint>
 #include <optional>
 
+#include "fft/dfti.h"
 #include "fft/planner.h"
 
 namespace blastoff::fft {
 
 class Inscription {
  public:
-  /// Reads the plan that `call` made. Nothing if it cannot be read.
-  static std::optional<Inscription> read(const void* handle, const PlannerCall& call);
+  // Each reads the plan that `call` made. Nothing if it is not what that library writes for such a transform: the plan
+  // may be that of another one, or of another version.
+  static std::optional<Inscription> of_fftw(const void* handle, const PlannerCall& call);
+  static std::optional<Inscription> of_mkl(const void* handle, const PlannerCall& call, DftiGetValue* ask);
 
-  /// Whether it is what FFTW 3 writes for such a transform. The plan may be that of another library, or of another
-  /// version.
-  bool understood() const { return understood_; }
-
-  /// Whether `handle`, a plan that has not been destroyed, is inscribed like this. Some nanoseconds.
+  /// Whether `handle`, a plan that has not been destroyed, is inscribed like this. Some nanoseconds; of MKL's, some
+  /// tenths of a microsecond.
   bool is_on(const void* handle) const;
 
  private:
@@ -53,8 +53,14 @@ class Inscription {
     int real_kind;                      ///< of transforms of real numbers alone: the direction
   };
 
-  /// As many as a plan of MKL's has.
-  using Words = std::array<std::uintptr_t, 9>;
+  /// A plan of MKL's (fftw3_mkl.h, which MKL comes with).
+  struct MklPlan {
+    void* descriptor;
+    std::array<const void*, 4> arrays;      ///< in, out (none in place), and none
+    std::array<const void*, 3> parameters;  ///< of transforms of real numbers to real numbers: none
+    const void* execute;                    ///< a function for each direction
+    bool operator==(const MklPlan&) const = default;
+  };
 
   static bool is_legible(const Plan* plan);
   static bool is_legible(const Loops* loops);
@@ -62,8 +68,8 @@ class Inscription {
   void copy(const Plan& plan);
   bool is_on(const Plan& plan) const;
 
-  Words words_{};
-  bool understood_ = false;
+  MklPlan mkl_plan_{};
+  std::optional<DftiDescription> mkl_;
   bool real_ = false;
   Plan plan_{};
   Problem problem_{};

@@ -95,6 +95,27 @@ def test_mkl_has_the_names_of_fftw(device, intercept):
         assert outcome.routine(routine)["offloaded"] > 100, routine
 
 
+def run_plans_of(library: str, device: str, intercept: str) -> offload.Outcome:
+    program = PROGRAM.with_name(f"plans_of_{library}")
+    outcome = offload.offloaded([program], device=device, verify="off", settings=[f"--intercept={intercept}"])
+    assert (outcome.status, outcome.stdout) == (0, offload.plain([program]).stdout), outcome.stderr
+    return outcome
+
+
+@pytest.mark.parametrize("intercept", ["auto", "patch", "preload"])
+def test_a_plan_of_mkl_is_known_by_what_mkl_tells_of_it(device, intercept):
+    """Its words are the same where another one lies in its place; its lengths or its function are not."""
+    outcome = run_plans_of("fake_mkl", device, intercept)
+    if intercept != "patch":
+        assert outcome.total("offloaded") == 4
+
+
+def test_plans_of_which_nothing_is_known_stay_on_the_cpu(device):
+    outcome = run_plans_of("reticent_fft", device, "preload")
+    assert not outcome.report
+    assert [line for line in outcome.lines if "libreticent_fft.so do not tell what they compute" in line]
+
+
 FAULTS = ["execute:20:memory", "execute:20:lost", "to-device:30:memory", "to-device:30:lost", "to-host:10:memory", "synchronize:20:lost",
           "allocate:5:memory", "back:3:memory"]  # fmt: skip
 

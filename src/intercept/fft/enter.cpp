@@ -1,5 +1,7 @@
 #include "intercept/fft/enter.h"
 
+#include <atomic>
+#include <cstdint>
 #include <string_view>
 
 #include "abi/reentry.h"
@@ -9,7 +11,9 @@
 #include "fft/plan_table.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/patch/patched_function.h"
+#include "intercept/symbols/object_file.h"
 #include "platform/errno_guard.h"
+#include "platform/log.h"
 #include "platform/threads.h"
 
 namespace blastoff::intercept {
@@ -31,14 +35,6 @@ Visit visit_of(const FftCall& call, std::size_t routine) {
           .routine = routine,
           .host = &host_of,
           .caller = call.caller};
-}
-
-/// Whether the end of that planner's plans is noticed. A program that is bound to our names ends them by our names. One
-/// that has reached a patched function, however it found it, may end them in the same way.
-bool end_is_noticed(const Original& planner) {
-  if (!find_trampoline(planner.function)) return true;
-  const auto execute = find_patched(planner.companion);
-  return execute && find_patched(execute->original.companion);
 }
 
 /// Whether the call goes on to the original as it came, and was passed on. Calls within FFTW are: plan_dft_3d makes its
@@ -64,13 +60,51 @@ bool is_cufftw(const Original& original) {
   return path != nullptr && std::string_view(path).find("libcufftw") != std::string_view::npos;
 }
 
+/// A function of the main program, which need not export it; 0: it has none of that name.
+std::uintptr_t in_main_program(std::string_view name, std::uintptr_t bias) {
+  const auto file = ObjectFile::open("/proc/self/exe");
+  const std::uint64_t address = file ? file->addresses_of({&name, 1}).front() : 0;
+  return address == 0 ? 0 : bias + address;
+}
+
+/// MKL's function that tells of its plans; nullptr: the planner is not MKL's.
+fft::DftiGetValue* dfti_beside(const void* planner) {
+  constexpr const char* name = "DftiGetValue";
+  const auto object = object_of(planner);
+  if (!object) return nullptr;
+  const void* found = ObjectHandle(object->path.c_str()).find(name);
+  if (object->path.empty() && found == nullptr) {
+    static const std::uintptr_t own = in_main_program(name, object->bias);
+    found = reinterpret_cast<const void*>(own);
+  }
+  return object->contains(found) ? reinterpret_cast<fft::DftiGetValue*>(const_cast<void*>(found)) : nullptr;
+}
+
+void say_that_plans_are_not_known(const void* planner) {
+  static constinit std::atomic<bool> said{false};
+  const char* const path = path_of(planner);
+  if (path != nullptr && !said.exchange(true))
+    platform::log_line("plans of %s do not tell what they compute; such transforms stay on the CPU", path);
+}
+
+std::optional<fft::Inscription> inscription_of(const void* handle, const fft::PlannerCall& asked,
+                                               const Original& original) {
+  if (auto of_fftw = fft::Inscription::of_fftw(handle, asked)) return of_fftw;
+  const auto patched = find_trampoline(original.function);
+  const void* const planner = patched ? patched->address : original.function;
+  fft::DftiGetValue* const ask = dfti_beside(planner);
+  auto of_mkl = ask == nullptr ? std::nullopt : fft::Inscription::of_mkl(handle, asked, ask);
+  if (!of_mkl) say_that_plans_are_not_known(planner);
+  return of_mkl;
+}
+
 std::optional<fft::Plan> plan_of(const FftCall& call, void* handle) {
   if (call.original.companion == nullptr || is_cufftw(call.original)) return std::nullopt;
   const bool wide = call.original.convention.integers == abi::IntegerWidth::ilp64;
   const auto asked = fft::parse(call.row, call.words, wide ? 8 : 4);
   if (!asked) return std::nullopt;
-  const auto inscription = fft::Inscription::read(handle, *asked);
-  if (!inscription || !(inscription->understood() || end_is_noticed(call.original))) return std::nullopt;
+  const auto inscription = inscription_of(handle, *asked, call.original);
+  if (!inscription) return std::nullopt;
   auto plan = fft::make_plan(handle, *asked, {call.original.companion, call.row.style});
   if (plan) plan->inscription = inscription;
   return plan;
