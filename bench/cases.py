@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-ALL = ("cpu", "cpu-wheel", "nvblas", "nvblas-autopin", "copy", "first-use")
+ALL = ("cpu", "cpu-own", "cpu-wheel", "nvblas", "nvblas-autopin", "copy", "first-use")
 FAST_CPU = tuple(mode for mode in ALL if mode != "cpu")  # slow cases: the distribution's library only without a wheel
 
 
@@ -66,9 +66,9 @@ def suite(quick: bool) -> Suite:
             "rewrite",
             "repeat_calls",
             ("--calls", "20", "--rewrite-a", *start, square),
-            modes=("cpu-wheel", "copy", "first-use"),
+            modes=("cpu-own", "cpu-wheel", "copy", "first-use"),
             processes={"copy": 2, "first-use": 2},
-            mode_arguments={"cpu": ("--calls", "3"), "cpu-wheel": ("--calls", "3")},
+            mode_arguments=dict.fromkeys(("cpu", "cpu-own", "cpu-wheel"), ("--calls", "3")),
         ),
         Case("level3", "repeat_calls", ("--calls", "20", "--seconds", "0.2" if quick else "1", *level3), modes=FAST_CPU),
         Case("one-thread", "threads_gemm", ("--threads", "1", "--calls", "500", *seconds, threads), modes=FAST_CPU),

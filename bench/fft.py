@@ -7,8 +7,9 @@
 cube and real are three-dimensional transforms of one array into another, in double precision; sixty is the time of sixty executions of N
 transforms of N points, which stay on the CPU and must lose nothing. The program writes the input before every execution and has the result at
 home after it. Plans are made with FFTW_MEASURE. The limit is CuPy's transform of a resident array plus the time of both arrays on the link,
-where CuPy is installed. CPU and Blastoff alternate by size in processes of their own. The table shows the median over the second half of
-the executions (Blastoff times the first ones on the CPU), in milliseconds. --program is built by `cmake -S bench -B build/bench`.
+where CuPy is installed. (What code a FFTW has is settled when it is built, and it measures which is best: there is no column of a CPU with other
+kernels.) CPU and Blastoff alternate by size in processes of their own. The table shows the median over the second half of the executions
+(Blastoff times the first ones on the CPU), in milliseconds. --program is built by `cmake -S bench -B build/bench`.
 """
 
 from __future__ import annotations

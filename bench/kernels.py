@@ -15,14 +15,20 @@ import sys
 from collections.abc import Mapping
 
 VARIABLE = "OPENBLAS_CORETYPE"
-AS_SHIPPED, OWN = "CPU as shipped", "CPU, own kernels"
-NUMPY = "import numpy, numpy.linalg"
-SCIPY = "import numpy.linalg, scipy.linalg.blas"
+PYTHON = """
+import numpy.linalg
+try:
+    import scipy.linalg.blas
+except ImportError:
+    pass
+"""
+"""Loads what the benchmarks in Python compute with."""
 
 # The OpenBLAS libraries of the process, and the kernels that each has chosen.
 ASK = """
 import ctypes, json
-files = {line.split()[-1] for line in open("/proc/self/maps") if "blas" in line and line.split()[-1].startswith("/")}
+files = {line.split()[-1] for line in open("/proc/self/maps") if "blas" in line}
+files = {file for file in files if file.rpartition("/")[2].startswith("lib")}
 found = {}
 for file in sorted(files):
     library = ctypes.CDLL(file)
@@ -37,7 +43,7 @@ print(json.dumps(found))
 
 def of_library(path: pathlib.Path | str) -> str:
     """The program that loads a library of that name or path."""
-    return f"import ctypes; ctypes.CDLL({str(path)!r})"
+    return f"import ctypes\nctypes.CDLL({str(path)!r})\n"
 
 
 def in_use(program: str, environment: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -4,10 +4,11 @@
     bench/lapack.py [--library FILE] [--sizes 32,...,4000] [--only eigh,solve,...] [--repeats 5] [--policy first-use]
                     [--min-size N] [--output FILE]
 
-Each row is one NumPy or SciPy call on arrays of the program, their results at home. The CPU is the wheel's own OpenBLAS on all cores, as it
-is, and with the huge pages for which `blastoff run` asks malloc; Blastoff has these. The gain is over the CPU as it is. The limit is CuPy's
-call on resident matrices plus the time of the matrices on the link, where CuPy is installed. CPU and Blastoff alternate by size in processes
-of their own. The table shows the median over the calls after the first two, in milliseconds.
+Each row is one NumPy or SciPy call on arrays of the program, their results at home. The CPU is NumPy's own BLAS on all cores: as shipped, with
+the processor's kernels (bench/kernels.py), and with the huge pages for which `blastoff run` asks malloc, too; Blastoff has both. The gain is
+over the CPU with its kernels, without huge pages. The limit is CuPy's call on resident matrices plus the time of the matrices on the link, where
+CuPy is installed. CPU and Blastoff alternate by size in processes of their own. The table shows the median over the calls after the first two,
+in milliseconds.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+
+import kernels
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SIZES = (32, 64, 128, 256, 512, 1000, 2000, 4000)
@@ -137,21 +140,26 @@ def main() -> None:
         preload["BLASTOFF_MIN_SIZE"] = str(options.min_size)
     huge_pages = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
     results = []
-    print(f"{'row':10}{'n':>6}{'CPU':>12}{'huge pages':>12}{'Blastoff':>12}{'limit':>12}{'gain':>8}{'of limit':>10}")
+    own = kernels.own(kernels.PYTHON)
+    print(f"{'row':10}{'n':>6}{'as shipped':>12}{'own kernels':>12}{'huge pages':>12}{'Blastoff':>12}{'limit':>12}{'gain':>8}{'of limit':>10}")
     for n in options.sizes:
-        cpu = figures_of(options, n, "host", {})
-        cpu_huge = figures_of(options, n, "host", huge_pages)
-        ours = figures_of(options, n, "host", huge_pages | preload)
+        shipped = figures_of(options, n, "host", {})
+        cpu = figures_of(options, n, "host", own) if own else shipped
+        cpu_huge = figures_of(options, n, "host", own | huge_pages)
+        ours = figures_of(options, n, "host", own | huge_pages | preload)
         resident = figures_of(options, n, "resident", {})
         for row in (row for row in ROWS if row in cpu and row in ours):
             limit = resident[row] + link_seconds(row, n) if row in resident else None
-            results.append({"row": row, "n": n, "cpu": cpu[row], "cpu_huge_pages": cpu_huge.get(row), "blastoff": ours[row], "limit": limit})
+            figures = {"cpu_as_shipped": shipped.get(row), "cpu": cpu[row], "cpu_huge_pages": cpu_huge.get(row), "blastoff": ours[row]}
+            results.append({"row": row, "n": n} | figures | {"limit": limit})
             text = f"{1e3 * limit:12.3f}" if limit else f"{'-':>12}"
             ratio = f"{ours[row] / limit:10.2f}" if limit else f"{'-':>10}"
-            columns = "".join(f"{1e3 * seconds:12.3f}" for seconds in (cpu[row], cpu_huge.get(row, 0), ours[row]))
+            columns = "".join(f"{1e3 * seconds:12.3f}" for seconds in (shipped.get(row, 0), cpu[row], cpu_huge.get(row, 0), ours[row]))
             print(f"{row:10}{n:6}{columns}{text}{cpu[row] / ours[row]:8.2f}{ratio}", flush=True)
     if options.output:
-        options.output.write_text(json.dumps({"policy": options.policy, "rows": results}, indent=1) + "\n")
+        options.output.write_text(
+            json.dumps({"policy": options.policy, "kernels": kernels.describe(kernels.PYTHON), "rows": results}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":

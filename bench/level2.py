@@ -4,12 +4,12 @@
     bench/level2.py [--library FILE] [--sizes 32,...,8000] [--only gemv,symv,...] [--calls 100] [--policy first-use] [--min-size N]
                     [--output FILE]
 
-The matrix stays unchanged, and the program writes x anew before each call. A product of matrices comes first, so that opening the
-device is not part of the figures. CPU and Blastoff alternate by size in processes of their own. The CPU is the wheel's own OpenBLAS
-on all cores. The limit is CuPy's product on the GPU, where CuPy is installed.
+The matrix stays unchanged, and the program writes x anew before each call. A product of matrices comes first, so that opening the device is not
+part of the figures. CPU and Blastoff alternate by size in processes of their own. The CPU is NumPy's own BLAS on all cores, with the processor's
+kernels (bench/kernels.py), which Blastoff has, too; and as shipped. The limit is CuPy's product on the GPU, where CuPy is installed.
 
-For each row: milliseconds per call, the median over --calls calls (of small sizes: over batches), and the gain. `all` is the time of all these calls
-together, from the first on: it contains those that the CPU makes before the matrix is brought, and bringing it.
+For each row: milliseconds per call, the median over --calls calls (of small sizes: over batches), and the gain. `all` is the time of all these
+calls together, from the first on: it contains those that the CPU makes before the matrix is brought, and bringing it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+
+import kernels
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SIZES = (32, 64, 128, 256, 512, 1000, 2000, 4000, 8000)
@@ -131,20 +133,26 @@ def main() -> None:
         preload["BLASTOFF_MIN_SIZE"] = str(options.min_size)
     tunables = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
     results = []
-    print(f"{'row':8}{'n':>6}{'CPU':>12}{'Blastoff':>12}{'limit':>12}{'gain':>8}{'CPU all':>12}{'all':>12}{'gain':>8}")
+    own = kernels.own(kernels.PYTHON)
+    print(f"{'row':8}{'n':>6}{'as shipped':>12}{'CPU':>12}{'Blastoff':>12}{'limit':>12}{'gain':>8}{'CPU all':>12}{'all':>12}{'gain':>8}")
     for n in options.sizes:
-        cpu = figures_of(options, n, "host", tunables)
-        ours = figures_of(options, n, "host", tunables | preload)
+        shipped = figures_of(options, n, "host", tunables)
+        cpu = figures_of(options, n, "host", tunables | own) if own else shipped
+        ours = figures_of(options, n, "host", tunables | own | preload)
         resident = figures_of(options, n, "resident", {})
         for row in (row for row in ROWS if row in cpu and row in ours):
             limit = resident[row]["median"] if row in resident else None
-            results.append({"row": row, "n": n, "cpu": cpu[row], "blastoff": ours[row], "limit": limit})
+            results.append({"row": row, "n": n, "cpu_as_shipped": shipped.get(row), "cpu": cpu[row], "blastoff": ours[row], "limit": limit})
+            as_shipped = f"{1e3 * shipped[row]['median']:12.5f}" if row in shipped else f"{'-':>12}"
             plain, fast = cpu[row], ours[row]
-            print(f"{row:8}{n:6}{1e3 * plain['median']:12.5f}{1e3 * fast['median']:12.5f}" + (f"{1e3 * limit:12.5f}" if limit else f"{'-':>12}")
+            resident_text = f"{1e3 * limit:12.5f}" if limit else f"{'-':>12}"
+            print(f"{row:8}{n:6}{as_shipped}{1e3 * plain['median']:12.5f}{1e3 * fast['median']:12.5f}{resident_text}"
                   + f"{plain['median'] / fast['median']:8.2f}{1e3 * plain['all']:12.3f}{1e3 * fast['all']:12.3f}{plain['all'] / fast['all']:8.2f}",
                   flush=True)  # fmt: skip
     if options.output:
-        options.output.write_text(json.dumps({"policy": options.policy, "rows": results}, indent=1) + "\n")
+        options.output.write_text(
+            json.dumps({"policy": options.policy, "kernels": kernels.describe(kernels.PYTHON), "rows": results}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ def main() -> int:
         recorder = execute.Recorder(results, path, scratch, programs, options.time_limit)
         repeat = [str(programs / "repeat_calls"), "--calls", "40", "--minimum", "5", "--seconds", "0.3"]
         command = [*repeat, *shapes(options.quick)]
-        cpu = found.modes.get("cpu-wheel", found.modes["cpu"])
+        cpu = next(found.modes[name] for name in ("cpu-wheel", "cpu-own", "cpu") if name in found.modes)
         if "first-use" in found.modes:
             recorder.run("first-use", found.modes["first-use"], command, BLASTOFF_MIN_SIZE="0")
         recorder.run("all-cores", cpu, command)

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import pathlib
 
+import kernels
 import machine
 
 # What the launcher sets too. All modes get it, so that a ratio is between tools and not between page sizes.
@@ -13,6 +14,7 @@ MEMORY = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 LABELS = {
     "cpu": "CPU (distribution)",
+    "cpu-own": "CPU (distribution, own kernels)",
     "cpu-wheel": "CPU (wheel)",
     "nvblas": "NVBLAS",
     "nvblas-autopin": "NVBLAS autopin",
@@ -81,6 +83,13 @@ def available(
         raise SystemExit("no CPU library: name the folder of a libblas.so.3 by --cpu-blas")
     found.modes["cpu"] = Mode("cpu", {}, (str(cpu_blas),))
     found.libraries["cpu"] = machine.openblas_version((cpu_blas / "libblas.so.3").resolve()) or str(cpu_blas)
+
+    program = kernels.of_library(cpu_blas / "libblas.so.3")
+    if own := kernels.own(program):
+        found.modes["cpu-own"] = Mode("cpu-own", own, (str(cpu_blas),))
+        found.libraries["cpu-own"] = ", ".join(f"{name}={value}" for name, value in own.items())
+    else:
+        found.missing["cpu-own"] = "the distribution's library runs the processor's kernels unasked, or has no others"
 
     if wheel_blas and (wheel_shim / "libblas.so.3").exists():
         found.modes["cpu-wheel"] = Mode("cpu-wheel", {"WHEEL_BLAS": str(wheel_blas)}, (str(wheel_shim),))

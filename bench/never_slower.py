@@ -3,16 +3,17 @@
 
     bench/never_slower.py [--library FILE] [--only NAME,...] [--repeats 5] [--modes default,first-use,...] [--seconds N] [--output FILE]
 
-Each program is a process of its own, and the figure is its wall time from start to exit: opening the device, and giving it back, are
-part of it. The modes take turns, forwards and backwards, and the median of the repeats counts. `cpu` is the program without Blastoff, and
-`again` is the same once more: how far its time is from the CPU's shows what the machine's scatter alone does to a ratio. `default`
-has run before, so that it knows its times (--history), and `first` has not. Fixed settings open the device with the first call that is large
-enough, and send every such call there; the smallest size is 250 where the name has none. Programs of less than a second run three times as often as
-the others on the CPU and by default.
+Each program is a process of its own, and the figure is its wall time from start to exit: opening the device, and giving it back, are part of it.
+`cpu` has the processor's kernels (bench/kernels.py), and so have all modes with Blastoff; where NumPy's BLAS does not run them by itself,
+`as-shipped` is the program without them. The modes take turns, forwards and backwards, and the median of the repeats counts. `cpu` is the
+program without Blastoff, and `again` is the same once more: how far its time is from the CPU's shows what the machine's scatter alone does to a
+ratio. `default` has run before, so that it knows its times (--history), and `first` has not. Fixed settings open the device with the first call
+that is large enough, and send every such call there; the smallest size is 250 where the name has none. Programs of less than a second run three
+times as often as the others on the CPU and by default.
 
-For each program: seconds on the CPU, the default's time over the CPU's (at most 1.03 is asked), the same of `again` and of the first run, and the
-default's over that of the best of all fixed settings and the CPU (at most 1.10). Where other programs disturb the machine, the least of
-the repeats says more: the last columns have the default's ratios of these. --seconds: no program is begun later than that.
+For each program: seconds on the CPU, the default's time over the CPU's (at most 1.03 is asked), the same of `again` and of the first run, and
+the default's over that of the best of all fixed settings and the CPU (at most 1.10). Where other programs disturb the machine, the least of the
+repeats says more: the last columns have the default's ratios of these. --seconds: no program is begun later than that.
 """
 
 from __future__ import annotations
@@ -29,9 +30,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import kernels
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FIXED = {"BLASTOFF_START": "now", "BLASTOFF_DECIDE": "size"}
 CPU = ("cpu", "again")
+AS_SHIPPED = "as-shipped"
 SHORT, AS_OFTEN = 1.0, 3  # seconds of a short program; how much more often it runs
 MODES: dict[str, dict[str, str]] = {
     "default": {},
@@ -223,8 +227,10 @@ def measured(options: argparse.Namespace, program: str) -> dict[str, list[float]
     """Seconds of each repeat, by mode."""
     preload = {"LD_PRELOAD": str(options.preloaded.resolve()), "BLASTOFF_SUMMARY": "never"}
     # What `blastoff run` sets for malloc is set for the CPU, too.
-    common = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"} | PROGRAMS[program][1]
-    settings = dict.fromkeys(CPU, common) | {mode: common | preload | MODES[mode] for mode in options.modes}
+    shipped = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"} | PROGRAMS[program][1]
+    common = shipped | options.kernels
+    settings = {AS_SHIPPED: shipped} if options.kernels else {}
+    settings |= dict.fromkeys(CPU, common) | {mode: common | preload | MODES[mode] for mode in options.modes}
     seconds: dict[str, list[float]] = {mode: [] for mode in settings}
     with tempfile.TemporaryDirectory() as folder:  # where no earlier run is known
         if "default" in settings:
@@ -245,7 +251,7 @@ def measured(options: argparse.Namespace, program: str) -> dict[str, list[float]
 
 def compared(seconds: dict[str, float]) -> tuple[float, float, str]:
     """The default's time over the CPU's, over that of the best other mode, and which that is."""
-    best = min((mode for mode in seconds if mode not in ("default", "first", "again")), key=lambda mode: seconds[mode])
+    best = min((mode for mode in seconds if mode not in ("default", "first", "again", AS_SHIPPED)), key=lambda mode: seconds[mode])
     return seconds["default"] / seconds["cpu"], seconds["default"] / seconds[best], best
 
 
@@ -255,7 +261,8 @@ def main() -> None:
         PROGRAMS[options.program][0]()
         return
     ratios = f"{'of CPU':>8}{'again':>7}{'first':>7}{'of best':>9}"
-    print(f"{'program':28}{'CPU s':>8}{'default s':>11}{ratios}  {'best':16}{'least: of CPU':>13}{'of best':>9}")
+    options.kernels = kernels.own(kernels.PYTHON)
+    print(f"{'program':28}{'shipped s':>10}{'CPU s':>8}{'default s':>11}{ratios}  {'best':16}{'least: of CPU':>13}{'of best':>9}")
     rows = []
     begin = time.monotonic()
     for program in options.only:
@@ -267,7 +274,9 @@ def main() -> None:
             continue
         rows.append({"program": program, "seconds": {mode: [round(value, 4) for value in values] for mode, values in taken.items()}})
         if options.output:  # after each row: what was measured stays when the time is up
-            options.output.write_text(json.dumps({"repeats": options.repeats, "rows": rows}, indent=1) + "\n")
+            options.output.write_text(
+                json.dumps({"repeats": options.repeats, "kernels": kernels.describe(kernels.PYTHON), "rows": rows}, indent=1) + "\n"
+            )
         if "default" not in taken:
             continue
         medians, least = ({mode: statistic(values) for mode, values in taken.items()} for statistic in (statistics.median, min))
@@ -276,8 +285,9 @@ def main() -> None:
         again = medians["again"] / medians["cpu"]
         least_of_cpu, least_of_best, _ = compared(least)
         ratios = f"{of_cpu:8.2f}{again:7.2f}{first:>7}{of_best:9.2f}"
+        shipped = medians.get(AS_SHIPPED, medians["cpu"])
         print(
-            f"{program:28}{medians['cpu']:8.3f}{medians['default']:11.3f}{ratios}  {best + f' {medians[best]:.3f}':16}"
+            f"{program:28}{shipped:10.3f}{medians['cpu']:8.3f}{medians['default']:11.3f}{ratios}  {best + f' {medians[best]:.3f}':16}"
             f"{least_of_cpu:13.2f}{least_of_best:9.2f}",
             flush=True,
         )

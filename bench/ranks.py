@@ -4,10 +4,13 @@
     bench/ranks.py [--ranks 8,16] [--iterations 6] [--modes cpu,default,"--mps=auto",...] [--starter "mpirun --oversubscribe -n"]
                    [--program FILE] [--device cuda] [--command FILE] [--seconds N] [--quick] [--output FILE]
 
+`cpu` is the CPU with the processor's kernels (bench/kernels.py), which all modes with Blastoff have, too; `as-shipped` is the CPU without, where
+that differs.
+
 Each rank makes matrices, multiplies and solves with them (zgemm, ztrsm), and frees them (programs/ranks.c). The figure is the slowest rank's
-seconds; the BLAS of each has the cores divided by the ranks. A mode is `cpu`, `default`, or options of `blastoff run`. Results must agree with
-the CPU's. --starter: what starts ranks; their number and the program follow. --program: compiled before, elsewhere. --seconds: no job is
-started later than that. --quick: small matrices.
+seconds; the BLAS of each has the cores divided by the ranks. A mode is `as-shipped`, `cpu`, `default`, or options of `blastoff run`. Results
+must agree with the CPU's. --starter: what starts ranks; their number and the program follow. --program: compiled before, elsewhere. --seconds:
+no job is started later than that. --quick: small matrices.
 """
 
 from __future__ import annotations
@@ -21,11 +24,14 @@ import sys
 import tempfile
 import time
 
+import kernels
 import machine
 import starting
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-MODES = ("cpu", "default", "--mps=auto", "--policy=copy", "--policy=copy --mps=auto", "--start=now", "--start=now --mps=auto")
+CPU = ("as-shipped", "cpu")
+MODES = (*CPU, "default", "--mps=auto", "--policy=copy", "--policy=copy --mps=auto", "--start=now", "--start=now --mps=auto")
+BLAS = kernels.of_library("libblas.so.3")
 AGREEMENT = 1e-10
 QUICK_DIVISOR = 8
 LONGEST_JOB = 120  # seconds
@@ -43,7 +49,11 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no job later than that")
     parser.add_argument("--quick", action="store_true", help="small matrices")
     parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.kernels = kernels.own(BLAS)
+    if not options.kernels:
+        options.modes = [mode for mode in options.modes if mode != "as-shipped"]
+    return options
 
 
 def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
@@ -57,11 +67,12 @@ def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
 def measured(options: argparse.Namespace, program: pathlib.Path, ranks: int, mode: str) -> dict:
     """What each rank says of itself, or why they failed."""
     settings = [] if mode == "default" else shlex.split(mode)
-    launcher = [] if mode == "cpu" else [options.command, "run", f"--device={options.device}", "--summary=never", *settings, "--"]
+    launcher = [] if mode in CPU else [options.command, "run", f"--device={options.device}", "--summary=never", *settings, "--"]
     divisor = QUICK_DIVISOR if options.quick else 1
     command = [*launcher, *options.starter, str(ranks), str(program), str(options.iterations), str(divisor)]
     begin = time.monotonic()
-    done = starting.run(command, starting.cores_each(ranks), LONGEST_JOB)
+    variables = {} if mode == "as-shipped" else options.kernels
+    done = starting.run(command, starting.cores_each(ranks), LONGEST_JOB, variables)
     said = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or len(said) != ranks:
         return {"failed": f"{len(said)} ranks ended, {starting.why(done)}"}
@@ -77,7 +88,14 @@ def agree(row: dict, expected: dict) -> bool:
 def write(options: argparse.Namespace, rows: list[dict]) -> None:
     """After each row: what was measured stays when the time is up."""
     if options.output:
-        words = {"machine": machine.describe(), "device": options.device, "iterations": options.iterations, "quick": options.quick, "rows": rows}
+        words = {
+            "machine": machine.describe(),
+            "kernels": kernels.describe(BLAS),
+            "device": options.device,
+            "iterations": options.iterations,
+            "quick": options.quick,
+            "rows": rows,
+        }
         options.output.write_text(json.dumps(words, indent=1) + "\n")
 
 

@@ -6,11 +6,12 @@
                        [--command FILE] [--seconds N] [--output FILE]
 
 The ranks form a square grid. Eigenproblems (pdsyevd, pzheevd, pzhegvx) have --eigen-order, a quarter of the order where it is not given, and a
-row for each value of --gather: whether one rank solves them for all (docs/ranks.md). `gathered` counts the calls, of all repetitions, for which it
-did. CPU and Blastoff take turns, in jobs of their own; the table shows the median in milliseconds of the second half of the repetitions:
-in the first, the GPU is opened, which takes the ranks of a node 0.1 s each, one after the other. Results must
-agree: the sums of the absolute values of all elements are compared. Each value of --device has rows of its own: with two GPUs, "cuda cuda:0"
-shows what the second is worth. --seconds: no job is started later than that.
+row for each value of --gather: whether one rank solves them for all (docs/ranks.md). `gathered` counts the calls, of all repetitions, for which
+it did. The CPU has the processor's kernels (bench/kernels.py), and so has Blastoff; `as shipped` is the CPU without, where that differs. CPU and
+Blastoff take turns, in jobs of their own; the table shows the median in milliseconds of the second half of the repetitions: in the first, the
+GPU is opened, which takes the ranks of a node 0.1 s each, one after the other. Results must agree: the sums of the absolute values of all
+elements are compared. Each value of --device has rows of its own: with two GPUs, "cuda cuda:0" shows what the second is worth. --seconds: no job
+is started later than that.
 
 Needs the compiler of the MPI library and its ScaLAPACK (Debian: libscalapack-openmpi-dev or libscalapack-mpich-dev), or --program, compiled
 before, elsewhere. --starter: what starts ranks; their number and the program follow.
@@ -29,6 +30,7 @@ import sys
 import tempfile
 import time
 
+import kernels
 import machine
 import starting
 
@@ -38,6 +40,7 @@ ROUTINES = ("pdgemm", "pdtrsm", "pdpotrf", "pdgetrf", *EIGENSOLVERS)
 STARTERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "-n"], "mpich": ["mpiexec.hydra", "-n"]}
 GATHER = ("auto", "always", "never")
 GATHERED = "solved by one rank for all, on its device"  # src/report/refusals.def
+BLAS = kernels.of_library("libblas.so.3")
 AGREEMENT, OF_VECTORS = 1e-9, 1e-7
 LONGEST_JOB = 300  # seconds
 
@@ -77,6 +80,7 @@ def parse_arguments() -> argparse.Namespace:
     options.eigen_order = options.eigen_order or options.order // 4
     options.starter = options.starter or STARTERS[options.mpi]
     options.threads = options.threads or starting.cores_each(options.ranks)
+    options.kernels = kernels.own(BLAS)
     options.end = time.monotonic() + options.seconds
     return options
 
@@ -97,7 +101,9 @@ def calls_gathered(folder: pathlib.Path) -> int:
     return sum(refusal["calls"] for refusal in refusals if refusal["reason"] == GATHERED)
 
 
-def measured(options: argparse.Namespace, program: pathlib.Path, routine: str, block: int, gather: str = "", device: str = "") -> dict | None:
+def measured(
+    options: argparse.Namespace, program: pathlib.Path, routine: str, block: int, gather: str = "", device: str = "", as_shipped: bool = False
+) -> dict | None:
     """Seconds of each repetition, and the sum of the result; nothing if there is no time left. On the CPU where no device is given."""
     if time.monotonic() > options.end:
         return None
@@ -107,11 +113,16 @@ def measured(options: argparse.Namespace, program: pathlib.Path, routine: str, b
         if device:
             launcher = [options.command, "run", f"--device={device}", f"--gather={gather}", "--summary=never", f"--report={folder}/"]
             command = [*launcher, "--", *command]
-        done = starting.run(command, options.threads, LONGEST_JOB)
+        done = starting.run(command, options.threads, LONGEST_JOB, {} if as_shipped else options.kernels)
         if done.returncode != 0:
             return {"failed": starting.why(done)}
         said = json.loads(done.stdout[done.stdout.index('{"seconds"') :])
         return {"seconds": said["seconds"], "sum": said["sum"], "gathered": calls_gathered(pathlib.Path(folder))}
+
+
+def milliseconds(options: argparse.Namespace, side: dict | None) -> float | None:
+    """The median of the second half of the repetitions; nothing where none was made."""
+    return 1e3 * statistics.median(side["seconds"][options.repeats // 2 :]) if side and "seconds" in side else None
 
 
 def compare(row: dict, options: argparse.Namespace) -> str:
@@ -122,25 +133,28 @@ def compare(row: dict, options: argparse.Namespace) -> str:
         return "; ".join(failed)
     bound = OF_VECTORS if row["routine"] in EIGENSOLVERS else AGREEMENT
     row["agree"] = abs(row["cpu"]["sum"] - row["blastoff"]["sum"]) <= bound * abs(row["cpu"]["sum"])
-    cpu, device = (1e3 * statistics.median(row[side]["seconds"][options.repeats // 2 :]) for side in ("cpu", "blastoff"))
+    cpu, device = (milliseconds(options, row[side]) for side in ("cpu", "blastoff"))
     gathered = row["blastoff"]["gathered"] if row["gather"] else ""
-    return f"{cpu:>10.1f} {device:>12.1f} {cpu / device:>6.2f} {gathered:>9}{'' if row['agree'] else '  RESULTS DIFFER'}"
+    shipped = milliseconds(options, row["cpu_as_shipped"])
+    return f"{shipped or cpu:>10.1f} {cpu:>10.1f} {device:>12.1f} {cpu / device:>6.2f} {gathered:>9}{'' if row['agree'] else '  RESULTS DIFFER'}"
 
 
 def main() -> int:
     options = parse_arguments()
     about = {"machine": machine.describe(), "ranks": options.ranks, "threads": options.threads, "order": options.order}
-    about |= {"eigen_order": options.eigen_order, "mpi": options.mpi, "device": options.device}
+    about |= {"kernels": kernels.describe(BLAS), "eigen_order": options.eigen_order, "mpi": options.mpi, "device": options.device}
     rows: list[dict] = []
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(options, pathlib.Path(folder))
-        print(f"{'routine':<8} {'block':>6} {'device':<8} {'gather':>7} {'CPU ms':>10} {'Blastoff ms':>12} {'gain':>6} {'gathered':>9}")
+        figures = f"{'as shipped':>10} {'CPU ms':>10} {'Blastoff ms':>12} {'gain':>6} {'gathered':>9}"
+        print(f"{'routine':<8} {'block':>6} {'device':<8} {'gather':>7} {figures}")
         for routine in options.only:
             for block in options.blocks:
                 on_cpu = measured(options, program, routine, block)
+                shipped = measured(options, program, routine, block, as_shipped=True) if options.kernels else None
                 for device, gather in itertools.product(options.device, options.gather if routine in EIGENSOLVERS else ["auto"]):
                     row = {"routine": routine, "block": block, "device": device, "gather": gather if routine in EIGENSOLVERS else ""}
-                    row |= {"cpu": on_cpu, "blastoff": measured(options, program, routine, block, gather, device)}
+                    row |= {"cpu_as_shipped": shipped, "cpu": on_cpu, "blastoff": measured(options, program, routine, block, gather, device)}
                     line = f"{routine:<8} {block:>6} {device:<8} {row['gather']:>7} "
                     if row["cpu"] is None or row["blastoff"] is None:
                         print(line + "no time left", flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
@@ -13,9 +13,11 @@ def cores_each(ranks: int) -> int:
     return max(1, len(os.sched_getaffinity(0)) // ranks)
 
 
-def run(command: Sequence[str], threads: int, limit: float) -> subprocess.CompletedProcess:
-    """The BLAS of each rank has so many threads. After `limit` seconds, the starter (of Open MPI, MPICH) ends its ranks."""
+def run(command: Sequence[str], threads: int, limit: float, variables: Mapping[str, str]) -> subprocess.CompletedProcess:
+    """The BLAS of each rank has so many threads, and what the variables tell it. After `limit` seconds, the starter (of Open MPI, MPICH) ends its
+    ranks."""
     environment = os.environ | {name: str(threads) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
+    environment |= variables
     environment |= {"MPIEXEC_TIMEOUT": str(max(1, round(limit)))} | (AS_ROOT if os.getuid() == 0 else {})
     try:
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit + 10, check=False)

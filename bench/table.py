@@ -12,7 +12,7 @@ import summary
 import targets
 from modes import LABELS
 
-_NAMES = {**LABELS, "cpu": "CPU", "cpu-wheel": "CPU wheel", "limit": "limit"}
+_NAMES = {**LABELS, "cpu": "CPU", "cpu-own": "CPU own", "cpu-wheel": "CPU wheel", "limit": "limit"}
 HEADINGS = ["case", "unit", *(_NAMES[column] for column in targets.COLUMNS), "figure", "measured", "target", "met"]
 
 

@@ -8,7 +8,7 @@ import statistics
 
 import cases
 
-COLUMNS = ("cpu", "cpu-wheel", "nvblas", "nvblas-autopin", "copy", "first-use", "limit")
+COLUMNS = ("cpu", "cpu-own", "cpu-wheel", "nvblas", "nvblas-autopin", "copy", "first-use", "limit")
 
 
 @dataclasses.dataclass

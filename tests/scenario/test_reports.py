@@ -1,5 +1,6 @@
 """Where the report and the lines go, and what happens when they cannot."""
 
+import itertools
 import json
 import os
 import re
@@ -179,7 +180,7 @@ def test_one_clock_tells_all_figures(device):
     process = report["process"]["elapsed_seconds"]
     assert totals["cpu_seconds"] + totals["device_seconds"] + 0.5 <= process, "a thread's calls, one after the other"
     ends = [(call["start"], call["start"] + call["seconds"]) for call in report["timeline"] if call["routine"] != "dpotrf"]
-    assert all(end <= start + 1e-9 for (_, end), (start, _) in zip(ends, ends[1:], strict=False))
+    assert all(end <= start + 1e-9 for (_, end), (start, _) in itertools.pairwise(ends))
     assert ends[-1][1] <= process
 
 
