@@ -1,6 +1,7 @@
 """`blastoff run` tells what happened, however a program and its children end."""
 
 import contextlib
+import importlib.util
 import json
 import os
 import pty
@@ -23,16 +24,16 @@ SIMULATED = ["--device=simulated", "--min-size=0"]
 
 pytestmark = pytest.mark.skipif(not os.path.exists(PRODUCTS), reason="the scenario programs are not built: no BLAS to link against")
 
-# What each worker and each thread does. ctypes reaches the BLAS without NumPy.
+# What each worker and each thread does. ctypes reaches the BLAS without NumPy. The matrices stay until the next call.
 CALLS = """
 import ctypes, multiprocessing, os, signal, subprocess, sys, threading, time
 blas = ctypes.CDLL("libblas.so.3")
 def call(n=8, times=1, _=None):
-    matrices = [(ctypes.c_double * (n * n))() for _ in range(3)]
+    global kept
+    kept = matrices = [(ctypes.c_double * (n * n))() for _ in range(3)]
     size, one = ctypes.byref(ctypes.c_int(n)), ctypes.byref(ctypes.c_double(1))
     for _ in range(times):
         blas.dgemm_(b"N", b"N", size, size, size, one, matrices[0], size, matrices[1], size, one, matrices[2], size)
-    return matrices
 """
 
 
@@ -87,11 +88,13 @@ if __name__ == "__main__":
     assert sorted(report["process"]["ended"] for report in found) == ["_exit or signal"] * (len(found) - 1) + ["exit"]
 
 
-# A pool in its own words, of workers that each end in its own way.
+# Pools in their own words, of workers that each end in their own way.
 POOLS = {
-    "fork": "multiprocessing.get_context('fork').Pool(3)",
-    "spawn": "multiprocessing.get_context('spawn').Pool(3)",
-    "forkserver": "multiprocessing.get_context('forkserver').Pool(3)",
+    **{
+        method: f"with multiprocessing.get_context('{method}').Pool(3) as pool:\n        pool.starmap(call, [(8, 1)] * 30, chunksize=1)"
+        for method in ("fork", "spawn", "forkserver")
+    },
+    "loky": "import joblib, script\n    joblib.Parallel(3, batch_size=1)(joblib.delayed(script.call)(8, 1) for _ in range(30))",
 }
 SHORT_PATHS = {"TMPDIR": "/tmp"}  # the fork server's socket takes a path of some hundred characters at most
 
@@ -103,11 +106,9 @@ def totals(paths) -> list[int]:
 @pytest.mark.parametrize("method", POOLS)
 def test_each_worker_has_its_report_at_a_path_without_its_id(blastoff, script, place, tmp_path, method):
     """Also if the parent makes no call, so that it has described nothing."""
-    body = f"""
-if __name__ == "__main__":
-    with {POOLS[method]} as pool:
-        pool.starmap(call, [(8, 1)] * 30, chunksize=1)
-"""
+    if method == "loky" and importlib.util.find_spec("joblib") is None:
+        pytest.skip("joblib is not installed")
+    body = f"if __name__ == '__main__':\n    {POOLS[method]}"
     done = blastoff("run", "--device=none", "--summary=always", f"--report={tmp_path}/r.json", "--", *script(body), env=place | SHORT_PATHS)
     assert done.returncode == 0, done.stderr
     total = next(line for line in done.stderr.splitlines() if line.split()[:1] == ["dgemm"])
@@ -218,28 +219,83 @@ print(most, len(files()))
         assert totals((tmp_path / "reports").glob("*.json")) == [1] * 60
 
 
-def test_many_processes_at_once_take_no_more(blastoff, script, place):
-    """What has no room in memory lies on disk, and counts."""
-    body = f"""{MANY_CHILDREN}
-reading, writing = os.pipe()
-ready, done = os.pipe()
-for _ in range(40):
-    if os.fork() == 0:
-        os.close(writing)
-        call(8, 2)
-        os.write(done, b"x")
-        os.read(reading, 1)
-        os._exit(0)
-for _ in range(40):
-    os.read(ready, 1)
-print(taken(), len(list((place / "disk").glob("*.counters"))))
-os.close(writing)
+CROWD = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
+            const double*, double*, const int*);
+static void call(void) {
+  static double a[64];
+  const int n = 8;
+  const double one = 1;
+  dgemm_("N", "N", &n, &n, &n, &one, a, &n, a, &n, &one, a, &n);
+}
+int main(int count, char** words) {
+  const int children = atoi(words[1]);
+  int ready[2], leave[2], status = 0, failed = 0;
+  char byte;
+  if (count < 3 || pipe(ready) || pipe(leave)) return 2;
+  for (int i = 0; i < children; ++i) {
+    const pid_t child = fork();
+    if (child < 0) return 77;
+    if (child > 0) continue;
+    close(leave[1]);
+    call(), call();
+    _exit(write(ready[1], "x", 1) != 1 || read(leave[0], &byte, 1) != 0);
+  }
+  for (int i = 0; i < children; ++i)
+    if (read(ready[0], &byte, 1) != 1) return 3;
+  if (system(words[2]) != 0) return 4;
+  close(leave[1]), close(leave[0]);
+  while (wait(&status) > 0) failed += status != 0;
+  return failed != 0;
+}
 """
-    done = blastoff("run", "--device=none", "--", *script(body), env=place)
+TAKEN = "du -s --block-size=1 $BLASTOFF_RUN_DIRECTORY && ls $BLASTOFF_RUN_DIRECTORY/disk/ | wc -l"
+
+
+@pytest.fixture
+def crowd(compiled):
+    """A program: so many children that have each made two calls and are all there while a command runs."""
+    path = compiled(CROWD, f"-L{offload.REFERENCE_BLAS}", "-Wl,--no-as-needed", "-l:libblas.so.3")
+    return lambda children, command: [path, str(children), command]
+
+
+@pytest.mark.parametrize("children", [40, 400])
+def test_many_processes_at_once_take_no_more(blastoff, crowd, place, children):
+    """What has no room in memory lies on disk, and counts."""
+    done = blastoff("run", "--device=none", "--", *crowd(children, TAKEN), env=place)
+    if done.returncode == 77:
+        pytest.skip(f"{children} processes are not allowed here")
     assert done.returncode == 0, done.stderr
-    most, on_disk = map(int, done.stdout.split())
-    assert most < 1 << 20 and on_disk > 0
-    assert "80 calls" in done.stderr
+    taken, _, on_disk = done.stdout.split()
+    assert int(taken) < 1 << 20 and int(on_disk) > 0
+    assert f"{2 * children} calls" in done.stderr
+
+
+MOUNTED = """
+mount -t tmpfs -o ro none /dev/shm || exit 77
+[ "$1" = "" ] || { mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp; } || exit 77
+shift
+exec "$@"
+"""
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_a_read_only_file_system_in_memory(crowd, place, everything):
+    """Counts lie on disk then. Where that is read-only, too, it is said that they are missing."""
+    blastoff = [sys.executable, "-m", "blastoff", "run", "--device=none", "--", *crowd(5, "true")]
+    env = clean_environment() | {name: value for name, value in place.items() if name != "XDG_RUNTIME_DIR"}
+    env.pop("XDG_RUNTIME_DIR", None)
+    enter = ["unshare", "-rm", "sh", "-c", MOUNTED, "sh", place["TMPDIR"] if everything else ""]
+    done = subprocess.run([*enter, *blastoff], env=env, capture_output=True, text=True) if shutil.which("unshare") else None
+    if done is None or (done.returncode in (1, 77) and "blastoff" not in done.stderr):
+        pytest.skip("file systems cannot be mounted here")
+    assert done.returncode == 0, done.stderr
+    assert ("10 calls" in done.stderr) != everything
+    assert ("no place for the counters of this run" in done.stderr) == everything
 
 
 @pytest.mark.parametrize(
@@ -451,6 +507,7 @@ def test_no_place_for_counters(blastoff, tmp_path):
     command = [sys.executable, "-c", code, str(tmp_path / "file"), "run", *SIMULATED, PRODUCTS, "40"]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0 and "products, process" in done.stderr and done.stderr.count("dgemm") == 1
+    assert done.stderr.count("no place for the counters of this run") == 1
 
 
 def test_no_room_for_counters(blastoff, place):

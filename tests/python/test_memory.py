@@ -536,10 +536,8 @@ def test_nothing_is_sampled_unless_asked_for(blastoff, compiled, tmp_path):
 
 
 def test_what_blastoff_holds(launched, tmp_path):
-    # The matrices stay until the next line, so that a sample after the calls sees their mirrors.
     (tmp_path / "calls.py").write_text(
-        CALLS
-        + "print(os.getpid(), flush=True)\nfor line in sys.stdin:\n    kept = call(int(line.split()[0]), 2)\n    print(os.getpid(), flush=True)\n"
+        CALLS + "print(os.getpid(), flush=True)\nfor line in sys.stdin:\n    call(int(line.split()[0]), 2)\n    print(os.getpid(), flush=True)\n"
     )
     env = {"LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)}
     worker = launched("--device=simulated", "--min-size=0", "--policy=first-use", program=(sys.executable, str(tmp_path / "calls.py")), env=env)

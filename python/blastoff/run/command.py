@@ -115,6 +115,14 @@ def report(company: Company, command: Sequence[str], environment: dict[str, str]
     member.remove()
 
 
+def say_that_nothing_was_counted(environment: dict[str, str]) -> None:
+    """Of a run that has no directory. One rank says it for all."""
+    if environment.get("BLASTOFF_SUMMARY") == "never" or library.global_rank(library.find_library()) > 0:
+        return
+    places = ", ".join(str(base) for base in runs.bases())
+    say(f"blastoff: no place for the counters of this run ({places}): each process reports for itself if it ends by exit\n")
+
+
 def begin_metering(directory: Path, environment: dict[str, str]) -> "energy.Watch | None":
     """What is imported for that would delay the start of the program."""
     with contextlib.suppress(Exception):
@@ -156,7 +164,9 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
         signal_witness.dismiss()
     if sampling is not None:
         sampling.finish(command, environment["BLASTOFF_RUN"])
-    if company is not None:
+    if company is None:
+        say_that_nothing_was_counted(environment)
+    else:
         try:
             report(company, command, environment, {child: runs.how_it_ended(status)})
         except Exception as error:  # whatever it is, the exit status stays the program's
