@@ -6,6 +6,7 @@
 #include "platform/contained.h"
 #include "residency/in_place/moved_memory.h"
 #include "residency/in_place/operand_set.h"
+#include "residency/matrices_read.h"
 
 namespace blastoff::residency {
 
@@ -29,7 +30,7 @@ class InPlacePolicy final : public Policy {
   }
 
  private:
-  Status prepare(const operation::Operand& operand, device::Lane& lane, Traffic& traffic);
+  Status prepare(std::span<const operation::Operand> operands, std::size_t index, device::Lane& lane, Traffic& traffic);
   bool used_before(const operation::Operand& operand);
 
   const Before before_;
@@ -86,7 +87,9 @@ class InPlaceLease final : public Lease {
   HostState state_ = HostState::untouched;
 };
 
-Status InPlacePolicy::prepare(const operation::Operand& operand, device::Lane& lane, Traffic& traffic) {
+Status InPlacePolicy::prepare(std::span<const operation::Operand> operands, std::size_t index, device::Lane& lane,
+                              Traffic& traffic) {
+  const operation::Operand& operand = operands[index];
   if (operand.empty() || operand.transient) return {};  // a vector is used from where it is
   bool first = false;
   std::uint64_t moved = 0;
@@ -103,7 +106,7 @@ Status InPlacePolicy::prepare(const operation::Operand& operand, device::Lane& l
     first = !used_before(operand);
   }
   traffic.bytes_to_device += moved;
-  if (!operation::reads(operand.intent)) return {};
+  if (!reads_matrix(operands, index)) return {};
   if (!first)
     traffic.bytes_reused += operand.payload_bytes();
   else if (operand.payload_bytes() > moved)
@@ -139,8 +142,8 @@ Result<std::unique_ptr<Lease>> InPlacePolicy::begin(const operation::Operation& 
     return tl::unexpected(
         device::Error{device::ErrorKind::unsupported, std::string(call.name()) + " is not computed in place"});
   Traffic traffic;
-  for (const operation::Operand& operand : call.operands())
-    if (auto prepared = prepare(operand, lane, traffic); !prepared) return tl::unexpected(prepared.error());
+  for (std::size_t i = 0; i < call.operands().size(); ++i)
+    if (auto prepared = prepare(call.operands(), i, lane, traffic); !prepared) return tl::unexpected(prepared.error());
   return std::make_unique<InPlaceLease>(call, lane, traffic);
 }
 

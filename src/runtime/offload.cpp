@@ -10,6 +10,7 @@
 
 #include "platform/contained.h"
 #include "platform/log.h"
+#include "residency/matrices_read.h"
 #include "runtime/block_plan.h"
 
 namespace blastoff::runtime {
@@ -75,8 +76,8 @@ Refusal refusal_of(ErrorKind kind) {
 std::uint64_t bytes_read(std::span<const operation::Operation> operations) {
   std::uint64_t bytes = 0;
   for (const operation::Operation& operation : operations)
-    for (const operation::Operand& operand : operation.operands())
-      if (!operand.transient && operation::reads(operand.intent)) bytes += operand.payload_bytes();
+    for (std::size_t i = 0; i < operation.operands().size(); ++i)
+      if (residency::reads_matrix(operation.operands(), i)) bytes += operation.operands()[i].payload_bytes();
   return bytes;
 }
 

@@ -291,6 +291,12 @@ def visible_steps(place: Place) -> list[Step]:
     return [Step("visible", command, {"BLASTOFF_LIBRARY": str(place.preloaded)}, show=r"(check|FAILED|verdict)")]
 
 
+def energy_steps(place: Place) -> list[Step]:
+    path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-u", str(ROOT / "tests/gpu/energy.py"), str(place.command), place.device]
+    return [Step("energy", command, {"BLASTOFF_LIBRARY": str(place.preloaded), "PYTHONPATH": path}, show=r"(check|FAILED|  energy)")]
+
+
 def predict_steps(place: Place) -> list[Step]:
     """Programs are predicted by the shipped model of this GPU."""
     command = [sys.executable, "-u", str(ROOT / "bench" / "predict.py"), "--output", str(place.results / "predict.json")]
@@ -332,5 +338,6 @@ PARTS = (
     Part("larger", 300, larger_steps),
     Part("never_slower", 600, never_slower_steps),
     Part("visible", 120, visible_steps),
+    Part("energy", 120, energy_steps),
     Part("predict", 300, predict_steps),
 )

@@ -205,6 +205,43 @@ def test_counters_for_root_alone(tree, monkeypatch):
         energy.Powercap(tree.path)
 
 
+def test_perf_where_powercap_is_not_for_us(tree, tmp_path, monkeypatch):
+    """Its events count in 2^-32 J, for each processor on one of its CPUs."""
+    events = tmp_path / "power"
+    (events / "events").mkdir(parents=True)
+    for file, text in (("type", "9"), ("cpumask", "0,18"), ("events/energy-pkg", "event=0x02"), ("events/energy-ram", "event=0x03")):
+        (events / file).write_text(f"{text}\n")
+    for event in ("pkg", "ram"):
+        (events / "events" / f"energy-{event}.scale").write_text(f"{2.0**-32}\n")
+    opened = []
+
+    def counting(_, kind: int, config: int, cpu: int) -> int:
+        opened.append((kind, config, cpu))
+        reader, writer = os.pipe()
+        os.write(writer, (len(opened) << 32).to_bytes(8, "little"))
+        os.close(writer)
+        return reader
+
+    monkeypatch.setattr(energy.Perf, "_open", counting)
+    monkeypatch.setattr(energy, "POWER_EVENTS", events)
+    monkeypatch.setattr(energy.Perf.__init__, "__defaults__", (events,))
+    (tree.path / "intel-rapl:0" / "energy_uj").unlink()
+    found = energy.processors(tree.path)
+    assert opened == [(9, 2, 0), (9, 3, 0), (9, 2, 18), (9, 3, 18)]
+    assert [counter.name for counter in found.counters] == ["package-0", "dram-0", "package-1", "dram-1"]
+    assert found.read() == [1, 2, 3, 4] and not any(counter.lasting for counter in found.counters)
+
+
+def test_both_ways_closed_name_both_reasons(tree, tmp_path, monkeypatch):
+    events = tmp_path / "power"
+    events.mkdir()
+    monkeypatch.setattr(energy, "POWER_EVENTS", events)
+    monkeypatch.setattr(energy.Perf.__init__, "__defaults__", (events,))
+    (tree.path / "intel-rapl:0" / "energy_uj").unlink()
+    with pytest.raises(energy.UnreadableError, match=r"energy_uj: No such file or directory; .*power/type: No such file or directory"):
+        energy.processors(tree.path)
+
+
 @pytest.fixture(scope="module")
 def fake_nvml(tmp_path_factory):
     folder = tmp_path_factory.mktemp("nvml")

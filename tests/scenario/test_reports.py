@@ -184,20 +184,20 @@ def test_one_clock_tells_all_figures(device):
     assert ends[-1][1] <= process
 
 
-@pytest.mark.parametrize("products", [4, 9])
+@pytest.mark.parametrize(("what", "matrices", "products"), [("reuse", 2, 4), ("reuse", 2, 9), ("square", 1, 4)])
 @pytest.mark.parametrize(
     ("policy", "settings"),
     [("copy", ()), ("first-use", ()), ("auto", ("--simulated-form=coherent", "--device-node=0", "--place=at-malloc=64K"))],
     ids=["copy", "first-use", "placed-at-malloc"],
 )
-def test_reuse(unharmed, device, policy, settings, products):
-    """Two matrices in N products are used N times, unless they come anew for each. (test_in_place.py has the other policies.)"""
+def test_reuse(unharmed, device, policy, settings, what, matrices, products):
+    """Matrices in N products are used N times, unless they come anew for each. (test_in_place.py has the other policies.)"""
     if settings and device != "simulated":
         pytest.skip("the simulated device takes this form")
-    outcome = unharmed("figures", "reuse", products, policy=policy, settings=settings)
+    outcome = unharmed("figures", what, products, policy=policy, settings=settings)
     kept = outcome.report["policy"]["in_force"] != "copy"
     assert outcome.total("operand_reuse") == (products if kept else 1)
-    assert outcome.total("bytes_read") == products * 2 * 160 * 160 * 8
+    assert outcome.total("bytes_read") == products * matrices * 160 * 160 * 8
     assert outcome.routine("dgemm")["operand_reuse"] == outcome.total("operand_reuse")
     assert kept or policy != "auto"
 

@@ -95,11 +95,13 @@ def report(company: Company, command: Sequence[str], environment: dict[str, str]
     member = company.member
     if not member.leave():
         return
-    from blastoff.job import folding, metering, reading
+    from blastoff.job import folding, reading
     from blastoff.run import nodes, view
 
     processes = list(reading.read_run(member.directory, known))
-    if environment.get("BLASTOFF_ENERGY") != "off":
+    if (runs.bulk(member.directory) / runs.ENERGY).exists():
+        from blastoff.job import metering
+
         metering.attach(metering.collect(member.directory), processes, environment.get("BLASTOFF_REPORT", ""))
     write = keeping.writer(environment)
     folded = len(folding.read(member.directory))  # theirs have been written

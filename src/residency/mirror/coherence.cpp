@@ -8,6 +8,7 @@
 #include "platform/log.h"
 #include "platform/own_stack.h"
 #include "residency/footprint.h"
+#include "residency/matrices_read.h"
 #include "tracking/foreign_writer.h"
 
 namespace blastoff::residency::mirror {
@@ -200,7 +201,8 @@ void Coherence::claim_uploads(Hold& hold) {
           run, [&](Chunk& chunk, Span pages) { bytes += claim_part(hold, first_own, chunk, pages, currency); });
     });
     examined_.end(operand);
-    hold.bytes_reused += operand.payload_bytes() > bytes ? operand.payload_bytes() - bytes : 0;
+    if (reads_matrix(hold.call.operands(), i) && operand.payload_bytes() > bytes)
+      hold.bytes_reused += operand.payload_bytes() - bytes;
   });
   hold.loading = !hold.uploads.empty();
 }

@@ -1,6 +1,7 @@
 // Calls of every fate: small ones, ones with nothing to compute, ones that are refused, large ones, and, with LAPACK,
-// calls inside another one. Usage: figures [reuse N]
-// With "reuse", N products of the same two matrices, of pages of their own, and nothing else.
+// calls inside another one. Usage: figures [reuse|square N]
+// With "reuse", N products of the same two matrices, of pages of their own, and nothing else; with "square", of one
+// matrix with itself.
 #include "scenario.h"
 
 void dgemv_(const char*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
@@ -18,18 +19,18 @@ static double* pages(unsigned seed) {
   return matrix;
 }
 
-static int use_again(int times) {
-  double *a = pages(1), *b = pages(2), *c = pages(3);
+static int use_again(int times, int square) {
+  double *a = pages(1), *b = square ? a : pages(2), *c = pages(3);
   for (int i = 0; i < times; ++i) multiply(order, order, order, a, order, b, order, 0, c, order);
   verdict("the last product", holds_product(order, order, order, a, order, b, order, 0, NULL, c, order));
   free(a);
-  free(b);
+  if (!square) free(b);
   free(c);
   return scenario_status();
 }
 
 int main(int argc, char** argv) {
-  if (argc > 2) return use_again(atoi(argv[2]));
+  if (argc > 2) return use_again(atoi(argv[2]), strcmp(argv[1], "square") == 0);
   double* a = filled(order * order, 1);
   double* b = filled(order * order, 2);
   double* c = filled(order * order, 3);
