@@ -154,9 +154,10 @@ std::uint64_t fingerprint_of_variables() {
   return sum;
 }
 
+// Without a device, times are learnt for runs that have one.
 DecideBy decide_by(const Settings& settings) {
   if (settings.decide != DecideBy::automatic) return settings.decide;
-  return is_timed(settings) ? DecideBy::time : DecideBy::size;
+  return is_timed(settings) || settings.device == "none" ? DecideBy::time : DecideBy::size;
 }
 
 StartMode start_mode(const Settings& settings) {

@@ -61,6 +61,11 @@ class SizeAndDepthDecider : public Decider {
                                 : cpu_seconds_of_large(operation, device_seconds);
   }
 
+  double measured_cpu_seconds(const operation::Operation& operation) const override {
+    const bool large = !operation.work.memory_bound && operation.shape == 0;
+    return large ? measured_cpu_seconds_of_large(operation) : cpu_seconds(operation, 0);
+  }
+
   void use(const MachineModel& model) override { matrices_.assume(model); }
 
   void observe(const operation::Operation& operation, const Observation& observation) override {
@@ -86,6 +91,7 @@ class SizeAndDepthDecider : public Decider {
     return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
   }
   virtual double cpu_seconds_of_large(const operation::Operation&, double) const { return 0; }
+  virtual double measured_cpu_seconds_of_large(const operation::Operation&) const { return 0; }
   virtual void observe_large(const operation::Operation& operation, const Observation& observation) {
     if (observation.operands_kept && needs_reuse(operation))
       reuse_.learn(observation.bytes_to_device, observation.bytes_reused);
@@ -131,6 +137,9 @@ class TimeDecider final : public SizeAndDepthDecider {
     if (floor_by_model_) set_floor(model.floor_volume());
   }
 
+  std::vector<CpuRate> cpu_rates() const override { return times_.cpu_rates(); }
+  void recall(const std::vector<CpuRate>& rates) override { times_.recall(rates); }
+
  protected:
   Verdict judge_large(const operation::Operation& operation, operation::Estimator& residency,
                       Grounds* grounds) override {
@@ -138,6 +147,9 @@ class TimeDecider final : public SizeAndDepthDecider {
   }
   double cpu_seconds_of_large(const operation::Operation& operation, double device_seconds) const override {
     return times_.cpu_seconds(operation, device_seconds);
+  }
+  double measured_cpu_seconds_of_large(const operation::Operation& operation) const override {
+    return times_.measured_cpu_seconds(operation);
   }
   void observe_large(const operation::Operation& operation, const Observation& observation) override {
     times_.observe(operation, observation);

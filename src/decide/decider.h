@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "operation/estimate.h"
 #include "operation/operation.h"
@@ -43,6 +44,12 @@ struct Grounds {
 
 struct MachineModel;
 
+/// What operations of a class take on the CPU (see PredictedTimes).
+struct CpuRate {
+  std::uint64_t key = 0;        ///< of the class
+  double seconds_per_flop = 0;  ///< of an operation
+};
+
 /// Decides for calls that could run on either. Thread-safe.
 class Decider {
  public:
@@ -63,6 +70,14 @@ class Decider {
   /// by the machine's model. Where these do not tell, and the device took less than any CPU of this machine would: what
   /// that would take at least. 0: unknown.
   virtual double cpu_seconds(const operation::Operation& operation, double device_seconds) const = 0;
+
+  /// The same by what has been measured on this machine alone: by calls of its kind, of this run or of an earlier one,
+  /// by those of about its size, or by a calibration of the CPU. 0: nothing has.
+  virtual double measured_cpu_seconds(const operation::Operation&) const { return 0; }
+
+  /// What this run's calls have shown, for later runs; and what those of an earlier run have. Once.
+  virtual std::vector<CpuRate> cpu_rates() const { return {}; }
+  virtual void recall(const std::vector<CpuRate>&) {}
 
   /// A better model of the machine has been found. It must outlive this.
   virtual void use(const MachineModel& model) = 0;

@@ -108,7 +108,9 @@ const PredictedTimes::Class* PredictedTimes::known_class_at(const Place& place) 
 
 /// Once, when the class is new.
 void PredictedTimes::ask_neighbours(Class& times, const Place& place) const {
-  times.cpu_guess.store(static_cast<float>(rate_of_neighbours(place, &Class::cpu_per_flop)), relaxed);
+  const double earlier = rate_of_earlier_run(place.key());
+  const double cpu = earlier > 0 ? earlier : rate_of_neighbours(place, &Class::cpu_per_flop);
+  times.cpu_guess.store(static_cast<float>(cpu), relaxed);
   times.device_guess.store(static_cast<float>(rate_of_neighbours(place, &Class::device_per_flop)), relaxed);
 }
 
@@ -143,6 +145,47 @@ double PredictedTimes::cpu_seconds(const operation::Operation& operation, double
   const double expected = model.cpu_seconds_of(operation);
   const double least = model.least_cpu_seconds_of(operation);
   return expected > 0 || least <= device_seconds ? expected : least;
+}
+
+double PredictedTimes::measured_cpu_seconds(const operation::Operation& operation) const {
+  const Place place = place_of(operation);
+  const Class* const times = known_class_at(place);
+  const auto of_class = [&](Rate rate) {
+    return times == nullptr ? 0.0 : static_cast<double>((times->*rate).load(relaxed));
+  };
+  double rate = of_class(&Class::cpu_per_flop);
+  if (rate <= 0) rate = of_class(&Class::cpu_guess);
+  if (rate <= 0) rate = rate_of_neighbours(place, &Class::cpu_per_flop);
+  // Where the model knows the CPU's rates, this machine's CPU has been calibrated with a BLAS that is loaded.
+  return rate > 0 ? rate * operation.work.flops : model_.load(std::memory_order_acquire)->cpu_seconds_of(operation);
+}
+
+std::vector<CpuRate> PredictedTimes::cpu_rates() const {
+  std::vector<CpuRate> rates;
+  for (const Class& each : classes_) {
+    const auto rate = static_cast<double>(each.cpu_per_flop.load(relaxed));
+    if (rate > 0) rates.push_back({each.key.load(relaxed), rate});
+  }
+  return rates;
+}
+
+void PredictedTimes::recall(const std::vector<CpuRate>& rates) {
+  auto* const sorted = new std::vector<CpuRate>(rates);
+  std::ranges::sort(*sorted, {}, &CpuRate::key);
+  earlier_.store(sorted, std::memory_order_release);
+  for (Class& each : classes_) {
+    const std::uint64_t key = each.key.load(relaxed);
+    const double rate = key == 0 ? 0 : rate_of_earlier_run(key);
+    if (rate > 0) each.cpu_guess.store(static_cast<float>(rate), relaxed);
+  }
+}
+
+/// 0: it does not tell.
+double PredictedTimes::rate_of_earlier_run(std::uint64_t key) const {
+  const std::vector<CpuRate>* const earlier = earlier_.load(std::memory_order_acquire);
+  if (earlier == nullptr) return 0;
+  const auto found = std::ranges::lower_bound(*earlier, key, {}, &CpuRate::key);
+  return found != earlier->end() && found->key == key ? found->seconds_per_flop : 0;
 }
 
 PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const operation::Operation& operation) const {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "decide/decider.h"
 #include "decide/machine_model.h"
@@ -45,6 +46,12 @@ class PredictedTimes {
 
   /// See Decider::cpu_seconds().
   double cpu_seconds(const operation::Operation& operation, double device_seconds) const;
+  /// See Decider::measured_cpu_seconds().
+  double measured_cpu_seconds(const operation::Operation& operation) const;
+
+  /// See Decider. Of the classes that have been timed, and in place of what neighbours tell.
+  std::vector<CpuRate> cpu_rates() const;
+  void recall(const std::vector<CpuRate>& rates);
 
  private:
   /// Times in seconds; 0: not known.
@@ -52,7 +59,7 @@ class PredictedTimes {
     std::atomic<std::uint64_t> key{0};
     std::atomic<float> cpu_per_flop{0};
     std::atomic<float> device_per_flop{0};  ///< without transfers
-    std::atomic<float> cpu_guess{0};        ///< per operation, by neighbours
+    std::atomic<float> cpu_guess{0};        ///< per operation, by an earlier run, or by neighbours
     std::atomic<float> device_guess{0};     ///< the same, for the device
     std::atomic<bool> found{false};         ///< device_per_flop is from calls that found most of what they read
     std::atomic<float> device_seconds{0};   ///< of a call, all included
@@ -89,6 +96,7 @@ class PredictedTimes {
   Class* class_of(const operation::Operation& operation);
   const Class* known_class_at(const Place& place) const;
   void ask_neighbours(Class& times, const Place& place) const;
+  double rate_of_earlier_run(std::uint64_t key) const;
   double rate_of_neighbours(const Place& place, Rate rate) const;
   Neighbour nearest(const Place& place, int direction, Rate rate) const;
   Prediction predict(const Class& times, const operation::Operation& operation) const;
@@ -115,6 +123,7 @@ class PredictedTimes {
   static constexpr std::size_t loss_ways = 8;
   static constexpr std::int64_t farthest = 4;  ///< neighbour
   std::atomic<const MachineModel*> model_;
+  std::atomic<const std::vector<CpuRate>*> earlier_{nullptr};  ///< by rising key; never freed
   std::atomic<float> for_cpu_{0};     ///< seconds that may be spent to time the CPU where only neighbours tell
   std::atomic<float> for_device_{0};  ///< the same, to time the device
   std::atomic<float> to_device_{0};   ///< bytes per second, as seen; 0: not seen yet

@@ -98,6 +98,13 @@ int requested_threads() {
   return std::max(0, first_number(variables));
 }
 
+std::string requested_kernels() {
+  std::string all;
+  for (const char* const variable : {"OPENBLAS_CORETYPE", "MKL_ENABLE_INSTRUCTIONS", "BLIS_ARCH_TYPE"})
+    if (const char* const text = secure_getenv(variable)) all.append(text).append(1, ',');
+  return all;
+}
+
 double own_cpu_seconds() {
   timespec spent{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);

@@ -35,6 +35,10 @@ std::string cpu_name();
 /// 0: none does.
 int requested_threads();
 
+/// What variables ask of the BLAS's kernels (OPENBLAS_CORETYPE, MKL_ENABLE_INSTRUCTIONS, BLIS_ARCH_TYPE); "" if none
+/// does.
+std::string requested_kernels();
+
 /// Bytes of main memory of this machine.
 std::size_t physical_memory();
 

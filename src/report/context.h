@@ -103,6 +103,7 @@ struct Context {
   int rank = -1;               ///< -1: no MPI
   double started = 0;          ///< when the library was loaded, in seconds since 1970
   double elapsed_seconds = 0;  ///< since then
+  double cost_seconds = 0;     ///< of that, what Blastoff has taken outside calls: patching, waiting at the end
   std::string ended = "exit";  ///< "": it still runs
   bool device_used = false;
   std::string device_kind;        ///< a name of device/kinds.def, or "none"

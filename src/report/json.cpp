@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "operation/front_end.h"
 #include "platform/process.h"
 #include "platform/reserve.h"
+#include "report/counter_layout.h"
 #include "report/summary.h"
 
 namespace blastoff::report {
@@ -28,6 +30,24 @@ Json process_json(const Context& context) {
           {"rank", context.rank < 0 ? Json(nullptr) : Json(context.rank)},
           {"started", context.started},
           {"elapsed_seconds", context.elapsed_seconds}};
+}
+
+/// Seconds since 1970 of a moment of boot_nanoseconds().
+double since_1970(std::uint64_t moment) {
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  return now.count() - 1e-9 * static_cast<double>(boot_nanoseconds()) + 1e-9 * static_cast<double>(moment);
+}
+
+/// When there were calls, and what counts besides them; null where there were none.
+Json wall_json(const Totals& totals, double cost_seconds) {
+  if (totals.first_call == 0) return nullptr;
+  const double began = since_1970(totals.first_call);
+  const double seconds = 1e-9 * static_cast<double>(totals.last_call - totals.first_call);
+  return {{"began", began},
+          {"ended", began + seconds},
+          {"span_seconds", seconds},
+          {"small_seconds", totals.small_seconds},
+          {"cost_seconds", cost_seconds}};
 }
 
 Json settings_json(const Context& context) {
@@ -360,6 +380,7 @@ std::string to_json(const Totals& totals, const Context& context) {
   Json report = describe_process(context);
   report["process"]["ended"] = context.ended;
   put_counts(report, totals, call_sites());
+  report["wall"] = wall_json(totals, context.cost_seconds);
   if (!context.decisions.empty()) report["decisions"] = decisions_json(context);
   if (context.timeline.calls.empty()) return text_of(report);
   report["shortest_timed_seconds"] = context.timeline.shortest;
@@ -382,7 +403,10 @@ std::string to_json(const Totals& totals, const Kept& kept, const std::string& d
   Json report = Json::parse(description, nullptr, false);
   if (!report.is_object()) report = undescribed(kept);
   Json& process = report["process"];
+  const Json& described = report["wall"];
+  double cost_seconds = described.is_object() ? described.value("cost_seconds", 0.0) : 0;
   if (kept.forked && process["pid"] != kept.pid) {
+    cost_seconds = 0;
     Context child;
     child.device_kind = report["device"]["kind"];
     child.device_state = "not started";
@@ -402,6 +426,7 @@ std::string to_json(const Totals& totals, const Kept& kept, const std::string& d
   report["interception"]["objects_seen"] = kept.objects;
   report["interception"]["functions_found"] = kept.functions;
   put_counts(report, totals, kept.call_sites);
+  report["wall"] = wall_json(totals, cost_seconds);
   return text_of(report);
 }
 

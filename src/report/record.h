@@ -19,7 +19,9 @@ struct Record {
   bool lane_at_once = false;     ///< the call found an idle lane of the device
   const void* caller = nullptr;  ///< where the call returns to
   double seconds = 0;            ///< wall time of the whole call
-  double cpu_seconds = 0;        ///< what the CPU would have taken, as far as known; 0: unknown
+  double wall_seconds = 0;       ///< the call's part of the process's wall time: report/wall_time.h
+  double known_cpu_seconds = 0;  ///< what that part would have been on the CPU, by measured times; 0: unknown
+  double cpu_seconds = 0;        ///< what the CPU is expected to take for the whole call; 0: unknown
   double transfer_seconds = 0;   ///< of that, waiting for data only
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;

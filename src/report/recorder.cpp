@@ -13,6 +13,7 @@
 #include "report/decisions.h"
 #include "report/thread_counters.h"
 #include "report/timeline.h"
+#include "report/wall_time.h"
 
 namespace blastoff::report {
 
@@ -58,6 +59,11 @@ void count_in(RoutineTotals& sums, const Record& record) {
   sums.bytes_read += record.bytes_read;
   sums.bytes_rewritten += record.bytes_rewritten;
   sums.bytes_between_devices += record.bytes_between_devices;
+  sums.wall_seconds += record.wall_seconds;
+  if (record.known_cpu_seconds > 0) {
+    sums.known_seconds += record.wall_seconds;
+    sums.known_cpu_seconds += record.known_cpu_seconds;
+  }
   if (record.refusal != Refusal::none) {
     sums.cpu_seconds += record.seconds;
     return;
@@ -66,19 +72,21 @@ void count_in(RoutineTotals& sums, const Record& record) {
   if (record.parts > 1) ++sums.split;
   sums.device_seconds += record.seconds;
   sums.offloaded_flops += record.flops;
-  if (record.cpu_seconds <= 0) return;
-  ++sums.judged;
-  sums.judged_seconds += record.seconds;
-  sums.expected_cpu_seconds += record.cpu_seconds;
-  if (record.seconds <= record.cpu_seconds) return;
+  if (record.cpu_seconds > 0) {
+    sums.judged_seconds += record.seconds;
+    sums.expected_cpu_seconds += record.cpu_seconds;
+  }
+  if (record.known_cpu_seconds <= 0) return;
+  sums.known_flops += record.flops;
+  if (record.wall_seconds <= record.known_cpu_seconds) return;
   ++sums.lost;
-  sums.lost_seconds += record.seconds - record.cpu_seconds;
+  sums.lost_seconds += record.wall_seconds - record.known_cpu_seconds;
 }
 
 void add(const Record& record, const operation::Operation* operation) {
   ThreadCounters& counters = thread_counters();
   counters.recorded_seconds.add(record.seconds);
-  counters.last_count.raise_to(boot_nanoseconds());
+  counters.count_moment(record.seconds);
   RoutineTotals sums;
   count_in(sums, record);
   counters.routines[static_cast<std::size_t>(record.routine)].add(sums);
@@ -112,7 +120,7 @@ void end_small(operation::RoutineId routine, const void* caller, const SmallCall
   const double seconds = own_seconds(elapsed, small.recorded_before) * small.weight;
   sums.small_seconds.add(seconds);
   counters.recorded_seconds.add(seconds);
-  counters.last_count.raise_to(boot_nanoseconds());
+  counters.count_moment(elapsed);
   RoutineTotals counted;
   counted.calls = small.weight;
   counted.cpu_seconds = seconds;
@@ -158,6 +166,7 @@ Totals totals() {
 void reset() {
   if (leave_counter_file()) leave_thread_counters();
   for (ThreadCounters* block = all_thread_counters(); block != nullptr; block = block->next) block->clear();
+  forget_calls();
   forget_decisions();
   forget_call_sites();
   forget_timeline();

@@ -44,6 +44,9 @@ struct Totals {
   Verification verification;
   /// Of the calls of the small-call path that were timed: all from 64^3 on, one in 64 of the others.
   double largest_small_volume = 0;
+  double small_seconds = 0;      ///< of that path, estimated, summed over threads
+  std::uint64_t first_call = 0;  ///< boot_nanoseconds() when the first call began that was timed; 0: there was none
+  std::uint64_t last_call = 0;   ///< when the last one ended
 };
 
 /// Adds a record to the sums of its routine; verification apart.

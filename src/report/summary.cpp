@@ -12,6 +12,11 @@ RoutineTotals sum_over_routines(const Totals& totals) {
   return sum;
 }
 
+Verdict verdict(const RoutineTotals& sums, double cost_seconds) {
+  return {.saved = sums.known_cpu_seconds - sums.known_seconds - cost_seconds,
+          .known_share = sums.offloaded_flops > 0 ? sums.known_flops / sums.offloaded_flops : 0};
+}
+
 double operand_reuse(const RoutineTotals& sums) {
   if (sums.bytes_read <= sums.bytes_reused) return 0;
   return static_cast<double>(sums.bytes_read) / static_cast<double>(sums.bytes_read - sums.bytes_reused);

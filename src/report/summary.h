@@ -8,6 +8,18 @@ namespace blastoff::report {
 /// All routines together.
 RoutineTotals sum_over_routines(const Totals& totals);
 
+/// What a process has saved, in wall time, against a run of its own on the CPU.
+struct Verdict {
+  double saved = 0;  ///< seconds; negative: it took longer
+  /// Of the operations on the device, those of calls for which the CPU's time has been measured.
+  double known_share = 0;
+  bool known() const { return known_share >= least_known_share; }
+
+  static constexpr double least_known_share = 0.8;
+};
+/// `cost_seconds`: Context::cost_seconds.
+Verdict verdict(const RoutineTotals& sums, double cost_seconds);
+
 /// Reuse: how many times devices have read a byte of a matrix, on average, for each time that it came to them, whether
 /// it was copied, moved, or read where it lay for the first time. 0 where they have read none.
 double operand_reuse(const RoutineTotals& sums);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <string_view>
@@ -231,22 +232,20 @@ void write_reasons(Text out, const Totals& totals, const Context& context) {
   }
 }
 
-/// What came of it all, in time. blastoff/job/view/words.py says the same of jobs.
-void write_verdict(Text out, const RoutineTotals& sums) {
+/// What came of it all, in wall time. blastoff/job/view/words.py says the same of jobs.
+void write_verdict(Text out, const RoutineTotals& sums, double cost_seconds) {
   if (sums.offloaded == 0) return;
-  const double saved = sums.expected_cpu_seconds - sums.judged_seconds;
-  const double on_cpu = sums.cpu_seconds + sums.device_seconds + saved;
+  const Verdict found = verdict(sums, cost_seconds);
   const double share = sums.flops > 0 ? 100 * sums.offloaded_flops / sums.flops : 0;
   fmt::format_to(out, "  verdict   ");
-  if (sums.judged > 0 && saved >= 0)
-    fmt::format_to(out, "saved about {} of {} in BLAS; ", format_duration(saved), format_duration(on_cpu));
-  else if (sums.judged > 0)
-    fmt::format_to(out, "lost about {}, where the CPU would have taken {}; ", format_duration(-saved),
-                   format_duration(on_cpu));
+  if (!found.known())
+    fmt::format_to(out, "saved: not known (the CPU was timed for {:.0f} % of it); ", 100 * found.known_share);
+  else
+    fmt::format_to(out, "{} about {} of wall time; ", found.saved >= 0 ? "saved" : "lost",
+                   format_duration(std::abs(found.saved)));
   if (sums.lost_seconds >= 1e-3)
     fmt::format_to(out, "{} lost in {} calls; ", format_duration(sums.lost_seconds), sums.lost);
-  fmt::format_to(out, "{:.0f} % of all operations ran on the device{}\n", share,
-                 sums.judged > 0 ? "" : "; what the CPU would have taken is not known");
+  fmt::format_to(out, "{:.0f} % of all operations ran on the device\n", share);
 }
 
 void write_verification(Text out, const Verification& verification) {
@@ -280,7 +279,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_reuse(out, sums);
   write_reasons(out, totals, context);
   write_verification(out, totals.verification);
-  write_verdict(out, sums);
+  write_verdict(out, sums, context.cost_seconds);
   return text;
 }
 

@@ -6,6 +6,8 @@
 #include <new>
 
 #include "report/counter_file.h"
+#include "report/counter_layout.h"
+#include "report/wall_time.h"
 
 namespace blastoff::report {
 
@@ -22,6 +24,7 @@ constinit ThreadCounters last_resort{};
 /// BLAS, the thread takes a block again, and this runs again.
 void give_back(void* block) {
   own_counters = nullptr;
+  leave_calls();
   static_cast<ThreadCounters*>(block)->in_use.store(false, std::memory_order_release);
 }
 
@@ -126,7 +129,14 @@ void ThreadCounters::clear() {
   recorded_seconds.clear();
   seconds_ahead.clear();
   largest_small_volume.clear();
+  first_call.clear();
   last_count.clear();
+}
+
+void ThreadCounters::count_moment(double seconds) {
+  const std::uint64_t now = boot_nanoseconds();
+  last_count.raise_to(now);
+  if (first_call.get() == 0) first_call.add(now - std::min(now - 1, static_cast<std::uint64_t>(1e9 * seconds)));
 }
 
 void ThreadCounters::add_to(Totals& totals) const {
@@ -134,11 +144,15 @@ void ThreadCounters::add_to(Totals& totals) const {
   for (std::size_t i = 0; i < totals.routines.size(); ++i) {
     routines[i].add_to(totals.routines[i]);
     small_calls += routines[i].small_calls.get();
+    totals.small_seconds += std::max(0.0, routines[i].small_seconds.get());
   }
   for (std::size_t i = 0; i < totals.refusals.size(); ++i) totals.refusals[i] += refusals[i].get();
   for (std::size_t i = 0; i < size_classes; ++i) sizes[i].add_to(totals.sizes[i]);
   verification.add_to(totals.verification);
   totals.largest_small_volume = std::max(totals.largest_small_volume, largest_small_volume.get());
+  totals.last_call = std::max(totals.last_call, last_count.get());
+  const std::uint64_t began = first_call.get();
+  if (began != 0 && (totals.first_call == 0 || began < totals.first_call)) totals.first_call = began;
 }
 
 ThreadCounters& take_thread_counters() {

@@ -75,10 +75,13 @@ struct ThreadCounters {
   Counter<double> recorded_seconds;      ///< of all calls; see recorded_seconds()
   Counter<double> seconds_ahead;         ///< see seconds_ahead()
   Counter<double> largest_small_volume;  ///< see Totals
+  Counter<std::uint64_t> first_call;     ///< see Totals
   Counter<std::uint64_t> last_count;     ///< boot_nanoseconds() of the latest call; of small calls, of those timed
   std::atomic<bool> in_use{true};        ///< some live thread counts here
   ThreadCounters* next = nullptr;        ///< constant once the block is in the list
 
+  /// A call of so many seconds is over.
+  void count_moment(double seconds);
   void add_to(Totals& totals) const;
   void clear();
 };

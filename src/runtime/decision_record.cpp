@@ -23,12 +23,16 @@ report::Refusal refusal_of(decide::Verdict verdict) {
   return Refusal::none;
 }
 
+double seconds_of_page_faults(const report::Record& record) {
+  return seconds_of_page_fault * static_cast<double>(record.page_faults) / record.parts;
+}
+
 decide::Observation observation_of(const report::Record& record, double seconds) {
   const auto links = static_cast<std::uint64_t>(record.parts);  // at once, each with about as much
   return {.on_device = true,
           .operands_kept = record.operands_kept,
           .typical = record.lane_at_once,
-          .seconds = seconds + seconds_of_page_fault * static_cast<double>(record.page_faults) / record.parts,
+          .seconds = seconds + seconds_of_page_faults(record),
           .bytes_to_device = record.bytes_to_device / links,
           .bytes_from_device = record.bytes_from_device / links,
           .bytes_reused = (record.bytes_reused + record.bytes_met) / links,

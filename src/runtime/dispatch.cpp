@@ -17,6 +17,7 @@
 #include "report/decisions.h"
 #include "report/recorder.h"
 #include "report/timeline.h"
+#include "report/wall_time.h"
 #include "runtime/call_stopwatch.h"
 #include "runtime/callers_environment.h"
 #include "runtime/decision_record.h"
@@ -171,12 +172,32 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
   platform::contained([&] { report::add(record, operation); });
 }
 
+// What a call on the device, with the page faults that it has caused since the one before, was of the wall time.
+void time_on_device(report::Record& record, const report::CallTime& time, std::optional<double> own_seconds,
+                    double cpu_seconds) {
+  record.wall_seconds =
+      own_seconds ? time.share * *own_seconds : time.wall + time.share * seconds_of_page_faults(record);
+  record.known_cpu_seconds = time.share * cpu_seconds;
+}
+
+// The same of a call that the CPU has made in `made` seconds. Without us it would have taken no more, and no more than
+// usual (0: unknown) where threads of ours have disturbed it.
+void time_on_cpu(report::Record& record, const report::CallTime& time, std::optional<double> own_seconds, double made,
+                 double usual) {
+  record.wall_seconds = own_seconds ? time.share * *own_seconds : time.wall;
+  record.known_cpu_seconds = record.wall_seconds;
+  if (own_seconds) return;
+  record.known_cpu_seconds = std::max(0.0, time.wall - time.share * (time.elapsed - made));
+  if (usual > 0 && time.whole) record.known_cpu_seconds = std::min(record.known_cpu_seconds, time.share * usual);
+}
+
 // Makes the call where it was placed, unless that refuses: record.refusal says why.
 void run_on(Placement& placement, const Visit& visit, const Operation& operation, report::Record& record,
-            CallStopwatch& stopwatch, bool& done) {
+            const report::CallBegin& begin, CallStopwatch& stopwatch, bool& done) {
   Process& process = Process::instance();
   stopwatch.restart();
   double seconds = 0;
+  double measured = 0;
   {
     const CallersEnvironment environment;
     const bool ended =
@@ -185,26 +206,31 @@ void run_on(Placement& placement, const Visit& visit, const Operation& operation
     if (done) {
       process.decider().observe(operation, observation_of(record, seconds));
       if (!record.verified) record.cpu_seconds = process.decider().cpu_seconds(operation, seconds);
+      // The processes of a job would have solved together what one solves for all.
+      if (!record.verified && GatheredSolve::running() == nullptr)
+        measured = process.seconds_on_cpu(operation.work.flops, process.decider().measured_cpu_seconds(operation));
       report::memory_gauge().to_device += record.bytes_to_device;
       report::memory_gauge().from_device += record.bytes_from_device;
     }
     process.leave_session(placement, operation);
   }
   // A device with a clock of its own has its own seconds in reports, too.
-  const bool own_clock = done && placement.session->device().own_time();
+  if (!done) return;
+  const bool own_clock = placement.session->device().own_time().has_value();
   if (own_clock) stopwatch.took(seconds);
-  if (done) count(visit, &operation, record, own_clock ? seconds : stopwatch.seconds());
+  time_on_device(record, report::end_call(begin), own_clock ? std::optional(seconds) : std::nullopt, measured);
+  count(visit, &operation, record, own_clock ? seconds : stopwatch.seconds());
 }
 
 // Makes the call on a device, unless there is none or it refuses: record.refusal says why. A device that is lost leaves
 // the call to another one, where there is one, and the operands as they were. A handler that runs in the middle of this
 // would meet what the call holds, and one that never comes back would leave it held for ever.
 [[gnu::noinline]] void run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
-                                       CallStopwatch& stopwatch, bool& done) {
+                                       const report::CallBegin& begin, CallStopwatch& stopwatch, bool& done) {
   for (;;) {
     Placement placement = place_for_call(operation, record);
     if (!placement.session) return;
-    run_on(placement, visit, operation, record, stopwatch, done);
+    run_on(placement, visit, operation, record, begin, stopwatch, done);
     if (done) return;
     const bool lost = !placement.session->working() ||
                       std::ranges::any_of(placement.parts, [](const Part& part) { return !part.session->working(); });
@@ -250,6 +276,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (!visit.original.function && platform::has_elevated_rights()) end_without_original(visit.entry);
   // It also says where this call is counted.
   if (Process::try_instance() == nullptr) return run_original(visit);
+  const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
   report::Record record;
   decide::Grounds grounds;
   const bool understood = parsed && parsed->supported;
@@ -273,19 +300,26 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   CallStopwatch stopwatch;
   bool done = false;
   if (record.refusal == Refusal::none)
-    if (!platform::undisturbed([&] { run_undisturbed(visit, operation, record, stopwatch, done); }) && !done)
+    if (!platform::undisturbed([&] { run_undisturbed(visit, operation, record, begin, stopwatch, done); }) && !done)
       record.refusal = out_of_memory();
   if (done) {
     traced.end(std::nullopt, stopwatch.seconds());
     return explain(operation, record, grounds);
   }
-  if (gathered != nullptr) return gathered->refuse(record.refusal);
+  if (gathered != nullptr) {
+    report::end_call(begin);
+    return gathered->refuse(record.refusal);
+  }
   const bool observed = judged && record.refusal != Refusal::switched_off;
   const bool opens_later = record.refusal == Refusal::not_open;
   if (observed) Process::instance().leave_to_cpu(operation);
+  const bool disturbed = observed && Process::instance().opens_beside();
+  const double usual = disturbed ? Process::instance().decider().measured_cpu_seconds(operation) : 0;
   const SpentOnCpu spent_before = Opening::added_by_this_thread();
   const CallStopwatch original;
+  const platform::Stopwatch with_logging;
   run_original(visit);
+  const double made = with_logging.seconds();
   const double elapsed = original.seconds();
   traced.end(original.own(elapsed), elapsed);
   // A device with a clock of its own tells the CPU's seconds, too.
@@ -300,6 +334,8 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
     process.add_spent_before_opening(
         {.seconds = on_cpu, .flops = operation.work.flops, .on_device = process.expected_device_seconds(operation)},
         spent_before);
+  time_on_cpu(record, report::end_call(begin), process.has_own_clock() ? std::optional(seconds) : std::nullopt, made,
+              usual);
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::logs_calls() || report::belongs_to_timeline(seconds)) {
     // What is put together in memory, a handler may need too.

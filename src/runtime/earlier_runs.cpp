@@ -45,26 +45,7 @@ constexpr double longest_lead = 5;
 /// Runs that spend a smaller share of the price on such calls never come near opening: nothing is kept of them.
 constexpr double least_share = 0.5;
 
-/// FNV-1a (Fowler, Noll, Vo).
-std::uint64_t number_of(const std::string& text) {
-  std::uint64_t number = 0xcbf29ce484222325U;
-  for (const char letter : text) number = (number ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-  return number;
-}
-
-std::string command() {
-  namespace fs = std::filesystem;
-  std::error_code unknown;
-  std::string text = fs::read_symlink("/proc/self/exe", unknown).string();
-  for (const std::string& part : {platform::command_line(), fs::current_path(unknown).string()})
-    text.append(1, '\0').append(part);
-  return text;
-}
-
-std::string path_for(const std::string& command) {
-  const std::string cache = user_cache();
-  return cache.empty() ? "" : fmt::format("{}/runs/{:03x}.json", cache, number_of(command) >> 52U);
-}
+constexpr const char* folder = "runs";
 
 /// `opening_ahead`: a process that does, or 0.
 std::string text_of(std::uint64_t command, const RunTimes& run, const std::vector<std::uint64_t>& used_once,
@@ -141,6 +122,26 @@ double usable_lead(const RunTimes& run) {
 
 }  // namespace
 
+std::uint64_t number_of(const std::string& text) {
+  std::uint64_t number = 0xcbf29ce484222325U;
+  for (const char letter : text) number = (number ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  return number;
+}
+
+std::string command_of_process() {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  std::string text = fs::read_symlink("/proc/self/exe", unknown).string();
+  for (const std::string& part : {platform::command_line(), fs::current_path(unknown).string()})
+    text.append(1, '\0').append(part);
+  return text;
+}
+
+std::string path_in_cache(const char* folder_name, const std::string& command) {
+  const std::string cache = user_cache();
+  return cache.empty() ? "" : fmt::format("{}/{}/{:03x}.json", cache, folder_name, number_of(command) >> 52U);
+}
+
 RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
                       const std::optional<RunTimes>& earlier) {
   report::RoutineTotals sums;
@@ -179,14 +180,14 @@ bool opens_ahead(const RunTimes& run, double price) {
 }
 
 bool EarlierRuns::may_be_known() {
-  const std::string path = path_for(command());
+  const std::string path = path_in_cache(folder, command_of_process());
   return !path.empty() && access(path.c_str(), R_OK) == 0;
 }
 
 EarlierRuns::EarlierRuns(const std::string& conditions) {
-  const std::string text_of_command = command();
+  const std::string text_of_command = command_of_process();
   command_ = number_of(text_of_command + '\0' + conditions);
-  path_ = path_for(text_of_command);
+  path_ = path_in_cache(folder, text_of_command);
   const auto age = path_.empty() ? std::nullopt : age_of(path_);
   if (!age || *age > most_age) return;
   age_ = *age;

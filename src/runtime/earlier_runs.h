@@ -15,6 +15,13 @@
 
 namespace blastoff::runtime {
 
+/// What tells this process's command from others: program, arguments, working directory. Changes errno.
+std::string command_of_process();
+/// FNV-1a (Fowler, Noll, Vo).
+std::uint64_t number_of(const std::string& text);
+/// The file of a command in a folder of the user's cache; "" where the variables name none. Changes errno.
+std::string path_in_cache(const char* folder, const std::string& command);
+
 /// Of the calls of one run that were worth the device. Seconds.
 struct RunTimes {
   double flops = 0;

@@ -18,6 +18,7 @@
 #include "platform/process_mark.h"
 #include "report/context.h"
 #include "report/record.h"
+#include "runtime/earlier_rates.h"
 #include "runtime/earlier_runs.h"
 #include "runtime/met_memory.h"
 #include "runtime/model_search.h"
@@ -101,7 +102,11 @@ class Process final : public operation::Estimator {
   double seconds_on_cpu(double flops, double elapsed) const {
     return simulated_rates_ ? simulated_rates_->cpu_seconds(flops) : elapsed;
   }
+  /// Whether seconds in reports are those of the simulated device's clock.
   bool has_own_clock() const { return simulated_rates_.has_value(); }
+
+  /// Whether threads of ours open the device, or make it ready, beside the program.
+  bool opens_beside() const { return in_background_.load(std::memory_order_relaxed) > 0; }
 
   /// Asks the threads of ours that open the device, or make it ready, to give that up, and waits for them, but not for
   /// ever. False: one is still at it. For exit().
@@ -153,6 +158,7 @@ class Process final : public operation::Estimator {
   void start_session(const operation::Operation* first);
   void find_session(const operation::Operation* first);
   void recall_earlier_runs();
+  void recall_earlier_rates();
   void open_as_foreseen();
   void note_first_call();
   bool open_for(const operation::Operation& operation);
@@ -170,6 +176,7 @@ class Process final : public operation::Estimator {
   void keep_description();
   void refresh_description();
   void keep_times(const report::Totals& totals) const;
+  void keep_rates();
   bool wants_summary(bool any_device, bool worked) const;
   bool is_read_of() const;
 
@@ -181,7 +188,9 @@ class Process final : public operation::Estimator {
   const Tracing tracing_;
   Opening opening_;
   std::atomic<bool> recalled_{false};
-  std::atomic<EarlierRuns*> earlier_runs_{nullptr};  // once they have been looked for; never freed
+  std::atomic<EarlierRuns*> earlier_runs_{nullptr};    // once they have been looked for; never freed
+  std::atomic<EarlierRates*> earlier_rates_{nullptr};  // the same
+  std::atomic<double> waited_for_opening_{0};          // seconds, at the end
   std::atomic<bool> opened_ahead_{false};
   std::atomic<bool> first_call_noted_{false};  // of those that are worth the device
   std::atomic<double> lead_{0};                // RunTimes::lead, of this run alone

@@ -110,12 +110,22 @@ void Process::find_session(const operation::Operation* first) {
 /// Once, before the device is opened. Other threads decide without them meanwhile.
 void Process::recall_earlier_runs() {
   if (recalled_.exchange(true) || settings_.history == config::HistoryMode::off) return;
+  recall_earlier_rates();
   if (config::start_mode(settings_) != config::StartMode::background) return;
   auto* const runs = new EarlierRuns(fmt::format("{} {} {} {} {}", BLASTOFF_VERSION, settings_.device,
                                                  device::expected_name(settings_.device), platform::cpu_share(),
                                                  platform::requested_threads()));
   if (runs->times()) opening_.foresee(foresight(*runs->times(), opening_.price()), runs->times()->cpu);
   earlier_runs_ = runs;
+}
+
+/// A simulated clock's rates are no measurement.
+void Process::recall_earlier_rates() {
+  if (simulated_rates_ || settings_.history == config::HistoryMode::off || earlier_rates_ != nullptr) return;
+  auto* const known = new EarlierRates(fmt::format("{} {} {} {}", BLASTOFF_VERSION, platform::cpu_share(),
+                                                   platform::requested_threads(), platform::requested_kernels()));
+  decider_->recall(known->rates());
+  earlier_rates_ = known;
 }
 
 void Process::open_ahead() {
@@ -235,8 +245,9 @@ bool Process::run_in_background(const std::function<void()>& body, const std::fu
 bool Process::end_opening() {
   if (in_forked_child()) return true;  // the threads stayed in the parent
   unwanted_ = true;
-  const auto deadline = Clock::now() + longest_wait;
-  while (in_background_ > 0 && Clock::now() < deadline) usleep(200);
+  const auto begin = Clock::now();
+  while (in_background_ > 0 && Clock::now() < begin + longest_wait) usleep(200);
+  waited_for_opening_ = waited_for_opening_ + std::chrono::duration<double>(Clock::now() - begin).count();
   unwanted_ = false;
   opening_begun_ = sessions_ != nullptr;  // the main thread may have ended, and not the process
   return in_background_ == 0;

@@ -57,6 +57,8 @@ report::Context Process::describe() {
   if (const std::unique_lock lock(model_mutex_, std::try_to_lock); lock) context.machine_model = model_description_;
   if (report::explains_decisions()) context.decisions = report::dearest_decisions();
   if (tried_ && !was_forked()) context.device_opening = opened_;
+  // A child has been patched with its parent. A simulated clock stands meanwhile.
+  if (!was_forked() && !has_own_clock()) context.cost_seconds = context.interception.seconds + waited_for_opening_;
   Sessions* const sessions = sessions_;
   if (sessions && !was_forked() && !inside_a_call()) sessions->describe(context);
   if (!was_forked() && !inside_a_call()) context.blocks = describe_blocks();
@@ -124,10 +126,20 @@ void Process::keep_times(const report::Totals& totals) const {
   earlier->keep(times, opening_.price(), sessions == nullptr || inside_a_call() ? std::nullopt : sessions->used_once());
 }
 
+/// What the CPU took for this run's calls, for the next run of the same command, whatever device that has.
+void Process::keep_rates() {
+  if (was_forked() || platform::global_rank() > 0) return;
+  const platform::ErrnoGuard errno_stays;
+  const std::vector<decide::CpuRate> rates = decider_->cpu_rates();
+  if (!rates.empty()) recall_earlier_rates();
+  if (const EarlierRates* const earlier = earlier_rates_) earlier->keep(rates);
+}
+
 void Process::end() {
   if (in_forked_child() && !was_forked()) return;  // a guest in its parent's memory
   const report::Totals totals = report::totals();
   platform::contained([&] { keep_times(totals); });
+  platform::contained([&] { keep_rates(); });
   report::Context context = describe();
   const bool worked = total_calls(totals) > 0 || context.blocks;
   const bool reported = worked && (report::counters_are_kept() || !settings_.report.empty());

@@ -1,5 +1,6 @@
 """`blastoff advise`, the verdict, `report --compare` and the exports."""
 
+import copy
 import csv
 import io
 import json
@@ -8,8 +9,8 @@ import offload
 import pytest
 from blastoff.advise import advice
 from blastoff.advise.advice import advise
-from blastoff.job import reading
-from blastoff.job.call_sites import CallSite
+from blastoff.job import folding, reading
+from blastoff.job.call_sites import CallSite, call_sites
 from blastoff.job.places import Place
 from blastoff.job.processes import Sums
 from blastoff.job.view import words
@@ -21,15 +22,32 @@ def sums_of(**counters: float) -> Sums:
 
 
 def site(name: str = "cg.f90:214 in step", threads: int = 1, size: float = 96, refusals: dict | None = None, **sums: float) -> CallSite:
+    """Of one process, and one thread at a time: sums are wall time."""
     result = CallSite("dgemm", Place("/opt/scf", 1), "", name=name, threads=threads)
-    result.sums = sums_of(**sums)
+    result.sums = result.wall = sums_of(**sums)
     result.volume = size**3 * result.sums.calls
     result.refusals.update(refusals or {})
     return result
 
 
 def said(job, *sites) -> list[str]:
-    return [one.what for one in advise(job, list(sites))]
+    """Without what is outside reach."""
+    return [one.what for one in found(job, *sites)]
+
+
+def found(job, *sites) -> list:
+    return [one for one in advise(job, list(sites)) if "outside the calls" not in one.what]
+
+
+def plain(text: str) -> str:
+    """Without the spaces between groups of digits."""
+    return text.replace("\u202f", "")
+
+
+@pytest.fixture
+def report(report) -> dict:
+    """Of a run that knows what it has saved."""
+    return report | {"totals": report["totals"] | {"known_flops": 5e9, "known_seconds": 2.0, "known_cpu_seconds": 4.0}}
 
 
 @pytest.fixture
@@ -37,119 +55,262 @@ def job(report, write):
     return reading.read_job(write(report))
 
 
+def ranks_of(report: dict, *totals: dict, **process: object) -> list[dict]:
+    """A report for each rank, with these counters."""
+    return [
+        report | {"process": report["process"] | {"rank": rank, "pid": rank + 1} | process, "totals": report["totals"] | counters}
+        for rank, counters in enumerate(totals)
+    ]
+
+
 def test_nothing_is_said_of_a_good_run(job):
     assert said(job, site(calls=100, offloaded=100, device_seconds=2, bytes_to_device=1000, bytes_reused=90000)) == []
 
 
-def test_matrices_that_are_moved_for_one_use(job):
+def test_what_is_outside_comes_first(report, write):
+    wall = {"began": 10.0, "ended": 70.0, "span_seconds": 60.0, "small_seconds": 4.5, "cost_seconds": 0.5}
+    calling = report | {"wall": wall, "totals": report["totals"] | {"wall_seconds": 10.0}}
+    lost = site(calls=10, offloaded=10, device_seconds=2, lost=4, lost_seconds=0.5)
+    first, second = advise(reading.read_job(write(calling)), [lost])
+    assert first.seconds == 46.5 and first.what == "76 % of the run (61.5 s) at least is outside the calls that Blastoff sees"
+    assert second.seconds == 0.5
+    busy = calling | {"totals": report["totals"] | {"wall_seconds": 55.0}}
+    assert [one.seconds for one in advise(reading.read_job(write(busy)), [lost])] == [0.5]
+    simulated = calling | {"settings": report["settings"] | {"simulated-rates": "cpu=1"}}
+    assert [one.seconds for one in advise(reading.read_job(write(simulated)), [lost])] == [0.5]
+
+
+def test_matrices_that_are_brought_for_few_uses(job):
     moving = {"calls": 100, "offloaded": 100, "device_seconds": 2, "transfer_seconds": 1, "bytes_to_device": 3_200_000_000}
-    (found,) = advise(job, [site(**moving)])
-    assert found.seconds == 1
-    assert found.what.startswith("3.20 GB brought to the device for one use, in 100 calls of dgemm at cg.f90:214 in step")
-    assert found.what.endswith("the matrices are new each time")
-    (what,) = said(job, site(**moving, bytes_rewritten=2_000_000_000))
-    assert what.startswith("2.00 GB rewritten before each use, in 100 calls of dgemm at cg.f90:214")
+    (one,) = found(job, site(**moving))
+    assert one.seconds == 1
+    assert one.what == "3.20 GB brought to the device in 100 calls of dgemm at cg.f90:214 in step, and used 1.00 times there on average"
     assert said(job, site(**moving, bytes_reused=9_000_000_000)) == []
     assert said(job, site(**moving | {"transfer_seconds": 0.0001})) == []  # costs nothing
+    assert said(job, site(**moving | {"calls": 1, "offloaded": 1})) == []  # one matrix, which was used once
+
+
+def test_matrices_that_are_rewritten(job):
+    moving = {"calls": 100, "offloaded": 100, "device_seconds": 2, "transfer_seconds": 1, "bytes_to_device": 3_200_000_000}
+    (what,) = said(job, site(**moving, bytes_rewritten=2_000_000_000))
+    assert what.startswith("3.20 GB brought to the device in 100 calls of dgemm at cg.f90:214 in step: of that, 2.00 GB again")
+    (what,) = said(job, site(**moving, bytes_rewritten=1_000_000_000))
+    assert "again" not in what
 
 
 def test_many_small_calls(job):
     small = {"average size below the threshold": 1_200_000}
-    (what,) = said(job, site(calls=1_200_000, cpu_seconds=9, refusals=small))
-    assert "calls of 96 x 96 by dgemm at cg.f90:214" in what
+    (one,) = found(job, site(calls=1_200_000, cpu_seconds=9, refusals=small))
+    assert one.seconds == 9 and "calls of 96 x 96 by dgemm at cg.f90:214" in one.what
     assert said(job, site(calls=100, cpu_seconds=9, refusals={"average size below the threshold": 100})) == []
+    assert said(job, site(calls=1_200_000, cpu_seconds=9, refusals={"measured: the CPU is as fast": 1_200_000})) == []
 
 
-def test_a_product_cut_among_threads(job):
-    (what,) = said(job, site(calls=1600, threads=16, size=200, cpu_seconds=9, refusals={"average size below the threshold": 1600}))
-    assert what.startswith("a product cut among 16 threads: 1600 calls of 200 x 200")
+def test_small_calls_of_several_threads(job):
+    small = {"average size below the threshold": 1600}
+    (what,) = said(job, site(calls=1600, threads=16, size=200, cpu_seconds=9, refusals=small))
+    assert plain(what) == "1600 calls of 200 x 200 by dgemm at cg.f90:214 in step, from 16 threads: each is too small for the device"
+    assert said(job, site(calls=1600, threads=1, size=200, cpu_seconds=9, refusals=small)) == []
+    assert said(job, site(calls=1600, threads=16, size=20, cpu_seconds=9, refusals=small)) == []  # nor would the whole be
 
 
 def test_calls_that_the_device_slowed_down(job):
-    (found,) = advise(job, [site(calls=10, offloaded=10, device_seconds=2, judged=10, lost=4, lost_seconds=0.5)])
-    assert found.seconds == 0.5 and "4 of 10 offloaded calls" in found.what
+    (one,) = found(job, site(calls=10, offloaded=10, device_seconds=2, lost=4, lost_seconds=0.5))
+    assert one.seconds == 0.5 and one.what == "4 of 10 offloaded calls of dgemm at cg.f90:214 in step took longer than on the CPU"
+    assert said(job, site(calls=10, offloaded=10, device_seconds=2, judged_seconds=2, expected_cpu_seconds=1)) == []  # expected, not measured
 
 
 def test_block_sizes_of_scalapack(job):
     shallow = {"too little work for each element of the result": 40_000, "average size below the threshold": 10_000}
     small = site(calls=50_000, cpu_seconds=9, refusals=shallow)
     small.place = Place("/usr/lib/x86_64-linux-gnu/libscalapack-openmpi.so.2.2", 1)
-    (found,) = advise(job, [small])
-    assert found.seconds == 9 and found.what.replace("\u202f", "") == "50000 calls of dgemm by ScaLAPACK are too shallow or too small for the device"
-    assert "blocks of 64 at least" in found.remedy and "better of 256" in found.remedy
-    assert said(job, site(calls=50_000, cpu_seconds=9, refusals=shallow)) != [found.what]
+    (one,) = found(job, small)
+    assert one.seconds == 9 and plain(one.what) == "50000 calls of dgemm by ScaLAPACK are too shallow or too small for the device"
+    assert said(job, site(calls=50_000, cpu_seconds=9, refusals=shallow)) != [one.what]
 
 
 def test_no_room_on_the_device(job):
-    (found,) = advise(job, [site(calls=10, offloaded=6, cpu_seconds=8, refusals={"not enough device memory": 1})])
-    assert found.seconds == 2 and "no room on the device" in found.what
+    (one,) = found(job, site(calls=10, offloaded=6, cpu_seconds=8, refusals={"not enough device memory": 1}))
+    assert one.seconds == 2 and "no room on the device for 1 calls" in one.what
+    assert said(job, site(calls=10, offloaded=6, cpu_seconds=8, refusals={"the device was not ready yet": 0})) == []
 
 
-def test_ranks_without_a_server(report, write):
+def test_calls_before_the_device_was_ready(job, report, write):
+    early = site(calls=4, offloaded=2, cpu_seconds=2, refusals={"the device was not ready yet": 2})
+    assert said(job, early) == ["2 calls ran on the CPU, before the device was ready"]
+    never = reading.read_job(write(report | {"device": report["device"] | {"opening": None}}))
+    assert said(never, early) == ["2 calls ran on the CPU, and the device was not opened"]
+    assert said(job, site(calls=4, offloaded=4, device_seconds=2)) == []
+
+
+def test_ranks_without_a_server_are_named_and_nothing_is_promised(report, write):
     device = report["device"] | {"index": 0, "by_server": False}
-    ranks = [report | {"process": report["process"] | {"rank": rank, "pid": rank + 1}, "device": device} for rank in range(4)]
-    (what,) = said(reading.read_job(write(*ranks)))
-    assert what == "4 processes share cuda:0 of node17 without NVIDIA MPS: they take turns"
+    ranks = [rank | {"device": device} for rank in ranks_of(report, *4 * [{}])]
     shared = reading.read_job(write(*ranks))
-    assert shared.taking_turns() == {("node17", 0): (4, 8.0)}
-    assert ("sharing", "4 processes took turns on cuda:0 of node17: NVIDIA MPS (--mps=auto) would save about 800 ms") in words.conclusions(shared)
+    assert said(shared) == []
+    assert ("sharing", "4 processes took turns on cuda:0 of node17, without NVIDIA MPS (--mps)") in words.conclusions(shared)
     served = [rank | {"device": device | {"by_server": True}} for rank in ranks]
-    assert said(reading.read_job(write(*served))) == []
     assert "sharing" not in dict(words.conclusions(reading.read_job(write(*served))))
+
+
+def test_a_rank_that_others_wait_for(report, write):
+    uneven = reading.read_job(write(*ranks_of(report, {"wall_seconds": 10.0}, {"wall_seconds": 2.0}, {"wall_seconds": 3.0})))
+    (one,) = found(uneven)
+    assert one.seconds == 5 and one.what == "rank 0 spends 2.0 times the mean wall time in calls, and 2 others may wait for it"
+    assert said(reading.read_job(write(*ranks_of(report, *3 * [{"wall_seconds": 10.0}])))) == []
+
+
+def test_no_device(report, write):
+    without = {"refusals": [{"reason": "no usable device", "calls": 3}], "device": report["device"] | {"state": "no CUDA driver"}}
+    (one,) = found(reading.read_job(write(report | without)), site(calls=3, cpu_seconds=4, refusals={"no usable device": 3}))
+    assert one.seconds == 4 and one.what == "3 calls: no usable device: no CUDA driver"
+    assert said(reading.read_job(write(report)), site(calls=3, cpu_seconds=4)) == []
 
 
 def test_the_kernel_has_no_huge_pages(report, write):
     never = report | {"process": report["process"] | {"huge_pages": "never"}}
-    assert said(reading.read_job(write(never))) == ["the kernel gives no huge pages (transparent_hugepage: never)"]
+    (what,) = said(reading.read_job(write(never)))
+    assert what == "writes to matrices were tracked without huge pages: the kernel gives none (transparent_hugepage: never)"
     assert said(reading.read_job(write(report | {"process": report["process"] | {"huge_pages": "madvise"}}))) == []
+    assert said(reading.read_job(write(never | {"policy": report["policy"] | {"tracker": "none"}}))) == []  # nothing was tracked
 
 
-def test_memory_that_cannot_be_tracked(report, write):
+def test_memory_that_cannot_be_tracked(job, report, write):
     policy = report["policy"] | {"copied_operands": [{"reason": "a mapped file", "calls": 20}]}
-    (found,) = advise(reading.read_job(write(report | {"policy": policy})), [])
-    assert found.seconds == 0.5 and found.what == "20 calls copied a matrix each time: a mapped file"
+    (one,) = found(reading.read_job(write(report | {"policy": policy})))
+    assert one.seconds is None and one.what == "20 calls copied a matrix each time: a mapped file"
+    assert said(job) == []
+
+
+def with_refused(report: dict, *names: str) -> dict:
+    refused = [{"name": name, "reason": "its code is too short"} for name in names]
+    objects = [{"path": "/usr/lib/libx.so", "seconds": 0.0, "patched": [], "refused": refused, "left_alone": []}]
+    return report | {"interception": report["interception"] | {"objects": objects}}
+
+
+def test_functions_that_could_not_be_patched(report, write):
+    (one,) = found(reading.read_job(write(with_refused(report, "zherk_", "zher2k_"))))
+    assert one.seconds is None
+    assert one.what.startswith("2 functions could not be patched (zherk_, zher2k_: its code is too short), and no call was counted")
+    assert said(reading.read_job(write(with_refused(report, "dgemm_", "cblas_dgemm", "dgemm_64_")))) == []  # their calls were counted
+    transforms = report | {"routines": [{"name": "fftw_execute_dft", **report["totals"]}]}
+    assert said(reading.read_job(write(with_refused(transforms, "fftw_execute", "dfftw_execute_")))) == []
+    assert len(said(reading.read_job(write(with_refused(transforms, "fftwf_execute"))))) == 1
+
+
+def test_a_saving_that_is_not_known(report, write):
+    (what,) = said(reading.read_job(write(of_counters(report, known_flops=1e9))))
+    assert what == "what the device saves is not known: the CPU was timed for 20 % of the operations that ran there"
+    assert said(reading.read_job(write(report))) == []
+    assert said(reading.read_job(write(of_counters(report, known_flops=0, offloaded=0)))) == []
+
+
+def test_calls_that_are_checked(report, write):
+    checks = {"verification": report["verification"] | {"checked": 20}}
+    assert said(reading.read_job(write(report | checks))) == ["--verify has computed 20 calls on the CPU, too"]
+    assert said(reading.read_job(write(report | {"verification": report["verification"] | {"checked": 1}}))) == []
+    sampled = report | checks | {"settings": report["settings"] | {"verify": "sample:1"}}
+    assert said(reading.read_job(write(sampled))) == []  # by products with a vector
+
+
+def test_every_sentence_has_its_test():
+    """One more sentence takes one more test, with a report for which it is true and one for which it is false."""
+    assert len(advice.RULES) == 13
 
 
 def test_the_dearest_comes_first(job):
-    found = advise(
+    both = found(
         job,
-        [
-            site(calls=10, offloaded=10, device_seconds=2, judged=10, lost=4, lost_seconds=0.5),
-            site(calls=100, offloaded=100, device_seconds=2, transfer_seconds=1, bytes_to_device=1000),
-        ],
+        site(calls=10, offloaded=10, device_seconds=2, lost=4, lost_seconds=0.5),
+        site(calls=100, offloaded=100, device_seconds=2, transfer_seconds=1, bytes_to_device=1000),
     )
-    assert [one.seconds for one in found] == [1, 0.5]
+    assert [one.seconds for one in both] == [1, 0.5]
+
+
+def test_seconds_of_threads_and_ranks_are_wall_time(report, write):
+    """Four ranks with eight threads: 32 seconds of calls in a second."""
+    place = {"routine": "dgemm", "object": "/opt/scf", "offset": 64, "python": "", "threads": 8, "mean_size": 500.0}
+    refusals = [{"reason": "not enough device memory", "calls": 8}]
+    sums = report["totals"] | {"calls": 8, "offloaded": 0, "cpu_seconds": 8.0, "device_seconds": 0.0, "wall_seconds": 1.0}
+    ranks = [rank | {"call_sites": [place | sums | {"refusals": refusals}]} for rank in ranks_of(report, *4 * [sums])]
+    job = reading.read_job(write(*ranks))
+    (one,) = found(job, *call_sites(job))
+    assert one.seconds == 1 and one.what.startswith("no room on the device for 32 calls")
 
 
 def test_the_command(blastoff, report, write):
     never = report | {"process": report["process"] | {"huge_pages": "never"}}
     done = blastoff("advise", *write(never))
     assert done.returncode == 0, done.stderr
-    assert "the kernel gives no huge pages" in done.stdout and "- Tracking writes" in done.stdout
-    (one,) = json.loads(blastoff("advise", "--json", *write(never)).stdout)
-    assert one["seconds"] is None and set(one) == {"seconds", "what", "remedy"}
-    assert "Nothing in these reports stands in the way." in blastoff("advise", *write(report)).stdout
+    assert "the kernel gives none" in done.stdout and "- Tracking takes" in done.stdout and "Wall time of the job" in done.stdout
+    outside, one = json.loads(blastoff("advise", "--json", *write(never)).stdout)
+    assert one["seconds"] is None and set(one) == {"seconds", "what", "remedy"} and outside["seconds"] == 61.5
+    busy = report | {"totals": report["totals"] | {"wall_seconds": 61.0}}
+    assert "Nothing in these reports stands in the way." in blastoff("advise", *write(busy)).stdout
 
 
-def test_the_verdict():
-    gained = sums_of(
-        offloaded=9,
-        judged=9,
-        judged_seconds=2,
-        device_seconds=2,
-        expected_cpu_seconds=51,
-        cpu_seconds=73,
-        lost=412,
-        lost_seconds=0.3,
-        flops=100,
-        offloaded_flops=92,
-    )
-    assert words.verdict(gained) == "saved about 49.0 s of 124 s in BLAS; 300 ms lost in 412 calls; 92 % of all operations ran on the device"
-    slower = sums_of(offloaded=9, judged=9, judged_seconds=3, device_seconds=3, expected_cpu_seconds=2, flops=1, offloaded_flops=1)
-    assert words.verdict(slower) == "lost about 1.00 s, where the CPU would have taken 2.00 s; 100 % of all operations ran on the device"
-    assert words.verdict(Sums()) == ""
-    unknown = sums_of(offloaded=9, device_seconds=3, flops=1, offloaded_flops=1)
-    assert words.verdict(unknown).endswith("what the CPU would have taken is not known")
+KNOWN = {"offloaded": 9, "flops": 100, "offloaded_flops": 92, "known_flops": 92}
+
+
+def of_counters(report: dict, **counters: float) -> dict:
+    return report | {"totals": report["totals"] | counters}
+
+
+def test_the_verdict(report, write):
+    def verdict(**counters: float) -> str:
+        return words.verdict(reading.read_job(write(of_counters(report, **counters))))
+
+    gained = KNOWN | {"known_seconds": 2, "known_cpu_seconds": 51, "lost": 412, "lost_seconds": 0.3}
+    assert verdict(**gained) == "saved about 49.0 s of wall time; 300 ms lost in 412 calls; 92 % of all operations ran on the device"
+    assert verdict(**KNOWN, known_seconds=3, known_cpu_seconds=2) == "lost about 1.00 s of wall time; 92 % of all operations ran on the device"
+    assert verdict(offloaded=0) == ""
+    unknown = verdict(**KNOWN | {"known_flops": 46}, known_seconds=3, known_cpu_seconds=30)
+    assert unknown == "saved: not known (the CPU was timed for 50 % of it); 92 % of all operations ran on the device"
+
+
+def test_what_blastoff_takes_outside_calls_counts(report, write):
+    wall = {"began": 10.0, "ended": 70.0, "span_seconds": 60.0, "small_seconds": 0.0, "cost_seconds": 3.0}
+    counted = of_counters(report, **KNOWN, known_seconds=2, known_cpu_seconds=4) | {"wall": wall}
+    assert reading.read_job(write(counted)).verdict.saved == -1
+
+
+def test_a_job_saves_what_its_busiest_rank_saves(report, write):
+    """And not what all of them do."""
+
+    def saved(*times: tuple[float, float]) -> float:
+        counters = [KNOWN | {"known_cpu_seconds": on_cpu, "known_seconds": now} for on_cpu, now in times]
+        return reading.read_job(write(*ranks_of(report, *counters))).verdict.saved
+
+    assert saved(*16 * [(11, 1)]) == 10
+    assert saved((11, 1), (2, 1), (2, 1)) == 10
+    assert saved((11, 1), (6, 5)) == 6
+    assert saved((5, 1), (5, 8)) == -3
+
+
+def calling(report: dict, pid: int, began: float, ended: float, span: float | None = None, count: int = 1) -> dict:
+    """Processes outside ranks, each of which saves 9 seconds."""
+    wall = {"began": began, "ended": ended, "span_seconds": ended - began if span is None else span, "small_seconds": 0.0, "cost_seconds": 0.0}
+    process = report["process"] | {"pid": pid, "ended": "exit"} | ({"count": count} if count > 1 else {})
+    return of_counters(report, **KNOWN, known_cpu_seconds=10 * count, known_seconds=count) | {"wall": wall, "process": process}
+
+
+def test_processes_that_call_at_once_share_the_wall_time(report, write):
+    def saved(*reports: dict) -> float:
+        return reading.read_job(write(*reports)).verdict.saved
+
+    assert saved(calling(report, 1, 0, 10), calling(report, 2, 20, 30)) == 18  # one after the other
+    assert saved(*[calling(report, pid, 5, 15) for pid in range(1, 5)]) == 9  # a pool
+    assert saved(calling(report, 1, 0, 20), calling(report, 2, 10, 30)) == 13.5  # half of their time
+    assert saved(calling(report, 1, 0, 100, span=400, count=40)) == 90  # added up: four at a time
+
+
+def test_processes_that_are_added_up_keep_their_spans(report):
+    folded: list[dict] = []
+    for pid in range(folding.MOST_SINGLE + 8):
+        others = {"sizes": [], "call_sites": [], "devices": [], "largest_small_size": 0}
+        folding.add(folded, copy.deepcopy(calling(report, pid, pid, pid + 4) | others))
+    last = folded[-1]["wall"]
+    assert (last["began"], last["ended"], last["span_seconds"]) == (24, 35, 32)
 
 
 def test_two_reports_side_by_side(blastoff, report, write):

@@ -68,7 +68,8 @@ def test_each_line_has_reasons_of_its_own():
     def report(calls):
         def part(reason):
             counts = {"calls": calls, "offloaded": 0, "cpu_seconds": 0.5, "flops": 1e6}
-            counts |= {"judged": calls - 2, "judged_seconds": 0.1 * calls, "expected_cpu_seconds": (0.15 if reason == "it is <3>" else 0.02) * calls}
+            counts |= {"offloaded_flops": calls - 2, "known_flops": calls - 2, "known_seconds": 0.1 * calls}
+            counts |= {"known_cpu_seconds": (0.15 if reason == "it is <3>" else 0.02) * calls}
             return counts | {"refusals": [{"reason": reason, "calls": calls}]}
 
         sites = [{"python": f"/tmp/ipykernel_1/2.py:{number} in <module>"} | part(f"it is <{number}>") for number in (3, 4)]
@@ -84,7 +85,7 @@ def test_each_line_has_reasons_of_its_own():
     shown = page.render("cell", difference)
     assert "5 calls: it is &lt;3&gt;" in shown and "5 calls: it is &lt;4&gt;" in shown and "of no line" not in shown
     assert "<th>saved</th>" in shown and "<td>250 ms</td>" in shown and "<td>-400 ms</td>" in shown
-    assert "saved" not in text.describe("cell", before)  # of which no call is judged
+    assert "saved" not in text.describe("cell", before)  # of which nothing is known
     assert (after + before).reasons_by_line["line 3"] == {"it is <3>": 9}
     assert after.since(after).reasons_by_line == {}
 

@@ -1,4 +1,7 @@
-"""What a job's reports show to stand in its way, and what to do about it."""
+"""What a job's reports show to stand in its way, and what to do about it.
+
+Seconds are wall time of the job: what could be gained at most, by measured times. What the reports do not tell is not said.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -6,7 +9,7 @@ from pathlib import Path
 
 from blastoff import quantities
 from blastoff.job.call_sites import CallSite
-from blastoff.job.processes import GAIN_BY_SERVER, Job
+from blastoff.job.processes import Job
 
 
 @dataclass(frozen=True)
@@ -14,7 +17,7 @@ class Advice:
     """One obstacle."""
 
     seconds: float | None
-    """Time that it costs, summed over threads and processes, as far as the reports tell; None: unknown."""
+    """Wall time of the job that it costs at most, as far as the reports tell; None: unknown."""
     what: str
     remedy: str
 
@@ -34,10 +37,9 @@ MANY_CALLS = 10_000
 SOME_THREADS = 2
 LITTLE_REUSE = 2.0
 """Uses of a byte that was brought to the device."""
-DEFAULT_MINIMUM = 250
-"""Of --min-size by size; a call must be a quarter of it deep."""
 LARGE_PRODUCT = 512
 """Average size of the whole of a product that is worth the device."""
+MOST_NAMES = 3
 
 
 def at(site: CallSite) -> str:
@@ -50,8 +52,22 @@ def size(site: CallSite) -> str:
 
 
 def cpu_seconds(site: CallSite, reason: str) -> float:
-    """Time of its calls that stayed on the CPU for that reason, if those take as long as its others there."""
-    return site.sums.cpu_seconds * site.refusals[reason] / max(1, site.sums.calls - site.sums.offloaded)
+    """Wall time of its calls that stayed on the CPU for that reason, if those take as long as its others there."""
+    return site.wall.cpu_seconds * site.refusals[reason] / max(1, site.sums.calls - site.sums.offloaded)
+
+
+def outside(job: Job) -> Advice | None:
+    """What no BLAS can change. Nothing where seconds are those of a simulated clock."""
+    if job.has_own_clock or not job.wall.seconds:
+        return None
+    share = job.wall.outside / job.wall.seconds
+    if share < NOTICEABLE_OUTSIDE:
+        return None
+    return Advice(
+        job.wall.outside,
+        f"{100 * share:.0f} % of the run ({quantities.duration(job.wall.seconds)}) at least is outside the calls that Blastoff sees",
+        "No BLAS changes that. All that follows is about the rest.",
+    )
 
 
 def moved_again(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
@@ -63,15 +79,17 @@ def moved_again(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         calls = f"{quantities.count(sums.offloaded)} calls of {at(site)}"
         if 2 * sums.bytes_rewritten >= sums.bytes_to_device:
             yield Advice(
-                sums.transfer_seconds,
-                f"{quantities.size(sums.bytes_rewritten)} rewritten before each use, in {calls}",
+                site.wall.transfer_seconds,
+                f"{quantities.size(sums.bytes_to_device)} brought to the device in {calls}: of that, {quantities.size(sums.bytes_rewritten)} "
+                "again, since the program had written to it",
                 "Write only what changes, and leave matrices alone that do not: the pages that were not written stay on the device.",
             )
         else:
             yield Advice(
-                sums.transfer_seconds,
-                f"{quantities.size(sums.bytes_to_device)} brought to the device for one use, in {calls}: the matrices are new each time",
-                "Keep matrices in the same memory, and call again with the same arrays. If they must be refilled, refill them in place: "
+                site.wall.transfer_seconds,
+                f"{quantities.size(sums.bytes_to_device)} brought to the device in {calls}, and used {quantities.number(sums.operand_reuse)} "
+                "times there on average",
+                "If the same matrices are used again, keep them in the same memory. If they must be refilled, refill them in place: "
                 "Blastoff page-locks memory that is refilled at the same address.",
             )
 
@@ -80,27 +98,27 @@ def copied(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     """Matrices in memory that cannot be tracked."""
     for reason, calls in job.copied().items():
         yield Advice(
-            job.totals.transfer_seconds * min(1.0, calls / max(1, job.totals.offloaded)),
+            None,
             f"{quantities.count(calls)} calls copied a matrix each time: {reason}",
             "docs/troubleshooting.md says which memory can be tracked, so that matrices stay on the device: that of malloc, new and ALLOCATE can.",
         )
 
 
 def slower(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
-    """Calls that the CPU would have made faster."""
+    """Calls that the CPU makes faster."""
     for site in sites:
         if site.sums.lost_seconds > 0:
             lost = f"{quantities.count(site.sums.lost)} of {quantities.count(site.sums.offloaded)} offloaded calls"
             yield Advice(
-                site.sums.lost_seconds,
-                f"{lost} of {at(site)} took longer than the CPU",
+                site.wall.lost_seconds,
+                f"{lost} of {at(site)} took longer than on the CPU",
                 "The first calls of a run teach the decision. If it goes on, `blastoff calibrate` measures this machine, "
                 "and --min-size N sets a limit.",
             )
 
 
 def many_small(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
-    """Loops over small matrices, and products that threads have cut among themselves."""
+    """Loops over small matrices, and products that threads may have cut among themselves."""
     for site in sites:
         left = site.refusals[SMALL] + site.refusals[SHALLOW]
         if 2 * left < site.sums.calls or of_scalapack(site):
@@ -108,14 +126,14 @@ def many_small(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         whole = site.mean_size * site.threads ** (1 / 3)
         if site.threads >= SOME_THREADS and whole >= LARGE_PRODUCT / 2 and site.refusals[SMALL] < MANY_CALLS:
             yield Advice(
-                site.sums.cpu_seconds,
-                f"a product cut among {site.threads} threads: {quantities.count(site.sums.calls)} calls of {size(site)} by {at(site)}",
-                "Let one thread make the whole product outside the parallel region: the device computes it at once, "
-                "and so does a BLAS with threads of its own.",
+                site.wall.cpu_seconds,
+                f"{quantities.count(left)} calls of {size(site)} by {at(site)}, from {site.threads} threads: each is too small for the device",
+                "If they are parts of one product, let one thread make the whole product outside the parallel region: the device computes it at "
+                "once, and so does a BLAS with threads of its own.",
             )
         elif left >= MANY_CALLS:
             yield Advice(
-                site.sums.cpu_seconds,
+                site.wall.cpu_seconds,
                 f"{quantities.count(left)} calls of {size(site)} by {at(site)}: each is too small for the device",
                 "Batch them: make one product of many (stack the matrices, or reorder the loops), or use a batched routine.",
             )
@@ -127,25 +145,17 @@ def of_scalapack(site: CallSite) -> bool:
 
 
 def blocks(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
-    """Distributed matrices in small blocks: ScaLAPACK's products are as deep as a block is wide."""
+    """Distributed matrices in small blocks, or on many ranks."""
     small = [site for site in sites if of_scalapack(site) and site.refusals[SMALL] + site.refusals[SHALLOW] > 0]
-    seconds = sum(cpu_seconds(site, SMALL) + cpu_seconds(site, SHALLOW) for site in small)
     if small:
         calls = sum(site.refusals[SMALL] + site.refusals[SHALLOW] for site in small)
         routines = ", ".join(dict.fromkeys(site.routine for site in small))
-        least = 1 << (-(-minimum_size(job) // 4) - 1).bit_length()
         yield Advice(
-            seconds,
+            sum(cpu_seconds(site, SMALL) + cpu_seconds(site, SHALLOW) for site in small),
             f"{quantities.count(calls)} calls of {routines} by ScaLAPACK are too shallow or too small for the device",
-            f"ScaLAPACK's products are as deep as its blocks are wide: distribute matrices in blocks of {least} at least (MB and NB of the "
-            f"descriptor), better of {4 * least}, over as few ranks as keep the CPUs busy.",
+            "The products of ScaLAPACK's factorizations are as deep as the blocks are wide (MB and NB of the descriptor): try larger ones, and as "
+            "few ranks as keep the CPUs busy.",
         )
-
-
-def minimum_size(job: Job) -> int:
-    """--min-size of the run, as far as its reports tell."""
-    named = [process.report["settings"].get("min-size", "") for process in job.processes]
-    return max((int(value) for value in named if value.isdigit()), default=0) or DEFAULT_MINIMUM
 
 
 def memory(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
@@ -161,47 +171,42 @@ def memory(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
 
 
 def opening(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
-    """Calls that ran on the CPU while the device was opened."""
+    """Calls that ran on the CPU before the device was ready, or because it was not worth opening."""
     calls = sum(site.refusals[NOT_READY] for site in sites)
     if calls:
+        opened = any(process.report["device"].get("opening") for process in job.processes)
+        when = "before the device was ready" if opened else "and the device was not opened"
         yield Advice(
             sum(cpu_seconds(site, NOT_READY) for site in sites),
-            f"{quantities.count(calls)} calls ran on the CPU while the device was opened",
+            f"{quantities.count(calls)} calls ran on the CPU, {when}",
             "A long program does not notice. For a short one, --start now opens the device with the first call, and waits for it.",
         )
 
 
-def sharing(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
-    """Ranks that take turns on a GPU."""
-    for gpu, (number, seconds) in job.taking_turns().items():
-        yield Advice(
-            GAIN_BY_SERVER * seconds,
-            f"{number} processes share cuda:{gpu[1]} of {gpu[0]} without NVIDIA MPS: they take turns",
-            "Install nvidia-cuda-mps-control and run with --mps=auto, so that `blastoff run` starts it, or start it on the node before the "
-            "job: nvidia-cuda-mps-control -d. The seconds are a tenth of the device's time, which others have measured.",
-        )
-
-
 def imbalance(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
-    """Ranks that wait for one."""
+    """Ranks that may wait for one."""
     awaited = job.awaited_rank()
     if awaited is not None:
         others = len(job.ranks()) - 1
         yield Advice(
-            awaited.excess * others,
-            f"rank {awaited.rank} spends {awaited.ratio:.1f} times the mean in BLAS, and {others} others may wait for it",
+            awaited.excess,
+            f"rank {awaited.rank} spends {awaited.ratio:.1f} times the mean wall time in calls, and {others} others may wait for it",
             "Spread the work, or the GPUs, more evenly over the ranks.",
         )
 
 
 def huge_pages(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     """Page tables that are long to look through."""
-    without = [process for process in job.processes if process.report["process"].get("huge_pages") == "never" and process.totals.bytes_reused]
-    if without:
+    if any(
+        process.report["process"].get("huge_pages") == "never"
+        and process.report["policy"]["tracker"] not in ("", "none")
+        and process.totals.bytes_reused
+        for process in job.processes
+    ):
         yield Advice(
             None,
-            "the kernel gives no huge pages (transparent_hugepage: never)",
-            "Tracking writes is about 30 times faster with huge pages. As root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
+            "writes to matrices were tracked without huge pages: the kernel gives none (transparent_hugepage: never)",
+            "Tracking takes less time with huge pages. As root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
         )
 
 
@@ -216,19 +221,53 @@ def no_device(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
             yield Advice(seconds, f"{quantities.count(calls)} calls: {reason}{why}", "`blastoff doctor` says what is missing.")
 
 
+FFTW = {"fftw_": "fftw_", "dfftw_": "fftw_", "fftwf_": "fftwf_", "sfftw_": "fftwf_"}
+"""How functions of FFTW begin, and how reports call them in that precision."""
+
+
+def is_counted(function: str, job: Job) -> bool:
+    """Whether calls of it were counted, under some name: dgemm_, cblas_dgemm and dgemm_64_ are dgemm, and plans are executed by several."""
+    name = function.lower()
+    for prefix, counted in FFTW.items():
+        if name.startswith(prefix):
+            return any(routine.startswith(counted) for routine in job.routines)
+    return name.removeprefix("cblas_").removesuffix("_").removesuffix("_64").removesuffix("_") in job.routines
+
+
 def unpatched(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
-    """Functions whose calls are not seen."""
-    _, refused = job.patched()
-    if refused:
+    """Functions that could not be patched, and of which no call was counted."""
+    functions = {
+        entry["name"]: entry["reason"]
+        for process in job.processes
+        for found in process.report["interception"]["objects"]
+        for entry in found["refused"]
+    }
+    missed = {name: reason for name, reason in functions.items() if not is_counted(name, job)}
+    if missed:
+        names = ", ".join(list(missed)[:MOST_NAMES]) + (", ..." if len(missed) > MOST_NAMES else "")
+        number = f"{len(missed)} functions" if len(missed) > 1 else "a function"
         yield Advice(
-            None, f"{refused} functions of BLAS could not be patched: their calls are not seen", "`blastoff inspect PROGRAM` names them and says why."
+            None,
+            f"{number} could not be patched ({names}: {next(iter(missed.values()))}), and no call was counted: if there were any, they are missing",
+            "`blastoff inspect PROGRAM` names them and says why.",
+        )
+
+
+def unknown(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
+    """Nobody can say whether the device gains."""
+    if job.totals.offloaded and job.verdict.saved is None:
+        yield Advice(
+            None,
+            f"what the device saves is not known: the CPU was timed for {100 * job.verdict.known_share:.0f} % of the operations that ran there",
+            "Run the same command once with --device none: later runs know what the CPU takes.",
         )
 
 
 def verification(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     """Checks that compute everything twice."""
     checked = job.verification()["checked"]
-    if checked and 2 * checked >= job.totals.offloaded:
+    sampled = any(str(process.report["settings"].get("verify", "")).startswith("sample") for process in job.processes)
+    if checked and not sampled and 2 * checked >= job.totals.offloaded:
         yield Advice(None, f"--verify has computed {quantities.count(int(checked))} calls on the CPU, too", "Use --verify=sample in production.")
 
 
@@ -240,20 +279,23 @@ RULES: tuple[Callable[[Job, list[CallSite]], Iterator[Advice]], ...] = (
     blocks,
     memory,
     opening,
-    sharing,
     imbalance,
     no_device,
     huge_pages,
     unpatched,
+    unknown,
     verification,
 )
 
 NOTICEABLE = 0.005
-"""Of the time in BLAS: what costs less is not mentioned."""
+"""Of the job's wall time: what costs less is not mentioned."""
+NOTICEABLE_OUTSIDE = 0.05
 
 
 def advise(job: Job, sites: list[CallSite]) -> list[Advice]:
-    """All that costs noticeable time, the dearest first, and then what costs nobody knows how much."""
+    """First what is outside reach; then all that costs noticeable time, the dearest first, and then what costs nobody knows how much."""
     found = [advice for rule in RULES for advice in rule(job, sites)]
-    worth = [advice for advice in found if advice.seconds is None or advice.seconds >= NOTICEABLE * job.totals.seconds]
-    return sorted(worth, key=lambda advice: -(advice.seconds if advice.seconds is not None else -1))
+    worth = [advice for advice in found if advice.seconds is None or advice.seconds >= NOTICEABLE * job.wall.seconds]
+    ordered = sorted(worth, key=lambda advice: -(advice.seconds if advice.seconds is not None else -1))
+    out_of_reach = outside(job)
+    return [out_of_reach, *ordered] if out_of_reach else ordered

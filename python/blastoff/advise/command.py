@@ -19,8 +19,8 @@ WIDTH = 100
 def run(arguments: Sequence[str]) -> int:
     parser = Parser(
         prog="blastoff advise",
-        description="Says what stands in the way of a job, by the seconds that it costs, and what to do about it. It reads the reports that "
-        "`blastoff run --report FILE` has written.",
+        description="Says what part of a job no BLAS can change, what stands in the way of the rest, by the wall time that it costs at most, and "
+        "what to do about it. It reads the reports that `blastoff run --report FILE` has written.",
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="report of one process, or a directory")
     parser.add_argument("--json", action="store_true", help="print a list of objects instead: seconds (null: unknown), what, remedy")
@@ -33,9 +33,11 @@ def run(arguments: Sequence[str]) -> int:
 
 def text(job: Job, found: Sequence[Advice]) -> str:
     """The verdict, and what stands in the way, with the seconds in front."""
-    lines = [words.verdict(job.totals) or f"nothing ran on the device; {quantities.duration(job.totals.seconds)} in BLAS", ""]
+    nothing = f"nothing ran on the device; at most {quantities.duration(job.wall.in_calls)} of wall time in calls"
+    lines = [words.verdict(job) or nothing, ""]
     if not found:
         return "\n".join([*lines, "Nothing in these reports stands in the way."])
+    lines += ["Wall time of the job that it costs at most:"]
     for advice in found:
         seconds = "" if advice.seconds is None else quantities.duration(advice.seconds)
         lines += textwrap.wrap(advice.what, WIDTH, initial_indent=f"{seconds:>8}  ", subsequent_indent=" " * 10)

@@ -26,6 +26,8 @@ class CallSite:
     volume: float = 0
     """Multiplications, all calls together."""
     sums: Sums = field(default_factory=Sums)
+    wall: Sums = field(default_factory=Sums)
+    """The same, with seconds as the job's wall time: those of threads and processes that call at once count once."""
     refusals: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -45,6 +47,17 @@ def python_name(line: str) -> str:
     return f"{Path(path).name}{colon}{rest}"
 
 
+OF_THREADS = ("cpu_seconds", "device_seconds", "transfer_seconds")
+"""Counters that are summed over threads."""
+
+
+def in_wall_time(sums: Sums, threads: int, share: float) -> Sums:
+    """`threads` called in this process, at least. `share`: of the process in the job's wall time. Of small calls, it is not known how many
+    threads made them at once: they count as if all did."""
+    of_threads = sums.wall_seconds / sums.seconds if sums.wall_seconds and sums.seconds else 1 / max(1, threads)
+    return Sums({name: value * share * (of_threads if name in OF_THREADS else 1) for name, value in sums.counters.items()})
+
+
 def merged(job: Job) -> list[CallSite]:
     """The sites of all processes, those with the most time first."""
     sites: dict[tuple[str, Place, str], CallSite] = {}
@@ -55,6 +68,7 @@ def merged(job: Job) -> list[CallSite]:
             site.threads = max(site.threads, part["threads"])
             site.volume += part["mean_size"] ** 3 * part["calls"]
             site.sums += Sums(part)
+            site.wall += in_wall_time(Sums(part), part["threads"], job.wall.share(process.report))
             site.refusals.update({entry["reason"]: entry["calls"] for entry in part["refusals"]})
     return sorted(sites.values(), key=lambda site: -site.sums.seconds)
 

@@ -109,12 +109,24 @@ def _add_site(site: Report, more: Report) -> None:
     site |= {"mean_size": math.cbrt(volume / site["calls"]) if site["calls"] else 0, "threads": threads}
 
 
+def _add_wall(sums: Report, more: Mapping[str, Any]) -> None:
+    """Of processes that called at different times, or at once: blastoff/job/wall.py tells by the spans."""
+    one, other = sums.get("wall"), more.get("wall")
+    if not one or not other:
+        sums["wall"] = one or other
+        return
+    began, ended = min(one["began"], other["began"]), max(one["ended"], other["ended"])
+    _sum(one, other)
+    one |= {"began": began, "ended": ended}
+
+
 def _add_to(sums: Report, more: Report) -> None:
     """Adds up what can be; of the rest, what the first one said stays."""
     process, other = sums["process"], more["process"]
     process["count"] = _number(sums) + _number(more)
     process["elapsed_seconds"] = max(process["elapsed_seconds"], other["elapsed_seconds"])
     process["incomplete"] = process.get("incomplete", False) or other.get("incomplete", False)
+    _add_wall(sums, more)
     _add_sums(sums["totals"], more["totals"])
     _sum_each(sums["routines"], more["routines"], ("name",), _add_sums)
     _sum_each(sums["sizes"], more["sizes"], ("least_size",))

@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from blastoff import printable
-from blastoff.job import schema
+from blastoff.job import schema, wall
 from blastoff.job.reuse import operand_reuse
+from blastoff.job.wall import Verdict, Wall
 
 
 @cache
@@ -44,14 +45,9 @@ class Sums:
         return self.cpu_seconds + self.device_seconds
 
     @property
-    def saved_seconds(self) -> float:
-        """Time in BLAS that the device has saved, as far as it is known what the CPU would have taken; negative if it was slower."""
-        return self.expected_cpu_seconds - self.judged_seconds
-
-    @property
-    def seconds_on_cpu(self) -> float:
-        """What all calls would have taken on the CPU."""
-        return self.seconds + self.saved_seconds
+    def verdict(self) -> Verdict:
+        """Of these calls of one process: their part of what it has saved."""
+        return wall.verdict(self.known_cpu_seconds - self.known_seconds, self.known_flops, self.offloaded_flops)
 
     @property
     def offloaded_share(self) -> float:
@@ -122,14 +118,10 @@ class Process:
 
 
 IMBALANCED = 1.25
-"""A rank that spends this many times the mean in BLAS is one that others wait for..."""
+"""A rank that spends this many times the mean in calls is one that others wait for..."""
 
 NOTICEABLE = 0.1
 """...if it spends so many seconds more than the mean."""
-
-
-GAIN_BY_SERVER = 0.1
-"""Of the device's time, which NVIDIA MPS saves where many ranks share a GPU (SCILIB-Accel reports 10 %)."""
 
 
 class AwaitedRank(NamedTuple):
@@ -137,7 +129,7 @@ class AwaitedRank(NamedTuple):
 
     rank: int
     ratio: float
-    """Its time in BLAS, in units of the mean over all ranks."""
+    """Its wall time in calls, in units of the mean over all ranks."""
     excess: float
     """Seconds that it spends there beyond the mean."""
 
@@ -157,6 +149,20 @@ class Job:
                 routines[routine["name"]] = routines.get(routine["name"], Sums()) + Sums(routine)
         self.routines = dict(sorted(routines.items(), key=lambda item: -item[1].seconds))
         self.totals = sum((process.totals for process in self.processes), Sums())
+
+    @cached_property
+    def wall(self) -> Wall:
+        """The job's wall time."""
+        return wall.wall_of(process.report for process in self.processes)
+
+    @property
+    def verdict(self) -> Verdict:
+        return wall.verdict(self.wall.saved, self.totals.known_flops, self.totals.offloaded_flops)
+
+    @property
+    def has_own_clock(self) -> bool:
+        """Whether seconds in calls are those of a simulated device, and not wall time."""
+        return any(process.report["settings"].get("simulated-rates") for process in self.processes)
 
     def printable(self) -> "Job":
         """For a terminal: the names in it are those of programs, files and devices."""
@@ -240,20 +246,18 @@ class Job:
                 ranks[rank] = ranks.get(rank, Sums()) + process.totals
         return ranks
 
-    def taking_turns(self) -> dict[tuple[str, int], tuple[int, float]]:
-        """GPUs (host, index) that several processes have used without NVIDIA MPS: how many did, and their seconds on the device."""
-        users: dict[tuple[str, int], tuple[int, float]] = {}
+    def taking_turns(self) -> dict[tuple[str, int], int]:
+        """GPUs (host, index) that several processes have used without NVIDIA MPS, and how many did."""
+        users: Counter[tuple[str, int]] = Counter()
         for process in self.processes:
             device = process.report["device"]
             if device["kind"] == "cuda" and device.get("index") is not None and process.totals.offloaded and not device.get("by_server", True):
-                gpu = (process.report["process"]["host"], device["index"])
-                number, seconds = users.get(gpu, (0, 0.0))
-                users[gpu] = (number + process.number, seconds + process.totals.device_seconds)
-        return {gpu: use for gpu, use in users.items() if use[0] > 1}
+                users[process.report["process"]["host"], device["index"]] += process.number
+        return {gpu: number for gpu, number in users.items() if number > 1}
 
     def awaited_rank(self) -> AwaitedRank | None:
-        """The rank that spends most time in BLAS, if that is noticeably more than the others spend."""
-        seconds = {rank: sums.seconds for rank, sums in self.ranks().items()}
+        """The rank that spends most wall time in calls, if that is noticeably more than the others spend."""
+        seconds = {rank: self.wall.of_rank(rank) for rank in self.wall.ranks}
         mean = sum(seconds.values()) / max(1, len(seconds))
         if len(seconds) < 2 or not mean:
             return None

@@ -22,7 +22,7 @@ def row(sums: Sums) -> Row:
         "offloaded": sums.offloaded,
         "offloaded_share": counts.share(sums),
         **{name: getattr(sums, name) for name in SUMS},
-        "saved_seconds": sums.saved_seconds if sums.judged else math.nan,
+        "saved_seconds": math.nan if sums.verdict.saved is None else sums.verdict.saved,
     }
 
 

@@ -127,6 +127,7 @@ TEST_F(SettingsTest, DecisionStartAndEndDependOnTheDeviceUnlessTheyAreSet) {
   EXPECT_EQ(end_mode(gpu), EndMode::background);
   const Settings simulated = read_with("BLASTOFF_DEVICE", "simulated");
   EXPECT_EQ(decide_by(simulated), DecideBy::size);
+  EXPECT_EQ(decide_by(read_with("BLASTOFF_DEVICE", "none")), DecideBy::time) << "for runs with a device";
   EXPECT_EQ(start_mode(simulated), StartMode::now);
   EXPECT_EQ(end_mode(simulated), EndMode::wait);
   EXPECT_EQ(decide_by(read_with("BLASTOFF_MIN_SIZE", "250")), DecideBy::time) << "of what is larger";

@@ -313,5 +313,33 @@ TEST(PredictedTimes, ExpectWhatTheLatestCallsFoundWhereNobodyCanTell) {
   EXPECT_EQ(machine.on_device_of(100), 100);
 }
 
+/// What has been measured, of a product like those that a machine makes.
+double measured(const Machine& machine, double flops = 2e9) {
+  operation::Operation product;
+  product.work.flops = flops;
+  product.add({.rows = 12'500'000, .columns = 1, .leading_dimension = 12'500'000, .element_size = 8});
+  return machine.times.measured_cpu_seconds(product);
+}
+
+TEST(PredictedTimes, KnowOnlyWhatHasBeenMeasured) {
+  Machine machine({}, 0.1, 0.001);
+  EXPECT_EQ(measured(machine), 0) << "what no CPU falls below is no measurement";
+  ASSERT_EQ(machine.use(), Verdict::not_timed);
+  EXPECT_NEAR(measured(machine), 0.1, 1e-6);
+  EXPECT_NEAR(measured(machine, 2e9 * 1.5), 0.15, 1e-6) << "by a neighbour";
+  EXPECT_EQ(measured(machine, 2e12), 0) << "too far away";
+}
+
+TEST(PredictedTimes, AreThoseOfAnEarlierRunUntilTheCpuIsTimed) {
+  Machine earlier({}, 0.1, 0.001);
+  ASSERT_EQ(earlier.use(), Verdict::not_timed);
+  ASSERT_EQ(earlier.times.cpu_rates().size(), 1U);
+  Machine later({}, 0.2, 0.001);
+  later.times.recall(earlier.times.cpu_rates());
+  EXPECT_EQ(later.use(), Verdict::device) << "the CPU's time is known";
+  EXPECT_NEAR(measured(later), 0.1, 1e-6);
+  EXPECT_TRUE(later.times.cpu_rates().empty()) << "this run has not timed it";
+}
+
 }  // namespace
 }  // namespace blastoff::decide

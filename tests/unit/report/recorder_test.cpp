@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "blas_front_end.h"
+#include "report/summary.h"
 #include "report/thread_counters.h"
 
 namespace blastoff::report {
@@ -147,20 +148,38 @@ TEST_F(RecorderTest, CountsCallsFromDestructorsOfTheThread) {
   pthread_key_delete(key);
 }
 
-TEST_F(RecorderTest, ComparesWithWhatTheCpuWouldHaveTaken) {
-  Record gain = offloaded_record();
-  gain.cpu_seconds = 2;
-  Record loss = offloaded_record();
-  loss.cpu_seconds = 0.375;
-  add(gain, nullptr);
-  add(loss, nullptr);
+TEST_F(RecorderTest, ComparesWithWhatTheCpuIsExpectedToTake) {
+  Record expected = offloaded_record();
+  expected.cpu_seconds = 2;
+  add(expected, nullptr);
   add(offloaded_record(), nullptr);
   const RoutineTotals sums = totals().routines[dgemm];
-  EXPECT_EQ(sums.judged, 2U);
-  EXPECT_EQ(sums.judged_seconds, 1.0);
-  EXPECT_EQ(sums.expected_cpu_seconds, 2.375);
+  EXPECT_EQ(sums.judged_seconds, 0.5);
+  EXPECT_EQ(sums.expected_cpu_seconds, 2);
+  EXPECT_EQ(sums.known_cpu_seconds, 0) << "what is expected was not measured";
+}
+
+TEST_F(RecorderTest, ComparesWallTimeWithWhatTheCpuHasBeenMeasuredToTake) {
+  const auto record = [](double wall, double on_cpu, Refusal refusal = Refusal::none) {
+    Record result = offloaded_record();
+    result.wall_seconds = wall;
+    result.known_cpu_seconds = on_cpu;
+    result.refusal = refusal;
+    result.flops = 100;
+    return result;
+  };
+  for (const Record& each : {record(0.5, 2), record(0.5, 0.375), record(4, 0), record(1.5, 1.25, Refusal::not_open)})
+    add(each, nullptr);
+  const RoutineTotals sums = totals().routines[dgemm];
+  EXPECT_EQ(sums.wall_seconds, 6.5);
+  EXPECT_EQ(sums.known_seconds, 2.5);
+  EXPECT_EQ(sums.known_cpu_seconds, 3.625);
+  EXPECT_EQ(sums.known_flops, 200) << "of the device";
   EXPECT_EQ(sums.lost, 1U);
   EXPECT_EQ(sums.lost_seconds, 0.125);
+  const Verdict found = verdict(sums, 0.125);
+  EXPECT_EQ(found.saved, 1);
+  EXPECT_FALSE(found.known()) << "a third of the operations on the device is not known";
 }
 
 TEST(SizeClass, IsHalfAnOctaveOfTheAverageSize) {

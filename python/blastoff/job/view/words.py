@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from blastoff import quantities
 from blastoff.job import metering
 from blastoff.job.call_sites import CallSite
-from blastoff.job.processes import GAIN_BY_SERVER, Job, Sums
+from blastoff.job.processes import Job, Sums
+from blastoff.job.wall import Verdict
 
 COLUMNS = ("calls", "offloaded", "CPU s", "device s", "moving s", "GFLOP/s", "to device", "from device", "reused", "reuse")
 
@@ -217,23 +218,18 @@ def balance(job: Job) -> list[tuple[str, str]]:
         return []
     ordered = sorted(sums.seconds for sums in ranks.values())
     spread = " / ".join(quantities.duration(value) for value in (ordered[0], ordered[len(ordered) // 2], ordered[-1]))
-    lines = [("ranks", f"{len(ranks)}; in BLAS each spent {spread} (least / median / most)")]
+    lines = [("ranks", f"{len(ranks)}; in BLAS the threads of each spent {spread} (least / median / most)")]
     awaited = job.awaited_rank()
     if awaited is not None:
-        lines.append(("imbalance", f"rank {awaited.rank} spent {awaited.ratio:.1f} times the mean in BLAS: the others may wait for it"))
+        lines.append(("imbalance", f"rank {awaited.rank} spent {awaited.ratio:.1f} times the mean wall time in calls: the others may wait for it"))
     return lines
 
 
 def turns(job: Job) -> list[tuple[str, str]]:
-    """GPUs that processes have shared without NVIDIA MPS, and what it would save."""
+    """GPUs that processes have shared without NVIDIA MPS."""
     return [
-        (
-            "sharing",
-            f"{number} processes took turns on cuda:{index} of {host}: "
-            f"NVIDIA MPS (--mps=auto) would save about {quantities.duration(GAIN_BY_SERVER * seconds)}",
-        )
-        for (host, index), (number, seconds) in job.taking_turns().items()
-        if GAIN_BY_SERVER * seconds >= LOST_AT_LEAST
+        ("sharing", f"{number} processes took turns on cuda:{index} of {host}, without NVIDIA MPS (--mps)")
+        for (host, index), number in job.taking_turns().items()
     ]
 
 
@@ -250,29 +246,30 @@ LOST_AT_LEAST = 0.001
 """Seconds that are worth a word."""
 
 
-def verdict(sums: Sums) -> str:
-    """What came of it all, in time; src/report/text.cpp says the same of one process. "" where nothing ran on a device."""
+def saving(found: Verdict) -> str:
+    """The saving in words."""
+    if found.saved is not None:
+        return f"{'saved' if found.saved >= 0 else 'lost'} about {quantities.duration(abs(found.saved))} of wall time"
+    return f"saved: not known (the CPU was timed for {100 * found.known_share:.0f} % of it)"
+
+
+def verdict(job: Job) -> str:
+    """What came of it all, in wall time; src/report/text.cpp says the same of one process. "" where nothing ran on a device."""
+    sums = job.totals
     if not sums.offloaded:
         return ""
-    parts = []
-    saved, on_cpu = quantities.duration(abs(sums.saved_seconds)), quantities.duration(sums.seconds_on_cpu)
-    if sums.judged and sums.saved_seconds >= 0:
-        parts.append(f"saved about {saved} of {on_cpu} in BLAS")
-    elif sums.judged:
-        parts.append(f"lost about {saved}, where the CPU would have taken {on_cpu}")
+    parts = [saving(job.verdict)]
     if sums.lost_seconds >= LOST_AT_LEAST:
-        parts.append(f"{quantities.duration(sums.lost_seconds)} lost in {quantities.count(sums.lost)} calls")
-    parts.append(f"{100 * sums.offloaded_share:.0f} % of all operations ran on the device")
-    if not sums.judged:
-        parts.append("what the CPU would have taken is not known")
-    return "; ".join(parts)
+        together = ", all processes together" if job.number > 1 else ""
+        parts.append(f"{quantities.duration(sums.lost_seconds)} lost in {quantities.count(sums.lost)} calls{together}")
+    return "; ".join([*parts, f"{100 * sums.offloaded_share:.0f} % of all operations ran on the device"])
 
 
 def conclusions(job: Job) -> list[tuple[str, str]]:
     """The sentences below the table: verdict, reuse, refusals, copied operands, verification."""
     lines = []
-    if verdict(job.totals):
-        lines.append(("verdict", verdict(job.totals)))
+    if verdict(job):
+        lines.append(("verdict", verdict(job)))
     if job.totals.operand_reuse:
         lines.append(("reuse", f"each byte that came to the device was used {quantities.number(job.totals.operand_reuse)} times there"))
     placed, left = job.placed()

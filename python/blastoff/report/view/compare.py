@@ -42,7 +42,7 @@ def text(before: Job, after: Job, names: Sequence[str]) -> str:
         facts.append(
             (label, f"{name}: {quantities.duration(elapsed(job))}, of which {quantities.duration(job.totals.seconds)} in BLAS, all threads together")
         )
-        if words.verdict(job.totals):
-            facts.append((label, words.verdict(job.totals)))
+        if words.verdict(job):
+            facts.append((label, words.verdict(job)))
     facts.append(("ratio", f"{ratio(elapsed(before), elapsed(after))} in wall time, {ratio(before.totals.seconds, after.totals.seconds)} in BLAS"))
     return "\n".join([*table.pairs(facts), "", *table.aligned(["routine", *COLUMNS], rows(before, after), last_is_total=True), ""])

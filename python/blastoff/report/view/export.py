@@ -15,8 +15,20 @@ MICROSECONDS = 1e6
 
 
 def sums_of(sums: Sums) -> dict[str, float]:
-    """All counters, and what is computed from them."""
-    return sums.counters | {"operand_reuse": sums.operand_reuse, "saved_seconds": sums.saved_seconds}
+    """All counters, and what is computed from them. Those of several processes are sums over them."""
+    return sums.counters | {"operand_reuse": sums.operand_reuse}
+
+
+def verdict_of(job: Job) -> dict[str, Any]:
+    """In seconds of the job's wall time; null: not known."""
+    unknown = job.has_own_clock
+    return {
+        "text": words.verdict(job),
+        "saved_seconds": job.verdict.saved,
+        "known_share": job.verdict.known_share,
+        "seconds": job.wall.seconds,
+        "seconds_outside_calls": None if unknown else job.wall.outside,
+    }
 
 
 def site_of(site: CallSite) -> dict[str, Any]:
@@ -51,7 +63,7 @@ def as_json(job: Job) -> str:
     """The job's sums as one JSON object."""
     document = {
         "processes": [process.report["process"] | {"totals": sums_of(process.totals)} for process in job.processes],
-        "verdict": words.verdict(job.totals),
+        "verdict": verdict_of(job),
         "totals": sums_of(job.totals),
         "routines": [{"name": name, **sums_of(sums)} for name, sums in job.routines.items()],
         "call_sites": [site_of(site) for site in call_sites(job)],

@@ -12,7 +12,7 @@ def headline(counts: Counts) -> str:
     totals = counts.totals
     if not totals.calls:
         return f"no call of BLAS, LAPACK or FFTW in {quantities.duration(counts.seconds)}"
-    gain = f"; saved about {saved(totals)}" if totals.judged and totals.saved_seconds > 0 else ""
+    gain = f"; saved about {saved(totals)} of wall time" if (totals.verdict.saved or 0) > 0 else ""
     return (
         f"{quantities.count(totals.offloaded)} of {quantities.count(totals.calls)} calls offloaded, {100 * counts.offloaded_share:.0f} % of the "
         f"arithmetic; {quantities.duration(totals.seconds)} in calls, {quantities.duration(counts.seconds)} in all{gain}"
@@ -39,10 +39,9 @@ def line_reasons(counts: Counts, line: str) -> str:
 
 
 def saved(sums: Sums) -> str:
-    """Seconds that the device saved; with a minus where it lost them, "" where nobody knows what the CPU would have taken."""
-    if not sums.judged:
-        return ""
-    return f"{'-' if sums.saved_seconds < 0 else ''}{quantities.duration(abs(sums.saved_seconds))}"
+    """Wall time that the device saved; with a minus where it lost them, "" where nobody knows what the CPU would have taken."""
+    found = sums.verdict.saved
+    return "" if found is None else f"{'-' if found < 0 else ''}{quantities.duration(abs(found))}"
 
 
 def told_of_lines(counts: Counts) -> dict[str, list[str]]:

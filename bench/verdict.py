@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""What Blastoff says that it has saved, beside what it has: whole programs on the CPU and with Blastoff, in turns.
+
+    bench/verdict.py [--library FILE] [--only NAME,...] [--program NAME=COMMAND]... [--repeats 5] [--coretype SkylakeX]
+                     [--setting NAME=VALUE]... [--seconds N] [--output FILE]
+
+Each program is a process of its own, and its time is wall time from start to exit. The claim is the verdict that `blastoff report` would
+give: wall time saved, of the job. What was measured is the difference of the medians. Before the turns, each program runs once with
+Blastoff and without a device, so that it knows what the CPU takes, and once with both, so that its earlier runs are known.
+
+--program runs any command (as /bin/sh reads it) under that name, besides those of `--only`, which are most of never_slower.py, the examples, and
+some of its own. With "blastoff run" in it, as for MPI, it is the command's own affair that reports go to $BLASTOFF_REPORT. --coretype gives
+OpenBLAS these kernels in all runs. --setting is an environment variable of the runs with Blastoff (BLASTOFF_DEVICE=simulated). --seconds: no
+program is begun later than that.
+
+For each: seconds on the CPU and with Blastoff; seconds saved, claimed and measured; how far the measured one is uncertain (half of the
+sum of both quartile ranges); their ratio; and whether they agree: within 20 %, or within what is uncertain, and with the same sign. "not known" is
+what Blastoff says itself, with the share of the operations on the device for which it knows the CPU's time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import pathlib
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+import never_slower
+
+sys.path.insert(0, str(never_slower.ROOT / "python"))
+
+from blastoff.errors import CommandError
+from blastoff.job import reading
+from blastoff.job.wall import Verdict
+
+ROOT = never_slower.ROOT
+AGREE = 0.2
+"""Of the measured saving."""
+
+
+def worker(calls: int) -> None:
+    never_slower.product(1500, calls)
+
+
+def pool(processes: int, calls: int) -> None:
+    """Forked workers, all at once."""
+    with multiprocessing.get_context("fork").Pool(processes) as workers:
+        workers.map(worker, [calls] * processes, chunksize=1)
+
+
+def decompositions(n: int, calls: int) -> None:
+    """SciPy's own OpenBLAS."""
+    import numpy as np
+    from scipy import linalg
+
+    a = np.random.default_rng(1).random((n, n))
+    for _ in range(calls):
+        linalg.lu_factor(a)
+        linalg.qr(a, mode="r")
+        linalg.svdvals(a)
+
+
+def transforms(n: int, calls: int) -> None:
+    """No call that Blastoff sees: SciPy's transforms are its own."""
+    import numpy as np
+    from scipy import fft
+
+    a = np.random.default_rng(1).random((n, n))
+    for _ in range(calls):
+        a = fft.ifft2(fft.fft2(a)).real
+
+
+OWN: dict[str, tuple[Callable[[], None], dict[str, str]]] = {
+    "pool 4 x 100": (lambda: pool(4, 100), {"OPENBLAS_NUM_THREADS": "4"}),
+    "SciPy decompositions 2500 x 3": (lambda: decompositions(2500, 3), {}),
+    "SciPy transforms 2000 x 5": (lambda: transforms(2000, 5), {}),
+}
+EXAMPLES = {
+    "power iteration of examples/": [sys.executable, str(ROOT / "examples" / "power_iteration.py"), "4000", "60"],
+    "decompositions of bench/": [sys.executable, str(ROOT / "bench" / "programs" / "decompositions.py"), "2500", "3"],
+}
+LEFT_OUT = ("no linear algebra", "product 500", "small products 64 x 30000", "matrices 200 x 1000")
+"""Of never_slower.py: they gain and lose less than times scatter."""
+FUNCTIONS = {name: entry for name, entry in never_slower.PROGRAMS.items() if name not in LEFT_OUT} | OWN
+COMMANDS: dict[str, list[str]] = {name: [sys.executable, str(pathlib.Path(__file__).resolve()), f"--run={name}"] for name in FUNCTIONS} | EXAMPLES
+
+
+def named_command(text: str) -> tuple[str, list[str]]:
+    name, equals, command = text.partition("=")
+    if not equals or not shlex.split(command):
+        raise argparse.ArgumentTypeError(f"{text}: NAME=COMMAND is wanted")
+    return name, ["/bin/sh", "-c", command]
+
+
+def variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text}: NAME=VALUE is wanted")
+    return name, value
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", dest="preloaded", type=pathlib.Path, default=ROOT / "build" / "libblastoff.so")
+    parser.add_argument("--only", type=lambda text: [name for name in text.split(",") if name], default=list(COMMANDS), help="programs; '' for none")
+    parser.add_argument("--program", type=named_command, action="append", default=[], metavar="NAME=COMMAND")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--coretype", default="", help="OPENBLAS_CORETYPE of all runs")
+    parser.add_argument("--setting", type=variable, action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="no program is begun later than that")
+    parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
+    parser.add_argument("--run", choices=list(FUNCTIONS), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if unknown := set(options.only) - set(COMMANDS):
+        parser.error(f"unknown {', '.join(sorted(unknown))}; accepted: {', '.join(COMMANDS)}")
+    if not options.run and not options.preloaded.exists():
+        parser.error(f"no library {options.preloaded}: make build")
+    return options
+
+
+class Program:
+    """One of them, in a working directory where no earlier run is known."""
+
+    def __init__(self, name: str, command: list[str], options: argparse.Namespace, folder: pathlib.Path):
+        self.name, self.command, self.folder = name, command, folder
+        # What `blastoff run` sets for malloc is set for the CPU, too.
+        self.cpu = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "XDG_CACHE_HOME": str(folder / "cache")}
+        self.cpu |= FUNCTIONS[name][1] if name in FUNCTIONS else {}
+        self.cpu |= {"OPENBLAS_CORETYPE": options.coretype} if options.coretype else {}
+        preload = {"LD_PRELOAD": str(options.preloaded.resolve()), "BLASTOFF_SUMMARY": "never"}
+        self.blastoff = self.cpu | preload | dict(options.setting)
+        self.runs = 0
+
+    def seconds(self, environment: dict[str, str]) -> float | None:
+        """Nothing where the program fails: a package is missing."""
+        begin = time.perf_counter()
+        done = subprocess.run(self.command, cwd=self.folder, env=os.environ | environment, capture_output=True, text=True)
+        taken = time.perf_counter() - begin
+        if done.returncode != 0:
+            print(f"{self.name}: {(done.stderr.strip().splitlines() or ['no message'])[-1]}", file=sys.stderr)
+            return None
+        return taken
+
+    def with_blastoff(self, **changes: str) -> tuple[float | None, Verdict | None]:
+        """What it took, and the verdict; no verdict where it made no call."""
+        self.runs += 1
+        reports = self.folder / f"reports-{self.runs}"
+        reports.mkdir()
+        taken = self.seconds(self.blastoff | {"BLASTOFF_REPORT": f"{reports}/"} | changes)
+        try:
+            return taken, reading.read_job([str(reports)]).verdict
+        except CommandError:
+            return taken, None
+
+
+def measured(program: Program, repeats: int) -> dict[str, list] | None:
+    """Of each pair."""
+    program.with_blastoff(BLASTOFF_DEVICE="none")
+    program.with_blastoff()
+    row: dict[str, list] = {"cpu_seconds": [], "blastoff_seconds": [], "claimed_seconds": [], "known_share": []}
+    for repeat in range(repeats):
+        verdict, taken = None, {}
+        for way in ("cpu", "blastoff")[:: 1 if repeat % 2 == 0 else -1]:
+            if way == "cpu":
+                taken[way] = program.seconds(program.cpu)
+            else:
+                taken[way], verdict = program.with_blastoff()
+            if taken[way] is None:
+                return None
+        row["cpu_seconds"].append(taken["cpu"])
+        row["blastoff_seconds"].append(taken["blastoff"])
+        row["claimed_seconds"].append(verdict.saved if verdict else 0.0)
+        row["known_share"].append(verdict.known_share if verdict else 1.0)
+    return row
+
+
+def spread(values: list[float]) -> float:
+    """The range of the middle half."""
+    if len(values) < 3:
+        return max(values) - min(values)
+    first, _, last = statistics.quantiles(values, n=4, method="inclusive")
+    return last - first
+
+
+def figures(row: dict[str, list]) -> dict[str, float | str | None]:
+    cpu, blastoff = statistics.median(row["cpu_seconds"]), statistics.median(row["blastoff_seconds"])
+    claims = [claim for claim in row["claimed_seconds"] if claim is not None]
+    saved, uncertain = cpu - blastoff, (spread(row["cpu_seconds"]) + spread(row["blastoff_seconds"])) / 2
+    found = {"cpu": cpu, "blastoff": blastoff, "measured": saved, "uncertain": uncertain, "claimed": None, "ratio": None}
+    if 2 * len(claims) <= len(row["claimed_seconds"]):
+        return found | {"verdict": f"not known ({100 * statistics.median(row['known_share']):.0f} %)"}
+    claimed = statistics.median(claims)
+    off = abs(claimed - saved)
+    right_sign = claimed * saved >= 0
+    if off <= AGREE * abs(saved) and right_sign:
+        agrees = "agrees"
+    elif off <= uncertain:
+        agrees = "agrees, as far as is certain"
+    else:
+        agrees = "differs" if right_sign else "WRONG SIGN"
+    return found | {"claimed": claimed, "ratio": claimed / saved if saved else None, "verdict": agrees}
+
+
+def line(name: str, found: dict) -> str:
+    claimed = "-" if found["claimed"] is None else f"{found['claimed']:.3f}"
+    ratio = "-" if found["ratio"] is None else f"{found['ratio']:.2f}"
+    times = f"{found['cpu']:8.3f}{found['blastoff']:12.3f}{claimed:>10}{found['measured']:10.3f}{found['uncertain']:8.3f}{ratio:>7}"
+    return f"{name:30}{times}  {found['verdict']}"
+
+
+def main() -> None:
+    options = parse_arguments()
+    if options.run:
+        FUNCTIONS[options.run][0]()
+        return
+    print(f"{'program':30}{'CPU s':>8}{'Blastoff s':>12}{'claimed':>10}{'measured':>10}{'+-':>8}{'ratio':>7}")
+    rows, begin = [], time.monotonic()
+    for name, command in ({name: COMMANDS[name] for name in options.only} | dict(options.program)).items():
+        if time.monotonic() - begin > options.seconds:
+            print(f"{name}: no time")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            row = measured(Program(name, command, options, pathlib.Path(folder)), options.repeats)
+        if row is None:
+            continue
+        found = figures(row)
+        rows.append({"program": name, **found, "runs": row})
+        if options.output:  # after each row: what was measured stays when the time is up
+            about = {"repeats": options.repeats, "coretype": options.coretype, "settings": dict(options.setting)}
+            options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
+        print(line(name, found), flush=True)
+    known = [row for row in rows if row["claimed"] is not None]
+    print(f"{sum(row['verdict'].startswith('agrees') for row in known)} of {len(rows)} agree, {len(rows) - len(known)} are not known")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+#include "report/wall_time.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+namespace blastoff::report {
+
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+constinit std::atomic<std::uint64_t> threads_in_calls{0};
+constinit std::atomic<std::uint64_t> shared_clock{0};  ///< the sum of all moments, each divided by those threads
+constinit std::atomic<std::uint64_t> counted_until{0};
+
+struct OwnCalls {
+  const void* outermost = nullptr;  ///< the frame of the call that this thread is in
+  std::uint64_t inside = 0;
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local OwnCalls own_calls{};
+
+std::uint64_t now() {
+  const auto since_start = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_start).count());
+}
+
+/// Before the number of threads changes, or the clock is read. Of threads that come at once, one counts what has
+/// passed. A handler that interrupts it for good loses that.
+std::uint64_t advance() {
+  const std::uint64_t moment = now();
+  std::uint64_t before = counted_until.load(relaxed);
+  if (moment > before && counted_until.compare_exchange_strong(before, moment, relaxed))
+    if (const std::uint64_t threads = threads_in_calls.load(relaxed))
+      shared_clock.fetch_add((moment - before) / threads, relaxed);
+  return moment;
+}
+
+}  // namespace
+
+CallBegin begin_call(const void* frame) {
+  const std::uint64_t moment = advance();
+  OwnCalls& own = own_calls;
+  // The stack grows down. A call from further up than the one that is under way shows that that one was left.
+  if (own.outermost == nullptr) threads_in_calls.fetch_add(1, relaxed);
+  if (own.outermost == nullptr || frame >= own.outermost) own.outermost = frame;
+  return {frame, moment, shared_clock.load(relaxed), own.inside};
+}
+
+CallTime end_call(const CallBegin& begin) {
+  constexpr double second = 1e-9;
+  const std::uint64_t moment = advance();
+  OwnCalls& own = own_calls;
+  const std::uint64_t shared = shared_clock.load(relaxed) - begin.shared;
+  const std::uint64_t inside = own.inside - begin.inside;
+  own.inside = begin.inside + shared;
+  if (own.outermost == begin.frame) leave_calls();
+  const std::uint64_t elapsed = moment - begin.moment;
+  return {.elapsed = second * static_cast<double>(elapsed),
+          .wall = second * static_cast<double>(shared - std::min(shared, inside)),
+          .share = elapsed > 0 ? std::min(1.0, static_cast<double>(shared) / static_cast<double>(elapsed)) : 1.0,
+          .whole = inside == 0};
+}
+
+void leave_calls() {
+  if (std::exchange(own_calls.outermost, nullptr) != nullptr) threads_in_calls.fetch_sub(1, relaxed);
+}
+
+void forget_calls() {
+  threads_in_calls = 0;
+  own_calls = {};
+}
+
+}  // namespace blastoff::report

@@ -1,0 +1,34 @@
+// Wall time of calls. Threads that are in calls at once share each moment: the parts of all calls add up to the time in
+// which at least one thread was in a call. So times that are weighted by these parts may be added up over threads, and
+// what came of it is wall time of the process, as far as its threads work for the same end.
+#pragma once
+
+#include <cstdint>
+
+namespace blastoff::report {
+
+/// A call that is not small, from its begin on.
+struct CallBegin {
+  const void* frame = nullptr;  ///< of the function that makes the call
+  std::uint64_t moment = 0;     ///< nanoseconds
+  std::uint64_t shared = 0;     ///< the clock that all threads share, which stands while no thread is in a call
+  std::uint64_t inside = 0;     ///< what calls inside this thread's calls had taken of it
+};
+
+struct CallTime {
+  double elapsed = 0;  ///< seconds from its begin
+  double wall = 0;     ///< the call's part of them, without those of calls inside it
+  double share = 1;    ///< the part of a second of the call, with the calls inside it
+  bool whole = true;   ///< there was no call inside it
+};
+
+/// `frame`: as in CallBegin. Takes no lock. A program may leave a call for good in between (longjmp): its thread counts
+/// as being in a call until it makes the next one, or ends.
+CallBegin begin_call(const void* frame);
+CallTime end_call(const CallBegin& begin);
+
+/// The calling thread ends, or is the only one of a forked child.
+void leave_calls();
+void forget_calls();
+
+}  // namespace blastoff::report

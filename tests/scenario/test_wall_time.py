@@ -1,0 +1,88 @@
+"""What a program is said to have saved is wall time, whatever its threads, children and ranks do at once.
+
+The clock is that of the simulated device: a product takes 0.1 s on the CPU, and next to nothing on the device.
+"""
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import mpi
+import offload
+import pytest
+
+sys.path.insert(0, str(offload.ROOT / "python"))
+
+from blastoff.job import reading
+from blastoff.job.processes import Job
+
+ROUNDS, SIZE = 4, 300
+CPU_RATE = 5e8
+ON_CPU = ROUNDS * 2 * SIZE**3 / CPU_RATE
+"""Seconds of what one thread does."""
+
+
+def job_of(reports: Path, *command: object, launcher: tuple[str, ...] = (), rates: bool = True, min_size: int = 1, **changes: str) -> Job:
+    options = ["--device=simulated", "--summary=never", f"--report={reports}/", f"--min-size={min_size}", "--decide=time"]
+    if rates:
+        options.append(f"--simulated-rates=cpu={CPU_RATE}")
+    done = offload.run([*launcher, offload.COMMAND, "run", *options, "--", *command], env=offload.environment(**changes))
+    assert done.status == 0, done.stderr
+    return reading.read_job([str(reports)])
+
+
+def test_one_thread(tmp_path):
+    job = job_of(tmp_path, *offload.program("wall_time", "threads", 1, ROUNDS, SIZE))
+    assert job.verdict.saved == pytest.approx(ON_CPU, rel=0.05) and job.verdict.known_share == 1
+
+
+def test_threads_that_call_at_once(tmp_path):
+    job = job_of(tmp_path, *offload.program("wall_time", "threads", 4, ROUNDS, SIZE))
+    assert job.totals.calls == 4 * ROUNDS
+    # The sum over threads is four times as much. How far they overlap is the scheduler's affair; report/wall_time_test.cpp has the rule.
+    assert 0.95 * ON_CPU < job.verdict.saved < 3 * ON_CPU
+
+
+def test_a_pool_of_forked_children(tmp_path):
+    job = job_of(tmp_path, *offload.program("wall_time", "children", 3, ROUNDS, SIZE))
+    assert len(job.processes) == 3 and job.totals.known_cpu_seconds == pytest.approx(3 * ON_CPU, rel=0.05)
+    assert 0.9 * ON_CPU < job.verdict.saved < 2 * ON_CPU
+
+
+def test_two_ranks(tmp_path):
+    if shutil.which(mpi.OPENMPI.starter[0]) is None:
+        pytest.skip("Open MPI is not installed (tools/install test)")
+    ranks = tuple(mpi.OPENMPI.ranks(2))
+    command = offload.program("wall_time", "threads", 1, ROUNDS, SIZE)
+    job = job_of(tmp_path, *command, launcher=ranks, **dict(mpi.OPENMPI.settings))
+    assert job.wall.ranks == [0, 1] and job.verdict.saved == pytest.approx(ON_CPU, rel=0.05)
+
+
+def test_the_summary_and_the_reports_say_the_same(tmp_path):
+    command = [*offload.program("wall_time", "threads", 1, ROUNDS, SIZE)]
+    rates = [f"--simulated-rates=cpu={CPU_RATE}", "--min-size=1", "--decide=time"]
+    report = tmp_path / "report.json"
+    for summary in ("each", "always"):
+        run = [offload.COMMAND, "run", "--device=simulated", f"--summary={summary}", f"--report={report}", *rates, "--", *command]
+        said = offload.run(run, env=offload.environment()).stderr
+        assert re.search(r"verdict +saved about 43[0-3] ms of wall time; 100 % of all operations ran on the device", said), said
+    document = json.loads(offload.run([offload.COMMAND, "report", "--json", report], env=offload.environment()).stdout)
+    assert document["verdict"]["saved_seconds"] == pytest.approx(ON_CPU, rel=0.05)
+
+
+def test_nothing_is_claimed_where_the_cpu_was_not_timed_until_a_run_without_a_device_has(tmp_path):
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "BLASTOFF_HISTORY": "on"}
+    command = offload.program("wall_time", "threads", 1, ROUNDS, SIZE)
+
+    def run(name: str) -> Job:
+        return job_of(tmp_path / name, *command, rates=False, min_size=0, **cache)
+
+    first = run("first")
+    assert first.totals.offloaded == ROUNDS and first.verdict.saved is None and first.verdict.known_share == 0
+    options = ["--device=none", "--summary=never", "--min-size=1"]
+    done = offload.run([offload.COMMAND, "run", *options, "--", *command], env=offload.environment(**cache))
+    assert done.status == 0, done.stderr
+    later = run("later")
+    assert later.totals.offloaded and later.verdict.known_share == 1 and later.verdict.saved is not None
