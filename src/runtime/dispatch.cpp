@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include <unistd.h>
 
@@ -346,27 +347,41 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (observed) explain(operation, record, grounds);
 }
 
-// A call on the short path, but for one that is followed.
-bool dispatch_if_followed(const Visit& visit, const Parsed& parsed) {
-  if (!(parsed.volume < followed_floor_volume.load(std::memory_order_relaxed)) || !visit.original.function)
-    return false;
+// A call that dispatch_if_small() has found to be small and left to dispatch(), which knows its arguments: it is
+// followed (--log, or a device's own clock).
+struct FollowedCall {
+  const Visit* visit = nullptr;
+  double volume = 0;
+  double flops = 0;
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local FollowedCall followed_call{};
+
+void leave_to_dispatch(const Visit& visit, double volume, double flops) {
+  if (volume < followed_floor_volume.load(std::memory_order_relaxed) && visit.original.function)
+    followed_call = {&visit, volume, flops};
+}
+
+// As on the short path, which looks at nothing but sizes.
+void make_followed(const Visit& visit, const Parsed* parsed) {
+  const auto [_, volume, flops] = std::exchange(followed_call, {});
   Process& process = Process::instance();
+  const bool computes = parsed != nullptr && parsed->valid && !parsed->trivial;
   const CallStopwatch stopwatch;
-  const report::SmallCall small = report::begin_small(parsed.volume, process.has_own_clock());
+  const report::SmallCall small = report::begin_small(volume, process.has_own_clock());
   run_original(visit);
-  const double elapsed = process.seconds_on_cpu(parsed.trivial ? 0 : parsed.flops, stopwatch.seconds());
+  const double elapsed = process.seconds_on_cpu(computes ? flops : 0, stopwatch.seconds());
   report::Record record;
+  record.symbol = visit.entry.symbol;
   record.refusal = Refusal::below_min_size;
   record.seconds = stopwatch.own(elapsed);
   if (process.has_own_clock()) stopwatch.took(record.seconds + stopwatch.inside());
-  report::end_small(visit.routine_id(), visit.caller, small, parsed.flops, elapsed);
-  if (!report::logs_calls()) return true;
-  record.symbol = visit.entry.symbol;
+  report::end_small(visit.routine_id(), visit.caller, small, flops, elapsed);
+  if (!report::logs_calls()) return;
+  const bool understood = parsed != nullptr && parsed->supported;
   platform::undisturbed([&] {
-    const Operation operation = parsed.supported ? parsed.make_operation() : Operation();
-    report::log_call(record, parsed.supported ? &operation : nullptr);
+    const Operation operation = understood ? parsed->make_operation() : Operation();
+    report::log_call(record, understood ? &operation : nullptr);
   });
-  return true;
 }
 
 }  // namespace
@@ -379,7 +394,10 @@ bool intercept::dispatch_if_small(const Visit& visit, double volume, double flop
   using namespace runtime;
   // Minus infinity until the settings have been read: then no call is known to be small. (A comparison with
   // not-a-number would raise the invalid flag in the program.)
-  if (!(volume < floor_volume.load(std::memory_order_relaxed)) || !visit.original.function) return false;
+  if (!(volume < floor_volume.load(std::memory_order_relaxed)) || !visit.original.function) {
+    leave_to_dispatch(visit, volume, flops);
+    return false;
+  }
   const report::SmallCall small = report::begin_small(volume);
   run_original(visit);
   report::end_small(visit.routine_id(), visit.caller, small, flops);
@@ -387,11 +405,10 @@ bool intercept::dispatch_if_small(const Visit& visit, double volume, double flop
 }
 
 void intercept::dispatch(const Visit& visit, const Parsed* parsed) {
-  if (parsed && parsed->valid) {
-    if (dispatch_if_small(visit, parsed->volume, parsed->flops)) return;
-    if (runtime::dispatch_if_followed(visit, *parsed)) return;
-  }
-  runtime::dispatch_large(visit, parsed);
+  using namespace runtime;
+  if (parsed && parsed->valid && dispatch_if_small(visit, parsed->volume, parsed->flops)) return;
+  if (followed_call.visit == &visit) return make_followed(visit, parsed);
+  dispatch_large(visit, parsed);
 }
 
 }  // namespace blastoff

@@ -145,6 +145,17 @@ def test_marks_that_one_reading_follows():
     assert count.at_marks([0.0, 4.0, 8.0, 10.5]) == [0.0, 40.0, 100.0, 130.0]
 
 
+def test_many_phases_are_one_for_each_name(tmp_path):
+    """Two phases, a thousand times each, of a second and a joule."""
+    lines = [{"by": 1, "counters": [{"kind": "cpu", "name": "package-0", "bus": "", "wraps_at": 0.0, "lasting": True}]}]
+    lines += [{"by": 1, "time": float(second), "joules": [float(second)]} for second in range(2002)]
+    (tmp_path / "energy").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "marks").write_text("".join(f"{second}000000000 1 {'ab'[second % 2]}\n" for second in range(1, 2001)))
+    document = metering.collect(tmp_path)
+    found = {phase["name"]: (phase["from"], phase["seconds"], phase["joules"]) for phase in document["phases"]}
+    assert found == {metering.BEFORE_MARKS: (0, 1, [1]), "b": (1, 1000, [1000]), "a": (2, 1000, [1000])}
+
+
 def test_a_counter_that_begins_anew():
     lasting, own = (metering._Count({"lasting": lasting, "wraps_at": 1000.0 if lasting else 0.0}) for lasting in (True, False))
     for count in (lasting, own):

@@ -26,6 +26,8 @@ KINDS = ("cpu", "memory", "gpu")
 BEFORE_MARKS = "before the first mark"
 END = "\n}\n"
 """Of a report as the library writes it."""
+MOST_PHASES = 256
+"""With more, those of one name are added up in reports, too."""
 MOST_FILES = 4096
 """Reports of one run that are told its energy."""
 
@@ -102,10 +104,22 @@ def _phases(directory: Path, counts: Sequence[_Count]) -> list[dict[str, Any]]:
         return []
     moments = [moment for moment, _ in marks]
     joules = [[*count.at_marks(moments), count.joules[-1]] for count in counts]
-    return [
+    phases = [
         {"name": name, "from": moment - begin, "seconds": until - moment, "joules": [values[place + 1] - values[place] for values in joules]}
         for place, ((moment, name), until) in enumerate(zip(marks, [*moments[1:], end], strict=True))
     ]
+    return phases if len(phases) <= MOST_PHASES else _by_name(phases)
+
+
+def _by_name(phases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of one name as one, from where the first began."""
+    found: dict[str, dict[str, Any]] = {}
+    for phase in phases:
+        known = found.setdefault(phase["name"], phase)
+        if known is not phase:
+            known["seconds"] += phase["seconds"]
+            known["joules"] = [one + other for one, other in zip(known["joules"], phase["joules"], strict=True)]
+    return list(found.values())
 
 
 def collect(directory: Path) -> Document | None:

@@ -1,7 +1,6 @@
-// Calls of every fate: small ones, ones with nothing to compute, ones that are refused, large ones, and, with LAPACK,
-// calls inside another one. Usage: figures [reuse|square N]
-// With "reuse", N products of the same two matrices, of pages of their own, and nothing else; with "square", of one
-// matrix with itself.
+// Calls of every fate: small ones, ones with nothing to compute, ones with invalid arguments, large ones, and, with
+// LAPACK, calls inside another one. Usage: figures [reuse|square N] With "reuse", N products of the same two matrices,
+// of pages of their own, and nothing else; with "square", of one matrix with itself.
 #include "scenario.h"
 
 void dgemv_(const char*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
@@ -11,6 +10,11 @@ void dpotrf_(const char*, const int*, double*, const int*, int*);
 #endif
 
 enum { order = 160 };
+
+/// In place of the BLAS's own, which ends the program.
+void xerbla_(const char* name, const int* argument, size_t length) {
+  (void)name, (void)argument, (void)length;
+}
 
 static double* pages(unsigned seed) {
   double* matrix = aligned_alloc(4096, order * order * sizeof(double));
@@ -44,6 +48,10 @@ int main(int argc, char** argv) {
     dgemm_("N", "N", &n, &n, &n, &zero, a, &n, b, &n, &one, c, &n);
     dgemv_("N", &n, &n, &one, a, &n, b, &increment, &zero, c, &increment);
     dgemv_("T", &few, &few, &one, a, &n, b, &increment, &zero, c, &increment);
+    dgemv_("?", &few, &few, &one, a, &n, b, &increment, &zero, c, &increment);
+    dgemv_("T", &few, &few, &one, a, &n, b, &none, &zero, c, &increment);
+    dgemm_("?", "N", &few, &few, &few, &one, a, &n, b, &n, &zero, c, &n);
+    dgemm_("N", "N", &few, &few, &few, &one, a, &few, b, &none, &zero, c, &few);
   }
 #ifdef WITH_LAPACK
   for (int i = 0; i < 4; ++i) {
