@@ -16,6 +16,7 @@
 #include "report/file.h"
 #include "report/output.h"
 #include "report/recorder.h"
+#include "report/wall_time.h"
 
 namespace blastoff::report {
 
@@ -85,6 +86,7 @@ double seconds_of_logging() {
 }
 
 void log_call(const Record& record, const operation::Operation* operation) {
+  const ApartFromCalls apart;
   const platform::Stopwatch stopwatch;
   const CallLog& log = *the_log.load();
   const double seconds =

@@ -18,6 +18,7 @@ constinit std::atomic<std::uint64_t> counted_until{0};
 struct OwnCalls {
   const void* outermost = nullptr;  ///< the frame of the call that this thread is in
   std::uint64_t inside = 0;
+  std::uint64_t apart = 0;
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local OwnCalls own_calls{};
 
@@ -45,7 +46,7 @@ CallBegin begin_call(const void* frame) {
   // The stack grows down. A call from further up than the one that is under way shows that that one was left.
   if (own.outermost == nullptr) threads_in_calls.fetch_add(1, relaxed);
   if (own.outermost == nullptr || frame >= own.outermost) own.outermost = frame;
-  return {frame, moment, shared_clock.load(relaxed), own.inside};
+  return {frame, moment, shared_clock.load(relaxed), own.inside, own.apart};
 }
 
 CallTime end_call(const CallBegin& begin) {
@@ -54,13 +55,25 @@ CallTime end_call(const CallBegin& begin) {
   OwnCalls& own = own_calls;
   const std::uint64_t shared = shared_clock.load(relaxed) - begin.shared;
   const std::uint64_t inside = own.inside - begin.inside;
+  const std::uint64_t not_own = inside + own.apart - begin.apart;
   own.inside = begin.inside + shared;
+  own.apart = begin.apart;  // for a call around it, all of this one is inside
   if (own.outermost == begin.frame) leave_calls();
   const std::uint64_t elapsed = moment - begin.moment;
   return {.elapsed = second * static_cast<double>(elapsed),
-          .wall = second * static_cast<double>(shared - std::min(shared, inside)),
+          .wall = second * static_cast<double>(shared - std::min(shared, not_own)),
           .share = elapsed > 0 ? std::min(1.0, static_cast<double>(shared) / static_cast<double>(elapsed)) : 1.0,
           .whole = inside == 0};
+}
+
+ApartFromCalls::ApartFromCalls() {
+  advance();
+  shared_ = shared_clock.load(relaxed);
+}
+
+ApartFromCalls::~ApartFromCalls() {
+  advance();
+  own_calls.apart += shared_clock.load(relaxed) - shared_;
 }
 
 void leave_calls() {

@@ -13,6 +13,7 @@ struct CallBegin {
   std::uint64_t moment = 0;     ///< nanoseconds
   std::uint64_t shared = 0;     ///< the clock that all threads share, which stands while no thread is in a call
   std::uint64_t inside = 0;     ///< what calls inside this thread's calls had taken of it
+  std::uint64_t apart = 0;      ///< likewise what is part of no call
 };
 
 struct CallTime {
@@ -26,6 +27,18 @@ struct CallTime {
 /// as being in a call until it makes the next one, or ends.
 CallBegin begin_call(const void* frame);
 CallTime end_call(const CallBegin& begin);
+
+/// While it lives, what the calling thread does is part of no call that it is in: a line of the log is written.
+class ApartFromCalls {
+ public:
+  ApartFromCalls();
+  ~ApartFromCalls();
+  ApartFromCalls(const ApartFromCalls&) = delete;
+  ApartFromCalls& operator=(const ApartFromCalls&) = delete;
+
+ private:
+  std::uint64_t shared_;
+};
 
 /// The calling thread ends, or is the only one of a forked child.
 void leave_calls();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "report/wall_time.h"
+
 namespace blastoff::runtime {
 namespace {
 
@@ -14,6 +16,7 @@ void log_some_lines() {
 
 TEST(CallStopwatch, LinesOfCallsInsideDoNotCount) {
   report::log_calls({.file = "/dev/null", .start = std::chrono::steady_clock::now()});
+  const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
   const platform::Stopwatch all;
   const double logged_before = report::seconds_of_logging();
   const CallStopwatch stopwatch;
@@ -21,6 +24,18 @@ TEST(CallStopwatch, LinesOfCallsInsideDoNotCount) {
   const double logged = report::seconds_of_logging() - logged_before;
   EXPECT_GT(logged, 0);
   EXPECT_LE(stopwatch.seconds(), all.seconds() - logged);
+  const report::CallTime time = report::end_call(begin);
+  EXPECT_LE(time.wall, time.elapsed - logged);
+  EXPECT_TRUE(time.whole);
+}
+
+TEST(CallStopwatch, LinesCountOnceHoweverDeepTheyAre) {
+  const report::CallBegin outer = report::begin_call(__builtin_frame_address(0));
+  const report::CallBegin inner = report::begin_call(static_cast<const char*>(__builtin_frame_address(0)) - 1);
+  log_some_lines();
+  const report::CallTime inside = report::end_call(inner);
+  const report::CallTime whole = report::end_call(outer);
+  EXPECT_GE(whole.wall, whole.elapsed - inside.elapsed - 1e-6);
 }
 
 TEST(CallStopwatch, CallsInsideAreNotOfTheCallItself) {
