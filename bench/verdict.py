@@ -42,6 +42,8 @@ from blastoff.job import reading
 from blastoff.job.wall import Verdict
 
 ROOT = never_slower.ROOT
+LEAST = 0.01
+"""Seconds that are not worth a word."""
 AGREE = 0.2
 """Of the measured saving."""
 
@@ -202,7 +204,7 @@ def figures(row: dict[str, list]) -> dict[str, float | str | None]:
     right_sign = claimed * saved >= 0
     if off <= AGREE * abs(saved) and right_sign:
         agrees = "agrees"
-    elif off <= uncertain:
+    elif off <= max(uncertain, LEAST):
         agrees = "agrees, as far as is certain"
     else:
         agrees = "differs" if right_sign else "WRONG SIGN"

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <iterator>
 #include <span>
+#include <sstream>
+#include <string>
 #include <string_view>
 
 #include "platform/mpi_ranks.h"
@@ -76,6 +78,19 @@ int local_size_in_flux() {
   return tasks < 0 || nodes < 1 ? -1 : (tasks + nodes - 1) / nodes;
 }
 
+/// When a process was started, in seconds since the machine was; 0 where that cannot be read. proc(5): field 22, behind
+/// the name, which may hold anything.
+double start_of(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  constexpr int before = 19;
+  std::string field;
+  for (int i = 0; i < before; ++i) fields >> field;
+  double ticks = 0;
+  return fields >> ticks ? ticks / static_cast<double>(sysconf(_SC_CLK_TCK)) : 0;
+}
+
 }  // namespace
 
 int local_rank() {
@@ -96,6 +111,12 @@ int requested_threads() {
   static constexpr const char* variables[] = {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
                                               "OMP_NUM_THREADS"};
   return std::max(0, first_number(variables));
+}
+
+double seconds_started_after(int pid) {
+  const double own = start_of("self");
+  const double other = start_of(std::to_string(pid));
+  return own > 0 && other > 0 ? std::max(0.0, own - other) : 0;
 }
 
 std::string requested_kernels() {

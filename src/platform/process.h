@@ -31,6 +31,9 @@ double own_cpu_seconds();
 /// The processor's name as the system knows it; "" where it has none.
 std::string cpu_name();
 
+/// How much later than that one this process was started, in steps of some 10 ms; 0 where that cannot be known.
+double seconds_started_after(int pid);
+
 /// Threads that variables ask of the BLAS (OPENBLAS_NUM_THREADS, MKL_NUM_THREADS, BLIS_NUM_THREADS, OMP_NUM_THREADS);
 /// 0: none does.
 int requested_threads();

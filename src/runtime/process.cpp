@@ -20,6 +20,7 @@
 #include "platform/fork_guard.h"
 #include "platform/log.h"
 #include "platform/process.h"
+#include "platform/stopwatch.h"
 #include "platform/threads.h"
 #include "report/call_log.h"
 #include "report/counter_file.h"
@@ -371,9 +372,11 @@ void Process::leave_device() {
   // A BLAS in the program itself ends before this library does, and then does not know its kernels any more.
   if (is_read_of()) platform::contained([] { (void)intercept::cpu_libraries(); });
   const bool opened = end_opening();
+  const platform::Stopwatch stopwatch;
   wait_for_calls();
   if (opened && calls_in_flight_ == 0 && !inside_a_call() && sessions_)
     platform::contained([&] { sessions_.load()->stop(); });
+  seconds_at_end_ = seconds_at_end_ + stopwatch.seconds();
 }
 
 void Process::close_devices() {

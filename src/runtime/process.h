@@ -190,7 +190,7 @@ class Process final : public operation::Estimator {
   std::atomic<bool> recalled_{false};
   std::atomic<EarlierRuns*> earlier_runs_{nullptr};    // once they have been looked for; never freed
   std::atomic<EarlierRates*> earlier_rates_{nullptr};  // the same
-  std::atomic<double> waited_for_opening_{0};          // seconds, at the end
+  std::atomic<double> seconds_at_end_{0};              // waiting for calls and threads, and giving up memory
   std::atomic<bool> opened_ahead_{false};
   std::atomic<bool> first_call_noted_{false};  // of those that are worth the device
   std::atomic<double> lead_{0};                // RunTimes::lead, of this run alone

@@ -247,7 +247,7 @@ bool Process::end_opening() {
   unwanted_ = true;
   const auto begin = Clock::now();
   while (in_background_ > 0 && Clock::now() < begin + longest_wait) usleep(200);
-  waited_for_opening_ = waited_for_opening_ + std::chrono::duration<double>(Clock::now() - begin).count();
+  seconds_at_end_ = seconds_at_end_ + std::chrono::duration<double>(Clock::now() - begin).count();
   unwanted_ = false;
   opening_begun_ = sessions_ != nullptr;  // the main thread may have ended, and not the process
   return in_background_ == 0;

@@ -1,7 +1,10 @@
 // What a process says of itself: while it runs, and at its end.
+#include <unistd.h>
+
 #include <algorithm>
 #include <mutex>
 #include <new>
+#include <string>
 
 #include "intercept/cpu_libraries.h"
 #include "platform/contained.h"
@@ -28,6 +31,15 @@ namespace blastoff::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// From the start of `blastoff run` to that of this process, which it has started itself; else 0.
+double seconds_of_launcher() {
+  const std::string run = report::this_run();  // HOST:PID:TIME
+  const std::size_t time = run.rfind(':');
+  const std::size_t pid = time == std::string::npos || time == 0 ? std::string::npos : run.rfind(':', time - 1);
+  if (pid == std::string::npos || run.substr(pid + 1, time - pid - 1) != std::to_string(getppid())) return 0;
+  return platform::seconds_started_after(getppid());
+}
 
 std::uint64_t total_calls(const report::Totals& totals) {
   std::uint64_t calls = 0;
@@ -58,7 +70,8 @@ report::Context Process::describe() {
   if (report::explains_decisions()) context.decisions = report::dearest_decisions();
   if (tried_ && !was_forked()) context.device_opening = opened_;
   // A child has been patched with its parent. A simulated clock stands meanwhile.
-  if (!was_forked() && !has_own_clock()) context.cost_seconds = context.interception.seconds + waited_for_opening_;
+  if (!was_forked() && !has_own_clock())
+    context.cost_seconds = seconds_of_launcher() + context.interception.seconds + seconds_at_end_;
   Sessions* const sessions = sessions_;
   if (sessions && !was_forked() && !inside_a_call()) sessions->describe(context);
   if (!was_forked() && !inside_a_call()) context.blocks = describe_blocks();
