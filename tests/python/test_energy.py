@@ -343,3 +343,11 @@ def test_why_a_gpu_is_missing_is_said_where_one_was_used(report, write):
     nothing = {"counters": [], "unreadable": [{"kind": "gpu", "reason": "no library"}]}
     assert energy_of(write, told(report, **nothing)).unreadable == {"gpu": "no library"}
     assert energy_of(write, told(report, bus="", **nothing)).unreadable == {}
+
+
+def test_doctor_says_what_can_be_read(blastoff, tree, fake_nvml, tmp_path):
+    (tmp_path / "nvml").write_text("energy 1\n")
+    fake = {"LD_LIBRARY_PATH": str(fake_nvml), "FAKE_NVML": str(tmp_path / "nvml"), "BLASTOFF_POWERCAP": str(tree.path)}
+    assert "processors: package-0, dram of package-0; GPUs: fake GPU" in " ".join(blastoff("doctor", env=fake).stdout.split())
+    without = " ".join(blastoff("doctor", env={"BLASTOFF_POWERCAP": str(tmp_path / "none")}).stdout.split())
+    assert "processors: not readable: there is no" in without and "GPUs: " in without

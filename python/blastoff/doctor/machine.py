@@ -1,4 +1,4 @@
-"""What doctor finds out about the machine itself: huge pages, container limits, CPUs, BLAS libraries."""
+"""What doctor finds out about the machine itself: huge pages, container limits, CPUs, BLAS libraries, energy counters."""
 
 import os
 import platform
@@ -8,6 +8,7 @@ from pathlib import Path
 from blastoff import glibc, kernels
 from blastoff.blas_libraries import system_blas, wheel_blas
 from blastoff.doctor.finding import Finding, State
+from blastoff.sampling import energy
 
 
 def read(path: Path) -> str:
@@ -93,6 +94,18 @@ def blas_libraries() -> Finding:
     return Finding("BLAS", State.WARNING if advice else State.GOOD, "; ".join(texts), " ".join(advice))
 
 
+def energy_counters() -> Finding:
+    """What `blastoff run` can tell of energy."""
+    told = []
+    powercap = Path(os.environ.get("BLASTOFF_POWERCAP") or energy.POWERCAP)
+    for name, source in (("processors", lambda: energy.processors(powercap)), ("GPUs", energy.Gpus)):
+        try:
+            told.append(f"{name}: {', '.join(counter.name for counter in source().counters)}")
+        except energy.UnreadableError as error:
+            told.append(f"{name}: not readable: {error}")
+    return Finding("energy", State.NOTE, "; ".join(told))
+
+
 def findings() -> list[Finding]:
     """All findings that need no device."""
-    return [kernel(), huge_pages(), container(), cpus(), blas_libraries()]
+    return [kernel(), huge_pages(), container(), cpus(), blas_libraries(), energy_counters()]

@@ -40,7 +40,7 @@ class Watch(threading.Thread):
     def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
         super().__init__(name="blastoff-energy", daemon=True)
         self.directory = runs.bulk(directory).resolve()
-        self.powercap = Path(environment.get("BLASTOFF_POWERCAP") or "/sys/class/powercap")
+        self.powercap = environment.get("BLASTOFF_POWERCAP")
         self.gpus = wants_gpus(environment)
         self._over = threading.Event()
         self._writing = threading.Lock()
@@ -76,7 +76,7 @@ class Watch(threading.Thread):
     def _open_sources(self) -> None:
         from blastoff.sampling import energy
 
-        self._add(energy.CPU, lambda: energy.processors(self.powercap))
+        self._add(energy.CPU, lambda: energy.processors(Path(self.powercap or energy.POWERCAP)))
         if not self.gpus:
             return
         if self._over.wait(BEFORE_GPUS):

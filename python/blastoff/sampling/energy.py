@@ -13,6 +13,7 @@ from blastoff.sampling import nvml
 
 CPU, MEMORY, GPU = "cpu", "memory", "gpu"
 
+POWERCAP = Path("/sys/class/powercap")
 POWER_EVENTS = Path("/sys/bus/event_source/devices/power")
 
 MOST_WATTS = 1000.0
