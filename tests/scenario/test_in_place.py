@@ -50,7 +50,7 @@ def test_every_call_runs_on_the_device(in_place, form):
 
 def test_reuse_counts_the_uses_of_what_came(in_place):
     """The same matrices in N products: each byte was used as often, though nothing was copied or moved."""
-    for what, matrices, products in (("reuse", 2, 4), ("reuse", 2, 9), ("square", 1, 4)):
+    for what, matrices, products in (("reuse", 2, 4), ("square", 1, 9)):
         outcome = in_place("figures", what, products)
         assert outcome.total("operand_reuse") == products
         assert outcome.total("bytes_read") == products * matrices * 160 * 160 * 8
