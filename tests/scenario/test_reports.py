@@ -167,7 +167,7 @@ def test_a_log_leaves_small_calls_on_their_short_path(device):
 
 
 def test_one_clock_tells_all_figures(device):
-    """The CPU takes a nanosecond for an operation, the link 50 ps for a byte; calls with nothing to compute, or with invalid arguments, take nothing."""
+    """The CPU takes a nanosecond for an operation, the link 50 ps for a byte. Calls with nothing to compute and invalid ones take nothing."""
     report = figures(device)
     totals, routines = report["totals"], {routine["name"]: routine for routine in report["routines"]}
     moved = totals["bytes_to_device"] + totals["bytes_from_device"]
