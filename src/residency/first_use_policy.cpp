@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include "platform/contained.h"
@@ -13,8 +14,10 @@
 #include "residency/commit_log.h"
 #include "residency/copy/device_buffers.h"
 #include "residency/copy/layout.h"
+#include "residency/copy_policy.h"
 #include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
+#include "residency/mirror/copied_lease.h"
 #include "residency/mirror/mirror_check.h"
 #include "residency/mirror/operand_locks.h"
 #include "residency/mirror/return_path.h"
@@ -49,7 +52,8 @@ class FirstUsePolicy final : public Policy {
         settings_(settings),
         coherence_(device, tracker, settings.pins ? settings.pins : create_pins(0), settings.exchange,
                    settings.most_copied, settings.fingerprint),
-        buffers_(device) {
+        buffers_(device),
+        copies_(create_copy_policy(device, staging)) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
       // What there is no memory for now, the next call does.
       while (tracker_.events().wait_for_events())
@@ -121,7 +125,8 @@ class FirstUsePolicy final : public Policy {
   tracking::PageTracker& tracker_;
   FirstUseSettings settings_;
   mirror::Coherence coherence_;
-  copy::DeviceBuffers buffers_;  // of operands without a mirror
+  copy::DeviceBuffers buffers_;     // of operands without a mirror
+  std::unique_ptr<Policy> copies_;  // of calls that go past the mirrors
   std::atomic<bool> tidying_{false};
   std::mutex mutex_;
   std::condition_variable stopped_;
@@ -195,6 +200,10 @@ class FirstUseLease final : public Lease {
 
   /// Takes hold of the operands.
   Status hold(mirror::Copied may_copy);
+  /// Nothing is held, and the call is to be made by copies: bytes of its operands that the CPU has rewritten.
+  std::optional<std::uint64_t> past_mirrors() const {
+    return hold_.past_mirrors ? std::optional(hold_.bytes_rewritten) : std::nullopt;
+  }
   Status prepare();
 
   const std::vector<operation::Operation>& panels() const override { return panels_; }
@@ -270,6 +279,11 @@ Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation&
     return tl::unexpected(device::no_host_memory());
   }
   if (auto held = lease->hold(may_copy); !held) return tl::unexpected(held.error());
+  if (const auto rewritten = lease->past_mirrors()) {
+    auto copied = mirror::CopiedLease::begin(coherence_, *copies_, call, lane, *rewritten);
+    if (copied || copied.error().kind != device::ErrorKind::out_of_memory) return copied;
+    return begin(call, lane, shared, mirror::Copied::small);
+  }
   if (auto prepared = lease->prepare(); !prepared) return tl::unexpected(prepared.error());
   return lease;
 }
@@ -278,7 +292,7 @@ Status FirstUseLease::hold(mirror::Copied may_copy) {
   auto hold = policy_.coherence().hold(mirrored(call_), may_copy);
   if (!hold) return tl::unexpected(std::move(hold.error()));
   hold_ = std::move(*hold);
-  held_ = true;
+  held_ = !hold_.past_mirrors;
   return {};
 }
 

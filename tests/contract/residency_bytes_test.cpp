@@ -350,6 +350,47 @@ TEST_P(ResidencyBytes, NothingUnseenIsOverlooked) {
   }
 }
 
+/// A factorization: the CPU rewrites what the device has computed, and the next call works on a part of that.
+TEST_P(ResidencyBytes, PartsThatTheCpuRewritesAreNotProtectedAnyMore) {
+  if (GetParam().soft_dirty()) GTEST_SKIP() << "what the CPU copies home counts as written";
+  constexpr std::int64_t n = 200;
+  Arena arena(n * n * sizeof(double) + page_);
+  Arena narrow(n * 4 * sizeof(double));
+  for (std::int64_t step = 0; step < 20; ++step) {
+    const Place c{arena.at(static_cast<std::size_t>(step * 4 * (n + 1))), n - 4 * step, n - 4 * step, n};
+    for (std::int64_t j = 0; j < c.columns; ++j)
+      for (std::int64_t i = 0; i < c.rows; ++i) c.first[i + j * n] = static_cast<double>((i + j + step) % 7);
+    update({narrow.at(0), c.rows, 4, c.rows}, c, [] {});
+    if (step < 10) continue;
+    const auto first = reinterpret_cast<std::uintptr_t>(c.first);
+    const Span within = platform::inward_to_pages({first, first + static_cast<std::size_t>(c.columns * n) * 8 - n * 8});
+    std::vector<Span> written;
+    ASSERT_EQ(rig_->tracker().scan(within, false, written), tracking::PageTracker::Scan::ok);
+    EXPECT_EQ(written, std::vector<Span>{within}) << "a page fault for each page that the CPU writes, in step " << step;
+  }
+}
+
+/// Copies go on while the device computes; of a large call no operand is brought as a whole before.
+TEST_P(ResidencyBytes, ALargeCallThatCopiesItsOperandsGoesPanelByPanel) {
+  if (GetParam().device != "simulated" || GetParam().soft_dirty()) GTEST_SKIP() << "takes long";
+  constexpr std::int64_t n = 1450;
+  Arena arena(n * n * sizeof(double));
+  Arena narrow(n * sizeof(double));
+  const auto bytes = static_cast<std::uint64_t>(n * n) * sizeof(double);
+  for (int round = 0; round < 4; ++round) {
+    for (std::size_t i = 0; i < n * n; ++i)
+      *arena.at(i) = static_cast<double>((i + static_cast<std::size_t>(round)) % 7);
+    blas::Call call = options_of(Routine::dgemm, n, n, 1, 1);
+    blas::shape_operands(call, std::array<void*, 3>{narrow.at(0), narrow.at(0), arena.at(0)},
+                         std::array<std::int64_t, 3>{n, 1, n});
+    const Outcome outcome = support::run_call(rig_->policy(), lane_, call);
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+    EXPECT_GE(outcome.traffic.bytes_to_device, bytes);
+    EXPECT_EQ(outcome.panels.size() > 1, round > 0) << "round " << round;
+    EXPECT_EQ(outcome.traffic.bytes_rewritten > 0, round > 0) << "round " << round;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, ResidencyBytes,
                          testing::Values(Flavour{"first-use", "simulated"}, Flavour{"first-use", "delayed"},
                                          Flavour{"first-use", "pinning"},

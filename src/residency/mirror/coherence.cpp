@@ -187,6 +187,23 @@ void Coherence::choose_copied(Hold& hold) const {
   for (std::size_t i = 0; i < operands.size(); ++i) hold.copied[i] = !hold.tracked[i] && may_copy(hold, operands[i]);
 }
 
+// Whether nearly all that the call reads is to be copied: then the copies may go on while the device computes, and the
+// little that is left is not worth mirrors. Small calls have pieces of device memory at hand either way.
+bool Coherence::goes_past_mirrors(const Hold& hold) const {
+  constexpr std::size_t worth_copies = std::size_t{1} << 20;
+  constexpr std::size_t times_the_rest = 4;
+  if (hold.may_copy != Copied::any || hold.call.cutting == operation::Cutting::none) return false;
+  std::size_t copied = 0;
+  std::size_t kept = 0;
+  bool watched = true;
+  each_matrix(hold.call, [&](std::size_t i, std::size_t first) {
+    const operation::Operand& operand = hold.call.operands()[i];
+    watched = watched && !hold.unwatched[i];
+    if (i == first && operation::reads(operand.intent)) (hold.tracked[i] ? kept : copied) += operand.payload_bytes();
+  });
+  return watched && copied >= worth_copies && copied >= times_the_rest * kept;
+}
+
 // From here on the bytes count as current for all calls, as soon as they have arrived. Operands that are not tracked do
 // not become current.
 void Coherence::claim_uploads(Hold& hold) {
@@ -319,6 +336,10 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
       hold.bytes_rewritten += operand.payload_bytes();
   });
 
+  if (goes_past_mirrors(hold)) {
+    hold.past_mirrors = true;
+    return {};
+  }
   constexpr int most_replacements = 8;
   bool pins_asked_for = false;
   Runs written;
@@ -331,6 +352,11 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
       if (++replaced == most_replacements)
         return tl::unexpected(Error{ErrorKind::unsupported, "memory that is replaced during the call"});
       continue;
+    }
+    if (goes_past_mirrors(hold)) {
+      hold.past_mirrors = true;
+      release_pins_of(hold);
+      return {};
     }
     choose_copied(hold);
     const Survey found = survey(hold);
@@ -371,10 +397,12 @@ std::optional<operation::Estimate> Coherence::estimate(const operation::Operatio
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return std::nullopt;
   operation::Estimate result;
-  for (const operation::Operand& operand : call.operands()) {
+  const auto operands = call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const operation::Operand& operand = operands[i];
     if (operand.empty() || operand.transient || !operation::reads(operand.intent)) continue;
     const std::uint64_t bytes = operand.part_bytes();
-    if (usage_.copied(operand)) {
+    if (usage_.copied(call, i)) {
       result.dirty += bytes;
       continue;
     }
@@ -424,6 +452,12 @@ void Coherence::loaded(Hold& hold, const std::vector<Span>& pages) {
 
 std::vector<Loan> Coherence::borrow(const Hold& hold, const std::vector<Span>& pages) {
   return exchange_ ? exchange_->borrow(*this, device_, hold.call, pages) : std::vector<Loan>();
+}
+
+void Coherence::learn_bringing(std::size_t bytes, double seconds) {
+  if (bytes < Usage::tells_rate) return;
+  const std::lock_guard lock(mutex_);
+  usage_.learn_bringing(bytes, seconds);
 }
 
 void Coherence::stage_all(Hold& hold) {

@@ -52,7 +52,9 @@ class Coherence {
 
   device::Device& device() { return device_; }
 
-  /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. unsupported: memory that
+  /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. Of a call that would
+  /// copy nearly all that it reads, nothing is held (Hold::past_mirrors): copies go on while the device computes, where
+  /// mirrors are brought before. Such a call ends by passed(). unsupported: memory that
   /// cannot be mirrored (the message says why). out_of_memory: the operands do not fit the budget.
   device::Result<Hold> hold(const operation::Operation& call, Copied may_copy = Copied::any);
 
@@ -96,6 +98,12 @@ class Coherence {
 
   /// The call is over, but not every result returned: none of its results is taken as current.
   void abandon(Hold& hold);
+
+  /// A call that was made past the mirrors is over.
+  void passed(const operation::Operation& call);
+
+  /// So many bytes were brought through host memory in so many seconds.
+  void learn_bringing(std::size_t bytes, double seconds);
 
   /// Page-locks operands of a call that goes past the mirrors, as far as that may be and pays. The hold has pins, and
   /// nothing else; it ends by unlock_operands(). From then on results are as if the CPU had written them.
@@ -151,10 +159,17 @@ class Coherence {
   void lose(const operation::Operand& operand);
   device::Result<bool> protect(Hold& hold, const Runs& runs);
   void stop_tracking(const operation::Operand& operand);
+  void stop_tracking(const Hold& hold, std::size_t index);
+  using Looks = Hold::PerOperand<Look>;
+  void count_written(const Hold& hold, Looks& looks) const;
+  void judge(Hold& hold, Looks& looks);
+  void count_kept(const operation::Operand& operand, Look& look) const;
   bool any_current(platform::Span pages) const;
   bool has_memory(const operation::Operand& operand) const;
   bool may_copy(const Hold& hold, const operation::Operand& operand) const;
   void choose_copied(Hold& hold) const;
+  bool goes_past_mirrors(const Hold& hold) const;
+  void judge_uses(const operation::Operation& call);
   Survey survey(const Hold& hold);
   void survey_run(Survey& survey, platform::Span run, bool read, bool scribbled, Currency& currency);
   device::Status back(Hold& hold, const Survey& found);
@@ -165,7 +180,7 @@ class Coherence {
   void count_writer(const Hold& hold, int change);
   void lend_run(const operation::Operation& call, platform::Span run, Loan& loan);
   void find_result_pages(Hold& hold);
-  void settle_staged(const operation::Operand& result);
+  bool settle_staged(const operation::Operand& result);
   void settle_triangle(const operation::Operand& result);
   void settle_direct(const Hold& hold, std::size_t operand);
   void tell_other_devices(const Hold& hold);
@@ -187,6 +202,7 @@ class Coherence {
   bool foreign_ = false;  // the last check found a foreign writer
   // Scratch, under the lock. Not thread-local: calls may come from exit handlers, after a thread's own data are gone.
   std::vector<platform::Span> written_;
+  std::vector<platform::Span> faulted_;
   std::vector<tracking::MemoryEvent> events_;
   Examined examined_;
 };

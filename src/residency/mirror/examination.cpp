@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "platform/stopwatch.h"
 #include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
 
@@ -149,15 +150,23 @@ void Coherence::lose(const operation::Operand& operand) {
 // Protects the pages. Pages written since they were last protected are no longer current. False: memory was replaced.
 device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
   const auto operands = hold.call.operands();
+  Looks looks{};
   for (std::size_t i = 0; i < operands.size(); ++i) {
     written_.clear();
-    const bool intact =
-        std::all_of(runs[i].begin(), runs[i].end(), [&](Span run) { return watched_.scan(run, true, written_); });
+    faulted_.clear();
+    std::size_t bytes = 0;
+    const platform::Stopwatch protecting;
+    const bool intact = std::all_of(runs[i].begin(), runs[i].end(), [&](Span run) {
+      bytes += run.bytes();
+      return watched_.protect(run, written_, faulted_);
+    });
+    usage_.learn_protecting(bytes, protecting.seconds());
     if (!intact) {
       lose(operands[i]);
       return false;
     }
     if (!written_.empty()) unasked_ = true;
+    count_written(hold, looks);
     std::size_t lost = 0;
     for (const Span run : written_) {
       mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
@@ -173,12 +182,55 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
     if (watched_.faults_once_a_page() && !watched_.shared()) hold.page_faults += lost;
     if (lost > 0 && operation::reads(operands[i].intent))
       hold.bytes_rewritten += std::min<std::uint64_t>(lost * platform::page_size(), operands[i].payload_bytes());
-    if (lost > 0 && usage_.rewritten(operands[i], lost, region_bytes(operands[i]) / platform::page_size())) {
-      hold.tracked[i] = false;
-      stop_tracking(operands[i]);
+  }
+  judge(hold, looks);
+  return true;
+}
+
+// A look at one operand also finds what was written between its columns, where another one may lie. A page fault counts
+// for those on whose pages it was, and else for those between whose columns.
+void Coherence::count_written(const Hold& hold, Looks& looks) const {
+  const auto operands = hold.call.operands();
+  const std::size_t page = platform::page_size();
+  const auto count = [&](Span one, bool current) {
+    bool owned = false;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (!hold.tracked[i] || !touches(operands[i], one)) continue;
+      owned = true;
+      looks[i].written += current ? 1 : 0;
+      looks[i].faults += current ? 1 : 0;  // else it may be our own copy of a result that has written it
+    }
+    for (std::size_t i = 0; i < operands.size() && !owned; ++i)
+      if (hold.tracked[i] && !operands[i].empty() && bounds(operands[i]).overlaps(one)) ++looks[i].faults;
+  };
+  for (const Span run : faulted_) {
+    for (std::uintptr_t at = run.begin; at < run.end; at += page) {
+      const Chunk* const chunk = mirrors_.find(at);
+      count({at, at + page}, chunk && chunk->current.test(page_numbers({at, at + page}).first));
     }
   }
-  return true;
+}
+
+// Whether the mirrors have paid, as far as the look tells.
+void Coherence::judge(Hold& hold, Looks& looks) {
+  const auto operands = hold.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    Look& look = looks[i];
+    if (watched_.shared()) look.faults = look.written;
+    if (!hold.tracked[i] || operands[i].empty() || (look.faults == 0 && !usage_.asks(hold.call, i))) continue;
+    count_kept(operands[i], look);
+    if (!usage_.looked_at(hold.call, i, look)) continue;
+    hold.tracked[i] = false;
+    stop_tracking(hold, i);
+  }
+}
+
+void Coherence::count_kept(const operation::Operand& operand, Look& look) const {
+  each_covered_run(operand, [&](Span run) {
+    look.pages += run.bytes() / platform::page_size();
+    mirrors_.each_chunk(
+        run, [&](Chunk& chunk, std::size_t first, std::size_t last) { look.kept += chunk.current.count(first, last); });
+  });
 }
 
 // A page that is not protected counts as written, whatever becomes current meanwhile. So the kernel is asked without
@@ -205,6 +257,16 @@ bool Coherence::any_current(Span pages) const {
   mirrors_.each_chunk(
       pages, [&](Chunk& chunk, std::size_t first, std::size_t last) { any = any || chunk.current.any(first, last); });
   return any;
+}
+
+// Between its columns may lie another operand, which keeps its mirror.
+void Coherence::stop_tracking(const Hold& hold, std::size_t index) {
+  const auto operands = hold.call.operands();
+  bool alone = true;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    alone = alone && !(hold.tracked[i] && bounds(operands[i]).overlaps(bounds(operands[index])));
+  if (alone) return stop_tracking(operands[index]);
+  each_covered_run(operands[index], [&](Span run) { mirrors_.invalidate(run); });
 }
 
 void Coherence::stop_tracking(const operation::Operand& operand) {

@@ -39,6 +39,7 @@ struct Hold {
   PerOperand<bool> unwatched{};  ///< copied, being in memory that cannot be watched
   std::string copied_because;    ///< why the latest of these cannot be watched
   Copied may_copy = Copied::any;
+  bool past_mirrors = false;                ///< nothing is held: the call is to be made by copies
   std::vector<Backing*> backings;           ///< device memory that cannot be evicted meanwhile
   PerOperand<device::Address> addresses{};  ///< of the mirrored operands
   PerOperand<Pins::Pin*> pins{};            ///< copies to and from the operand may be direct

@@ -94,27 +94,34 @@ void Coherence::settle(const Hold& hold, bool home) {
     if (!kept(i)) return;
     if (return_of(hold, i) == Return::direct)
       settle_direct(hold, i);
-    else
-      settle_staged(result);
+    else if (!settle_staged(result) && operation::reads(result.intent))
+      usage_.lost(hold.call, i);
   });
 }
 
-void Coherence::settle_staged(const operation::Operand& result) {
-  if (dense_triangle(result)) return settle_triangle(result);
-  if (!few_filled_runs(result)) return;
+// False: nothing of it is current.
+bool Coherence::settle_staged(const operation::Operand& result) {
+  if (dense_triangle(result)) {
+    settle_triangle(result);
+    return true;
+  }
+  if (!few_filled_runs(result)) return false;
   each_filled_run(result, [&](Span run) {
     written_.clear();
-    if (!watched_.scan(run, true, written_)) return;
+    faulted_.clear();
+    if (!watched_.protect(run, written_, faulted_)) return;
     unasked_ = true;
     mirrors_.each_part(run, make_wholly_current);
   });
+  return true;
 }
 
 // The look at pages that hold none of the triangle ends what is known of them, as any look does.
 void Coherence::settle_triangle(const operation::Operand& result) {
   written_.clear();
+  faulted_.clear();
   bool intact = true;
-  each_region(result, [&](Span region) { intact = intact && watched_.scan(region, true, written_); });
+  each_region(result, [&](Span region) { intact = intact && watched_.protect(region, written_, faulted_); });
   unasked_ = true;
   for (const Span run : written_) mirrors_.invalidate(run);
   if (!intact) return;
@@ -172,15 +179,21 @@ void Coherence::end(Hold& hold, bool home) {
     count_writer(hold, -1);
     release_pins_of(hold);
     mirrors_.unhold(hold.backings);
-    platform::contained([&] {
-      each_matrix(hold.call, [&](std::size_t i, std::size_t first) {
-        const operation::Operand& operand = hold.call.operands()[i];
-        if (i == first && usage_.used(operand)) stop_tracking(operand);
-      });
-    });
+    platform::contained([&] { judge_uses(hold.call); });
     hold.backings.clear();
   }
   changed_.notify_all();
+}
+
+void Coherence::judge_uses(const operation::Operation& call) {
+  each_matrix(call, [&](std::size_t i, std::size_t first) {
+    if (i == first && usage_.used(call, i)) stop_tracking(call.operands()[i]);
+  });
+}
+
+void Coherence::passed(const operation::Operation& call) {
+  const std::lock_guard lock(mutex_);
+  platform::contained([&] { judge_uses(call); });
 }
 
 }  // namespace blastoff::residency::mirror

@@ -36,7 +36,11 @@ Status Supply::bring(std::vector<Transfer> others) {
     std::ranges::move(to_bring({}), std::back_inserter(others));
     brought = send(std::move(others));
   }
-  traffic_.transfer_seconds += stopwatch.seconds();
+  const double seconds = stopwatch.seconds();
+  traffic_.transfer_seconds += seconds;
+  // What is page-locked may still be under way, and what other devices give comes another way.
+  if (brought && !pinned_ && traffic_.bytes_between_devices == 0)
+    coherence_.learn_bringing(traffic_.bytes_to_device, seconds);
   return brought;
 }
 

@@ -10,9 +10,17 @@ namespace blastoff::residency::mirror {
 
 namespace {
 
-/// A mirror costs a page fault for each page when the CPU writes it again: as much as copying that page some eight
-/// times (1.3 us against 0.16 us for 4 KiB).
-constexpr int uses_that_pay = 8;
+/// Of the CPU's first write to a page that is tracked: as much as copying that page some seven times.
+constexpr double seconds_of_page_fault = 1.3e-6;
+
+/// A page takes no longer than that: where copies are slower still, others keep the cores busy, and page faults are
+/// slower, too.
+constexpr double most_seconds_of_a_page = seconds_of_page_fault / 4;
+
+/// Larger matrices are compared by tiles.
+constexpr std::size_t large_sight = std::size_t{32} << 20;
+constexpr std::size_t tiles = 8;
+constexpr int bits_of_a_tile = 8;
 
 /// After so many calls that wrote a result and none that read it.
 constexpr int most_unread = 4;
@@ -32,6 +40,23 @@ bool is_result_only(const operation::Operand& operand) {
 
 /// Of a kind.
 constexpr std::uint64_t result_bit = 1U << 8;
+
+/// Follows a fall at once, and a rise slowly: the least time is the one that was not disturbed.
+void learn_page(double& known, std::size_t bytes, double seconds) {
+  if (bytes < Usage::tells_rate || seconds <= 0) return;
+  const double pages = static_cast<double>(bytes) / static_cast<double>(platform::page_size());
+  const double latest = std::min(seconds / pages, most_seconds_of_a_page);
+  known += latest < known ? latest - known : (latest - known) / 8;
+}
+
+/// Whether a matrix is as it was. A large one may have changed in a small part.
+bool same(std::uint64_t before, std::uint64_t now, const operation::Operand& operand) {
+  if (operand.payload_bytes() < large_sight) return before == now;
+  int changed = 0;
+  for (std::uint64_t difference = before ^ now; difference != 0; difference >>= bits_of_a_tile)
+    changed += difference % (1U << bits_of_a_tile) != 0 ? 1 : 0;
+  return changed <= 1;
+}
 
 std::uint64_t kind_of(const operation::Operation& call, std::size_t index) {
   const operation::Operand& operand = call.operands()[index];
@@ -59,7 +84,9 @@ bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) 
     read_within(operand);
     Matrix& matrix = find_or_add(operand);
     matrix.kind = kind_of(call, index);
-    matrix.copied = used_once_of(matrix.kind, is_result_only(operand)) >= most_used_once;
+    const bool result = is_result_only(operand);
+    matrix.copied =
+        used_once_of(matrix.kind, result) >= most_used_once || (!result && !habits_.worth_mirror(call, index));
     return !matrix.copied;
   }
   Matrix& matrix = *known;
@@ -97,10 +124,10 @@ void Usage::read_within(const operation::Operand& operand) {
 /// once more tells nothing. What is read of a result in another shape cannot be compared, and is taken as unchanged.
 bool Usage::unchanged(Matrix& matrix, const operation::Operand& operand) {
   if (is_result_only(operand)) return false;
-  const bool same =
-      matrix.shape == shape_of(operand) ? fingerprint_(operand) == matrix.fingerprint : matrix.results_in_a_row > 0;
-  matrix.unchanged_uses = same ? matrix.unchanged_uses + 1 : 0;
-  learn(matrix, same);
+  const bool stays = matrix.shape == shape_of(operand) ? same(matrix.fingerprint, sight_of(operand), operand)
+                                                       : matrix.results_in_a_row > 0;
+  matrix.unchanged_uses = stays ? matrix.unchanged_uses + 1 : 0;
+  learn(matrix, stays);
   if (matrix.unchanged_uses < matrix.patience) return false;
   matrix.copied = false;
   matrix.unchanged_uses = 0;
@@ -108,9 +135,22 @@ bool Usage::unchanged(Matrix& matrix, const operation::Operand& operand) {
   return true;
 }
 
-bool Usage::copied(const operation::Operand& operand) const {
+/// By what it is told whether the operand changes: of a large one eight bits of each tile.
+std::uint64_t Usage::sight_of(const operation::Operand& operand) const {
+  if (operand.payload_bytes() < large_sight) return fingerprint_(operand);
+  std::uint64_t sight = 0;
+  for (std::size_t i = 0; i < tiles; ++i) {
+    const std::uint64_t mixed = fingerprint_(tile_of(operand, i, tiles)) * 0x9e3779b97f4a7c15U;
+    sight = sight << bits_of_a_tile | mixed >> (64 - bits_of_a_tile);
+  }
+  return sight;
+}
+
+bool Usage::copied(const operation::Operation& call, std::size_t index) const {
+  const operation::Operand& operand = call.operands()[index];
   const Matrix* const found = matrices_.find(bounds(operand).begin);
-  return found && found->copied && found->results_in_a_row == 0;
+  if (!found) return !is_result_only(operand) && habits_.suspects(call, index);
+  return found->copied && found->results_in_a_row == 0;
 }
 
 bool Usage::refilled(const operation::Operand& operand) const {
@@ -118,14 +158,16 @@ bool Usage::refilled(const operation::Operand& operand) const {
   return found && found->copied && found->uses > 0 && found->unchanged_uses == 0;
 }
 
-bool Usage::used(const operation::Operand& operand) {
+bool Usage::used(const operation::Operation& call, std::size_t index) {
+  const operation::Operand& operand = call.operands()[index];
   Matrix& matrix = find_or_add(operand);
   matrix.end = bounds(operand).end;
   matrix.shape = shape_of(operand);
   if (matrix.copied)
-    matrix.fingerprint = fingerprint_(operand);
+    matrix.fingerprint = sight_of(operand);
   else if (matrix.uses > 0)
     learn(matrix, true);
+  if (matrix.copied && matrix.uses == 0) habits_.copied(call, index);
   ++matrix.uses;
   if (!is_result_only(operand)) {
     matrix.results_in_a_row = 0;
@@ -134,21 +176,42 @@ bool Usage::used(const operation::Operand& operand) {
   return ++matrix.results_in_a_row == most_unread && operand.payload_bytes() <= most_copied_;
 }
 
-bool Usage::rewritten(const operation::Operand& operand, std::size_t written, std::size_t pages) {
-  // A few page faults cost too little to matter, and rewriting a small part is the case for which tracking pays.
+bool Usage::looked_at(const operation::Operation& call, std::size_t index, const Look& look) {
+  // A few page faults cost too little to matter.
   constexpr std::size_t few_pages = 16;
-  if (written < few_pages || written * 2 < pages) return false;
-  Matrix& matrix = find_or_add(operand);
-  learn(matrix, false);
-  if (std::exchange(matrix.uses, 0) >= uses_that_pay) {
-    matrix.patience = 1;
+  const operation::Operand& operand = call.operands()[index];
+  const auto pages = [](std::size_t count) { return static_cast<double>(count); };
+  Matrix* const known = matrices_.find(bounds(operand).begin);
+  const int before = known ? std::max(known->uses - 1, 0) : 0;  // uses that found what an earlier one had brought
+  const double saved = (before * pages(look.pages) + pages(look.kept)) * seconds_to_bring_;
+  const double cost = pages(look.faults) * (seconds_of_page_fault + seconds_to_protect_);
+  const bool paid = saved >= cost;
+  if (look.faults < few_pages || (is_result_only(operand) && 2 * look.written < look.pages)) {
+    if (paid && 2 * look.kept >= look.pages) habits_.paid(call, index);
     return false;
   }
+  Matrix& matrix = find_or_add(operand);
+  if (2 * look.written >= look.pages) learn(matrix, false);
+  matrix.uses = 0;
+  if (paid) {
+    matrix.patience = 1;
+    habits_.paid(call, index);
+    return false;
+  }
+  habits_.rewritten(call, index);
   matrix.copied = true;
   matrix.unchanged_uses = 0;
   matrix.fingerprint = 0;
   matrix.patience = std::clamp(matrix.patience * 2, least_patience, 1 << 20);
   return true;
+}
+
+void Usage::learn_bringing(std::size_t bytes, double seconds) {
+  learn_page(seconds_to_bring_, bytes, seconds);
+}
+
+void Usage::learn_protecting(std::size_t bytes, double seconds) {
+  learn_page(seconds_to_protect_, bytes, seconds);
 }
 
 void Usage::not_trackable(const operation::Operand& operand) {
@@ -172,6 +235,7 @@ void Usage::expect_used_once(std::span<const std::uint64_t> kinds) {
 
 void Usage::forget(platform::Span span) {
   matrices_.erase_within(span.begin, span.end, [&](Matrix& matrix) { learn(matrix, false); });
+  habits_.forget(span);
 }
 
 }  // namespace blastoff::residency::mirror

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <unordered_set>
 #include <utility>
@@ -15,41 +14,64 @@
 #include "platform/recent_map.h"
 #include "platform/span.h"
 #include "residency/fingerprint.h"
+#include "residency/mirror/habits.h"
 
 namespace blastoff::residency::mirror {
+
+/// What a look at a tracked operand has found, in pages.
+struct Look {
+  std::size_t pages = 0;    ///< of the operand
+  std::size_t kept = 0;     ///< were current, and are
+  std::size_t written = 0;  ///< were current, and have been written since
+  std::size_t faults = 0;   ///< page faults of the CPU that tracking the operand has cost
+};
 
 /// Its decisions affect only speed, never results. Not thread-safe.
 class Usage {
  public:
-  /// What the elements of an operand are compared by.
-  using Fingerprint = std::function<std::uint64_t(const operation::Operand&)>;
+  using Fingerprint = mirror::Fingerprint;
 
   /// `most_copied`: bytes of the largest matrix that can do without a mirror.
   explicit Usage(std::size_t most_copied, Fingerprint fingerprint = residency::fingerprint)
-      : most_copied_(most_copied), fingerprint_(std::move(fingerprint)) {}
+      : most_copied_(most_copied), fingerprint_(std::move(fingerprint)), habits_(fingerprint_) {}
 
   /// Whether an operand of the call is to be tracked (true) or copied at every use. For a matrix that was rewritten,
   /// some dozens of its elements are compared with their values after its last use. If they stay unchanged for some
   /// uses, it is tracked again; this takes more unchanged uses after every failure.
   ///
-  /// A matrix that was not used before is tracked, unless the latest few of its kind were used once. Its kind is the
-  /// routine, the operand's position and intent, and its size. A result is taken for one that is used once until the
+  /// A matrix that was not used before is tracked, unless the latest few of its kind were used once, or mirrors of the
+  /// routine's operand do not pay (Habits). Its kind is the routine, the operand's position and intent, and its size.
+  /// A result is taken for one that is used once until the
   /// device has read one of its kind: to bring that costs far less than the page faults of a program that goes on with
   /// it on the CPU.
   bool worth_tracking(const operation::Operation& call, std::size_t index);
 
-  /// Whether the operand is copied at every use now, because the CPU rewrites it.
-  bool copied(const operation::Operand& operand) const;
+  /// Whether the operand is copied at every use now, because the CPU rewrites it; one that was not used before, whether
+  /// it is expected to be.
+  bool copied(const operation::Operation& call, std::size_t index) const;
 
   /// Of an operand that worth_tracking() wants to be copied: whether it has changed since a call used it.
   bool refilled(const operation::Operand& operand) const;
 
   /// A call that used the operand is over. True: it is not worth tracking any more, being a result that is not read.
-  bool used(const operation::Operand& operand);
+  bool used(const operation::Operation& call, std::size_t index);
 
-  /// A tracked operand is used again, and of its `pages` pages `written` were current and have been written since.
-  /// True: copy it from now on. A few uses between two times that it is rewritten are enough for a mirror to pay.
-  bool rewritten(const operation::Operand& operand, std::size_t written, std::size_t pages);
+  /// Whether looked_at() is to be told what a look has found that found nothing written.
+  bool asks(const operation::Operation& call, std::size_t index) const { return habits_.doubts(call, index); }
+
+  /// A tracked operand is used again, and a look at its pages has found this. True: copy it from now on, since the page
+  /// faults of writing them have cost more than copying what was current. A few uses between two times that it is
+  /// rewritten are enough for a mirror to pay.
+  bool looked_at(const operation::Operation& call, std::size_t index, const Look& look);
+
+  /// A call that tracked the operand is over, and nothing of it is current.
+  void lost(const operation::Operation& call, std::size_t index) { habits_.lost(call, index); }
+
+  /// So many bytes were brought through host memory, or were protected, in so many seconds: what the device lacks costs
+  /// that much, and what is written. Fewer than `tells_rate` tell nothing.
+  static constexpr std::size_t tells_rate = std::size_t{16} << 20;
+  void learn_bringing(std::size_t bytes, double seconds);
+  void learn_protecting(std::size_t bytes, double seconds);
 
   /// The operand lies in memory that cannot be tracked.
   void not_trackable(const operation::Operand& operand);
@@ -88,10 +110,14 @@ class Usage {
   bool unchanged(Matrix& matrix, const operation::Operand& operand);
   void read_within(const operation::Operand& operand);
   int used_once_of(std::uint64_t kind, bool result);
+  std::uint64_t sight_of(const operation::Operand& operand) const;
   void learn(Matrix& matrix, bool used_again);
 
   const std::size_t most_copied_;
   const Fingerprint fingerprint_;
+  Habits habits_;
+  double seconds_to_bring_ = 0.19e-6;  // of a page: assumed until it is learnt
+  double seconds_to_protect_ = 0;      // likewise
   // By address of the first element.
   platform::RecentMap<std::uintptr_t, Matrix> matrices_{platform::most_matrices_remembered};
   platform::RecentMap<std::uint64_t, int> used_once_{4096};  // by kind: so many new matrices in a row

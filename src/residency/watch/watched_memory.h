@@ -1,6 +1,8 @@
 // Host memory whose writes are tracked: what can be tracked, what is tracked, and what was freed.
 #pragma once
 
+#include <cstdint>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -26,9 +28,13 @@ class WatchedMemory {
     return tracker_.scan(span, protect, written) == tracking::PageTracker::Scan::ok;
   }
 
+  /// The same with `protect`. Appends to `faulted` those of the pages that were protected before: the CPU has taken a
+  /// page fault for each.
+  bool protect(platform::Span span, std::vector<platform::Span>& written, std::vector<platform::Span>& faulted);
+
   /// Prepares pages that Blastoff or the program is about to overwrite, so that writing to them costs no page faults.
   /// Thread-safe.
-  void unprotect(platform::Span span) { tracker_.unprotect(span); }
+  void unprotect(platform::Span span);
 
   /// See PageTracker. wrote() is thread-safe.
   bool shared() const { return tracker_.shared(); }
@@ -36,16 +42,26 @@ class WatchedMemory {
   bool allows_pinning() const { return tracker_.allows_pinning(); }
   bool faults_once_a_page() const { return tracker_.faults_once_a_page(); }
 
-  void forget(platform::Span span) { watched_.remove(span); }
-  void forget_all() { watched_.clear(); }
+  void forget(platform::Span span) {
+    watched_.remove(span);
+    forget_protection(span);
+  }
+  void forget_all() {
+    watched_.clear();
+    forget_protection({0, UINTPTR_MAX});
+  }
 
   /// Appends the events of tracked memory up to now, and forgets freed memory. False: events were lost; everything is
   /// forgotten.
   bool drain(std::vector<tracking::MemoryEvent>& events);
 
  private:
+  void forget_protection(platform::Span span);
+
   tracking::PageTracker& tracker_;
   platform::IntervalSet watched_;
+  std::mutex mutex_;
+  platform::IntervalSet protected_;  ///< by protect(), as far as is known
 };
 
 }  // namespace blastoff::residency::watch

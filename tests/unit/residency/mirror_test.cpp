@@ -1,5 +1,6 @@
 // The data structures under the mirrors: bitmaps, footprints, mirror memory, usage.
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -471,20 +472,23 @@ struct UsageTest : testing::Test {
   operation::Operand& matrix() { return call.operands()[0]; }
   void fill(double value) { std::fill(elements.begin(), elements.end(), value); }
   bool tracked() { return usage.worth_tracking(call, 0); }
+  static Look written(std::size_t pages) {
+    return {.pages = 128, .kept = 128 - pages, .written = pages, .faults = pages};
+  }
   void use() {
     tracked();
-    usage.used(matrix());
+    usage.used(call, 0);
   }
   /// The device reads a part of a result, its first column or the others. Then the next of its kind is tracked.
   void expect_read_by_part(bool first_column) {
     call = with(operation::Intent::write);
     EXPECT_FALSE(tracked());
-    usage.used(matrix());
+    usage.used(call, 0);
     call = with(operation::Intent::read);
     if (!first_column) matrix().address = elements.data() + 256;
     matrix().columns = first_column ? 1 : 255;
     EXPECT_TRUE(tracked());
-    usage.used(matrix());
+    usage.used(call, 0);
     usage.forget({0, UINTPTR_MAX});
     call = with(operation::Intent::write);
     EXPECT_TRUE(tracked());
@@ -493,7 +497,7 @@ struct UsageTest : testing::Test {
   int uses_until_tracked() {
     int uses = 0;
     while (!tracked() && uses < 100) {
-      usage.used(matrix());
+      usage.used(call, 0);
       ++uses;
     }
     return uses;
@@ -502,26 +506,26 @@ struct UsageTest : testing::Test {
 
 TEST_F(UsageTest, AMatrixWrittenAnewIsCopiedUntilItStaysAsItIs) {
   EXPECT_TRUE(tracked());
-  EXPECT_FALSE(usage.rewritten(matrix(), 3, 128));
+  EXPECT_FALSE(usage.looked_at(call, 0, written(3)));
   EXPECT_TRUE(tracked());
-  EXPECT_TRUE(usage.rewritten(matrix(), 128, 128));
-  usage.used(matrix());
+  EXPECT_TRUE(usage.looked_at(call, 0, written(128)));
+  usage.used(call, 0);
   for (int use = 1; use <= 20; ++use) {
     fill(use);
     EXPECT_FALSE(tracked());
-    usage.used(matrix());
+    usage.used(call, 0);
   }
   const int first_patience = uses_until_tracked();
   EXPECT_LT(first_patience, 100);
-  EXPECT_TRUE(usage.rewritten(matrix(), 128, 128));
-  usage.used(matrix());
+  EXPECT_TRUE(usage.looked_at(call, 0, written(128)));
+  usage.used(call, 0);
   EXPECT_GT(uses_until_tracked(), first_patience);  // ever more rarely
 }
 
 TEST_F(UsageTest, ManyUsesPayForAMirrorThatIsRewrittenThen) {
   for (int round = 0; round < 5; ++round) {
     for (int i = 0; i < 10; ++i) use();
-    EXPECT_FALSE(usage.rewritten(matrix(), 128, 128));
+    EXPECT_FALSE(usage.looked_at(call, 0, written(128)));
     EXPECT_TRUE(tracked());
   }
 }
@@ -534,13 +538,13 @@ TEST_F(UsageTest, OfManyTilesNoneIsForgotten) {
       for (std::size_t i = 0; i < tiles; ++i) {
         matrix().address = reinterpret_cast<void*>((std::uintptr_t{1} << 40) + i * chunk_bytes);
         visit();
-        of_tiles.used(matrix());
+        of_tiles.used(call, 0);
       }
     };
     for_each_tile([&] { of_tiles.worth_tracking(call, 0); });
     for_each_tile([&] {
       of_tiles.worth_tracking(call, 0);
-      of_tiles.rewritten(matrix(), 128, 128);
+      of_tiles.looked_at(call, 0, written(128));
     });
     std::size_t tracked_again = 0;
     for_each_tile([&] { tracked_again += of_tiles.worth_tracking(call, 0) ? 1 : 0; });
@@ -552,11 +556,11 @@ TEST_F(UsageTest, AResultIsCopiedUntilOneOfItsKindIsRead) {
   call = with(operation::Intent::write);
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(tracked()) << "to be written once more tells nothing";
-    usage.used(matrix());
+    usage.used(call, 0);
   }
   call = with(operation::Intent::read);
   EXPECT_TRUE(tracked()) << "as the device has left it";
-  usage.used(matrix());
+  usage.used(call, 0);
   usage.forget(bounds(matrix()));
   call = with(operation::Intent::write);
   EXPECT_TRUE(tracked()) << "the next may be read, too";
@@ -566,11 +570,11 @@ TEST_F(UsageTest, AResultThatTheProgramChangesBeforeItIsReadIsCopied) {
   for (int i = 0; i < 3; ++i) {
     call = with(operation::Intent::write);
     EXPECT_FALSE(tracked());
-    usage.used(matrix());
+    usage.used(call, 0);
     fill(i + 1);
     call = with(operation::Intent::read);
     EXPECT_FALSE(tracked());
-    usage.used(matrix());
+    usage.used(call, 0);
     usage.forget(bounds(matrix()));
   }
 }
@@ -586,12 +590,12 @@ TEST_F(UsageTest, AResultIsReadWhereAPartOfItIs) {
 TEST_F(UsageTest, ResultsAndUpdatesAreKindsOfTheirOwn) {
   call = with(operation::Intent::update);
   EXPECT_TRUE(tracked());
-  usage.used(matrix());
+  usage.used(call, 0);
   usage.forget(bounds(matrix()));
   call = with(operation::Intent::write);
   EXPECT_FALSE(tracked());
-  usage.used(matrix());
-  EXPECT_FALSE(usage.copied(matrix())) << "the CPU is not known to rewrite it";
+  usage.used(call, 0);
+  EXPECT_FALSE(usage.copied(call, 0)) << "the CPU is not known to rewrite it";
   usage.forget(bounds(matrix()));
   call = with(operation::Intent::update);
   EXPECT_TRUE(tracked());
@@ -602,20 +606,20 @@ TEST_F(UsageTest, AResultThatIsNeverReadIsCopied) {
   call = with(operation::Intent::write);
   int uses = 0;
   while (tracked() && uses < 100) {
-    EXPECT_EQ(usage.used(matrix()), uses == 3) << "says so once";
+    EXPECT_EQ(usage.used(call, 0), uses == 3) << "says so once";
     ++uses;
   }
   EXPECT_EQ(uses, 4);
   call = with(operation::Intent::read);
   EXPECT_TRUE(tracked());
-  usage.used(matrix());
+  usage.used(call, 0);
   call = with(operation::Intent::write);
   EXPECT_TRUE(tracked()) << "it has been read";
 }
 
 TEST_F(UsageTest, NewMemoryIsGivenAChance) {
   ASSERT_TRUE(tracked());
-  ASSERT_TRUE(usage.rewritten(matrix(), 128, 128));
+  ASSERT_TRUE(usage.looked_at(call, 0, written(128)));
   ASSERT_FALSE(tracked());
   usage.forget(bounds(matrix()));
   EXPECT_TRUE(tracked());
@@ -624,13 +628,13 @@ TEST_F(UsageTest, NewMemoryIsGivenAChance) {
 TEST_F(UsageTest, AfterSomeOfAKindThatWereUsedOnceTheNextAreCopiedUntilOneIsUsedAgain) {
   for (int i = 0; i < 4; ++i) {
     EXPECT_TRUE(tracked()) << i;
-    usage.used(matrix());
+    usage.used(call, 0);
     usage.forget(bounds(matrix()));
   }
   EXPECT_FALSE(tracked());
-  usage.used(matrix());
+  usage.used(call, 0);
   EXPECT_TRUE(tracked()) << "it is used again, and has not changed";
-  usage.used(matrix());
+  usage.used(call, 0);
   usage.forget(bounds(matrix()));
   EXPECT_TRUE(tracked()) << "so may be the next";
 }
@@ -648,7 +652,7 @@ TEST_F(UsageTest, TellsALaterRunWhatIsUsedOnce) {
   EXPECT_EQ(usage.used_once().size(), 1U);
   EXPECT_FALSE(in_later_run());
   EXPECT_TRUE(tracked()) << "once is not enough within a run";
-  usage.used(matrix());
+  usage.used(call, 0);
   use();
   EXPECT_TRUE(usage.used_once().empty()) << "the latest was used again";
   EXPECT_TRUE(in_later_run());
@@ -660,9 +664,9 @@ TEST_F(UsageTest, WhatALaterRunUsesAgainItTracksNextTime) {
   Usage later{std::size_t{1} << 20};
   later.expect_used_once(usage.used_once());
   EXPECT_FALSE(later.worth_tracking(call, 0));
-  later.used(matrix());
+  later.used(call, 0);
   EXPECT_TRUE(later.worth_tracking(call, 0)) << "it has not changed";
-  later.used(matrix());
+  later.used(call, 0);
   later.forget(bounds(matrix()));
   EXPECT_TRUE(later.worth_tracking(call, 0));
   EXPECT_TRUE(later.used_once().empty());
@@ -693,8 +697,101 @@ TEST_F(UsageTest, CopiesNewMatricesThatTheCpuRewrites) {
   for (int i = 0; i < 10; ++i) {
     fill(i);
     EXPECT_FALSE(tracked());
-    usage.used(matrix());
+    usage.used(call, 0);
   }
+}
+
+/// Parts of one matrix, each smaller than the one before and at another address.
+struct UsageOfParts : UsageTest {
+  UsageOfParts() { call = with(operation::Intent::update); }
+  /// The call of this number. `rewritten`: the CPU has written all that an earlier one has left. True: it was tracked.
+  bool step(int number, bool rewritten) {
+    matrix().address = elements.data() + static_cast<std::ptrdiff_t>(number) * 257;
+    matrix().rows = matrix().columns = 256 - number;
+    if (rewritten) fill(number);
+    const bool worth = tracked();
+    const auto pages = static_cast<std::size_t>(matrix().columns) / 2;
+    const std::size_t held = std::exchange(mirrored_, worth) ? pages : 0;
+    if (worth && held > 0)
+      mirrored_ = !usage.looked_at(call, 0,
+                                   {.pages = pages,
+                                    .kept = rewritten ? 0 : held,
+                                    .written = rewritten ? held : 0,
+                                    .faults = rewritten ? held : 0});
+    usage.used(call, 0);
+    return mirrored_;
+  }
+
+ private:
+  bool mirrored_ = false;
+};
+
+TEST_F(UsageOfParts, AreCopiedWhereThoseBeforeWereRewritten) {
+  int tracked = 0;
+  for (int number = 0; number < 120; ++number) tracked += step(number, true) ? 1 : 0;
+  EXPECT_EQ(tracked, 1) << "the first one";
+}
+
+TEST_F(UsageOfParts, AreTrackedWhereThoseBeforeStayedAsTheyWere) {
+  for (int number = 0; number < 120; ++number) EXPECT_TRUE(step(number, false)) << number;
+}
+
+TEST_F(UsageOfParts, AreTrackedAgainWhenTheProgramHasChanged) {
+  for (int number = 0; number < 20; ++number) step(number, true);
+  int copied = 0;
+  while (copied < 100 && !step(20 + copied, false)) ++copied;
+  EXPECT_GE(copied, 3);
+  EXPECT_LE(copied, 5);
+  for (int number = 21 + copied; number < 60; ++number) EXPECT_TRUE(step(number, false)) << number;
+}
+
+TEST_F(UsageOfParts, AreTriedEverMoreRarelyWhereNothingCanBeCompared) {
+  int tracked = 0;
+  constexpr std::size_t few_rows = 2;  // of each part, none of which is a part of another one
+  call = with(operation::Intent::read);
+  matrix().rows = few_rows;
+  for (int number = 0; number < 120; ++number) {
+    matrix().address = elements.data() + static_cast<std::ptrdiff_t>(number) * few_rows;
+    const bool worth = this->tracked();
+    tracked += worth ? 1 : 0;
+    if (worth) usage.looked_at(call, 0, {.pages = 128, .kept = 0, .written = 0, .faults = 100});
+    usage.used(call, 0);
+  }
+  EXPECT_LE(tracked, 4);
+  EXPECT_GE(tracked, 2);
+}
+
+TEST_F(UsageOfParts, AreNoMatterOfOtherOperandsOfTheRoutine) {
+  for (int number = 0; number < 20; ++number) step(number, true);
+  operation::Operation other = with(operation::Intent::read);
+  other.add(call.operands()[0]);
+  other.operands()[1].address = elements.data() + 100 * 257;
+  EXPECT_TRUE(usage.worth_tracking(other, 1));
+}
+
+TEST_F(UsageTest, AFewWritesToEachColumnCostMoreThanCopyingAllOfIt) {
+  use();
+  EXPECT_TRUE(usage.looked_at(call, 0, {.pages = 128, .kept = 108, .written = 20, .faults = 20}));
+}
+
+TEST_F(UsageTest, WhereCopiesAreSlowTheyDoNot) {
+  for (int i = 0; i < 32; ++i)
+    usage.learn_bringing(Usage::tells_rate, 1e-5 * static_cast<double>(Usage::tells_rate) / 4096);
+  use();
+  EXPECT_FALSE(usage.looked_at(call, 0, {.pages = 128, .kept = 108, .written = 20, .faults = 20}));
+}
+
+TEST_F(UsageTest, ResultsThatAreNeverCurrentAfterwardsAreCopied) {
+  call = with(operation::Intent::update);
+  int tracked = 0;
+  for (int i = 0; i < 20; ++i) {
+    matrix().address = elements.data() + i;
+    if (!this->tracked()) continue;
+    ++tracked;
+    usage.lost(call, 0);
+    usage.used(call, 0);
+  }
+  EXPECT_EQ(tracked, 4);
 }
 
 }  // namespace
