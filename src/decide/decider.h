@@ -25,9 +25,10 @@ enum class Verdict : std::uint8_t {
 struct Observation {
   bool on_device = false;
   bool operands_kept = false;  ///< on the device, for later calls
-  bool typical = true;         ///< false: the device was not quite ready, and later calls will take less time
-  double seconds = 0;          ///< wall time of the computation, copies included; no attempt that came to nothing.
-                               ///< On the device, with the page faults of writing its operands since their latest use
+  bool typical = true;  ///< false: the device was not quite ready, or the CPU was disturbed, and later calls will
+                        ///< take less time
+  double seconds = 0;   ///< wall time of the computation, copies included; no attempt that came to nothing.
+                        ///< On the device, with the page faults of writing its operands since their latest use
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
   std::uint64_t bytes_reused = 0;  ///< found on the device

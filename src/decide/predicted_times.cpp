@@ -150,11 +150,8 @@ double PredictedTimes::cpu_seconds(const operation::Operation& operation, double
 double PredictedTimes::measured_cpu_seconds(const operation::Operation& operation) const {
   const Place place = place_of(operation);
   const Class* const times = known_class_at(place);
-  const auto of_class = [&](Rate rate) {
-    return times == nullptr ? 0.0 : static_cast<double>((times->*rate).load(relaxed));
-  };
-  double rate = of_class(&Class::cpu_per_flop);
-  if (rate <= 0) rate = of_class(&Class::cpu_guess);
+  double rate = times == nullptr ? 0 : mean_cpu_rate(*times);
+  if (rate <= 0 && times != nullptr) rate = static_cast<double>(times->cpu_guess.load(relaxed));
   if (rate <= 0) rate = rate_of_neighbours(place, &Class::cpu_per_flop);
   // Where the model knows the CPU's rates, this machine's CPU has been calibrated with a BLAS that is loaded.
   return rate > 0 ? rate * operation.work.flops : model_.load(std::memory_order_acquire)->cpu_seconds_of(operation);
@@ -163,8 +160,8 @@ double PredictedTimes::measured_cpu_seconds(const operation::Operation& operatio
 std::vector<CpuRate> PredictedTimes::cpu_rates() const {
   std::vector<CpuRate> rates;
   for (const Class& each : classes_) {
-    const auto rate = static_cast<double>(each.cpu_per_flop.load(relaxed));
-    if (rate > 0) rates.push_back({each.key.load(relaxed), rate});
+    const bool timed = each.cpu_per_flop.load(relaxed) > 0;
+    if (timed) rates.push_back({each.key.load(relaxed), mean_cpu_rate(each)});
   }
   return rates;
 }
@@ -323,12 +320,24 @@ void PredictedTimes::observe(const operation::Operation& operation, const Observ
   if (observation.on_device)
     learn_device(*times, operation, observation);
   else
-    learn_cpu(*times, operation.work.flops, observation.seconds);
+    learn_cpu(*times, operation.work.flops, observation);
 }
 
-void PredictedTimes::learn_cpu(Class& times, double flops, double seconds) {
-  average(times.cpu_per_flop, seconds / flops);
-  add(budget_of(times, &Class::for_device), share_for_trials * seconds);
+void PredictedTimes::learn_cpu(Class& times, double flops, const Observation& observation) {
+  average(times.cpu_per_flop, observation.seconds / flops);
+  add(budget_of(times, &Class::for_device), share_for_trials * observation.seconds);
+  if (!observation.typical) return;
+  times.cpu_seconds.store(times.cpu_seconds.load(relaxed) + observation.seconds, relaxed);
+  times.cpu_flops.store(times.cpu_flops.load(relaxed) + flops, relaxed);
+}
+
+/// What has been measured is the mean of all calls; decisions go by what the latest ones show. Of calls that we have
+/// disturbed it is only told where no others are known. 0: unknown.
+double PredictedTimes::mean_cpu_rate(const Class& times) const {
+  const double flops = times.cpu_flops.load(relaxed);
+  if (flops > 0) return times.cpu_seconds.load(relaxed) / flops;
+  const double earlier = rate_of_earlier_run(times.key.load(relaxed));
+  return earlier > 0 ? earlier : static_cast<double>(times.cpu_per_flop.load(relaxed));
 }
 
 void PredictedTimes::learn_device(Class& times, const operation::Operation& operation, const Observation& observation) {

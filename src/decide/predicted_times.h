@@ -59,6 +59,8 @@ class PredictedTimes {
     std::atomic<std::uint64_t> key{0};
     std::atomic<float> cpu_per_flop{0};
     std::atomic<float> device_per_flop{0};  ///< without transfers
+    std::atomic<double> cpu_seconds{0};     ///< of all calls of the CPU that nothing of ours has disturbed
+    std::atomic<double> cpu_flops{0};       ///< of those
     std::atomic<float> cpu_guess{0};        ///< per operation, by an earlier run, or by neighbours
     std::atomic<float> device_guess{0};     ///< the same, for the device
     std::atomic<bool> found{false};         ///< device_per_flop is from calls that found most of what they read
@@ -110,7 +112,8 @@ class PredictedTimes {
   std::atomic<float>& budget_of(Class& times, Budget budget);
   bool spend(Class& times, Budget budget, double cost);
   Verdict invest(const operation::Operation& operation, double gain, double price);
-  void learn_cpu(Class& times, double flops, double seconds);
+  void learn_cpu(Class& times, double flops, const Observation& observation);
+  double mean_cpu_rate(const Class& times) const;
   void learn_device(Class& times, const operation::Operation& operation, const Observation& observation);
   static bool is_first_to_find(Class& times, const Observation& observation);
   static bool learn_bringing(Class& times, double with_all_there, const Observation& observation);

@@ -19,6 +19,9 @@ struct OwnCalls {
   const void* outermost = nullptr;  ///< the frame of the call that this thread is in
   std::uint64_t inside = 0;
   std::uint64_t apart = 0;
+  std::uint64_t recording = 0;
+  std::uint64_t ours = 0;
+  std::uint64_t owed = 0;
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local OwnCalls own_calls{};
 
@@ -46,7 +49,8 @@ CallBegin begin_call(const void* frame) {
   // The stack grows down. A call from further up than the one that is under way shows that that one was left.
   if (own.outermost == nullptr) threads_in_calls.fetch_add(1, relaxed);
   if (own.outermost == nullptr || frame >= own.outermost) own.outermost = frame;
-  return {frame, moment, shared_clock.load(relaxed), own.inside, own.apart};
+  const std::uint64_t owed = own.outermost == frame ? std::exchange(own.owed, 0) : 0;
+  return {frame, moment, shared_clock.load(relaxed), own.inside, own.apart, own.recording, own.ours, owed};
 }
 
 CallTime end_call(const CallBegin& begin) {
@@ -61,9 +65,24 @@ CallTime end_call(const CallBegin& begin) {
   if (own.outermost == begin.frame) leave_calls();
   const std::uint64_t elapsed = moment - begin.moment;
   return {.elapsed = second * static_cast<double>(elapsed),
-          .wall = second * static_cast<double>(shared - std::min(shared, not_own)),
+          .wall = second * static_cast<double>(shared - std::min(shared, not_own) + begin.owed),
           .share = elapsed > 0 ? std::min(1.0, static_cast<double>(shared) / static_cast<double>(elapsed)) : 1.0,
-          .whole = inside == 0};
+          .whole = inside == 0,
+          .recording_inside = second * static_cast<double>(own.recording - begin.recording),
+          .ours_inside = second * static_cast<double>(own.ours - begin.ours),
+          .ended = moment};
+}
+
+void add_ours(double seconds) {
+  own_calls.ours += static_cast<std::uint64_t>(std::max(0.0, 1e9 * seconds));
+}
+
+void recorded_since(std::uint64_t ended) {
+  OwnCalls& own = own_calls;
+  const std::uint64_t taken = now() - ended;
+  own.recording += taken;
+  own.ours += taken;
+  if (own.outermost == nullptr) own.owed += taken;
 }
 
 ApartFromCalls::ApartFromCalls() {

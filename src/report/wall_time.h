@@ -14,19 +14,30 @@ struct CallBegin {
   std::uint64_t shared = 0;     ///< the clock that all threads share, which stands while no thread is in a call
   std::uint64_t inside = 0;     ///< what calls inside this thread's calls had taken of it
   std::uint64_t apart = 0;      ///< likewise what is part of no call
+  std::uint64_t recording = 0;  ///< what recording this thread's calls had taken
+  std::uint64_t ours = 0;       ///< the same, with all that Blastoff has taken before they were made
+  std::uint64_t owed = 0;       ///< what recording calls took since the latest one, to be paid by this one
 };
 
 struct CallTime {
-  double elapsed = 0;  ///< seconds from its begin
-  double wall = 0;     ///< the call's part of them, without those of calls inside it
-  double share = 1;    ///< the part of a second of the call, with the calls inside it
-  bool whole = true;   ///< there was no call inside it
+  double elapsed = 0;           ///< seconds from its begin
+  double wall = 0;              ///< the call's part of them, without those of calls inside it
+  double share = 1;             ///< the part of a second of the call, with the calls inside it
+  bool whole = true;            ///< there was no call inside it
+  double recording_inside = 0;  ///< of its own part, seconds in which calls inside it were recorded
+  double ours_inside = 0;       ///< of `elapsed`, all that Blastoff has taken for those
+  std::uint64_t ended = 0;      ///< nanoseconds
 };
 
 /// `frame`: as in CallBegin. Takes no lock. A program may leave a call for good in between (longjmp): its thread counts
 /// as being in a call until it makes the next one, or ends.
 CallBegin begin_call(const void* frame);
 CallTime end_call(const CallBegin& begin);
+
+/// Of the call that has just ended, Blastoff has taken so long before it was made.
+void add_ours(double seconds);
+/// It has been recorded: from CallTime::ended until now.
+void recorded_since(std::uint64_t ended);
 
 /// While it lives, what the calling thread does is part of no call that it is in: a line of the log is written.
 class ApartFromCalls {

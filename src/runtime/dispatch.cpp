@@ -188,7 +188,8 @@ void time_on_cpu(report::Record& record, const report::CallTime& time, std::opti
   record.wall_seconds = own_seconds ? time.share * *own_seconds : time.wall;
   record.known_cpu_seconds = record.wall_seconds;
   if (own_seconds) return;
-  record.known_cpu_seconds = std::max(0.0, time.wall - time.share * (time.elapsed - made));
+  const double ours = time.elapsed - made + time.recording_inside;
+  record.known_cpu_seconds = std::max(0.0, time.wall - time.share * ours);
   if (usual > 0 && time.whole) record.known_cpu_seconds = std::min(record.known_cpu_seconds, time.share * usual);
 }
 
@@ -219,8 +220,10 @@ void run_on(Placement& placement, const Visit& visit, const Operation& operation
   if (!done) return;
   const bool own_clock = placement.session->device().own_time().has_value();
   if (own_clock) stopwatch.took(seconds);
-  time_on_device(record, report::end_call(begin), own_clock ? std::optional(seconds) : std::nullopt, measured);
+  const report::CallTime time = report::end_call(begin);
+  time_on_device(record, time, own_clock ? std::optional(seconds) : std::nullopt, measured);
   count(visit, &operation, record, own_clock ? seconds : stopwatch.seconds());
+  if (!report::logs_calls()) report::recorded_since(time.ended);
 }
 
 // Makes the call on a device, unless there is none or it refuses: record.refusal says why. A device that is lost leaves
@@ -322,6 +325,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   run_original(visit);
   const double made = with_logging.seconds();
   const double elapsed = original.seconds();
+  const report::CallTime time = report::end_call(begin);
   traced.end(original.own(elapsed), elapsed);
   // A device with a clock of its own tells the CPU's seconds, too.
   Process& process = Process::instance();
@@ -330,19 +334,21 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const double whole = process.seconds_on_cpu(flops, stopwatch.seconds());
   const double seconds = stopwatch.own(whole);
   if (process.has_own_clock()) stopwatch.took(seconds + stopwatch.inside());
-  if (observed) process.decider().observe(operation, {.seconds = on_cpu});
+  const double without_us = process.has_own_clock() ? on_cpu : std::max(0.0, on_cpu - time.ours_inside);
+  if (observed) process.decider().observe(operation, {.typical = !disturbed, .seconds = without_us});
   if (opens_later)
     process.add_spent_before_opening(
         {.seconds = on_cpu, .flops = operation.work.flops, .on_device = process.expected_device_seconds(operation)},
         spent_before);
-  time_on_cpu(record, report::end_call(begin), process.has_own_clock() ? std::optional(seconds) : std::nullopt, made,
-              usual);
+  time_on_cpu(record, time, process.has_own_clock() ? std::optional(seconds) : std::nullopt, made, usual);
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::logs_calls() || report::belongs_to_timeline(seconds)) {
     // What is put together in memory, a handler may need too.
     platform::undisturbed([&] { count(visit, counted, record, seconds); });
   } else {
     count(visit, counted, record, seconds);
+    report::add_ours(time.elapsed - made);
+    report::recorded_since(time.ended);
   }
   if (observed) explain(operation, record, grounds);
 }

@@ -76,9 +76,9 @@ void EarlierRates::keep(const std::vector<CpuRate>& rates) const {
       continue;
     }
     double& before = known[place->second].seconds_per_flop;
-    const double now = each.seconds_per_flop < before ? each.seconds_per_flop : (before + each.seconds_per_flop) / 2;
+    const double now = each.seconds_per_flop;
     tells = tells || std::max(now, before) > Opening::scatter * std::min(now, before);
-    before = now;
+    before = (before + now) / 2;
   }
   if (tells) report::replace_file(path_, text_of(command_, known));
 }

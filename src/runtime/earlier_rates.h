@@ -19,8 +19,8 @@ class EarlierRates {
 
   const std::vector<decide::CpuRate>& rates() const { return rates_; }
 
-  /// Writes the file where this run's rates tell more than is known, or something else. The least disturbed time counts
-  /// most. Silent where that fails. Changes errno.
+  /// Writes the file where this run's rates tell more than is known, or something else: then the mean of both. Silent
+  /// where that fails. Changes errno.
   void keep(const std::vector<decide::CpuRate>& rates) const;
 
   static constexpr std::size_t most_rates = 512;

@@ -313,12 +313,15 @@ TEST(PredictedTimes, ExpectWhatTheLatestCallsFoundWhereNobodyCanTell) {
   EXPECT_EQ(machine.on_device_of(100), 100);
 }
 
-/// What has been measured, of a product like those that a machine makes.
-double measured(const Machine& machine, double flops = 2e9) {
+operation::Operation like_products_of_a_machine(double flops = 2e9) {
   operation::Operation product;
   product.work.flops = flops;
   product.add({.rows = 12'500'000, .columns = 1, .leading_dimension = 12'500'000, .element_size = 8});
-  return machine.times.measured_cpu_seconds(product);
+  return product;
+}
+
+double measured(const Machine& machine, double flops = 2e9) {
+  return machine.times.measured_cpu_seconds(like_products_of_a_machine(flops));
 }
 
 TEST(PredictedTimes, KnowOnlyWhatHasBeenMeasured) {
@@ -339,6 +342,15 @@ TEST(PredictedTimes, AreThoseOfAnEarlierRunUntilTheCpuIsTimed) {
   EXPECT_EQ(later.use(), Verdict::device) << "the CPU's time is known";
   EXPECT_NEAR(measured(later), 0.1, 1e-6);
   EXPECT_TRUE(later.times.cpu_rates().empty()) << "this run has not timed it";
+}
+
+TEST(PredictedTimes, AreMeasuredAsTheMeanOfCallsThatNothingDisturbs) {
+  PredictedTimes times(rates);
+  const operation::Operation product = like_products_of_a_machine();
+  times.observe(product, {.typical = false, .seconds = 0.1});
+  EXPECT_NEAR(times.measured_cpu_seconds(product), 0.1, 1e-6) << "better than nothing";
+  for (const double seconds : {0.04, 0.06, 0.08}) times.observe(product, {.seconds = seconds});
+  EXPECT_NEAR(times.measured_cpu_seconds(product), 0.06, 1e-6);
 }
 
 }  // namespace

@@ -106,5 +106,23 @@ TEST_F(WallTimeTest, AThreadThatEndsIsInNoCall) {
   EXPECT_EQ(one_call().share, 1);
 }
 
+TEST_F(WallTimeTest, WhatRecordingTakesIsPaidByTheNextCallOrByTheOneAroundIt) {
+  const CallTime first = one_call();
+  pass_time();
+  recorded_since(first.ended);
+  const CallTime second = one_call();
+  EXPECT_GE(second.wall, second.elapsed + 20e-6);
+  EXPECT_DOUBLE_EQ(one_call().recording_inside, 0);
+  const CallBegin outer = begin_call(frame(1000));
+  const CallTime inner = one_call(900);
+  add_ours(0.5);
+  pass_time();
+  recorded_since(inner.ended);
+  const CallTime time = end_call(outer);
+  EXPECT_GE(time.recording_inside, 20e-6);
+  EXPECT_DOUBLE_EQ(time.ours_inside, 0.5 + time.recording_inside);
+  EXPECT_LE(time.recording_inside, time.wall);
+}
+
 }  // namespace
 }  // namespace blastoff::report
