@@ -8,10 +8,11 @@ Each program is a process of its own, and its time is wall time from start to ex
 give: wall time saved, of the job. What was measured is the difference of the medians. Before the turns, each program runs once with
 Blastoff and without a device, so that it knows what the CPU takes, and once with both, so that its earlier runs are known.
 
---program runs any command (as /bin/sh reads it) under that name, besides those of `--only`, which are most of never_slower.py, the examples, and
-some of its own. With "blastoff run" in it, as for MPI, it is the command's own affair that reports go to $BLASTOFF_REPORT. --coretype gives
-OpenBLAS these kernels in all runs. --setting is an environment variable of the runs with Blastoff (BLASTOFF_DEVICE=simulated). --seconds: no
-program is begun later than that.
+--program runs any command (as /bin/sh reads it) under that name, besides those of `--only`, which are most of never_slower.py, the
+examples, and some of its own. With "blastoff run" in it, as for MPI, it is the command's own affair that reports go to
+$BLASTOFF_REPORT. All runs have the processor's kernels (bench/kernels.py): --coretype names others, for the BLAS of a --program; ""
+leaves the choice to it. --setting is an environment variable of the runs with Blastoff (BLASTOFF_DEVICE=simulated). --seconds: no program
+is begun later than that.
 
 For each: seconds on the CPU and with Blastoff; seconds saved, claimed and measured; how far the measured one is uncertain (half of the
 sum of both quartile ranges); their ratio; and whether they agree: within 20 %, or within what is uncertain, and with the same sign. "not known" is
@@ -33,6 +34,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
+import kernels
 import never_slower
 
 sys.path.insert(0, str(never_slower.ROOT / "python"))
@@ -115,7 +117,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", type=lambda text: [name for name in text.split(",") if name], default=list(COMMANDS), help="programs; '' for none")
     parser.add_argument("--program", type=named_command, action="append", default=[], metavar="NAME=COMMAND")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--coretype", default="", help="OPENBLAS_CORETYPE of all runs")
+    parser.add_argument("--coretype", help="OPENBLAS_CORETYPE of all runs")
     parser.add_argument("--setting", type=variable, action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="no program is begun later than that")
     parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
@@ -125,6 +127,8 @@ def parse_arguments() -> argparse.Namespace:
         parser.error(f"unknown {', '.join(sorted(unknown))}; accepted: {', '.join(COMMANDS)}")
     if not options.run and not options.preloaded.exists():
         parser.error(f"no library {options.preloaded}: make build")
+    named = {kernels.VARIABLE: options.coretype} if options.coretype else {}
+    options.kernels = named if options.run or options.coretype is not None else kernels.own(kernels.PYTHON)
     return options
 
 
@@ -136,7 +140,7 @@ class Program:
         # What `blastoff run` sets for malloc is set for the CPU, too.
         self.cpu = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "XDG_CACHE_HOME": str(folder / "cache")}
         self.cpu |= FUNCTIONS[name][1] if name in FUNCTIONS else {}
-        self.cpu |= {"OPENBLAS_CORETYPE": options.coretype} if options.coretype else {}
+        self.cpu |= options.kernels
         preload = {"LD_PRELOAD": str(options.preloaded.resolve()), "BLASTOFF_SUMMARY": "never"}
         self.blastoff = self.cpu | preload | dict(options.setting)
         self.runs = 0
@@ -236,7 +240,7 @@ def main() -> None:
         found = figures(row)
         rows.append({"program": name, **found, "runs": row})
         if options.output:  # after each row: what was measured stays when the time is up
-            about = {"repeats": options.repeats, "coretype": options.coretype, "settings": dict(options.setting)}
+            about = {"repeats": options.repeats, "kernels": options.kernels, "settings": dict(options.setting)}
             options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
         print(line(name, found), flush=True)
     known = [row for row in rows if row["claimed"] is not None]

@@ -13,7 +13,11 @@ namespace blastoff::runtime {
 /// count.
 class CallStopwatch {
  public:
-  double seconds() const { return std::max(0.0, watch_.seconds() - (report::seconds_of_logging() - logging_before_)); }
+  double seconds() const { return without_lines(with_lines()); }
+  double with_lines() const { return watch_.seconds(); }
+  double without_lines(double seconds) const {
+    return std::max(0.0, seconds - (report::seconds_of_logging() - logging_before_));
+  }
   /// Of a call that took `elapsed`, the part that the calls inside it have not taken.
   double own(double elapsed) const { return report::own_seconds(elapsed, recorded_before_); }
   double inside() const { return report::recorded_seconds() - recorded_before_; }

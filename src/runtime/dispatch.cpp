@@ -321,10 +321,9 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const double usual = disturbed ? Process::instance().decider().measured_cpu_seconds(operation) : 0;
   const SpentOnCpu spent_before = Opening::added_by_this_thread();
   const CallStopwatch original;
-  const platform::Stopwatch with_logging;
   run_original(visit);
-  const double made = with_logging.seconds();
-  const double elapsed = original.seconds();
+  const double made = original.with_lines();
+  const double elapsed = original.without_lines(made);
   const report::CallTime time = report::end_call(begin);
   traced.end(original.own(elapsed), elapsed);
   // A device with a clock of its own tells the CPU's seconds, too.

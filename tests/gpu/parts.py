@@ -286,6 +286,15 @@ def never_slower_steps(place: Place) -> list[Step]:
     return [Step("never_slower", command + (quick if place.quick else []), show=r"(program|.* [0-9.]+ +[0-9.]+  )")]
 
 
+def verdict_steps(place: Place) -> list[Step]:
+    command = [sys.executable, "-u", str(ROOT / "bench" / "verdict.py"), "--library", str(place.preloaded), "--seconds", "450"]
+    command += ["--output", str(place.results / "verdict.json"), "--setting", f"BLASTOFF_DEVICE={place.device}"]
+    quick = ["--repeats", "1", "--only", "product 2000"]
+    return [
+        Step("verdict", command + (quick if place.quick else []), {"BLASTOFF_LIBRARY": str(place.preloaded)}, show=r"(program|.* [0-9.]+ +[0-9.]+  )")
+    ]
+
+
 def visible_steps(place: Place) -> list[Step]:
     command = [sys.executable, "-u", str(ROOT / "tests/gpu/visible.py"), str(place.command), place.device]
     return [Step("visible", command, {"BLASTOFF_LIBRARY": str(place.preloaded)}, show=r"(check|FAILED|verdict)")]
@@ -337,6 +346,7 @@ PARTS = (
     Part("devices", 500, devices_steps),
     Part("larger", 300, larger_steps),
     Part("never_slower", 600, never_slower_steps),
+    Part("verdict", 600, verdict_steps),
     Part("visible", 120, visible_steps),
     Part("energy", 120, energy_steps),
     Part("predict", 300, predict_steps),

@@ -16,6 +16,7 @@ import dependencies  # noqa: E402
 import kernels  # noqa: E402
 import summary  # noqa: E402
 import targets  # noqa: E402
+import verdict  # noqa: E402
 
 MATRIX = "dgemm,N,N,4,4,4"
 
@@ -124,3 +125,21 @@ def test_a_library_that_runs_old_kernels_is_told_the_processor(monkeypatch):
 @pytest.mark.parametrize("name", ["modes", "lapack", "level2", "never_slower", "ranks", "scalapack"])
 def test_every_comparison_with_a_cpu_has_its_kernels(name):
     assert "kernels.own(" in (BENCH / f"{name}.py").read_text()
+
+
+def turns(cpu: list[float], blastoff: list[float], claimed: list[float | None]) -> dict:
+    return {"cpu_seconds": cpu, "blastoff_seconds": blastoff, "claimed_seconds": claimed, "known_share": [0.5] * len(cpu)}
+
+
+@pytest.mark.parametrize(
+    ("claimed", "said"),
+    [([4.4, 4.5, 4.6], "agrees"), ([6.0, 6.2, 6.1], "differs"), ([-1.0, -1.0, -1.0], "WRONG SIGN"), ([4.5, None, None], "not known (50 %)")],
+)
+def test_a_claim_is_held_against_what_was_measured(claimed, said):
+    found = verdict.figures(turns([5.0, 5.1, 5.0], [1.0, 1.0, 1.1], claimed))
+    assert found["verdict"] == said and found["measured"] == pytest.approx(4)
+
+
+def test_a_claim_may_be_off_by_what_is_uncertain():
+    found = verdict.figures(turns([2.0, 2.5, 3.0], [2.0, 2.4, 3.1], [0.3, 0.3, 0.3]))
+    assert found["verdict"] == "agrees, as far as is certain"
