@@ -121,7 +121,7 @@ def say_that_nothing_was_counted(environment: dict[str, str]) -> None:
     """Of a run that has no directory. One rank says it for all."""
     if environment.get("BLASTOFF_SUMMARY") == "never" or library.global_rank(library.find_library()) > 0:
         return
-    places = ", ".join(str(base) for base in runs.bases())
+    places = ", ".join(str(base) for base in runs.bases()) or "there is no temporary directory"
     say(f"blastoff: no place for the counters of this run ({places}): each process reports for itself if it ends by exit\n")
 
 
