@@ -205,7 +205,7 @@ void keep_counters_beside(const std::string& report) {
   if (directory[0] != '\0') return;
   const std::string path = report + counters_beside;
   if (path.size() >= directory.size() || !make_private_directory(path)) return;
-  if (keeps_removed_files(path)) {
+  if (keeps_removed_files(path.c_str())) {
     remove_if_left(path);
     copy_text(directory, path.c_str());
     beside = true;

@@ -106,9 +106,9 @@ bool is_of_living_process(const std::string& name) {
   return started && *started <= file->made + tick;
 }
 
-bool keeps_removed_files(const std::string& directory) {
+bool keeps_removed_files(const char* directory) {
   struct statfs system {};
-  if (statfs(directory.c_str(), &system) != 0) return false;
+  if (statfs(directory, &system) != 0) return false;
   constexpr std::uint32_t cifs = 0xff534d42;  // not in <linux/magic.h> before 5.17
   constexpr std::uint32_t smb2 = 0xfe534d42;
   constexpr std::array<std::uint32_t, 8> by_name = {

@@ -12,7 +12,7 @@ bool make_private_directory(const std::string& path);
 
 /// Whether a file there stays what it is for those who have it in memory, whoever removes it. Over NFS and the like, a
 /// page fault of such a file may end the process.
-bool keeps_removed_files(const std::string& directory);
+bool keeps_removed_files(const char* directory);
 
 /// The namespace of process ids in which this process is; 0 if that cannot be known.
 std::uint64_t pid_namespace();

@@ -78,6 +78,16 @@ def test_while_several_devices_are_opened(failing):
     failing("large", "first", each(499), BLASTOFF_VERIFY="off", **SEVERAL)
 
 
+def test_while_a_process_begins_to_count(device):
+    """A child of a run makes its first call, whose counters lie in a file."""
+    outcome = offload.offloaded(offload.program("out_of_memory", "gemm", "first"), device="none", verify="off")
+    assert (outcome.status, outcome.stdout) == (0, "gemm: right\n"), outcome.stderr
+
+
+def test_while_it_is_switched_off_and_on(failing):
+    failing("switched", "warm", each(7))
+
+
 @pytest.mark.parametrize("intercept", ["auto", "patch"])
 def test_while_a_library_is_loaded_and_patched(failing, intercept):
     """A jump that was written leads to its record, and an object that stays loaded stays known."""

@@ -105,7 +105,7 @@ TEST_F(CounterFile, SurvivesAProcessThatIsKilled) {
 }
 
 TEST_F(CounterFile, LiesBesideAReportUntilThatIsWritten) {
-  if (!keeps_removed_files(directory)) GTEST_SKIP() << "a file system on which nothing is kept";
+  if (!keeps_removed_files(directory.c_str())) GTEST_SKIP() << "a file system on which nothing is kept";
   const std::string report = directory / "run.json";
   const int status = in_child_without_directory([&] {
     keep_counters_beside(report);
@@ -119,7 +119,7 @@ TEST_F(CounterFile, LiesBesideAReportUntilThatIsWritten) {
 }
 
 TEST_F(CounterFile, BesideAReportOutlivesItsProcessUntilTheNextRun) {
-  if (!keeps_removed_files(directory)) GTEST_SKIP() << "a file system on which nothing is kept";
+  if (!keeps_removed_files(directory.c_str())) GTEST_SKIP() << "a file system on which nothing is kept";
   const std::string report = directory / "run.json";
   const auto killed = [&] {
     keep_counters_beside(report);
@@ -134,7 +134,7 @@ TEST_F(CounterFile, BesideAReportOutlivesItsProcessUntilTheNextRun) {
 }
 
 TEST_F(CounterFile, OfAnotherHostStaysBesideAReport) {
-  if (!keeps_removed_files(directory)) GTEST_SKIP() << "a file system on which nothing is kept";
+  if (!keeps_removed_files(directory.c_str())) GTEST_SKIP() << "a file system on which nothing is kept";
   const std::string report = directory / "run.json";
   in_child_without_directory([&] {
     keep_counters_beside(report);
@@ -153,7 +153,7 @@ TEST_F(CounterFile, OfAnotherHostStaysBesideAReport) {
 }
 
 TEST_F(CounterFile, IsKeptOnFileSystemsThatKeepWhatIsRemoved) {
-  EXPECT_FALSE(keeps_removed_files(directory / "none"));
+  EXPECT_FALSE(keeps_removed_files((directory / "none").c_str()));
   if (!std::filesystem::is_directory("/dev/shm")) GTEST_SKIP();
   EXPECT_TRUE(keeps_removed_files("/dev/shm"));
 }
