@@ -22,6 +22,7 @@
 #include "platform/rounding.h"
 #include "platform/threads.h"
 #include "report/recorder.h"
+#include "report/wall_time.h"
 #include "runtime/call_stopwatch.h"
 #include "runtime/callers_environment.h"
 #include "runtime/process.h"
@@ -187,13 +188,16 @@ Refusal refusal_of(Outcome outcome, const SolvingProcess& root) {
 }
 
 /// As other calls that stay on the CPU: without the calls inside it, of which the solution may be one.
-void count(const Visit& visit, Refusal refusal, double seconds) {
+/// `on_cpu`: all processes have made it, as without us. What else they would have taken is not known.
+void count(const Visit& visit, Refusal refusal, double seconds, const report::CallTime& time, bool on_cpu) {
   report::Record record;
   record.routine = visit.routine_id();
   record.symbol = visit.entry.symbol;
   record.caller = visit.caller;
   record.refusal = refusal;
   record.seconds = seconds;
+  record.wall_seconds = time.wall;
+  if (on_cpu) record.known_cpu_seconds = std::max(0.0, time.wall - time.share * time.recording_inside);
   platform::undisturbed([&] { report::add(record, nullptr); });
 }
 
@@ -209,6 +213,7 @@ void intercept::dispatch_distributed(const Visit& visit, const scalapack::Call& 
   Process* const existing = Process::try_instance();
   if (existing == nullptr || existing->in_forked_child()) return visit.raw(visit.original.function);
   Process& process = *existing;
+  const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
   const CallStopwatch stopwatch;
   SolvingProcess root(visit);
   const Outcome outcome = runtime::gather(visit, call, root);
@@ -220,7 +225,8 @@ void intercept::dispatch_distributed(const Visit& visit, const scalapack::Call& 
     root.learn(original.seconds());
     if (refusal == Refusal::not_open) process.add_spent_before_opening({.seconds = original.seconds()}, spent_before);
   }
-  count(visit, refusal, stopwatch.own(stopwatch.seconds()));
+  const report::CallTime time = report::end_call(begin);
+  count(visit, refusal, stopwatch.own(stopwatch.seconds()), time, outcome == Outcome::distributed);
 }
 
 }  // namespace blastoff

@@ -57,8 +57,10 @@ def cpu_seconds(site: CallSite, reason: str) -> float:
 
 
 def outside(job: Job) -> Advice | None:
-    """What no BLAS can change. Nothing where seconds are those of a simulated clock."""
-    if job.has_own_clock or not job.wall.seconds:
+    """What no BLAS can change. Nothing where seconds are those of a simulated clock, where reports of earlier versions do not tell, or where
+    the program has computed with blocks of its own."""
+    told = all("wall" in process.report and not process.blocks for process in job.processes)
+    if job.has_own_clock or not told or not job.wall.seconds:
         return None
     share = job.wall.outside / job.wall.seconds
     if share < NOTICEABLE_OUTSIDE:
