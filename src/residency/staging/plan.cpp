@@ -1,6 +1,7 @@
 #include "residency/staging/plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "platform/racing_copy.h"
@@ -160,15 +161,28 @@ std::size_t payload(const Transfer& transfer) {
   return transfer.block.column_bytes * transfer.block.columns;
 }
 
+/// Of what one thread copies. The link waits for the first share, so large ones cost time at the beginning; each share
+/// costs a hand-over. With both costs, shares are best whose size is the geometric mean of what a hand-over costs and
+/// of the whole.
+std::size_t suitable_share(std::size_t bytes) {
+  constexpr std::size_t least = std::size_t{256} << 10;  // a hand-over takes as long as to copy that
+  constexpr std::size_t most = std::size_t{2} << 20;  // above that slots fall out of the CPU's cache between two uses
+  constexpr std::size_t page = 4096;
+  const auto best = static_cast<std::size_t>(std::sqrt(static_cast<double>(least) * static_cast<double>(bytes)));
+  const std::size_t fair = bytes / 2;
+  return std::clamp((std::min(best, fair) + page - 1) / page * page, least, most);
+}
+
 }  // namespace
 
+std::size_t loads_in_flight(const Plan& plan) {
+  return std::clamp(plan.loads.size() / 4, few_in_flight, most_in_flight);
+}
+
 Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::size_t slot_bytes, std::size_t threads) {
-  constexpr std::size_t least = std::size_t{256} << 10;  // below that a hand-over costs more than the copy
-  constexpr std::size_t most = std::size_t{2} << 20;  // above that slots fall out of the CPU's cache between two uses
   std::size_t total = 0;
   for (const Transfer& transfer : transfers) total += payload(transfer);
-  const std::size_t fair = (total / (2 * threads) + 4095) / 4096 * 4096;
-  const std::size_t share_bytes = std::min(slot_bytes, std::clamp(fair, least, most));
+  const std::size_t share_bytes = std::min(slot_bytes, suitable_share(total / threads));
 
   Plan plan;
   plan.bytes = total;

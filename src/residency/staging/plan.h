@@ -67,6 +67,17 @@ enum class Direction : bool { to_device, to_host };
 /// neighbouring columns.
 Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::size_t slot_bytes, std::size_t threads);
 
+/// With this many slots in transfer, the oldest is free or nearly so. It is still in the CPU's cache, where filling it
+/// again is faster.
+inline constexpr std::size_t few_in_flight = 8;
+
+/// With half as many, the link runs dry in long transfers, while the threads wait for each other.
+inline constexpr std::size_t most_in_flight = 16;
+
+/// How many loads of an upload are to be in transfer before a slot is used again. A slot that is used for the first
+/// time has to be page-locked, which takes longer than a short upload could gain.
+std::size_t loads_in_flight(const Plan& plan);
+
 /// Host memory to slot and back, exactly the host's bytes.
 void gather(std::span<const Piece> pieces, std::byte* slot);
 void scatter(std::span<const Piece> pieces, const std::byte* slot);

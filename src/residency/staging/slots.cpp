@@ -4,6 +4,7 @@
 #include <new>
 
 #include "platform/contained.h"
+#include "residency/staging/plan.h"
 
 namespace blastoff::residency::staging {
 
@@ -72,11 +73,8 @@ Slot* Slots::grow(std::unique_lock<std::mutex>& lock) {
 
 /// One slot, or nullptr if getting one needs waiting for other threads. The lock is held before and after. An event
 /// that reports an error also frees its slot, because the copy will not run any more.
-Slot* Slots::next(std::unique_lock<std::mutex>& lock) {
-  // With this many slots in transfer, the oldest is free or nearly so. It is still in the CPU's cache, where filling it
-  // again is faster. With half as many, the link runs dry while the threads wait for each other.
-  constexpr std::size_t enough_in_flight = 16;
-  if (in_flight_.size() < enough_in_flight) {
+Slot* Slots::next(std::unique_lock<std::mutex>& lock, std::size_t in_flight) {
+  if (in_flight_.size() < in_flight) {
     if (!free_.empty()) {
       Slot* const slot = free_.back();
       free_.pop_back();
@@ -101,7 +99,7 @@ std::vector<Slot*> Slots::take(std::size_t count) {
   const std::uint64_t ticket = next_ticket_++;
   changed_.wait(lock, [&] { return serving_ == ticket; });
   while (taken.size() < count) {
-    if (Slot* slot = next(lock)) {
+    if (Slot* slot = next(lock, few_in_flight)) {
       taken.push_back(slot);
     } else {
       changed_.wait(lock);
@@ -126,14 +124,14 @@ void Slots::complete_own(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-Slot* Slots::take_one() {
-  if (Slot* slot = try_take()) return slot;
+Slot* Slots::take_one(std::size_t in_flight) {
+  if (Slot* slot = try_take(in_flight)) return slot;
   return take(1).front();
 }
 
-Slot* Slots::try_take() {
+Slot* Slots::try_take(std::size_t in_flight) {
   std::unique_lock lock(mutex_);
-  return next_ticket_ == serving_ ? next(lock) : nullptr;
+  return next_ticket_ == serving_ ? next(lock, in_flight) : nullptr;
 }
 
 void Slots::give_back(Slot* slot) {

@@ -49,10 +49,11 @@ class Slots {
 
   /// Waits until the caller has `count` slots (at most all of them). The caller must hold none.
   std::vector<Slot*> take(std::size_t count);
-  Slot* take_one();
+  /// With `in_flight` slots in transfer, the oldest of them.
+  Slot* take_one(std::size_t in_flight);
 
   /// One slot if the only wait is for the device; else nullptr.
-  Slot* try_take();
+  Slot* try_take(std::size_t in_flight);
 
   /// Returns the slot. It is free at once, or as soon as its event has completed.
   void give_back(Slot* slot);
@@ -76,7 +77,7 @@ class Slots {
     Completable* holder;
   };
 
-  Slot* next(std::unique_lock<std::mutex>& lock);
+  Slot* next(std::unique_lock<std::mutex>& lock, std::size_t in_flight);
   void complete_own(std::unique_lock<std::mutex>& lock);
   Slot* grow(std::unique_lock<std::mutex>& lock);
 

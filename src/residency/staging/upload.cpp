@@ -21,7 +21,7 @@ device::Status Upload::run(platform::WorkerPool& pool) {
 
 void Upload::work(WithoutSlot without_slot) {
   while (next_ < plan_.loads.size() && !failed_) {
-    Slot* slot = without_slot == WithoutSlot::wait ? slots_.take_one() : slots_.try_take();
+    Slot* slot = without_slot == WithoutSlot::wait ? slots_.take_one(in_flight_) : slots_.try_take(in_flight_);
     if (slot == nullptr) return;
     const std::size_t index = next_++;
     if (index >= plan_.loads.size()) {

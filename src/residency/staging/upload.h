@@ -15,7 +15,8 @@ namespace blastoff::residency::staging {
 /// when they are ready.
 class Upload {
  public:
-  Upload(Slots& slots, const Plan& plan, device::Queue& queue) : slots_(slots), plan_(plan), queue_(queue) {}
+  Upload(Slots& slots, const Plan& plan, device::Queue& queue)
+      : slots_(slots), plan_(plan), in_flight_(loads_in_flight(plan)), queue_(queue) {}
 
   /// Uses as many of the pool's workers as there is work for.
   device::Status run(platform::WorkerPool& pool);
@@ -30,6 +31,7 @@ class Upload {
 
   Slots& slots_;
   const Plan& plan_;
+  const std::size_t in_flight_;  ///< loads
   device::Queue& queue_;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> failed_{false};

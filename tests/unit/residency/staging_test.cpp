@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <span>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "device/open.h"
 #include "forwarding_device.h"
 #include "platform/worker_pool.h"
+#include "residency/staging/plan.h"
 #include "residency/staging/slots.h"
 
 namespace blastoff::residency {
@@ -394,19 +396,61 @@ std::unique_ptr<CountingDevice> counting_device(std::size_t most) {
   return std::make_unique<CountingDevice>(*device::open(choice), most);
 }
 
+std::size_t first_load_bytes(const staging::Plan& plan) {
+  std::size_t bytes = 0;
+  for (const staging::Piece& piece : plan.of(plan.loads.front())) bytes += piece.bytes();
+  return bytes;
+}
+
+/// Nothing is copied.
+staging::Plan plan_of_upload(std::size_t bytes, std::size_t threads) {
+  const Transfer transfer{.host = nullptr, .device = 0, .block = {bytes, 1, bytes, bytes}};
+  return staging::make_plan({&transfer, 1}, staging::Direction::to_device, std::size_t{4} << 20, threads);
+}
+
+TEST(PlanOfUpload, HasSharesOfWhichTheFirstIsSoonThere) {
+  constexpr std::size_t kibibyte = 1024;
+  const std::size_t product = std::size_t{12} << 20;  // two matrices of order 1000, a half of one later
+  EXPECT_EQ(first_load_bytes(plan_of_upload(product, 12)), 512 * kibibyte);
+  EXPECT_LE(first_load_bytes(plan_of_upload(product, 2)), 1280 * kibibyte);
+  EXPECT_EQ(first_load_bytes(plan_of_upload(std::size_t{1} << 20, 12)), 256 * kibibyte);
+  EXPECT_EQ(first_load_bytes(plan_of_upload(std::size_t{224} << 20, 12)), 2048 * kibibyte);
+}
+
+TEST(PlanOfUpload, LocksMoreSlotsOnlyWhereItIsLong) {
+  EXPECT_EQ(staging::loads_in_flight(plan_of_upload(std::size_t{12} << 20, 12)), 8U);
+  EXPECT_EQ(staging::loads_in_flight(plan_of_upload(std::size_t{224} << 20, 12)), 16U);
+}
+
+TEST(Slots, OfShortUploadsAreUsedAgainBeforeOthersAreLocked) {
+  const auto device = counting_device(SIZE_MAX);
+  const auto queue = *device->create_queue();
+  auto slots = *staging::Slots::create(*device, 4096, 36);
+  const auto upload = [&](std::size_t loads, std::size_t in_flight) {
+    for (std::size_t i = 0; i < loads; ++i) {
+      staging::Slot* const slot = slots->take_one(in_flight);
+      EXPECT_TRUE(queue->record(*slot->event));
+      slots->give_back_after_event(slot);
+    }
+    return std::accumulate(device->pieces.begin(), device->pieces.end(), std::size_t{0}) / 4096;
+  };
+  EXPECT_EQ(upload(100, staging::few_in_flight), 8U);
+  EXPECT_EQ(upload(100, staging::most_in_flight), 16U);
+}
+
 TEST(Slots, AreTwiceAsManyEachTimeUpToEightMore) {
   const auto device = counting_device(SIZE_MAX);
   auto slots = *staging::Slots::create(*device, 4096, 20);
   EXPECT_EQ(device->pieces, (std::vector<std::size_t>{4096}));
   std::vector<staging::Slot*> taken;
   for (int i = 0; i < 20; ++i) {
-    staging::Slot* const slot = slots->try_take();
+    staging::Slot* const slot = slots->try_take(20);
     ASSERT_NE(slot, nullptr);
     std::memset(slot->memory, i, slots->slot_bytes());
     taken.push_back(slot);
   }
   EXPECT_EQ(device->pieces, (std::vector<std::size_t>{4096, 4096, 2 * 4096, 4 * 4096, 8 * 4096, 4 * 4096}));
-  EXPECT_EQ(slots->try_take(), nullptr);
+  EXPECT_EQ(slots->try_take(20), nullptr);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(taken[static_cast<std::size_t>(i)]->memory[4095], std::byte(i));
   for (staging::Slot* slot : taken) slots->give_back(slot);
   slots.reset();
