@@ -46,10 +46,41 @@ tl::expected<Moved, Obstacle> move(const FunctionCode& function, std::size_t beg
   return moved;
 }
 
-/// Whether the first `count` bytes of `code` are what compilers and linkers put between functions.
+/// The size of a filling instruction of the usual forms, at the beginning of `code`: nop, int3, and nops with an
+/// address of zeros, behind prefixes. 0: it is something else, or another form.
+std::size_t usual_filler(std::span<const std::byte> code) {
+  constexpr std::byte operand_size{0x66}, segment{0x2e}, nop{0x90}, int3{0xcc};
+  struct LongNop {
+    std::byte address_form;
+    std::size_t zeros;
+  };
+  constexpr LongNop long_nops[] = {
+      {std::byte{0x00}, 0}, {std::byte{0x40}, 1}, {std::byte{0x44}, 2}, {std::byte{0x80}, 4}, {std::byte{0x84}, 5}};
+  std::size_t at = 0;
+  while (at < code.size() && (code[at] == operand_size || code[at] == segment)) ++at;
+  if (at < code.size() && (code[at] == nop || (at == 0 && code[at] == int3))) return at + 1;
+  if (at + 3 > code.size() || code[at] != std::byte{0x0f} || code[at + 1] != std::byte{0x1f}) return 0;
+  for (const LongNop& each : long_nops) {
+    const std::size_t end = at + 3 + each.zeros;
+    if (code[at + 2] != each.address_form || end > code.size()) continue;
+    const auto zeros = code.subspan(at + 3, each.zeros);
+    if (std::all_of(zeros.begin(), zeros.end(), [](std::byte byte) { return byte == std::byte{0}; })) return end;
+  }
+  return 0;
+}
+
+/// Whether the first `count` bytes of `code` are what compilers and linkers put between functions. The disassembler,
+/// whose first use takes a tenth of what loading the library does, is only asked of unusual ones.
 bool is_filler(std::span<const std::byte> code, std::size_t count) {
   const auto used = code.first(count);
   if (std::all_of(used.begin(), used.end(), [](std::byte byte) { return byte == std::byte{0}; })) return true;
+  std::size_t usual = 0;
+  while (usual < count) {
+    const std::size_t size = usual_filler(code.subspan(usual));
+    if (size == 0) break;
+    usual += size;
+  }
+  if (usual >= count) return true;
   Disassembly walk(Architecture::x86_64, code, 0);
   for (std::size_t end = 0; end < count;) {
     const cs_insn* decoded = walk.next();
