@@ -11,6 +11,7 @@ enum class IntegerWidth : std::uint8_t { lp64, ilp64 };  ///< 32-bit or 64-bit i
 struct Convention {
   Style style;
   IntegerWidth integers;
+  bool operator==(const Convention& other) const = default;
 };
 
 }  // namespace blastoff::abi

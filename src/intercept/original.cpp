@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "intercept/binding.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/loading/linker_changes.h"
 #include "intercept/lookup.h"
@@ -390,6 +391,53 @@ Original original_for(const EntryPoint& entry, const void* caller) {
     if (holder == nullptr) break;
   }
   return original_for_object_of(entry, caller);
+}
+
+namespace {
+
+/// Objects that come and go shall not fill the memory: what there is no room for is looked up at each call.
+constexpr std::size_t most_bindings = 2048;
+constinit std::array<Binding, most_bindings> bindings{};
+constinit std::size_t bindings_made = 0;
+
+/// For a call that goes on to `target`. nullptr: there is no room.
+Binding* binding_of(NameBindings& name, platform::Span object, const void* target, const Original& original) {
+  Binding* const first = name.all.load(std::memory_order_relaxed);
+  for (Binding* each = first; each != nullptr; each = each->next)
+    if (each->begin == object.begin && each->bytes == object.bytes() && each->target == target &&
+        each->original == original)
+      return each;
+  if (bindings_made == most_bindings) return nullptr;
+  Binding& made = bindings[bindings_made++];
+  made.begin = object.begin;
+  made.bytes = object.bytes();
+  made.target = target;
+  made.original = original;
+  made.next = first;
+  name.all.store(&made, std::memory_order_relaxed);
+  return &made;
+}
+
+}  // namespace
+
+void bind(NameBindings& name, const EntryPoint& entry, const void* caller, const void* routine) {
+  constexpr std::uint32_t turn = 64;
+  const Binding* const current = name.current.load(std::memory_order_acquire);
+  if (current != nullptr && current->holds()) {
+    const std::uint32_t misses = name.misses.load(std::memory_order_relaxed) + 1;
+    name.misses.store(misses, std::memory_order_relaxed);
+    if (misses % turn != 0) return;
+  }
+  const std::optional<Answer> answer = find(entry, caller);
+  const platform::Span object = platform::object_span(caller);
+  if (!answer || answer->original.function == nullptr || answer->changes != linker_changes() || object.empty()) return;
+  const std::unique_lock lock(publishing, std::try_to_lock);
+  if (!lock) return;
+  const void* const target = answer->original.intercepted ? routine : answer->original.function;
+  Binding* const binding = binding_of(name, object, target, answer->original);
+  if (binding == nullptr) return;
+  binding->changes.store(answer->changes, std::memory_order_release);
+  name.current.store(binding, std::memory_order_release);
 }
 
 void release_unused_originals() {

@@ -17,6 +17,8 @@ struct Original {
                                  ///< the routine of its name, or only patched functions are to be intercepted
   void* companion = nullptr;     ///< companion_of() the routine, of the same library; nullptr: none
 
+  bool operator==(const Original& other) const = default;
+
   /// nullopt: its arguments cannot be understood, and calls are handed on.
   [[gnu::always_inline]] std::optional<abi::IntegerWidth> integers(blas::Scalar scalar) const {
     return library == nullptr ? convention.integers : library->integers(scalar);

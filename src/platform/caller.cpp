@@ -108,6 +108,12 @@ const void* object_record(const void* address) {
   return map_of(address);
 }
 
+Span object_span(const void* address) {
+  FoundObject found{};
+  if (find_object == nullptr || find_object(const_cast<void*>(address), &found) != 0) return {};
+  return {reinterpret_cast<std::uintptr_t>(found.map_start), reinterpret_cast<std::uintptr_t>(found.map_end)};
+}
+
 bool executes_python() {
   return dump_traceback != nullptr && this_thread_state != nullptr && this_thread_state() != nullptr;
 }

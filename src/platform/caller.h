@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "platform/span.h"
+
 namespace blastoff::platform {
 
 /// Finds the functions that the others here use, so that they need no lock of the dynamic linker later. Called once,
@@ -23,6 +25,9 @@ CodePlace code_place(const void* address);
 /// The dynamic linker's record of the object that holds an address, to be compared only: another object may get the
 /// same record later. nullptr: none holds it. Takes no lock from glibc 2.35 on.
 const void* object_record(const void* address);
+
+/// Where that object lies; empty: none holds the address, or the C library is older than 2.35. Takes no lock.
+Span object_span(const void* address);
 
 /// Whether this thread may be executing Python code.
 bool executes_python();

@@ -21,7 +21,47 @@
       ".size " #name ", . - " #name             \
       "\n"                                      \
       ".popsection\n")
+/// The same for a name whose `bindings` (NameBindings of C linkage, in the same file) may tell already where a call
+/// goes: then nobody is asked.
+#define BLASTOFF_BOUND_THUNK(name, choose, bindings) \
+  asm(".pushsection .text\n"                         \
+      ".balign 16\n"                                 \
+      ".globl " #name                                \
+      "\n"                                           \
+      ".type " #name ", @function\n" #name           \
+      ":\n"                                          \
+      ".cfi_startproc\n"                             \
+      "endbr64\n"                                    \
+      "movq " #bindings                              \
+      "(%rip), %r11\n"                               \
+      "testq %r11, %r11\n"                           \
+      "jz 1f\n"                                      \
+      "pushq %rax\n"                                 \
+      ".cfi_adjust_cfa_offset 8\n"                   \
+      "movq 8(%rsp), %rax\n"                         \
+      "subq (%r11), %rax\n"                          \
+      "cmpq 8(%r11), %rax\n"                         \
+      "jae 2f\n"                                     \
+      "movq blastoff_linker_changes(%rip), %rax\n"   \
+      "cmpq 16(%r11), %rax\n"                        \
+      "jne 2f\n"                                     \
+      "popq %rax\n"                                  \
+      ".cfi_adjust_cfa_offset -8\n"                  \
+      "jmp *24(%r11)\n"                              \
+      "2:\n"                                         \
+      ".cfi_adjust_cfa_offset 8\n"                   \
+      "popq %rax\n"                                  \
+      ".cfi_adjust_cfa_offset -8\n"                  \
+      "1:\n"                                         \
+      "leaq " #choose                                \
+      "(%rip), %r11\n"                               \
+      "jmp blastoff_forward\n"                       \
+      ".cfi_endproc\n"                               \
+      ".size " #name ", . - " #name                  \
+      "\n"                                           \
+      ".popsection\n")
 #elif defined(__aarch64__)
+#define BLASTOFF_BOUND_THUNK(name, choose, bindings) BLASTOFF_FORWARDING_THUNK(name, choose)
 #define BLASTOFF_FORWARDING_THUNK(name, choose) \
   asm(".pushsection .text\n"                    \
       ".balign 16\n"                            \
