@@ -234,6 +234,12 @@ template <Style style, blas::Kind kind, blas::Scalar scalar, class Integer, Argu
 
 }  // namespace detail
 
+/// A letter or an enumerator. False: it is not an option of that kind.
+template <class Given, class Option>
+bool parse_option(Given given, Option& option) {
+  return detail::parse_option(given, option);
+}
+
 /// Writes a Call to the memory at `call`, which is not read. False if an option is unknown or the routine does not
 /// accept the transpose: the original then reports the error. `Integer` is what the program passes, std::int32_t or
 /// std::int64_t.

@@ -70,7 +70,37 @@ bool valid(const Call& call);
 bool trivial(const Call& call);
 
 /// Floating-point operations, by LAPACK Working Note 41 (complex: 6 per multiplication, 2 per addition).
+inline double flops(Kind kind, Scalar scalar, Side side, std::int64_t rows, std::int64_t columns, std::int64_t inner) {
+  const double m = static_cast<double>(rows);
+  const double n = static_cast<double>(columns);
+  const double k = static_cast<double>(inner);
+  const auto count = [&](double multiplications, double additions) {
+    return is_complex(scalar) ? 6 * multiplications + 2 * additions : multiplications + additions;
+  };
+  switch (kind) {
+    case Kind::gemm:
+    case Kind::symm:
+    case Kind::hemm: return count(m * n * k, m * n * k);
+    case Kind::gemmt:
+    case Kind::syrk:
+    case Kind::herk: return count(k * n * (n + 1) / 2, k * n * (n + 1) / 2);
+    case Kind::syr2k:
+    case Kind::her2k: return count(k * n * n, k * n * n + n);
+    case Kind::gemv:
+    case Kind::symv:
+    case Kind::hemv: return count(m * n, m * n);
+    case Kind::trmm:
+    case Kind::trsm: {
+      const double other = side == Side::left ? n : m;
+      return count(other * k * (k + 1) / 2, other * k * (k - 1) / 2);
+    }
+  }
+  return 0;
+}
 double flops(const Call& call);
+
+/// The same for calls of a routine that read and write matrices of the same sizes.
+std::uint64_t likeness(const Call& call);
 
 /// Cube root of the product of the three sides of the operation: (m n k)^(1/3) for gemm; for symm, hemm, trmm, trsm the
 /// order of A counts twice; for rank-k updates and gemmt n counts twice. For gemv, symv and hemv see volume().

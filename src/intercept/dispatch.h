@@ -46,6 +46,9 @@ struct Parsed {
   const void* call = nullptr;
   operation::Operation (*operation)(const void* call) = nullptr;
   bool supported = true;  ///< there is an operation for this form of the call
+  /// The same for calls that differ in nothing by which they are judged, unless it is what is known of their matrices.
+  /// nullptr: none are alike.
+  std::uint64_t (*likeness)(const void* call) = nullptr;
 
   operation::Operation make_operation() const { return operation(call); }
 };

@@ -1,7 +1,6 @@
 // The common path of all hooks: state the call and pass it to dispatch().
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -33,26 +32,46 @@ bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& p
       passed_on.values);
 }
 
-/// Of the arguments of a product of a matrix and a vector only the sizes, which tell whether it is small.
-template <abi::Style style, blas::Kind kind, class... Values>
-std::array<std::int64_t, 2> matrix_sizes(const PassedOn<Values...>& passed_on, abi::IntegerWidth integers) {
-  constexpr std::size_t first = abi::position(abi::Argument::n, abi::Arguments<style, kind>{});
-  constexpr std::size_t other = kind == blas::Kind::gemv ? first - 1 : first;
-  const auto size = [&](auto value) {
-    return integers == abi::IntegerWidth::ilp64 ? abi::size_of<std::int64_t>(value) : abi::size_of<std::int32_t>(value);
+/// What the smallest calls are told by.
+struct Sizes {
+  bool known = false;  ///< false: an option is not one
+  blas::Side side = blas::Side::left;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 1;
+};
+
+/// Of the arguments only those. Whether rows or columns come first makes no difference to what is computed of them.
+template <abi::Style style, blas::Kind kind, class Integer, class... Values>
+Sizes sizes_of(const PassedOn<Values...>& passed_on) {
+  using abi::Argument;
+  constexpr abi::Arguments<style, kind> arguments;
+  const auto size = [&]<Argument argument>() {
+    return abi::size_of<Integer>(std::get<abi::position(argument, arguments)>(passed_on.values));
   };
-  return {size(std::get<other>(passed_on.values)), size(std::get<first>(passed_on.values))};
+  constexpr bool square = blas::is_rank_update(kind) || kind == blas::Kind::gemmt;
+  Sizes sizes{.known = true, .n = size.template operator()<Argument::n>()};
+  if constexpr (square || kind == blas::Kind::symv || kind == blas::Kind::hemv)
+    sizes.m = sizes.n;
+  else
+    sizes.m = size.template operator()<Argument::m>();
+  if constexpr (blas::has_side(kind)) {
+    sizes.known = abi::parse_option(std::get<abi::position(Argument::side, arguments)>(passed_on.values), sizes.side);
+    sizes.k = sizes.side == blas::Side::left ? sizes.m : sizes.n;
+  } else if constexpr (!blas::is_matrix_vector(kind)) {
+    sizes.k = size.template operator()<Argument::k>();
+  }
+  return sizes;
 }
 
-/// Makes the call if it is small. The smallest products of a matrix and a vector take no longer than all arguments
-/// take to be examined. So only its sizes are looked at; should other arguments be invalid, the original says so.
-template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Arguments>
-bool made_as_small(const Visit& visit, const Arguments& arguments, abi::IntegerWidth integers) {
-  const auto [m, n] = matrix_sizes<style, kind>(arguments, integers);
-  if (m <= 0 || n <= 0) return false;
-  const double area = static_cast<double>(m) * static_cast<double>(n);
-  return dispatch_if_small(visit, blas::volume(kind, m, n, 1, sizeof(abi::Element<scalar>)),
-                           (blas::is_complex(scalar) ? 8 : 2) * area);
+/// Makes the call if it is small. The smallest take no longer than all arguments take to be examined. So only sizes are
+/// looked at; should other arguments be invalid, the original says so.
+template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class Arguments>
+[[gnu::always_inline]] inline bool made_as_small(const Visit& visit, const Arguments& arguments) {
+  const Sizes sizes = sizes_of<style, kind, Integer>(arguments);
+  if (!sizes.known || sizes.m <= 0 || sizes.n <= 0 || sizes.k <= 0) return false;
+  return dispatch_if_small(visit, blas::volume(kind, sizes.m, sizes.n, sizes.k, sizeof(abi::Element<scalar>)),
+                           blas::flops(kind, scalar, sizes.side, sizes.m, sizes.n, sizes.k));
 }
 
 /// Shared by all hooks of routines that have their arguments in common.
@@ -70,14 +89,15 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
     return;
   }
   const Visit visit{entry, original, raw, blas::front_end(), entry.routine.number, blas_host, arguments.caller};
-  if constexpr (blas::is_matrix_vector(kind))
-    if (made_as_small<style, kind, scalar>(visit, arguments, *integers)) return;
+  const bool wide = *integers == abi::IntegerWidth::ilp64;
+  if (wide ? made_as_small<style, kind, scalar, std::int64_t>(visit, arguments)
+           : made_as_small<style, kind, scalar, std::int32_t>(visit, arguments))
+    return;
   const blas::Routine routine = blas_routine(entry.routine);
   alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
   auto* const place = reinterpret_cast<blas::Call*>(memory);
-  const bool understood = *integers == abi::IntegerWidth::ilp64
-                              ? parse<style, kind, scalar, std::int64_t>(place, routine, arguments)
-                              : parse<style, kind, scalar, std::int32_t>(place, routine, arguments);
+  const bool understood = wide ? parse<style, kind, scalar, std::int64_t>(place, routine, arguments)
+                               : parse<style, kind, scalar, std::int32_t>(place, routine, arguments);
   if (!understood) return dispatch(visit, nullptr);
   const blas::Call& call = *std::launder(place);
   const Parsed parsed{blas::valid(call),
@@ -86,7 +106,8 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
                       blas::flops(call),
                       &call,
                       [](const void* made) { return blas::operation_of(*static_cast<const blas::Call*>(made)); },
-                      !call.conjugated};
+                      !call.conjugated,
+                      [](const void* made) { return blas::likeness(*static_cast<const blas::Call*>(made)); }};
   dispatch(visit, &parsed);
 }
 
