@@ -140,6 +140,11 @@ class TimeDecider final : public SizeAndDepthDecider {
   std::vector<CpuRate> cpu_rates() const override { return times_.cpu_rates(); }
   void recall(const std::vector<CpuRate>& rates) override { times_.recall(rates); }
 
+  std::uint32_t settled_calls(const operation::Operation& operation) override {
+    const bool judged_by_time = !takes_all() && !operation.work.memory_bound && operation.shape == 0;
+    return judged_by_time ? times_.settled_calls(operation) : 0;
+  }
+
  protected:
   Verdict judge_large(const operation::Operation& operation, operation::Estimator& residency,
                       Grounds* grounds) override {

@@ -33,6 +33,7 @@ struct Observation {
   std::uint64_t bytes_from_device = 0;
   std::uint64_t bytes_reused = 0;  ///< found on the device
   double transfer_seconds = 0;     ///< of `seconds`, in which the call only waited for data
+  std::uint32_t calls = 1;         ///< for which it stands: the others were settled_calls()
 };
 
 /// What a verdict rests on, in seconds: for --explain. 0 where nobody has predicted anything.
@@ -86,6 +87,10 @@ class Decider {
   /// How a call went that was not too small to be judged, wherever it ran. A signal handler may interrupt this for good
   /// where it ran on the CPU: then no lock is to be taken.
   virtual void observe(const operation::Operation& operation, const Observation& observation) = 0;
+
+  /// How many calls of the same routine and sizes may follow one that stays on the CPU, and be made there without being
+  /// judged or observed: whatever they met, they would stay. As under observe().
+  virtual std::uint32_t settled_calls(const operation::Operation& /*operation*/) { return 0; }
 };
 
 /// With `min_size` 0 everything is offloaded. Else by size: the average size (the cube root of Work::volume) must be at

@@ -15,6 +15,12 @@ constexpr double share_for_trials = 0.01;
 /// The first calls of a class on the device load kernels, allocate memory and page-lock staging: they tell nothing.
 constexpr std::uint32_t first_calls = 2;
 
+/// A judgement, a record and two looks at the clock take about 0.3 us. That is too much for calls of some microseconds,
+/// and nothing for long ones. What many calls have shown is believed for a while.
+constexpr std::uint32_t calls_before_settled = 64;
+constexpr std::uint32_t most_settled = 31;
+constexpr double longest_settled = 1e-4;
+
 void add(std::atomic<float>& sum, double amount) {
   sum.store(sum.load(relaxed) + static_cast<float>(amount), relaxed);
 }
@@ -325,7 +331,8 @@ void PredictedTimes::observe(const operation::Operation& operation, const Observ
 
 void PredictedTimes::learn_cpu(Class& times, double flops, const Observation& observation) {
   average(times.cpu_per_flop, observation.seconds / flops);
-  add(budget_of(times, &Class::for_device), share_for_trials * observation.seconds);
+  add(budget_of(times, &Class::for_device), share_for_trials * observation.calls * observation.seconds);
+  times.cpu_calls.fetch_add(observation.calls, relaxed);
   if (!observation.typical) return;
   times.cpu_seconds.store(times.cpu_seconds.load(relaxed) + observation.seconds, relaxed);
   times.cpu_flops.store(times.cpu_flops.load(relaxed) + flops, relaxed);
@@ -338,6 +345,17 @@ double PredictedTimes::mean_cpu_rate(const Class& times) const {
   if (flops > 0) return times.cpu_seconds.load(relaxed) / flops;
   const double earlier = rate_of_earlier_run(times.key.load(relaxed));
   return earlier > 0 ? earlier : static_cast<double>(times.cpu_per_flop.load(relaxed));
+}
+
+std::uint32_t PredictedTimes::settled_calls(const operation::Operation& operation) {
+  Class* const times = class_of(operation);
+  if (times == nullptr || times->cpu_calls.load(relaxed) < calls_before_settled) return 0;
+  const Prediction predicted = predict(*times, operation);
+  if (predicted.cpu > predicted.with_all_there || predicted.cpu > longest_settled) return 0;
+  const double loss = predicted.with_nothing_there - predicted.cpu;
+  const double left = loss - static_cast<double>(budget_of(*times, &Class::for_device).load(relaxed));
+  const double until_trial = left / (share_for_trials * predicted.cpu);
+  return until_trial > most_settled ? most_settled : static_cast<std::uint32_t>(std::max(0.0, until_trial));
 }
 
 void PredictedTimes::learn_device(Class& times, const operation::Operation& operation, const Observation& observation) {

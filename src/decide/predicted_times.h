@@ -44,6 +44,9 @@ class PredictedTimes {
   Verdict judge(const operation::Operation& operation, operation::Estimator& residency, Grounds* grounds);
   void observe(const operation::Operation& operation, const Observation& observation);
 
+  /// See Decider::settled_calls(): of a class in which the CPU takes less time than the device with all matrices there.
+  std::uint32_t settled_calls(const operation::Operation& operation);
+
   /// See Decider::cpu_seconds().
   double cpu_seconds(const operation::Operation& operation, double device_seconds) const;
   /// See Decider::measured_cpu_seconds().
@@ -70,6 +73,7 @@ class PredictedTimes {
     std::atomic<float> for_cpu{0};          ///< seconds that may be spent to time the CPU
     std::atomic<float> for_device{0};       ///< likewise
     std::atomic<std::uint32_t> device_calls{0};
+    std::atomic<std::uint32_t> cpu_calls{0};
   };
   /// Matrices that were not brought.
   struct Loss {

@@ -287,16 +287,15 @@ void add_to_call_site(const Record& record) {
   site->refusals[static_cast<std::size_t>(record.refusal)].fetch_add(1, relaxed);
 }
 
-void add_to_call_site(const void* caller, operation::RoutineId routine, std::uint32_t weight, double seconds,
-                      double flops, double volume) {
-  Site* const site = site_of_call(caller, routine, weight * seconds);
+void add_to_call_site(const void* caller, operation::RoutineId routine, Refusal refusal, const SampledCalls& calls) {
+  Site* const site = site_of_call(caller, routine, calls.count * calls.seconds);
   if (site == nullptr) return;
-  add(site->calls, weight);
-  add(site->cpu_seconds, weight * seconds);
-  add(site->flops, weight * flops);
-  add(site->volume, weight * volume);
+  add(site->calls, calls.count);
+  add(site->cpu_seconds, calls.count * calls.seconds);
+  add(site->flops, calls.count * calls.flops);
+  add(site->volume, calls.count * calls.volume);
   site->threads.fetch_or(thread_bit(), relaxed);
-  site->refusals[static_cast<std::size_t>(Refusal::below_min_size)].fetch_add(weight, relaxed);
+  site->refusals[static_cast<std::size_t>(refusal)].fetch_add(calls.count, relaxed);
 }
 
 std::vector<CallSite> call_sites() {

@@ -31,9 +31,16 @@ struct CallSite {
 /// calls count for the line that was found last.
 void add_to_call_site(const Record& record);
 
-/// `weight` small calls, each with those seconds and operations, of which one was seen.
-void add_to_call_site(const void* caller, operation::RoutineId routine, std::uint32_t weight, double seconds,
-                      double flops, double volume);
+/// Calls that are alike, of which one was seen.
+struct SampledCalls {
+  std::uint32_t count = 0;
+  double seconds = 0;  ///< of each
+  double flops = 0;
+  double volume = 0;
+};
+
+/// They stayed on the CPU for that reason.
+void add_to_call_site(const void* caller, operation::RoutineId routine, Refusal refusal, const SampledCalls& calls);
 
 /// Those of this process, with the most time first.
 std::vector<CallSite> call_sites();

@@ -98,6 +98,19 @@ void add(const Record& record, const operation::Operation* operation) {
   if (logs_calls()) log_call(record, operation);
 }
 
+void add_untimed(const UntimedCall& call) {
+  ThreadCounters& counters = thread_counters();
+  counters.recorded_seconds.add(call.seconds);
+  RoutineCounters& sums = counters.routines[static_cast<std::size_t>(call.routine)];
+  sums.calls.add(1);
+  sums.flops.add(call.flops);
+  sums.cpu_seconds.add(call.seconds);
+  counters.refusals[static_cast<std::size_t>(call.refusal)].add(1);
+  SizeCounters& size = counters.sizes[call.size_class];
+  size.calls.add(1);
+  size.cpu_seconds.add(call.seconds);
+}
+
 SmallCall begin_small(double volume, bool always) {
   ThreadCounters& counters = thread_counters();
   always = always || volume >= timed_volume;
@@ -125,7 +138,8 @@ void end_small(operation::RoutineId routine, const void* caller, const SmallCall
   counted.calls = small.weight;
   counted.cpu_seconds = seconds;
   counters.sizes[size_class(small.volume)].add(counted);
-  add_to_call_site(caller, routine, small.weight, seconds / small.weight, flops, small.volume);
+  add_to_call_site(caller, routine, Refusal::below_min_size,
+                   {small.weight, seconds / small.weight, flops, small.volume});
 }
 
 double recorded_seconds() {

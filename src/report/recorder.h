@@ -55,6 +55,16 @@ void count_in(RoutineTotals& sums, const Record& record);
 /// Adds a record. Prints it too under --log calls.
 void add(const Record& record, const operation::Operation* operation);
 
+/// A call that stayed on the CPU for that reason, and was neither timed nor looked at: others like it were.
+struct UntimedCall {
+  operation::RoutineId routine{};
+  Refusal refusal{};
+  double seconds = 0;  ///< that the others took
+  double flops = 0;
+  std::size_t size_class = 0;
+};
+void add_untimed(const UntimedCall& call);
+
 /// The path of small calls, which stay on the CPU because they are below the threshold. `volume` is Work::volume.
 /// begin_small() decides whether the call is timed. Of calls below 64^3, where reading the clock twice would be
 /// noticeable, one in 64 is chosen at random and stands for 64. end_small() counts the call, without the calls inside

@@ -14,6 +14,7 @@
 #include "platform/rounding.h"
 #include "platform/threads.h"
 #include "report/call_log.h"
+#include "report/call_sites.h"
 #include "report/counter_file.h"
 #include "report/decisions.h"
 #include "report/recorder.h"
@@ -26,6 +27,7 @@
 #include "runtime/gathering.h"
 #include "runtime/offload.h"
 #include "runtime/process.h"
+#include "runtime/settled_calls.h"
 #include "runtime/split.h"
 
 namespace blastoff::runtime {
@@ -275,6 +277,35 @@ class Traced {
   trace::Tracer::Call* call_ = nullptr;
 };
 
+// 0: no other call is known to be like it.
+std::uint64_t likeness_of(const Visit& visit, const Parsed* parsed) {
+  if (parsed == nullptr || parsed->likeness == nullptr || parsed->trivial || !visit.original.function) return 0;
+  return GatheredSolve::running() == nullptr ? parsed->likeness(parsed->call) + visit.routine_id() : 0;
+}
+
+// Makes the call if the CPU is known to be as fast.
+bool made_as_settled(const Visit& visit, const Parsed& parsed) {
+  const std::uint64_t likeness = likeness_of(visit, &parsed);
+  const SettledCall* const known = likeness != 0 ? take_settled_call(likeness) : nullptr;
+  if (known == nullptr) return false;
+  const report::UntimedCall call{visit.routine_id(), Refusal::cpu_faster, static_cast<double>(known->seconds),
+                                 parsed.flops, known->size_class};
+  run_original(visit);
+  report::add_untimed(call);
+  return true;
+}
+
+// After a call that the CPU has made since it was as fast: what follows may be settled. Where each call is to be seen,
+// none is.
+void settle(std::uint64_t likeness, const Operation& operation, double seconds) {
+  Process& process = Process::instance();
+  const bool each_is_seen = report::logs_calls() || report::explains_decisions() || process.traces() ||
+                            process.has_own_clock() || report::belongs_to_timeline(seconds);
+  if (likeness == 0 || each_is_seen) return;
+  const std::uint32_t calls = process.decider().settled_calls(operation);
+  if (calls > 0) settle_calls(likeness, calls, seconds, report::size_class(operation.work.volume));
+}
+
 // Calls that are not small: the full path.
 void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (!visit.original.function && platform::has_elevated_rights()) end_without_original(visit.entry);
@@ -334,7 +365,10 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const double seconds = stopwatch.own(whole);
   if (process.has_own_clock()) stopwatch.took(seconds + stopwatch.inside());
   const double without_us = process.has_own_clock() ? on_cpu : std::max(0.0, on_cpu - time.ours_inside);
-  if (observed) process.decider().observe(operation, {.typical = !disturbed, .seconds = without_us});
+  const std::uint64_t likeness = observed ? likeness_of(visit, parsed) : 0;
+  const std::uint32_t stands_for = likeness != 0 ? end_settled_calls(likeness) : 1;
+  if (observed)
+    process.decider().observe(operation, {.typical = !disturbed, .seconds = without_us, .calls = stands_for});
   if (opens_later)
     process.add_spent_before_opening(
         {.seconds = on_cpu, .flops = operation.work.flops, .on_device = process.expected_device_seconds(operation)},
@@ -350,6 +384,10 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
     report::recorded_since(time.ended);
   }
   if (observed) explain(operation, record, grounds);
+  if (stands_for > 1)
+    report::add_to_call_site(visit.caller, visit.routine_id(), Refusal::cpu_faster,
+                             {stands_for - 1, seconds, operation.work.flops, operation.work.volume});
+  if (record.refusal == Refusal::cpu_faster) settle(likeness, operation, seconds);
 }
 
 // A call that dispatch_if_small() has found to be small and left to dispatch(), which knows its arguments: it is
@@ -413,6 +451,7 @@ void intercept::dispatch(const Visit& visit, const Parsed* parsed) {
   using namespace runtime;
   if (parsed && parsed->valid && dispatch_if_small(visit, parsed->volume, parsed->flops)) return;
   if (followed_call.visit == &visit) return make_followed(visit, parsed);
+  if (parsed && parsed->valid && made_as_settled(visit, *parsed)) return;
   dispatch_large(visit, parsed);
 }
 

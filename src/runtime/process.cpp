@@ -30,6 +30,7 @@
 #include "runtime/callers_environment.h"
 #include "runtime/closing.h"
 #include "runtime/loading.h"
+#include "runtime/settled_calls.h"
 
 namespace blastoff::runtime {
 
@@ -50,6 +51,7 @@ std::atomic<Process*> the_process{nullptr};
 void become_forked_child() {
   platform::after_fork_in_child();
   platform::contained([] { report::reset(); });
+  begin_new_term();
   if (the_process.load() == nullptr || forked.exchange(true)) return;
   own_calls_in_flight = 0;
 }
@@ -170,6 +172,7 @@ Process::Process()
 void Process::use_floor() {
   const bool followed = settings_.log.mode == config::LogMode::calls || has_own_clock();
   (followed ? followed_floor_volume : floor_volume) = decider_->floor_volume();
+  begin_new_term();
 }
 
 trace::Tracer* Process::tracer() {
@@ -357,6 +360,7 @@ void Process::switch_on() {
 // A call of this thread goes on only after this, so it is not waited for.
 void Process::switch_off() {
   switched_off = true;
+  begin_new_term();
   Process* const process = existing();
   if (process == nullptr || process->in_forked_child()) return;
   const auto deadline = Clock::now() + longest_wait;

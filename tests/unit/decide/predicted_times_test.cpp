@@ -73,6 +73,27 @@ class Machine final : public operation::Estimator {
     return on_device;
   }
 
+  /// The same, where calls that are settled are made without being judged or observed. The calls that are judged.
+  int judged_of(int count) {
+    int judged = 0;
+    std::uint32_t stands_for = 1;
+    for (int i = 0; i < count; ++judged) {
+      const Verdict verdict = times.judge(product_, *this, nullptr);
+      const bool on_device = verdict == Verdict::device;
+      seconds += on_device ? device_seconds : cpu_seconds;
+      times.observe(product_, {.on_device = on_device,
+                               .seconds = on_device ? device_seconds : cpu_seconds,
+                               .bytes_reused = on_device ? matrix_bytes() : 0,
+                               .calls = stands_for});
+      const std::uint32_t settled = verdict == Verdict::cpu_faster ? times.settled_calls(product_) : 0;
+      seconds += settled * cpu_seconds;
+      stands_for = 1 + settled;
+      i += static_cast<int>(stands_for);
+    }
+    return judged;
+  }
+  std::uint32_t settled() { return times.settled_calls(product_); }
+
   double on_cpu(double taken_by_device) const { return times.cpu_seconds(product_, taken_by_device); }
 
   std::uint64_t matrix_bytes() const { return product_.operands()[0].part_bytes(); }
@@ -250,6 +271,36 @@ TEST(PredictedTimes, InvestByWhatBringingReallyTakes) {
     if (i % 4 == 0) machine.resident = false;  // it never pays: 32 ms for four uses
   }
   EXPECT_LE(machine.seconds, 1.5 * uses * machine.cpu_seconds);
+}
+
+constexpr Product small_product{.flops = 5e5, .matrix_elements = 4096, .result_elements = 4096};
+
+TEST(PredictedTimes, SettleWhatTheCpuMakesAsFast) {
+  Machine machine(small_product, 5e-6, 40e-6);
+  machine.resident = true;
+  EXPECT_EQ(machine.settled(), 0U) << "nothing is known";
+  const int judged = machine.judged_of(100'000);
+  EXPECT_LT(judged, 100'000 / 24);
+  EXPECT_LE(machine.seconds, 100'000 * 5e-6 * 1.02) << "trials may take a hundredth";
+  EXPECT_GE(machine.seconds, 100'000 * 5e-6 * 1.005) << "and are made";
+}
+
+TEST(PredictedTimes, SettleNothingThatDependsOnWhereMatricesAreOrIsLong) {
+  Machine there(Product{}, 5e-3, 1e-3);
+  there.on_device_of(200);
+  EXPECT_EQ(there.settled(), 0U) << "the device is faster where the matrix is";
+  Machine slow(small_product, 2e-4, 1e-2);
+  slow.on_device_of(200);
+  EXPECT_EQ(slow.settled(), 0U) << "to judge it costs nothing";
+}
+
+TEST(PredictedTimes, NoticeThatTheDeviceHasBecomeFasterForWhatWasSettled) {
+  Machine machine(small_product, 5e-6, 40e-6);
+  machine.resident = true;
+  machine.judged_of(10'000);
+  machine.device_seconds = 1e-6;
+  machine.judged_of(100'000);
+  EXPECT_GT(machine.on_device_of(100), 95);
 }
 
 TEST(PredictedTimes, NoticeThatTheCpuHasBecomeFaster) {

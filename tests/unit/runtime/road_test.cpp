@@ -7,7 +7,9 @@
 #include "blas/shape.h"
 #include "intercept/dispatch.h"
 #include "reference_blas.h"
+#include "report/recorder.h"
 #include "runtime/process.h"
+#include "runtime/settled_calls.h"
 
 namespace blastoff {
 
@@ -33,7 +35,10 @@ class RecordingDecider final : public decide::Decider {
     told.push_back({operation, observation});
   }
 
+  std::uint32_t settled_calls(const operation::Operation&) override { return settled; }
+
   decide::Verdict verdict = decide::Verdict::device;
+  std::uint32_t settled = 0;
   std::optional<operation::Estimate> estimate;
   std::vector<Told> told;
 };
@@ -86,9 +91,14 @@ class Road : public testing::Test {
         static_cast<std::size_t>(blas::Routine::dgemm),
         [](const intercept::Visit&) { return std::unique_ptr<operation::Host>(new reference::ReferenceRoutine); }};
     const intercept::Parsed parsed{
-        valid, trivial, blas::volume(product), blas::flops(product), &product, [](const void* made) {
-          return blas::operation_of(*static_cast<const blas::Call*>(made));
-        }};
+        valid,
+        trivial,
+        blas::volume(product),
+        blas::flops(product),
+        &product,
+        [](const void* made) { return blas::operation_of(*static_cast<const blas::Call*>(made)); },
+        true,
+        [](const void* made) { return blas::likeness(*static_cast<const blas::Call*>(made)); }};
     originals_ = 0;
     intercept::dispatch(visit, &parsed);
     EXPECT_EQ(c.front(), originals_ == 0 ? static_cast<double>(n) : 1);
@@ -121,6 +131,34 @@ TEST_F(Road, TheDecisionHearsOfCallsOnTheCpu) {
   EXPECT_FALSE(observation.on_device);
   EXPECT_GT(observation.seconds, 0);
   EXPECT_EQ(observation.bytes_to_device, 0u);
+}
+
+std::uint64_t calls_as_fast_on_the_cpu() {
+  return report::totals().refusals[static_cast<std::size_t>(report::Refusal::cpu_faster)];
+}
+
+TEST_F(Road, SettledCallsAreCountedAndNotJudged) {
+  the_decider->verdict = decide::Verdict::cpu_faster;
+  the_decider->settled = 5;
+  const std::uint64_t before = calls_as_fast_on_the_cpu();
+  for (int i = 0; i < 7; ++i) {
+    call(50);
+    EXPECT_EQ(originals_, 1);
+  }
+  EXPECT_EQ(calls_as_fast_on_the_cpu() - before, 7U);
+  ASSERT_EQ(the_decider->told.size(), 2U);
+  EXPECT_EQ(the_decider->told.front().observation.calls, 1U);
+  EXPECT_EQ(the_decider->told.back().observation.calls, 6U);
+  the_decider->told.clear();
+  call(51);
+  EXPECT_EQ(the_decider->told.size(), 1U) << "it is not like them";
+  call(50, true, true);
+  EXPECT_EQ(the_decider->told.size(), 1U);
+  runtime::begin_new_term();
+  call(50);
+  EXPECT_EQ(the_decider->told.size(), 2U) << "what they were settled by holds no longer";
+  runtime::begin_new_term();
+  the_decider->settled = 0;
 }
 
 TEST_F(Road, SmallInvalidAndTrivialCallsAreNoneOfItsBusiness) {

@@ -1,0 +1,50 @@
+#include "runtime/settled_calls.h"
+
+#include <array>
+#include <atomic>
+
+namespace blastoff::runtime {
+namespace {
+
+std::atomic<std::uint32_t> term{1};
+
+/// Small: memory of threads is scarce where the library is loaded late. Most loops make calls of one or two kinds.
+constexpr std::size_t most_kinds = 4;
+[[gnu::tls_model("initial-exec")]] constinit thread_local std::array<SettledCall, most_kinds> settled{};
+
+SettledCall& place_of(std::uint64_t likeness) {
+  return settled[(likeness >> 32) % most_kinds];
+}
+
+}  // namespace
+
+const SettledCall* take_settled_call(std::uint64_t likeness) {
+  SettledCall& known = place_of(likeness);
+  if (known.left == 0 || known.likeness != likeness || known.term != term.load(std::memory_order_relaxed))
+    return nullptr;
+  --known.left;
+  return &known;
+}
+
+std::uint32_t end_settled_calls(std::uint64_t likeness) {
+  SettledCall& known = place_of(likeness);
+  if (known.likeness != likeness) return 1;
+  const std::uint32_t made = known.granted - known.left;
+  known = {};
+  return 1 + made;
+}
+
+void settle_calls(std::uint64_t likeness, std::uint32_t calls, double seconds, std::size_t size_class) {
+  place_of(likeness) = {.likeness = likeness,
+                        .seconds = static_cast<float>(seconds),
+                        .term = term.load(std::memory_order_relaxed),
+                        .granted = static_cast<std::uint16_t>(calls),
+                        .left = static_cast<std::uint16_t>(calls),
+                        .size_class = static_cast<std::uint8_t>(size_class)};
+}
+
+void begin_new_term() {
+  term.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace blastoff::runtime
