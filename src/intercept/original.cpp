@@ -7,9 +7,11 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -57,8 +59,9 @@ struct Answer {
   InstanceNumber defining = 0;
 };
 
-/// Call sites of one program: thousands (LAPACK has two thousand). Pages to which nothing hashes are never touched.
-constexpr std::size_t slot_count = 16384;
+/// Call sites of one program: thousands (LAPACK has two thousand). Pages to which nothing hashes are never touched. All
+/// such memory together stays below a huge page, which some systems would make of it at the first touch.
+constexpr std::size_t slot_count = 4096;
 constexpr std::size_t probes = 16;
 constinit std::array<Slot, slot_count> slots{};
 constinit std::mutex publishing;
@@ -397,7 +400,7 @@ namespace {
 
 /// Objects that come and go shall not fill the memory: what there is no room for is looked up at each call.
 constexpr std::size_t most_bindings = 2048;
-constinit std::array<Binding, most_bindings> bindings{};
+alignas(Binding) constinit std::array<std::byte, most_bindings * sizeof(Binding)> room_for_bindings{};
 constinit std::size_t bindings_made = 0;
 
 /// For a call that goes on to `target`. nullptr: there is no room.
@@ -408,7 +411,7 @@ Binding* binding_of(NameBindings& name, platform::Span object, const void* targe
         each->original == original)
       return each;
   if (bindings_made == most_bindings) return nullptr;
-  Binding& made = bindings[bindings_made++];
+  Binding& made = *new (&room_for_bindings[bindings_made++ * sizeof(Binding)]) Binding;
   made.begin = object.begin;
   made.bytes = object.bytes();
   made.target = target;
@@ -428,7 +431,8 @@ void bind(NameBindings& name, const EntryPoint& entry, const void* caller, const
     name.misses.store(misses, std::memory_order_relaxed);
     if (misses % turn != 0) return;
   }
-  const std::optional<Answer> answer = find(entry, caller);
+  std::optional<Answer> answer = find(entry, caller);
+  if (!answer) answer = find(entry, platform::object_record(caller));
   const platform::Span object = platform::object_span(caller);
   if (!answer || answer->original.function == nullptr || answer->changes != linker_changes() || object.empty()) return;
   const std::unique_lock lock(publishing, std::try_to_lock);

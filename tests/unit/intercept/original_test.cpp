@@ -11,10 +11,12 @@
 #include <thread>
 #include <vector>
 
+#include "intercept/binding.h"
 #include "intercept/blas/enter.h"
 #include "intercept/integer_width.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
+#include "platform/caller.h"
 #include "system_blas.h"
 
 namespace blastoff::intercept {
@@ -142,6 +144,47 @@ TEST(OriginalFor, IsTheSameForAllCodeThatBelongsToNoObject) {
   dlsym(RTLD_DEFAULT, "blastoff_no_such_name");
   for (std::size_t site = 1; site < memory.size(); ++site) ASSERT_EQ(original(site), expected) << site;
   EXPECT_NE(dlerror(), nullptr);
+}
+
+TEST(BindingsOfAName, HoldForAllCallSitesOfAnObjectUntilObjectsChange) {
+  ASSERT_NE(test::system_blas(), nullptr);
+  platform::prepare_callers();
+  const EntryPoint& name = entry(EntryIndex::zsyrk_);
+  const Original original = original_for(name, call_site(0));
+  const char routine = 0;
+  NameBindings bindings;
+  bind(bindings, name, call_site(0), &routine);
+  const Binding* const bound = bindings.find(call_site(0));
+  ASSERT_NE(bound, nullptr);
+  EXPECT_EQ(bound->original, original);
+  EXPECT_EQ(bound->target, original.intercepted ? static_cast<const void*>(&routine) : original.function);
+  EXPECT_EQ(bindings.find(call_site(3)), bound);
+  EXPECT_EQ(bindings.find(&bindings), nullptr) << "in no object";
+  ++blastoff_linker_changes;
+  EXPECT_EQ(bindings.find(call_site(0)), nullptr);
+  EXPECT_EQ(original_for(name, call_site(0)), original);
+  bind(bindings, name, call_site(0), &routine);
+  EXPECT_EQ(bindings.find(call_site(0)), bound) << "the same, and no more memory";
+}
+
+TEST(BindingsOfAName, AreOfOneObjectAndSometimesOfAnother) {
+  ASSERT_NE(test::system_blas(), nullptr);
+  platform::prepare_callers();
+  const EntryPoint& name = entry(EntryIndex::csyrk_);
+  const auto* const elsewhere = test::system_blas_function("csyrk_");
+  ++blastoff_linker_changes;  // as where they are noticed
+  const char routine = 0;
+  NameBindings bindings;
+  const auto call = [&](const void* caller) {
+    original_for(name, caller);
+    bind(bindings, name, caller, &routine);
+  };
+  call(call_site(0));
+  ASSERT_NE(bindings.find(call_site(0)), nullptr);
+  call(elsewhere);
+  EXPECT_NE(bindings.find(call_site(0)), nullptr) << "a few calls by others change nothing";
+  for (int i = 0; i < 64; ++i) call(elsewhere);
+  EXPECT_NE(bindings.find(elsewhere), nullptr);
 }
 
 TEST(OriginalFor, IsNothingWhereNoLibraryHasIt) {

@@ -342,6 +342,12 @@ TEST(RelocatorX86, AnEmptyFunction) {
   ASSERT_TRUE(patch);
   EXPECT_EQ(to_hex(patch->jump, 1), near_jump);
   EXPECT_EQ(patched("f3 0f 1e fa c3 66 66 2e 0f 1f 84 00 00 00 00 00")->offset, 4U);
+  for (const std::string filler :
+       {"cc cc cc cc", "90 90 90 90", "66 90 66 90", "0f 1f 00 90", "0f 1f 40 00", "0f 1f 44 00 00",
+        "66 0f 1f 44 00 00", "0f 1f 80 00 00 00 00", "66 0f 1f 84 00 00 00 00 00"})
+    EXPECT_TRUE(patched("c3 " + filler + " 55 41 57 48 89 e5")) << filler;
+  for (const std::string code : {"0f 1f 00 55 41 57", "66 66 55 41 57", "cc cc cc 55"})
+    EXPECT_FALSE(patched("c3 " + code + " 55 41 57 48 89 e5 41 57")) << code;
   EXPECT_EQ(patched("c3 55 48 89 e5 41 57 90 90 90 90 90 90 90 90 90").error(), Obstacle::too_short);
   EXPECT_EQ(patched("cc 66 66 2e 0f 1f 84 00 00 00 00 00 0f 1f 40 00").error(), Obstacle::too_short);
 }
