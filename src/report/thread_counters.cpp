@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "platform/threads.h"
 #include "report/counter_file.h"
 #include "report/counter_layout.h"
 #include "report/wall_time.h"
@@ -157,7 +158,8 @@ void ThreadCounters::add_to(Totals& totals) const {
 
 ThreadCounters& take_thread_counters() {
   ThreadCounters* block = take_unused();
-  if (block == nullptr) block = create();
+  // Files are opened for it: a thread must not be cancelled there.
+  if (block == nullptr) platform::undisturbed([&] { block = create(); });
   if (block == nullptr) return last_resort;
   own_counters = block;
   const std::int64_t key = thread_exit_key();
