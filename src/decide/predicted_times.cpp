@@ -331,7 +331,10 @@ void PredictedTimes::observe(const operation::Operation& operation, const Observ
 
 void PredictedTimes::learn_cpu(Class& times, double flops, const Observation& observation) {
   average(times.cpu_per_flop, observation.seconds / flops);
-  add(budget_of(times, &Class::for_device), share_for_trials * observation.calls * observation.seconds);
+  // One that was interrupted tells nothing of those that were not timed.
+  const double usual = static_cast<double>(times.cpu_per_flop.load(relaxed)) * flops;
+  const double all = observation.seconds + (observation.calls - 1) * usual;
+  add(budget_of(times, &Class::for_device), share_for_trials * all);
   times.cpu_calls.fetch_add(observation.calls, relaxed);
   if (!observation.typical) return;
   times.cpu_seconds.store(times.cpu_seconds.load(relaxed) + observation.seconds, relaxed);

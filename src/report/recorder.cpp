@@ -105,6 +105,9 @@ void add_untimed(const UntimedCall& call) {
   sums.calls.add(1);
   sums.flops.add(call.flops);
   sums.cpu_seconds.add(call.seconds);
+  for (Counter<double>* const wall : {&sums.wall_seconds, &sums.known_seconds, &sums.known_cpu_seconds})
+    wall->add(call.wall_seconds);
+  count_inside(call.wall_seconds);
   counters.refusals[static_cast<std::size_t>(call.refusal)].add(1);
   SizeCounters& size = counters.sizes[call.size_class];
   size.calls.add(1);

@@ -60,6 +60,7 @@ struct UntimedCall {
   operation::RoutineId routine{};
   Refusal refusal{};
   double seconds = 0;  ///< that the others took
+  double wall_seconds = 0;
   double flops = 0;
   std::size_t size_class = 0;
 };

@@ -85,6 +85,10 @@ void recorded_since(std::uint64_t ended) {
   if (own.outermost == nullptr) own.owed += taken;
 }
 
+void count_inside(double wall_seconds) {
+  own_calls.inside += static_cast<std::uint64_t>(1e9 * wall_seconds);
+}
+
 ApartFromCalls::ApartFromCalls() {
   advance();
   shared_ = shared_clock.load(relaxed);

@@ -39,6 +39,9 @@ void add_ours(double seconds);
 /// It has been recorded: from CallTime::ended until now.
 void recorded_since(std::uint64_t ended);
 
+/// A call that was not begun, since it was not timed, had such a part.
+void count_inside(double wall_seconds);
+
 /// While it lives, what the calling thread does is part of no call that it is in: a line of the log is written.
 class ApartFromCalls {
  public:

@@ -288,8 +288,12 @@ bool made_as_settled(const Visit& visit, const Parsed& parsed) {
   const std::uint64_t likeness = likeness_of(visit, &parsed);
   const SettledCall* const known = likeness != 0 ? take_settled_call(likeness) : nullptr;
   if (known == nullptr) return false;
-  const report::UntimedCall call{visit.routine_id(), Refusal::cpu_faster, static_cast<double>(known->seconds),
-                                 parsed.flops, known->size_class};
+  const report::UntimedCall call{.routine = visit.routine_id(),
+                                 .refusal = Refusal::cpu_faster,
+                                 .seconds = static_cast<double>(known->seconds),
+                                 .wall_seconds = static_cast<double>(known->wall_seconds),
+                                 .flops = parsed.flops,
+                                 .size_class = known->size_class};
   run_original(visit);
   report::add_untimed(call);
   return true;
@@ -297,13 +301,19 @@ bool made_as_settled(const Visit& visit, const Parsed& parsed) {
 
 // After a call that the CPU has made since it was as fast: what follows may be settled. Where each call is to be seen,
 // none is.
-void settle(std::uint64_t likeness, const Operation& operation, double seconds) {
+void settle(std::uint64_t likeness, const Operation& operation, const report::Record& record) {
   Process& process = Process::instance();
   const bool each_is_seen = report::logs_calls() || report::explains_decisions() || process.traces() ||
-                            process.has_own_clock() || report::belongs_to_timeline(seconds);
+                            process.has_own_clock() || report::belongs_to_timeline(record.seconds);
   if (likeness == 0 || each_is_seen) return;
   const std::uint32_t calls = process.decider().settled_calls(operation);
-  if (calls > 0) settle_calls(likeness, calls, seconds, report::size_class(operation.work.volume));
+  const double usual = process.decider().measured_cpu_seconds(operation);
+  if (calls == 0 || usual <= 0 || record.seconds <= 0) return;
+  // The latest one may have been interrupted.
+  report::Record typical = record;
+  typical.wall_seconds *= usual / record.seconds;
+  typical.seconds = usual;
+  settle_calls(likeness, calls, typical);
 }
 
 // Calls that are not small: the full path.
@@ -387,7 +397,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (stands_for > 1)
     report::add_to_call_site(visit.caller, visit.routine_id(), Refusal::cpu_faster,
                              {stands_for - 1, seconds, operation.work.flops, operation.work.volume});
-  if (record.refusal == Refusal::cpu_faster) settle(likeness, operation, seconds);
+  if (record.refusal == Refusal::cpu_faster) settle(likeness, operation, record);
 }
 
 // A call that dispatch_if_small() has found to be small and left to dispatch(), which knows its arguments: it is

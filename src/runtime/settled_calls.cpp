@@ -3,13 +3,16 @@
 #include <array>
 #include <atomic>
 
+#include "report/recorder.h"
+
 namespace blastoff::runtime {
 namespace {
 
-std::atomic<std::uint32_t> term{1};
+std::atomic<std::uint16_t> term{1};
 
 /// Small: memory of threads is scarce where the library is loaded late. Most loops make calls of one or two kinds.
 constexpr std::size_t most_kinds = 4;
+static_assert(sizeof(SettledCall) == 24);
 [[gnu::tls_model("initial-exec")]] constinit thread_local std::array<SettledCall, most_kinds> settled{};
 
 SettledCall& place_of(std::uint64_t likeness) {
@@ -34,13 +37,14 @@ std::uint32_t end_settled_calls(std::uint64_t likeness) {
   return 1 + made;
 }
 
-void settle_calls(std::uint64_t likeness, std::uint32_t calls, double seconds, std::size_t size_class) {
+void settle_calls(std::uint64_t likeness, std::uint32_t calls, const report::Record& typical) {
   place_of(likeness) = {.likeness = likeness,
-                        .seconds = static_cast<float>(seconds),
+                        .seconds = static_cast<float>(typical.seconds),
+                        .wall_seconds = static_cast<float>(typical.wall_seconds),
                         .term = term.load(std::memory_order_relaxed),
                         .granted = static_cast<std::uint16_t>(calls),
                         .left = static_cast<std::uint16_t>(calls),
-                        .size_class = static_cast<std::uint8_t>(size_class)};
+                        .size_class = static_cast<std::uint8_t>(report::size_class(typical.volume))};
 }
 
 void begin_new_term() {

@@ -36,6 +36,7 @@ class RecordingDecider final : public decide::Decider {
     told.push_back({operation, observation});
   }
 
+  double measured_cpu_seconds(const operation::Operation&) const override { return 1e-6; }
   std::uint32_t settled_calls(const operation::Operation&) override { return settled; }
 
   decide::Verdict verdict = decide::Verdict::device;
