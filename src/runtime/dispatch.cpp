@@ -309,9 +309,9 @@ void settle(std::uint64_t likeness, const Operation& operation, const report::Re
   const std::uint32_t calls = process.decider().settled_calls(operation);
   const double usual = process.decider().measured_cpu_seconds(operation);
   if (calls == 0 || usual <= 0 || record.seconds <= 0) return;
-  // The latest one may have been interrupted.
+  // The latest one may have been interrupted, and has been judged and recorded, too.
   report::Record typical = record;
-  typical.wall_seconds *= usual / record.seconds;
+  typical.wall_seconds = record.known_cpu_seconds * usual / record.seconds;
   typical.seconds = usual;
   settle_calls(likeness, calls, typical);
 }
