@@ -1,11 +1,13 @@
 #include "intercept/patch/x86_64/argument_use.h"
 
 #include <algorithm>
-#include <string_view>
+#include <array>
 #include <utility>
 #include <vector>
 
 #include "intercept/patch/disassembler.h"
+#include "intercept/patch/x86_64/instruction.h"
+#include "intercept/patch/x86_64/operands.h"
 
 namespace blastoff::intercept::patch::x86_64 {
 namespace {
@@ -15,53 +17,8 @@ constexpr std::size_t most_instructions = 1500;
 constexpr std::size_t steps_between_questions = 16;
 constexpr int deepest = 3;
 
-/// A general register by its number in instructions, and how much of it a name means.
-struct General {
-  int number = -1;
-  int bytes = 0;
-};
-
-constexpr int rax = 0;
-
 /// Stands for what a caller tells a function of variable arguments: how many vector registers it has filled.
 constexpr int vector_count = ArgumentUse::most_words - 1;
-
-constexpr int rsp = 4;
-constexpr int rbp = 5;
-
-constexpr auto general_registers() {
-  std::array<General, X86_REG_ENDING> table{};
-  constexpr x86_reg names[16][4] = {
-      {X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL},      {X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL},
-      {X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL},      {X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL},
-      {X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL},     {X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL},
-      {X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL},     {X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL},
-      {X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B},     {X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B},
-      {X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B}, {X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B},
-      {X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B}, {X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B},
-      {X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B}, {X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B}};
-  constexpr int bytes[4] = {8, 4, 2, 1};
-  for (int number = 0; number < 16; ++number)
-    for (int part = 0; part < 4; ++part) table[names[number][part]] = {number, bytes[part]};
-  table[X86_REG_AH] = {0, 1};
-  table[X86_REG_CH] = {1, 1};
-  table[X86_REG_DH] = {2, 1};
-  table[X86_REG_BH] = {3, 1};
-  return table;
-}
-
-General general(unsigned name) {
-  static constexpr auto table = general_registers();
-  return name < table.size() ? table[name] : General{};
-}
-
-/// -1: it is none.
-int vector_register(unsigned name) {
-  if (name >= X86_REG_XMM0 && name <= X86_REG_XMM31) return static_cast<int>(name - X86_REG_XMM0);
-  if (name >= X86_REG_YMM0 && name <= X86_REG_YMM31) return static_cast<int>(name - X86_REG_YMM0);
-  if (name >= X86_REG_ZMM0 && name <= X86_REG_ZMM31) return static_cast<int>(name - X86_REG_ZMM0);
-  return -1;
-}
 
 /// What a register or a place on the stack holds.
 struct Value {
@@ -116,30 +73,6 @@ State state_at_entry() {
   state.registers[rsp] = {Value::Kind::stack, 0};
   state.registers[rax] = {Value::Kind::word, vector_count};
   return state;
-}
-
-enum class Reals : std::uint8_t { none, some, singles, doubles };
-
-/// The floating-point numbers that an instruction takes from memory or puts there. Moves of several numbers at once
-/// are also used for other things.
-Reals reals_of(const cs_insn& decoded) {
-  const cs_x86& details = decoded.detail->x86;
-  bool vectors = false;
-  for (int i = 0; i < details.op_count; ++i)
-    vectors |= details.operands[i].type == X86_OP_REG && vector_register(details.operands[i].reg) >= 0;
-  if (!vectors) return Reals::none;
-  std::string_view name = decoded.mnemonic;
-  if (name.starts_with('v')) name.remove_prefix(1);
-  // Integers and copies, too.
-  if (name.starts_with('p') || name == "movd" || name == "movq") return Reals::none;
-  if (name.starts_with("cvtss") || name.starts_with("cvtps")) return Reals::singles;
-  if (name.starts_with("cvtsd") || name.starts_with("cvtpd")) return Reals::doubles;
-  if (name.starts_with("cvt")) return Reals::none;
-  const bool several = name.ends_with("ps") || name.ends_with("pd");
-  if (several && (name.starts_with("mov") || name.starts_with("and") || name.starts_with("xor"))) return Reals::some;
-  if (name.ends_with("ss") || name.ends_with("ps")) return Reals::singles;
-  if (name.ends_with("sd") || name.ends_with("pd")) return Reals::doubles;
-  return Reals::some;
 }
 
 class Walk {
@@ -223,18 +156,12 @@ class Walk {
       case X86_INS_AND: return mask(decoded, path), true;
       default: break;
     }
-    if (is_jump(decoded)) {
+    if (in_group(decoded, CS_GRP_JUMP)) {
       if (details.op_count > 0 && details.operands[0].type == X86_OP_IMM)
         go_on_at({static_cast<std::uint64_t>(details.operands[0].imm), state, path.depth});
       return true;
     }
     return other(decoded, path), true;
-  }
-
-  static bool is_jump(const cs_insn& decoded) {
-    const cs_detail& detail = *decoded.detail;
-    return std::find(detail.groups, detail.groups + detail.groups_count, CS_GRP_JUMP) !=
-           detail.groups + detail.groups_count;
   }
 
   WordUse* use_of(const Value& value) {
@@ -471,33 +398,6 @@ class Walk {
     other(decoded, path);
   }
 
-  static bool clears(const cs_insn& decoded) {
-    const cs_x86& details = decoded.detail->x86;
-    if (details.op_count < 2 || details.operands[0].type != X86_OP_REG) return false;
-    const cs_x86_op& last = details.operands[details.op_count - 1];
-    const cs_x86_op& other = details.operands[details.op_count - 2];
-    const bool same = last.type == X86_OP_REG && other.type == X86_OP_REG && last.reg == other.reg;
-    std::string_view name = decoded.mnemonic;
-    if (name.starts_with('v')) name.remove_prefix(1);
-    return same && (name.starts_with("xor") || name.starts_with("pxor") || name.starts_with("sub") ||
-                    name.starts_with("pcmpeq"));
-  }
-
-  /// Whether the word may as well be an address: it is only compared or copied.
-  static bool compares(const cs_insn& decoded) {
-    if (decoded.id == X86_INS_TEST) return true;
-    const cs_x86& details = decoded.detail->x86;
-    return decoded.id == X86_INS_CMP && (details.operands[1].type != X86_OP_IMM || details.operands[1].imm == 0);
-  }
-
-  static bool copies_if(const cs_insn& decoded) { return std::string_view(decoded.mnemonic).starts_with("cmov"); }
-
-  static bool fills_part(const cs_insn& decoded) {
-    std::string_view name = decoded.mnemonic;
-    if (name.starts_with('v')) name.remove_prefix(1);
-    return name.starts_with("mov") || name.starts_with("cvt") || name.starts_with("pinsr") || name.starts_with("sqrt");
-  }
-
   void other(const cs_insn& decoded, Path& path) {
     State& state = path.state;
     const cs_x86& details = decoded.detail->x86;
@@ -507,8 +407,7 @@ class Walk {
     const bool fills = fills_part(decoded);
     for (int i = 0; i < details.op_count && !clear; ++i) {
       const cs_x86_op& operand = details.operands[i];
-      const bool reads = (operand.access & CS_AC_READ) != 0 || (i > 0 && operand.access == 0);
-      if (!reads) continue;
+      if (!reads(decoded, i)) continue;
       if (const int vector = operand.type == X86_OP_REG ? vector_register(operand.reg) : -1; vector >= 0) {
         if (vector < 8 && path.depth == 0 && (state.set_vectors >> vector & 1U) == 0 && !(fills && i == 0))
           use_.reals |= 1U << vector;
@@ -519,8 +418,7 @@ class Walk {
     }
     for (int i = 0; i < details.op_count; ++i) {
       const cs_x86_op& operand = details.operands[i];
-      const bool writes = (operand.access & CS_AC_WRITE) != 0 || (i == 0 && operand.access == 0);
-      if (writes && !(copies_if(decoded) && operand.type == X86_OP_REG)) write(operand, decoded, {}, state);
+      if (writes(decoded, i) && !(copies_if(decoded) && operand.type == X86_OP_REG)) write(operand, decoded, {}, state);
     }
     for (int i = 0; i < decoded.detail->regs_write_count; ++i) {
       const General name = general(decoded.detail->regs_write[i]);

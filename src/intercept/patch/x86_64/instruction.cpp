@@ -20,11 +20,6 @@ Form branch_form(const cs_x86& details) {
   return Form::immovable;
 }
 
-bool in_group(const cs_insn& decoded, std::uint8_t group) {
-  const std::span<const std::uint8_t> groups(decoded.detail->groups, decoded.detail->groups_count);
-  return std::find(groups.begin(), groups.end(), group) != groups.end();
-}
-
 bool branches_directly(const cs_insn& decoded, const cs_x86& details) {
   const bool loop = decoded.id == X86_INS_LOOP || decoded.id == X86_INS_LOOPE || decoded.id == X86_INS_LOOPNE;
   const bool branches =
@@ -71,6 +66,11 @@ Instruction rip_relative(const cs_insn& decoded, const cs_x86& details) {
 }
 
 }  // namespace
+
+bool in_group(const cs_insn& decoded, std::uint8_t group) {
+  const std::span<const std::uint8_t> groups(decoded.detail->groups, decoded.detail->groups_count);
+  return std::find(groups.begin(), groups.end(), group) != groups.end();
+}
 
 Instruction inspect(const cs_insn& decoded) {
   const cs_x86& details = decoded.detail->x86;

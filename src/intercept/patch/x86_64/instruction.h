@@ -27,6 +27,9 @@ struct Instruction {
   std::uint8_t displacement = 0;  ///< where its 32 bits begin within a rip_relative instruction
 };
 
+/// Whether Capstone counts an instruction among a group, one of cs_group_type.
+bool in_group(const cs_insn& decoded, std::uint8_t group);
+
 Instruction inspect(const cs_insn& decoded);
 
 }  // namespace blastoff::intercept::patch::x86_64
