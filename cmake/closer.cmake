@@ -2,7 +2,8 @@
 # lib/blastoff, and depends on the C library alone.
 add_executable(blastoff-closer ${PROJECT_SOURCE_DIR}/src/closer/main.cpp)
 set_target_properties(blastoff-closer PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-blastoff_links_without_versions(blastoff-closer LIBRARY libc.so.6 FUNCTIONS __libc_start_main __errno_location read strtol syscall)
+# abort: the start of a program on aarch64 refers to it.
+blastoff_links_without_versions(blastoff-closer LIBRARY libc.so.6 FUNCTIONS __libc_start_main abort __errno_location read strtol syscall)
 target_link_libraries(blastoff-closer PRIVATE -Wl,-Bstatic -lgcc -Wl,-Bdynamic)
 add_dependencies(blastoff blastoff-closer)
 install(TARGETS blastoff-closer RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/blastoff)
