@@ -73,7 +73,7 @@ TEST(AmpleStack, IsGivenToThoseThatHaveNone) {
       EXPECT_TRUE(run_with_ample_stack([] { use(std::size_t{1} << 20); }));
     }));
     EXPECT_GT(left, std::size_t{7} << 20);
-    EXPECT_LT(stack_left(), std::size_t{64} << 10);
+    EXPECT_LT(stack_left(), ample_stack);  // ThreadSanitizer gives a thread more than it asks for
   });
 }
 
@@ -94,6 +94,15 @@ TEST(AmpleStack, ServesManyThreadsAtOnce) {
       });
     });
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST(AmpleStack, ServesAnyNumberOfCalls) {
+  constexpr int many = 70'000;  // ThreadSanitizer has room for 65 536 functions that were not left
+  int served = 0;
+  on_small_thread([&] {
+    for (int round = 0; round < many; ++round) run_with_ample_stack([&] { ++served; });
+  });
+  EXPECT_EQ(served, many);
 }
 
 TEST(AmpleStack, ServesForkedChildren) {
