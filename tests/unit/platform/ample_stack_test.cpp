@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
 #include <thread>
 #include <vector>
@@ -39,11 +40,12 @@ TEST(AmpleStack, KnowsWhatIsLeft) {
   EXPECT_LE(left, std::size_t{64} << 20);  // glibc may hand out a larger stack that a thread left behind
 }
 
-/// Runs `body` on a thread with 32 KiB.
+/// Runs `body` on a thread with 32 KiB, or the least that a thread may have (128 KiB on aarch64).
 void on_small_thread(const Body& body) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, std::size_t{32} << 10);
+  const auto least = static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN));
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::max(std::size_t{32} << 10, least)), 0);
   pthread_t thread;
   const auto run = [](void* argument) -> void* {
     (*static_cast<const Body*>(argument))();
