@@ -13,6 +13,7 @@
 #include "platform/process.h"
 #include "platform/quantity.h"
 #include "platform/stopwatch.h"
+#include "platform/threads.h"
 #include "report/file.h"
 #include "report/output.h"
 #include "report/recorder.h"
@@ -48,6 +49,16 @@ bool append_to_file(const CallLog& log, const std::string& line) {
   const NoWriteSignals no_signals;
   Output file(open(expand_path(log.file, context).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666));
   return file.valid() && write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
+}
+
+void write_line(const Record& record, const operation::Operation* operation) {
+  const CallLog& log = *the_log.load();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - log.start).count() + seconds_ahead();
+  const std::string rank = log.rank < 0 ? "" : fmt::format(" rank {}", log.rank);
+  const std::string line = fmt::format("{}{} {:.6f} s: {}", getpid(), rank, seconds, call_line(record, operation));
+  if (log.file.empty() || !append_to_file(log, platform::printable(line) + "\n"))
+    platform::log_line("%s", line.c_str());
 }
 
 }  // namespace
@@ -86,15 +97,10 @@ double seconds_of_logging() {
 }
 
 void log_call(const Record& record, const operation::Operation* operation) {
+  if (!logs_calls()) return;
   const ApartFromCalls apart;
   const platform::Stopwatch stopwatch;
-  const CallLog& log = *the_log.load();
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - log.start).count() + seconds_ahead();
-  const std::string rank = log.rank < 0 ? "" : fmt::format(" rank {}", log.rank);
-  const std::string line = fmt::format("{}{} {:.6f} s: {}", getpid(), rank, seconds, call_line(record, operation));
-  if (log.file.empty() || !append_to_file(log, platform::printable(line) + "\n"))
-    platform::log_line("%s", line.c_str());
+  platform::undisturbed([&] { write_line(record, operation); });
   spent += stopwatch.seconds();
 }
 

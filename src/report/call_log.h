@@ -20,12 +20,12 @@ struct CallLog {
   std::chrono::steady_clock::time_point start;
 };
 
-/// Switches the line per call on (--log calls). From then on small calls must be recorded by add() too, because the
-/// path of small calls prints nothing. Called once.
+/// Switches the line per call on (--log calls). Called once.
 void log_calls(const CallLog& log);
 bool logs_calls();
 
-/// Prints it, after process, rank, and the seconds since the start: "4711 rank 3 12.345678 s: ".
+/// Prints it, if calls are logged, after process, rank, and the seconds since the start: "4711 rank 3 12.345678 s: ". No
+/// signal handler runs meanwhile: what the line is put together in, it may need too.
 void log_call(const Record& record, const operation::Operation* operation);
 
 /// What this thread has spent on such lines so far. No call takes part in that.

@@ -6,7 +6,6 @@
 #include <ctime>
 #include <limits>
 
-#include "report/call_log.h"
 #include "report/call_sites.h"
 #include "report/counter_file.h"
 #include "report/counter_layout.h"
@@ -95,7 +94,6 @@ void add(const Record& record, const operation::Operation* operation) {
   add_verification(counters.verification, record);
   add_to_call_site(record);
   if (belongs_to_timeline(record.seconds)) add_to_timeline(record);
-  if (logs_calls()) log_call(record, operation);
 }
 
 void add_untimed(const UntimedCall& call) {

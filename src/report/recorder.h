@@ -52,7 +52,7 @@ struct Totals {
 /// Adds a record to the sums of its routine; verification apart.
 void count_in(RoutineTotals& sums, const Record& record);
 
-/// Adds a record. Prints it too under --log calls.
+/// Adds a record.
 void add(const Record& record, const operation::Operation* operation);
 
 /// A call that stayed on the CPU for that reason, and was neither timed nor looked at: others like it were.

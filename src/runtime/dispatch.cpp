@@ -118,6 +118,7 @@ void try_devices(const Visit& visit, const Operation& operation, Placement& plac
   if (record.violated) report_violation(operation, comparison, record.stale_pages);
   if (record.violated && verify.mode == config::VerifyMode::abort) {
     report::add(record, &operation);
+    report::log_call(record, &operation);
     Process::instance().end();
     _exit(software_error);
   }
@@ -225,7 +226,8 @@ void run_on(Placement& placement, const Visit& visit, const Operation& operation
   const report::CallTime time = report::end_call(begin);
   time_on_device(record, time, own_clock ? std::optional(seconds) : std::nullopt, measured);
   count(visit, &operation, record, own_clock ? seconds : stopwatch.seconds());
-  if (!report::logs_calls()) report::recorded_since(time.ended);
+  report::recorded_since(time.ended);
+  report::log_call(record, &operation);
 }
 
 // Makes the call on a device, unless there is none or it refuses: record.refusal says why. A device that is lost leaves
@@ -296,16 +298,20 @@ bool made_as_settled(const Visit& visit, const Parsed& parsed) {
                                  .size_class = known->size_class};
   run_original(visit);
   report::add_untimed(call);
+  if (!report::logs_calls()) return true;
+  const Operation operation = parsed.supported ? parsed.make_operation() : Operation();
+  report::log_call({.symbol = visit.entry.symbol, .refusal = call.refusal, .seconds = call.seconds},
+                   parsed.supported ? &operation : nullptr);
   return true;
 }
 
-// After a call that the CPU has made since it was as fast: what follows may be settled. Where each call is to be seen,
-// none is.
+// After a call that the CPU has made since it was as fast: what follows may be settled. Where each call is to be
+// timed, none is.
 void settle(std::uint64_t likeness, const Operation& operation, const report::Record& record) {
   Process& process = Process::instance();
-  const bool each_is_seen = report::logs_calls() || report::explains_decisions() || process.traces() ||
-                            process.has_own_clock() || report::belongs_to_timeline(record.seconds);
-  if (likeness == 0 || each_is_seen) return;
+  const bool each_is_timed = report::explains_decisions() || process.traces() || process.has_own_clock() ||
+                             report::belongs_to_timeline(record.seconds);
+  if (likeness == 0 || each_is_timed) return;
   const std::uint32_t calls = process.decider().settled_calls(operation);
   const double usual = process.decider().measured_cpu_seconds(operation);
   if (calls == 0 || usual <= 0 || record.seconds <= 0) return;
@@ -385,7 +391,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
         spent_before);
   time_on_cpu(record, time, process.has_own_clock() ? std::optional(seconds) : std::nullopt, made, usual);
   const Operation* const counted = understood ? &operation : nullptr;
-  if (report::logs_calls() || report::belongs_to_timeline(seconds)) {
+  if (report::belongs_to_timeline(seconds)) {
     // What is put together in memory, a handler may need too.
     platform::undisturbed([&] { count(visit, counted, record, seconds); });
   } else {
@@ -393,6 +399,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
     report::add_ours(time.elapsed - made);
     report::recorded_since(time.ended);
   }
+  report::log_call(record, counted);
   if (observed) explain(operation, record, grounds);
   if (stands_for > 1)
     report::add_to_call_site(visit.caller, visit.routine_id(), Refusal::cpu_faster,
@@ -431,10 +438,8 @@ void make_followed(const Visit& visit, const Parsed* parsed) {
   report::end_small(visit.routine_id(), visit.caller, small, flops, elapsed);
   if (!report::logs_calls()) return;
   const bool understood = parsed != nullptr && parsed->supported;
-  platform::undisturbed([&] {
-    const Operation operation = understood ? parsed->make_operation() : Operation();
-    report::log_call(record, understood ? &operation : nullptr);
-  });
+  const Operation operation = understood ? parsed->make_operation() : Operation();
+  report::log_call(record, understood ? &operation : nullptr);
 }
 
 }  // namespace

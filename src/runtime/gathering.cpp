@@ -21,6 +21,7 @@
 #include "platform/process.h"
 #include "platform/rounding.h"
 #include "platform/threads.h"
+#include "report/call_log.h"
 #include "report/recorder.h"
 #include "report/wall_time.h"
 #include "runtime/call_stopwatch.h"
@@ -199,6 +200,7 @@ void count(const Visit& visit, Refusal refusal, double seconds, const report::Ca
   record.wall_seconds = time.wall;
   if (on_cpu) record.known_cpu_seconds = std::max(0.0, time.wall - time.share * time.recording_inside);
   platform::undisturbed([&] { report::add(record, nullptr); });
+  report::log_call(record, nullptr);
 }
 
 }  // namespace

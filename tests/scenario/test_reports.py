@@ -259,3 +259,13 @@ def test_a_share_of_the_calls_is_verified(unharmed, share):
     assert offloaded > 0
     assert outcome.report["verification"]["checked"] == (offloaded if share == "100%" else 0)
     assert outcome.report["verification"]["worst_relative_error"] < 1e-13
+
+
+def test_a_log_leaves_settled_calls_settled(device, tmp_path):
+    """Calls that the CPU makes as fast are judged now and then; each has a line, and nothing else is done for it."""
+    if device != "simulated":
+        pytest.skip("the CPU is as fast as the simulated device, which is the CPU")
+    settings = ("--decide=time", "--model=none", f"--log=calls={tmp_path / 'lines'}")
+    report = offload.offloaded(offload.program("small", 20000, 1), min_size=8, verify="off", settings=settings).report
+    lines = (tmp_path / "lines").read_text().splitlines()
+    assert len(lines) == report["totals"]["calls"] == 20000
