@@ -24,8 +24,8 @@ struct CallLog {
 void log_calls(const CallLog& log);
 bool logs_calls();
 
-/// Prints it, if calls are logged, after process, rank, and the seconds since the start: "4711 rank 3 12.345678 s: ". No
-/// signal handler runs meanwhile: what the line is put together in, it may need too.
+/// Prints it, if calls are logged, after process, rank, and the seconds since the start: "4711 rank 3 12.345678 s: ".
+/// No signal handler runs meanwhile: what the line is put together in, it may need too.
 void log_call(const Record& record, const operation::Operation* operation);
 
 /// What this thread has spent on such lines so far. No call takes part in that.
