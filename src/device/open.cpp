@@ -7,7 +7,6 @@
 #include "device/cuda/cuda_device.h"
 #include "device/kinds.h"
 #include "device/simulated/simulated_device.h"
-#include "platform/peers.h"
 
 namespace blastoff::device {
 namespace {
@@ -71,10 +70,7 @@ std::string expected_name(const std::string& kind) {
 
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
   const auto named = find_kind(choice.name);
-  if (named) {
-    const platform::Peers::Turn turn{platform::Peers(choice.run_directory)};
-    return open_functions[named->kind - kinds](choice);
-  }
+  if (named) return open_functions[named->kind - kinds](choice);
   std::string accepted;
   for (const Kind& kind : kinds) {
     if (!accepted.empty()) accepted += &kind == std::end(kinds) - 1 ? " and " : ", ";

@@ -2,10 +2,14 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
+#include <cstddef>
+#include <cstring>
 #include <string_view>
 #include <thread>
 
@@ -19,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 // Two files: closing one descriptor of a file ends all locks that the process has on it.
 constexpr const char* turns_file = "/opening";
 constexpr const char* choice_file = "/choosing";
+constexpr const char* turns_had_file = "/opened";  ///< is there once a turn has ended as it should
 constexpr std::chrono::milliseconds pause{2};
 constexpr std::chrono::seconds longest_choice{1};
 constexpr std::string_view entry_prefix = "device-";
@@ -32,18 +37,34 @@ bool try_lock(int file, off_t byte) {
   return fcntl(file, F_SETLK, &lock) == 0;
 }
 
-/// The descriptor that holds a lock on one of the first `count` bytes of a file; -1 if none could be had in time.
-/// Closing it ends the lock.
-int lock_one(const std::string& path, int count, std::chrono::milliseconds longest) {
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return -1;
+int open_lock_file(const std::string& path) {
+  return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
+/// Holds a lock on one of the first bytes of a file, so many as `count()` says. False: none could be had in time.
+template <class Count>
+bool lock_one(int file, Count&& count, std::chrono::milliseconds longest) {
   for (const auto deadline = Clock::now() + longest;; std::this_thread::sleep_for(pause)) {
-    for (int byte = 0; byte < count; ++byte)
-      if (try_lock(file, byte)) return file;
-    if (Clock::now() >= deadline) break;
+    for (int byte = 0; byte < count(); ++byte)
+      if (try_lock(file, byte)) return true;
+    if (Clock::now() >= deadline) return false;
   }
-  close(file);
-  return -1;
+}
+
+/// A name that no file has and that one socket holds at a time. False: another process holds it.
+bool hold_name(int socket) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = "blastoff-opening-" + std::to_string(getuid());
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return bind(socket, reinterpret_cast<const sockaddr*>(&address), length) == 0 || errno != EADDRINUSE;
+}
+
+bool hold_name(int socket, std::chrono::milliseconds longest) {
+  for (const auto deadline = Clock::now() + longest; !hold_name(socket); std::this_thread::sleep_for(pause))
+    if (Clock::now() >= deadline) return false;
+  return true;
 }
 
 bool lives(pid_t process) {
@@ -63,16 +84,36 @@ pid_t user_in(std::string_view file, const std::string& device) {
 
 }  // namespace
 
-Peers::Turn::Turn(const Peers& peers, std::chrono::milliseconds longest)
-    : file_(peers.directory_.empty() ? -1 : lock_one(peers.directory_ + turns_file, most_at_once, longest)) {}
+Peers::Turn::Turn(const Peers& peers, std::chrono::milliseconds longest) : directory_(peers.directory_) {
+  if (directory_.empty()) {
+    file_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (file_ >= 0) came_ = hold_name(file_, longest);
+  } else {
+    file_ = open_lock_file(directory_ + turns_file);
+    const std::string had = directory_ + turns_had_file;
+    const auto at_once = [&] { return access(had.c_str(), F_OK) == 0 ? most_at_once : 1; };
+    if (file_ >= 0) came_ = lock_one(file_, at_once, longest);
+  }
+  if (came_ || file_ < 0) return;
+  close(file_);
+  file_ = -1;
+}
 
 Peers::Turn::~Turn() {
-  if (file_ >= 0) close(file_);
+  if (file_ < 0) return;
+  if (!directory_.empty()) {
+    const int had = open_lock_file(directory_ + turns_had_file);
+    if (had >= 0) close(had);
+  }
+  close(file_);
 }
 
 std::size_t Peers::choose(std::span<const std::string> devices, std::size_t preferred) const {
   if (directory_.empty()) return preferred;
-  const int file = lock_one(directory_ + choice_file, 1, longest_choice);
+  const int file = open_lock_file(directory_ + choice_file);
+  if (file >= 0)
+    (void)lock_one(
+        file, [] { return 1; }, longest_choice);
   std::size_t best = preferred;
   int fewest = users(devices[preferred]);
   for (std::size_t step = 1; step < devices.size() && fewest > 0; ++step) {

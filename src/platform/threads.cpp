@@ -11,6 +11,7 @@
 #include <new>
 #include <utility>
 
+#include "platform/background.h"
 #include "platform/process.h"
 #include "platform/race_detector.h"
 
@@ -55,6 +56,7 @@ bool has_handler(int signal) {
 struct Start {
   std::array<char, 16> name{};
   std::function<void()> body;
+  bool by_own_thread = false;
 };
 
 void* run_detached(void* argument) {
@@ -63,6 +65,7 @@ void* run_detached(void* argument) {
     const std::unique_ptr<Start> start(static_cast<Start*>(argument));
     adopt_signals();
     adopt_remembered_set();
+    if (start->by_own_thread) go_on_as_usual();
     pthread_setname_np(pthread_self(), start->name.data());
     contained(start->body);
   }
@@ -143,6 +146,7 @@ bool start_thread_for(const char* name, std::function<void()> body) {
   if (!start) return false;
   std::strncpy(start->name.data(), name, start->name.size() - 1);
   start->body = std::move(body);
+  start->by_own_thread = is_own_thread();
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

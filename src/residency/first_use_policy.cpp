@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "platform/background.h"
 #include "platform/contained.h"
 #include "platform/stopwatch.h"
 #include "residency/commit_log.h"
@@ -55,6 +56,7 @@ class FirstUsePolicy final : public Policy {
         buffers_(device),
         copies_(create_copy_policy(device, staging)) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
+      platform::give_way();
       // What there is no memory for now, the next call does.
       while (tracker_.events().wait_for_events())
         platform::contained([this] {

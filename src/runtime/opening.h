@@ -34,9 +34,17 @@ class Opening {
     const double price = price_.load(std::memory_order_relaxed);
     const double lost_before = lost_before_.load(std::memory_order_relaxed);
     if (always_waits() || cpu_seconds > std::max(worth_waiting * price, lost_before)) return Answer::now;
-    const bool due = spent_.load(std::memory_order_relaxed) >= std::max(patience * price, lost_before);
+    const double spent = spent_.load(std::memory_order_relaxed);
+    const bool due = spent >= lost_before && spent - on_device_.load(std::memory_order_relaxed) >= patience * price;
     return due || foresees_gain() ? Answer::in_background : Answer::not_yet;
   }
+
+  /// Whether any call waits for the device, as long as that takes.
+  bool always_waits() const { return mode_ == config::StartMode::now; }
+
+  /// So long a call that waits for the device waits for others to have theirs, in seconds: with the opening, half of
+  /// what the CPU needs for it.
+  double longest_queue(double cpu_seconds) const { return std::max(cpu_seconds / worth_waiting - price(), 0.0); }
 
   /// Whether a call waits until the kernels of its routine are loaded, rather than leaving it to the CPU meanwhile.
   /// `cpu_seconds` as above.
@@ -93,8 +101,8 @@ class Opening {
   static constexpr double seconds_to_load_svd = 0.12;
   /// Of the first call besides, whatever its routine. On an H200, first calls took 70 to 110 ms more than later ones.
   static constexpr double seconds_to_begin = 0.03;
-  /// What the CPU spends on calls for the device before that is opened, over what opening takes. A program that gets so
-  /// far may well go on as long; short ones are those that would lose most.
+  /// What the CPU takes longer than the device for the calls before that is opened, over what opening takes. A program
+  /// that gets so far may well go on as long; short ones are those that would lose most.
   static constexpr double patience = 0.75;
   /// Share of the cores that a program may use before its first call so that opening the device beside that would cost
   /// it nothing.
@@ -103,8 +111,6 @@ class Opening {
   static constexpr double worth_waiting = 2;
 
  private:
-  bool always_waits() const { return mode_ == config::StartMode::now; }
-
   [[gnu::tls_model("initial-exec")]] static inline constinit thread_local SpentOnCpu added_{};
 
   const config::StartMode mode_;

@@ -308,7 +308,8 @@ Placement Process::enter_session(const operation::Operation& operation, Refusal&
 
 bool Process::enter_for_blocks(Refusal& why) {
   why = in_forked_child() ? Refusal::forked : exiting ? Refusal::exiting : Refusal::none;
-  if (why == Refusal::none && !tried_ && settings_.device != "none") start_session(nullptr);
+  if (why == Refusal::none && !tried_ && settings_.device != "none")
+    start_in_turn_or_late(nullptr, longest_turn_of_others);
   // As in enter_session().
   calls_in_flight_.fetch_add(1);
   ++own_calls_in_flight;

@@ -155,6 +155,11 @@ class Process final : public operation::Estimator {
   static bool is_exiting();
 
   // process_opening.cpp
+  /// What hangs in other processes must not hold up this one: here while a call waits, and where none does.
+  static constexpr std::chrono::seconds longest_turn_of_others{10};
+  static constexpr std::chrono::seconds longest_turn_in_background{60};
+  bool start_in_turn(const operation::Operation* first, std::chrono::duration<double> longest);
+  void start_in_turn_or_late(const operation::Operation* first, std::chrono::seconds longest);
   void start_session(const operation::Operation* first);
   void find_session(const operation::Operation* first);
   void recall_earlier_runs();
@@ -200,6 +205,7 @@ class Process final : public operation::Estimator {
   std::string gpu_sought_;                // a model for it
   std::string model_description_;
   std::atomic<const decide::MachineModel*> model_{&assumed_};  // in force
+  std::timed_mutex turn_mutex_;  // taken before mutex_: by the thread that has the process's turn, or asks for it
   std::mutex mutex_;
   std::atomic<Sessions*> sessions_{nullptr};
   std::optional<report::DeviceOpening> opened_;  // written before tried_ is set

@@ -4,21 +4,27 @@
 #include <functional>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "device/kinds.h"
 #include "device/open.h"
 #include "intercept/copies.h"
 #include "intercept/exit_observer.h"
 #include "intercept/installation.h"
+#include "platform/background.h"
 #include "platform/contained.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
+#include "platform/peers.h"
 #include "platform/process.h"
 #include "platform/threads.h"
+#include "report/counter_file.h"
 #include "report/recorder.h"
 #include "runtime/callers_environment.h"
 #include "runtime/closing.h"
@@ -48,13 +54,48 @@ class OpeningGuard {
 };
 thread_local OpeningGuard opening_guard;
 
+/// Not so of a simulated device.
+bool opening_takes_long(const config::Settings& settings) {
+  const auto named = device::find_kind(settings.device);
+  return named && named->kind->timed;
+}
+
 }  // namespace
 
 void Process::guard_opening() {
   opening_guard.arm();
 }
 
-/// `first`: to be made ready for; null: nothing yet.
+/// The processes of a node open their devices one after the other, since many at once take several times as long.
+/// False: others have their turn, for longer than that. `first`: to be made ready for; null: nothing yet.
+bool Process::start_in_turn(const operation::Operation* first, std::chrono::duration<double> longest) {
+  constexpr std::chrono::milliseconds pause{10};
+  const auto begin = std::chrono::steady_clock::now();
+  const auto deadline = begin + std::chrono::duration_cast<Clock::duration>(longest);
+  for (;;) {
+    if (std::unique_lock lock(turn_mutex_, deadline); lock) {
+      if (tried_ || unwanted_ || is_exiting()) return true;
+      std::optional<platform::Peers::Turn> turn;
+      if (opening_takes_long(settings_))
+        turn.emplace(platform::Peers(report::run_directory()), std::chrono::milliseconds(0));
+      if (!turn || turn->came()) {
+        start_session(first);
+        return true;
+      }
+    }
+    if (Clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+/// The same, and when others have had their turn for so long, without one.
+void Process::start_in_turn_or_late(const operation::Operation* first, std::chrono::seconds longest) {
+  if (start_in_turn(first, longest)) return;
+  const std::lock_guard lock(turn_mutex_);
+  start_session(first);
+}
+
+/// In the process's turn.
 void Process::start_session(const operation::Operation* first) {
   // Opening a device loads libraries.
   const platform::ForkGuard guard;
@@ -150,7 +191,7 @@ void Process::open_as_foreseen() {
         if (tells_for_all && !earlier_runs_.load()->mark_ahead())
           opening_begun_ = false;  // by a call, then
         else
-          start_session(nullptr);
+          start_in_turn_or_late(nullptr, longest_turn_in_background);
       },
       [this] { opening_begun_ = false; });
   if (!opened_ahead_) opening_begun_ = false;
@@ -172,7 +213,9 @@ void Process::note_first_call() {
 
 /// Whether it is being done. What there may be no memory for comes before it counts as begun.
 bool Process::open_in_background(const operation::Operation& operation) {
-  const std::function<void()> open = [this, operation] { start_session(&operation); };
+  const std::function<void()> open = [this, operation] {
+    start_in_turn_or_late(&operation, longest_turn_in_background);
+  };
   const std::function<void()> failed = [this] { opening_begun_ = false; };
   return opening_begun_.exchange(true) || run_in_background(open, failed);
 }
@@ -180,12 +223,17 @@ bool Process::open_in_background(const operation::Operation& operation) {
 /// Whether the device has been opened, or cannot be.
 bool Process::open_for(const operation::Operation& operation) {
   recall_earlier_runs();
-  switch (opening_.answer(expected_cpu_seconds(operation))) {
+  const double cpu_seconds = expected_cpu_seconds(operation);
+  switch (opening_.answer(cpu_seconds)) {
     case Opening::Answer::not_yet: return false;
     case Opening::Answer::in_background:
       if (open_in_background(operation)) return tried_;
       [[fallthrough]];
-    case Opening::Answer::now: start_session(&operation);
+    case Opening::Answer::now:
+      if (opening_.always_waits())
+        start_in_turn_or_late(&operation, longest_turn_of_others);
+      else if (!start_in_turn(&operation, std::chrono::duration<double>(opening_.longest_queue(cpu_seconds))))
+        open_in_background(operation);
   }
   return tried_;
 }
@@ -231,6 +279,7 @@ bool Process::run_in_background(const std::function<void()>& body, const std::fu
   bool started = false;
   platform::contained([&] {
     started = platform::start_thread("blastoff-open", [this, body, failed] {
+      platform::give_way();
       if (!platform::contained(body)) {
         platform::say_out_of_memory();
         failed();

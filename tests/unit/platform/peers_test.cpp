@@ -112,13 +112,35 @@ TEST_F(PeersTest, OnlySoManyHaveATurn) {
     new Peers::Turn(Peers(directory_), for_ever);  // until the process ends
     return 't';
   };
+  { const Peers::Turn first{Peers(directory_)}; }
   for (int i = 0; i < Peers::most_at_once; ++i) in_another_process(take_turn);
   const auto start = Clock::now();
-  { const Peers::Turn late(Peers(directory_), milliseconds(60)); }
+  EXPECT_FALSE(Peers::Turn(Peers(directory_), milliseconds(60)).came());
   EXPECT_GE(Clock::now() - start, milliseconds(60));
   end(children_.back());
   children_.pop_back();
   const Peers::Turn turn(Peers(directory_), for_ever);
+}
+
+TEST_F(PeersTest, TheFirstHasItsTurnAlone) {
+  const auto take_turn = [&] { return Peers::Turn(Peers(directory_), milliseconds(0)).came() ? 'y' : 'n'; };
+  const auto keep_turn = [&] { return (new Peers::Turn(Peers(directory_), milliseconds(0)))->came() ? 'y' : 'n'; };
+  EXPECT_EQ(in_another_process(keep_turn), 'y');
+  EXPECT_EQ(in_another_process(take_turn), 'n');
+  end(children_.front());
+  children_.erase(children_.begin());
+  EXPECT_EQ(in_another_process(keep_turn), 'y') << "it was killed: the next one is the first";
+  EXPECT_EQ(in_another_process(take_turn), 'n');
+}
+
+TEST_F(PeersTest, WithoutADirectoryProcessesTakeTurnsToo) {
+  const auto keep_turn = [] { return (new Peers::Turn(Peers(""), milliseconds(0)))->came() ? 'y' : 'n'; };
+  ASSERT_EQ(in_another_process(keep_turn), 'y');
+  EXPECT_EQ(in_another_process(keep_turn), 'n');
+  EXPECT_FALSE(Peers::Turn(Peers(""), milliseconds(0)).came());
+  end(children_.front());
+  children_.erase(children_.begin());
+  EXPECT_TRUE(Peers::Turn(Peers(""), milliseconds(0)).came());
 }
 
 TEST_F(PeersTest, CpusNearADevice) {

@@ -22,6 +22,20 @@ TEST(Opening, WaitsUntilTheCpuHasSpentAsMuchAsTells) {
   EXPECT_EQ(calls, 7) << "three quarters of 0.35 s";
 }
 
+TEST(Opening, DoesNotComeWhereTheDeviceGainsLess) {
+  Opening opening(config::StartMode::background);
+  opening.add_spent({.seconds = 2, .flops = 1, .on_device = 1.8}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::not_yet);
+  opening.add_spent({.seconds = 1, .flops = 1, .on_device = 0.9}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
+}
+
+TEST(Opening, ACallThatWaitsForOthersTakesTwiceTheTimeOfTheCpuAtMost) {
+  const Opening opening(config::StartMode::background);
+  EXPECT_DOUBLE_EQ(opening.longest_queue(2), 1 - Opening::seconds_to_open);
+  EXPECT_EQ(opening.longest_queue(0.1), 0);
+}
+
 TEST(Opening, ComesLaterWhereItTakesLonger) {
   Opening opening(config::StartMode::background);
   opening.expect(2);
