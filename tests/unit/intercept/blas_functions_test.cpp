@@ -12,6 +12,7 @@
 
 #include "intercept/blas/entry_points.h"
 #include "intercept/fft/entry_points.h"
+#include "intercept/patch/architecture.h"
 #include "intercept/symbols/blas_name.h"
 #include "symbol_fixtures.h"
 
@@ -148,8 +149,10 @@ TEST(BlasFunctions, BehindAPrefixNeedProof) {
 }
 
 TEST(BlasFunctions, OfProgramsAreFoundWhereTheyHaveSymbols) {
-  EXPECT_EQ(count(found_in(symbol_fixture("symbols_program")), "", "_"), table_size);
-  EXPECT_EQ(count(found_in(symbol_fixture("symbols_static_program")), "", "_"), table_size);
+  // Only their code tells that they can be asked for their integers, and code is read on x86-64 alone.
+  const std::size_t known = patch::native == patch::Architecture::x86_64 ? table_size : 0;
+  EXPECT_EQ(count(found_in(symbol_fixture("symbols_program")), "", "_"), known);
+  EXPECT_EQ(count(found_in(symbol_fixture("symbols_static_program")), "", "_"), known);
   EXPECT_EQ(found_in(symbol_fixture("symbols_stripped")).functions.size(), 0u);
 }
 
