@@ -80,7 +80,7 @@ def patience():
         raise TimeoutError
 
     before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(60)
+    signal.alarm(240)  # mpirun takes its time on a busy machine
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
@@ -261,7 +261,7 @@ RANK = textwrap.dedent("""
     for _ in range(100):
         blas.dgemm_(b"N", b"N", size, size, size, one, matrices[0], size, matrices[1], size, one, matrices[2], size)
     open(f"ready-{os.getpid()}", "w").close()
-    time.sleep(60)
+    time.sleep(600)
 """)
 SENDERS = {
     "ctrl-c": lambda terminal: terminal.type(b"\x03"),
