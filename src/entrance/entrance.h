@@ -52,7 +52,8 @@ const char* next_text(const char* text);
 
 #pragma GCC visibility push(hidden)
 extern "C" {
-extern constinit std::atomic<blastoff::entrance::State> blastoff_state;  ///< each gate looks at it
+/// Each gate looks at it.
+extern constinit std::atomic<blastoff::entrance::State> blastoff_state;  // NOLINT(bugprone-dynamic-static-initializers)
 // NOLINTBEGIN(bugprone-dynamic-static-initializers): the compiler initializes them, as tests/unit/entrance sees
 extern const blastoff::entrance::LaterFunction blastoff_later_functions[];
 extern const std::size_t blastoff_later_function_count;

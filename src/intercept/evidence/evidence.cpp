@@ -112,7 +112,8 @@ Evidence::Evidence(const ObjectFile& object, const std::vector<SpelledFunction>&
 bool Evidence::has_family(const SpelledFunction& function) const {
   const RoutineTable& table = *function.name.routine.table;
   bool any = false;
-  for (std::uint16_t other = 0; other < table.names.size(); ++other) {
+  const auto count = static_cast<std::uint16_t>(table.names.size());
+  for (std::uint16_t other = 0; other < count; ++other) {
     if (!table.accompanies(function.name.routine.number, other)) continue;
     any = true;
     const Routine wanted{&table, other};
