@@ -82,7 +82,7 @@ void count_in(RoutineTotals& sums, const Record& record) {
   sums.lost_seconds += record.wall_seconds - record.known_cpu_seconds;
 }
 
-void add(const Record& record, const operation::Operation* operation) {
+void add(const Record& record) {
   ThreadCounters& counters = thread_counters();
   counters.recorded_seconds.add(record.seconds);
   counters.count_moment(record.seconds);

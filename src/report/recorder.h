@@ -53,7 +53,7 @@ struct Totals {
 void count_in(RoutineTotals& sums, const Record& record);
 
 /// Adds a record.
-void add(const Record& record, const operation::Operation* operation);
+void add(const Record& record);
 
 /// A call that stayed on the CPU for that reason, and was neither timed nor looked at: others like it were.
 struct UntimedCall {

@@ -117,7 +117,7 @@ void try_devices(const Visit& visit, const Operation& operation, Placement& plac
   record.violated = comparison.relative_error > comparison.bound || record.stale_pages > 0;
   if (record.violated) report_violation(operation, comparison, record.stale_pages);
   if (record.violated && verify.mode == config::VerifyMode::abort) {
-    report::add(record, &operation);
+    report::add(record);
     report::log_call(record, &operation);
     Process::instance().end();
     _exit(software_error);
@@ -173,7 +173,7 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
     record.flops = operation->work.flops;
     record.volume = operation->work.volume;
   }
-  platform::contained([&] { report::add(record, operation); });
+  platform::contained([&] { report::add(record); });
 }
 
 // What a call on the device, with the page faults that it has caused since the one before, was of the wall time.

@@ -43,14 +43,14 @@ class CallSites : public testing::Test {
 };
 
 TEST_F(CallSites, AreToldApartByPlaceAndRoutine) {
-  add(record_of(&code[1], 1), nullptr);
-  add(record_of(&code[1], 2), nullptr);
+  add(record_of(&code[1], 1));
+  add(record_of(&code[1], 2));
   Record refused = record_of(&code[2], 4);
   refused.refusal = Refusal::too_shallow;
-  add(refused, nullptr);
+  add(refused);
   Record other = record_of(&code[1], 0.5);
   other.routine = zgemm;
-  add(other, nullptr);
+  add(other);
   const std::vector<CallSite> sites = call_sites();
   ASSERT_EQ(sites.size(), 3U);
   EXPECT_EQ(sites[0].sums.cpu_seconds, 4.0);
@@ -79,9 +79,9 @@ TEST_F(CallSites, SmallCallsCountAsOftenAsTheyStandFor) {
 }
 
 TEST_F(CallSites, CountTheirThreads) {
-  add(record_of(&code[4], 1), nullptr);  // whoever comes while the first makes the table is not counted
+  add(record_of(&code[4], 1));  // whoever comes while the first makes the table is not counted
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) threads.emplace_back([] { add(record_of(&code[4], 1), nullptr); });
+  for (int i = 0; i < 4; ++i) threads.emplace_back([] { add(record_of(&code[4], 1)); });
   for (std::thread& thread : threads) thread.join();
   ASSERT_EQ(call_sites().size(), 1U);
   EXPECT_EQ(call_sites()[0].sums.calls, 5U);
@@ -90,24 +90,24 @@ TEST_F(CallSites, CountTheirThreads) {
 }
 
 TEST_F(CallSites, MoreThanTheTableHoldsHarmNobody) {
-  for (const char& place : code) add(record_of(&place, 1), nullptr);
+  for (const char& place : code) add(record_of(&place, 1));
   EXPECT_EQ(call_sites().size(), 256U);
   EXPECT_EQ(totals().routines[dgemm].calls, std::size(code));
 }
 
 TEST_F(CallSites, AnAddressOfNoObjectIsOne) {
-  add(record_of(reinterpret_cast<const void*>(16), 1), nullptr);
+  add(record_of(reinterpret_cast<const void*>(16), 1));
   ASSERT_EQ(call_sites().size(), 1U);
   EXPECT_EQ(call_sites()[0].object, "?");
 }
 
 TEST_F(CallSites, AForkedChildBeginsAnew) {
-  add(record_of(&code[5], 1), nullptr);
+  add(record_of(&code[5], 1));
   const pid_t child = fork();
   if (child == 0) {
     reset();
     const bool none = call_sites().empty();
-    add(record_of(&code[6], 1), nullptr);
+    add(record_of(&code[6], 1));
     _exit(none && call_sites().size() == 1 ? 0 : 1);
   }
   int status = -1;
@@ -123,8 +123,8 @@ TEST_F(CallSites, OfAKilledProcessAreRead) {
   if (child == 0) {
     reset();
     keep_counters_in(directory.c_str());
-    add(record_of(&code[7], 1), nullptr);
-    add(record_of(&code[8], 2), nullptr);
+    add(record_of(&code[7], 1));
+    add(record_of(&code[8], 2));
     _exit(9);
   }
   waitpid(child, nullptr, 0);

@@ -89,8 +89,8 @@ class CounterFile : public testing::Test {
 
 TEST_F(CounterFile, SurvivesAProcessThatIsKilled) {
   const int status = in_child([] {
-    add(refused_record(), nullptr);
-    add(refused_record(), nullptr);
+    add(refused_record());
+    add(refused_record());
     raise(SIGKILL);
   });
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
@@ -109,7 +109,7 @@ TEST_F(CounterFile, LiesBesideAReportUntilThatIsWritten) {
   const std::string report = directory / "run.json";
   const int status = in_child_without_directory([&] {
     keep_counters_beside(report);
-    add(refused_record(), nullptr);
+    add(refused_record());
     const bool apart = counters_are_kept() && !run_goes_on() && *run_directory() == '\0';
     const bool there = std::filesystem::is_directory(report + counters_beside);
     drop_counters_beside();
@@ -123,7 +123,7 @@ TEST_F(CounterFile, BesideAReportOutlivesItsProcessUntilTheNextRun) {
   const std::string report = directory / "run.json";
   const auto killed = [&] {
     keep_counters_beside(report);
-    add(refused_record(), nullptr);
+    add(refused_record());
     raise(SIGKILL);
   };
   in_child_without_directory(killed);
@@ -138,13 +138,13 @@ TEST_F(CounterFile, OfAnotherHostStaysBesideAReport) {
   const std::string report = directory / "run.json";
   in_child_without_directory([&] {
     keep_counters_beside(report);
-    add(refused_record(), nullptr);
+    add(refused_record());
     keep_description(R"({"process": {"pid": 1, "host": "elsewhere"}, "device": {}, "interception": {}})");
     raise(SIGKILL);
   });
   in_child_without_directory([&] {
     keep_counters_beside(report);
-    add(refused_record(), nullptr);
+    add(refused_record());
     raise(SIGKILL);
   });
   directory = report + counters_beside;
@@ -160,7 +160,7 @@ TEST_F(CounterFile, IsKeptOnFileSystemsThatKeepWhatIsRemoved) {
 
 TEST_F(CounterFile, IsDescribedBySeveralThreadsAtOnce) {
   in_child([] {
-    add(refused_record(), nullptr);
+    add(refused_record());
     std::vector<std::thread> threads;
     std::latch together(8);
     for (int i = 0; i < 8; ++i) {
@@ -183,7 +183,7 @@ TEST_F(CounterFile, TellsWhatTheProcessHasDescribed) {
     keep_interceptors({14, 3});
     keep_description(R"({"process": {"pid": )" + std::to_string(getpid()) +
                      R"(, "host": "node17"}, "device": {"kind": "cuda", "name": "H100"}, "interception": {}})");
-    add(refused_record(), nullptr);
+    add(refused_record());
     memory_gauge().device += 4096;
     keep_end();
   });
@@ -233,9 +233,9 @@ TEST_F(CounterFile, HasRoomForEachThread) {
     std::vector<std::thread> workers;
     for (int i = 0; i < threads; ++i) {
       workers.emplace_back([&] {
-        add(refused_record(), nullptr);
+        add(refused_record());
         all_count.arrive_and_wait();  // so that no block is used twice
-        add(refused_record(), nullptr);
+        add(refused_record());
       });
     }
     for (std::thread& worker : workers) worker.join();
@@ -247,16 +247,16 @@ TEST_F(CounterFile, HasRoomForEachThread) {
 
 TEST_F(CounterFile, OfAForkedChildIsItsOwn) {
   in_child([] {
-    add(refused_record(), nullptr);
+    add(refused_record());
     const pid_t child = fork();
     if (child == 0) {
       reset();
-      for (int i = 0; i < 3; ++i) add(refused_record(), nullptr);
-      std::thread([] { add(refused_record(), nullptr); }).join();
+      for (int i = 0; i < 3; ++i) add(refused_record());
+      std::thread([] { add(refused_record()); }).join();
       raise(SIGKILL);
     }
     waitpid(child, nullptr, 0);
-    add(refused_record(), nullptr);
+    add(refused_record());
     if (totals().routines[dgemm].calls != 2) _exit(1);
   });
   const auto all = reports();
@@ -282,7 +282,7 @@ TEST_F(CounterFile, WithoutRoomTheCountsStayInTheProcess) {
   const int status = in_child([] {
     rlimit limit{4096, 4096};
     setrlimit(RLIMIT_FSIZE, &limit);  // of each file: the header fits, no more
-    add(refused_record(), nullptr);
+    add(refused_record());
     const bool right = totals().routines[dgemm].calls == 1 && !counters_are_kept();
     _exit(right ? 3 : 4);
   });
@@ -318,7 +318,7 @@ TEST_F(CounterFile, GoesOnWhereThereIsRoomAndReturnsIt) {
       std::latch both(2);
       const auto count = [&] {
         both.arrive_and_wait();  // so that each has a block
-        add(refused_record(), nullptr);
+        add(refused_record());
       };
       std::thread other(count);
       count();
@@ -344,7 +344,7 @@ TEST_F(CounterFile, GoesOnWhereThereIsRoomAndReturnsIt) {
 TEST_F(CounterFile, TakesNothingWhereAllIsTaken) {
   limit(directory, 0);
   const int status = in_child([] {
-    add(refused_record(), nullptr);
+    add(refused_record());
     _exit(!counters_are_kept() && totals().routines[dgemm].calls == 1 ? 3 : 4);
   });
   EXPECT_EQ(WEXITSTATUS(status), 3);
@@ -361,7 +361,7 @@ TEST_F(CounterFile, OfAnotherNamespaceCountsAsRunning) {
 TEST_F(CounterFile, WithoutADirectoryTheCountsStayInTheProcess) {
   directory /= "missing";
   const int status = in_child([] {
-    add(refused_record(), nullptr);
+    add(refused_record());
     _exit(!counters_are_kept() && totals().routines[dgemm].calls == 1 ? 3 : 4);
   });
   EXPECT_EQ(WEXITSTATUS(status), 3);

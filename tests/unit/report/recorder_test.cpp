@@ -39,8 +39,8 @@ Record offloaded_record() {
 }
 
 TEST_F(RecorderTest, SumsOffloadedCalls) {
-  add(offloaded_record(), nullptr);
-  add(offloaded_record(), nullptr);
+  add(offloaded_record());
+  add(offloaded_record());
   const RoutineTotals sums = totals().routines[dgemm];
   EXPECT_EQ(sums.calls, 2U);
   EXPECT_EQ(sums.offloaded, 2U);
@@ -58,7 +58,7 @@ TEST_F(RecorderTest, SumsOffloadedCalls) {
 TEST_F(RecorderTest, SumsRefusedCallsByReason) {
   Record record = offloaded_record();
   record.refusal = Refusal::device_lost;
-  add(record, nullptr);
+  add(record);
   const Totals sums = totals();
   EXPECT_EQ(sums.routines[dgemm].offloaded, 0U);
   EXPECT_EQ(sums.routines[dgemm].cpu_seconds, 0.5);
@@ -72,7 +72,7 @@ TEST_F(RecorderTest, CountsEveryRefusalUnderItsOwnReasonAndNowhereElse) {
     reset();
     Record record = offloaded_record();
     record.refusal = static_cast<Refusal>(reason);
-    add(record, nullptr);
+    add(record);
     const Totals sums = totals();
     for (std::size_t other = 0; other < sums.refusals.size(); ++other)
       EXPECT_EQ(sums.refusals.at(other), other == reason ? 1U : 0U) << refusal_text(record.refusal);
@@ -87,17 +87,17 @@ TEST_F(RecorderTest, KeepsTheWorstErrorAndTakesNanAsWorst) {
   Record record = offloaded_record();
   record.verified = true;
   record.relative_error = 0.5;
-  add(record, nullptr);
+  add(record);
   record.relative_error = 0.25;
   record.stale_pages = 3;
   record.violated = true;
-  add(record, nullptr);
+  add(record);
   EXPECT_EQ(totals().verification.checked, 2U);
   EXPECT_EQ(totals().verification.worst_relative_error, 0.5);
   EXPECT_EQ(totals().verification.stale_pages, 3U);
   EXPECT_EQ(totals().verification.violations, 1U);
   record.relative_error = std::nan("");
-  add(record, nullptr);
+  add(record);
   EXPECT_EQ(totals().verification.worst_relative_error, std::numeric_limits<double>::max());
 }
 
@@ -108,7 +108,7 @@ TEST_F(RecorderTest, ThreadsThatEndedKeepTheirCounts) {
     std::vector<std::thread> workers;
     for (int i = 0; i < threads; ++i) {
       workers.emplace_back([] {
-        for (int j = 0; j < calls; ++j) add(offloaded_record(), nullptr);
+        for (int j = 0; j < calls; ++j) add(offloaded_record());
       });
     }
     for (std::thread& worker : workers) worker.join();
@@ -123,16 +123,16 @@ std::size_t blocks() {
 }
 
 TEST_F(RecorderTest, BlocksOfEndedThreadsAreUsedAgain) {
-  std::thread([] { add(offloaded_record(), nullptr); }).join();
+  std::thread([] { add(offloaded_record()); }).join();
   const std::size_t before = blocks();
-  for (int i = 0; i < 100; ++i) std::thread([] { add(offloaded_record(), nullptr); }).join();
+  for (int i = 0; i < 100; ++i) std::thread([] { add(offloaded_record()); }).join();
   EXPECT_EQ(blocks(), before);
   EXPECT_EQ(totals().routines[dgemm].calls, 101U);
 }
 
 /// A key created after the recorder's own: its destructor may run later, and again and again.
 void count_in_destructor(void* key) {
-  add(offloaded_record(), nullptr);
+  add(offloaded_record());
   static thread_local int rounds = 0;
   if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS) pthread_setspecific(*static_cast<pthread_key_t*>(key), key);
 }
@@ -141,7 +141,7 @@ TEST_F(RecorderTest, CountsCallsFromDestructorsOfTheThread) {
   static pthread_key_t key;
   ASSERT_EQ(pthread_key_create(&key, count_in_destructor), 0);
   std::thread([] {
-    add(offloaded_record(), nullptr);
+    add(offloaded_record());
     pthread_setspecific(key, &key);
   }).join();
   EXPECT_EQ(totals().routines[dgemm].calls, 1U + PTHREAD_DESTRUCTOR_ITERATIONS);
@@ -151,8 +151,8 @@ TEST_F(RecorderTest, CountsCallsFromDestructorsOfTheThread) {
 TEST_F(RecorderTest, ComparesWithWhatTheCpuIsExpectedToTake) {
   Record expected = offloaded_record();
   expected.cpu_seconds = 2;
-  add(expected, nullptr);
-  add(offloaded_record(), nullptr);
+  add(expected);
+  add(offloaded_record());
   const RoutineTotals sums = totals().routines[dgemm];
   EXPECT_EQ(sums.judged_seconds, 0.5);
   EXPECT_EQ(sums.expected_cpu_seconds, 2);
@@ -169,7 +169,7 @@ TEST_F(RecorderTest, ComparesWallTimeWithWhatTheCpuHasBeenMeasuredToTake) {
     return result;
   };
   for (const Record& each : {record(0.5, 2), record(0.5, 0.375), record(4, 0), record(1.5, 1.25, Refusal::not_open)})
-    add(each, nullptr);
+    add(each);
   const RoutineTotals sums = totals().routines[dgemm];
   EXPECT_EQ(sums.wall_seconds, 6.5);
   EXPECT_EQ(sums.known_seconds, 2.5);
@@ -196,7 +196,7 @@ TEST(SizeClass, IsHalfAnOctaveOfTheAverageSize) {
 TEST_F(RecorderTest, CountsCallsBySize) {
   Record record = offloaded_record();
   record.volume = 1000.0 * 1000 * 1000;
-  add(record, nullptr);
+  add(record);
   end_small(dgemm, nullptr, {.weight = 64, .volume = 8.0 * 8 * 8, .start = 0}, 1024);
   const Totals sums = totals();
   const SizeTotals& large = sums.sizes[size_class(record.volume)];
@@ -235,7 +235,7 @@ double seconds_of_a_call_around(double inside) {
   nanosleep(&pause, nullptr);
   Record record = offloaded_record();
   record.seconds = inside;
-  add(record, nullptr);
+  add(record);
   end_small(static_cast<std::size_t>(blas::Routine::zgemm), nullptr, around, 0);
   return totals().routines[static_cast<std::size_t>(blas::Routine::zgemm)].cpu_seconds;
 }
@@ -275,12 +275,12 @@ TEST_F(RecorderTest, LargerCallsAreAllTimed) {
 }
 
 TEST_F(RecorderTest, ChildOfForkStartsFromNothing) {
-  add(offloaded_record(), nullptr);
+  add(offloaded_record());
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     reset();
-    add(offloaded_record(), nullptr);
+    add(offloaded_record());
     _exit(totals().routines[dgemm].calls == 1 ? 0 : 1);
   }
   int status = -1;

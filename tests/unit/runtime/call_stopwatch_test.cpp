@@ -41,8 +41,8 @@ TEST(CallStopwatch, LinesCountOnceHoweverDeepTheyAre) {
 
 TEST(CallStopwatch, CallsInsideAreNotOfTheCallItself) {
   const CallStopwatch stopwatch;
-  report::add({.seconds = 0.25}, nullptr);
-  report::add({.seconds = 0.5}, nullptr);
+  report::add({.seconds = 0.25});
+  report::add({.seconds = 0.5});
   EXPECT_EQ(stopwatch.inside(), 0.75);
   EXPECT_EQ(stopwatch.own(1), 0.25);
 }
