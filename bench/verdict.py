@@ -47,7 +47,7 @@ ROOT = never_slower.ROOT
 LEAST = 0.01
 """Seconds that are not worth a word."""
 AGREE = 0.2
-"""Of the measured saving."""
+"""Share of the measured saving."""
 
 
 def worker(calls: int) -> None:
@@ -92,7 +92,7 @@ EXAMPLES = {
     "decompositions of bench/": [sys.executable, str(ROOT / "bench" / "programs" / "decompositions.py"), "2500", "3"],
 }
 LEFT_OUT = ("no linear algebra", "product 500", "small products 64 x 30000", "matrices 200 x 1000")
-"""Of never_slower.py: they gain and lose less than times scatter."""
+"""Programs of never_slower.py that gain and lose less than times scatter."""
 FUNCTIONS = {name: entry for name, entry in never_slower.PROGRAMS.items() if name not in LEFT_OUT} | OWN
 COMMANDS: dict[str, list[str]] = {name: [sys.executable, str(pathlib.Path(__file__).resolve()), f"--run={name}"] for name in FUNCTIONS} | EXAMPLES
 
@@ -168,7 +168,7 @@ class Program:
 
 
 def measured(program: Program, repeats: int) -> dict[str, list] | None:
-    """Of each pair."""
+    """One value for each pair."""
     program.with_blastoff(BLASTOFF_DEVICE="none")
     program.with_blastoff()
     row: dict[str, list] = {"cpu_seconds": [], "blastoff_seconds": [], "claimed_seconds": [], "known_share": []}

@@ -341,8 +341,8 @@ void PredictedTimes::learn_cpu(Class& times, double flops, const Observation& ob
   times.cpu_flops.store(times.cpu_flops.load(relaxed) + flops, relaxed);
 }
 
-/// What has been measured is the mean of all calls; decisions go by what the latest ones show. Of calls that we have
-/// disturbed it is only told where no others are known. 0: unknown.
+/// What has been measured is the mean of all calls; decisions go by what the latest ones show. Calls that we have
+/// disturbed count only where no others are known. 0: unknown.
 double PredictedTimes::mean_cpu_rate(const Class& times) const {
   const double flops = times.cpu_flops.load(relaxed);
   if (flops > 0) return times.cpu_seconds.load(relaxed) / flops;

@@ -52,7 +52,7 @@ class PredictedTimes {
   /// See Decider::measured_cpu_seconds().
   double measured_cpu_seconds(const operation::Operation& operation) const;
 
-  /// See Decider. Of the classes that have been timed, and in place of what neighbours tell.
+  /// See Decider. They are of the classes that have been timed, and stand for what neighbours tell.
   std::vector<CpuRate> cpu_rates() const;
   void recall(const std::vector<CpuRate>& rates);
 

@@ -5,7 +5,7 @@
 namespace blastoff::fft {
 namespace {
 
-// Of the enumeration DFTI_CONFIG_VALUE.
+// Values of the enumeration DFTI_CONFIG_VALUE.
 constexpr int complex_domain = 32, real_domain = 33;
 constexpr int single_precision = 35, double_precision = 36;
 constexpr int in_place = 43, not_in_place = 44;

@@ -24,7 +24,7 @@ class DftiDescription {
   bool is_of(void* descriptor) const;
 
  private:
-  /// Of the enumeration DFTI_CONFIG_PARAM. Older and newer versions of MKL tell strides and distances by other names.
+  /// Values of DFTI_CONFIG_PARAM. Older and newer versions of MKL tell strides and distances by other names.
   enum Parameter : std::uint8_t {
     domain = 0,
     lengths = 2,

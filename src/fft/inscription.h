@@ -2,8 +2,8 @@
 //
 // A plan may end where nobody tells us, and another one gets its address, perhaps also those of its parts. So a plan is
 // taken for the one that is remembered if it says the same of itself at each execution. Then it computes the same,
-// whichever of the two it is. MKL's plans hold a descriptor, of which MKL tells the same. Of other libraries nothing is
-// known, and none of their plans is remembered.
+// whichever of the two it is. MKL's plans hold a descriptor, and MKL tells what it says. Plans of other libraries
+// are not known, and none of them is remembered.
 #pragma once
 
 #include <array>

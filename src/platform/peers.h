@@ -3,7 +3,7 @@
 // has no peers else.
 //
 // Locks are POSIX record locks: a forked child does not hold them, and they end with their process, however that ends.
-// Without a directory they are names of sockets, which end likewise.
+// Without a directory they are names of sockets, which end with their process, too.
 #pragma once
 
 #include <chrono>

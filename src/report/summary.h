@@ -11,7 +11,7 @@ RoutineTotals sum_over_routines(const Totals& totals);
 /// What a process has saved, in wall time, against a run of its own on the CPU.
 struct Verdict {
   double saved = 0;  ///< seconds; negative: it took longer
-  /// Of the operations on the device, those of calls for which the CPU's time has been measured.
+  /// The share of the operations on the device for which the CPU's time has been measured.
   double known_share = 0;
   bool known() const { return known_share >= least_known_share; }
 

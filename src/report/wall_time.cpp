@@ -30,7 +30,7 @@ std::uint64_t now() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_start).count());
 }
 
-/// Before the number of threads changes, or the clock is read. Of threads that come at once, one counts what has
+/// Before the number of threads changes, or the clock is read. If threads come at once, one counts what has
 /// passed. A handler that interrupts it for good loses that.
 std::uint64_t advance() {
   const std::uint64_t moment = now();

@@ -13,7 +13,7 @@ struct CallBegin {
   std::uint64_t moment = 0;     ///< nanoseconds
   std::uint64_t shared = 0;     ///< the clock that all threads share, which stands while no thread is in a call
   std::uint64_t inside = 0;     ///< what calls inside this thread's calls had taken of it
-  std::uint64_t apart = 0;      ///< likewise what is part of no call
+  std::uint64_t apart = 0;      ///< what this thread has done of it that is part of no call
   std::uint64_t recording = 0;  ///< what recording this thread's calls had taken
   std::uint64_t ours = 0;       ///< the same, with all that Blastoff has taken before they were made
   std::uint64_t owed = 0;       ///< what recording calls took since the latest one, to be paid by this one
@@ -34,7 +34,7 @@ struct CallTime {
 CallBegin begin_call(const void* frame);
 CallTime end_call(const CallBegin& begin);
 
-/// Of the call that has just ended, Blastoff has taken so long before it was made.
+/// Blastoff has taken so long before the call was made that has just ended.
 void add_ours(double seconds);
 /// It has been recorded: from CallTime::ended until now.
 void recorded_since(std::uint64_t ended);

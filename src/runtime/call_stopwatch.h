@@ -18,7 +18,7 @@ class CallStopwatch {
   double without_lines(double seconds) const {
     return std::max(0.0, seconds - (report::seconds_of_logging() - logging_before_));
   }
-  /// Of a call that took `elapsed`, the part that the calls inside it have not taken.
+  /// The part of a call that took `elapsed` which the calls inside it have not taken.
   double own(double elapsed) const { return report::own_seconds(elapsed, recorded_before_); }
   double inside() const { return report::recorded_seconds() - recorded_before_; }
   void restart() { *this = CallStopwatch(); }

@@ -22,7 +22,7 @@ def sums_of(**counters: float) -> Sums:
 
 
 def site(name: str = "cg.f90:214 in step", threads: int = 1, size: float = 96, refusals: dict | None = None, **sums: float) -> CallSite:
-    """Of one process, and one thread at a time: sums are wall time."""
+    """One process, and one thread at a time: sums are wall time."""
     result = CallSite("dgemm", Place("/opt/scf", 1), "", name=name, threads=threads)
     result.sums = result.wall = sums_of(**sums)
     result.volume = size**3 * result.sums.calls
@@ -46,7 +46,7 @@ def plain(text: str) -> str:
 
 @pytest.fixture
 def report(report) -> dict:
-    """Of a run that knows what it has saved."""
+    """A run that knows what it has saved."""
     return report | {"totals": report["totals"] | {"known_flops": 5e9, "known_seconds": 2.0, "known_cpu_seconds": 4.0}}
 
 

@@ -290,7 +290,7 @@ RULES: tuple[Callable[[Job, list[CallSite]], Iterator[Advice]], ...] = (
 )
 
 NOTICEABLE = 0.005
-"""Of the job's wall time: what costs less is not mentioned."""
+"""A share of the job's wall time: what costs less is not mentioned."""
 NOTICEABLE_OUTSIDE = 0.05
 
 

@@ -52,8 +52,8 @@ OF_THREADS = ("cpu_seconds", "device_seconds", "transfer_seconds")
 
 
 def in_wall_time(sums: Sums, threads: int, share: float) -> Sums:
-    """`threads` called in this process, at least. `share`: of the process in the job's wall time. Of small calls, it is not known how many
-    threads made them at once: they count as if all did."""
+    """`threads` called in this process, at least. `share`: of the process in the job's wall time. How many
+    threads made small calls at once is not known: they count as if all did."""
     of_threads = sums.wall_seconds / sums.seconds if sums.wall_seconds and sums.seconds else 1 / max(1, threads)
     return Sums({name: value * share * (of_threads if name in OF_THREADS else 1) for name, value in sums.counters.items()})
 

@@ -110,7 +110,7 @@ def _add_site(site: Report, more: Report) -> None:
 
 
 def _add_wall(sums: Report, more: Mapping[str, Any]) -> None:
-    """Of processes that called at different times, or at once: blastoff/job/wall.py tells by the spans."""
+    """Adds processes that called at different times, or at once: blastoff/job/wall.py tells by the spans."""
     one, other = sums.get("wall"), more.get("wall")
     if not one or not other:
         sums["wall"] = one or other

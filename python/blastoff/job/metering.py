@@ -25,7 +25,7 @@ Document = dict[str, Any]
 KINDS = ("cpu", "memory", "gpu")
 BEFORE_MARKS = "before the first mark"
 END = "\n}\n"
-"""Of a report as the library writes it."""
+"""A report as the library writes it."""
 MOST_PHASES = 256
 """With more, those of one name are added up in reports, too."""
 MOST_FILES = 4096
@@ -188,14 +188,14 @@ def _write_to(path: Path, runs_of_node: set[str], document: Document) -> None:
 
 @dataclass
 class Energy:
-    """Of a job: joules by kind, and by kind why some machine's are not in it."""
+    """A job's joules by kind, and by kind why some machine's are not in it."""
 
     joules: dict[str, float] = field(default_factory=dict)
     gpus: list[str] = field(default_factory=list)
     seconds: float = 0.0
     unreadable: dict[str, str] = field(default_factory=dict)
     phases: dict[str, tuple[float, dict[str, float]]] = field(default_factory=dict)
-    """Of the program, by name: seconds, and joules by kind."""
+    """The program's phases by name: seconds, and joules by kind."""
 
 
 def _buses(processes: Iterable[Process]) -> set[str]:
@@ -205,7 +205,7 @@ def _buses(processes: Iterable[Process]) -> set[str]:
 
 
 def energy_of(job: Job) -> Energy | None:
-    """Of the processors and of those GPUs that the job's processes have used, each once; None where nobody has looked."""
+    """Sums over the processors and those GPUs that the job's processes have used, each once; None where nobody has looked."""
     nodes: dict[str, list[Process]] = {}
     for process in job.processes:
         if process.report.get("energy"):

@@ -46,7 +46,7 @@ class Sums:
 
     @property
     def verdict(self) -> Verdict:
-        """Of these calls of one process: their part of what it has saved."""
+        """The part of these calls in what their process has saved."""
         return wall.verdict(self.known_cpu_seconds - self.known_seconds, self.known_flops, self.offloaded_flops)
 
     @property

@@ -1,7 +1,7 @@
 """Wall time of a job: how much of it was in calls, and how much of it the device has saved.
 
 The sums of a process are wall time already: threads that are in calls at once share each moment (src/report/wall_time.h). Processes that
-call at the same time share it likewise, by the spans in which they call. Ranks of an MPI job do not: they wait for each other. What the
+call at the same time share it too, by the spans in which they call. Ranks of an MPI job do not: they wait for each other. What the
 job would take on the CPU is what its busiest rank would take there, and what it takes is what its busiest rank does.
 """
 
@@ -24,7 +24,7 @@ class Verdict:
     saved: float | None
     """Against a run on the CPU; negative: it took longer; None: not known."""
     known_share: float
-    """Of the operations on the device, those of calls for which the CPU's time has been measured on this machine."""
+    """The share of the operations on the device for which the CPU's time has been measured on this machine."""
 
 
 def verdict(saved: float, known_flops: float, offloaded_flops: float) -> Verdict:
@@ -112,7 +112,7 @@ class Wall:
         return self._sum(rank, "in_calls")
 
     def _of_job(self, name: str) -> float:
-        """Of the rank with the most, and outside ranks."""
+        """The rank with the most, and what is outside ranks."""
         return self._sum(None, name) + max((self._sum(rank, name) for rank in self.ranks), default=0.0)
 
     @property
@@ -130,7 +130,7 @@ class Wall:
         return self._of_job("known_on_cpu") - self._of_job("known")
 
     def share(self, report: Report) -> float:
-        """Of a process: what a second of its wall time is of the job's, on average over ranks."""
+        """What a second of a process's wall time is of the job's, on average over ranks."""
         rank = report["process"]["rank"]
         share = next(part.share for part in self.parts[rank] if part.report is report)
         return share if rank is None else share / len(self.ranks)

@@ -118,7 +118,7 @@ def report(company: Company, command: Sequence[str], environment: dict[str, str]
 
 
 def say_that_nothing_was_counted(environment: dict[str, str]) -> None:
-    """Of a run that has no directory. One rank says it for all."""
+    """Says that a run has no directory. One rank says it for all."""
     if environment.get("BLASTOFF_SUMMARY") == "never" or library.global_rank(library.find_library()) > 0:
         return
     places = ", ".join(str(base) for base in runs.bases()) or "there is no temporary directory"

@@ -27,7 +27,7 @@ Seconds that a program must run before NVML is loaded, which takes as long as al
 BETWEEN_MARKS = 0.02
 """Seconds between two looks, at least: the counters themselves move a hundred times a second or less."""
 CLOSE_ON_EXEC, NONBLOCKING, MODIFIED = 0o2000000, 0o4000, 2
-"""Of inotify(7)."""
+"""Flags of inotify(7)."""
 
 
 def wants_gpus(environment: Mapping[str, str]) -> bool:
@@ -35,7 +35,7 @@ def wants_gpus(environment: Mapping[str, str]) -> bool:
 
 
 class Watch(threading.Thread):
-    """Of one program, which has just started. `directory`: that of the run, where the processes keep their marks."""
+    """Meters one program, which has just started. `directory`: that of the run, where the processes keep their marks."""
 
     def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
         super().__init__(name="blastoff-energy", daemon=True)

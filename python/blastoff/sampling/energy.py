@@ -17,7 +17,7 @@ POWERCAP = Path("/sys/class/powercap")
 POWER_EVENTS = Path("/sys/bus/event_source/devices/power")
 
 MOST_WATTS = 1000.0
-"""Of one processor: how soon its counter may wrap around."""
+"""The power of one processor: how soon its counter may wrap around."""
 
 
 class UnreadableError(Exception):
@@ -160,7 +160,7 @@ class Gpus:
 
 @dataclass
 class _Meter:
-    """Of one GPU."""
+    """The counters of one GPU."""
 
     gpus: nvml.Nvml
     place: int

@@ -41,7 +41,7 @@ struct Sizes {
   std::int64_t k = 1;
 };
 
-/// Of the arguments only those. Whether rows or columns come first makes no difference to what is computed of them.
+/// Reads only those arguments. Whether rows or columns come first makes no difference to what follows from sizes.
 template <abi::Style style, blas::Kind kind, class Integer, class... Values>
 Sizes sizes_of(const PassedOn<Values...>& passed_on) {
   using abi::Argument;

@@ -52,7 +52,7 @@ class Coherence {
 
   device::Device& device() { return device_; }
 
-  /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. Of a call that would
+  /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. For a call that would
   /// copy nearly all that it reads, nothing is held (Hold::past_mirrors): copies go on while the device computes, where
   /// mirrors are brought before. Such a call ends by passed(). unsupported: memory that
   /// cannot be mirrored (the message says why). out_of_memory: the operands do not fit the budget.

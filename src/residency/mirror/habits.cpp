@@ -26,7 +26,7 @@ constexpr int operands_of_a_trial = 4;
 constexpr std::size_t bytes_for_a_sample = std::size_t{4} << 20;
 constexpr std::size_t most_samples_of_a_use = 8;
 
-/// Of the samples, one in so many may change: the CPU rewrites a small part.
+/// One in so many samples may change: the CPU rewrites a small part.
 constexpr std::size_t changed_share = 8;
 
 /// Spans that are remembered of a habit.

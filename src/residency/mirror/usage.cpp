@@ -10,7 +10,7 @@ namespace blastoff::residency::mirror {
 
 namespace {
 
-/// Of the CPU's first write to a page that is tracked: as much as copying that page some seven times.
+/// The CPU's first write to a page that is tracked: as much as copying that page some seven times.
 constexpr double seconds_of_page_fault = 1.3e-6;
 
 /// A page takes no longer than that: where copies are slower still, others keep the cores busy, and page faults are

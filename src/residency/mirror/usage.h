@@ -117,7 +117,7 @@ class Usage {
   const Fingerprint fingerprint_;
   Habits habits_;
   double seconds_to_bring_ = 0.19e-6;  // of a page: assumed until it is learnt
-  double seconds_to_protect_ = 0;      // likewise
+  double seconds_to_protect_ = 0;      // of a page
   // By address of the first element.
   platform::RecentMap<std::uintptr_t, Matrix> matrices_{platform::most_matrices_remembered};
   platform::RecentMap<std::uint64_t, int> used_once_{4096};  // by kind: so many new matrices in a row

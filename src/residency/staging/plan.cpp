@@ -161,7 +161,7 @@ std::size_t payload(const Transfer& transfer) {
   return transfer.block.column_bytes * transfer.block.columns;
 }
 
-/// Of what one thread copies. The link waits for the first share, so large ones cost time at the beginning; each share
+/// Bytes of one share. The link waits for the first share, so large ones cost time at the beginning; each share
 /// costs a hand-over. With both costs, shares are best whose size is the geometric mean of what a hand-over costs and
 /// of the whole.
 std::size_t suitable_share(std::size_t bytes) {
