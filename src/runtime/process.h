@@ -205,7 +205,7 @@ class Process final : public operation::Estimator {
   std::string gpu_sought_;                // a model for it
   std::string model_description_;
   std::atomic<const decide::MachineModel*> model_{&assumed_};  // in force
-  std::timed_mutex turn_mutex_;  // taken before mutex_: by the thread that has the process's turn, or asks for it
+  std::mutex turn_mutex_;  // taken before mutex_: by the thread that has the process's turn, or asks for it
   std::mutex mutex_;
   std::atomic<Sessions*> sessions_{nullptr};
   std::optional<report::DeviceOpening> opened_;  // written before tried_ is set

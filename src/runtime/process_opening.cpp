@@ -69,11 +69,11 @@ void Process::guard_opening() {
 /// The processes of a node open their devices one after the other, since many at once take several times as long.
 /// False: others have their turn, for longer than that. `first`: to be made ready for; null: nothing yet.
 bool Process::start_in_turn(const operation::Operation* first, std::chrono::duration<double> longest) {
-  constexpr std::chrono::milliseconds pause{10};
-  const auto begin = std::chrono::steady_clock::now();
-  const auto deadline = begin + std::chrono::duration_cast<Clock::duration>(longest);
+  constexpr std::chrono::milliseconds pause{2};
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(longest);
   for (;;) {
-    if (std::unique_lock lock(turn_mutex_, deadline); lock) {
+    // Asked again and again: race detectors do not know waiting for a mutex with a limit.
+    if (const std::unique_lock lock(turn_mutex_, std::try_to_lock); lock) {
       if (tried_ || unwanted_ || is_exiting()) return true;
       std::optional<platform::Peers::Turn> turn;
       if (opening_takes_long(settings_))
