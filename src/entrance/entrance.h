@@ -29,7 +29,7 @@ bool fill_slots();
 /// The functions of dlfcn.h, before the slots are filled.
 struct DynamicLinker {
   void* (*dlsym)(void* handle, const char* name) = nullptr;
-  void* library = nullptr;  ///< where they lie, if that is not loaded for all; nullptr: it is
+  void* libdl = nullptr;  ///< the library they lie in, if not every process has it; nullptr: every one has them
   explicit operator bool() const { return dlsym != nullptr; }
 
   template <class Function>

@@ -106,7 +106,7 @@ void protect_slots() {
 
 void* DynamicLinker::find(const char* name) const {
   void* const found = dlsym(RTLD_NEXT, name);
-  return found == nullptr && library != nullptr ? dlsym(library, name) : found;
+  return found == nullptr && libdl != nullptr ? dlsym(libdl, name) : found;
 }
 
 DynamicLinker dynamic_linker() {
@@ -115,9 +115,9 @@ DynamicLinker dynamic_linker() {
     linker.dlsym = &__real_dlsym;
   } else if (&__libc_dlopen_mode != nullptr && &__libc_dlsym != nullptr) {
     constexpr int from_a_program = static_cast<int>(0x80000000);
-    linker.library = __libc_dlopen_mode("libdl.so.2", RTLD_NOW | from_a_program);
-    if (linker.library != nullptr)
-      linker.dlsym = reinterpret_cast<decltype(linker.dlsym)>(__libc_dlsym(linker.library, "dlsym"));
+    linker.libdl = __libc_dlopen_mode("libdl.so.2", RTLD_NOW | from_a_program);
+    if (linker.libdl != nullptr)
+      linker.dlsym = reinterpret_cast<decltype(linker.dlsym)>(__libc_dlsym(linker.libdl, "dlsym"));
   }
   return linker;
 }
@@ -129,11 +129,11 @@ DynamicLinker the_linker;
 /// dlsym() where the next dlopen() lies in a library that the program has not loaded.
 void* next_or_in_library(void* handle, const char* name) {
   void* const found = the_linker.dlsym(handle, name);
-  return found == nullptr && handle == RTLD_NEXT ? the_linker.dlsym(the_linker.library, name) : found;
+  return found == nullptr && handle == RTLD_NEXT ? the_linker.dlsym(the_linker.libdl, name) : found;
 }
 
 void* function_for_slot(CLibrary& c_library, const char* name, const char* version) {
-  if (the_linker.library != nullptr && equal(name, "dlsym")) return reinterpret_cast<void*>(&next_or_in_library);
+  if (the_linker.libdl != nullptr && equal(name, "dlsym")) return reinterpret_cast<void*>(&next_or_in_library);
   return c_library.find(name, version);
 }
 

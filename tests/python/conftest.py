@@ -120,3 +120,12 @@ def compiled(tmp_path):
         return path
 
     return compile
+
+
+@pytest.fixture(scope="session")
+def fake_nvml(tmp_path_factory):
+    """The folder of a stand-in for NVML."""
+    folder = tmp_path_factory.mktemp("nvml")
+    source = offload.ROOT / "tests" / "python" / "memory" / "fake_nvml.c"
+    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", str(source), "-o", str(folder / "libnvidia-ml.so.1")], check=True)
+    return folder

@@ -253,14 +253,6 @@ def test_both_ways_closed_name_both_reasons(tree, tmp_path, monkeypatch):
         energy.processors(tree.path)
 
 
-@pytest.fixture(scope="module")
-def fake_nvml(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("nvml")
-    source = offload.ROOT / "tests" / "python" / "memory" / "fake_nvml.c"
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", str(source), "-o", str(folder / nvml.LIBRARY)], check=True)
-    return folder
-
-
 @pytest.fixture
 def says(tmp_path, monkeypatch, fake_nvml):
     """Writes what the stand-in says."""

@@ -319,15 +319,6 @@ def test_a_node_without_cpus_is_named():
     assert "100 MB on node 0, 200 MB on node 1, without CPUs" in words.summary(whole)
 
 
-@pytest.fixture(scope="module")
-def fake_nvml(tmp_path_factory):
-    """The folder of a stand-in for NVML."""
-    folder = tmp_path_factory.mktemp("nvml")
-    source = offload.ROOT / "tests" / "python" / "memory" / "fake_nvml.c"
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", str(source), "-o", str(folder / nvml.LIBRARY)], check=True)
-    return folder
-
-
 @pytest.fixture
 def says(tmp_path, monkeypatch):
     """Writes what the stand-in says."""
