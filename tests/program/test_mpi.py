@@ -245,7 +245,9 @@ def test_what_a_receive_writes_is_seen(name, folder, tmp_path):
     assert len(ranks) == 2
     for report in ranks:
         assert report["verification"]["stale_pages"] == 0 and report["verification"]["violations"] == 0
-        assert report["totals"]["bytes_reused"] > report["totals"]["bytes_to_device"] > 0 or report["policy"]["in_force"] != "first-use"
+        # The second operand is never received, so that it stays on the device.
+        totals = report["totals"]
+        assert totals["bytes_reused"] > totals["bytes_to_device"] / 2 > 0 or report["policy"]["in_force"] != "first-use"
 
 
 def test_one_summary_for_two_nodes(folder, tmp_path):
