@@ -47,6 +47,7 @@ Json wall_json(const Totals& totals, double cost_seconds) {
           {"ended", began + seconds},
           {"span_seconds", seconds},
           {"small_seconds", totals.small_seconds},
+          {"busiest_cpu_seconds", totals.busiest_cpu_seconds},
           {"cost_seconds", cost_seconds}};
 }
 

@@ -21,6 +21,7 @@ struct Record {
   double seconds = 0;            ///< wall time of the whole call
   double wall_seconds = 0;       ///< the call's part of the process's wall time: report/wall_time.h
   double known_cpu_seconds = 0;  ///< what that part would have been on the CPU, by measured times; 0: unknown
+  double share = 1;              ///< of the call's time, that part: CallTime::share
   double cpu_seconds = 0;        ///< what the CPU is expected to take for the whole call; 0: unknown
   double transfer_seconds = 0;   ///< of that, waiting for data only
   std::uint64_t bytes_to_device = 0;

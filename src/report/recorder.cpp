@@ -85,6 +85,7 @@ void count_in(RoutineTotals& sums, const Record& record) {
 void add(const Record& record) {
   ThreadCounters& counters = thread_counters();
   counters.recorded_seconds.add(record.seconds);
+  if (record.known_cpu_seconds > 0) counters.known_cpu_seconds.add(record.known_cpu_seconds / record.share);
   counters.count_moment(record.seconds);
   RoutineTotals sums;
   count_in(sums, record);
@@ -99,6 +100,7 @@ void add(const Record& record) {
 void add_untimed(const UntimedCall& call) {
   ThreadCounters& counters = thread_counters();
   counters.recorded_seconds.add(call.seconds);
+  counters.known_cpu_seconds.add(call.seconds);
   RoutineCounters& sums = counters.routines[static_cast<std::size_t>(call.routine)];
   sums.calls.add(1);
   sums.flops.add(call.flops);

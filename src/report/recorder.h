@@ -47,6 +47,9 @@ struct Totals {
   double small_seconds = 0;      ///< of that path, estimated, summed over threads
   std::uint64_t first_call = 0;  ///< boot_nanoseconds() when the first call began that was timed; 0: there was none
   std::uint64_t last_call = 0;   ///< when the last one ended
+  /// What the CPU takes for the calls of that thread for which it takes longest, as far as it was measured. A run on
+  /// the CPU alone is in calls for as long at least.
+  double busiest_cpu_seconds = 0;
 };
 
 /// Adds a record to the sums of its routine; verification apart.

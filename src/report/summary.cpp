@@ -1,5 +1,8 @@
 #include "report/summary.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace blastoff::report {
 
 RoutineTotals sum_over_routines(const Totals& totals) {
@@ -12,8 +15,13 @@ RoutineTotals sum_over_routines(const Totals& totals) {
   return sum;
 }
 
-Verdict verdict(const RoutineTotals& sums, double cost_seconds) {
-  return {.saved = sums.known_cpu_seconds - sums.known_seconds - cost_seconds,
+Verdict verdict(const Totals& totals, const RoutineTotals& sums, double cost_seconds) {
+  constexpr double tolerance = 0.2;         // of what was saved
+  constexpr double least_tolerance = 0.01;  // of the CPU's time
+  const double saved = totals.busiest_cpu_seconds - sums.known_seconds - cost_seconds;
+  const double difference = std::abs(totals.busiest_cpu_seconds - sums.known_cpu_seconds);
+  return {.saved = saved,
+          .alike = difference <= std::max(tolerance * std::abs(saved), least_tolerance * totals.busiest_cpu_seconds),
           .known_share = sums.offloaded_flops > 0 ? sums.known_flops / sums.offloaded_flops : 0};
 }
 

@@ -233,16 +233,18 @@ void write_reasons(Text out, const Totals& totals, const Context& context) {
 }
 
 /// What came of it all, in wall time. blastoff/job/view/words.py says the same of jobs.
-void write_verdict(Text out, const RoutineTotals& sums, double cost_seconds) {
+void write_verdict(Text out, const Totals& totals, const RoutineTotals& sums, double cost_seconds) {
   if (sums.offloaded == 0) return;
-  const Verdict found = verdict(sums, cost_seconds);
+  const Verdict found = verdict(totals, sums, cost_seconds);
   const double share = sums.flops > 0 ? 100 * sums.offloaded_flops / sums.flops : 0;
   fmt::format_to(out, "  verdict   ");
-  if (!found.known())
+  if (found.known())
+    fmt::format_to(out, "{} {} {} of wall time; ", found.saved >= 0 ? "saved" : "lost",
+                   found.alike ? "about" : "at least", format_duration(std::abs(found.saved)));
+  else if (found.known_share < Verdict::least_known_share)
     fmt::format_to(out, "saved: not known (the CPU was timed for {:.0f} % of it); ", 100 * found.known_share);
   else
-    fmt::format_to(out, "{} about {} of wall time; ", found.saved >= 0 ? "saved" : "lost",
-                   format_duration(std::abs(found.saved)));
+    fmt::format_to(out, "saved: not known (its threads may overlap otherwise on the CPU); ");
   if (sums.lost_seconds >= 1e-3)
     fmt::format_to(out, "{} lost in {} calls; ", format_duration(sums.lost_seconds), sums.lost);
   fmt::format_to(out, "{:.0f} % of all operations ran on the device\n", share);
@@ -279,7 +281,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_reuse(out, sums);
   write_reasons(out, totals, context);
   write_verification(out, totals.verification);
-  write_verdict(out, sums, context.cost_seconds);
+  write_verdict(out, totals, sums, context.cost_seconds);
   return text;
 }
 

@@ -128,6 +128,7 @@ void ThreadCounters::clear() {
   for (SizeCounters& size : sizes) size.clear();
   verification.clear();
   recorded_seconds.clear();
+  known_cpu_seconds.clear();
   seconds_ahead.clear();
   largest_small_volume.clear();
   first_call.clear();
@@ -150,6 +151,7 @@ void ThreadCounters::add_to(Totals& totals) const {
   for (std::size_t i = 0; i < totals.refusals.size(); ++i) totals.refusals[i] += refusals[i].get();
   for (std::size_t i = 0; i < size_classes; ++i) sizes[i].add_to(totals.sizes[i]);
   verification.add_to(totals.verification);
+  totals.busiest_cpu_seconds = std::max(totals.busiest_cpu_seconds, known_cpu_seconds.get());
   totals.largest_small_volume = std::max(totals.largest_small_volume, largest_small_volume.get());
   totals.last_call = std::max(totals.last_call, last_count.get());
   const std::uint64_t began = first_call.get();

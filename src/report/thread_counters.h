@@ -73,6 +73,7 @@ struct ThreadCounters {
 
   Sampler sampler{0};
   Counter<double> recorded_seconds;      ///< of all calls; see recorded_seconds()
+  Counter<double> known_cpu_seconds;     ///< of calls as in Record, but each with its whole time
   Counter<double> seconds_ahead;         ///< see seconds_ahead()
   Counter<double> largest_small_volume;  ///< see Totals
   Counter<std::uint64_t> first_call;     ///< see Totals

@@ -182,6 +182,7 @@ void time_on_device(report::Record& record, const report::CallTime& time, std::o
   record.wall_seconds =
       own_seconds ? time.share * *own_seconds : time.wall + time.share * seconds_of_page_faults(record);
   record.known_cpu_seconds = time.share * cpu_seconds;
+  record.share = time.share;
 }
 
 // The same of a call that the CPU has made in `made` seconds. Without us it would have taken no more, and no more than
@@ -190,6 +191,7 @@ void time_on_cpu(report::Record& record, const report::CallTime& time, std::opti
                  double usual) {
   record.wall_seconds = own_seconds ? time.share * *own_seconds : time.wall;
   record.known_cpu_seconds = record.wall_seconds;
+  record.share = time.share;
   if (own_seconds) return;
   const double ours = time.elapsed - made + time.recording_inside;
   record.known_cpu_seconds = std::max(0.0, time.wall - time.share * ours);

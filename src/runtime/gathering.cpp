@@ -198,6 +198,7 @@ void count(const Visit& visit, Refusal refusal, double seconds, const report::Ca
   record.refusal = refusal;
   record.seconds = seconds;
   record.wall_seconds = time.wall;
+  record.share = time.share;
   if (on_cpu) record.known_cpu_seconds = std::max(0.0, time.wall - time.share * time.recording_inside);
   platform::undisturbed([&] { report::add(record); });
   report::log_call(record, nullptr);

@@ -272,6 +272,22 @@ def test_the_verdict(report, write):
     assert unknown == "saved: not known (the CPU was timed for 50 % of it); 92 % of all operations ran on the device"
 
 
+def test_the_verdict_on_threads(report, write):
+    """On the CPU their calls may overlap more than they do now."""
+
+    def verdict(busiest: float, on_cpu: float, now: float) -> tuple[str, float | None]:
+        wall = {"began": 10.0, "ended": 70.0, "span_seconds": 60.0, "small_seconds": 0.0, "cost_seconds": 0.0, "busiest_cpu_seconds": busiest}
+        job = reading.read_job(write(of_counters(report, **KNOWN, known_seconds=now, known_cpu_seconds=on_cpu) | {"wall": wall}))
+        return words.verdict(job).partition(";")[0], job.verdict.saved
+
+    assert verdict(10, 10, 2) == ("saved about 8.00 s of wall time", 8)
+    assert verdict(10, 11.5, 2) == ("saved about 8.00 s of wall time", 8)
+    assert verdict(10, 40, 2) == ("saved at least 8.00 s of wall time", 8)
+    assert verdict(10, 6, 2) == ("saved at least 8.00 s of wall time", 8)
+    assert verdict(10, 40, 20) == ("saved: not known (its threads may overlap otherwise on the CPU)", None)
+    assert verdict(10, 10.05, 10.02)[0] == "lost about 20.0 ms of wall time"
+
+
 def test_what_blastoff_takes_outside_calls_counts(report, write):
     wall = {"began": 10.0, "ended": 70.0, "span_seconds": 60.0, "small_seconds": 0.0, "cost_seconds": 3.0}
     counted = of_counters(report, **KNOWN, known_seconds=2, known_cpu_seconds=4) | {"wall": wall}

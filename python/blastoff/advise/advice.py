@@ -10,6 +10,7 @@ from pathlib import Path
 from blastoff import quantities
 from blastoff.job.call_sites import CallSite
 from blastoff.job.processes import Job
+from blastoff.job.wall import LEAST_KNOWN_SHARE
 
 
 @dataclass(frozen=True)
@@ -257,7 +258,7 @@ def unpatched(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
 
 def unknown(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     """Nobody can say whether the device gains."""
-    if job.totals.offloaded and job.verdict.saved is None:
+    if job.totals.offloaded and job.verdict.known_share < LEAST_KNOWN_SHARE:
         yield Advice(
             None,
             f"what the device saves is not known: the CPU was timed for {100 * job.verdict.known_share:.0f} % of the operations that ran there",

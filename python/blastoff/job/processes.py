@@ -47,7 +47,8 @@ class Sums:
     @property
     def verdict(self) -> Verdict:
         """The part of these calls in what their process has saved."""
-        return wall.verdict(self.known_cpu_seconds - self.known_seconds, self.known_flops, self.offloaded_flops)
+        on_cpu = self.known_cpu_seconds
+        return wall.verdict(self.known_seconds, on_cpu, on_cpu, self.known_flops, self.offloaded_flops)
 
     @property
     def offloaded_share(self) -> float:
@@ -157,7 +158,7 @@ class Job:
 
     @property
     def verdict(self) -> Verdict:
-        return wall.verdict(self.wall.saved, self.totals.known_flops, self.totals.offloaded_flops)
+        return self.wall.verdict(self.totals.known_flops, self.totals.offloaded_flops)
 
     @property
     def has_own_clock(self) -> bool:

@@ -2,7 +2,8 @@
 
 The sums of a process are wall time already: threads that are in calls at once share each moment (src/report/wall_time.h). Processes that
 call at the same time share it too, by the spans in which they call. Ranks of an MPI job do not: they wait for each other. What the
-job would take on the CPU is what its busiest rank would take there, and what it takes is what its busiest rank does.
+job would take on the CPU is what its busiest rank would take there, and what it takes is what its busiest rank does. The same holds for
+threads: on the CPU, a process is in calls for as long as its busiest thread would be, at least.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 Report = dict[str, Any]
 
 LEAST_KNOWN_SHARE = 0.8
-"""As in src/report/summary.h."""
+TOLERANCE, LEAST_TOLERANCE = 0.2, 0.01
+"""As in src/report/summary.h and summary.cpp."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +27,17 @@ class Verdict:
     """Against a run on the CPU; negative: it took longer; None: not known."""
     known_share: float
     """The share of the operations on the device for which the CPU's time has been measured on this machine."""
+    alike: bool = True
+    """Whether threads would overlap on the CPU as they do now: otherwise `saved` is a lower bound."""
 
 
-def verdict(saved: float, known_flops: float, offloaded_flops: float) -> Verdict:
-    """`saved`: as far as is known. The others are counters of a report."""
+def verdict(now: float, busiest: float, as_now: float, known_flops: float, offloaded_flops: float) -> Verdict:
+    """Of the calls for which the CPU's time is known: the seconds that they take now, that they take on the CPU by the busiest thread, and
+    there if all threads overlap as they do now. The others are counters of a report."""
     share = known_flops / offloaded_flops if offloaded_flops else 0.0
-    return Verdict(saved if share >= LEAST_KNOWN_SHARE else None, share)
+    saved = busiest - now
+    alike = abs(busiest - as_now) <= max(TOLERANCE * abs(saved), LEAST_TOLERANCE * busiest)
+    return Verdict(saved if share >= LEAST_KNOWN_SHARE and (alike or saved > 0) else None, share, alike)
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,9 @@ class Part:
 
     def _of(self, name: str) -> float:
         """Earlier versions counted less."""
-        return ((self.report.get("wall") or {}) | self.report["totals"]).get(name, 0.0)
+        totals = self.report["totals"]
+        counted = {"busiest_cpu_seconds": totals.get("known_cpu_seconds", 0.0)} | (self.report.get("wall") or {}) | totals
+        return counted.get(name, 0.0)
 
     @property
     def cost(self) -> float:
@@ -61,7 +70,13 @@ class Part:
 
     @property
     def known_on_cpu(self) -> float:
+        """The same calls on the CPU, if its threads overlap there as they do now."""
         return self.share * self._of("known_cpu_seconds")
+
+    @property
+    def busiest_on_cpu(self) -> float:
+        """And if only one of its threads matters: the one with most to do."""
+        return self.share * self._of("busiest_cpu_seconds")
 
 
 @dataclass(frozen=True)
@@ -124,10 +139,10 @@ class Wall:
         """At least."""
         return max(0.0, self.seconds - self.in_calls - self._of_job("cost"))
 
-    @property
-    def saved(self) -> float:
-        """As far as is known what the CPU would have taken."""
-        return self._of_job("known_on_cpu") - self._of_job("known")
+    def verdict(self, known_flops: float, offloaded_flops: float) -> Verdict:
+        """The counters are those of the job."""
+        times = (self._of_job(name) for name in ("known", "busiest_on_cpu", "known_on_cpu"))
+        return verdict(*times, known_flops, offloaded_flops)
 
     def share(self, report: Report) -> float:
         """What a second of a process's wall time is of the job's, on average over ranks."""

@@ -170,16 +170,53 @@ TEST_F(RecorderTest, ComparesWallTimeWithWhatTheCpuHasBeenMeasuredToTake) {
   };
   for (const Record& each : {record(0.5, 2), record(0.5, 0.375), record(4, 0), record(1.5, 1.25, Refusal::not_open)})
     add(each);
-  const RoutineTotals sums = totals().routines[dgemm];
+  const Totals counted = totals();
+  const RoutineTotals sums = counted.routines[dgemm];
   EXPECT_EQ(sums.wall_seconds, 6.5);
   EXPECT_EQ(sums.known_seconds, 2.5);
   EXPECT_EQ(sums.known_cpu_seconds, 3.625);
   EXPECT_EQ(sums.known_flops, 200) << "of the device";
   EXPECT_EQ(sums.lost, 1U);
   EXPECT_EQ(sums.lost_seconds, 0.125);
-  const Verdict found = verdict(sums, 0.125);
+  const Verdict found = verdict(counted, sums, 0.125);
   EXPECT_EQ(found.saved, 1);
+  EXPECT_TRUE(found.alike);
   EXPECT_FALSE(found.known()) << "a third of the operations on the device is not known";
+}
+
+// What is said of two threads. The CPU takes so many seconds for the call of each; now each took an eighth of that, of
+// which `share` was wall time.
+Verdict verdict_on_threads(double share, double seconds, double seconds_of_other) {
+  const auto add_call = [&](double on_cpu) {
+    Record record = offloaded_record();
+    record.share = share;
+    record.wall_seconds = share * on_cpu / 8;
+    record.known_cpu_seconds = share * on_cpu;
+    add(record);
+  };
+  reset();
+  add_call(seconds);
+  std::thread(add_call, seconds_of_other).join();
+  const Totals counted = totals();
+  return verdict(counted, sum_over_routines(counted), 0);
+}
+
+TEST_F(RecorderTest, SavesWhatTheBusiestThreadSaves) {
+  const Verdict at_once = verdict_on_threads(0.5, 8, 8);
+  EXPECT_EQ(at_once.saved, 7);
+  EXPECT_TRUE(at_once.known() && at_once.alike);
+  const Verdict one_of_them = verdict_on_threads(0.5, 8, 0.5);
+  EXPECT_EQ(one_of_them.saved, 8 - 8.5 / 16);
+  EXPECT_TRUE(one_of_them.known()) << "it would have been in calls for 8 seconds at least";
+}
+
+TEST_F(RecorderTest, SavesMoreWhereThreadsWouldWaitForEachOther) {
+  const Verdict in_turn = verdict_on_threads(1, 8, 8);
+  EXPECT_EQ(in_turn.saved, 6) << "the CPU might have made both calls at once";
+  EXPECT_TRUE(in_turn.known() && !in_turn.alike);
+  const Verdict hardly = verdict_on_threads(1, 8, 56);
+  EXPECT_EQ(hardly.saved, 48);
+  EXPECT_TRUE(hardly.alike);
 }
 
 TEST(SizeClass, IsHalfAnOctaveOfTheAverageSize) {

@@ -6,7 +6,7 @@ from blastoff import quantities
 from blastoff.job import metering
 from blastoff.job.call_sites import CallSite
 from blastoff.job.processes import Job, Sums
-from blastoff.job.wall import Verdict
+from blastoff.job.wall import LEAST_KNOWN_SHARE, Verdict
 
 COLUMNS = ("calls", "offloaded", "CPU s", "device s", "moving s", "GFLOP/s", "to device", "from device", "reused", "reuse")
 
@@ -249,8 +249,11 @@ LOST_AT_LEAST = 0.001
 def saving(found: Verdict) -> str:
     """The saving in words."""
     if found.saved is not None:
-        return f"{'saved' if found.saved >= 0 else 'lost'} about {quantities.duration(abs(found.saved))} of wall time"
-    return f"saved: not known (the CPU was timed for {100 * found.known_share:.0f} % of it)"
+        how = "about" if found.alike else "at least"
+        return f"{'saved' if found.saved >= 0 else 'lost'} {how} {quantities.duration(abs(found.saved))} of wall time"
+    if found.known_share < LEAST_KNOWN_SHARE:
+        return f"saved: not known (the CPU was timed for {100 * found.known_share:.0f} % of it)"
+    return "saved: not known (its threads may overlap otherwise on the CPU)"
 
 
 def verdict(job: Job) -> str:

@@ -20,11 +20,12 @@ def sums_of(sums: Sums) -> dict[str, float]:
 
 
 def verdict_of(job: Job) -> dict[str, Any]:
-    """In seconds of the job's wall time; null: not known."""
+    """In seconds of the job's wall time; null: not known. `at_least`: it may be more."""
     unknown = job.has_own_clock
     return {
         "text": words.verdict(job),
         "saved_seconds": job.verdict.saved,
+        "at_least": not job.verdict.alike,
         "known_share": job.verdict.known_share,
         "seconds": job.wall.seconds,
         "seconds_outside_calls": None if unknown else job.wall.outside,
