@@ -1,6 +1,7 @@
 """The pages of the project name files that exist, messages that the sources print, and one version."""
 
 import errno
+import fnmatch
 import itertools
 import os
 import re
@@ -66,6 +67,14 @@ def test_links_lead_somewhere(page):
 def test_files_that_are_named_exist(page):
     missing = [name for name in named_files(page.read_text()) if not any(ROOT.glob(name.rstrip("/")))]
     assert missing == []
+
+
+def test_each_stored_result_is_named():
+    """By a page or a machine model: figures that nobody reads are not kept."""
+    text = "".join(page.read_text() for page in [*PAGES, *sorted((ROOT / "share" / "machines").iterdir())])
+    patterns = re.findall(r"[\w*-]+-[\w*-]+(?:\.json|\.txt)", text)
+    results = sorted(path.name for path in (ROOT / "bench" / "results").iterdir())
+    assert results and [name for name in results if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns)] == []
 
 
 def quoted(page: Path, heading: str) -> list[str]:
