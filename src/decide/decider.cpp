@@ -13,14 +13,15 @@ namespace blastoff::decide {
 
 namespace {
 
-/// Parts of the least average size that are the least depth. By size, results of flatter products take longer on their
-/// way home than the CPU would compute; measured by bench/minsize.py against all cores. By time, this is found out, and
-/// one core or a few may well take longer: only where a least size is given, what no CPU computes faster than it reads
-/// the result stays there unasked.
+/// The least depth is the least average size divided by this. With --decide size, flatter products take longer to copy
+/// their results back than the CPU takes to compute them; measured by bench/minsize.py against all cores. With --decide
+/// time, the times themselves show this, and one core or a few may well take longer. There the least depth serves only
+/// if a least size is given: calls below it stay on the CPU without a look at their times, because no CPU computes them
+/// in less time than it takes to read their results.
 constexpr double depth_by_size = 4;
 constexpr double depth_by_time = 16;
 
-/// Multiplications for an element of the operand of which there are fewest.
+/// Multiplications per element of the largest operand that is read.
 double least_work_per_element(const operation::Operation& operation) {
   double most_elements = 1;
   for (const operation::Operand& operand : operation.operands()) {
@@ -30,7 +31,7 @@ double least_work_per_element(const operation::Operation& operation) {
   return operation.work.volume / most_elements;
 }
 
-/// Of operands that have to be brought and of results.
+/// Bytes of operands that are read and of results.
 std::uint64_t bytes_to_move(const operation::Operation& operation) {
   std::uint64_t bytes = 0;
   for (const operation::Operand& operand : operation.operands()) {
@@ -83,10 +84,10 @@ class SizeAndDepthDecider : public Decider {
       : takes_all_(takes_all), min_depth_(min_depth), floor_volume_(floor_volume) {}
 
   void set_floor(double volume) { floor_volume_.store(volume, std::memory_order_relaxed); }
-  /// Every call is offloaded.
+  /// Whether every call is offloaded.
   bool takes_all() const { return takes_all_; }
 
-  /// Of operations that are large and deep enough.
+  /// Decides for operations that are large and deep enough.
   virtual Verdict judge_large(const operation::Operation& operation, operation::Estimator&, Grounds*) {
     return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
   }

@@ -1,4 +1,4 @@
-// CPU or device?
+// Decides whether a call runs on the CPU or on the device.
 #pragma once
 
 #include <cstdint>
@@ -13,46 +13,48 @@ namespace blastoff::decide {
 
 enum class Verdict : std::uint8_t {
   device,
-  too_small,    ///< in average size
-  too_shallow,  ///< in depth
-  not_reused,   ///< pays only with resident operands, and recent such calls had none
-  not_there,    ///< a product of a matrix and a vector, whose matrix has to be brought and has not been used enough
-  not_timed,    ///< judged by measured times, and the CPU's is not known yet
-  cpu_faster,   ///< by measured times
+  too_small,    ///< its average size is too small
+  too_shallow,  ///< its depth is too small
+  not_reused,   ///< pays only with resident operands, and recent calls of this kind found none
+  not_there,    ///< a product of a matrix and a vector: the matrix is not on the device, and has not been used enough
+                ///< to bring it
+  not_timed,    ///< judged by measured times, and the CPU's time is not known yet
+  cpu_faster,   ///< judged by measured times, and the CPU takes less
 };
 
-/// A call that is over.
+/// A call that has ended.
 struct Observation {
   bool on_device = false;
-  bool operands_kept = false;  ///< on the device, for later calls
-  bool typical = true;  ///< false: the device was not quite ready, or the CPU was disturbed, and later calls will
-                        ///< take less time
-  double seconds = 0;   ///< wall time of the computation, copies included; no attempt that came to nothing.
-                        ///< On the device, with the page faults of writing its operands since their latest use
+  bool operands_kept = false;  ///< the operands stay on the device, for later calls
+  bool typical = true;  ///< false: later calls will take less time, since the device was not quite ready or the CPU
+                        ///< disturbed
+  double seconds = 0;   ///< wall time of the computation with its copies, without failed attempts. On the device it
+                        ///< includes the page faults that tracking the operands has cost since their latest use
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
-  std::uint64_t bytes_reused = 0;  ///< found on the device
-  double transfer_seconds = 0;     ///< of `seconds`, in which the call only waited for data
-  std::uint32_t calls = 1;         ///< for which it stands: the others were settled_calls()
+  std::uint64_t bytes_reused = 0;  ///< bytes that the call found on the device
+  double transfer_seconds = 0;     ///< the part of `seconds` in which the call only waited for data
+  std::uint32_t calls = 1;         ///< number of calls that this observation stands for: the others were
+                                   ///< settled_calls()
 };
 
-/// What a verdict rests on, in seconds: for --explain. 0 where nobody has predicted anything.
+/// The predicted times that a verdict rests on, for --explain. 0 where nothing was predicted.
 struct Grounds {
   double cpu_seconds = 0;       ///< 0: unknown
-  double device_seconds = 0;    ///< with all matrices there, the results' way home included
-  double bringing_seconds = 0;  ///< of what is missing
+  double device_seconds = 0;    ///< with all matrices on the device, including the copy of the results to the host
+  double bringing_seconds = 0;  ///< time to copy the missing bytes to the device
   double missing_bytes = 0;
 };
 
 struct MachineModel;
 
-/// What operations of a class take on the CPU (see PredictedTimes).
+/// The CPU's time for operations of a class (see PredictedTimes).
 struct CpuRate {
-  std::uint64_t key = 0;        ///< of the class
-  double seconds_per_flop = 0;  ///< of an operation
+  std::uint64_t key = 0;  ///< identifies the class
+  double seconds_per_flop = 0;
 };
 
-/// Decides for calls that could run on either. Thread-safe.
+/// Decides for calls that could run on the CPU or on the device. Thread-safe.
 class Decider {
  public:
   virtual ~Decider() = default;
@@ -61,54 +63,60 @@ class Decider {
   /// use() may change it.
   virtual double floor_volume() const = 0;
 
-  /// `residency` is asked only where the verdict depends on the answer. `grounds`, unless nullptr, is filled in where
-  /// times were predicted.
+  /// Decides for one call. Asks `residency` only if the verdict depends on the answer. Fills in `grounds`, unless it is
+  /// nullptr, if times were predicted.
   virtual Verdict judge(const operation::Operation& operation, operation::Estimator& residency, Grounds* grounds) = 0;
   Verdict judge(const operation::Operation& operation, operation::Estimator& residency) {
     return judge(operation, residency, nullptr);
   }
 
-  /// What the CPU would take for a call that took `device_seconds` on the device, by earlier calls of the same kind or
-  /// by the machine's model. Where these do not tell, and the device took less than any CPU of this machine would: what
-  /// that would take at least. 0: unknown.
+  /// Returns the time that the CPU would take for a call that took `device_seconds` on the device. It comes from
+  /// earlier calls of the same kind, or from the machine's model. If neither knows, and the device took less than any
+  /// CPU of this machine would, returns the least time that a CPU would take. 0: unknown.
   virtual double cpu_seconds(const operation::Operation& operation, double device_seconds) const = 0;
 
-  /// The same by what has been measured on this machine alone: by calls of its kind, of this run or of an earlier one,
-  /// by those of about its size, or by a calibration of the CPU. 0: nothing has.
+  /// Returns the CPU's time by what has been measured on this machine alone: by calls of this kind, in this run or an
+  /// earlier one, by calls of about this size, or by a calibration of the CPU. 0: nothing was measured.
   virtual double measured_cpu_seconds(const operation::Operation&) const { return 0; }
 
-  /// What this run's calls have shown, for later runs; and what those of an earlier run have. Once.
+  /// cpu_rates() returns what this run's calls have shown, for later runs. recall() takes the rates of an earlier run,
+  /// and is called once.
   virtual std::vector<CpuRate> cpu_rates() const { return {}; }
   virtual void recall(const std::vector<CpuRate>&) {}
 
-  /// A better model of the machine has been found. It must outlive this.
+  /// Takes a better model of the machine. The model must outlive this object.
   virtual void use(const MachineModel& model) = 0;
 
-  /// How a call went that was not too small to be judged, wherever it ran. A signal handler may interrupt this for good
-  /// where it ran on the CPU: then no lock is to be taken.
+  /// Learns from a call that was not too small to be judged, wherever it ran. If the call ran on the CPU, a signal
+  /// handler may interrupt this function and never return to it: so it takes no lock then.
   virtual void observe(const operation::Operation& operation, const Observation& observation) = 0;
 
-  /// How many calls of the same routine and sizes may follow one that stays on the CPU, and be made there without being
-  /// judged or observed: whatever they met, they would stay. As under observe().
+  /// Returns how many calls of the same routine and sizes may follow one that stays on the CPU, and stay there without
+  /// being judged or observed: they would stay whatever they met. Takes no lock, as observe().
   virtual std::uint32_t settled_calls(const operation::Operation& /*operation*/) { return 0; }
 };
 
-/// With `min_size` 0 everything is offloaded. Else by size: the average size (the cube root of Work::volume) must be at
-/// least `min_size`, and the depth (Work::depth) at least a quarter of that. A large result of little work is computed
-/// faster by the CPU than it could be copied back. Measured by bench/minsize.py. By experience: a call that does little
-/// work per element of some operand pays only if that operand stays on the device. Such calls are offloaded while they
-/// reuse more bytes than they upload. Otherwise they pause, and are tried again at growing intervals. A product of a
-/// matrix and a vector (Work::memory_bound) goes where its matrix is, and the matrix to the device when it has been
-/// used enough: see MatrixHistory. Operations with a shape are judged by measured times: see MeasuredTimes.
+/// With `min_size` 0, every call is offloaded. Otherwise the decision goes by size first: the average size (the cube
+/// root of Work::volume) must be at least `min_size`, and the depth (Work::depth) at least a quarter of `min_size`. The
+/// CPU computes a large result of little work faster than the result could be copied back. Measured by
+/// bench/minsize.py.
+///
+/// A call that does little work per element of some operand pays only if that operand stays on the device. Such calls
+/// are offloaded while they reuse more bytes than they upload. Otherwise they pause, and are tried again at growing
+/// intervals.
+///
+/// A product of a matrix and a vector (Work::memory_bound) runs where its matrix is. The matrix is copied to the device
+/// when it has been used enough: see MatrixHistory. Operations with a shape are judged by measured times: see
+/// MeasuredTimes.
 std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size);
 
-/// By --decide size where nobody has said another. Measured by bench/minsize.py on an H100 and 16 cores.
+/// The default for --decide size. Measured by bench/minsize.py on an H100 and 16 cores.
 inline constexpr std::int64_t usual_min_size = 250;
 
-/// What is not too small goes where it is expected to take less time: see PredictedTimes. With `min_size`, too small is
-/// less than that by size, as above, or less deep than a sixteenth of it; 0 offloads everything. Without it, too small
-/// is what cannot gain, by the model in use: see MachineModel::floor_volume().
-/// The model must outlive the decider.
+/// Calls that are not too small run where they are expected to take less time: see PredictedTimes. With `min_size`, a
+/// call is too small if its average size is less than `min_size` or its depth less than a sixteenth of it; 0 offloads
+/// everything. Without `min_size`, a call is too small if it cannot gain by the model in use: see
+/// MachineModel::floor_volume(). The model must outlive the decider.
 std::unique_ptr<Decider> by_time(std::optional<std::int64_t> min_size, const MachineModel& model);
 
 }  // namespace blastoff::decide

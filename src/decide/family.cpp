@@ -11,11 +11,11 @@ constexpr std::array<std::string_view, family_count> family_names = {"gemm",  "s
 constexpr std::string_view precision_names = "sdcz";
 
 struct Member {
-  std::string_view name;  ///< of the routine, without the letter of its precision
+  std::string_view name;  ///< name of the routine without its letter for the precision
   Family family;
 };
 
-/// Level 3, level 2, LAPACK. Solves with a factorization are solves with triangles.
+/// BLAS level 3, level 2, LAPACK. Solving with a factorization counts as solving with triangles.
 constexpr Member members[] = {
     {"gemm", Family::gemm},   {"gemm3m", Family::gemm}, {"symm", Family::gemm},   {"hemm", Family::gemm},
     {"gemmt", Family::syrk},  {"gemmtr", Family::syrk}, {"syrk", Family::syrk},   {"herk", Family::syrk},

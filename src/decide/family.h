@@ -1,4 +1,4 @@
-// Families of routines that run alike, in four precisions: what a machine model knows the rates of.
+// Families of routines with similar rates, in four precisions. A machine model has a rate for each.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace blastoff::decide {
 
-/// A family carries the name of its typical routine. Names in files: those of the enumerators.
+/// A family carries the name of its typical routine. Files name a family as its enumerator.
 enum class Family : std::uint8_t { gemm, syrk, trsm, gemv, getrf, potrf, geqrf, syevd, gesdd, fft };
 inline constexpr std::size_t family_count = 10;
 
@@ -21,7 +21,8 @@ struct RateKey {
   bool operator==(const RateKey&) const = default;
 };
 
-/// Of a BLAS or LAPACK routine or a transform; nothing for what has no family ("dgeev").
+/// Returns the family and precision of a BLAS or LAPACK routine or of a transform; nothing for a routine without a
+/// family ("dgeev").
 std::optional<RateKey> rate_key_of(std::string_view routine);
 
 std::optional<Family> family_named(std::string_view name);

@@ -10,19 +10,21 @@
 namespace blastoff::decide {
 namespace {
 
-/// A CPU may be so many times as fast as it was when it was measured.
+/// The CPU may be faster by this factor than it was when it was measured.
 constexpr double doubt = 1.25;
 
 constexpr double page_bytes = 4096;
 
-/// A volume of complex products, which have the most operations for one.
+/// Floating-point operations per unit of volume: complex products have the most.
 constexpr double most_flops_of_volume = 8;
 
-/// To look at a call, and to decide, costs the CPU about half a microsecond: not more than a tenth of what it may gain.
+/// Looking at a call and deciding costs the CPU about half a microsecond. That should be at most a tenth of what the
+/// call may gain.
 constexpr double least_worth_a_look = 5e-6;
 
-/// The part of its best rate that no CPU exceeds: half of the work of a reduction to tridiagonal or bidiagonal form
-/// goes through memory. On 16 cores, OpenBLAS reaches 0.28 and 0.21 of what is assumed for products.
+/// The share of its best rate that no CPU exceeds in this family. Half of the work of a reduction to tridiagonal or
+/// bidiagonal form is bound by memory. On 16 cores, OpenBLAS reaches 0.28 and 0.21 of the rate that is assumed for
+/// products.
 double most_efficiency(Family family) {
   switch (family) {
     case Family::syevd: return 0.5;
@@ -53,14 +55,14 @@ bool is_single(Precision precision) {
   return precision == Precision::s || precision == Precision::c;
 }
 
-/// Of operands that lie in memory, as they are read and written.
+/// Bytes of operands in memory. An operand that is read and written counts once.
 double operand_bytes(const operation::Operation& operation) {
   double bytes = 0;
   for (const operation::Operand& operand : operation.operands()) bytes += static_cast<double>(operand.part_bytes());
   return bytes;
 }
 
-/// Names are compared once for each routine: this is asked at every decision.
+/// Compares names only once for each routine, because every decision asks.
 std::optional<RateKey> key_of(const operation::Operation& operation) {
   constexpr std::uint8_t none = 0xff;
   static constinit std::array<std::atomic<std::uint8_t>, operation::most_routines> known{};  // 0: not asked yet
@@ -76,7 +78,7 @@ std::optional<RateKey> key_of(const operation::Operation& operation) {
   return RateKey{static_cast<Family>(index / precision_count), static_cast<Precision>(index % precision_count)};
 }
 
-/// 0 where the table does not tell.
+/// Returns 0 if the table has no rate.
 double seconds_by(const RateTable& table, double memory_rate, const operation::Operation& operation) {
   const auto key = table.empty() ? std::nullopt : key_of(operation);
   const double rate = key ? table.rate(*key, operation.work.flops) : 0;
@@ -95,7 +97,7 @@ void RateTable::set(RateKey key, std::span<const RatePoint> points) {
   row.end = static_cast<std::uint16_t>(points_.size());
   row.factor = 1;
   row.trust = 4;
-  // The best guess for precisions that nobody has measured: twice the rate at half the length of numbers.
+  // The best guess for precisions that were not measured: single precision has twice the rate of double precision.
   const Row lent = row;
   const Precision other_length = with_other_length(key.precision);
   const float factor = is_single(key.precision) ? 0.5F : 2.0F;

@@ -1,4 +1,4 @@
-// What is known of a machine before the program's own calls have told: rates of its link, its device and its CPU.
+// What is known of a machine before the program's own calls have been timed: the rates of its link, device and CPU.
 #pragma once
 
 #include <array>
@@ -11,26 +11,26 @@
 
 namespace blastoff::decide {
 
-/// So many floating-point operations per second in a call of so many.
+/// The rate, in floating-point operations per second, of a call with so many operations.
 struct RatePoint {
   double flops = 0;
   double rate = 0;
 };
 
-/// Rates of one processor, by family and precision. Between two points the logarithm of the rate is linear in the
-/// logarithm of the operations; beyond the outermost, the rate is theirs.
+/// Rates of one processor, by family and precision. Between two points, the logarithm of the rate is linear in the
+/// logarithm of the operations. Outside the points, the rate is that of the nearest point.
 class RateTable {
  public:
-  /// `points`: at least one, positive, the operations rising.
+  /// `points`: at least one; all values positive, the operations rising.
   void set(RateKey key, std::span<const RatePoint> points);
 
-  /// 0 where the table does not tell. Where it knows the family in another precision only: half the rate in double
-  /// precision for that in single, and the other way round; real for complex.
+  /// Returns 0 if the table has no rate for the family. If it knows the family in another precision only, it assumes
+  /// that double precision has half the rate of single precision, and complex numbers the rate of real ones.
   double rate(RateKey key, double flops) const;
 
   bool empty() const { return points_.empty(); }
 
-  /// All rates, times that.
+  /// Multiplies all rates by `factor`.
   void scale(float factor);
 
   static std::size_t index(RateKey key) {
@@ -38,12 +38,12 @@ class RateTable {
   }
 
  private:
-  /// Logarithms; a row is a slice of `points_`, which is small.
+  /// A row is a slice of `points_`. Its rates are logarithms; the rows are small.
   struct Row {
     std::uint16_t begin = 0;
     std::uint16_t end = 0;
-    float factor = 1;        ///< of the rates
-    std::uint8_t trust = 0;  ///< 0: there is none
+    float factor = 1;        ///< multiplies the rates
+    std::uint8_t trust = 0;  ///< 4: measured, 1 to 3: borrowed from another precision, 0: no rates
   };
   struct Point {
     float flops = 0;
@@ -55,40 +55,44 @@ class RateTable {
   std::vector<Point> points_;
 };
 
-/// Operations per second of a core, which none exceeds.
+/// Floating-point operations per second that no core exceeds.
 inline constexpr double most_flops_of_a_core = 45e9;
 
-/// Seconds of operations and of transfers, as expected before any call. The defaults are those of no machine in
+/// Predicts the time of operations and transfers before any call was timed. The defaults describe no machine in
 /// particular; share/machine.schema.json says what a file may hold.
 struct MachineModel {
   std::string name = "assumed rates";
 
   double to_device = 25e9;         ///< bytes per second of matrices, through page-locked buffers
-  double from_device = 25e9;       ///< likewise
-  double direct_to_device = 25e9;  ///< bytes per second from matrices that are page-locked themselves
-  double device_seconds = 60e-6;   ///< of every call with all its matrices there: launches, waiting, looking at pages
-  double page_seconds = 0;         ///< of looking at 4096 more bytes of a matrix that is there
-  double device_flops = 10e12;     ///< per second, of what `device_rates` does not tell
-  double device_memory_rate = 0;   ///< bytes per second that the device reads of its memory; 0: unknown
-  double open_seconds = 0.35;      ///< of opening the device and its libraries
+  double from_device = 25e9;       ///< bytes per second of results, through page-locked buffers
+  double direct_to_device = 25e9;  ///< bytes per second from matrices that the program has page-locked
+  double device_seconds = 60e-6;   ///< seconds of every call with all its matrices on the device: launches, waiting,
+                                   ///< looking at pages
+  double page_seconds = 0;         ///< seconds for looking at each 4096 bytes of a matrix that is on the device
+  double device_flops = 10e12;     ///< operations per second where `device_rates` has no rate
+  double device_memory_rate = 0;   ///< bytes per second at which the device reads its memory; 0: unknown
+  double open_seconds = 0.35;      ///< seconds for opening the device and its libraries
   RateTable device_rates;
 
-  double cpu_flops = 720e9;    ///< per second: the process's CPUs are not faster, of what `cpu_rates` does not tell
-  double cpu_memory_rate = 0;  ///< bytes per second; 0: unknown
-  RateTable cpu_rates;         ///< of the BLAS in use on the threads in use; empty where nobody has measured that here
+  double cpu_flops = 720e9;    ///< operations per second that the process's CPUs do not exceed, where `cpu_rates` has
+                               ///< no rate
+  double cpu_memory_rate = 0;  ///< bytes per second at which the CPUs read memory; 0: unknown
+  RateTable cpu_rates;         ///< rates of the BLAS in use with the threads in use; empty if not measured on this
+                               ///< machine
 
-  /// With all matrices there, and the results not brought home.
+  /// Seconds on the device with all matrices there, without the copy of the results to the host.
   double device_seconds_of(const operation::Operation& operation) const;
-  /// 0: unknown.
+  /// Seconds on the CPU; 0: unknown.
   double cpu_seconds_of(const operation::Operation& operation) const;
-  /// What no CPU of this machine falls below.
+  /// Seconds that no CPU of this machine falls below.
   double least_cpu_seconds_of(const operation::Operation& operation) const;
 
-  /// Work::volume below which a call cannot gain: one core makes it in less time than the device needs for any call.
+  /// Returns the Work::volume below which a call cannot gain: one core computes it in less time than the device needs
+  /// for any call.
   double floor_volume() const;
 
-  /// The same machine where so many processes share the device: what it computes and what the link carries is divided
-  /// among them.
+  /// Returns the model of this machine with `processes` processes sharing the device: its rates and those of the link
+  /// are divided among them.
   MachineModel shared_by(int processes) const;
 };
 

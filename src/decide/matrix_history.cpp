@@ -12,25 +12,25 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-/// Opening a GPU and its libraries takes about this long. Only calls that come first pay for it.
+/// Time to open a GPU and its libraries. Only the first calls pay for it.
 constexpr double seconds_to_open = 0.5;
 
-/// Of a matrix of which more than this share had to come, the device did not find enough.
+/// If a larger share of the matrix had to be copied to the device, the device did not hold enough of it.
 constexpr double most_brought = 0.25;
 
-/// So many uses tell how long the device takes.
+/// This many uses show how long the device takes.
 constexpr std::uint32_t enough_uses = 4;
 
-/// Where the device is no faster: so many products by the CPU, doubled, come before the next one there.
+/// If the device is no faster, the CPU makes this many products before the next attempt, doubled for each failure.
 constexpr double uses_between_trials = 16;
 
-/// Beyond that, doubling what the next attempt requires changes nothing any more.
+/// More failures than this do not lengthen the time to the next attempt.
 constexpr std::uint32_t most_failures = 10;
 
-/// Smaller transfers end in page-locked buffers, whose transfer is not part of the time.
+/// The copy of smaller matrices ends in page-locked buffers: transfer_seconds then misses part of the transfer.
 constexpr std::uint64_t tells_rate = std::uint64_t{256} << 20;
 
-/// The matrix: the largest operand that could stay.
+/// Returns the matrix: the largest operand that may stay on the device.
 const operation::Operand& matrix_of(const operation::Operation& product) {
   const auto operands = product.operands();
   return *std::max_element(operands.begin(), operands.end(), [](const auto& a, const auto& b) {
@@ -38,7 +38,7 @@ const operation::Operand& matrix_of(const operation::Operation& product) {
   });
 }
 
-/// FNV-1a by words; never 0, which stands for no matrix.
+/// FNV-1a over words. Never 0, which stands for no matrix.
 std::uint64_t key_of(const operation::Operand& matrix) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const std::uint64_t word :
@@ -112,7 +112,7 @@ bool MatrixHistory::worth_device(const operation::Operation& product, const std:
   Record* const record = find(key_of(matrix));
   double missing = static_cast<double>(matrix.part_bytes());
   if (found) missing = static_cast<double>(found->missing + found->dirty);
-  // Nobody can tell while another thread asks.
+  // Another thread is asking for the estimate, so nothing is known.
   if (!found && record && record->brought.load(relaxed)) missing = 0;
   double required = missing > 0 ? seconds_to_bring(missing) : 0;
   if (record == nullptr) return required == 0 && first_uses_.welcome();
@@ -172,7 +172,7 @@ void MatrixHistory::FirstUses::learn_device(double bytes, double seconds) {
   if (slow) ratio.store(0, relaxed);
 }
 
-// The uses since the matrix was last brought must have gained what it costs to bring it.
+// The matrix was copied to the device again. The uses since the last copy must have gained what the copy costs.
 void MatrixHistory::brought(Record& record, const Observation& observation) {
   const double cost = seconds_to_bring(static_cast<double>(observation.bytes_to_device));
   const bool paid = record.hits.exchange(0, relaxed) * static_cast<double>(record.cpu.load(relaxed)) >= cost;
@@ -182,7 +182,7 @@ void MatrixHistory::brought(Record& record, const Observation& observation) {
     record.failures.store(0, relaxed);
   else
     fail(record, cost);
-  // What was brought on purpose may show what it is good for.
+  // A matrix that was copied on purpose may show that this pays.
   if (paid || expected) record.required.store(0, relaxed);
 }
 

@@ -1,4 +1,4 @@
-// Products of a matrix and a vector: when is the matrix worth bringing to the device?
+// Products of a matrix and a vector: decides when to copy the matrix to the device.
 #pragma once
 
 #include <array>
@@ -12,36 +12,40 @@
 
 namespace blastoff::decide {
 
-/// The device computes such a product many times as fast as the CPU if it finds the matrix, and many times as slowly if
-/// it has to bring it. So a matrix is brought when the CPU has spent as much time on it as bringing it takes (the ski
-/// rental rule: if it is never used again, the program has lost as much time again, no more). If the program rewrites a
-/// matrix before its uses have paid for bringing it, or if the device is no faster, twice as much is asked for at the
-/// next attempt.
+/// The device computes such a product many times as fast as the CPU if its memory holds the matrix, and many times as
+/// slowly if the matrix has to be copied first. So the matrix is copied when the CPU has spent as much time on its
+/// products as the copy takes (the ski rental rule: if the matrix is never used again, the program has lost that much
+/// time again, not more). If the program rewrites a matrix before its uses have paid for the copy, or if the device is
+/// no faster, the next attempt requires twice as much time.
 ///
 /// Matrices are told apart by address, shape and leading dimension. The latest few hundred are known. LAPACK uses every
-/// part of a matrix once, so nothing can be learnt from a single one: what is there is used at first sight as long as
-/// such uses are faster than the CPU on average. If they are not, they pause for a while, each time twice as long.
+/// part of a matrix once, so no history can tell how one part fares. A matrix of which nothing is known is therefore
+/// used on the device if it is there already, as long as such uses are faster than the CPU on average. If they are
+/// slower, such uses pause for a while, each time twice as long.
 ///
-/// A signal handler may interrupt any of this for good, and several threads may meet: there are no locks, and a lost
-/// update costs time alone. Thread-safe.
+/// There are no locks, since a signal handler may interrupt any function for good, and several threads may call at
+/// once. A lost update costs only time. Thread-safe.
 class MatrixHistory {
  public:
-  /// Whether the device is to make this product. `found`: what it would find there; nothing where nobody can tell.
+  /// Whether the device should compute this product. `found`: how much of the matrix the device has; nothing if that is
+  /// unknown.
   bool worth_device(const operation::Operation& product, const std::optional<operation::Estimate>& found);
 
-  /// Whether the CPU takes no more time for it than the device for any call, as far as is known. Asks nobody.
+  /// Whether the CPU, as far as is known, takes no more time for this product than the device takes for any call. Does
+  /// not ask the device.
   bool cannot_gain(const operation::Operation& product) const;
 
-  /// A product is over.
+  /// Learns from a product that has ended.
   void observe(const operation::Operation& product, const Observation& observation);
 
-  /// What the CPU takes for it: the least so far with this matrix, else by its rate for others; 0: unknown.
+  /// The CPU's time for this product: the shortest so far with this matrix, otherwise from its rate with other
+  /// matrices. 0: unknown.
   double cpu_seconds(const operation::Operation& product) const;
 
-  /// Until uploads have shown better.
+  /// Takes the rate of the link from the model, until uploads have shown the real one.
   void assume(const MachineModel& model);
 
-  /// Some call is over: learns that there is a device, and how fast matrices get there.
+  /// Learns from any call that has ended: that the device is open, and how fast matrices are copied to it.
   void learn_link(const Observation& observation);
 
  private:
@@ -49,24 +53,25 @@ class MatrixHistory {
   struct Record {
     std::atomic<std::uint64_t> key{0};
     std::atomic<std::uint32_t> last_use{0};
-    std::atomic<std::uint32_t> hits{0};      ///< uses on the device since it was brought
-    std::atomic<std::uint32_t> failures{0};  ///< attempts in a row that did not pay
-    std::atomic<float> spent{0};             ///< by the CPU since the last use on the device
-    std::atomic<float> required{0};          ///< to be spent before the next use, even if the matrix is there
-    std::atomic<float> cpu{0};               ///< shortest product of the CPU; 0: none yet
-    std::atomic<float> device{0};            ///< of a use on the device, a moving average
-    std::atomic<bool> brought{false};        ///< on the device as far as we know
-    std::atomic<bool> expected{false};       ///< the latest use was to bring it
+    std::atomic<std::uint32_t> hits{0};      ///< uses on the device since the matrix was copied there
+    std::atomic<std::uint32_t> failures{0};  ///< consecutive attempts that did not pay
+    std::atomic<float> spent{0};             ///< time spent by the CPU since the last use on the device
+    std::atomic<float> required{0};          ///< time to be spent by the CPU before the next use, even if the matrix is
+                                             ///< on the device
+    std::atomic<float> cpu{0};               ///< shortest product on the CPU; 0: none yet
+    std::atomic<float> device{0};            ///< time of a use on the device, a moving average
+    std::atomic<bool> brought{false};        ///< the matrix is on the device, as far as we know
+    std::atomic<bool> expected{false};       ///< the latest verdict was to copy the matrix to the device
   };
   static constexpr std::size_t set_count = 32;
   static constexpr std::size_t ways = 8;
 
-  /// How matrices fare that the device finds at first sight.
+  /// How fast the device is with matrices that are there at their first product.
   struct FirstUses {
-    std::atomic<float> cpu_rate{0};        ///< bytes of matrices per second of the CPU, a moving average
-    std::atomic<float> ratio{0};           ///< of the device's time to the CPU's, a moving average
-    std::atomic<std::uint32_t> trials{0};  ///< since the last verdict
-    std::atomic<std::int32_t> pause{0};    ///< first uses yet to be left to the CPU
+    std::atomic<float> cpu_rate{0};        ///< bytes of matrices per second on the CPU, a moving average
+    std::atomic<float> ratio{0};           ///< the device's time divided by the CPU's, a moving average
+    std::atomic<std::uint32_t> trials{0};  ///< number since the last comparison
+    std::atomic<std::int32_t> pause{0};    ///< first uses that are still to be left to the CPU
     std::atomic<std::int32_t> next_pause{64};
     bool welcome();
     void learn_cpu(double bytes, double seconds);
@@ -87,7 +92,7 @@ class MatrixHistory {
   std::atomic<bool> device_open_{false};
   std::atomic<float> bytes_per_second_{25e9F};
   std::atomic<float> least_device_seconds_{0};
-  std::atomic<bool> link_seen_{false};  ///< uploads have shown that rate
+  std::atomic<bool> link_seen_{false};  ///< uploads have shown `bytes_per_second_`
 };
 
 }  // namespace blastoff::decide

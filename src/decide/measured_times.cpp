@@ -5,12 +5,12 @@
 namespace blastoff::decide {
 namespace {
 
-/// What a device needs at least, as far as is known before it was tried: measured on an H200, a transform of 48^3
-/// complex numbers took 0.10 ms with copies of 3.5 MB together.
+/// The least that the device needs, assumed before it was tried. Measured on an H200: a transform of 48^3 complex
+/// numbers took 0.10 ms, with copies of 3.5 MB in total.
 constexpr double least_seconds = 50e-6;
 constexpr double bytes_per_second = 40e9;
 
-/// Trials of the device may lose this share of the time on the CPU.
+/// Trials on the device may lose this share of the time spent on the CPU.
 constexpr double share_for_trials = 0.01;
 
 void add(std::atomic<double>& sum, double seconds) {

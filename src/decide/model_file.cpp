@@ -10,17 +10,17 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The version of the schema that is read here.
+/// The version of the schema that this file reads.
 constexpr int version = 1;
 
-/// Beyond these, a number is a mistake of whoever wrote it.
+/// Numbers outside these limits are mistakes.
 constexpr double least_rate = 1e5;
 constexpr double greatest_rate = 1e18;
 constexpr double greatest_seconds = 60;
 constexpr std::size_t most_points = 64;
 
-/// Reads the parts of one text, and remembers the first mistake. What is absent is never destroyed: a thread may still
-/// read when the process ends.
+/// Reads the parts of one text, and remembers the first mistake. The empty values for absent parts are never destroyed:
+/// a thread may still read them when the process ends.
 class Reader {
  public:
   const std::string& mistake() const { return mistake_; }
@@ -31,7 +31,7 @@ class Reader {
     return of.is_object() && found != of.end() ? *found : none;
   }
 
-  /// What the file does not hold stays as it is.
+  /// Leaves `value` as it is if the file has no such key.
   void rate(const Json& of, const char* key, double& value) { number(of, key, least_rate, greatest_rate, value); }
   void seconds(const Json& of, const char* key, double& value) { number(of, key, 0, greatest_seconds, value); }
   void text(const Json& of, const char* key, std::string& value) {
@@ -51,14 +51,14 @@ class Reader {
       values.push_back(each.get_ref<const std::string&>());
     }
   }
-  /// A list, or an empty one.
+  /// Returns a list; an empty one if the file has none.
   const Json& list(const Json& of, const char* key) {
     static const Json& none = *new Json(Json::array());
     const Json& found = part(of, key);
     if (!found.is_null() && !found.is_array()) fail(key);
     return found.is_array() ? found : none;
   }
-  /// One row of rates: family, precision, points. A family that is not known here is left out.
+  /// Reads one row of rates: family, precision, points. Ignores a family that is not known here.
   void row(const Json& of, RateTable& table) {
     std::string family_name;
     std::string precision_name;
@@ -162,7 +162,7 @@ tl::expected<ModelFile, std::string> parse_model(std::string_view json) {
   const Json& link = Reader::part(text, "link");
   reader.rate(link, "to_device", file.model.to_device);
   file.model.direct_to_device = file.model.to_device;
-  reader.rate(link, "staged_to_device", file.model.to_device);  // what matrices come by
+  reader.rate(link, "staged_to_device", file.model.to_device);  // matrices are copied through page-locked buffers
   reader.rate(link, "from_device", file.model.from_device);
   reader.rate(link, "staged_from_device", file.model.from_device);
   reader.seconds(Reader::part(text, "tracking"), "page_seconds", file.model.page_seconds);

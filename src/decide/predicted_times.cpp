@@ -9,14 +9,15 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-/// Timing the slower side may take this share of the time spent on the faster one.
+/// Timing the slower side may take this share of the time spent on the faster side.
 constexpr double share_for_trials = 0.01;
 
-/// The first calls of a class on the device load kernels, allocate memory and page-lock staging: they tell nothing.
+/// The first calls of a class on the device load kernels, allocate memory and page-lock staging. Their times are
+/// ignored.
 constexpr std::uint32_t first_calls = 2;
 
-/// A judgement, a record and two looks at the clock take about 0.3 us. That is too much for calls of some microseconds,
-/// and nothing for long ones. What many calls have shown is believed for a while.
+/// A judgement, a record and two readings of the clock take about 0.3 us: too much for calls of some microseconds,
+/// nothing for long ones. After 64 calls on the CPU, some of the next calls are therefore not judged.
 constexpr std::uint32_t calls_before_settled = 64;
 constexpr std::uint32_t most_settled = 31;
 constexpr double longest_settled = 1e-4;
@@ -25,7 +26,8 @@ void add(std::atomic<float>& sum, double amount) {
   sum.store(sum.load(relaxed) + static_cast<float>(amount), relaxed);
 }
 
-/// Follows a fall faster than a rise: the least time is the one that was not disturbed. One call alone tells little.
+/// Moves towards a shorter time faster than towards a longer one, because the shortest time is the undisturbed one. A
+/// single call moves it by half at most.
 void average(std::atomic<float>& known, double latest) {
   const float before = known.load(relaxed);
   const auto now = before > 0 ? std::min(static_cast<float>(latest), 4 * before) : static_cast<float>(latest);
@@ -33,7 +35,7 @@ void average(std::atomic<float>& known, double latest) {
   known.store(before > 0 ? before + weight * (now - before) : now, relaxed);
 }
 
-/// Of what it read, more than a call that finds its matrices.
+/// Whether the call copied so much of what it read that it cannot have found its matrices on the device.
 bool brought_much(const Observation& observation) {
   constexpr double most_brought = 0.125;
   const auto brought = static_cast<double>(observation.bytes_to_device);
@@ -47,7 +49,7 @@ std::uint64_t part_bytes(const operation::Operation& operation, bool (*counts)(o
   return bytes;
 }
 
-/// Of the largest matrix that it reads: one that is used again has the same address.
+/// Identifies the largest matrix that the operation reads. A matrix that is used again has the same address.
 std::uint64_t matrix_key(const operation::Operation& operation) {
   const operation::Operand* largest = nullptr;
   for (const operation::Operand& operand : operation.operands())
@@ -74,14 +76,14 @@ PredictedTimes::Place PredictedTimes::place_of(const operation::Operation& opera
   return {operation.routine(), half_octave(operation.work.flops), half_octave(bytes)};
 }
 
-/// What one call would take, in seconds, and what it would move.
+/// The predicted times of one call, in seconds.
 struct PredictedTimes::Prediction {
-  double seconds_per_byte = 0;  ///< of bringing matrices
+  double seconds_per_byte = 0;  ///< for copying matrices to the device
   double read_bytes = 0;
-  double with_all_there = 0;  ///< work and results
+  double with_all_there = 0;  ///< work and copy of the results
   double with_nothing_there = 0;
   double cpu = 0;        ///< 0: unknown
-  double least_cpu = 0;  ///< no CPU of this machine is faster
+  double least_cpu = 0;  ///< no CPU of this machine takes less
 };
 
 PredictedTimes::Class* PredictedTimes::class_of(const operation::Operation& operation) {
@@ -112,7 +114,7 @@ const PredictedTimes::Class* PredictedTimes::known_class_at(const Place& place) 
   return nullptr;
 }
 
-/// Once, when the class is new.
+/// Fills in the guesses of a class. Called once, when the class is new.
 void PredictedTimes::ask_neighbours(Class& times, const Place& place) const {
   const double earlier = rate_of_earlier_run(place.key());
   const double cpu = earlier > 0 ? earlier : rate_of_neighbours(place, &Class::cpu_per_flop);
@@ -120,7 +122,7 @@ void PredictedTimes::ask_neighbours(Class& times, const Place& place) const {
   times.device_guess.store(static_cast<float>(rate_of_neighbours(place, &Class::device_per_flop)), relaxed);
 }
 
-/// Between the nearest with less work and the nearest with more, by their distances.
+/// Interpolates between the nearest class with less work and the nearest with more, weighted by their distances.
 double PredictedTimes::rate_of_neighbours(const Place& place, Rate rate) const {
   const Neighbour less = nearest(place, -1, rate);
   const Neighbour more = nearest(place, 1, rate);
@@ -128,7 +130,7 @@ double PredictedTimes::rate_of_neighbours(const Place& place, Rate rate) const {
   return (less.rate * more.distance + more.rate * less.distance) / (less.distance + more.distance);
 }
 
-/// `direction`: of work. Less is also the same with other data.
+/// `direction`: -1 for less work, 1 for more. A class with the same work and other data counts as less.
 PredictedTimes::Neighbour PredictedTimes::nearest(const Place& place, int direction, Rate rate) const {
   for (std::int64_t distance = direction < 0 ? 0 : 1; distance <= farthest; ++distance) {
     for (std::int64_t shift = 0; shift <= distance + 1; ++shift) {
@@ -159,7 +161,7 @@ double PredictedTimes::measured_cpu_seconds(const operation::Operation& operatio
   double rate = times == nullptr ? 0 : mean_cpu_rate(*times);
   if (rate <= 0 && times != nullptr) rate = static_cast<double>(times->cpu_guess.load(relaxed));
   if (rate <= 0) rate = rate_of_neighbours(place, &Class::cpu_per_flop);
-  // Where the model knows the CPU's rates, this machine's CPU has been calibrated with a BLAS that is loaded.
+  // The model has rates of the CPU only if the CPU of this machine was calibrated with a BLAS that is loaded.
   return rate > 0 ? rate * operation.work.flops : model_.load(std::memory_order_acquire)->cpu_seconds_of(operation);
 }
 
@@ -183,7 +185,7 @@ void PredictedTimes::recall(const std::vector<CpuRate>& rates) {
   }
 }
 
-/// 0: it does not tell.
+/// Returns 0 if the earlier run has no rate for the class.
 double PredictedTimes::rate_of_earlier_run(std::uint64_t key) const {
   const std::vector<CpuRate>* const earlier = earlier_.load(std::memory_order_acquire);
   if (earlier == nullptr) return 0;
@@ -226,7 +228,7 @@ Verdict PredictedTimes::judge(const operation::Operation& operation, operation::
   return decide(*times, operation, residency, predicted, grounds);
 }
 
-/// Where there is no room for one more class.
+/// Decides if there is no room for another class.
 Verdict PredictedTimes::by_model(const operation::Operation& operation) const {
   static const Class unknown;
   const Prediction predicted = predict(unknown, operation);
@@ -240,10 +242,10 @@ Verdict PredictedTimes::decide(Class& times, const operation::Operation& operati
   const double device = static_cast<double>(times.device_seconds.load(relaxed));
   if (device > predicted.least_cpu && spend(times, &Class::for_cpu, predicted.cpu)) return Verdict::not_timed;
   if (predicted.cpu > predicted.with_nothing_there) return Verdict::device;
-  // Whatever is there: nobody needs to be asked.
+  // The CPU is faster even if all matrices are on the device, so the residency is not asked.
   if (predicted.cpu <= predicted.with_all_there) return stay(times, predicted.with_nothing_there - predicted.cpu);
   auto found = residency.estimate(operation);
-  // Nobody can tell while another thread asks, or before there is a device.
+  // There is no estimate while another thread asks for one, or before the device is open.
   const bool known = times.device_calls.load(relaxed) > 0;
   const double expected = known ? static_cast<double>(times.brought.load(relaxed)) : predicted.read_bytes;
   if (!found) found = {.missing = static_cast<std::uint64_t>(expected)};
@@ -254,7 +256,7 @@ Verdict PredictedTimes::decide(Class& times, const operation::Operation& operati
   return weigh(times, operation, predicted, *found);
 }
 
-/// The CPU's time is not known.
+/// Decides if the CPU's time is not known.
 Verdict PredictedTimes::first_verdict(Class& times, const Prediction& predicted) const {
   if (predicted.least_cpu < predicted.with_nothing_there) return Verdict::not_timed;
   const float device = times.device_seconds.load(relaxed);
@@ -273,12 +275,12 @@ Verdict PredictedTimes::weigh(Class& times, const operation::Operation& operatio
   return gain >= price ? Verdict::device : invest(operation, gain, price);
 }
 
-/// On the CPU, unless a trial of the device, at the loss of so many seconds, is due.
+/// Leaves the call on the CPU, unless a trial of the device is due that loses `loss` seconds.
 Verdict PredictedTimes::stay(Class& times, double loss) {
   return spend(times, &Class::for_device, loss) ? Verdict::device : Verdict::cpu_faster;
 }
 
-/// What a trial of the class is paid from.
+/// Returns the budget that pays for a trial of the class.
 std::atomic<float>& PredictedTimes::budget_of(Class& times, Budget budget) {
   const bool cpu = budget == &Class::for_cpu;
   const std::atomic<float>& measured = cpu ? times.cpu_per_flop : times.device_per_flop;
@@ -287,8 +289,8 @@ std::atomic<float>& PredictedTimes::budget_of(Class& times, Budget budget) {
   return cpu ? for_cpu_ : for_device_;
 }
 
-/// Whether the class may spend as much; then it does. What is left is kept for other classes, and not for itself: one
-/// trial tells as much as several.
+/// Whether the class may spend `cost`; if so, spends it. If the budget is the class's own, it is emptied, because one
+/// trial tells as much as several. If several classes share the budget, the rest is left to them.
 bool PredictedTimes::spend(Class& times, Budget budget, double cost) {
   std::atomic<float>& from = budget_of(times, budget);
   if (static_cast<double>(from.load(relaxed)) < cost) return false;
@@ -308,8 +310,8 @@ Verdict PredictedTimes::invest(const operation::Operation& operation, double gai
   return Verdict::device;
 }
 
-/// Where there are too many matrices, one takes over the place and the loss of the one that has lost least: so no
-/// number of them keeps all from being brought, and no more is invested than has been lost (Metwally, Agrawal, El
+/// If there are too many matrices, the new one takes over the place and the loss of the matrix that has lost least. So
+/// a matrix is copied at last however many there are, and no more is invested than has been lost (Metwally, Agrawal, El
 /// Abbadi 2005, Space-Saving).
 PredictedTimes::Loss& PredictedTimes::loss_of(std::uint64_t key) {
   auto& set = losses_[(key >> 40) % loss_sets];
@@ -331,7 +333,7 @@ void PredictedTimes::observe(const operation::Operation& operation, const Observ
 
 void PredictedTimes::learn_cpu(Class& times, double flops, const Observation& observation) {
   average(times.cpu_per_flop, observation.seconds / flops);
-  // One that was interrupted tells nothing of those that were not timed.
+  // The calls that were not timed are assumed to have taken the usual time: this one may have been interrupted.
   const double usual = static_cast<double>(times.cpu_per_flop.load(relaxed)) * flops;
   const double all = observation.seconds + (observation.calls - 1) * usual;
   add(budget_of(times, &Class::for_device), share_for_trials * all);
@@ -341,8 +343,8 @@ void PredictedTimes::learn_cpu(Class& times, double flops, const Observation& ob
   times.cpu_flops.store(times.cpu_flops.load(relaxed) + flops, relaxed);
 }
 
-/// What has been measured is the mean of all calls; decisions go by what the latest ones show. Calls that we have
-/// disturbed count only where no others are known. 0: unknown.
+/// Returns the mean over all calls as the measured rate; decisions use the moving average of the latest calls instead.
+/// Calls that we have disturbed count only if there are no others. 0: unknown.
 double PredictedTimes::mean_cpu_rate(const Class& times) const {
   const double flops = times.cpu_flops.load(relaxed);
   if (flops > 0) return times.cpu_seconds.load(relaxed) / flops;
@@ -377,20 +379,22 @@ void PredictedTimes::learn_device(Class& times, const operation::Operation& oper
   if (learn_bringing(times, expected + home, observation)) return;
   const auto seen = static_cast<double>(to_device_.load(relaxed));
   const double moving = brought / (seen > 0 ? seen : model.to_device) + home;
-  // Transfers overlap with the work, and are not known exactly: of what is left, some may be the work.
+  // Transfers overlap with the work, and their time is not known exactly. At least a tenth of the call's time counts as
+  // work.
   const double least = 0.1 * observation.seconds;
   const double work = observation.seconds - moving;
-  if (work < least && expected <= least) return;  // as expected: this call tells no more
+  if (work < least && expected <= least) return;  // the work is as short as expected: this call tells no more
   average(times.device_per_flop, std::max(work, least) / flops);
 }
 
-/// Whether it found most of what it read, as no call of its class has before: it tells better than those what the work
-/// takes.
+/// Whether this call is the first of its class that found most of its matrices on the device. It then shows the time of
+/// the work better than the earlier calls.
 bool PredictedTimes::is_first_to_find(Class& times, const Observation& observation) {
   return !brought_much(observation) && !times.found.exchange(true, relaxed);
 }
 
-/// What a call that had to bring its matrices took longer than those that find them. True: it tells no more.
+/// Learns the extra time of a call that had to copy its matrices, compared with calls that found them. Returns true if
+/// that is all that the call can tell.
 bool PredictedTimes::learn_bringing(Class& times, double with_all_there, const Observation& observation) {
   if (!brought_much(observation) || !times.found.load(relaxed)) return false;
   const double longer = observation.seconds - with_all_there;
@@ -398,7 +402,8 @@ bool PredictedTimes::learn_bringing(Class& times, double with_all_there, const O
   return true;
 }
 
-/// Smaller uploads end in page-locked buffers, whose transfer is not part of the time.
+/// Learns the rate of the link. The copy of smaller matrices ends in page-locked buffers: transfer_seconds then misses
+/// part of the transfer.
 void PredictedTimes::learn_link(const Observation& observation) {
   constexpr std::uint64_t tells_rate = std::uint64_t{256} << 20;
   if (!observation.operands_kept || observation.bytes_to_device < tells_rate || observation.transfer_seconds <= 0)

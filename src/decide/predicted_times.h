@@ -1,4 +1,4 @@
-// How long operations take on the CPU and on the device, predicted from earlier ones of the same class.
+// Predicts how long an operation takes on the CPU and on the device, from earlier operations of its class.
 #pragma once
 
 #include <array>
@@ -15,36 +15,40 @@
 
 namespace blastoff::decide {
 
-/// A class is a routine with about the same amount of work and of data. Its times are moving averages, for the CPU per
-/// operation, for the device without the transfers, which are predicted from the bytes that this call would move.
+/// A class is a routine with about the same amount of work and data. Its times are moving averages: the CPU's per
+/// operation, and the device's per operation without the transfers. The time of transfers is predicted from the bytes
+/// that the call would move.
 ///
-/// - Before the first call of a class, its times are those of its neighbours: classes of the routine with about as much
-///   work and data. Where none is known, they are those of the machine's model. Where that does not know the CPU's, the
-///   CPU is timed once, unless the device is faster than any CPU would be.
-/// - The device is used where its predicted time is less, with everything that it has to bring.
-/// - Where it is less only once a matrix is there, bringing it is an investment. It is made when the time lost without
-///   it, over all uses of this matrix, has reached its price (the ski rental rule: whatever comes, the program takes at
-///   most twice as long as with the best choice in hindsight).
-/// - Large uploads show the rate of the link, which the model only supposes. A class of which some calls find their
-///   matrices and others bring them has a rate of its own: what the latter take longer.
-/// - The slower side is timed again as soon as that costs at most a hundredth of the time spent on the faster one. What
-///   only the neighbours tell is timed as soon as that costs at most a hundredth of the time spent on all such classes.
+/// - Before the first call of a class, its times are those of its neighbours: classes of the same routine with similar
+///   work and data. If no neighbour is known, they come from the machine's model. If the model does not know the CPU's
+///   time, the CPU is timed once, unless the device is faster than any CPU would be.
+/// - The device is used if its predicted time, with everything that has to be copied to it, is less.
+/// - If its time is less only once a matrix is there, copying that matrix is an investment. It is made when the time
+///   lost without it, over all uses of this matrix, has reached its price (the ski rental rule: whatever comes, the
+///   program takes at most twice as long as with the best choice in hindsight).
+/// - Large uploads show the rate of the link, which the model only supposes. If some calls of a class find their
+///   matrices on the device and others copy them, the class has a copying rate of its own: the extra time of the calls
+///   that copy.
+/// - The slower side is timed again as soon as that costs at most a hundredth of the time spent on the faster side. A
+///   side whose times come only from neighbours is timed as soon as that costs at most a hundredth of the time spent on
+///   all such classes.
 ///
-/// A signal handler may interrupt any of this for good, and several threads may meet: there are no locks, and a lost
-/// update costs time alone. Thread-safe.
+/// There are no locks, since a signal handler may interrupt any function for good, and several threads may call at
+/// once. A lost update costs only time. Thread-safe.
 class PredictedTimes {
  public:
-  /// The model must outlive this.
+  /// The model must outlive this object.
   explicit PredictedTimes(const MachineModel& model) : model_(&model) {}
 
-  /// From now on. What calls have shown goes on to count. The model must outlive this.
+  /// Replaces the model. The times of earlier calls still count. The model must outlive this object.
   void use(const MachineModel& model) { model_.store(&model, std::memory_order_release); }
 
-  /// `grounds`, unless nullptr, is filled in.
+  /// Fills in `grounds`, unless it is nullptr.
   Verdict judge(const operation::Operation& operation, operation::Estimator& residency, Grounds* grounds);
   void observe(const operation::Operation& operation, const Observation& observation);
 
-  /// See Decider::settled_calls(): of a class in which the CPU takes less time than the device with all matrices there.
+  /// See Decider::settled_calls(). 0 unless the CPU takes less time for this class than the device with all matrices
+  /// there.
   std::uint32_t settled_calls(const operation::Operation& operation);
 
   /// See Decider::cpu_seconds().
@@ -52,7 +56,8 @@ class PredictedTimes {
   /// See Decider::measured_cpu_seconds().
   double measured_cpu_seconds(const operation::Operation& operation) const;
 
-  /// See Decider. They are of the classes that have been timed, and stand for what neighbours tell.
+  /// See Decider. The rates are those of classes that have been timed; in a later run they replace the guesses from
+  /// neighbours.
   std::vector<CpuRate> cpu_rates() const;
   void recall(const std::vector<CpuRate>& rates);
 
@@ -62,35 +67,36 @@ class PredictedTimes {
     std::atomic<std::uint64_t> key{0};
     std::atomic<float> cpu_per_flop{0};
     std::atomic<float> device_per_flop{0};  ///< without transfers
-    std::atomic<double> cpu_seconds{0};     ///< of all calls of the CPU that nothing of ours has disturbed
-    std::atomic<double> cpu_flops{0};       ///< of those
-    std::atomic<float> cpu_guess{0};        ///< per operation, by an earlier run, or by neighbours
-    std::atomic<float> device_guess{0};     ///< the same, for the device
-    std::atomic<bool> found{false};         ///< device_per_flop is from calls that found most of what they read
-    std::atomic<float> device_seconds{0};   ///< of a call, all included
-    std::atomic<float> per_byte{0};         ///< of bringing; 0: as for all classes
-    std::atomic<float> brought{0};          ///< bytes per call on the device
+    std::atomic<double> cpu_seconds{0};     ///< sum over calls on the CPU that we have not disturbed
+    std::atomic<double> cpu_flops{0};       ///< operations of the calls in cpu_seconds
+    std::atomic<float> cpu_guess{0};        ///< per operation, from an earlier run or from neighbours
+    std::atomic<float> device_guess{0};     ///< per operation, from neighbours
+    std::atomic<bool> found{false};         ///< device_per_flop comes from calls that found most of their matrices on
+                                            ///< the device
+    std::atomic<float> device_seconds{0};   ///< of a call, with everything
+    std::atomic<float> per_byte{0};         ///< for copying a matrix to the device; 0: the rate of all classes
+    std::atomic<float> brought{0};          ///< bytes copied to the device by the latest call there
     std::atomic<float> for_cpu{0};          ///< seconds that may be spent to time the CPU
-    std::atomic<float> for_device{0};       ///< likewise
+    std::atomic<float> for_device{0};       ///< seconds that may be spent to time the device
     std::atomic<std::uint32_t> device_calls{0};
     std::atomic<std::uint32_t> cpu_calls{0};
   };
-  /// Matrices that were not brought.
+  /// The time lost because a matrix was not copied to the device.
   struct Loss {
     std::atomic<std::uint64_t> key{0};
     std::atomic<float> seconds{0};
   };
   struct Prediction;
-  /// Where a class lies among others. Half octaves: steps of a factor of the square root of 2.
+  /// The position of a class among the others, in half octaves: steps of a factor of the square root of 2.
   struct Place {
     std::uint32_t routine = 0;
     std::int64_t flops = 0;
     std::int64_t bytes = 0;
     std::uint64_t key() const;
   };
-  /// A rate that a class has learnt.
+  /// A rate that a class has learnt: cpu_per_flop or device_per_flop.
   using Rate = std::atomic<float> Class::*;
-  /// What a class may spend on trials.
+  /// The time that a class may spend on trials: for_cpu or for_device.
   using Budget = std::atomic<float> Class::*;
   struct Neighbour {
     double rate = 0;  ///< 0: there is none
@@ -98,7 +104,7 @@ class PredictedTimes {
   };
   static Place place_of(const operation::Operation& operation);
 
-  /// nullptr where there are too many classes.
+  /// Returns nullptr if there are too many classes.
   Class* class_of(const operation::Operation& operation);
   const Class* known_class_at(const Place& place) const;
   void ask_neighbours(Class& times, const Place& place) const;
@@ -128,12 +134,14 @@ class PredictedTimes {
   static constexpr std::size_t probes = 16;
   static constexpr std::size_t loss_sets = 128;
   static constexpr std::size_t loss_ways = 8;
-  static constexpr std::int64_t farthest = 4;  ///< neighbour
+  static constexpr std::int64_t farthest = 4;  ///< distance of a neighbour, in half octaves
   std::atomic<const MachineModel*> model_;
-  std::atomic<const std::vector<CpuRate>*> earlier_{nullptr};  ///< by rising key; never freed
-  std::atomic<float> for_cpu_{0};     ///< seconds that may be spent to time the CPU where only neighbours tell
-  std::atomic<float> for_device_{0};  ///< the same, to time the device
-  std::atomic<float> to_device_{0};   ///< bytes per second, as seen; 0: not seen yet
+  std::atomic<const std::vector<CpuRate>*> earlier_{nullptr};  ///< sorted by key; never freed
+  std::atomic<float> for_cpu_{0};     ///< seconds that may be spent to time the CPU for classes known from neighbours
+                                      ///< only
+  std::atomic<float> for_device_{0};  ///< seconds that may be spent to time the device for classes known from
+                                      ///< neighbours only
+  std::atomic<float> to_device_{0};   ///< bytes per second, as measured; 0: not measured yet
   std::array<Class, most_classes> classes_{};
   std::array<std::array<Loss, loss_ways>, loss_sets> losses_{};
 };

@@ -7,14 +7,14 @@
 
 namespace blastoff::decide {
 
-/// Admits calls in trials of a few calls. If a trial reuses more bytes than it uploads, the next one follows at once.
-/// Otherwise there is a pause, which doubles after each failed trial. Thread-safe.
+/// Admits calls to the device in trials of a few calls. If a trial reuses at least as many bytes as it uploads, the
+/// next trial follows at once. Otherwise there is a pause, which doubles after each failed trial. Thread-safe.
 class Reuse {
  public:
-  /// Whether the next call may be tried; counts it if not.
+  /// Whether the next call may be tried; if not, counts it towards the end of the pause.
   bool may_try();
 
-  /// The bytes that a call of a trial uploaded and reused.
+  /// Learns how many bytes a call of a trial uploaded (`brought`) and reused (`found`).
   void learn(std::uint64_t brought, std::uint64_t found);
 
  private:
