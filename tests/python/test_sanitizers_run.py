@@ -3,6 +3,8 @@
 import importlib.machinery
 import importlib.util
 import os
+import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -60,3 +62,26 @@ def test_the_arguments_choose_sanitizers_and_programs(sanitizers, capsys):
     assert sanitizers.targets_of(asan, ["asan", "unit_tracking", "unit_config"]) == ("unit_tracking", "unit_config")
     assert sanitizers.main(["asan", "unit_tracker"]) == 2
     assert "unknown argument unit_tracker" in capsys.readouterr().err
+
+
+def test_each_program_has_tests_that_are_run(sanitizers, monkeypatch):
+    """What CTest selects for all of them, in the ordinary build."""
+    listed = []
+
+    def list_tests(command, env, timeout):
+        done = subprocess.run([*map(str, command), "-N"], capture_output=True, text=True)
+        listed.extend(re.findall(r"Test +#\d+: (\w+/\w+)/", done.stdout))
+        return sanitizers.Outcome(0, done.stdout)
+
+    monkeypatch.setattr(sanitizers, "run", list_tests)
+    for sanitizer in sanitizers.SANITIZERS:
+        listed.clear()
+        programs = set(sanitizer.targets) - set(sanitizers.COHERENCE)
+        list(sanitizers.unit_tests(sanitizer, offload.BUILD, tuple(programs)))
+        assert set(listed) == {program.replace("_", "/", 1) for program in programs}
+
+
+def test_a_ctest_that_fails_without_a_failed_test_is_one(sanitizers, tmp_path, monkeypatch):
+    monkeypatch.setattr(sanitizers, "run", lambda command, env, timeout: sanitizers.Outcome(8, "No tests were found!!!"))
+    (tmp_path / "ctest.xml").write_text("<testsuite/>")
+    assert list(sanitizers.unit_tests(sanitizers.TSAN, tmp_path, ("unit_fft",))) == [("ctest", False)]
