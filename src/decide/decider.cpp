@@ -67,10 +67,14 @@ class SizeAndDepthDecider : public Decider {
     return large ? measured_cpu_seconds_of_large(operation) : cpu_seconds(operation, 0);
   }
 
-  void use(const MachineModel& model) override { matrices_.assume(model); }
+  void use(const MachineModel& model) override {
+    link_.assume(model);
+    matrices_.assume(model);
+  }
 
   void observe(const operation::Operation& operation, const Observation& observation) override {
-    matrices_.learn_link(observation);
+    link_.learn(observation);
+    if (observation.on_device) matrices_.device_is_open();
     if (operation.shape != 0) return measured_times_.learn(operation.shape, observation.on_device, observation.seconds);
     if (operation.work.memory_bound) {
       if (!takes_all_ && operation.work.volume >= floor_volume()) matrices_.observe(operation, observation);
@@ -85,6 +89,7 @@ class SizeAndDepthDecider : public Decider {
 
   void set_floor(double volume) { floor_volume_.store(volume, std::memory_order_relaxed); }
   /// Whether every call is offloaded.
+  const LinkRate& link() const { return link_; }
   bool takes_all() const { return takes_all_; }
 
   /// Decides for operations that are large and deep enough.
@@ -117,18 +122,19 @@ class SizeAndDepthDecider : public Decider {
   const double min_depth_;
   std::atomic<double> floor_volume_;
   Reuse reuse_;
-  MatrixHistory matrices_;
-  MeasuredTimes measured_times_;
+  LinkRate link_{MachineModel()};
+  MatrixHistory matrices_{link_};
+  MeasuredTimes measured_times_{link_};
 };
 
 class TimeDecider final : public SizeAndDepthDecider {
  public:
   TimeDecider(double min_size, const MachineModel& model)
-      : SizeAndDepthDecider(min_size, depth_by_time), floor_by_model_(false), times_(model) {
+      : SizeAndDepthDecider(min_size, depth_by_time), floor_by_model_(false), times_(model, link()) {
     SizeAndDepthDecider::use(model);
   }
   explicit TimeDecider(const MachineModel& model)
-      : SizeAndDepthDecider(model.floor_volume(), 0, false), floor_by_model_(true), times_(model) {
+      : SizeAndDepthDecider(model.floor_volume(), 0, false), floor_by_model_(true), times_(model, link()) {
     SizeAndDepthDecider::use(model);
   }
 

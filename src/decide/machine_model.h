@@ -63,6 +63,9 @@ inline constexpr double most_flops_of_a_core = 45e9;
 struct MachineModel {
   std::string name = "assumed rates";
 
+  /// open_seconds of a machine on which nobody has measured it.
+  static constexpr double assumed_open_seconds = 0.35;
+
   double to_device = 25e9;         ///< bytes per second of matrices, through page-locked buffers
   double from_device = 25e9;       ///< bytes per second of results, through page-locked buffers
   double direct_to_device = 25e9;  ///< bytes per second from matrices that the program has page-locked
@@ -71,7 +74,7 @@ struct MachineModel {
   double page_seconds = 0;         ///< seconds for looking at each 4096 bytes of a matrix that is on the device
   double device_flops = 10e12;     ///< operations per second where `device_rates` has no rate
   double device_memory_rate = 0;   ///< bytes per second at which the device reads its memory; 0: unknown
-  double open_seconds = 0.35;      ///< seconds for opening the device and its libraries
+  double open_seconds = assumed_open_seconds;  ///< seconds for opening the device and its libraries
   RateTable device_rates;
 
   double cpu_flops = 720e9;    ///< operations per second that the process's CPUs do not exceed, where `cpu_rates` has

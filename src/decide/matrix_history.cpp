@@ -12,9 +12,6 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-/// Time to open a GPU and its libraries. Only the first calls pay for it.
-constexpr double seconds_to_open = 0.5;
-
 /// If a larger share of the matrix had to be copied to the device, the device did not hold enough of it.
 constexpr double most_brought = 0.25;
 
@@ -26,9 +23,6 @@ constexpr double uses_between_trials = 16;
 
 /// More failures than this do not lengthen the time to the next attempt.
 constexpr std::uint32_t most_failures = 10;
-
-/// The copy of smaller matrices ends in page-locked buffers: transfer_seconds then misses part of the transfer.
-constexpr std::uint64_t tells_rate = std::uint64_t{256} << 20;
 
 /// Returns the matrix: the largest operand that may stay on the device.
 const operation::Operand& matrix_of(const operation::Operation& product) {
@@ -99,7 +93,8 @@ MatrixHistory::Record& MatrixHistory::find_or_replace(std::uint64_t key) {
 }
 
 double MatrixHistory::seconds_to_bring(double bytes) const {
-  return bytes / bytes_per_second_.load(relaxed) + (device_open_.load(relaxed) ? 0 : seconds_to_open);
+  const float opening = device_open_.load(relaxed) ? 0 : open_seconds_.load(relaxed);
+  return bytes / link_.bytes_per_second() + static_cast<double>(opening);
 }
 
 bool MatrixHistory::cannot_gain(const operation::Operation& product) const {
@@ -115,7 +110,7 @@ bool MatrixHistory::worth_device(const operation::Operation& product, const std:
   // Another thread is asking for the estimate, so nothing is known.
   if (!found && record && record->brought.load(relaxed)) missing = 0;
   double required = missing > 0 ? seconds_to_bring(missing) : 0;
-  if (record == nullptr) return required == 0 && first_uses_.welcome();
+  if (record == nullptr) return required == 0 && first_uses_.backoff.may_try();
   required = std::ldexp(required, static_cast<int>(record->failures.load(relaxed)));
   required = std::max(required, static_cast<double>(record->required.load(relaxed)));
   if (record->spent.load(relaxed) < required) return false;
@@ -146,10 +141,6 @@ void MatrixHistory::observe(const operation::Operation& product, const Observati
   record.spent.store(0, relaxed);
 }
 
-bool MatrixHistory::FirstUses::welcome() {
-  return pause.load(relaxed) <= 0 || pause.fetch_sub(1, relaxed) <= 0;
-}
-
 void MatrixHistory::FirstUses::learn_cpu(double bytes, double seconds) {
   if (seconds <= 0) return;
   const float before = cpu_rate.load(relaxed);
@@ -164,12 +155,9 @@ void MatrixHistory::FirstUses::learn_device(double bytes, double seconds) {
   ratio.store(average, relaxed);
   if (trials.fetch_add(1, relaxed) + 1 < enough_uses) return;
   trials.store(0, relaxed);
-  const std::int32_t longest = 4096;
-  const std::int32_t coming = next_pause.load(relaxed);
-  const bool slow = average > 1;
-  pause.store(slow ? coming : 0, relaxed);
-  next_pause.store(slow ? std::min(2 * coming, longest) : 64, relaxed);
-  if (slow) ratio.store(0, relaxed);
+  if (average <= 1) return backoff.succeeded();
+  backoff.failed();
+  ratio.store(0, relaxed);
 }
 
 // The matrix was copied to the device again. The uses since the last copy must have gained what the copy costs.
@@ -205,18 +193,12 @@ void MatrixHistory::fail(Record& record, double cost) {
 }
 
 void MatrixHistory::assume(const MachineModel& model) {
+  open_seconds_.store(static_cast<float>(model.open_seconds), relaxed);
   least_device_seconds_.store(static_cast<float>(model.device_seconds), relaxed);
-  if (!link_seen_.load(relaxed)) bytes_per_second_.store(static_cast<float>(model.to_device), relaxed);
 }
 
-void MatrixHistory::learn_link(const Observation& observation) {
-  if (!observation.on_device) return;
+void MatrixHistory::device_is_open() {
   if (!device_open_.load(relaxed)) device_open_.store(true, relaxed);
-  if (!observation.operands_kept || observation.bytes_to_device < tells_rate || observation.transfer_seconds <= 0)
-    return;
-  link_seen_.store(true, relaxed);
-  bytes_per_second_.store(
-      static_cast<float>(static_cast<double>(observation.bytes_to_device) / observation.transfer_seconds), relaxed);
 }
 
 }  // namespace blastoff::decide

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "decide/backoff.h"
 #include "decide/decider.h"
+#include "decide/link_rate.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
 
@@ -27,6 +29,9 @@ namespace blastoff::decide {
 /// once. A lost update costs only time. Thread-safe.
 class MatrixHistory {
  public:
+  /// The link must outlive this.
+  explicit MatrixHistory(const LinkRate& link) : link_(link) {}
+
   /// Whether the device should compute this product. `found`: how much of the matrix the device has; nothing if that is
   /// unknown.
   bool worth_device(const operation::Operation& product, const std::optional<operation::Estimate>& found);
@@ -42,11 +47,11 @@ class MatrixHistory {
   /// matrices. 0: unknown.
   double cpu_seconds(const operation::Operation& product) const;
 
-  /// Takes the rate of the link from the model, until uploads have shown the real one.
+  /// Takes the times of the device from the model.
   void assume(const MachineModel& model);
 
-  /// Learns from any call that has ended: that the device is open, and how fast matrices are copied to it.
-  void learn_link(const Observation& observation);
+  /// From now on, no copy has to wait until the device is open.
+  void device_is_open();
 
  private:
   /// What is known of one matrix. Times in seconds.
@@ -71,9 +76,7 @@ class MatrixHistory {
     std::atomic<float> cpu_rate{0};        ///< bytes of matrices per second on the CPU, a moving average
     std::atomic<float> ratio{0};           ///< the device's time divided by the CPU's, a moving average
     std::atomic<std::uint32_t> trials{0};  ///< number since the last comparison
-    std::atomic<std::int32_t> pause{0};    ///< first uses that are still to be left to the CPU
-    std::atomic<std::int32_t> next_pause{64};
-    bool welcome();
+    Backoff backoff;
     void learn_cpu(double bytes, double seconds);
     void learn_device(double bytes, double seconds);
   };
@@ -86,13 +89,13 @@ class MatrixHistory {
   static void used(Record& record, double seconds);
   static void fail(Record& record, double cost);
 
+  const LinkRate& link_;
   std::array<std::array<Record, ways>, set_count> records_;
   FirstUses first_uses_;
   std::atomic<std::uint32_t> clock_{0};
   std::atomic<bool> device_open_{false};
-  std::atomic<float> bytes_per_second_{25e9F};
+  std::atomic<float> open_seconds_{static_cast<float>(MachineModel::assumed_open_seconds)};
   std::atomic<float> least_device_seconds_{0};
-  std::atomic<bool> link_seen_{false};  ///< uploads have shown `bytes_per_second_`
 };
 
 }  // namespace blastoff::decide

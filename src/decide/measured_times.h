@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "decide/backoff.h"
 #include "decide/decider.h"
+#include "decide/link_rate.h"
 
 namespace blastoff::decide {
 
@@ -14,10 +16,13 @@ namespace blastoff::decide {
 /// device would need: the copies and a constant. If the device would need less, a trial on the device follows. If its
 /// shortest time is also less than the CPU's (the first uses of an array cost more than later ones), the operations
 /// stay on the device. Now and then their average time is compared again. When the CPU's time was less, the operations
-/// return to the CPU for a pause. The pause doubles after each failed trial, and is so long that the trial took no more
-/// than a hundredth of the time. Takes no lock: see Decider::observe(). Thread-safe; a race costs a measurement.
+/// return to the CPU for a pause (Backoff), which is so long that the trial took no more than a hundredth of the time.
+/// Takes no lock: see Decider::observe(). Thread-safe; a race costs a measurement.
 class MeasuredTimes {
  public:
+  /// The link must outlive this.
+  explicit MeasuredTimes(const LinkRate& link) : link_(link) {}
+
   /// `bytes`: of everything that is read and everything that is written.
   Verdict judge(std::uint64_t shape, std::uint64_t bytes);
   void learn(std::uint64_t shape, bool on_device, double seconds);
@@ -31,8 +36,6 @@ class MeasuredTimes {
   /// By the fifth, arrays that the program rewrites are known and page-locked.
   static constexpr int device_trial = 6;
   static constexpr int longest_trial = 64;
-  static constexpr std::int64_t first_pause = 64;
-  static constexpr std::int64_t longest_pause = 4096;
 
  private:
   struct Times {
@@ -40,8 +43,7 @@ class MeasuredTimes {
     std::atomic<int> cpu_calls{0};
     std::atomic<int> device_calls{0};  ///< in this trial
     std::atomic<int> trial{device_trial};
-    std::atomic<std::int64_t> calls_to_pause{0};
-    std::atomic<std::int64_t> next_pause{first_pause};
+    Backoff backoff;
     std::atomic<double> cpu_seconds{0};
     std::atomic<double> least_device_seconds{0};  ///< shortest in this trial
     std::atomic<double> device_seconds{0};        ///< sum over this trial
@@ -51,6 +53,7 @@ class MeasuredTimes {
   Times* times_of(std::uint64_t shape);
   static void end_trial(Times& times);
 
+  const LinkRate& link_;
   static constexpr std::size_t most_shapes = 512;
   static constexpr std::size_t probes = 16;
   std::array<Times, most_shapes> times_{};

@@ -197,9 +197,8 @@ PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const ope
   const MachineModel& model = *model_.load(std::memory_order_acquire);
   const double flops = operation.work.flops;
   Prediction result;
-  const auto seen = static_cast<double>(to_device_.load(relaxed));
   const auto per_byte = static_cast<double>(times.per_byte.load(relaxed));
-  result.seconds_per_byte = per_byte > 0 ? per_byte : 1 / (seen > 0 ? seen : model.to_device);
+  result.seconds_per_byte = per_byte > 0 ? per_byte : 1 / link_.bytes_per_second();
   result.read_bytes = static_cast<double>(part_bytes(operation, operation::reads));
   const auto known = [](const std::atomic<float>& measured, const std::atomic<float>& guess) {
     const float rate = measured.load(relaxed);
@@ -302,24 +301,7 @@ bool PredictedTimes::spend(Class& times, Budget budget, double cost) {
 }
 
 Verdict PredictedTimes::invest(const operation::Operation& operation, double gain, double price) {
-  const std::uint64_t key = matrix_key(operation);
-  Loss& loss = loss_of(key);
-  add(loss.seconds, gain);
-  if (static_cast<double>(loss.seconds.load(relaxed)) < price) return Verdict::not_reused;
-  loss.seconds.store(0, relaxed);
-  return Verdict::device;
-}
-
-/// If there are too many matrices, the new one takes over the place and the loss of the matrix that has lost least. So
-/// a matrix is copied at last however many there are, and no more is invested than has been lost (Metwally, Agrawal, El
-/// Abbadi 2005, Space-Saving).
-PredictedTimes::Loss& PredictedTimes::loss_of(std::uint64_t key) {
-  auto& set = losses_[(key >> 40) % loss_sets];
-  const auto known = std::ranges::find_if(set, [&](const Loss& loss) { return loss.key.load(relaxed) == key; });
-  if (known != set.end()) return *known;
-  Loss& least = *std::ranges::min_element(set, {}, [](const Loss& loss) { return loss.seconds.load(relaxed); });
-  least.key.store(key, relaxed);
-  return least;
+  return copies_.worth_buying(matrix_key(operation), gain, price) ? Verdict::device : Verdict::not_reused;
 }
 
 void PredictedTimes::observe(const operation::Operation& operation, const Observation& observation) {
@@ -364,7 +346,6 @@ std::uint32_t PredictedTimes::settled_calls(const operation::Operation& operatio
 }
 
 void PredictedTimes::learn_device(Class& times, const operation::Operation& operation, const Observation& observation) {
-  learn_link(observation);
   add(budget_of(times, &Class::for_cpu), share_for_trials * observation.seconds);
   const auto brought = static_cast<double>(observation.bytes_to_device);
   times.brought.store(static_cast<float>(brought), relaxed);
@@ -377,8 +358,7 @@ void PredictedTimes::learn_device(Class& times, const operation::Operation& oper
   const double known = static_cast<double>(times.device_per_flop.load(relaxed)) * flops;
   const double expected = known > 0 ? known : model.device_seconds_of(operation);
   if (learn_bringing(times, expected + home, observation)) return;
-  const auto seen = static_cast<double>(to_device_.load(relaxed));
-  const double moving = brought / (seen > 0 ? seen : model.to_device) + home;
+  const double moving = brought / link_.bytes_per_second() + home;
   // Transfers overlap with the work, and their time is not known exactly. At least a tenth of the call's time counts as
   // work.
   const double least = 0.1 * observation.seconds;
@@ -400,17 +380,6 @@ bool PredictedTimes::learn_bringing(Class& times, double with_all_there, const O
   const double longer = observation.seconds - with_all_there;
   if (longer > 0) average(times.per_byte, longer / static_cast<double>(observation.bytes_to_device));
   return true;
-}
-
-/// Learns the rate of the link. The copy of smaller matrices ends in page-locked buffers: transfer_seconds then misses
-/// part of the transfer.
-void PredictedTimes::learn_link(const Observation& observation) {
-  constexpr std::uint64_t tells_rate = std::uint64_t{256} << 20;
-  if (!observation.operands_kept || observation.bytes_to_device < tells_rate || observation.transfer_seconds <= 0)
-    return;
-  const double rate = static_cast<double>(observation.bytes_to_device) / observation.transfer_seconds;
-  const auto before = static_cast<double>(to_device_.load(relaxed));
-  to_device_.store(static_cast<float>(before > 0 ? (before + rate) / 2 : rate), relaxed);
 }
 
 }  // namespace blastoff::decide

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "decide/decider.h"
+#include "decide/link_rate.h"
 #include "decide/machine_model.h"
+#include "decide/ski_rental.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
 
@@ -37,8 +39,8 @@ namespace blastoff::decide {
 /// once. A lost update costs only time. Thread-safe.
 class PredictedTimes {
  public:
-  /// The model must outlive this object.
-  explicit PredictedTimes(const MachineModel& model) : model_(&model) {}
+  /// The model and the link must outlive this object.
+  PredictedTimes(const MachineModel& model, const LinkRate& link) : model_(&model), link_(link) {}
 
   /// Replaces the model. The times of earlier calls still count. The model must outlive this object.
   void use(const MachineModel& model) { model_.store(&model, std::memory_order_release); }
@@ -81,11 +83,6 @@ class PredictedTimes {
     std::atomic<std::uint32_t> device_calls{0};
     std::atomic<std::uint32_t> cpu_calls{0};
   };
-  /// The time lost because a matrix was not copied to the device.
-  struct Loss {
-    std::atomic<std::uint64_t> key{0};
-    std::atomic<float> seconds{0};
-  };
   struct Prediction;
   /// The position of a class among the others, in half octaves: steps of a factor of the square root of 2.
   struct Place {
@@ -127,23 +124,19 @@ class PredictedTimes {
   void learn_device(Class& times, const operation::Operation& operation, const Observation& observation);
   static bool is_first_to_find(Class& times, const Observation& observation);
   static bool learn_bringing(Class& times, double with_all_there, const Observation& observation);
-  void learn_link(const Observation& observation);
-  Loss& loss_of(std::uint64_t key);
 
   static constexpr std::size_t most_classes = 1024;
   static constexpr std::size_t probes = 16;
-  static constexpr std::size_t loss_sets = 128;
-  static constexpr std::size_t loss_ways = 8;
   static constexpr std::int64_t farthest = 4;  ///< distance of a neighbour, in half octaves
   std::atomic<const MachineModel*> model_;
+  const LinkRate& link_;
   std::atomic<const std::vector<CpuRate>*> earlier_{nullptr};  ///< sorted by key; never freed
   std::atomic<float> for_cpu_{0};     ///< seconds that may be spent to time the CPU for classes known from neighbours
                                       ///< only
   std::atomic<float> for_device_{0};  ///< seconds that may be spent to time the device for classes known from
                                       ///< neighbours only
-  std::atomic<float> to_device_{0};   ///< bytes per second, as measured; 0: not measured yet
   std::array<Class, most_classes> classes_{};
-  std::array<std::array<Loss, loss_ways>, loss_sets> losses_{};
+  SkiRental copies_;  ///< of matrices, by the time that calls lose without them
 };
 
 }  // namespace blastoff::decide

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "config/settings.h"
+#include "decide/machine_model.h"
 
 namespace blastoff::runtime {
 
@@ -92,8 +93,6 @@ class Opening {
   /// The times of equal runs differ by as much.
   static constexpr double scatter = 1.25;
 
-  /// Of a GPU and its libraries, where nobody has measured it.
-  static constexpr double seconds_to_open = 0.35;
   /// Of the kernels of a routine.
   static constexpr double seconds_to_load = 0.06;
   /// Of a singular value decomposition, which needs those of factorizations and products, too. On an H200, the first
@@ -114,7 +113,7 @@ class Opening {
   [[gnu::tls_model("initial-exec")]] static inline constinit thread_local SpentOnCpu added_{};
 
   const config::StartMode mode_;
-  std::atomic<double> price_{seconds_to_open};
+  std::atomic<double> price_{decide::MachineModel::assumed_open_seconds};
   std::atomic<double> spent_{0};
   std::atomic<double> spent_on_known_work_{0};
   std::atomic<double> flops_{0};

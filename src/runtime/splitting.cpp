@@ -180,20 +180,12 @@ Splitting::Forecast Splitting::forecast(const operation::Operation& operation, s
   return result;
 }
 
-/// Where there are too many matrices, the one that has lost least gives its place and its loss to another: no more is
-/// invested than has been lost.
 bool Splitting::pays_now(const operation::Operation& operation, const Forecast& forecast) {
   if (forecast.gains()) return true;
   const double gain = worth_it * forecast.alone.later - forecast.split.later;
   if (gain <= 0) return false;
-  const std::uint64_t key = operands_key(operation);
-  const auto known = std::ranges::find(losses_, key, &Loss::key);
-  Loss& loss = known != losses_.end() ? *known : *std::ranges::min_element(losses_, {}, &Loss::seconds);
-  loss.key = key;
-  loss.seconds += gain;
-  if (loss.seconds < forecast.split.now - worth_it * forecast.alone.now) return false;
-  loss.seconds = 0;
-  return true;
+  const double price = forecast.split.now - worth_it * forecast.alone.now;
+  return copies_.worth_buying(operands_key(operation), gain, price);
 }
 
 }  // namespace blastoff::runtime

@@ -1,7 +1,6 @@
 // Whether several devices compute one call together.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include "config/settings.h"
 #include "decide/machine_model.h"
+#include "decide/ski_rental.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
 #include "runtime/placement.h"
@@ -53,10 +53,6 @@ class Splitting {
     operation::Estimate found;  ///< by the part that has to bring most
     bool gains() const;
   };
-  struct Loss {
-    std::uint64_t key = 0;
-    double seconds = 0;
-  };
 
   std::vector<Part> cut(const operation::Operation& operation, std::span<Session* const> working) const;
   Forecast forecast(const operation::Operation& operation, std::span<const Part> parts, Session& alone) const;
@@ -69,7 +65,7 @@ class Splitting {
   std::atomic<const decide::MachineModel*> model_;
   bool exchange_ = false;
   std::atomic<int> quiet_calls_{enough_quiet_calls};  ///< since one met another
-  std::array<Loss, 64> losses_{};                     ///< of calls that were not split, by their operands
+  decide::SkiRental copies_;                          ///< for the parts, by the time that calls lose unsplit
 };
 
 }  // namespace blastoff::runtime

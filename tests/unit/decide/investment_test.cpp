@@ -33,7 +33,12 @@ struct Matrix {
 class Machine final : public operation::Estimator {
  public:
   Machine(const Rates& rates, const std::vector<Matrix>& matrices)
-      : clock(rates), model_(model_of(rates)), times_(model_), memory_(matrices.size()), states_(matrices.size()) {
+      : clock(rates),
+        model_(model_of(rates)),
+        link_(model_),
+        times_(model_, link_),
+        memory_(matrices.size()),
+        states_(matrices.size()) {
     for (std::size_t i = 0; i < matrices.size(); ++i) states_[i].operation = product_of(matrices[i], &memory_[i]);
   }
 
@@ -122,6 +127,7 @@ class Machine final : public operation::Estimator {
   }
 
   MachineModel model_;
+  LinkRate link_;
   PredictedTimes times_;
   std::vector<char> memory_;
   std::vector<State> states_;

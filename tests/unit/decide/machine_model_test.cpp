@@ -172,13 +172,15 @@ TEST(MachineModel, TellsWithoutATrialWhereACallRuns) {
   const auto file = parse_model(whole);
   ASSERT_TRUE(file);
   const MachineModel assumed;
-  PredictedTimes times(assumed);
+  LinkRate link(assumed);
+  PredictedTimes times(assumed, link);
   Unknown residency;
   const auto call = product_of(Routine::dgemm, 4000, 40, 4000);  // 1.28e9 operations, 128 MB to bring
   EXPECT_EQ(times.judge(call, residency, nullptr), Verdict::not_timed);
   MachineModel known = file->model;
   known.cpu_rates = *file->cpu_rates_on(1);
   times.use(known);
+  link.assume(known);
   Grounds grounds;
   EXPECT_EQ(times.judge(call, residency, &grounds), Verdict::device);
   EXPECT_NEAR(grounds.cpu_seconds, 1.28e9 / 5e10, 1e-5);
@@ -192,17 +194,18 @@ TEST(MachineModel, TellsWithoutATrialWhereACallRuns) {
 
 TEST(MachineModel, ItsLinkIsReplacedByWhatUploadsShow) {
   MachineModel model;
-  PredictedTimes times(model);
+  LinkRate link(model);
+  PredictedTimes times(model, link);
   Unknown residency;
   const auto call = product_of(Routine::dgemm, 4000, 4000, 4000);
   Grounds before;
   Grounds after;
   times.judge(call, residency, &before);
-  times.observe(call, {.on_device = true,
-                       .operands_kept = true,
-                       .seconds = 0.1,
-                       .bytes_to_device = std::uint64_t{256} << 20,
-                       .transfer_seconds = (std::uint64_t{256} << 20) / 5e10});
+  link.learn({.on_device = true,
+              .operands_kept = true,
+              .seconds = 0.1,
+              .bytes_to_device = std::uint64_t{256} << 20,
+              .transfer_seconds = (std::uint64_t{256} << 20) / 5e10});
   times.judge(call, residency, &after);
   EXPECT_NEAR(after.bringing_seconds, before.bringing_seconds / 2, 1e-5);
 }

@@ -16,6 +16,8 @@ const MachineModel rates = [] {
   return model;
 }();
 
+const LinkRate link(rates);
+
 /// A product of a matrix that may stay on the device, and of little else.
 struct Product {
   double flops = 2e9;
@@ -114,7 +116,7 @@ class Machine final : public operation::Estimator {
 
  private:
   static inline char memory[2];
-  PredictedTimes own_{rates};
+  PredictedTimes own_{rates, link};
   operation::Operation product_;
 };
 
@@ -147,7 +149,7 @@ class Shrinking final : public operation::Estimator {
     for (int i = 0; i < calls; ++i) make(static_cast<std::int64_t>(16000 * (1 - 0.75 * i / calls)), memory + i);
   }
 
-  PredictedTimes times{rates};
+  PredictedTimes times{rates, link};
   double cpu_seconds = 0;
   double device_seconds = 0;
   double longest_on_cpu = 0;
@@ -396,7 +398,7 @@ TEST(PredictedTimes, AreThoseOfAnEarlierRunUntilTheCpuIsTimed) {
 }
 
 TEST(PredictedTimes, AreMeasuredAsTheMeanOfCallsThatNothingDisturbs) {
-  PredictedTimes times(rates);
+  PredictedTimes times(rates, link);
   const operation::Operation product = like_products_of_a_machine();
   times.observe(product, {.typical = false, .seconds = 0.1});
   EXPECT_NEAR(times.measured_cpu_seconds(product), 0.1, 1e-6) << "better than nothing";

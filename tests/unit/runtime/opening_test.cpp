@@ -32,7 +32,7 @@ TEST(Opening, DoesNotComeWhereTheDeviceGainsLess) {
 
 TEST(Opening, ACallThatWaitsForOthersTakesTwiceTheTimeOfTheCpuAtMost) {
   const Opening opening(config::StartMode::background);
-  EXPECT_DOUBLE_EQ(opening.longest_queue(2), 1 - Opening::seconds_to_open);
+  EXPECT_DOUBLE_EQ(opening.longest_queue(2), 1 - decide::MachineModel::assumed_open_seconds);
   EXPECT_EQ(opening.longest_queue(0.1), 0);
 }
 

@@ -1,0 +1,41 @@
+// How long what did not pay is left alone.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+namespace blastoff::decide {
+
+/// Counts calls between trials. A failed trial is followed by a pause, which is twice as long after each failure. Takes
+/// no lock. Thread-safe; a race costs a trial.
+class Backoff {
+ public:
+  static constexpr std::int64_t first_pause = 64;  ///< calls
+  static constexpr std::int64_t longest_pause = 4096;
+
+  /// Whether the next call may be a trial. Counts the call if it may not.
+  bool may_try() {
+    return calls_to_pause_.load(std::memory_order_relaxed) <= 0 ||
+           calls_to_pause_.fetch_sub(1, std::memory_order_relaxed) <= 0;
+  }
+
+  /// A trial did not pay. At least `least` calls pass before the next one.
+  void failed(std::int64_t least = 0) {
+    const std::int64_t pause = next_pause_.load(std::memory_order_relaxed);
+    next_pause_.store(std::min(2 * pause, longest_pause), std::memory_order_relaxed);
+    calls_to_pause_.store(std::max(pause, least), std::memory_order_relaxed);
+  }
+
+  /// A trial paid. The pause after the next failure is the first one again.
+  void succeeded() {
+    calls_to_pause_.store(0, std::memory_order_relaxed);
+    next_pause_.store(first_pause, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::int64_t> calls_to_pause_{0};
+  std::atomic<std::int64_t> next_pause_{first_pause};
+};
+
+}  // namespace blastoff::decide
