@@ -30,7 +30,7 @@ std::vector<LoadedObject> copies() {
 
 using NextDefinition = decltype(&blastoff_next_definition);
 
-/// Asks the copy that holds an address; nullptr if no copy holds it.
+/// Returns the function by which the copy that holds an address is asked; nullptr if no copy holds it.
 NextDefinition next_definition_of_copy(const void* address) {
   if (same_object(address, front_ends().data())) return nullptr;
   void* const function = ObjectHandle::of(address).find("blastoff_next_definition");
@@ -79,7 +79,7 @@ std::string describe_copies() {
 }  // namespace blastoff::intercept
 
 extern "C" [[gnu::visibility("default")]] void* blastoff_next_definition(const char* symbol) {
-  // No tail call: otherwise the dynamic linker would treat the asking copy as its caller.
+  // A tail call would make the dynamic linker treat the asking copy as its caller.
   void* const volatile found = dlsym(RTLD_NEXT, symbol);
   return found;
 }

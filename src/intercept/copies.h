@@ -1,5 +1,5 @@
-// Other copies of this library in the process, if a site preloads one and a user another. One is active, the others do
-// nothing.
+// Other copies of this library in the process, for example if a site preloads one and a user another. One copy is
+// active, the others do nothing.
 #pragma once
 
 #include <string>

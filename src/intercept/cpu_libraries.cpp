@@ -19,14 +19,15 @@
 namespace blastoff::intercept {
 namespace {
 
-/// An object while it is asked.
+/// An object whose functions are looked up and called.
 class Candidate {
  public:
   Candidate(const LoadedObject& object, const ObjectFile& file)
       : object_(object), file_(file), handle_(object.path.c_str()) {}
 
-  /// The library's function of that name, which its builder may have given a prefix, and a suffix such as "64_";
-  /// nullptr: it has none. Hidden ones count in the program alone, whose file is certainly the one that is loaded.
+  /// Returns the library's function of that name. The library's builder may have added a prefix, and a suffix such as
+  /// "64_". nullptr: the library has none. Hidden functions count only in the main program: its file is certainly the
+  /// one that was loaded.
   template <class Function>
   Function* find(std::string_view name) const {
     void* found = nullptr;
@@ -48,7 +49,7 @@ class Candidate {
   ObjectHandle handle_;
 };
 
-/// What a library says, if it is a word or a sentence.
+/// Returns what a library's function said, if it is printable text.
 std::string said(const char* text) {
   constexpr std::size_t longest = 200;
   if (text == nullptr) return "";
@@ -57,7 +58,7 @@ std::string said(const char* text) {
   return plain ? std::string(read) : "";
 }
 
-/// "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Haswell MAX_THREADS=64"
+/// Returns "0.3.21" for "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Haswell MAX_THREADS=64".
 std::string second_word_if_number(const std::string& text) {
   const std::size_t begin = text.find(' ') + 1;  // npos + 1 is 0
   const std::string word = text.substr(begin, text.find(' ', begin) - begin);
@@ -68,7 +69,7 @@ void ask_openblas(const Candidate& candidate, CpuLibrary& library) {
   using Text = const char*();
   if (auto* const kernels = candidate.find<Text>("openblas_get_corename")) {
     library.kernels = said(kernels());
-    // Once it has been closed at the end of the process.
+    // OpenBLAS says this after it has been shut down at the end of the process.
     if (library.kernels == "Unknown" || library.kernels == "unknown") library.kernels.clear();
     library.library = "OpenBLAS";
   }
@@ -89,7 +90,7 @@ void ask_blis(const Candidate& candidate, CpuLibrary& library) {
   if (version != nullptr) library.version = said(version());
 }
 
-/// MKLVersion (mkl_types.h).
+/// MKLVersion of mkl_types.h.
 struct VersionOfMkl {
   int major, minor, update;
   const char* status;
@@ -98,7 +99,7 @@ struct VersionOfMkl {
   const char* platform;
 };
 
-/// The interface layer answers; the single library (libmkl_rt) would load its parts first.
+/// Only MKL's interface layer is asked. The single library (libmkl_rt) would first load its parts.
 void ask_mkl(const Candidate& candidate, CpuLibrary& library) {
   auto* const version = candidate.find<void(VersionOfMkl*)>("MKL_Get_Version");
   if (version == nullptr) return;
@@ -109,7 +110,7 @@ void ask_mkl(const Candidate& candidate, CpuLibrary& library) {
   library.kernels = said(told.processor);
 }
 
-/// Objects, and whether products of matrices were found in them.
+/// For each object, whether products of matrices were found in it.
 using FoundProducts = std::map<std::string, bool>;
 
 FoundProducts found_products() {
@@ -128,7 +129,8 @@ bool is_named_like_blas(const LoadedObject& object) {
   return std::ranges::any_of(parts, [&](std::string_view part) { return file.find(part) != std::string_view::npos; });
 }
 
-/// Whether a file that nobody has looked at multiplies matrices: looks thoroughly, or at its names only.
+/// Whether a file that has not been searched before multiplies matrices. Judges its functions if `thoroughly`,
+/// otherwise looks at its names only.
 bool multiplies_matrices(const ObjectFile& file, const char* path, bool thoroughly) {
   if (!thoroughly) return !file.functions_with("dgemm").empty();
   return std::ranges::any_of(find_blas_functions(file, path).functions, [](const BlasFunction& function) {
@@ -136,12 +138,12 @@ bool multiplies_matrices(const ObjectFile& file, const char* path, bool thorough
   });
 }
 
-/// One that has others compute.
+/// Whether a library only passes its calls on to another one.
 bool only_passes_on(std::string_view library, const LoadedObject& object) {
   return library == "FlexiBLAS" || library == "libblastrampoline" || object.name.starts_with("libmkl_rt");
 }
 
-/// Its `library` is "" if it is no BLAS that we know, or one that has others compute.
+/// Returns a CpuLibrary whose `library` is "" if the object is no BLAS that we know, or only passes its calls on.
 CpuLibrary look_at(const LoadedObject& object, const FoundProducts& products, bool thoroughly) {
   const char* const path = object.path.empty() ? "/proc/self/exe" : object.path.c_str();
   CpuLibrary library;
@@ -157,7 +159,7 @@ CpuLibrary look_at(const LoadedObject& object, const FoundProducts& products, bo
   ask_openblas(candidate, library);
   ask_blis(candidate, library);
   ask_mkl(candidate, library);
-  if (library.library == "MKL" && library.version.empty()) library.library.clear();  // it belongs to one that tells
+  if (library.library == "MKL" && library.version.empty()) library.library.clear();  // only a part of MKL
   return library;
 }
 
@@ -194,7 +196,8 @@ std::vector<CpuLibrary> cpu_libraries() {
   static std::mutex mutex;
   static std::optional<Found>& last = *new std::optional<Found>;
   const platform::ForkGuard guard;
-  const std::unique_lock lock(mutex, std::try_to_lock);  // a process that ends waits for nobody
+  const std::unique_lock lock(mutex, std::try_to_lock);  // do not wait: the process may be ending while another thread
+                                                         // holds the lock
   if (!lock) return look_at_all(false);
   const LinkerCounts counts = linker_counts();
   const std::size_t functions = patching_effort().functions;

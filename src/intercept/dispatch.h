@@ -1,4 +1,4 @@
-// Where every intercepted call goes next. This module only declares dispatch(); runtime/dispatch.cpp defines it.
+// dispatch() receives every intercepted call. This module only declares it; runtime/dispatch.cpp defines it.
 #pragma once
 
 #include <memory>
@@ -20,16 +20,17 @@ struct RawArguments {
   void operator()(void* original) const { invoke(self, original); }
 };
 
-/// An intercepted call on its way.
+/// An intercepted call.
 struct Visit {
   const EntryPoint& entry;
-  const Original& original;  ///< what would have run
+  const Original& original;  ///< the function that would have run without Blastoff
   const RawArguments& raw;
   const operation::FrontEnd& front_end;
   std::size_t routine;                                     ///< number within the front end
-  std::unique_ptr<operation::Host> (*host)(const Visit&);  ///< the original, for any operation of its kind
-  const void* caller = nullptr;                            ///< where the call returns to
-  bool composed = false;  ///< the original calls other routines, which are intercepted in their turn
+  std::unique_ptr<operation::Host> (*host)(const Visit&);  ///< makes the original callable for any operation of its
+                                                           ///< kind
+  const void* caller = nullptr;                            ///< return address of the call
+  bool composed = false;  ///< the original calls other routines, whose calls are also intercepted
 
   operation::RoutineId routine_id() const {
     return static_cast<operation::RoutineId>(front_end.first_routine() + routine);
@@ -41,28 +42,29 @@ struct Visit {
 struct Parsed {
   bool valid = false;    ///< the standard allows the arguments
   bool trivial = false;  ///< there is nothing to compute
-  double volume = 0;     ///< operation::Work
+  double volume = 0;     ///< see operation::Work
   double flops = 0;
   const void* call = nullptr;
   operation::Operation (*operation)(const void* call) = nullptr;
-  bool supported = true;  ///< there is an operation for this form of the call
-  /// The same for calls that differ in nothing by which they are judged, unless it is what is known of their matrices.
-  /// nullptr: none are alike.
+  bool supported = true;  ///< the device can compute this form of the call
+  /// Returns a number that is equal for calls that are judged alike, apart from the state of their matrices on the
+  /// device. nullptr: no calls are alike.
   std::uint64_t (*likeness)(const void* call) = nullptr;
 
   operation::Operation make_operation() const { return operation(call); }
 };
 
 /// Called for every intercepted call, on the program's thread. `parsed` is nullptr if the arguments cannot be
-/// understood (an unknown option letter): the original reports that. Returns when the result is in the program's
-/// memory.
+/// understood (an unknown option letter); the original then reports the error. When dispatch() returns, the result is
+/// in the program's memory.
 void dispatch(const Visit& visit, const Parsed* parsed);
 
-/// The first part of dispatch() alone, where the arguments have not been read yet: runs the original if a call of that
-/// volume is below the threshold. False: it has not been made.
+/// The first part of dispatch() for a call whose arguments have not been read yet. Runs the original if a call of that
+/// volume is below the threshold. Returns false if it has not run the original.
 bool dispatch_if_small(const Visit& visit, double volume, double flops);
 
-/// In place of dispatch() for a call that all processes of a grid make together, none of them without the others.
+/// Replaces dispatch() for a call that all processes of a grid make together. None of them can make it without the
+/// others.
 void dispatch_distributed(const Visit& visit, const scalapack::Call& call);
 
 }  // namespace blastoff::intercept

@@ -1,4 +1,4 @@
-// All front ends: a new one adds its names and its table here, and nothing elsewhere in this module.
+// All front ends. A new front end adds its names and its table here, and nothing elsewhere in this module.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ constexpr auto joined(const std::array<std::string_view, sizes>&... lists) {
   return all;
 }
 
-/// The names of all routines, for the search through symbol tables, which is compiled for them.
+/// The names of all routines. The search through symbol tables is compiled for them.
 inline constexpr auto routine_names = joined(blas_names, lapack_names, fft_names, scalapack_names);
 
 std::span<const RoutineTable* const> front_ends();

@@ -20,10 +20,10 @@ namespace {
 
 using patch::Obstacle;
 
-/// No change at a function's entry is longer: a landing pad and the longest jump.
+/// The longest change at a function's entry: a landing pad and the longest jump.
 constexpr std::uint64_t entry_bytes = 32;
 
-/// How a library is recognised: by its file's name, or by a symbol that no other library has.
+/// A library is recognised by a part of its file name, or by a symbol that no other library has.
 struct KnownLibrary {
   const char* name;
   const char* in_file_name;
@@ -60,7 +60,7 @@ std::set<std::string_view> our_names() {
   return names;
 }
 
-/// A place for our code near all functions, as the patcher would search for it.
+/// Returns an address for our code near all functions, as the patcher would choose it.
 std::uint64_t nearby(const BlasFunctions& found) {
   constexpr std::uint64_t distance = 1 << 20;
   std::uint64_t end = 0;
@@ -107,7 +107,7 @@ std::vector<std::byte> read_memory(int memory, std::uint64_t address, std::size_
   return bytes;
 }
 
-/// Whether code is an entry stub, whatever its context and target are.
+/// Whether code is an entry stub with any context and target.
 bool is_entry_stub(const std::vector<std::byte>& code) {
   const auto zeros = patch::entry_stub(patch::native, 0, 0);
   const auto ones = patch::entry_stub(patch::native, UINT64_MAX, UINT64_MAX);
@@ -122,7 +122,7 @@ CodeState state_in_memory(const InspectedFunction& inspected, int memory, std::u
   if (code.empty() || code.size() < inspected.entry.size()) return CodeState::not_looked_at;
   if (code == inspected.entry) return CodeState::as_in_file;
   std::optional<std::uint64_t> target = patch::jump_target(patch::native, code, address);
-  // The jump from a function that was running leads to another one.
+  // A function that was running when it was patched jumps to a second jump.
   for (int jumps = 0; target && jumps < 2; ++jumps) {
     const std::vector<std::byte> behind = read_memory(memory, *target, patch::longest_entry_stub);
     if (is_entry_stub(behind)) return CodeState::patched;

@@ -36,7 +36,7 @@ Installation& installation() {
   return one;
 }
 
-/// The BLAS names that Blastoff itself exports are not patched.
+/// Whether the object is this library. Its exported BLAS names are not patched.
 bool is_ours(const LoadedObject& object) {
   return object.contains(front_ends().data());
 }
@@ -46,13 +46,14 @@ bool has_seen(InstanceNumber instance) {
   return installation().seen.contains(instance);
 }
 
-/// One that is not numbered yet is loaded just now: whoever loads it will look at it.
+/// Whether an object has not been searched yet. An object without a number is being loaded right now; the thread that
+/// loads it will search it.
 bool unseen(const ObjectIdentity& object) {
   const InstanceNumber instance = instance_of(object);
   return instance != 0 && !has_seen(instance);
 }
 
-/// A library may be loaded many times, and the same found each time.
+/// Adds an outcome. If a library is loaded again and gives the same outcome, only its time is added.
 void add(std::vector<PatchedObject>& objects, PatchedObject outcome) {
   const auto same = std::find_if(objects.begin(), objects.end(), [&](const PatchedObject& before) {
     return before.path == outcome.path && before.patched == outcome.patched && before.refused == outcome.refused &&
@@ -87,7 +88,7 @@ void look_at(const LoadedObject& object, InstanceNumber instance, Loaded loaded)
   add(all.objects, std::move(outcome));
 }
 
-/// What was patched in objects that have been unloaded is gone with them.
+/// Forgets unloaded objects. Their patches are gone with them.
 void forget_unloaded() {
   Installation& all = installation();
   const std::lock_guard lock(all.mutex);
@@ -109,7 +110,7 @@ void patch_unseen(Loaded loaded) {
     forget_unloaded();
     for (const LoadedObject& object : loaded_objects(unseen)) {
       if (is_ours(object)) continue;
-      // While it is looked at, another thread may close it.
+      // Another thread may close the object while it is searched, so this handle keeps it.
       const ObjectHandle handle(object.path.c_str());
       if (handle || object.path.empty()) look_at(object, instance_of(object.identity()), loaded);
     }

@@ -1,10 +1,10 @@
-// What a library's file name says about its integers.
+// Guesses the width of a library's integers from its file name.
 #pragma once
 
 namespace blastoff::intercept {
 
-/// By convention a library of 64-bit integers says so in its name ("libopenblas64.so", "libmkl_intel_ilp64.so"). Not
-/// all do: this is what to expect of a file that cannot be asked, and no evidence.
+/// Whether the name says that the library has 64-bit integers ("libopenblas64.so", "libmkl_intel_ilp64.so"). Not all
+/// such libraries say so: this is an expectation for a library that cannot be asked, not evidence.
 bool names_wide_integers(const char* library);
 
 }  // namespace blastoff::intercept

@@ -13,7 +13,7 @@
 #include "platform/contained.h"
 #include "platform/fork_guard.h"
 
-// Where the linker has put the object that this code belongs to.
+// The linker sets these symbols to the begin and end of this library.
 extern "C" {
 [[gnu::visibility("hidden")]] extern const char __ehdr_start;  // NOLINT(bugprone-reserved-identifier)
 [[gnu::visibility("hidden")]] extern const char _end;          // NOLINT(bugprone-reserved-identifier)
@@ -67,7 +67,7 @@ LoadedObject describe(const ObjectIdentity& identity, std::uintptr_t bias, std::
   return object;
 }
 
-/// The kernel's vdso has no file, and its dynamic section is not relocated.
+/// The kernel's vdso has no file, and the addresses in its dynamic section are not relocated.
 bool is_vdso(const char* path) {
   return std::strncmp(path, "linux-vdso", 10) == 0;
 }
@@ -95,7 +95,7 @@ int read_counts(dl_phdr_info* info, std::size_t, void* result) {
   return 1;
 }
 
-/// A DT_NEEDED entry may be a path; the object that it means is known by its DT_SONAME.
+/// Whether a DT_NEEDED entry means the object. The entry may be a path; the object is known by its DT_SONAME.
 bool means(std::string_view needed, const LoadedObject& object) {
   return base_name(needed) == object.name || needed == object.path || base_name(needed) == base_name(object.path);
 }

@@ -1,4 +1,4 @@
-// The ELF objects of this process: their names, what they need, what they define.
+// The ELF objects of this process: their names, the libraries they need, and their definitions.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ struct dl_phdr_info;
 
 namespace blastoff::intercept {
 
-/// Which object it is, as far as its place tells: another one may take it after a dlclose().
+/// Identifies an object by its place. After a dlclose(), another object may take that place.
 struct ObjectIdentity {
   std::uintptr_t begin = UINTPTR_MAX;  ///< its segments lie in [begin, end)
   std::uintptr_t end = 0;
-  std::string_view path;  ///< as the dynamic linker knows it; "" for the main program
+  std::string_view path;  ///< the path that the dynamic linker has for it; "" for the main program
 };
 
 /// Identifies an object that the dynamic linker lists.
@@ -23,12 +23,12 @@ ObjectIdentity identify(const dl_phdr_info& listed);
 
 /// One loaded object (the main program, a shared library), as it was when listed.
 struct LoadedObject {
-  std::string path;  ///< as the dynamic linker knows it; "" for the main program
+  std::string path;  ///< the path that the dynamic linker has for it; "" for the main program
   std::string name;  ///< its DT_SONAME, else the base name of its path
   bool has_soname = false;
   std::vector<std::string> needed;  ///< its DT_NEEDED entries
   long space = 0;                   ///< its linker namespace, an Lmid_t: 0 is the program's
-  std::uintptr_t bias = 0;          ///< what is added to its addresses as linked
+  std::uintptr_t bias = 0;          ///< what the process adds to its addresses as linked
   std::uintptr_t begin = 0;         ///< its segments lie in [begin, end)
   std::uintptr_t end = 0;
 
@@ -42,17 +42,19 @@ struct LoadedObject {
 /// All objects of the program's own namespace, in load order.
 std::vector<LoadedObject> loaded_objects();
 
-/// Those of them that are wanted. `wanted` is asked under the dynamic linker's lock, and may not call the linker.
+/// Returns the objects of the program's own namespace for which `wanted` returns true. It is called under the dynamic
+/// linker's lock, and may not call the linker.
 std::vector<LoadedObject> loaded_objects(bool (*wanted)(const ObjectIdentity& object));
 
 /// All objects of the namespace to which a handle of dlopen() or dlmopen() belongs.
 std::vector<LoadedObject> objects_beside(void* handle);
 
-/// What the dynamic linker says that it has done so far, in all namespaces. Equal counts tell that nothing was loaded
-/// or unloaded in between. They change before another object can take the place of one that goes.
+/// The dynamic linker's counts of loads and unloads in all namespaces. Equal counts mean that nothing was loaded or
+/// unloaded in between. The counts change before a new object can take the place of an unloaded one.
 struct LinkerCounts {
   std::uint64_t loads = 0;
-  std::uint64_t unloads = 0;  ///< grows while nothing is loaded. (With more than one namespace glibc counts wrongly.)
+  std::uint64_t unloads = 0;  ///< counts only while nothing is being loaded. (With more than one namespace, glibc
+                              ///< counts wrongly.)
 
   bool operator==(const LinkerCounts& other) const = default;
   bool before(const LinkerCounts& other) const {
@@ -67,28 +69,28 @@ std::optional<LoadedObject> object_of(const void* address);
 /// Whether `object` needs an object named `name`, directly or through others of `objects`.
 bool depends_on(const std::vector<LoadedObject>& objects, const LoadedObject& object, std::string_view name);
 
-/// The path of the object that holds an address, as in LoadedObject but never "" for the main program; nullptr: none
-/// does.
+/// Returns the path of the object that holds an address, as in LoadedObject but never "" for the main program; nullptr:
+/// no object holds it.
 const char* path_of(const void* address);
 
 /// Whether both addresses lie in the same object.
 bool same_object(const void* left, const void* right);
 
-/// Whether an address lies in the object that this code belongs to. Asks nobody.
+/// Whether an address lies in this library. Does not call the linker.
 bool in_own_object(const void* address);
 
-/// Keeps an object loaded while this lives, to look up its symbols.
+/// Keeps an object loaded as long as this handle lives, so that its symbols can be looked up.
 class ObjectHandle {
  public:
-  /// Of a path as in LoadedObject; empty if no such object is loaded (any more).
+  /// Opens the object with this path, as in LoadedObject; the handle is empty if no such object is loaded (any more).
   explicit ObjectHandle(const char* path);
-  /// Of the object that holds an address.
+  /// Opens the object that holds an address.
   static ObjectHandle of(const void* address);
   ~ObjectHandle();
   ObjectHandle(ObjectHandle&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
   ObjectHandle& operator=(ObjectHandle&&) = delete;
 
-  /// The definition that the object or, after it, its dependencies hold; nullptr if none does.
+  /// Returns the definition in the object or, if it has none, in its dependencies; nullptr if none of them has one.
   void* find(const char* symbol) const;
   explicit operator bool() const { return handle_ != nullptr; }
   void* get() const { return handle_; }

@@ -18,7 +18,7 @@ void* unless_ours(void* function) {
   return function != nullptr && !is_ours(function) && !in_another_copy(function) ? function : nullptr;
 }
 
-/// The object's own definition, not one of its dependencies'.
+/// Returns the definition in the object itself, not one in its dependencies.
 void* own_definition(const ObjectHandle& object, const LoadedObject& listed, const char* symbol) {
   void* const function = object.find(symbol);
   return listed.contains(function) ? function : nullptr;
@@ -39,7 +39,7 @@ void* find_beyond_the_callers_reach(const char* symbol, const void* caller) {
   return nullptr;
 }
 
-/// The definition in the first object that has one among those that were loaded after the judged object.
+/// Returns the first definition in an object that was loaded after the judged object.
 void* definition_behind(const JudgedObject& judged, const char* symbol) {
   const std::vector<LoadedObject> objects = loaded_objects();
   auto object = std::find_if(objects.begin(), objects.end(),
@@ -68,7 +68,7 @@ Original judged(const EntryPoint& entry, void* function) {
   const JudgedObject* object = judged_object_of(function);
   const void* routine = function;
   if (object != nullptr && object->hands_on(entry.symbol)) {
-    // Whoever is bound to a wrapper takes it for the function behind it.
+    // A program that is bound to a wrapper means the function behind it.
     routine = definition_behind(*object, entry.symbol);
     object = routine == nullptr ? nullptr : judged_object_of(routine);
   }

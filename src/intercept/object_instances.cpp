@@ -25,13 +25,13 @@ struct Instance {
   std::uintptr_t end = 0;
   std::string path;
   std::uintptr_t marked = 0;
-  std::array<std::byte, 16> mark{};  // here, since there may be no memory for more
+  std::array<std::byte, 16> mark{};  // an array, because there may be no memory for more
   std::size_t mark_bytes = 0;
 
   bool is_at(const ObjectIdentity& object) const {
     return begin == object.begin && end == object.end && path == object.path;
   }
-  /// Only of an object that is loaded.
+  /// Reads the object's memory, so the object must be loaded.
   bool has_mark() const {
     return mark_bytes > 0 && std::memcmp(reinterpret_cast<const void*>(marked), mark.data(), mark_bytes) == 0;
   }
@@ -44,7 +44,7 @@ struct Space {
 };
 
 struct Registry {
-  std::mutex mutex;  // taken under the dynamic linker's lock: what holds it may not call the linker
+  std::mutex mutex;  // taken under the dynamic linker's lock, so a thread that holds it must not call the linker
   std::map<long, Space> spaces;
   InstanceNumber last = 0;
 };
@@ -60,7 +60,7 @@ struct Listed {
   std::uintptr_t begin;
   std::uintptr_t end;
   std::string path;
-  InstanceNumber marked_as;  // 0: it bears no mark
+  InstanceNumber marked_as;  // 0: it has no mark
 
   ObjectIdentity identity() const { return {begin, end, path}; }
 };
@@ -78,8 +78,9 @@ InstanceNumber read_mark(const ObjectIdentity& object, long space) {
   return 0;
 }
 
-/// In the program's namespace, objects keep their order, and a new one comes last. So an object that stands before as
-/// many others as were loaded since was there before. (Other namespaces hold objects that are not counted.)
+/// Gives numbers to the objects of a listing, and keeps the numbers of those that were there before. In the program's
+/// namespace, objects keep their order, and a new object comes last. So only the last objects of the list can be new,
+/// as many as were loaded since. (In other namespaces, any object may be new if anything was loaded or unloaded.)
 void renumber(long number_of_space, Listing listing) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -87,7 +88,7 @@ void renumber(long number_of_space, Listing listing) {
   if (listing.counts.before(space.counts)) return;
   const std::size_t loads = listing.counts.loads - space.counts.loads;
   const bool changed = listing.counts != space.counts;
-  // Nothing after this needs memory: an object that lost its number would count as another one.
+  // Nothing after this allocates memory: an object that lost its number would count as another object.
   std::vector<Instance> now;
   now.reserve(listing.objects.size());
   std::vector<Instance>& before = space.instances;

@@ -1,5 +1,5 @@
-// Tells apart objects that were at one place one after the other: a library that is closed and opened again, its new
-// version, or another one.
+// Distinguishes objects that occupy the same place one after the other: a library that is closed and opened again, its
+// new version, or another library.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,26 @@
 
 namespace blastoff::intercept {
 
-/// Numbers one loading of an object. No other loading gets the same number. 0: no loading that is known.
+/// The number of one loading of an object. No other loading gets the same number. 0: the loading is not known.
 using InstanceNumber = std::uint64_t;
 
-/// Numbers the objects that were loaded into the program's namespace since the last time. Quick if nothing was loaded
-/// or unloaded.
+/// Numbers the objects that were loaded into the program's namespace since the last call. Fast if nothing was loaded or
+/// unloaded.
 void number_instances();
 
-/// The same for the objects of another namespace; `before` was asked for before they were listed.
+/// The same for the objects of another namespace. `before`: linker_counts() before they were listed.
 void number_instances(const LinkerCounts& before, const std::vector<LoadedObject>& objects);
 
-// What these say is true as of the last numbering.
+// The following functions answer as of the last numbering.
 InstanceNumber instance_of(const ObjectIdentity& object, long space = 0);
-/// These know the objects of the program's namespace.
+/// These functions know the objects of the program's namespace.
 InstanceNumber instance_at(const void* address);
 bool is_loaded(InstanceNumber number);
-/// Sorted.
+/// Sorted by number.
 std::vector<InstanceNumber> loaded_instances();
 
-/// These bytes are in no file: an object that has them at that address is this instance and no later one. They tell it
-/// where the order of loading does not.
+/// Marks an instance by bytes that are in no file. An object that has these bytes at that address is this instance, not
+/// a later one. The mark identifies the instance if the order of loading cannot.
 void mark_instance(InstanceNumber number, std::uintptr_t address, std::span<const std::byte> bytes);
 
 }  // namespace blastoff::intercept

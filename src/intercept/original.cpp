@@ -33,8 +33,8 @@
 namespace blastoff::intercept {
 namespace {
 
-/// The result for one entry and caller, or all callers of one object. Other threads may read it while it is written:
-/// then its version is odd, or changes meanwhile.
+/// The result for one entry and one call site, or for all callers in one object. While another thread writes the slot,
+/// its version is odd or changes.
 struct Slot {
   std::atomic<std::uint64_t> version{0};
   std::atomic<const void*> caller{nullptr};  ///< a return address, an object's record, or &nowhere; nullptr: free
@@ -43,14 +43,14 @@ struct Slot {
   std::atomic<std::uint64_t> convention{0};
   std::atomic<Library*> library{nullptr};
   std::atomic<void*> companion{nullptr};
-  std::atomic<std::uint64_t> changes{0};  ///< linker_changes() when it was known to hold
-  std::atomic<std::uint64_t> loads{0};    ///< linker_counts() then
+  std::atomic<std::uint64_t> changes{0};  ///< linker_changes() when the result was last known to hold
+  std::atomic<std::uint64_t> loads{0};    ///< linker_counts() at that time
   std::atomic<std::uint64_t> unloads{0};
   std::atomic<InstanceNumber> calling{0};
   std::atomic<InstanceNumber> defining{0};
 };
 
-/// What a slot says, all of it from one moment.
+/// A consistent copy of a slot.
 struct Answer {
   Original original;
   std::uint64_t changes = 0;
@@ -59,23 +59,24 @@ struct Answer {
   InstanceNumber defining = 0;
 };
 
-/// Call sites of one program: thousands (LAPACK has two thousand). Pages to which nothing hashes are never touched. All
-/// such memory together stays below a huge page, which some systems would make of it at the first touch.
+/// A program has thousands of call sites (LAPACK has two thousand). Pages to which nothing hashes are never touched.
+/// The library's memory of this kind is less than a huge page in total; some systems would make a huge page at the
+/// first touch.
 constexpr std::size_t slot_count = 4096;
 constexpr std::size_t probes = 16;
 constinit std::array<Slot, slot_count> slots{};
 constinit std::mutex publishing;
 
-/// Stands for all callers that lie in no object.
+/// The key for all callers that lie in no object.
 constexpr char nowhere = 0;
 
-/// The instance of those, which stay for ever.
+/// The instance of callers whose code is never unloaded.
 constexpr InstanceNumber everlasting = UINT64_MAX;
 
-/// Slot::changes where changes are not noticed: it has to be asked whether something was unloaded.
+/// The value of Slot::changes if changes are not noticed. Then linker_counts() must be compared.
 constexpr std::uint64_t unnoticed = UINT64_MAX;
 
-/// For an entry without any definition: the number of loads when that was found, plus one.
+/// The number of loads, plus one, when no definition of the entry was found.
 std::atomic<std::uint64_t>& absent_since(const EntryPoint& entry) {
   const RoutineTable& table = *entry.routine.table;
   return table.absent[static_cast<std::size_t>(&entry - table.entry_points.data())];
@@ -109,7 +110,7 @@ bool is_of(const Slot& slot, const EntryPoint& entry, const void* caller) {
   return slot.caller.load(std::memory_order_acquire) == caller && slot.entry.load(std::memory_order_acquire) == &entry;
 }
 
-/// What is known of an entry and caller; it need not hold any more.
+/// Returns what is known for an entry and caller. It may be out of date.
 std::optional<Answer> find(const EntryPoint& entry, const void* caller) {
   constexpr auto acquire = std::memory_order_acquire;
   std::size_t index = hash(entry, caller);
@@ -128,8 +129,8 @@ std::optional<Answer> find(const EntryPoint& entry, const void* caller) {
   return std::nullopt;
 }
 
-/// Whether the objects that an answer is about are still loaded. Asks the dynamic linker's counters, and under a lock
-/// that is only held for moments: another thread may be opening or closing an object, and wait for this one.
+/// Whether the objects of an answer are still loaded. Compares the dynamic linker's counters. If they differ, takes a
+/// lock, which is only held for moments: another thread may be opening or closing an object, and wait for this one.
 bool holds(const Answer& answer) {
   if (answer.counts == linker_counts()) return true;
   const auto lasts = [](InstanceNumber instance) { return instance == everlasting || is_loaded(instance); };
@@ -155,7 +156,8 @@ void write(Slot& slot, const EntryPoint* entry, const void* caller, const Answer
   slot.version.store(version + 2, release);
 }
 
-/// Where an answer belongs: its own slot, a free one, or if it `must` have one that of another. nullptr: all are taken.
+/// Returns the slot for an answer: its own slot, a free one, or, if it `must` have one, a slot that another answer
+/// uses. nullptr: all slots are taken.
 Slot* place_for(const EntryPoint& entry, const void* caller, bool must) {
   std::size_t index = hash(entry, caller);
   for (std::size_t probe = 0; probe < probes; ++probe, index = (index + 1) % slot_count) {
@@ -166,13 +168,13 @@ Slot* place_for(const EntryPoint& entry, const void* caller, bool must) {
 }
 
 void publish(const EntryPoint& entry, const void* caller, const Answer& answer, bool must) {
-  // A child of fork may find the lock taken for ever: then it looks up anew each time.
+  // After a fork, the child may find the lock taken for ever. Then it looks up anew each time.
   const std::unique_lock lock(publishing, std::try_to_lock);
   if (!lock) return;
   if (Slot* const slot = place_for(entry, caller, must)) write(*slot, &entry, caller, answer);
 }
 
-/// Frees the slots of objects that have been unloaded. (What was placed behind such a slot is then looked up anew.)
+/// Frees the slots of unloaded objects. (An answer that was stored behind such a slot is looked up again.)
 void free_slots() {
   static constinit LinkerCounts seen;
   const std::unique_lock lock(publishing, std::try_to_lock);
@@ -190,7 +192,7 @@ void free_slots() {
   }
 }
 
-/// An object that the program's own binding would have kept loaded, as long as the caller is.
+/// An object that the linker would have kept loaded as long as the caller is loaded, if it had bound the call itself.
 struct Kept {
   InstanceNumber calling;
   InstanceNumber defining;
@@ -208,8 +210,8 @@ KeptObjects& kept() {
   return one;
 }
 
-/// What keeps the definition for that caller. Where the linker does so by itself, it is only remembered that nothing
-/// needs to be done.
+/// Keeps the definition loaded for that caller. If the linker does so by itself, this only remembers that nothing needs
+/// to be done.
 Kept keep(const void* caller, void* function, const Answer& answer) {
   const std::vector<LoadedObject> objects = loaded_objects();
   const auto holding = [&](const void* address) {
@@ -225,7 +227,8 @@ Kept keep(const void* caller, void* function, const Answer& answer) {
   return kept;
 }
 
-/// The dynamic linker would keep the definition of a bound name loaded as long as the object that uses it.
+/// Keeps the definition loaded as long as the object that uses it, as the dynamic linker does for a name that it has
+/// bound.
 void keep_for(const void* caller, void* function, const Answer& answer) {
   if (answer.calling == answer.defining) return;
   if (answer.calling == everlasting) return keep_loaded(function);
@@ -242,7 +245,7 @@ void keep_for(const void* caller, void* function, const Answer& answer) {
   all.objects.push_back(std::move(needed));
 }
 
-/// The main program's code, and what it makes at run time, stay.
+/// The main program is never unloaded, and neither is code that it makes at run time.
 InstanceNumber instance_of_caller(const void* caller) {
   if (platform::object_record(caller) == nullptr) return everlasting;
   const InstanceNumber instance = instance_at(caller);
@@ -258,7 +261,7 @@ void* find_companion(const EntryPoint& entry, const void* caller) {
   return found.intercepted ? found.function : nullptr;
 }
 
-/// Hooked once: what a name handles need not pass through the patch again.
+/// If the function is patched, replaces it by its trampoline: a call of an exported name has already been intercepted.
 void pass_by_the_patch(Original& original) {
   const auto patched = find_patched(original.function);
   if (patched) original.function = patched->original.function;
@@ -281,7 +284,8 @@ Original look_up(const EntryPoint& entry, const void* caller, Answer& answer) {
   return original;
 }
 
-/// What the caller is bound to, as far as that can be told, and nothing else of it: the call is handed on as it came.
+/// Finds the definition to which the caller is bound, without allocating memory. Nothing else is known, so calls are
+/// passed on unchanged.
 Original look_up_without_memory(const EntryPoint& entry, const void* caller) {
   platform::say_out_of_memory();
   Original original;
@@ -292,15 +296,16 @@ Original look_up_without_memory(const EntryPoint& entry, const void* caller) {
   return original;
 }
 
-/// Slot::changes of what was known after so many. What the main program is bound to stays.
+/// Returns the value of Slot::changes for an answer that was found at `changes`. Answers for the main program hold even
+/// if changes are not noticed.
 std::uint64_t known_at(std::uint64_t changes, const Answer& answer) {
   return changes != 0 || answer.calling == everlasting ? changes : unnoticed;
 }
 
-/// Looks up what the callers of one object are bound to. `group` stands for them.
+/// Looks up the definition for all callers of one object. `group`: the key for these callers.
 Answer ask_linker(const EntryPoint& entry, const void* caller, const void* group) {
   auto& absent = absent_since(entry);
-  // Asked for before: what changes during the search makes the answer doubtful.
+  // Read before the search: a change during the search makes the answer outdated.
   const std::uint64_t changes = linker_changes();
   const LinkerCounts counts = linker_counts();
   Answer answer;
@@ -320,7 +325,8 @@ Answer ask_linker(const EntryPoint& entry, const void* caller, const void* group
   return answer;
 }
 
-/// As of now; nullopt: what is known holds no longer, or nothing is.
+/// Returns what is known for an entry and caller, if it still holds, and marks it as current; nullopt: it has to be
+/// looked up.
 std::optional<Answer> find_valid(const EntryPoint& entry, const void* caller, bool must) {
   const std::uint64_t changes = linker_changes();
   const LinkerCounts counts = linker_counts();
@@ -346,7 +352,7 @@ std::optional<Answer> find_valid(const EntryPoint& entry, const void* caller, bo
     original = answer->original;
     if (original.function != nullptr && group != &nowhere) publish(entry, caller, *answer, false);
   };
-  // Memory that was missing for a moment may be there now.
+  // A second attempt: memory that was missing for a moment may be there now.
   if (platform::contained(search) || platform::contained(search)) return original;
   return look_up_without_memory(entry, caller);
 }
@@ -360,13 +366,13 @@ bool has_place(const EntryPoint& entry, const void* caller) {
   return place_for(entry, caller, false) != nullptr;
 }
 
-/// Where the call site alone does not tell.
+/// Finds the original if the call site's own slot has no current answer.
 [[gnu::noinline, gnu::cold]] Original original_for_object_of(const EntryPoint& entry, const void* caller) {
   if (const auto known = find(entry, caller); known && is_current(*known)) return known->original;
   const void* const record = platform::object_record(caller);
   const void* const group = record != nullptr ? record : &nowhere;
   const auto known = find(entry, group);
-  // With a free place, the call site is remembered too.
+  // If a slot is free, the call site gets a slot of its own.
   if (known && is_current(*known) && (record == nullptr || !has_place(entry, caller))) return known->original;
   Original original;
   if (!platform::undisturbed([&] { original = look_up_and_publish(entry, caller, group); }))
@@ -398,12 +404,12 @@ Original original_for(const EntryPoint& entry, const void* caller) {
 
 namespace {
 
-/// Objects that come and go shall not fill the memory: what there is no room for is looked up at each call.
+/// Limits the memory for objects that come and go. If there is no room for a binding, each call is looked up.
 constexpr std::size_t most_bindings = 2048;
 alignas(Binding) constinit std::array<std::byte, most_bindings * sizeof(Binding)> room_for_bindings{};
 constinit std::size_t bindings_made = 0;
 
-/// For a call that goes on to `target`. nullptr: there is no room.
+/// Returns the binding for calls that go to `target`; nullptr: there is no room.
 Binding* binding_of(NameBindings& name, platform::Span object, const void* target, const Original& original) {
   Binding* const first = name.all.load(std::memory_order_relaxed);
   for (Binding* each = first; each != nullptr; each = each->next)
@@ -454,7 +460,7 @@ void release_unused_originals() {
     if (all.objects.empty()) return;
     number_instances();
     std::erase_if(all.objects, [&](const Kept& each) {
-      // Its number alone is no proof that the caller is gone: the order of loading may have left a doubt.
+      // The instance number alone does not prove that the caller is gone: the order of loading may have been ambiguous.
       const bool calls = instance_of(each.caller.identity()) != 0;
       if (calls && (each.handle != nullptr || is_loaded(each.defining))) return false;
       if (each.handle != nullptr) unused.push_back(each.handle);

@@ -1,4 +1,4 @@
-// The program's arguments, to be passed on as they came.
+// Holds the program's arguments to pass them on unchanged.
 #pragma once
 
 #include <tuple>
@@ -9,7 +9,7 @@ namespace blastoff::intercept {
 template <class... Values>
 struct PassedOn {
   std::tuple<Values...> values;
-  const void* caller;  ///< where the call returns to
+  const void* caller;  ///< return address of the call
 
   static void invoke(const void* self, void* original) {
     std::apply(reinterpret_cast<void (*)(Values...)>(original), static_cast<const PassedOn*>(self)->values);

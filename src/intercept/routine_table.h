@@ -1,5 +1,5 @@
-// What this module has to know of a front end: its routines' names, how they are spelled and told from functions of
-// other people, and what a call of them does.
+// What this module has to know about a front end: the names of its routines, their spellings, how they are told from a
+// program's own functions, and their hooks.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@ namespace blastoff::intercept {
 
 struct RoutineTable;
 
-/// A routine of a front end's.
+/// A routine of a front end.
 struct Routine {
   const RoutineTable* table = nullptr;
-  std::uint16_t number = 0;  ///< among the front end's
+  std::uint16_t number = 0;  ///< its number within the front end
 
   std::string_view name() const;  ///< without decoration: "dgemm". NUL-terminated
   bool operator==(const Routine& other) const = default;
@@ -31,16 +31,16 @@ struct EntryPoint {
   const char* suffix;  ///< "64_"
   Routine routine;
   abi::Convention convention;
-  bool undecorated;  ///< plain "dgemm": might be someone's own function, see intercept/original.h
+  bool undecorated;  ///< plain "dgemm": might be a program's own function, see intercept/original.h
 };
 
 enum class Decoration : std::uint8_t {
-  ambiguous,    ///< a library of 64-bit integers may define it too
-  suffixed,     ///< 64-bit integers
-  undecorated,  ///< might be anybody's
+  ambiguous,    ///< a library of 64-bit integers may define this name too
+  suffixed,     ///< the name says that integers have 64 bits
+  undecorated,  ///< might be a program's own function
 };
 
-/// A way to write a routine's name, that tells how it is called whatever the object.
+/// A way to spell a routine's name. The spelling tells how the function is called, in any object.
 struct Spelling {
   std::string_view prefix;
   std::string_view suffix;
@@ -64,34 +64,34 @@ constexpr bool no_company(std::uint16_t, std::uint16_t) {
 struct RoutineTable {
   operation::FrontEnd& (*front_end)();
 
-  /// By number, in small letters: see symbols/name_search.h. NUL-terminated.
+  /// Indexed by the routine's number, in small letters: see symbols/name_search.h. NUL-terminated.
   std::span<const std::string_view> names;
   std::span<const Spelling> spellings;
   /// All spellings of the first routine, of the second, ...; empty where the front end exports no names.
   std::span<const EntryPoint> entry_points;
-  /// For each entry point without any definition: when that was found. original.cpp's.
+  /// For each entry point for which no definition was found: when that was. Used by original.cpp.
   std::span<std::atomic<std::uint64_t>> absent;
 
-  /// What a name of the C interface begins with behind a builder's own prefix: "cblas_". Empty: builders choose none.
+  /// The C interface's own prefix, which follows a builder's prefix: "cblas_". Empty: builders choose no prefixes.
   std::string_view c_prefix;
-  /// Suffixes of the Fortran functions that some libraries have behind those that they export.
+  /// Suffixes of inner Fortran functions that some libraries call from the ones that they export.
   std::span<const std::string_view> inner_suffixes;
 
-  /// The routine, by one number, that does the same in the same calling convention under whatever name.
+  /// Maps a routine to a number that it shares with routines that do the same with the same calling convention.
   std::uint16_t (*meaning)(std::uint16_t routine) = &routine_itself;
-  /// What its functions take, whose code can be compared with that.
+  /// The parameters of its functions, with which a function's code can be compared.
   Signature (*signature)(abi::Style style, std::uint16_t routine) = &no_signature;
-  /// Whether a library that has `routine` under its undecorated name has `other` too.
+  /// Whether a library that has `routine` under its undecorated name also has `other`.
   bool (*accompanies)(std::uint16_t routine, std::uint16_t other) = &no_company;
-  /// Why an undecorated name is left alone without them: one line.
+  /// Why an undecorated name is left alone if these other routines are missing: one line.
   const char* without_company = "";
 
-  /// The routine of the same library that is needed beside another, for its pieces or its verification; itself: none.
+  /// The routine of the same library that computes another routine's pieces or verifies it; the routine itself: none.
   std::uint16_t (*companion)(std::uint16_t routine) = &routine_itself;
-  /// The libraries in which systems keep the routines, for programs that were linked without one. The first that is
-  /// there and has the routine is taken.
+  /// The libraries in which systems keep the routines, for programs that were linked without one. The first library
+  /// that exists and has the routine is loaded.
   std::span<const char* const> system_libraries;
-  /// What a patched function does instead. It finds that function in blastoff_called (patch/hooks.h).
+  /// The hook that replaces a patched function. It finds that function in blastoff_called (patch/hooks.h).
   Hook (*hook)(abi::Style style, std::uint16_t routine);
 };
 
@@ -103,8 +103,8 @@ inline Routine companion_of(const Routine& routine) {
   return {routine.table, routine.table->companion(routine.number)};
 }
 
-/// The entry point of another routine of the same front end with the same style, prefix and suffix: dgemm_ for dsyrk_.
-/// nullptr if `entry` is none of the table's.
+/// Returns the entry point of another routine of the same front end with the same style, prefix and suffix: dgemm_ for
+/// dsyrk_. nullptr if `entry` does not belong to the table.
 const EntryPoint* sibling(const EntryPoint& entry, const Routine& routine);
 
 }  // namespace blastoff::intercept

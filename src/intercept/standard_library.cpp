@@ -15,8 +15,8 @@
 namespace blastoff::intercept {
 namespace {
 
-/// Whether the program or one of its libraries was linked with Blastoff. A preloaded Blastoff takes no name from the
-/// linker: then it is the program itself that lacks a library.
+/// Whether the program or one of its libraries was linked with Blastoff. If Blastoff is only preloaded, it took no name
+/// from the linker: then the program itself lacks a library.
 bool something_was_linked_with_us() {
   const std::vector<LoadedObject> objects = loaded_objects();
   const auto self = std::find_if(objects.begin(), objects.end(),

@@ -1,6 +1,6 @@
-// The library that the linker left out. A program that was linked with `-lblastoff -lblas` finds every name of BLAS in
-// the first one, so a linker that keeps only what is needed (--as-needed) drops the second one, and no original is
-// left.
+// Loads the BLAS library that the linker left out. In a program that was linked with `-lblastoff -lblas`, the first
+// library defines every name of BLAS. A linker that keeps only the libraries that it needs (--as-needed) drops the
+// second one, and then there is no original.
 #pragma once
 
 #include "intercept/routine_table.h"
@@ -8,8 +8,8 @@
 namespace blastoff::intercept {
 
 /// Loads the library in which a system keeps the routine (RoutineTable::system_libraries), found as the caller would
-/// find it, and says so in one line. Returns its definition; nullptr if no loaded object was linked with Blastoff, the
-/// name tells of 64-bit integers or of somebody's own build, or there is no such library.
+/// find it, and says so in one line. Returns its definition. nullptr if no loaded object was linked with Blastoff, if
+/// the name belongs to 64-bit integers or to SciPy's build, or if there is no such library.
 void* load_standard_definition(const EntryPoint& entry, const void* caller);
 
 }  // namespace blastoff::intercept

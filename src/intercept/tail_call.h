@@ -1,7 +1,8 @@
-// A function that ends in a jump: the callee finds the stack, and who called, as this function found them.
+// Makes a function end in a jump to another one. The callee finds the stack and the return address as this function
+// found them.
 #pragma once
 
-// A tail call needs optimisation, and no bookkeeping of a sanitizer after it.
+// A tail call needs optimisation, and a sanitizer must not do any bookkeeping after it.
 #ifdef __clang__
 #define BLASTOFF_TAIL_CALL [[clang::musttail]] return
 #define BLASTOFF_TAIL_CALLING [[gnu::visibility("default")]] __attribute__((no_sanitize("address", "thread")))

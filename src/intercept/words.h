@@ -1,5 +1,5 @@
-// BLASTOFF_DEFINE_WORDS_FUNCTION defines a function whose parameters are words: addresses, and integers where a callee
-// takes them from as much room.
+// BLASTOFF_DEFINE_WORDS_FUNCTION defines a function whose parameters are words: addresses, and integers that the callee
+// reads from a whole word.
 #pragma once
 
 #define BLASTOFF_WORD_PARAMETERS_1 void* w0
@@ -65,8 +65,8 @@
 #define BLASTOFF_PASTE(left, right) BLASTOFF_PASTE_EXPANDED(left, right)
 #define BLASTOFF_PASTE_EXPANDED(left, right) left##right
 
-// enter(words...) is what the function does. Fortran's subroutines return nothing, but libraries in C return an int
-// that programs in C may look at.
+// The function executes `enter(words...)`. Fortran's subroutines return nothing, but libraries in C return an int that
+// programs in C may read.
 #define BLASTOFF_DEFINE_WORDS_FUNCTION(specifiers, function, count, enter)     \
   specifiers long function(BLASTOFF_PASTE(BLASTOFF_WORD_PARAMETERS_, count)) { \
     return enter(BLASTOFF_PASTE(BLASTOFF_WORD_VALUES_, count));                \

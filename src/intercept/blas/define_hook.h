@@ -58,7 +58,7 @@
 #define BLASTOFF_JOIN(left, right) BLASTOFF_JOIN_EXPANDED(left, right)
 #define BLASTOFF_JOIN_EXPANDED(left, right) left##right
 
-// enter(arguments...) is what the function does.
+// The function executes `enter(arguments...)`.
 #define BLASTOFF_DEFINE_HOOK(specifiers, function, name, style, kind, enter)                                    \
   specifiers void function(BLASTOFF_JOIN(BLASTOFF_PARAMETERS_, BLASTOFF_COUNT_##style##_##kind)(style, name)) { \
     enter(BLASTOFF_JOIN(BLASTOFF_VALUES_, BLASTOFF_COUNT_##style##_##kind));                                    \

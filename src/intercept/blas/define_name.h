@@ -1,10 +1,10 @@
 // BLASTOFF_DEFINE_NAME defines one exported name.
 //
-// dgemm_, cblas_dgemm, dgemm: a BLAS routine, or a program's own function with the same name. Nothing may be read
-// through an argument before it is known which. So the exported name passes the call on, to the BLAS routine of that
-// name here or to the foreign function: that one finds its registers and the stack as the caller left them, and returns
-// to the caller whatever it returns. Words on the stack are not even copied: they may be the caller's own variables,
-// which other threads are writing. Names with 64 in their suffix are nobody's own.
+// dgemm_, cblas_dgemm or dgemm may be a BLAS routine, or a program's own function with the same name. Blastoff must not
+// read through an argument before it knows which. So the exported name passes the call on, either to Blastoff's routine
+// or to the program's own function. That function finds its registers and the stack as the caller left them, and
+// returns directly to the caller. Words on the stack are not even copied: they may be the caller's own variables, which
+// other threads are writing. No program has functions of its own with 64 in the suffix.
 #pragma once
 
 #include "intercept/binding.h"
@@ -18,7 +18,7 @@ namespace blastoff::intercept {
 template <EntryIndex index, abi::Style style, blas::Routine routine>
 struct NameCalled {
   const void* caller;
-  const NameBindings* bindings = nullptr;  ///< nullptr: it has none
+  const NameBindings* bindings = nullptr;  ///< nullptr: the name has no bindings
 
   template <class... Values>
   [[gnu::always_inline]] void operator()(Values... values) const {
@@ -30,7 +30,7 @@ struct NameCalled {
   }
 };
 
-/// What a call of an exported name means: the routine of that name here, or somebody's function.
+/// Returns where a call of an exported name goes: to Blastoff's routine, or to somebody's own function.
 template <class Function>
 const void* meaning_of(EntryIndex index, const void* caller, Function* routine, NameBindings& bindings) {
   if (const Binding* const bound = bindings.find(caller)) return bound->target;

@@ -32,16 +32,17 @@ bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& p
       passed_on.values);
 }
 
-/// What the smallest calls are told by.
+/// The arguments that are enough to recognise a small call.
 struct Sizes {
-  bool known = false;  ///< false: an option is not one
+  bool known = false;  ///< false: an option letter is invalid
   blas::Side side = blas::Side::left;
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 1;
 };
 
-/// Reads only those arguments. Whether rows or columns come first makes no difference to what follows from sizes.
+/// Reads the arguments for Sizes only. Row-major or column-major order makes no difference to what is computed from
+/// them.
 template <abi::Style style, blas::Kind kind, class Integer, class... Values>
 Sizes sizes_of(const PassedOn<Values...>& passed_on) {
   using abi::Argument;
@@ -64,8 +65,8 @@ Sizes sizes_of(const PassedOn<Values...>& passed_on) {
   return sizes;
 }
 
-/// Makes the call if it is small. The smallest take no longer than all arguments take to be examined. So only sizes are
-/// looked at; should other arguments be invalid, the original says so.
+/// Makes the call if it is small. The smallest calls take no longer than examining all arguments would, so only the
+/// sizes are looked at. If another argument is invalid, the original reports it.
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class Arguments>
 [[gnu::always_inline]] inline bool made_as_small(const Visit& visit, const Arguments& arguments) {
   const Sizes sizes = sizes_of<style, kind, Integer>(arguments);
@@ -74,7 +75,7 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer,
                            blas::flops(kind, scalar, sizes.side, sizes.m, sizes.n, sizes.k));
 }
 
-/// Shared by all hooks of routines that have their arguments in common.
+/// Shared by the hooks of all routines that have the same parameters.
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Arguments>
 [[gnu::noinline]] void enter(const EntryPoint& entry, const Original& original, const Arguments& arguments) {
   const RawArguments raw{&Arguments::invoke, &arguments};

@@ -23,7 +23,7 @@ namespace {
 
 constexpr Spelling spellings[] = {BLASTOFF_SPELLINGS(BLASTOFF_SPELLING_OF, dgemm, gemm, d)};
 
-/// Of BLIS (and AOCL), and of NVPL.
+/// Suffixes of inner functions of BLIS (and AOCL), and of NVPL.
 constexpr std::string_view inner_suffixes[] = {"_blis_impl", "_internal_"};
 
 constexpr const char* system_libraries[] = {"libblas.so.3", "libcblas.so.3", "libopenblas.so.0", "libflexiblas.so.3"};
@@ -38,7 +38,8 @@ std::uint16_t meaning(std::uint16_t routine) {
   return static_cast<std::uint16_t>(blas::routine_of(row_of(routine).kind, row_of(routine).scalar));
 }
 
-/// The standard's level 3 of the same element type; not all complex libraries have the Hermitian kinds.
+/// Whether `other` is a level 3 routine of the BLAS standard for the same element type. Not all complex libraries have
+/// the Hermitian kinds, so these do not count.
 bool accompanies(std::uint16_t routine, std::uint16_t other) {
   switch (row_of(other).kind) {
     case blas::Kind::gemm:

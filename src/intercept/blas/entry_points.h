@@ -1,4 +1,4 @@
-// BLAS as this module sees it: all exported names, one EntryPoint each.
+// The exported names of BLAS, one EntryPoint each.
 #pragma once
 
 #include <span>
@@ -11,12 +11,12 @@ namespace blastoff::intercept {
 
 extern const RoutineTable blas_routines;
 
-/// A BLAS routine among those of all front ends.
+/// Converts a BLAS routine to a Routine, which numbers the routines of all front ends.
 constexpr Routine blas_routine(blas::Routine routine) {
   return {&blas_routines, static_cast<std::uint16_t>(routine)};
 }
 
-/// Of a routine of blas_routines.
+/// Converts a Routine of blas_routines back to a BLAS routine.
 constexpr blas::Routine blas_routine(const Routine& routine) {
   return static_cast<blas::Routine>(routine.number);
 }

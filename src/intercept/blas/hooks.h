@@ -1,4 +1,4 @@
-// What patched BLAS functions do instead: one hook for each routine and calling style.
+// The hooks that replace patched BLAS functions: one for each routine and calling style.
 #pragma once
 
 #include "intercept/routine_table.h"

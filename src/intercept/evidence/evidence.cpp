@@ -11,8 +11,8 @@
 namespace blastoff::intercept {
 namespace {
 
-/// Functions of libraries that nobody else has: what tells their version, and the inner ones that programs get with few
-/// routines of an archive.
+/// Functions that only one library has: functions that tell its version, and inner functions that a program contains
+/// even if it is linked with only a few routines of a static library.
 constexpr std::string_view marks[] = {"openblas_get_config",
                                       "openblas_get_parallel",
                                       "blas_memory_alloc",
@@ -40,7 +40,7 @@ constexpr std::string_view marks[] = {"openblas_get_config",
 constexpr const char* other_arguments = "takes other arguments than the routine of that name";
 constexpr const char* nothing_shows = "nothing shows that it is the routine of that name (--trust)";
 
-/// So many of LAPACK's routines are the whole of it.
+/// An object with at least this many LAPACK routines counts as the whole of LAPACK.
 constexpr std::size_t most_of_lapack = 100;
 
 struct Trusted {
@@ -57,7 +57,7 @@ bool is_decorated(const SpelledFunction& function) {
   return !function.spelling.undecorated;
 }
 
-/// Whether the standard's level 3 is there in all types, or LAPACK.
+/// Whether the object exports the standard's level 3 in all types, or LAPACK.
 bool has_all_families(const std::vector<SpelledFunction>& all) {
   std::array<bool, blas::routine_count> blas_there{};
   std::array<bool, lapack::routine_count> lapack_there{};
@@ -74,7 +74,7 @@ bool has_all_families(const std::vector<SpelledFunction>& all) {
          static_cast<std::size_t>(std::count(lapack_there.begin(), lapack_there.end(), true)) >= most_of_lapack;
 }
 
-/// One at a time: the disassembler has memory for one instruction.
+/// Serialises the use of the disassembler, which has memory for one instruction.
 std::mutex& reading() {
   static std::mutex& one = *new std::mutex;
   return one;
@@ -102,7 +102,7 @@ Evidence::Evidence(const ObjectFile& object, const std::vector<SpelledFunction>&
     : object_(object), all_(all), trusted_(trusted) {
   if (all.empty()) return;
   const auto defines = [&](std::string_view name) { return object.addresses_of(std::array{name}).front() != 0; };
-  // OpenBLAS's builders rename all that it exports.
+  // OpenBLAS's builders may rename everything that it exports.
   const std::vector<std::string_view> renamed = object.names_with(marks[0]);
   marked_ =
       std::any_of(renamed.begin(), renamed.end(), defines) || std::any_of(std::begin(marks), std::end(marks), defines);
@@ -139,7 +139,7 @@ Fit Evidence::fit_of(const Signature& signature, std::uint64_t address, std::uin
   if (!use) return {};
   const Fit all = fit(signature, use->all);
   const Fit own = fit(signature, use->own);
-  // What a callee seems to do with them does not refute what the function itself shows.
+  // What callees seem to do with the arguments does not refute what the function itself shows.
   return own.verdict == Fit::Verdict::fits && all.verdict == Fit::Verdict::contradicts ? own : all;
 }
 

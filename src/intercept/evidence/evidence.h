@@ -1,9 +1,10 @@
-// Evidence that an object's functions are the routines of their names. A name is none: programs have functions of their
-// own that are called like routines and take other arguments, and compilers widen integers and real numbers at wish.
+// Evidence that an object's functions are the routines that their names say. A name alone is not evidence: programs
+// have functions of their own with the name of a routine and other arguments, and compiler options widen integers and
+// real numbers.
 //
-// What counts: the object is a known library, or has a whole family of routines; and the function's code, which must
-// not contradict, and which alone convinces where it takes all of the arguments as what they are. Whoever asks for a
-// function by its exported name and whoever patches it ask here.
+// Evidence is: the object is a known library, or has a whole family of routines, and the code of the function does not
+// contradict that. The code alone is enough if it uses all of the arguments as the routine would. Both the search for
+// exported names and the patcher use this evidence.
 #pragma once
 
 #include <optional>
@@ -19,11 +20,12 @@
 
 namespace blastoff::intercept {
 
-/// Functions and files, by name, that are taken for what their names say (--trust): separated by commas.
+/// Names of functions and files that the user trusts to be what their names say (--trust), separated by commas.
 void set_trusted(std::string_view names);
 bool is_trusted(std::string_view name);
 
-/// The rule by which a wrapper is left alone: what it calls is the routine, whose arguments are its own.
+/// The rule by which a wrapper is left alone. The function that it calls is the routine and is intercepted instead; its
+/// arguments are known, those of the wrapper are not.
 inline constexpr std::string_view hands_on_rule = "hands its calls on to a function of another object";
 
 /// The names of one function.
@@ -31,35 +33,36 @@ using Names = std::span<const SpelledFunction>;
 
 struct Judgement {
   const char* rule = nullptr;                   ///< why the function is left alone; nullptr: it is the routine
-  std::optional<abi::IntegerWidth> integers{};  ///< as its name or its code shows them
+  std::optional<abi::IntegerWidth> integers{};  ///< the width of its integers, as its name or code shows it
   bool wide_by_name = false;
-  bool reals = false;    ///< it is known to take real numbers of the usual size
-  bool trusted = false;  ///< the user says so
+  bool reals = false;    ///< its real numbers are known to have the usual size
+  bool trusted = false;  ///< the user trusts it (--trust)
 };
 
 class Evidence {
  public:
-  /// `all` outlives this. `trusted`: the whole object is.
+  /// `all` must outlive this object. `trusted`: the user trusts the whole object.
   Evidence(const ObjectFile& object, const std::vector<SpelledFunction>& all, bool trusted);
 
-  /// `size`: of its code, in bytes.
+  /// `size`: bytes of the function's code.
   Judgement judge(Names names, std::uint64_t size) const;
 
-  /// By their addresses as linked. Functions of the object, of whatever spelling, that were judged to be routines.
+  /// Returns the witnesses, by their addresses as linked. `routines`: the functions of the object, in any spelling,
+  /// that were judged to be routines.
   Witnesses witnesses(const std::vector<SpelledFunction>& routines) const;
 
  private:
   bool has_family(const SpelledFunction& function) const;
   Fit fit_of(const Signature& signature, std::uint64_t address, std::uint64_t size) const;
-  /// Adds those of idamax_ and its like that are spelled like a routine.
+  /// Adds idamax_ and its like, if the object has them with the same prefix and suffix as `like`.
   void add_largest(const SpelledFunction& like, Witnesses& found) const;
   bool fits_as_largest(std::uint64_t address, abi::Style style, blas::Scalar scalar) const;
 
   const ObjectFile& object_;
   const std::vector<SpelledFunction>& all_;
   const bool trusted_;
-  bool marked_ = false;  ///< it has functions that only a certain library has
-  bool whole_ = false;   ///< it is a library and nothing else: nobody's own function is among its routines
+  bool marked_ = false;  ///< it has functions that only one known library has
+  bool whole_ = false;   ///< it is a complete BLAS or LAPACK, so none of its routines is somebody's own function
 };
 
 }  // namespace blastoff::intercept

@@ -8,13 +8,14 @@ namespace {
 using patch::ArgumentUse;
 using patch::WordUse;
 
-/// So many arguments have to be used as what they are, beside all being used.
+/// So many arguments must be used as the routine would use them; all arguments must be used somehow.
 constexpr int enough = 2;
 
-/// Words that are passed in registers stay there if nobody touches them: handing on shows in the others.
+/// Words in registers stay there if nobody touches them. So handing on can only be recognised by the other words, those
+/// on the stack.
 constexpr std::size_t registers = 6;
 
-/// The sizes of integers that are read as the only ones, in bytes.
+/// The size of an integer argument, in bytes, if only that size is read.
 constexpr unsigned narrow_integer = 4;
 constexpr unsigned wide_integer = 8;
 
@@ -24,7 +25,7 @@ class Comparison {
 
   Fit run() {
     for (const Role role : signature_.roles) compare(role);
-    // Words that the routine does not take.
+    // The routine does not take these words.
     for (std::size_t i = word_; i < ArgumentUse::most_words - 1; ++i) contradicted_ |= use_.words[i].read;
     contradicted_ |= use_.variadic || (narrow_ && wide_) || (values_ == 0 && (use_.reals & 1U) != 0);
     const unsigned values = (1U << values_) - 1;
@@ -73,7 +74,7 @@ class Comparison {
     return reason;
   }
 
-  /// (Sanitizers calculate with addresses, too.)
+  /// (Sanitizers calculate with addresses too, so a word that is also used as an address does not count.)
   static bool by_value(const WordUse& word) { return word.number && !word.address; }
 
   bool letter(const WordUse& word) {
@@ -91,7 +92,7 @@ class Comparison {
 
   bool real(const WordUse& word) {
     const bool complex = blas::is_complex(signature_.scalar);
-    // Pairs of small numbers are copied as one large number.
+    // Complex numbers in single precision are copied as one number of double size.
     const bool other = single() ? word.doubles && !complex : word.singles;
     const unsigned foreign_integers = (complex && single()) ? 3U : 15U & ~real_size();
     if (refuses(other || (word.integers & foreign_integers) != 0)) return false;
@@ -114,7 +115,7 @@ class Comparison {
   const ArgumentUse& use_;
   std::size_t word_ = 0;
   unsigned values_ = 0;
-  std::size_t arguments_ = 0;  ///< words that the routine reads
+  std::size_t arguments_ = 0;  ///< words that the routine takes, without lengths of letters
   int confirmed_ = 0;
   bool all_used_ = true;
   bool contradicted_ = false;

@@ -13,7 +13,7 @@ namespace {
 using abi::IntegerWidth;
 using Kind = Witness::Kind;
 
-/// Room for some numbers of whatever size, and for integers that are written wider than expected.
+/// Room for some numbers of any type, and for integers that are written wider than expected.
 struct alignas(64) Room {
   std::byte bytes[256];
 };
@@ -24,7 +24,7 @@ void place(Room& room, std::initializer_list<Number> numbers) {
   std::memcpy(&room, std::data(numbers), numbers.size() * sizeof(Number));
 }
 
-/// An integer that is `lower` for those who read 32 bits, and has `upper` above that for the others.
+/// Returns an integer that reads as `lower` in 32 bits. Its upper 32 bits are `upper`.
 std::int64_t integer(std::int32_t lower, std::int32_t upper) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(static_cast<std::uint32_t>(upper)) << 32 |
                                    static_cast<std::uint32_t>(lower));
@@ -34,7 +34,8 @@ bool is_single(blas::Scalar scalar) {
   return scalar == blas::Scalar::s || scalar == blas::Scalar::c;
 }
 
-/// Two numbers of the type, of which the first is the larger one. Read as numbers of another size, the second is.
+/// Two numbers of the type, of which the first is the larger one. If they are read as numbers of another size, the
+/// second is the larger one.
 Room first_is_largest(blas::Scalar scalar) {
   Room room;
   const bool complex = blas::is_complex(scalar);
@@ -45,7 +46,7 @@ Room first_is_largest(blas::Scalar scalar) {
   return room;
 }
 
-/// The position of the larger of two numbers; 0: the library takes their number for a negative one.
+/// Returns the position of the larger of two numbers; 0: the library takes `count` for a negative number.
 int largest(const Witness& witness, std::int64_t count, const Room& numbers) {
   const std::int64_t step = 1;
   if (witness.kind == Kind::largest_c) {
@@ -57,7 +58,7 @@ int largest(const Witness& witness, std::int64_t count, const Room& numbers) {
 }
 
 std::optional<IntegerWidth> width_by_largest(const Witness& witness, blas::Scalar scalar) {
-  // The second one is the largest for all sizes of numbers: what is asked is how many there are.
+  // The second number is the larger one for every size of numbers: this asks only how the count is read.
   Room numbers;
   const bool complex = blas::is_complex(scalar);
   if (is_single(scalar))
@@ -76,7 +77,8 @@ bool usual_by_largest(const Witness& witness, blas::Scalar scalar) {
   return largest(witness, integer(2, 0), numbers) == (witness.kind == Kind::largest_c ? 0 : 1);
 }
 
-/// The matrix of one element, 4 or its factor 2. What lies behind the number makes another one of another size.
+/// Returns a matrix of one element, 4 or its Cholesky factor 2. If it is read as a number of another size, the bytes
+/// behind it give another value.
 Room matrix_of(bool factor, blas::Scalar scalar) {
   Room room;
   const bool complex = blas::is_complex(scalar);
@@ -89,7 +91,7 @@ Room matrix_of(bool factor, blas::Scalar scalar) {
 }
 
 struct Factorization {
-  std::int64_t info = -1;  ///< for those who write 32 bits, the upper half stays
+  std::int64_t info = -1;  ///< if the library writes 32 bits, the upper half stays
   Room matrix;
 };
 
@@ -113,7 +115,8 @@ bool usual_by_cholesky(const Witness& witness, blas::Scalar scalar) {
   return std::memcmp(&result.matrix, &factor, sizeof factor) == 0;
 }
 
-/// Five rows in blocks of one on two processes: three. Many more where the upper half counts.
+/// Five rows in blocks of one on two processes: the first process has three of them. If the upper half of the integer
+/// counts, it has many more.
 std::optional<IntegerWidth> width_by_numroc(const Witness& witness) {
   const std::int64_t rows = integer(5, 1);
   const std::int64_t one = 1;
@@ -140,7 +143,7 @@ std::optional<IntegerWidth> width_by(const Witness& witness, blas::Scalar scalar
 bool usual_by(const Witness& witness, blas::Scalar scalar) {
   switch (witness.kind) {
     case Kind::none: break;
-    case Kind::numroc: return true;  // it tells nothing about them
+    case Kind::numroc: return true;  // numroc tells nothing about real numbers
     case Kind::largest:
     case Kind::largest_c: return usual_by_largest(witness, scalar);
     case Kind::cholesky: return usual_by_cholesky(witness, scalar);

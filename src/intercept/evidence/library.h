@@ -1,5 +1,5 @@
-// What only a call of a library shows: how wide its integers are, and whether its real numbers have the usual size
-// (compilers widen either at wish, and leave the names as they are).
+// What only a call of a library can show: the width of its integers, and whether its real numbers have the usual size.
+// Compiler options change both without changing the names.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@
 
 namespace blastoff::intercept {
 
-/// A function of the library whose answer tells.
+/// A function of the library that can be called with known arguments; its answer shows the sizes.
 struct Witness {
   enum class Kind : std::uint8_t {
     none,
-    largest,    ///< idamax_: where the largest number is
+    largest,    ///< idamax_: returns the position of the largest number
     largest_c,  ///< cblas_idamax
     cholesky,   ///< dpotrf_
-    numroc,     ///< ScaLAPACK's numroc_: no arrays
+    numroc,     ///< ScaLAPACK's numroc_, which takes no arrays
   };
   Kind kind = Kind::none;
   std::uint64_t address = 0;
@@ -27,19 +27,19 @@ struct Witness {
   explicit operator bool() const { return kind != Kind::none; }
 };
 
-/// For each type of element.
+/// One witness for each type of element.
 using Witnesses = std::array<Witness, 4>;
 
-/// One for each object that has to be asked. It is asked at the first call of a routine, when the program itself calls
-/// the library; any thread may. Never freed.
+/// Asks a library about its numbers. There is one Library for each object that has to be asked. It asks at the first
+/// call of a routine, when the program itself calls the library; any thread may call. Never freed.
 class Library {
  public:
-  /// `witnesses`: by their addresses in this process. `reals_known`: bit i, the numbers of the i-th type are as usual.
-  /// `changes`: its integers may have another width at the next call.
+  /// `witnesses`: with their addresses in this process. `reals_known`: bit i is set if the real numbers of the i-th
+  /// type are known to have the usual size. `changes`: the width of the integers may change from call to call.
   Library(const Witnesses& witnesses, unsigned reals_known, bool changes)
       : witnesses_(witnesses), reals_known_(reals_known), changes_(changes) {}
 
-  /// nullopt: no call of it can be understood.
+  /// Returns the width of the integers; nullopt: no call of the library can be understood.
   std::optional<abi::IntegerWidth> integers(blas::Scalar scalar) {
     switch (answers_[static_cast<std::size_t>(scalar)].load(std::memory_order_relaxed)) {
       [[likely]] case Answer::lp64 : return abi::IntegerWidth::lp64;

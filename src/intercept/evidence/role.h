@@ -1,4 +1,4 @@
-// What a routine does with each of its arguments, as far as code can show it.
+// What a routine does with each of its arguments, as far as its code can show.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +9,19 @@
 
 namespace blastoff::intercept {
 
-/// All but the last three are addresses.
+/// All roles but the last three are addresses.
 enum class Role : std::uint8_t {
   letter,
-  integer,   ///< that is read only
-  real,      ///< alpha: a number of the routine's type that is read only
-  array,     ///< of the routine's type, or its real counterpart
-  integers,  ///< an array of them, or one that is written
+  integer,   ///< an integer that is only read
+  real,      ///< alpha: a number of the routine's type that is only read
+  array,     ///< an array of the routine's type, or of its real counterpart
+  integers,  ///< an array of integers, or an integer that is written
   number,    ///< an integer by value
   value,     ///< a real number by value, in a register of its own
-  length,    ///< of a letter, which hardly any routine looks at
+  length,    ///< the length of a letter, which hardly any routine reads
 };
 
-/// A routine's parameters, in their order. Empty: they are not known here.
+/// A routine's parameters, in order. Empty: the parameters are not listed here.
 struct Signature {
   std::span<const Role> roles;
   blas::Scalar scalar{};

@@ -37,11 +37,11 @@ Visit visit_of(const FftCall& call, std::size_t routine) {
           .caller = call.caller};
 }
 
-/// Whether the call goes on to the original as it came, and was passed on. Calls within FFTW are: plan_dft_3d makes its
-/// plan by plan_dft.
+/// Passes the call on to the original and returns true if there is no original, if the original is not intercepted, or
+/// if FFTW itself makes the call: plan_dft_3d makes its plan by plan_dft.
 bool pass_on(const FftCall& call) {
   if (call.original.function == nullptr) {
-    dispatch(visit_of(call, 0), nullptr);  // which says that there is no FFTW
+    dispatch(visit_of(call, 0), nullptr);  // reports that there is no FFTW
     return true;
   }
   if (!abi::inside_original() && call.original.intercepted) return false;
@@ -54,20 +54,20 @@ void* handle_of(const FftCall& call) {
   return call.row.style == fft::Style::c ? word : *static_cast<void**>(word);
 }
 
-/// cuFFTW computes on the GPU by itself, also on arrays that the CPU cannot read.
+/// cuFFTW computes on the GPU by itself, even on arrays that the CPU cannot read.
 bool is_cufftw(const Original& original) {
   const char* const path = path_of(original.function);
   return path != nullptr && std::string_view(path).find("libcufftw") != std::string_view::npos;
 }
 
-/// A function of the main program, which need not export it; 0: it has none of that name.
+/// Returns the address of a function of the main program, exported or not; 0: the program has none of that name.
 std::uintptr_t in_main_program(std::string_view name, std::uintptr_t bias) {
   const auto file = ObjectFile::open("/proc/self/exe");
   const std::uint64_t address = file ? file->addresses_of({&name, 1}).front() : 0;
   return address == 0 ? 0 : bias + address;
 }
 
-/// MKL's function that tells of its plans; nullptr: the planner is not MKL's.
+/// Returns MKL's function that describes its plans; nullptr: the planner is not MKL's.
 fft::DftiGetValue* dfti_beside(const void* planner) {
   constexpr const char* name = "DftiGetValue";
   const auto object = object_of(planner);
@@ -110,7 +110,7 @@ std::optional<fft::Plan> plan_of(const FftCall& call, void* handle) {
   return plan;
 }
 
-// In frames of their own: nothing is to be cleaned up in one above an original.
+// remember() and forget() have stack frames of their own, so that no frame above an original needs cleaning up.
 [[gnu::noinline]] void remember(const FftCall& call, void* handle) {
   const platform::ErrnoGuard errno_stays;
   std::optional<fft::Plan> plan;
@@ -126,7 +126,7 @@ std::optional<fft::Plan> plan_of(const FftCall& call, void* handle) {
   fft::forget_plan(handle_of(call));
 }
 
-/// The plan that lies there, if it is the one that was remembered.
+/// Returns the plan at the handle, if it is still the plan that was remembered.
 const fft::Plan* known_plan(const FftCall& call) {
   const fft::Plan* const plan = fft::find_plan(handle_of(call));
   if (plan == nullptr || plan->inscription->is_on(plan->handle)) return plan;

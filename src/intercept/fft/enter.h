@@ -1,4 +1,4 @@
-// The common path of all FFTW hooks: planners remember what was planned, executions go to dispatch().
+// The common path of all FFTW hooks: planners remember their plans, executions go to dispatch().
 #pragma once
 
 #include <array>
@@ -11,7 +11,8 @@
 
 namespace blastoff::intercept {
 
-/// A call with the program's own words, and what the original returned: the plan, of C's planners.
+/// Calls the original with the program's own words, and keeps what it returned: the plan, for planners of the C
+/// interface.
 template <class... Words>
 struct FftWordsPassedOn {
   std::tuple<Words...> words;
@@ -23,20 +24,20 @@ struct FftWordsPassedOn {
   }
 };
 
-/// A call of FFTW's interface on its way.
+/// A call of FFTW's interface.
 struct FftCall {
   const EntryPoint& entry;
   const Original& original;
   const RawArguments& raw;
   const fft::RoutineRow& row;
   std::span<void* const> words;
-  const void* caller;  ///< where the call returns to
+  const void* caller;  ///< return address of the call
 };
 
-/// Whether a planner was called by its own library.
+/// Whether FFTW itself made this call of a planner.
 bool called_from_within(const Original& planner, const void* caller);
 
-/// The original makes the plan. Where the device may execute it, it is remembered. `returned` is what the original
+/// The original makes the plan. The plan is remembered if the device may execute it. `returned`: what the original
 /// returns.
 void enter_planner(const FftCall& call, const long& returned);
 void enter_execution(const FftCall& call);

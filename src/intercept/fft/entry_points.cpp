@@ -44,7 +44,8 @@ std::uint16_t beside(const fft::RoutineRow& row, fft::Function function) {
   return 0;
 }
 
-/// Beside a planner the function that executes its plans on other arrays; beside that one the plans' end.
+/// The companion of a planner is the function that executes its plans on other arrays. The companion of that function
+/// is the one that destroys plans.
 std::uint16_t companion(std::uint16_t routine) {
   const fft::RoutineRow& row = fft::routine_table[routine];
   switch (row.function) {

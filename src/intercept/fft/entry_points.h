@@ -1,4 +1,4 @@
-// FFTW as this module sees it: all exported names, one EntryPoint each.
+// The exported names of FFTW, one EntryPoint each.
 #pragma once
 
 #include "fft/routine.h"
@@ -8,7 +8,7 @@ namespace blastoff::intercept {
 
 extern const RoutineTable fft_routines;
 
-/// By fft::Routine: a name has one spelling, in C and in Fortran.
+/// Indexed by fft::Routine: a name has one spelling, in C and in Fortran.
 extern const EntryPoint fft_entry_points[fft::routine_count];
 
 }  // namespace blastoff::intercept

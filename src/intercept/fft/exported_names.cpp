@@ -15,7 +15,8 @@ struct FftNameCalled {
     const EntryPoint& entry = fft_entry_points[static_cast<std::size_t>(routine)];
     Original original = original_for(entry, caller);
     if constexpr (fft::row(routine).function == fft::Function::plan) {
-      // The program called a function of FFTW's of which we did not hear, and may end the plan in the same way.
+      // FFTW itself makes this call, for a function that the program called and that we do not intercept. The program
+      // may destroy the plan by such a function, too.
       if (called_from_within(original, caller)) original.intercepted = false;
     }
     return enter_fft_routine<routine>(entry, original, words...);

@@ -1,4 +1,4 @@
-// What patched functions of FFTW do instead: one hook for each routine.
+// The hooks that replace patched functions of FFTW: one for each routine.
 #pragma once
 
 #include "intercept/routine_table.h"

@@ -8,7 +8,7 @@
 
 namespace blastoff::intercept {
 
-/// By number.
+/// Indexed by the number of the routine.
 inline constexpr std::array<std::string_view, fft::routine_count> fft_names = {
 #define BLASTOFF_NAME(name, style, function, kind, precision, form, words) #name,
     BLASTOFF_FFT_ROUTINES(BLASTOFF_NAME)

@@ -19,7 +19,7 @@ struct LapackNameCalled {
   }
 };
 
-/// What a call of an exported name means: the routine of that name here, or somebody's function.
+/// Returns where a call of an exported name goes: to Blastoff's routine, or to somebody's own function.
 template <class Function>
 const void* meaning_of(LapackEntryIndex index, const void* caller, Function* routine) {
   const Original original = original_for(lapack_entry_points[static_cast<std::size_t>(index)], caller);

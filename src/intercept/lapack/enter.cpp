@@ -10,8 +10,9 @@
 namespace blastoff::intercept {
 namespace {
 
-/// The original that runs on this thread, and its arguments. Some libraries' functions only call another with the same
-/// arguments: scipy_dpotrf_ calls dpotrf_. It may have been left by longjmp.
+/// The original that runs on this thread, and its arguments. In some libraries, one function only calls another with
+/// the same arguments: scipy_dpotrf_ calls dpotrf_. The original may have been left by longjmp, so the mark has to be
+/// checked.
 struct RunningOriginal {
   const void* mark = nullptr;
   lapack::Routine routine{};
@@ -19,14 +20,14 @@ struct RunningOriginal {
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local RunningOriginal running_original;
 
-/// Of the addresses, not of what they point to.
+/// A hash of the arguments' addresses, not of their values.
 std::size_t fingerprint(std::span<void* const> arguments) {
   std::size_t sum = 0;
   for (void* const argument : arguments) sum = sum * 31 + reinterpret_cast<std::uintptr_t>(argument);
   return sum;
 }
 
-/// A call of the original with the program's own words, and what it returned.
+/// Calls the original with the program's own words, and keeps what it returned.
 struct WordsPassedOn {
   lapack::Routine routine;
   void* const* words;
@@ -51,8 +52,8 @@ struct WordsPassedOn {
 
   void pass(void* original) const { pass(original, std::make_index_sequence<lapack::most_words>()); }
 
-  /// A callee reads the words that it knows, and its caller clears them away: there may be more. Those past the end are
-  /// not read from memory.
+  /// Passes most_words words, of which the routine may take fewer. A callee reads only its own words, and the caller
+  /// clears the stack, so more words do no harm. Words past the end of `words` are not read.
   template <std::size_t... positions>
   void pass(void* original, std::index_sequence<positions...>) const {
     using Function = long(decltype((void)positions, static_cast<void*>(nullptr))...);

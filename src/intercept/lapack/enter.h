@@ -9,8 +9,8 @@
 
 namespace blastoff::intercept {
 
-/// `words`: the routine's arguments, then the lengths of its letters. `caller`: where the call returns to. Returns what
-/// the original returned; 0 where a device computed.
+/// `words`: the routine's arguments, then the lengths of its letters. `caller`: the return address of the call. Returns
+/// what the original returned, or 0 if a device computed.
 long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Routine routine, void* const* words,
                   const void* caller);
 

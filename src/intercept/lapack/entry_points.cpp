@@ -26,7 +26,7 @@ constexpr const char* system_libraries[] = {"liblapack.so.3", "libopenblas.so.0"
 
 constinit std::array<std::atomic<std::uint64_t>, std::size(lapack_entry_points)> absent{};
 
-/// The factorizations of the same element type.
+/// Whether `other` is a factorization of the same element type.
 bool accompanies(std::uint16_t routine, std::uint16_t other) {
   const lapack::RoutineRow& of = lapack::routine_table[other];
   const bool factorization =
@@ -55,7 +55,7 @@ struct Roles {
   std::size_t count = 0;
 };
 
-/// By routine. The lengths of the letters follow the arguments.
+/// Indexed by routine. The lengths of the letters follow the arguments.
 constexpr auto roles = [] {
   std::array<Roles, lapack::routine_count> all{};
   for (std::size_t i = 0; i < all.size(); ++i) {

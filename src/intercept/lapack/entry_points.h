@@ -1,4 +1,4 @@
-// LAPACK as this module sees it: all exported names, one EntryPoint each.
+// The exported names of LAPACK, one EntryPoint each.
 #pragma once
 
 #include "intercept/routine_table.h"
@@ -9,12 +9,12 @@ namespace blastoff::intercept {
 
 extern const RoutineTable lapack_routines;
 
-/// A LAPACK routine among those of all front ends.
+/// Converts a LAPACK routine to a Routine, which numbers the routines of all front ends.
 constexpr Routine lapack_routine(lapack::Routine routine) {
   return {&lapack_routines, static_cast<std::uint16_t>(routine)};
 }
 
-/// Of a routine of lapack_routines.
+/// Converts a Routine of lapack_routines back to a LAPACK routine.
 constexpr lapack::Routine lapack_routine(const Routine& routine) {
   return static_cast<lapack::Routine>(routine.number);
 }

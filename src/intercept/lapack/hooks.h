@@ -1,4 +1,4 @@
-// What patched functions of LAPACK do instead: one hook for each routine.
+// The hooks that replace patched functions of LAPACK: one for each routine.
 #pragma once
 
 #include "intercept/routine_table.h"

@@ -8,7 +8,7 @@
 
 namespace blastoff::intercept {
 
-/// By number.
+/// Indexed by the number of the routine.
 inline constexpr std::array<std::string_view, lapack::routine_count> lapack_names = {
 #define BLASTOFF_NAME(name, kind, scalar) #name,
     BLASTOFF_LAPACK_ROUTINES(BLASTOFF_NAME)

@@ -1,10 +1,10 @@
-// BLASTOFF_WORD_COUNT: how many words a call of a LAPACK routine passes, which lapack/arguments.h counts too.
+// BLASTOFF_WORD_COUNT: how many words a call of a LAPACK routine passes. lapack/arguments.h has the same numbers.
 #pragma once
 
 #include "intercept/words.h"
 #include "lapack/routines.def"
 
-// (real, complex): the addresses and the lengths of the letters.
+// (number for real types, number for complex types): the addresses and the lengths of the letters.
 #define BLASTOFF_WORDS_OF_potrf (6, 6)
 #define BLASTOFF_WORDS_OF_potrs (9, 9)
 #define BLASTOFF_WORDS_OF_posv (9, 9)

@@ -19,7 +19,7 @@
 namespace blastoff::intercept {
 namespace {
 
-/// The directories that the dynamic linker searches for an object, in order (without those of its cache).
+/// Returns the directories that the dynamic linker searches for an object, in order, without those of its cache.
 std::vector<std::string> search_path(const ObjectHandle& object) {
   std::vector<std::string> directories;
   Dl_serinfo size{};
@@ -32,7 +32,8 @@ std::vector<std::string> search_path(const ObjectHandle& object) {
   return directories;
 }
 
-/// The directories that each of two callers searches before those that both search last.
+/// The directories that the caller and this library each search first. The directories that both search last are left
+/// out.
 struct Searched {
   std::vector<std::string> for_caller;
   std::vector<std::string> for_us;
@@ -56,7 +57,8 @@ bool can_be_loaded(const std::string& path) {
   return file && file->machine() == patch::native_machine && file->linkage() == Linkage::shared_object;
 }
 
-/// The first directory that contains `file`, perhaps only for certain processors; nullptr if none does.
+/// Returns the first directory that contains `file`, or that may contain it for certain processors; nullptr if none
+/// does.
 const std::string* directory_with(const char* file, const std::vector<std::string>& directories) {
   const auto has_something = [&](const std::string& directory) {
     return exists(directory + "/" + file) || exists(directory + "/glibc-hwcaps");
@@ -65,7 +67,7 @@ const std::string* directory_with(const char* file, const std::vector<std::strin
   return found == directories.end() ? nullptr : &*found;
 }
 
-/// Whether an object of the program's namespace has that name: then dlopen() means it, wherever it came from.
+/// Whether an object of the program's namespace has that name. Then dlopen() returns that object, wherever its file is.
 bool is_loaded(const char* file) {
   const std::vector<LoadedObject> objects = loaded_objects();
   return std::any_of(objects.begin(), objects.end(),

@@ -21,8 +21,8 @@ using Dlopen = void* (*)(const char* file, int mode);
 using Dlmopen = void* (*)(Lmid_t space, const char* file, int mode);
 using namespace blastoff::intercept;
 
-/// Before the program opens a library. Notifies the observer, with the caller, but not of a library that is open
-/// already.
+/// Called before the program opens a library. Notifies the observer, with the caller, unless the call only asks for a
+/// library that is already open.
 void prepare(const char* file, int mode, const void* caller) {
   const blastoff::platform::ErrnoGuard errno_stays;
   if (in_own_object(caller)) return;
@@ -30,7 +30,7 @@ void prepare(const char* file, int mode, const void* caller) {
   if ((mode & RTLD_NOLOAD) == 0) blastoff::platform::undisturbed([&] { tell_of_opening(file, caller); });
 }
 
-// What acts like the C library's functions where these are redirected to the hooks.
+// Code that acts like the C library's functions, if these are redirected to the hooks.
 constinit std::atomic<void*> original_dlopen{nullptr};
 constinit std::atomic<void*> original_dlmopen{nullptr};
 
@@ -48,8 +48,8 @@ Dlmopen next_dlmopen() {
   return reinterpret_cast<Dlmopen>(next_definition_of("dlmopen", original_dlmopen));
 }
 
-/// If nothing new can be loaded, nothing is to be patched, or Blastoff itself calls, then the hook jumps to the real
-/// function, which sees the original caller.
+/// Whether the hook only jumps to the real function, which then sees the original caller. That is so if nothing new can
+/// be loaded, if nothing is to be patched, or if Blastoff itself calls.
 bool leave_alone(const char* file, int mode, const void* caller) {
   return file == nullptr || *file == '\0' || (mode & RTLD_NOLOAD) != 0 || installed_mode() == Mode::preload ||
          in_own_object(caller);
@@ -82,8 +82,8 @@ std::optional<std::string> search(const void* caller, const char* file, long spa
 
 }  // namespace
 
-// If the hook cannot open the library, it jumps to the real function, which sees the original caller. That one may find
-// more, and otherwise reports the error itself.
+// If the hook cannot open the library, it jumps to the real function, which sees the original caller. The real function
+// may find more; otherwise it reports the error itself.
 extern "C" {
 
 // The header's dlopen() is noexcept, and clang makes no tail call in a noexcept function.

@@ -19,7 +19,7 @@ constinit std::atomic<std::uint64_t> blastoff_linker_changes{0};
 namespace blastoff::intercept {
 namespace {
 
-/// Behind its only instruction the function has nothing that a thread could run: that is written first.
+/// Writes the jump. The bytes behind the function's only instruction are written first, because no thread can run them.
 bool write(std::uintptr_t address, std::span<const std::byte> jump) {
   platform::CodeWriter writer({address, address + jump.size()});
   const std::size_t first = patch::smallest_instruction;

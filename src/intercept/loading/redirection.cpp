@@ -30,7 +30,7 @@ struct Function {
   std::size_t room;  // up to the next function
 };
 
-/// The function as the dynamic linker sees it, if its code is still as in its file.
+/// Returns the function as the dynamic linker sees it; nullopt if its code differs from that in its file.
 std::optional<Function> find(const char* symbol) {
   const platform::ForkGuard guard;
   const void* const address = dlsym(RTLD_NEXT, symbol);
@@ -61,7 +61,8 @@ std::optional<Span> reserve_near(const Function& function, std::size_t bytes) {
   return near ? near : platform::reserve_near(code, bytes, UINT64_MAX);
 }
 
-/// The code beside a function: the stub, the trampoline, and what undoes instructions before a jump.
+/// The layout of our code beside a function: the stub, the trampoline, and the code that reverses instructions before a
+/// jump.
 constexpr std::size_t stub_place = 0;
 constexpr std::size_t trampoline_place = stub_place + patch::longest_entry_stub;
 constexpr std::size_t undo_place = trampoline_place + patch::longest_trampoline;
@@ -73,7 +74,8 @@ void put(std::vector<std::byte>& content, std::size_t place, const std::vector<s
 
 using Change = tl::expected<patch::FunctionPatch, patch::Obstacle>;
 
-/// Other threads may be running the function. What undoes stands in `content`, or on a page of its own.
+/// Makes a change for a function that other threads may be running. The code that reverses instructions goes into
+/// `content`, or onto a page of its own.
 Change change_running(const patch::FunctionCode& code, std::uintptr_t begin, std::vector<std::byte>& content) {
   const std::uintptr_t own = begin + undo_place, trampoline = begin + trampoline_place;
   for (const patch::JumpPlace& place : patch::jump_places(patch::native, code)) {

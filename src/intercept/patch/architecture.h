@@ -13,7 +13,7 @@ namespace blastoff::intercept::patch {
 #if defined(__x86_64__)
 inline constexpr Architecture native = Architecture::x86_64;
 inline constexpr std::uint16_t native_machine = EM_X86_64;
-/// How far a short jump leads; less some slack.
+/// How far a short jump reaches, with some slack.
 inline constexpr std::uint64_t native_short_reach = 0x7fff0000;
 inline constexpr std::size_t smallest_instruction = 1;
 #elif defined(__aarch64__)

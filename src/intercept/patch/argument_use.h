@@ -1,4 +1,4 @@
-// What a function's code does with the words that its caller passes, as far as the code shows it.
+// What a function's code does with the words that its caller passes, as far as the code can show it.
 #pragma once
 
 #include <array>
@@ -12,31 +12,34 @@
 
 namespace blastoff::intercept::patch {
 
-/// A word in a register for integers or on the stack: an address, a number, or none that the function knows of.
+/// The use of one word that the caller passes in a register for integers or on the stack: an address, a number, or a
+/// word that is no argument of the function.
 struct WordUse {
-  bool read = false;      ///< the word itself
-  bool number = false;    ///< as a number: a part of its bits, or in arithmetic that is none of addresses
-  bool narrow = false;    ///< its lower 32 bits alone
+  bool read = false;      ///< the word itself is read
+  bool number = false;    ///< it is used as a number: only a part of its bits, or in arithmetic that addresses do not
+                          ///< occur in
+  bool narrow = false;    ///< only its lower 32 bits are read
   bool address = false;   ///< memory at or near it is read or written
-  bool indexed = false;   ///< memory near it, at an offset or at a computed place
+  bool indexed = false;   ///< memory is used that is not exactly at the word: at an offset or a computed index
   bool written = false;   ///< something is stored there
   bool singles = false;   ///< floating-point numbers of four bytes lie there
-  bool doubles = false;   ///< of eight
-  bool reals = false;     ///< numbers that floating-point registers take, of whatever size
-  unsigned integers = 0;  ///< the sum of the sizes, in bytes, of the integers that are read at the very address
+  bool doubles = false;   ///< floating-point numbers of eight bytes lie there
+  bool reals = false;     ///< floating-point numbers of any size lie there
+  unsigned integers = 0;  ///< sum of the sizes, in bytes, of the integers that are read exactly at the address
 };
 
 struct ArgumentUse {
   static constexpr std::size_t most_words = 40;
   std::array<WordUse, most_words> words{};
-  std::size_t handed_on = 0;  ///< so many words, from the first one on, are passed to an unknown function as they came
-  unsigned reals = 0;         ///< bit i: the i-th register for floating-point arguments is read as the caller left it
+  std::size_t handed_on = 0;  ///< number of words, from the first one on, that are passed unchanged to an unknown
+                              ///< function
+  unsigned reals = 0;         ///< bit i: the i-th register for floating-point arguments is read with the caller's value
   bool variadic = false;      ///< takes any number of arguments
-  bool complete = false;      ///< all code that may run has been read, but for other objects'
+  bool complete = false;      ///< all code that may run was read, except that of other objects
 };
 
-/// How a function's own code uses its arguments, and how that code and the functions that it calls use them together.
-/// The latter is known less well: one call of each function is followed.
+/// `own`: how the function's own code uses its arguments. `all`: how that code and the functions that it calls use them
+/// together. `all` is less certain, because only one call of each function is followed.
 struct ArgumentUses {
   ArgumentUse own;
   ArgumentUse all;
@@ -48,8 +51,8 @@ struct CodeRange {
   std::uint64_t address = 0;
 };
 
-/// Follows the code of `function`, a part of `code`, and of the functions of `code` that it calls, until what has been
-/// seen is `enough`. nullopt: that is not known for the architecture. One thread at a time.
+/// Follows the code of `function`, a part of `code`, and of the functions in `code` that it calls, until `enough`
+/// accepts what has been seen. nullopt: not implemented for the architecture. To be called by one thread at a time.
 std::optional<ArgumentUses> argument_use(Architecture architecture, const CodeRange& code, const CodeRange& function,
                                          const std::function<bool(const ArgumentUse&)>& enough);
 

@@ -1,4 +1,4 @@
-// Code for one place in memory, written from its beginning.
+// A buffer for machine code that will run at a known address.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class CodeBuffer {
  public:
   explicit CodeBuffer(std::uint64_t address) : address_(address) {}
 
-  /// Where the next byte will run.
+  /// The address of the next byte.
   std::uint64_t here() const { return address_ + bytes_.size(); }
   std::size_t size() const { return bytes_.size(); }
 
@@ -25,7 +25,7 @@ class CodeBuffer {
     for (const unsigned byte : bytes) bytes_.push_back(static_cast<std::byte>(byte));
   }
 
-  /// Little-endian: the instructions of both architectures, and the machines that this runs on.
+  /// In little-endian order, as the instructions of both architectures, and as the machines on which this runs.
   template <class Integer>
   void put_value(Integer value) {
     const std::size_t end = bytes_.size();

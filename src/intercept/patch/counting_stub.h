@@ -1,4 +1,4 @@
-// Code that counts how often it is called.
+// Makes code that counts its calls.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace blastoff::intercept::patch {
 
-/// A function that adds one to the word of eight bytes at `counter`, and leaves all registers and flags as they are.
-/// Its callers must exclude each other. It may stand at any address.
+/// Returns a function that adds one to the eight-byte word at `counter`, and preserves all registers and flags. Only
+/// one thread may call it at a time. It may be placed at any address.
 std::vector<std::byte> counting_stub(Architecture architecture, std::uint64_t counter);
 
 }  // namespace blastoff::intercept::patch

@@ -3,7 +3,7 @@
 namespace blastoff::intercept::patch {
 namespace {
 
-/// Never closed: functions may be patched until the process ends.
+/// A decoder. It is never closed, because functions may be patched until the process ends.
 struct Capstone {
   csh handle = 0;
   cs_insn* instruction = nullptr;
@@ -15,7 +15,7 @@ struct Capstone {
   }
 };
 
-/// Opened when first asked for: the library is linked with its own architecture alone.
+/// Opened at first use. Capstone is linked for this library's own architecture only.
 template <Detail detail>
 const Capstone& capstone(Architecture architecture) {
   if (architecture == Architecture::x86_64) {

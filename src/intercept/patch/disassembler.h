@@ -1,4 +1,4 @@
-// Instructions one after the other, as Capstone decodes them.
+// Decodes instructions one after the other by Capstone.
 #pragma once
 
 #include <capstone/capstone.h>
@@ -11,19 +11,19 @@
 
 namespace blastoff::intercept::patch {
 
-/// What is told of an instruction beside its length and mnemonic. Operands take half of the time. `arguments`: the same
-/// as operands, for those who look while functions are patched.
+/// How much is decoded besides length and mnemonic. Decoding operands takes half of the time. `arguments` gives the
+/// same as `operands`, in memory of its own, for code that is read while functions are being patched.
 enum class Detail : std::uint8_t { none, operands, arguments };
 
-/// Decodes code from its first byte. One at a time in the process for each Detail, because all share the memory for one
-/// instruction.
+/// Decodes code from its first byte. Only one Disassembly of each Detail may be in use in the process at a time,
+/// because they share the memory for one instruction.
 class Disassembly {
  public:
   Disassembly(Architecture architecture, std::span<const std::byte> code, std::uint64_t address,
               Detail detail = Detail::operands);
 
-  /// The next instruction; the following call overwrites it. nullptr at the end, and at bytes that are not an
-  /// instruction.
+  /// Returns the next instruction, which the following call overwrites; nullptr at the end, and at bytes that are not
+  /// an instruction.
   const cs_insn* next();
 
   /// Whether all code has been decoded.

@@ -1,6 +1,6 @@
-// What the functions of BLASTOFF_FORWARDING_THUNK share. Beside the arguments: the number of vector registers in use
-// (rax) that a function of variable arguments looks at, a nested function's frame (r10), the place of a returned
-// structure (x8).
+// The code that the functions of BLASTOFF_FORWARDING_THUNK share. Besides the arguments it preserves: the number of
+// vector registers in use (rax), which a function with variable arguments reads; a nested function's frame (r10); and
+// the place of a returned structure (x8).
 #if defined(__x86_64__)
 asm(R"(
     .pushsection .text

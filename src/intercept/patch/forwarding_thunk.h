@@ -1,9 +1,9 @@
-// A function that forwards every call: to which function, another one says.
+// Defines a function that forwards every call to a function that is chosen at the call.
 #pragma once
 
-/// Defines the exported function `name`. A call of it becomes a call of what `choose(return address)` returns, with all
-/// registers and the stack as the caller left them: neither number nor types of the arguments matter, nor what is
-/// returned, nor where. `choose` is a function of C linkage in the same file, const void*(const void*).
+/// Defines the exported function `name`. A call of `name` becomes a call of the function that `choose(return address)`
+/// returns, with all registers and the stack as the caller left them. So the arguments may have any number and types,
+/// and so may the result. `choose` is a function of C linkage in the same file, const void*(const void*).
 #if defined(__x86_64__)
 #define BLASTOFF_FORWARDING_THUNK(name, choose) \
   asm(".pushsection .text\n"                    \
@@ -21,8 +21,8 @@
       ".size " #name ", . - " #name             \
       "\n"                                      \
       ".popsection\n")
-/// The same for a name whose `bindings` (NameBindings of C linkage, in the same file) may tell already where a call
-/// goes: then nobody is asked.
+/// The same for a name with `bindings` (NameBindings of C linkage, in the same file). If the current binding holds for
+/// the call, `choose` is not called.
 #define BLASTOFF_BOUND_THUNK(name, choose, bindings) \
   asm(".pushsection .text\n"                         \
       ".balign 16\n"                                 \

@@ -29,7 +29,7 @@ blastoff_hooks_entrance:
     .popsection
 )");
 #elif defined(__aarch64__)
-// Of the registers that a function may clobber, a linker's veneer uses only x16 and x17, and so does this.
+// A linker's veneer uses only x16 and x17 of the registers that a function may clobber. So does this code.
 asm(R"(
     .pushsection .text
     .balign 16

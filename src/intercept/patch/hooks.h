@@ -1,12 +1,11 @@
-// The way into the hooks, which are what patched functions do instead: one for each routine and calling style, of every
+// The way into the hooks that replace patched functions. There is one hook for each routine and calling style of every
 // front end.
 #pragma once
 
 #include "intercept/patch/patched_function.h"
 
-// A hook has the parameters of the function that it stands for, and no other: which function was called comes beside
-// them, in a register of the entry stub's, and waits here until the hook has begun. (Nothing else runs in between on
-// this thread.)
+// A hook has exactly the parameters of the function that it replaces. The entry stub passes the PatchedFunction in a
+// register; this variable holds it until the hook reads it. (Nothing else runs in between on this thread.)
 extern "C" {
 [[gnu::visibility("hidden"),
   gnu::tls_model(
@@ -15,7 +14,8 @@ extern "C" {
 
 namespace blastoff::intercept::patch {
 
-/// Where entry stubs lead, with the PatchedFunction as their context. It goes on to that function's hook.
+/// Returns the address to which entry stubs jump, with the PatchedFunction as their context. The code there jumps to
+/// that function's hook.
 const void* hooks_entrance();
 
 }  // namespace blastoff::intercept::patch

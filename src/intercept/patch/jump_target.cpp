@@ -5,7 +5,7 @@
 namespace blastoff::intercept::patch {
 namespace {
 
-/// Code from some place on; what lies behind its end reads as zero.
+/// Code from an address on. Bytes behind its end read as zero.
 struct Reader {
   std::span<const std::byte> code;
   std::uint64_t address;
@@ -23,7 +23,7 @@ struct Reader {
   }
 };
 
-/// The size of an instruction that pushes or pops a register; 0: it is another instruction.
+/// Returns the size of an instruction that pushes or pops a register; 0: it is another instruction.
 std::size_t size_of_push_or_pop(Reader code) {
   const auto is_one = [](std::uint8_t opcode) { return (opcode & 0xf0U) == 0x50; };
   if (is_one(code.at<std::uint8_t>(0))) return 1;

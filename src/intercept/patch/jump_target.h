@@ -1,4 +1,4 @@
-// Reading back the jump that a patch has written.
+// Reads back the jump that a patch has written.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace blastoff::intercept::patch {
 
-/// The address to which code jumps at once (after an endbr64 or bti, and what may stand before a JumpPlace or be its
-/// undoing), by any jump that this module writes; nullopt: it does not.
+/// Returns the address to which code jumps at once, by any jump that this module writes; nullopt: it does not jump. An
+/// endbr64 or bti may stand before the jump, and also instructions that precede a JumpPlace or undo them.
 std::optional<std::uint64_t> jump_target(Architecture architecture, std::span<const std::byte> code,
                                          std::uint64_t address);
 

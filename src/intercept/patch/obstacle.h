@@ -8,7 +8,7 @@ namespace blastoff::intercept::patch {
 enum class Obstacle : std::uint8_t {
   too_short,            ///< no room for a jump before the next function
   branch_back,          ///< a branch leads back into the instructions that would have to move
-  jump_table,           ///< it jumps to computed addresses, one of which might lie there
+  jump_table,           ///< it jumps to computed addresses, which might lie among the moved instructions
   unknown_instruction,  ///< an instruction that cannot be decoded or cannot be moved
   out_of_reach,         ///< a moved instruction refers to an address too far from every free place
   leaf,                 ///< it calls nothing: callers in its file may rely on registers that it does not change

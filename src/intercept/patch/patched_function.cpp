@@ -11,7 +11,7 @@
 namespace blastoff::intercept {
 namespace {
 
-/// One entry for each object. Lasts until the process ends, like the objects.
+/// One entry for each object. Never destroyed, because objects are patched until the process ends.
 struct Register {
   std::mutex mutex;
   std::list<PatchedCode> objects;
@@ -42,7 +42,7 @@ std::optional<PatchedPlace> find_if(const Wanted& wanted) {
 }  // namespace
 
 PatchRecord make_record(PatchedCode code) {
-  patched();  // it is there from now on
+  patched();  // creates the register now
   PatchRecord record;
   record.push_back(std::move(code));
   return record;

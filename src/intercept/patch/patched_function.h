@@ -1,4 +1,4 @@
-// The patched functions: what their hooks need, and their names.
+// The patched functions, with what their hooks need, and their names.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace blastoff::intercept {
 
 /// A patched function. It lives as long as its object.
 struct PatchedFunction {
-  void (*hook)() = nullptr;  ///< first: the entry stub's code jumps through it
-  std::string symbol;        ///< what entry.symbol, prefix and suffix point to
+  void (*hook)() = nullptr;  ///< must be the first member: the entry stub's code jumps through it
+  std::string symbol;        ///< entry.symbol points to it, entry.prefix to `prefix` and entry.suffix to `suffix`
   std::string prefix;
   std::string suffix;
   EntryPoint entry{};
-  Original original;  ///< the trampoline, and the object's companion
+  Original original;  ///< the trampoline, and the companion in the same object
   const void* address = nullptr;
 };
 
@@ -33,31 +33,31 @@ struct PatchedCode {
   std::vector<platform::Span> code;
 };
 
-/// One object's, not yet registered.
+/// The patched functions of one object, not yet registered.
 using PatchRecord = std::list<PatchedCode>;
 
-/// Made before the first function is changed: registering it needs no memory then.
+/// Makes the record. It is made before the first function is changed, so that registering it needs no memory.
 PatchRecord make_record(PatchedCode patched);
 
-/// Registers them.
+/// Registers the functions.
 void publish(PatchRecord record);
 
-/// Ends what has been published for that object, which has been unloaded. No thread is in its functions any more.
+/// Removes what was published for an object that has been unloaded. No thread is in its functions any more.
 void withdraw(InstanceNumber object);
 
-/// Where a patched function is, and what acts like it.
+/// The address of a patched function, and the function that acts like the unpatched one.
 struct PatchedPlace {
   const void* address;
   Original original;
 };
 
-/// The patched function at an address; nullopt if none is there.
+/// Returns the patched function at an address; nullopt if there is none.
 std::optional<PatchedPlace> find_patched(const void* address);
 
-/// The patched function that a trampoline stands for; nullopt if it is none.
+/// Returns the patched function to which a trampoline belongs; nullopt if it belongs to none.
 std::optional<PatchedPlace> find_trampoline(const void* trampoline);
 
-/// Whether exported names pass every call on, so that only patches see it (--intercept patch).
+/// Whether exported names pass every call on, so that only patched functions are intercepted (--intercept patch).
 bool only_patched();
 void set_only_patched(bool value);
 

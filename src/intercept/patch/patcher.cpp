@@ -21,13 +21,14 @@ namespace {
 using patch::Obstacle;
 using platform::Span;
 
-/// Each function's part of the code page: its entry stub, its trampoline, and what undoes instructions before a jump.
+/// Each function's part of the code page: its entry stub, its trampoline, and the code that reverses instructions
+/// before a jump.
 constexpr std::size_t slot_bytes = patch::longest_entry_stub + patch::longest_trampoline + patch::longest_undo_and_jump;
 
-/// Pages for code that has to begin at one of few addresses.
+/// Pages for code that must begin within a small range of addresses.
 class Islands {
  public:
-  /// Room for `bytes`; nullopt: there is none.
+  /// Returns room for `bytes` that begins between `first` and `last`; nullopt: there is none.
   std::optional<Span> place(std::uintptr_t first, std::uintptr_t last, std::size_t bytes) {
     for (Page& page : pages_) {
       if (page.span.begin > last || page.span.end < first + bytes) continue;
@@ -52,7 +53,7 @@ class Islands {
     }
   }
 
-  /// Adds the pages to `code`. False: the system does not allow it.
+  /// Maps the pages and adds them to `code`. Returns false if the system does not allow it.
   bool map(std::vector<Span>& code) {
     for (const Page& page : std::exchange(pages_, {})) {
       if (!platform::map_code(page.span, page.content)) return false;
@@ -64,7 +65,7 @@ class Islands {
  private:
   struct Page {
     Span span;
-    std::uintptr_t used;  ///< up to here
+    std::uintptr_t used;  ///< address up to which the page is in use
     std::vector<std::byte> content;
   };
   std::vector<Page> pages_;
@@ -130,7 +131,7 @@ class Transaction {
     return near ? near : platform::reserve_near(code_span(), bytes, UINT64_MAX);
   }
 
-  /// Prepares the code page, and the bytes to write into each function. Drops functions that cannot be patched.
+  /// Prepares the code page, and the bytes to be written into each function. Drops functions that cannot be patched.
   void prepare(Span place, const BlasFunctions& found) {
     code_.resize(candidates_.size() * slot_bytes);
     std::size_t offset = 0;
@@ -164,7 +165,7 @@ class Transaction {
     return patch::patch_function(patch::native, code, stub, trampoline);
   }
 
-  /// The first place for a jump for which there is memory where it can lead.
+  /// Uses the first place for a jump from which memory for our code can be reached.
   tl::expected<patch::FunctionPatch, Obstacle> patch_running(const patch::FunctionCode& code, std::uintptr_t stub,
                                                              std::uintptr_t trampoline, std::size_t offset) {
     Obstacle obstacle = Obstacle::in_use;
@@ -226,14 +227,14 @@ class Transaction {
       for (const Span span : patched.code) platform::release(span);
       return refuse_all(writable ? Obstacle::no_memory : Obstacle::not_writable);
     }
-    // A jump without a record leads nowhere. So whatever needs memory comes before the first jump.
+    // A jump leads nowhere without a record. So everything that allocates memory comes before the first jump.
     std::vector<std::string> names;
     for (const Candidate& candidate : candidates_) names.push_back(candidate.blas->names.front());
     patched.functions.reserve(candidates_.size());
     outcome_.patched.reserve(candidates_.size());
     outcome_.refused.reserve(outcome_.refused.size() + candidates_.size());
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      // The function may be called as soon as the jump is written, so its record must exist before.
+      // The function may be called as soon as the jump is written, so its record must exist before that.
       const std::uintptr_t address = candidates_[i].address + candidates_[i].change.offset;
       if (!writer.write(address, candidates_[i].change.jump)) {
         outcome_.refused.push_back({std::move(names[i]), Obstacle::not_writable});

@@ -20,22 +20,23 @@ struct NotPatched {
   bool operator==(const NotPatched& other) const = default;
 };
 
-/// What became of an object's BLAS functions.
+/// The outcome for an object's BLAS functions.
 struct PatchedObject {
   std::string path;
-  std::vector<std::string> patched;  ///< names
+  std::vector<std::string> patched;  ///< names of the functions
   std::vector<NotPatched> refused;
   std::vector<LeftAlone> left_alone;
-  double seconds = 0;  ///< that finding and patching them took
+  double seconds = 0;  ///< time spent on finding and patching them
 };
 
-/// When an object was loaded. One that is new is hardly in use: only threads that its own constructors have started may
+/// When an object was loaded. A new object is hardly in use: only threads that its own constructors have started may
 /// run its functions.
 enum class Loaded : std::uint8_t { before, just_now };
 
-/// Patches the functions found in an object in one step; what cannot be patched is left as it was. The object may not
-/// be unloaded meanwhile. One thread at a time; others may run these functions. A
-/// function of an object that was loaded before is refused if it cannot be patched while they do.
+/// Patches the functions found in an object in one step. A function that cannot be patched is left unchanged. The
+/// object must not be unloaded meanwhile. Only one thread may call this at a time; other threads may run these
+/// functions. A function of an object that was loaded before is refused if it cannot be patched while other threads may
+/// run it.
 PatchedObject patch_object(const LoadedObject& object, InstanceNumber instance, Loaded loaded, const ObjectFile& file,
                            const BlasFunctions& found);
 

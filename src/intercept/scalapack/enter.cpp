@@ -30,11 +30,11 @@ void enter_scalapack(const EntryPoint& entry, const Original& original, scalapac
                     .host = nullptr,
                     .caller = caller,
                     .composed = true};
-  if (original.function == nullptr) return dispatch(visit, nullptr);  // which says that there is none
+  if (original.function == nullptr) return dispatch(visit, nullptr);  // reports that there is none
   if (!original.intercepted) return raw(original.function);
   const scalapack::Call call(routine, words);
   const bool narrow = original.integers(lapack::row(scalapack::row(routine).local).scalar) == abi::IntegerWidth::lp64;
-  // What all processes know alike, before any of them waits for another.
+  // All processes know these conditions alike, before any of them waits for another.
   if (!narrow || call.order() < scalapack::least_order || call.asks_for_work_size()) return raw(original.function);
   dispatch_distributed(visit, call);
 }

@@ -8,7 +8,7 @@
 
 namespace blastoff::intercept {
 
-/// `words`: the routine's arguments, then the lengths of its letters. `caller`: where the call returns to.
+/// `words`: the routine's arguments, then the lengths of its letters. `caller`: the return address of the call.
 void enter_scalapack(const EntryPoint& entry, const Original& original, scalapack::Routine routine, void* const* words,
                      const void* caller);
 

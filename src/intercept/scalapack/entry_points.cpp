@@ -27,7 +27,8 @@ constinit std::array<std::atomic<std::uint64_t>, scalapack::routine_count> absen
 
 }  // namespace
 
-// Systems have several ScaLAPACKs, one for each MPI library: none is loaded for a program that was linked without one.
+// A system has several ScaLAPACKs, one for each MPI library. So none is loaded for a program that was linked without
+// one.
 constinit const RoutineTable scalapack_routines = {
     .front_end = &scalapack::scalapack,
     .names = scalapack_names,

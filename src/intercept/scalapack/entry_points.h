@@ -1,4 +1,4 @@
-// ScaLAPACK as this module sees it: all exported names, one EntryPoint each.
+// The exported names of ScaLAPACK, one EntryPoint each.
 #pragma once
 
 #include "intercept/routine_table.h"
@@ -8,7 +8,7 @@ namespace blastoff::intercept {
 
 extern const RoutineTable scalapack_routines;
 
-/// By scalapack::Routine: a name has one spelling.
+/// Indexed by scalapack::Routine: a name has one spelling.
 extern const EntryPoint scalapack_entry_points[scalapack::routine_count];
 
 }  // namespace blastoff::intercept

@@ -8,7 +8,7 @@
 
 namespace blastoff::intercept {
 
-/// By number.
+/// Indexed by the number of the routine.
 inline constexpr std::array<std::string_view, scalapack::routine_count> scalapack_names = {
 #define BLASTOFF_NAME(name, local, words) #name,
     BLASTOFF_SCALAPACK_ROUTINES(BLASTOFF_NAME)

@@ -15,7 +15,7 @@
 namespace blastoff::intercept {
 namespace {
 
-/// One piece of code has one calling convention and does one thing.
+/// Whether two names can belong to one function, which has one calling convention and does one thing.
 bool agree(const SpelledFunction& left, const SpelledFunction& right) {
   const Routine& one = left.name.routine;
   const Routine& other = right.name.routine;
@@ -54,13 +54,14 @@ BlasFunction function_of(Names names, const FunctionExtent& extent) {
   return function;
 }
 
-/// MKL's single library loads the interface layer (libmkl_intel_lp64, _ilp64) at its first call and passes all calls to
-/// it. Only the layer knows the width of its integers, and each call would be intercepted twice.
+/// Whether the object is MKL's single library. It loads the interface layer (libmkl_intel_lp64, _ilp64) at its first
+/// call and passes all calls to it. Only that layer knows the width of its integers, and each call would be intercepted
+/// twice.
 bool hands_on_to_another(const ObjectFile& object) {
   return object.soname().starts_with("libmkl_rt.");
 }
 
-/// It computes on the GPU by itself, also on arrays that the CPU cannot read.
+/// cuFFTW computes on the GPU by itself, even on arrays that the CPU cannot read.
 bool is_cufftw(const ObjectFile& object) {
   return object.soname().starts_with("libcufftw.");
 }
@@ -80,7 +81,7 @@ std::string program_path() {
   return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "";
 }
 
-/// The names of each function.
+/// Groups names by function.
 std::vector<Names> functions_of(std::vector<SpelledFunction>& all) {
   std::vector<Names> functions;
   for (auto first = all.begin(); first != all.end();) {
@@ -100,7 +101,7 @@ std::vector<FunctionExtent> extents_of(const ObjectFile& object, const std::vect
   return object.extents(symbols);
 }
 
-/// The number of the element type, for a table whose functions have one type.
+/// The number of the element type; in a table with types, each function has one type.
 std::size_t type_of(const BlasFunction& function) {
   return static_cast<std::size_t>(
       function.routine.table->signature(function.convention.style, function.routine.number).scalar);
@@ -108,7 +109,7 @@ std::size_t type_of(const BlasFunction& function) {
 
 class Search {
  public:
-  /// `path`: "" for this process's program.
+  /// `path`: "" for the program of this process.
   Search(const ObjectFile& object, const char* path)
       : object_(object), path_(*path == '\0' ? program_path() : path), spelled_(spelled_functions(object)) {}
 
@@ -145,7 +146,7 @@ class Search {
     found_.witnesses = evidence.witnesses(routines);
   }
 
-  /// What the functions show together.
+  /// Combines what the functions show about the integers, and drops those of which nothing is known.
   void settle_integers() {
     std::optional<abi::IntegerWidth> shown;
     bool agree = true;
@@ -184,7 +185,7 @@ class Search {
   std::string path_;
   SpelledFunctions spelled_;
   BlasFunctions found_;
-  std::vector<Judgement> judgements_;  ///< of found_.functions
+  std::vector<Judgement> judgements_;  ///< one for each of found_.functions
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Which functions of an object are routines of the front ends, told by their names and by the company they keep.
+// Finds the functions of an object that are routines of the front ends, by their names and the other functions of the
+// object.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +14,24 @@ namespace blastoff::intercept {
 
 /// A front end's routine in an object.
 struct BlasFunction {
-  std::vector<std::string> names;  ///< all names of this address, the one to report first
-  std::string prefix;              ///< of the first: siblings are spelled prefix + routine + suffix in the same style
+  std::vector<std::string> names;  ///< all names of this address, beginning with the one to report
+  std::string prefix;              ///< prefix of that name: siblings are spelled prefix + routine + suffix in the same
+                                   ///< style
   std::string suffix;
   Routine routine;
-  abi::Convention convention{};  ///< its integers as far as is known without a call
-  bool certain = false;          ///< that is all there is to know; otherwise the library has to be asked
-  std::uint64_t address = 0;     ///< as linked
+  abi::Convention convention{};  ///< its integers as far as they are known without a call
+  bool certain = false;          ///< `convention` is known to be right; otherwise the library has to be asked
+  std::uint64_t address = 0;     ///< address as linked
   std::uint64_t size = 0;        ///< see FunctionSymbol
   std::uint64_t room = 0;
-  bool exported = false;  ///< under any of its names
+  bool exported = false;  ///< one of its names is exported
   bool indirect = false;
 };
 
 /// A function that has a BLAS routine's name but is not treated as BLAS.
 struct LeftAlone {
   std::string name;
-  std::string rule;  ///< one line: by which rule
+  std::string rule;  ///< one line that says by which rule
 
   bool operator==(const LeftAlone& other) const = default;
 };
@@ -42,15 +44,16 @@ struct BlasFunctions {
   bool changes = false;
 };
 
-/// Those that may be patched. `path`: where the object was found, which may be trusted, and tells whether 64-bit
-/// integers are to be expected.
+/// Returns the functions that may be patched. `path`: the object's file. The user may trust it (--trust), and its name
+/// may tell of 64-bit integers.
 BlasFunctions find_blas_functions(const ObjectFile& object, const char* path);
 
-/// Those that may be called by names of the object: also MKL's, which pass calls on to another object.
+/// Returns the functions that may be called by a name of the object. This includes the functions of libmkl_rt, which
+/// pass calls on to another object.
 BlasFunctions find_named_functions(const ObjectFile& object, const char* path);
 
-/// To ask an object that was loaded at `bias` about its uncertain functions; nullptr: there are none. It lives until
-/// the process ends.
+/// Makes the Library that answers for the uncertain functions of an object that was loaded at `bias`; nullptr: all are
+/// certain. It lives until the process ends.
 Library* make_library(const BlasFunctions& found, std::uint64_t bias);
 
 /// Another routine of the same object in the same spelling: its dtrsm_ for its dgemm_; nullptr if it has none.

@@ -12,7 +12,7 @@ bool is_capital(char letter) {
   return letter >= 'A' && letter <= 'Z';
 }
 
-/// By its number in routine_names, which lists the routines of all tables.
+/// Returns the routine with a number in routine_names, which lists the routines of all tables.
 Routine routine_numbered(std::size_t number) {
   for (const RoutineTable* table : front_ends()) {
     if (number < table->names.size()) return {table, static_cast<std::uint16_t>(number)};
@@ -34,7 +34,7 @@ std::optional<BlasName> parse_blas_name(std::string_view name) {
     if (!number) continue;
     const Routine routine = routine_numbered(*number);
     const std::size_t end = place + routine.name().size();
-    // fftw_execute_dft is a part of dfftw_execute_dft_.
+    // The name lies within another one: fftw_execute_dft in dfftw_execute_dft_.
     if (end <= end_of_last) continue;
     end_of_last = end;
     last = BlasName{name.substr(0, place), routine, name.substr(end), capitals};

@@ -16,11 +16,12 @@ struct BlasName {
   bool capitals = false;
 };
 
-/// The last routine of any front end that stands in `name` and is no part of another one; nullopt if none does, and for
-/// the compiler's clones of a function ("dgemm_.constprop.0"), which have a calling convention of their own.
+/// Returns the last routine of any front end in `name` that is not part of another routine's name; nullopt if there is
+/// none. Also nullopt for the compiler's clones of a function ("dgemm_.constprop.0"), which have a calling convention
+/// of their own.
 std::optional<BlasName> parse_blas_name(std::string_view name);
 
-/// The calling convention of names with a prefix and a suffix, where it is known whatever the object.
+/// The calling convention of names with a certain prefix and suffix, if it is the same in any object.
 struct KnownSpelling {
   abi::Style style;
   bool wide;         ///< 64-bit integers; otherwise the library decides

@@ -9,7 +9,7 @@ namespace blastoff::intercept {
 namespace {
 
 constexpr std::size_t most_symbols = 64 << 20;
-constexpr std::uint64_t most_memory = 64 << 20;  // of the decoder: xz -9 takes 65 MB, distributions use -6 (9 MB)
+constexpr std::uint64_t most_memory = 64 << 20;  // of the decoder: xz -9 takes 65 MB. Distributions use xz -6 (9 MB)
 
 }  // namespace
 

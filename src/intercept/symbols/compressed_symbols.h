@@ -7,7 +7,8 @@
 
 namespace blastoff::intercept {
 
-/// The decompressed bytes; empty if they are malformed or more than a symbol table could reasonably be.
+/// Returns the decompressed bytes; empty if the input is malformed or decompresses to more than a symbol table can
+/// have.
 std::vector<std::byte> decompress_symbols(std::span<const std::byte> compressed);
 
 }  // namespace blastoff::intercept

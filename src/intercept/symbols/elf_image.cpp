@@ -18,7 +18,8 @@ std::optional<Value> value_at(std::span<const std::byte> bytes, std::uint64_t of
   return value;
 }
 
-/// Of the symbols that a GNU hash table holds, the last; its chains are in the order of the symbol table.
+/// Returns the number of symbols in the table to which a GNU hash table belongs. Its chains are in the order of the
+/// symbol table.
 std::size_t gnu_hash_symbol_count(std::span<const std::byte> table) {
   const auto header = value_at<std::array<std::uint32_t, 4>>(table, 0);
   if (!header) return 0;

@@ -1,4 +1,4 @@
-// The bytes of an ELF file. Nothing in it is trusted: whatever lies outside the file counts as absent.
+// Reads an ELF file. Nothing in the file is trusted: data outside the file counts as absent.
 #pragma once
 
 #include <elf.h>
@@ -33,26 +33,26 @@ struct ElfSymbols {
 /// A 64-bit little-endian ELF file.
 class ElfImage {
  public:
-  /// nullopt: the bytes are not one.
+  /// nullopt: the bytes are not such a file.
   static std::optional<ElfImage> of(std::span<const std::byte> bytes);
 
   const Elf64_Ehdr& header() const { return header_; }
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
 
-  /// The dynamic section's value for a tag.
+  /// Returns the dynamic section's value for a tag.
   std::optional<std::uint64_t> dynamic(Elf64_Sxword tag) const;
-  /// Its strings for a tag, in order.
+  /// Returns the dynamic section's strings for a tag, in order.
   std::vector<std::string_view> dynamic_strings(Elf64_Sxword tag) const;
 
-  /// Empty if the file has no such table. The dynamic symbols are found without section headers too.
+  /// Returns an empty table if the file has none. The dynamic symbols are found even without section headers.
   ElfSymbols dynamic_symbols() const;
   ElfSymbols static_symbols() const;
-  /// Contents of a section; empty if there is none of that name.
+  /// Returns the contents of a section; empty if no section has that name.
   std::span<const std::byte> section(std::string_view name) const;
 
-  /// The file's bytes for [address, address + size) of a segment that is not writable.
+  /// Returns the file's bytes for [address, address + size) of a segment that is not writable.
   std::span<const std::byte> constant_bytes(std::uint64_t address, std::uint64_t size) const;
-  /// Where the code section around `address` ends, or its segment where sections are not known; 0: no code there.
+  /// Returns where the code section around `address` ends, or its segment if there are no sections; 0: no code there.
   std::uint64_t code_end(std::uint64_t address) const;
 
  private:
@@ -60,7 +60,7 @@ class ElfImage {
   template <class Entry>
   std::vector<Entry> table(std::uint64_t offset, std::size_t count, std::size_t entry_size) const;
   std::span<const std::byte> contents(const Elf64_Shdr& section) const;
-  /// From a loaded address to the end of its segment in the file.
+  /// Returns the bytes from a loaded address to the end of its segment in the file.
   std::span<const std::byte> loaded_from(std::uint64_t address) const;
   std::string_view dynamic_string_table() const;
   ElfSymbols symbols_of_type(std::uint32_t type) const;

@@ -9,7 +9,7 @@
 namespace blastoff::intercept {
 namespace {
 
-/// No patch is longer: a landing pad and the longest jump.
+/// The longest patch: a landing pad and the longest jump.
 constexpr std::uint64_t entry_size = 32;
 
 bool is_function(const Elf64_Sym& symbol) {
@@ -23,16 +23,16 @@ bool is_exported(const Elf64_Sym& symbol) {
   return (binding == STB_GLOBAL || binding == STB_WEAK) && (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
 }
 
-/// A label in hand-written code counts as a possible jump target; the marks of code and data ($x, $d) on aarch64 do
-/// not.
+/// Whether a symbol is a place in code where a jump may lead. Labels in hand-written code count; the marks of code and
+/// data ($x, $d) on aarch64 do not.
 bool is_code_place(const Elf64_Sym& symbol, std::string_view strings) {
   if (is_function(symbol)) return true;
   return ELF64_ST_TYPE(symbol.st_info) == STT_NOTYPE && symbol.st_shndx != SHN_UNDEF &&
          symbol.st_shndx < SHN_LORESERVE && symbol.st_name != 0 && !string_at(strings, symbol.st_name).starts_with('$');
 }
 
-/// Ascending numbers. Finding one's place among them takes about the same time however many there are: a table tells
-/// where each piece of their range begins.
+/// Ascending numbers. Finding a number takes about the same time however many there are: a table tells where each piece
+/// of their range begins.
 class SortedNumbers {
  public:
   explicit SortedNumbers(std::vector<std::uint64_t> numbers) : numbers_(std::move(numbers)) {
@@ -50,7 +50,7 @@ class SortedNumbers {
   std::size_t count() const { return numbers_.size(); }
   std::uint64_t operator[](std::size_t index) const { return numbers_[index]; }
 
-  /// Index of the first that is at least `number`; count(): none is.
+  /// Returns the index of the first number that is at least `number`; count(): there is none.
   std::size_t at_least(std::uint64_t number) const {
     if (numbers_.empty() || number <= numbers_.front()) return 0;
     const std::uint64_t piece = piece_of(number);
@@ -66,18 +66,18 @@ class SortedNumbers {
 
   std::vector<std::uint64_t> numbers_;
   unsigned shift_ = 0;
-  std::vector<std::uint32_t> begins_;  ///< for each piece, index of the first number in it or behind
+  std::vector<std::uint32_t> begins_;  ///< for each piece, the index of the first number in it or behind it
 };
 
-/// The strings of a table that have a routine's name in them.
+/// The strings of a table that contain a routine's name.
 class RoutineStrings {
  public:
   explicit RoutineStrings(std::string_view strings) : strings_(strings), ends_(ends_of_routine_strings(strings)) {}
 
   std::size_t count() const { return ends_.count(); }
 
-  /// From an offset in the table to the end of such a string; "": the offset is in no such string. Names may share
-  /// their tails.
+  /// Returns the string from an offset in the table to its end; "": the string there contains no routine's name.
+  /// Symbols may share the tail of a string.
   std::string_view from(std::size_t offset) const {
     const std::size_t index = ends_.at_least(offset);
     if (index == ends_.count()) return {};
@@ -88,7 +88,7 @@ class RoutineStrings {
  private:
   static std::vector<std::uint64_t> ends_of_routine_strings(std::string_view strings) {
     std::vector<std::uint64_t> ends;
-    ends.reserve(strings.size() / 64);  // a library of routines holds little else
+    ends.reserve(strings.size() / 64);  // strings that contain no routine's name are few in a library of routines
     for (auto next = next_routine_string(strings, 0); next; next = next_routine_string(strings, next->end))
       ends.push_back(next->end);
     return ends;
@@ -98,10 +98,10 @@ class RoutineStrings {
   SortedNumbers ends_;
 };
 
-/// Functions of which each name of an address is there once.
+/// Collects functions. A name occurs once at an address.
 class DistinctFunctions {
  public:
-  /// About so many more are to come.
+  /// Reserves memory for about `count` more.
   void expect(std::size_t count) { functions_.reserve(functions_.size() + count); }
 
   void add(const FunctionSymbol& function) {
@@ -122,7 +122,7 @@ class DistinctFunctions {
     for (std::uint32_t index = 0; index < functions_.size(); ++index) slot_of(functions_[index]) = index;
   }
 
-  /// The function's, or a free one. At most half of all are taken.
+  /// Returns the slot of the function, or a free one. At most half of all slots are taken.
   std::uint32_t& slot_of(const FunctionSymbol& function) {
     const std::uint64_t hash = (function.address + function.name.size()) * 0x9e3779b97f4a7c15U;
     for (std::size_t at = hash >> 32;; ++at) {
@@ -158,7 +158,7 @@ void add_functions(const ElfSymbols& symbols, SymbolTable table, DistinctFunctio
   }
 }
 
-/// For some addresses, the next place in the code behind each.
+/// For each of some addresses, the next place in code behind it.
 class NextPlaces {
  public:
   NextPlaces(const SymbolTables& tables, std::vector<std::uint64_t> addresses)
@@ -168,7 +168,7 @@ class NextPlaces {
         if (const Elf64_Sym symbol = symbols[index]; is_code_place(symbol, symbols.strings)) add(symbol.st_value);
   }
 
-  /// `address` is one of those asked for.
+  /// `address` must be one of the addresses passed to the constructor.
   std::uint64_t behind(std::uint64_t address) const {
     std::size_t index = addresses_.at_least(address);
     while (index + 1 < next_.size() && next_[index] == UINT64_MAX) ++index;
@@ -181,7 +181,7 @@ class NextPlaces {
     return addresses;
   }
 
-  /// Notes it at the last address before it; those further in front find it from there.
+  /// Notes a place at the last address before it. Addresses further in front find it from there.
   void add(std::uint64_t place) {
     const std::size_t above = addresses_.at_least(place);
     if (above > 0) next_[above - 1] = std::min(next_[above - 1], place);
@@ -239,7 +239,7 @@ std::vector<FunctionExtent> function_extents(const ElfImage& image, const Symbol
 std::vector<std::uint64_t> function_addresses(const SymbolTables& tables, std::span<const std::string_view> names) {
   std::vector<std::uint64_t> addresses(names.size(), 0);
   for (const ElfSymbols& symbols : tables) {
-    // Symbols are compared by where their names begin: that reads no names.
+    // Compares symbols by the offsets of their names, which needs no reading of the names.
     std::vector<std::pair<std::size_t, std::size_t>> places;
     for (std::size_t i = 0; i < names.size(); ++i)
       for (std::size_t place = find_text(symbols.strings, names[i], 0); place != std::string_view::npos;

@@ -1,4 +1,4 @@
-// Functions from symbol tables, and their sizes.
+// Extracts functions and their sizes from symbol tables.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace blastoff::intercept {
 
-/// Of one object, indexed by SymbolTable.
+/// The symbol tables of one object, indexed by SymbolTable.
 using SymbolTables = std::array<ElfSymbols, 3>;
 
-/// See ObjectFile::blas_candidates(). Each name of an address once.
+/// See ObjectFile::blas_candidates(). If an address has the same name several times, it occurs once.
 std::vector<FunctionSymbol> routine_functions(const SymbolTables& tables);
 
 /// See ObjectFile::functions_with().

@@ -13,10 +13,10 @@
 namespace blastoff::intercept {
 namespace {
 
-/// Maps capitals to small letters, keeps small letters and digits.
+/// A bit: setting it maps capitals to small letters, and keeps small letters and digits.
 constexpr std::uint8_t small = 0x20;
 
-/// What is looked for first: the four characters behind the first one, which is mostly the letter of a type.
+/// The search looks first for a stem: the four characters behind the first one, which is mostly the letter of a type.
 constexpr std::size_t stem_length = 4;
 
 static_assert(std::all_of(routine_names.begin(), routine_names.end(),
@@ -32,17 +32,17 @@ constexpr std::uint32_t packed_stem(std::string_view name) {
   return value;
 }
 
-/// Of a stem, two characters that follow each other stand at every third place of a text, wherever it begins: its first
-/// and second, its second and third, or its third and fourth.
+/// One of three pairs of a stem (its first and second, second and third, or third and fourth characters) lies at a
+/// multiple of three in the text, wherever the stem begins. So the search reads every third pair.
 constexpr std::size_t pair_step = stem_length - 1;
 
-/// How two characters are looked up: as they lie in memory.
+/// The index of two characters, in the order in which they lie in memory.
 constexpr std::size_t pair_of(std::uint8_t first, std::uint8_t second) {
   return std::endian::native == std::endian::little ? std::size_t{first} | std::size_t{second} << 8
                                                     : std::size_t{first} << 8 | std::size_t{second};
 }
 
-/// For two characters, bit i: they are the i-th of a stem and the next one, as small letters or as capitals.
+/// For each two characters, bit i: they are the i-th and the next character of some stem, in small letters or capitals.
 constexpr auto pairs_in_stems() {
   std::array<std::uint8_t, std::size_t{1} << 16> pairs{};
   for (const std::string_view name : routine_names)
@@ -56,7 +56,7 @@ constexpr auto pairs_in_stems() {
   return pairs;
 }
 
-/// Set bits: hashes of stems. Fourteen bits let one of a hundred other words pass.
+/// A bit for each hash, set for the hashes of stems. With fourteen bits, one in a hundred other words passes.
 constexpr std::size_t hash_bits = 14;
 constexpr std::size_t hash_of(std::uint32_t stem) {
   return (stem * 0x9e3779b1U) >> (32 - hash_bits);
@@ -74,10 +74,10 @@ bool may_be_stem(std::uint32_t value) {
   return (bits[hash_of(value) / 64] >> hash_of(value) % 64 & 1) != 0;
 }
 
-/// The routines by the hashes of their stems, and among these by stem: some four have the same.
+/// The routines, sorted by the hashes of their stems and then by stem. About four routines share a stem.
 struct NumberedStem {
   std::uint32_t stem;
-  std::uint16_t number;  ///< in routine_names
+  std::uint16_t number;  ///< number in routine_names
 };
 
 constexpr auto sorted_stems() {
@@ -92,7 +92,7 @@ constexpr auto sorted_stems() {
 
 constexpr auto numbered_stems = sorted_stems();
 
-/// For each hash, where its stems begin, and behind the last hash the end.
+/// For each hash, where its stems begin; at the end, where the last stems end.
 constexpr auto places_of_hashes() {
   std::array<std::uint16_t, (std::size_t{1} << hash_bits) + 1> places{};
   std::size_t place = 0;
@@ -126,7 +126,7 @@ bool begins_with(std::string_view strings, std::string_view name) {
                                                      [](char own, char given) { return folded(own) == folded(given); });
 }
 
-/// Whether a routine's name has its stem at `place`.
+/// Whether the stem of a routine's name is at `place`.
 bool is_routine(std::string_view strings, std::size_t place) {
   if (strings.size() - place < stem_length) return false;
   const std::uint32_t stem = stem_at(strings.data() + place);
@@ -137,7 +137,7 @@ bool is_routine(std::string_view strings, std::size_t place) {
                      [&](const NumberedStem& routine) { return begins_with(from, routine_names[routine.number]); });
 }
 
-/// All letters of `name` are small or all are capitals.
+/// Whether `strings` begins with `name`, with all letters small or, if `capitals`, all capitals.
 bool begins_with_exactly(std::string_view strings, std::string_view name, bool capitals) {
   if (strings.size() < name.size()) return false;
   for (std::size_t i = 0; i < name.size(); ++i) {

@@ -1,4 +1,4 @@
-// Finding the names of the front ends' routines among all names of a string table.
+// Finds the names of the front ends' routines among all names of a string table.
 #pragma once
 
 #include <cstddef>
@@ -7,24 +7,25 @@
 
 namespace blastoff::intercept {
 
-/// The next routine's name at `from` or behind it, in whatever case; npos if there is none.
+/// Returns the position of the next routine's name at `from` or behind it, in small letters or capitals; npos if there
+/// is none.
 std::size_t find_routine_name(std::string_view strings, std::size_t from);
 
-/// The longest of the names that `strings` starts with (dgemmtr, not dgemm), by its number in routine_names; all
-/// letters are small or all are `capitals`.
+/// Returns the longest routine name with which `strings` begins (dgemmtr, not dgemm), by its number in routine_names.
+/// All letters of the name must be small or, if `capitals`, capitals.
 std::optional<std::size_t> longest_routine_name(std::string_view strings, bool capitals);
 
-/// As std::string_view::find, which stops at each first letter: this skips most of a long table.
+/// Like std::string_view::find, but faster in a long table: that function stops at each occurrence of the first letter.
 std::size_t find_text(std::string_view strings, std::string_view text, std::size_t from);
 
 /// A string of a string table.
 struct TableString {
   std::size_t begin;
-  std::size_t end;  ///< of its NUL
+  std::size_t end;  ///< position of its NUL
 };
 
-/// The next string, all of it behind `from`, that has such a name in it; C++ names are passed over. One pass at some
-/// GB/s.
+/// Returns the next string, entirely behind `from`, that contains a routine's name. Skips C++ names. Reads the table at
+/// some GB/s.
 std::optional<TableString> next_routine_string(std::string_view strings, std::size_t from);
 
 }  // namespace blastoff::intercept

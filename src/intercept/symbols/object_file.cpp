@@ -19,7 +19,7 @@
 namespace blastoff::intercept {
 namespace {
 
-/// A file's bytes, mapped.
+/// A file that is mapped into memory.
 class MappedFile {
  public:
   MappedFile(void* begin, std::size_t size) : bytes_(static_cast<const std::byte*>(begin), size) {}
@@ -54,7 +54,7 @@ struct ObjectFile::State {
   MappedFile file;
   ElfImage image;
   std::span<const std::byte> compressed;
-  std::optional<std::vector<std::byte>> decompressed;  ///< once somebody asked
+  std::optional<std::vector<std::byte>> decompressed;  ///< empty until it is asked for
 
   bool mentions_in_plain_tables(std::string_view text) const {
     return find_text(image.dynamic_symbols().strings, text, 0) != std::string_view::npos ||
@@ -94,7 +94,7 @@ Linkage ObjectFile::linkage() const {
   const ElfImage& image = state_->image;
   const bool interpreted = std::any_of(image.segments().begin(), image.segments().end(),
                                        [](const Elf64_Phdr& segment) { return segment.p_type == PT_INTERP; });
-  // Libraries that can be run (the C library) have an interpreter too; programs made before DF_1_PIE have no soname.
+  // Libraries that can be run (the C library) have an interpreter too. Programs from before DF_1_PIE have no soname.
   const bool executable = image.header().e_type == ET_EXEC || (image.dynamic(DT_FLAGS_1).value_or(0) & DF_1_PIE) != 0 ||
                           (interpreted && !image.dynamic(DT_SONAME));
   if (!executable) return Linkage::shared_object;

@@ -1,4 +1,4 @@
-// An ELF file of this machine's class and byte order, and the functions that its symbol tables name.
+// Reads an ELF file of this machine's class and byte order, and the functions in its symbol tables.
 #pragma once
 
 #include <cstddef>
@@ -19,30 +19,31 @@ enum class SymbolTable : std::uint8_t { dynsym, symtab, debugdata };
 
 /// A function symbol.
 struct FunctionSymbol {
-  std::string_view name;      ///< without a version; lives as long as the ObjectFile
-  std::uint64_t address = 0;  ///< as linked: add where the object was loaded
-  std::uint64_t size = 0;     ///< bytes, as the symbol says; 0 if it does not
+  std::string_view name;      ///< without a version; valid as long as the ObjectFile lives
+  std::uint64_t address = 0;  ///< as linked: add the address at which the object was loaded
+  std::uint64_t size = 0;     ///< bytes, from the symbol; 0 if the symbol does not say
   SymbolTable table{};
   bool exported = false;  ///< defined in .dynsym, global or weak, and not hidden
-  bool indirect = false;  ///< STT_GNU_IFUNC: the address is a resolver's
+  bool indirect = false;  ///< STT_GNU_IFUNC: the address is that of a resolver
 };
 
-/// How far a function reaches.
+/// How many bytes a function occupies.
 struct FunctionExtent {
-  /// Bytes; where the symbol gives none, up to the next symbol or the end of its section. A symbol within the first 32
-  /// bytes ends it, whatever it says: somebody may jump there. 0: it lies in no code.
+  /// Bytes of the function. If the symbol gives no size, the function extends to the next symbol or the end of its
+  /// section. A symbol within the first 32 bytes always ends it, because somebody may jump there. 0: the function lies
+  /// in no code.
   std::uint64_t size = 0;
-  /// Bytes to the next symbol behind it or the end of its section: size and what follows. In a stripped object that
-  /// may hold local functions too: who writes there looks at the bytes first.
+  /// Bytes to the next symbol or the end of the section: `size` and the bytes behind it. In a stripped object these may
+  /// include local functions, so code that writes there must look at the bytes first.
   std::uint64_t room = 0;
 };
 
-/// How a program starts.
+/// How a program is linked.
 enum class Linkage : std::uint8_t { shared_object, dynamic_executable, static_executable };
 
 class ObjectFile {
  public:
-  /// Maps the file. The error is one line that names it.
+  /// Maps the file. The error is one line that names the file.
   static tl::expected<ObjectFile, std::string> open(const char* path);
   ObjectFile(ObjectFile&& other) noexcept;
   ObjectFile& operator=(ObjectFile&& other) noexcept;
@@ -52,40 +53,42 @@ class ObjectFile {
   Linkage linkage() const;
   std::string_view soname() const;               ///< "" if it has none
   std::vector<std::string_view> needed() const;  ///< DT_NEEDED
-  bool stripped() const;                         ///< neither .symtab nor .gnu_debugdata
+  bool stripped() const;                         ///< it has neither .symtab nor .gnu_debugdata
 
-  /// Whether any symbol table may name a routine of any front end, read off the string tables at some GB/s. Compressed
-  /// symbols
-  /// (.gnu_debugdata) are looked into only where that may pay: in programs, and in objects that mention BLAS or LAPACK.
+  /// Whether any symbol table may name a routine of any front end. Reads the string tables at some GB/s. Looks into
+  /// compressed symbols (.gnu_debugdata) only in programs, and in objects that mention BLAS or LAPACK.
   bool may_define_blas() const;
 
-  /// Functions that the object defines and whose names contain a routine's (in lower or upper case), of all
-  /// tables, one table after the other; each name of an address once.
+  /// Returns the functions that the object defines and whose names contain a routine's name (in small letters or
+  /// capitals), from all tables, one table after the other. If an address has the same name several times, it occurs
+  /// once.
   std::vector<FunctionSymbol> blas_candidates() const;
 
-  /// Names of routines that others are to define, in whatever spelling.
+  /// Returns the names of routines, in any spelling, that the object expects from other objects.
   std::vector<std::string_view> blas_imports() const;
 
-  /// One for each function.
+  /// Returns one extent for each function.
   std::vector<FunctionExtent> extents(std::span<const FunctionSymbol> functions) const;
 
-  /// All names, of defined symbols or not, that contain a text. They live as long as the ObjectFile.
+  /// Returns all symbol names that contain a text, whether the symbols are defined or not. They are valid as long as
+  /// the ObjectFile lives.
   std::vector<std::string_view> names_with(std::string_view text) const;
 
-  /// Functions that the object defines and whose names contain a text; not those of compressed symbols.
+  /// Returns the functions that the object defines and whose names contain a text, without those of compressed symbols.
   std::vector<FunctionSymbol> functions_with(std::string_view text) const;
 
-  /// The addresses of functions that the object defines under these names; 0: it defines none, or one that is chosen
-  /// when it is loaded.
+  /// Returns the addresses of the functions that the object defines under these names. 0: the object defines none, or
+  /// the function is chosen when the object is loaded.
   std::vector<std::uint64_t> addresses_of(std::span<const std::string_view> names) const;
 
-  /// Whether a symbol, defined or not, has this name.
+  /// Whether a symbol with this name exists, defined or not.
   bool names_exactly(std::string_view name) const;
 
-  /// The code segment that holds an address; empty: none does.
+  /// Returns the code segment that holds an address; empty: no segment does.
   patch::CodeRange code_around(std::uint64_t address) const;
 
-  /// The file's bytes for [address, address + size) of text or constant data as linked; empty where it has none.
+  /// Returns the file's bytes for [address, address + size) of text or constant data as linked; empty if the file has
+  /// none.
   std::span<const std::byte> bytes(std::uint64_t address, std::uint64_t size) const;
 
  private:

@@ -5,7 +5,7 @@
 namespace blastoff::intercept {
 namespace {
 
-/// So many routines in both styles are a library, not somebody's wrapper.
+/// With so many routines in both styles, an object is a library, not a program's wrapper.
 constexpr std::size_t many = 6;
 
 bool is_fortran(const Renaming& renaming, const BlasName& name) {
@@ -13,7 +13,7 @@ bool is_fortran(const Renaming& renaming, const BlasName& name) {
          name.suffix.substr(1) == renaming.suffix;
 }
 
-/// The builder's prefix, of a name of the C interface; nullopt: it is none.
+/// Returns the builder's prefix of a name of the C interface; nullopt: the name is not of the C interface.
 std::optional<std::string_view> prefix_of_c_name(const BlasName& name) {
   const std::string_view own = name.routine.table->c_prefix;
   if (name.capitals || own.empty() || !name.prefix.ends_with(own)) return std::nullopt;

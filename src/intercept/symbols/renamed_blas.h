@@ -1,4 +1,4 @@
-// BLAS libraries whose names all carry a prefix or suffix chosen by their builder.
+// Recognises BLAS libraries whose builder has added a prefix or suffix to all names.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,13 @@ struct Renaming {
   std::string suffix;
 };
 
-/// The renamings for which the object gives evidence: it names OpenBLAS's own functions in the same way (OpenBLAS's
-/// build renames everything that it exports), or it has many routines in both calling styles. A common prefix alone is
-/// no evidence: pdgemm_, gsl_blas_dgemm, ATL_dgemm and bli_dgemm take other arguments.
+/// Returns the renamings for which the object gives evidence. Evidence is: OpenBLAS's own functions have the same
+/// prefix and suffix (OpenBLAS's build renames everything that it exports), or the object has many routines in both
+/// calling styles. A common prefix alone is no evidence: pdgemm_, gsl_blas_dgemm, ATL_dgemm and bli_dgemm take other
+/// arguments.
 std::vector<Renaming> proven_renamings(const ObjectFile& object, const std::vector<BlasName>& names);
 
-/// The calling convention of a name that follows one of them.
+/// Returns the calling convention of a name that follows one of the renamings.
 std::optional<KnownSpelling> renamed_spelling(const std::vector<Renaming>& renamings, const BlasName& name);
 
 }  // namespace blastoff::intercept

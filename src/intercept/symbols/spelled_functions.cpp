@@ -25,7 +25,7 @@ bool have(const Functions& functions, const Routine& routine, std::string_view s
   });
 }
 
-/// A Fortran function behind dgemm_.
+/// Whether a name is that of an inner Fortran function that dgemm_ or the like calls.
 bool is_vendors_inner_name(const BlasName& name, const std::vector<Candidate>& company) {
   const auto suffixes = name.routine.table->inner_suffixes;
   return std::any_of(suffixes.begin(), suffixes.end(),
@@ -57,14 +57,14 @@ void spell_by_company(const ObjectFile& object, std::vector<Candidate>& candidat
   }
 }
 
-/// A name that would be a BLAS library's without its prefix.
+/// Whether a name would be a BLAS library's name without its prefix.
 bool has_unproven_prefix(const BlasName& name) {
   if (name.capitals || !name.prefix.ends_with('_') || name.prefix.ends_with(name.routine.table->c_prefix)) return false;
   const auto plain = known_spelling({"", name.routine, name.suffix, false});
   return plain && !plain->undecorated;
 }
 
-/// Keeps the first of each name at each address.
+/// Keeps the first of several equal names at an address.
 template <class Function, class SymbolOf>
 void sort_and_drop_repeats(std::vector<Function>& functions, SymbolOf symbol_of) {
   const auto key = [&](const Function& function) {

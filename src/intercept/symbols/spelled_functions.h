@@ -1,4 +1,4 @@
-// The functions of an object that are spelled as a BLAS library spells its routines.
+// Finds the functions of an object whose names are spelled as BLAS libraries spell their routines.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,14 @@ struct SpelledFunction {
 };
 
 struct SpelledFunctions {
-  std::vector<SpelledFunction> functions;  ///< each name of an address once, in the order of addresses
-  std::vector<FunctionSymbol> unproven;    ///< BLAS names with a prefix that nothing shows to be a BLAS library's
+  std::vector<SpelledFunction> functions;  ///< in the order of addresses; a name occurs once at an address
+  std::vector<FunctionSymbol> unproven;    ///< BLAS names with a prefix of which nothing shows that it is a BLAS
+                                           ///< library's
 };
 
 SpelledFunctions spelled_functions(const ObjectFile& object);
 
-/// Why a function with a plain name is not treated as BLAS; nullptr if it is.
+/// Returns why a function with a plain name is not treated as BLAS; nullptr if it is.
 const char* undecorated_rule(const BlasName& name, const std::vector<SpelledFunction>& company);
 
 }  // namespace blastoff::intercept

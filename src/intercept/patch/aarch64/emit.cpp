@@ -21,7 +21,7 @@ std::uint32_t field(std::int64_t value, unsigned width, unsigned low) {
   return (static_cast<std::uint32_t>(value) & ((1U << width) - 1)) << low;
 }
 
-/// In instructions.
+/// The distance to `target`, in instructions.
 std::int64_t distance_to(const CodeBuffer& out, std::uint64_t target) {
   return static_cast<std::int64_t>(target - out.here()) / instruction_size;
 }
@@ -29,7 +29,7 @@ std::int64_t distance_to(const CodeBuffer& out, std::uint64_t target) {
 constexpr std::uint32_t branch(unsigned instructions) {
   return 0x14000000U | instructions;
 }
-/// ldr x<number>, <that many instructions on>
+/// ldr x<number>, from `instructions` instructions ahead
 constexpr std::uint32_t load_literal(unsigned number, unsigned instructions) {
   return 0x58000000U | instructions << 5U | number;
 }

@@ -11,16 +11,16 @@ namespace {
 constexpr unsigned frame_pointer = 29;
 constexpr unsigned stack_pointer = 31;
 
-/// ldr of a whole general register from a fixed place. In code that is not optimised, computed addresses are also
-/// stored on the stack.
+/// Whether an instruction loads a whole general register from a fixed place. Stack slots do not count: code that is not
+/// optimised stores computed addresses there.
 bool fetches_pointer(std::uint32_t word) {
   const unsigned base = word >> 5U & 31U;
   const bool load = (word & 0xffc00000U) == 0xf9400000U || (word & 0xffe00c00U) == 0xf8400000U;
   return load && base != frame_pointer && base != stack_pointer;
 }
 
-/// Distinguishes a tail call through a pointer from a jump through a table: the pointer is read from a field or a
-/// variable, the table's entry from a computed address.
+/// Whether a jump through a register is a tail call through a pointer, not a jump through a table. A pointer is read
+/// from a field or a variable, a table's entry from a computed address.
 bool leads_out(std::span<const std::byte> code, std::size_t jump) {
   const unsigned number = word_at(code, jump) >> 5U & 31U;
   for (std::size_t offset = jump; offset >= instruction_size;) {

@@ -1,4 +1,4 @@
-// Whether the rest of a function allows its first instructions to be moved.
+// Checks whether the rest of a function allows its first instructions to be moved.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace blastoff::intercept::patch::aarch64 {
 
-/// branch_back or jump_table if control may enter `function` at an offset within [begin, end), which is empty if only
-/// one instruction moves; leaf.
+/// Returns branch_back or jump_table if control may enter `function` at an offset within [begin, end). That range is
+/// empty if only one instruction moves. Returns leaf if the function calls nothing.
 std::optional<Obstacle> check_flow(const FunctionCode& function, std::size_t begin, std::size_t end);
 
 }  // namespace blastoff::intercept::patch::aarch64

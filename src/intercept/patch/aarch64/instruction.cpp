@@ -5,13 +5,14 @@ namespace {
 
 constexpr std::uint64_t page_mask = 0xfff;
 
-/// `width` bits of `word` from bit `low` on, as a signed number.
+/// Returns `width` bits of `word`, beginning with bit `low`, as a signed number.
 std::int64_t signed_field(std::uint32_t word, unsigned low, unsigned width) {
   const std::uint32_t to_the_top = word << (32 - low - width);
   return static_cast<std::int32_t>(to_the_top) >> (32 - width);
 }
 
-/// `width` bits of `word` from bit 5 on (26 bits: from bit 0) count instructions from this one.
+/// Returns the target of a branch. `width` bits of `word`, from bit 5 on (26 bits: from bit 0), count instructions from
+/// this one.
 std::uint64_t branch_target(std::uint32_t word, std::uint64_t address, unsigned width) {
   const unsigned low = width == 26 ? 0 : 5;
   return address + static_cast<std::uint64_t>(signed_field(word, low, width) * instruction_size);
@@ -25,7 +26,7 @@ std::uint64_t address_operand(std::uint32_t word, std::uint64_t address) {
 }
 
 Form register_branch(std::uint32_t word) {
-  switch ((word >> 21U) & 7U) {  // with bit 24 for those that authenticate the pointer
+  switch ((word >> 21U) & 7U) {  // bit 24 is set in the forms that authenticate the pointer
     case 0: return Form::indirect_jump;
     case 1: return Form::indirect_call;
     default: return Form::end;

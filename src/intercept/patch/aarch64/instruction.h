@@ -1,4 +1,4 @@
-// What a relocator has to know of an A64 instruction.
+// What a relocator must know about an A64 instruction.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@ namespace blastoff::intercept::patch::aarch64 {
 constexpr unsigned instruction_size = 4;
 
 enum class Form : std::uint8_t {
-  plain,             ///< means the same anywhere
-  address,           ///< adr, adrp: the register becomes `target`
-  load,              ///< ldr and prfm of what lies at `target`
+  plain,             ///< acts the same at any address
+  address,           ///< adr, adrp: writes `target` to a register
+  load,              ///< ldr and prfm: accesses memory at `target`
   jump,              ///< to `target`
   conditional_jump,  ///< b.cond, cbz, tbz and their opposites: to `target`
   call,              ///< of `target`
-  indirect_jump,     ///< to what a register holds
+  indirect_jump,     ///< to the address in a register
   indirect_call,
-  end,  ///< ret and the like: what follows is not reached from it
+  end,  ///< ret and the like: control does not continue behind it
 };
 
 struct Instruction {
@@ -28,8 +28,8 @@ struct Instruction {
   bool ends_flow() const { return form == Form::jump || form == Form::indirect_jump || form == Form::end; }
 };
 
-/// Few instructions refer to where they are, and each has a fixed pattern of bits; a word that is no instruction counts
-/// as plain.
+/// Few instructions depend on their own address, and each of these has a fixed pattern of bits. A word that is not an
+/// instruction counts as plain.
 Instruction inspect(std::uint32_t word, std::uint64_t address);
 
 }  // namespace blastoff::intercept::patch::aarch64

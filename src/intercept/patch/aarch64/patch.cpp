@@ -18,12 +18,12 @@ bool is_bti(std::uint32_t word) {
   return (word & 0xffffff3fU) == 0xd503241fU;
 }
 
-/// paciasp, pacibsp: where indirect branches are checked they are a landing pad too.
+/// paciasp, pacibsp: on machines that check indirect branches, these are landing pads too.
 bool signs_return_address(std::uint32_t word) {
   return (word & 0xffffffbfU) == 0xd503233fU;
 }
 
-/// Registers 16 and 17, which calls may overwrite on their way: those that the instruction mentions, as a set of bits.
+/// Returns a set of bits: which of registers 16 and 17 the instruction uses. Calls may overwrite both on their way.
 unsigned scratch_registers(const cs_insn& decoded) {
   unsigned found = 0;
   const auto see = [&](unsigned number) {
@@ -41,7 +41,8 @@ unsigned scratch_registers(const cs_insn& decoded) {
   return found;
 }
 
-/// A register that code of `size` bytes at `begin` does not use; none if it is not all instructions.
+/// Returns register 16 or 17 if the code of `size` bytes at `begin` does not use it. nullopt: both are used, or not all
+/// of the code could be decoded.
 std::optional<unsigned> free_register(const FunctionCode& function, std::size_t begin, std::size_t size) {
   Disassembly walk(Architecture::aarch64, function.bytes.subspan(begin, size), function.address + begin);
   unsigned used = 0;
@@ -50,7 +51,7 @@ std::optional<unsigned> free_register(const FunctionCode& function, std::size_t 
   return (used & 2U) == 0 ? 17 : 16;
 }
 
-/// What compilers put between functions.
+/// Whether code is what compilers put between functions.
 bool is_filler(std::span<const std::byte> code) {
   for (std::size_t offset = 0; offset + instruction_size <= code.size(); offset += instruction_size) {
     const std::uint32_t word = word_at(code, offset);
@@ -72,8 +73,8 @@ tl::expected<FunctionPatch, Obstacle> patch(const FunctionCode& function, std::u
   if (function.bytes.size() < instruction_size) return tl::unexpected(Obstacle::too_short);
   const std::uint32_t first = word_at(function.bytes, 0);
   patch.offset = is_bti(first) ? instruction_size : 0;
-  // The hook returns to the address that the caller gave it: it must not be signed on the way. So this landing pad
-  // moves and leaves another in its place.
+  // The hook returns to the address that the caller passed, so the return address must not be signed on the way. The
+  // signing instruction is a landing pad, too. It moves, and a bti takes its place.
   const bool signs = signs_return_address(first);
   const bool guarded = signs || patch.offset != 0;
 
@@ -106,8 +107,8 @@ tl::expected<FunctionPatch, Obstacle> patch(const FunctionCode& function, std::u
 }
 
 std::vector<JumpPlace> jump_places(const FunctionCode& function) {
-  constexpr std::uint64_t reach = std::uint64_t{1} << 27;  // of a branch
-  constexpr std::uint32_t authenticates = 0x80;            // autiasp instead of paciasp, autibsp of pacibsp
+  constexpr std::uint64_t reach = std::uint64_t{1} << 27;  // distance of a branch, in bytes
+  constexpr std::uint32_t authenticates = 0x80;            // this bit makes autiasp of paciasp, and autibsp of pacibsp
   if (function.bytes.size() < 2 * instruction_size) return {};
   const std::uint32_t first = word_at(function.bytes, 0);
   const bool signs = signs_return_address(first);

@@ -11,7 +11,7 @@ unsigned destination(std::uint32_t word) {
   return word & 31U;
 }
 
-/// The same load or prefetch of what register `base` points to.
+/// Makes the same load or prefetch, from the address in register `base`.
 std::uint32_t load_from(std::uint32_t literal, unsigned base) {
   constexpr std::array<std::uint32_t, 4> general{0xb9400000, 0xf9400000, 0xb9800000, 0xf9800000};
   constexpr std::array<std::uint32_t, 4> vector{0xbd400000, 0xfd400000, 0x3dc00000, 0};
@@ -24,7 +24,7 @@ void put_load(CodeBuffer& out, const Instruction& instruction, unsigned scratch)
   const bool general = (instruction.word >> 26U & 1U) == 0;
   const bool prefetch = general && instruction.word >> 30U == 3;
   const unsigned number = destination(instruction.word);
-  // A register that is about to be overwritten can hold the address first.
+  // The address can be put into the register that the load overwrites.
   const unsigned base = general && !prefetch && number != zero_register ? number : scratch;
   put_address(out, base, instruction.target);
   out.put_value(load_from(instruction.word, base));
@@ -35,7 +35,8 @@ void put_load(CodeBuffer& out, const Instruction& instruction, unsigned scratch)
 void relocate(const Instruction& instruction, CodeBuffer& out, FarBranch far) {
   switch (instruction.form) {
     case Form::address:
-      // To the zero register it does nothing; in an add that number would be the stack pointer's.
+      // An instruction that writes to the zero register has no effect. In an add, the same number would mean the stack
+      // pointer.
       if (destination(instruction.word) != zero_register) {
         put_address(out, destination(instruction.word), instruction.target);
       }

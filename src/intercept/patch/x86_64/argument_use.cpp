@@ -17,16 +17,17 @@ constexpr std::size_t most_instructions = 1500;
 constexpr std::size_t steps_between_questions = 16;
 constexpr int deepest = 3;
 
-/// Stands for what a caller tells a function of variable arguments: how many vector registers it has filled.
+/// The number of the word that stands for rax: a caller tells a function with variable arguments there how many vector
+/// registers it has filled.
 constexpr int vector_count = ArgumentUse::most_words - 1;
 
 /// What a register or a place on the stack holds.
 struct Value {
   enum class Kind : std::uint8_t {
     unknown,
-    stack,    ///< the stack pointer at the entry, plus `number`
+    stack,    ///< the stack pointer at entry, plus `number`
     word,     ///< the caller's word `number`
-    derived,  ///< an address computed from it
+    derived,  ///< an address computed from the caller's word `number`
   };
   Kind kind = Kind::unknown;
   std::int64_t number = 0;
@@ -38,8 +39,8 @@ struct Value {
 
 struct State {
   std::array<Value, 16> registers{};
-  std::uint32_t set_vectors = 0;  ///< bit i: the vector register i holds what this code has put there
-  std::vector<std::pair<std::int64_t, Value>> slots;  ///< of the stack: offset from the entry's stack pointer
+  std::uint32_t set_vectors = 0;                      ///< bit i: vector register i holds a value from this code
+  std::vector<std::pair<std::int64_t, Value>> slots;  ///< stack slots, by their offset from the stack pointer at entry
 
   void store(std::int64_t offset, Value value) {
     for (auto& [at, held] : slots)
@@ -52,13 +53,13 @@ struct State {
   Value load(std::int64_t offset) const {
     for (const auto& [at, held] : slots)
       if (at == offset) return held;
-    // Above the return address lie the caller's words.
+    // The caller's words lie above the return address.
     if (offset >= 8 && offset % 8 == 0) return {Value::Kind::word, register_words + offset / 8 - 1};
     return {};
   }
 };
 
-/// A place where code goes on, and with what.
+/// An address where code continues, and the state there.
 struct Path {
   std::uint64_t address = 0;
   State state;
@@ -87,7 +88,7 @@ class Walk {
   ArgumentUses run() {
     use_.complete = true;
     while (!paths_.empty() && !done_) {
-      // The function's own code first.
+      // The function's own code comes before that of its callees.
       const auto next = std::min_element(paths_.begin(), paths_.end(),
                                          [](const Path& left, const Path& right) { return left.depth < right.depth; });
       Path path = std::move(*next);
@@ -123,16 +124,16 @@ class Walk {
       if (instructions_ % steps_between_questions == 0 && enough_(use_)) done_ = true;
       if (done_) return;
       const std::uint64_t behind = decoded->address + decoded->size;
-      // Behind a call that does not return, the next function begins.
+      // An endbr64 behind a call that does not return begins the next function.
       if (decoded->id == X86_INS_ENDBR64 && decoded->address != path.address) return;
       if (!step(*decoded, path)) return;
       if (path.address < end_ && behind == end_) return;
-      // Where a jump has led already.
+      // A path has already begun there.
       if (std::find(begun_.begin(), begun_.end(), behind) != begun_.end()) return;
     }
   }
 
-  /// False: the path ends.
+  /// Executes one instruction on the state. Returns false if the path ends.
   bool step(const cs_insn& decoded, Path& path) {
     const cs_x86& details = decoded.detail->x86;
     State& state = path.state;
@@ -170,7 +171,7 @@ class Walk {
     return index < use_.words.size() ? &use_.words[index] : nullptr;
   }
 
-  /// A word itself is read, all of its bits or the lower ones.
+  /// Notes that a word itself is read: all of its bits or only the lower ones.
   void read_word(const Value& value, int bytes) {
     WordUse* const use = value.is_word() ? use_of(value) : nullptr;
     if (use == nullptr) return;
@@ -189,7 +190,7 @@ class Walk {
     return name.bytes == 8 ? value : Value{};
   }
 
-  /// What an operand in memory refers to.
+  /// The address of a memory operand.
   struct Place {
     Value base;
     Value index;
@@ -204,7 +205,7 @@ class Walk {
             index.number < 0 ? Value{} : state.registers[index.number], operand.mem.disp, operand.mem.scale};
   }
 
-  /// The word of the caller's whose memory a place belongs to.
+  /// Returns the caller's word in whose memory a place lies.
   Value owner(const Place& place) {
     if (place.base.is_of_word()) return place.base;
     if (place.index.is_of_word() && place.scale == 1) return place.index;
@@ -300,7 +301,7 @@ class Walk {
     state.set_vectors = UINT32_MAX;
   }
 
-  /// Words that a callee finds where this function found them.
+  /// Returns how many words a callee finds where this function found them.
   static std::size_t words_in_place(const State& state) {
     const Value top = state.registers[rsp];
     std::size_t count = 0;
@@ -315,7 +316,7 @@ class Walk {
 
   void jump(const cs_x86_op& target, Path& path) {
     if (target.type == X86_OP_IMM) return go_on_at({static_cast<std::uint64_t>(target.imm), path.state, path.depth});
-    // Out of the object through its linkage table, or to a computed place.
+    // The jump leaves the object through its linkage table, or goes to a computed address.
     const bool by_table = target.type == X86_OP_MEM && target.mem.base == X86_REG_RIP;
     if (!by_table) use_.complete = false;
   }
@@ -384,8 +385,8 @@ class Walk {
     use->number = true;
   }
 
-  /// The stack pointer is aligned or lowered by an unknown amount: what lies there from now on is apart from what was
-  /// there.
+  /// The stack pointer is aligned, or lowered by an unknown amount. What is stored from now on must not be confused
+  /// with what was stored before.
   void begin_frame(State& state) {
     constexpr std::int64_t apart = 1 << 20;
     frames_ += apart;
@@ -403,7 +404,7 @@ class Walk {
     const cs_x86& details = decoded.detail->x86;
     const bool clear = clears(decoded);
     const bool keeps = compares(decoded) || copies_if(decoded);
-    // The rest of a register into which something is moved or converted stays, and is nobody's argument.
+    // A move or conversion into a part of a register leaves the rest of it. That rest is not read as an argument.
     const bool fills = fills_part(decoded);
     for (int i = 0; i < details.op_count && !clear; ++i) {
       const cs_x86_op& operand = details.operands[i];
@@ -430,10 +431,10 @@ class Walk {
   const std::uint64_t end_;
   const Enough& enough_;
   ArgumentUse use_;
-  ArgumentUse own_;  ///< as use_ was before callees were followed
+  ArgumentUse own_;  ///< use_ as it was before callees were followed
   bool deeper_ = false;
   std::vector<Path> paths_;
-  std::vector<std::uint64_t> begun_;  ///< where paths have begun
+  std::vector<std::uint64_t> begun_;  ///< addresses where paths have begun
   std::size_t instructions_ = 0;
   std::int64_t frames_ = 0;
   bool done_ = false;

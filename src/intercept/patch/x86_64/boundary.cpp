@@ -21,13 +21,13 @@ Boundary seen_from_the_entry(Code code, std::size_t offset) {
   return at == offset ? Boundary::yes : Boundary::no;
 }
 
-/// Decodes from each byte before `offset`, the nearest first. One of any fifteen bytes in a row begins an instruction
-/// of the function.
+/// Decodes from each byte before `offset`, beginning with the nearest. One of any fifteen consecutive bytes begins an
+/// instruction of the function.
 Boundary seen_from_before(Code code, std::size_t offset) {
   constexpr int longest_instruction = 15;
   constexpr std::size_t window = 64;
-  std::array<Boundary, window + 1> arrives{Boundary::yes};  // decoding from that many bytes before `offset`
-  int in_a_row = 0;                                         // that say the same
+  std::array<Boundary, window + 1> arrives{Boundary::yes};  // result of decoding from `i` bytes before `offset`
+  int in_a_row = 0;                                         // number of consecutive results that agree
   for (std::size_t before = 1; before <= std::min(window, offset); ++before) {
     Disassembly walk(Architecture::x86_64, code.subspan(offset - before), 0, Detail::none);
     const cs_insn* decoded = walk.next();
@@ -43,7 +43,7 @@ Boundary seen_from_before(Code code, std::size_t offset) {
 }  // namespace
 
 Boundary instruction_boundary(Code code, std::size_t offset) {
-  // So many bytes are fewer instructions than are decoded from before.
+  // This many bytes hold fewer instructions than would be decoded before `offset`.
   constexpr std::size_t near_entry = 128;
   return offset <= near_entry ? seen_from_the_entry(code, offset) : seen_from_before(code, offset);
 }

@@ -1,4 +1,4 @@
-// Where instructions begin, without decoding everything before.
+// Finds where instructions begin, without decoding the whole function.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace blastoff::intercept::patch::x86_64 {
 enum class Boundary : std::uint8_t { yes, no, unknown };
 
 /// Whether an instruction begins at `offset` of a function's code. An instruction has at most 15 bytes, so one begins
-/// within any 15 consecutive offsets. If decoding from each of these arrives at `offset`, an instruction begins there
-/// too; if decoding from none of them does, none begins there. Unknown: no such 15 offsets are close by.
+/// within any 15 consecutive offsets. If decoding from each of these arrives at `offset`, an instruction begins at
+/// `offset`; if decoding from none of them does, none begins there. `unknown`: no such 15 offsets are close by.
 Boundary instruction_boundary(std::span<const std::byte> code, std::size_t offset);
 
 }  // namespace blastoff::intercept::patch::x86_64

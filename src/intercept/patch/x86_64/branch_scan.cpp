@@ -13,15 +13,16 @@ namespace {
 using Code = std::span<const std::byte>;
 
 constexpr std::int64_t largest_text = 1 << 28;
-constexpr std::size_t longest_short_branch = 128;  // bytes back, from its end
+constexpr std::size_t longest_short_branch = 128;  // bytes back from the end of the branch
 constexpr std::size_t displacement_size = sizeof(std::int32_t);
-constexpr std::size_t longest_function = 1 << 24;  // within which a displacement back ends with a byte 0xff
+constexpr std::size_t longest_function = 1 << 24;  // within such a length, a displacement backwards ends with a byte
+                                                   // 0xff
 
 unsigned byte_at(Code code, std::size_t offset) {
   return std::to_integer<unsigned>(code[offset]);
 }
 
-/// Where the displacement that ends at `end` leads.
+/// Returns the offset to which the displacement that ends at `end` leads.
 std::int64_t near_target(Code code, std::size_t end) {
   std::int32_t displacement = 0;
   std::memcpy(&displacement, &code[end - displacement_size], displacement_size);
@@ -33,7 +34,7 @@ bool is_prefix(unsigned byte) {
   return (byte & 0xf0U) == 0x40 || legacy.find(static_cast<char>(byte)) != std::string_view::npos;
 }
 
-/// Whether an instruction may have its opcode at `opcode`, and not only bytes of another one.
+/// Whether the byte at `opcode` may be the opcode of an instruction, and not only a part of another instruction.
 bool may_be_opcode(Code code, std::size_t opcode) {
   for (std::size_t begin = opcode;; --begin) {
     if (instruction_boundary(code, begin) != Boundary::no) return true;
@@ -60,7 +61,7 @@ bool is_short_branch(Code code, std::size_t end, Range range) {
   return two_bytes && may_be_opcode(code, opcode - 1);
 }
 
-/// `jmp` to what a register or a table holds; its first two bytes end at `end`.
+/// Whether the bytes before `end` are a `jmp` to an address in a register or a table. Its first two bytes end at `end`.
 [[gnu::always_inline]] inline bool is_computed_jump(Code code, std::size_t end) {
   if (byte_at(code, end - 2) != 0xff) [[likely]]
     return false;
@@ -69,8 +70,8 @@ bool is_short_branch(Code code, std::size_t end, Range range) {
   return (modrm & 0x38U) == 0x20 && computed && may_be_opcode(code, end - 2);
 }
 
-/// As last_branch_into(), behind `reach`, which is behind the range. A displacement that leads back from there ends
-/// with a byte 0xff, and a computed jump begins with one.
+/// Like last_branch_into(), but only looks behind `reach`, which lies behind the range. A displacement that leads back
+/// from there ends with a byte 0xff, and a computed jump begins with one.
 std::size_t last_branch_behind(std::size_t reach, Range range, Code code) {
   constexpr unsigned char mark = 0xff;
   std::size_t left = code.size();
@@ -88,7 +89,7 @@ std::size_t last_branch_behind(std::size_t reach, Range range, Code code) {
 std::size_t last_branch_into(Range range, Code code) {
   if (range.empty()) return 0;
   if (code.size() > longest_function) return code.size();
-  // Only the first bytes are within a short branch of the range, and only the last one counts.
+  // Short branches reach the range only from the bytes next to it. Only the last branch counts.
   const std::size_t short_reach = std::min(code.size(), range.end + longest_short_branch);
   if (const std::size_t last = last_branch_behind(short_reach, range, code)) return last;
   for (std::size_t end = short_reach; end >= 2; --end)

@@ -1,6 +1,6 @@
 // Looks for bytes of a function that may be a branch, wherever an instruction could start, and decodes only around
-// these. That finds too many branches but misses none. It takes less than 1 ns per byte, while decoding takes 0.3 us
-// per instruction.
+// these bytes. The scan may report branches that do not exist, but misses none. It takes less than 1 ns per byte, while
+// decoding takes 0.3 us per instruction.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,12 @@ struct Range {
   }
 };
 
-/// Behind this offset no instruction begins by which control may come to an offset within `range`: no direct branch to
-/// there, no jump through a table.
+/// Returns an offset behind which no instruction can bring control to an offset within `range`: no direct branch to
+/// such an offset, and no jump through a table.
 std::size_t last_branch_into(Range range, std::span<const std::byte> code);
 
-/// Where, at `from` or behind, the next call of something else probably begins; code.size(): nowhere.
+/// Returns the first offset, at `from` or behind it, where a call of another function probably begins; code.size():
+/// there is none.
 std::size_t next_call(std::span<const std::byte> code, std::size_t from);
 
 }  // namespace blastoff::intercept::patch::x86_64

@@ -1,4 +1,4 @@
-// Branches to anywhere, in as few bytes as the distance allows.
+// Writes branches to any address, in as few bytes as the distance allows.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace blastoff::intercept::patch::x86_64 {
 
-/// Whether 32 bits of displacement lead from the byte behind an instruction to `target`.
+/// Whether a displacement of 32 bits leads to `target` from `behind`, the address after an instruction.
 bool reaches(std::uint64_t behind, std::uint64_t target);
 
-/// 5 bytes where that reaches, else 14.
+/// 5 bytes if that reaches, otherwise 14.
 void put_jump(CodeBuffer& out, std::uint64_t target);
 /// `condition` as in the low four bits of the instruction's code.
 void put_conditional_jump(CodeBuffer& out, std::uint8_t condition, std::uint64_t target);

@@ -13,8 +13,8 @@
 namespace blastoff::intercept::patch::x86_64 {
 namespace {
 
-/// Distinguishes a tail call through a pointer from a jump through a table: the pointer is read from a field or a
-/// variable, the table's entry from a computed address.
+/// Tells a tail call through a pointer from a jump through a table. A pointer is read from a field or a variable, a
+/// table's entry from a computed address.
 class Pointers {
  public:
   void see(const cs_insn& decoded) {
@@ -24,14 +24,14 @@ class Pointers {
         decoded.id == X86_INS_MOV && details.op_count == 2 && is_fixed_place(details.operands[1]);
   }
 
-  /// Of an indirect jump.
+  /// Whether an indirect jump leaves the function.
   bool lead_out(const cs_insn& jump) const {
     const cs_x86_op& operand = jump.detail->x86.operands[0];
     return operand.type == X86_OP_REG ? fetched_[operand.reg] : is_fixed_place(operand);
   }
 
  private:
-  /// In code that is not optimised, computed addresses are stored on the stack.
+  /// Stack slots do not count: code that is not optimised stores computed addresses there.
   static bool is_fixed_place(const cs_x86_op& operand) {
     return operand.type == X86_OP_MEM && operand.mem.index == X86_REG_INVALID && operand.mem.base != X86_REG_RBP &&
            operand.mem.base != X86_REG_RSP;
@@ -44,17 +44,17 @@ bool is_indirect_jump(const cs_insn& decoded) {
   return decoded.id == X86_INS_JMP && decoded.detail->x86.operands[0].type != X86_OP_IMM;
 }
 
-/// Reads a function from its entry on.
+/// Decodes a function from its entry on.
 class Reader {
  public:
   Reader(const FunctionCode& function, Range moved)
       : function_(function), moved_(moved), walk_(Architecture::x86_64, function.bytes, function.address) {}
 
-  /// Whether a call or a jump that leads out of the function was read.
+  /// Whether a call, or a jump out of the function, has been decoded.
   bool found_way_out() const { return found_way_out_; }
   bool done() const { return walk_.done(); }
 
-  /// Reads to the instruction that holds `offset`, or to the first obstacle.
+  /// Decodes up to the instruction that holds `offset`, or to the first obstacle.
   std::optional<Obstacle> read_to(std::size_t offset) {
     while (position_ <= offset && !walk_.done()) {
       if (const auto obstacle = read_one()) return obstacle;
@@ -93,7 +93,7 @@ class Reader {
   bool found_way_out_ = false;
 };
 
-/// Whether the call that begins at `offset`, if one does, leads to where functions begin.
+/// Whether a call at `offset`, if there is one, leads to an address where functions usually begin.
 bool leads_to_aligned_code(const FunctionCode& function, std::size_t offset) {
   constexpr std::uint64_t alignment = 16;
   constexpr std::size_t size = 5;
@@ -103,8 +103,8 @@ bool leads_to_aligned_code(const FunctionCode& function, std::size_t offset) {
   return (function.address + offset + size + static_cast<std::uint64_t>(std::int64_t{displacement})) % alignment == 0;
 }
 
-/// The quick ways to see that a function calls something. Bytes that only look like a call lead to an aligned place
-/// once in sixteen times; that three of the first four do, about once in a thousand.
+/// Quick checks that show that a function calls something. Bytes that only look like a call lead to an aligned address
+/// once in sixteen times. Three of the first four do so about once in a thousand times.
 bool evidently_calls(const FunctionCode& function) {
   constexpr int candidates = 4;
   constexpr int enough = 3;

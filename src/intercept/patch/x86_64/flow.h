@@ -1,4 +1,4 @@
-// Whether the rest of a function allows its first instructions to be moved.
+// Checks whether the rest of a function allows its first instructions to be moved.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@
 
 namespace blastoff::intercept::patch::x86_64 {
 
-/// branch_back or jump_table if control may enter `function` at an offset within [begin, end), which is empty if only
-/// one instruction moves; leaf; unknown_instruction.
+/// Returns branch_back or jump_table if control may enter `function` at an offset within [begin, end). That range is
+/// empty if only one instruction moves. Returns leaf if the function calls nothing, and unknown_instruction if it
+/// cannot be decoded.
 std::optional<Obstacle> check_flow(const FunctionCode& function, std::size_t begin, std::size_t end);
 
 }  // namespace blastoff::intercept::patch::x86_64

@@ -47,7 +47,7 @@ Instruction direct_branch(const cs_x86& details) {
   Instruction result;
   result.branches = true;
   result.form = branch_form(details);
-  // Processors disagree on what this prefix does to a branch; with REX.W they ignore it.
+  // Processors disagree about the effect of this prefix on a branch. With REX.W they ignore it.
   if (details.prefix[2] == operand_size_prefix && (details.rex & rex_w) == 0) result.form = Form::immovable;
   result.target = static_cast<std::uint64_t>(details.operands[0].imm);
   result.condition = (details.opcode[0] == 0x0f ? details.opcode[1] : details.opcode[0]) & 0x0f;

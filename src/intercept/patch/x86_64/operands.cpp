@@ -27,7 +27,7 @@ constexpr auto general_registers() {
   return table;
 }
 
-/// AVX's instructions are called as SSE's are, with a letter before.
+/// Returns the SSE name of an AVX instruction: it has a "v" before it.
 std::string_view name_in_sse(const cs_insn& decoded) {
   std::string_view name = decoded.mnemonic;
   if (name.starts_with('v')) name.remove_prefix(1);
@@ -55,7 +55,7 @@ Reals reals_of(const cs_insn& decoded) {
     vectors |= details.operands[i].type == X86_OP_REG && vector_register(details.operands[i].reg) >= 0;
   if (!vectors) return Reals::none;
   const std::string_view name = name_in_sse(decoded);
-  // Integers and copies, too.
+  // These move integers and copies as well.
   if (name.starts_with('p') || name == "movd" || name == "movq") return Reals::none;
   if (name.starts_with("cvtss") || name.starts_with("cvtps")) return Reals::singles;
   if (name.starts_with("cvtsd") || name.starts_with("cvtpd")) return Reals::doubles;

@@ -1,4 +1,4 @@
-// Which registers and numbers an x86-64 instruction takes from its operands and puts there.
+// Which registers and numbers an x86-64 instruction reads and writes.
 #pragma once
 
 #include <capstone/capstone.h>
@@ -7,7 +7,7 @@
 
 namespace blastoff::intercept::patch::x86_64 {
 
-/// A general register by its number in instructions, and how much of it a name means.
+/// A general register: its number in machine code, and how many of its bytes a name stands for.
 struct General {
   int number = -1;
   int bytes = 0;
@@ -17,30 +17,31 @@ constexpr int rax = 0;
 constexpr int rsp = 4;
 constexpr int rbp = 5;
 
-/// `number` is negative where the name is not one of a general register.
+/// `number` is negative if the name is not that of a general register.
 General general(unsigned name);
 
-/// The number of a vector register, of whatever width. -1: it is none.
+/// Returns the number of a vector register of any width; -1: the name is another register's.
 int vector_register(unsigned name);
 
 enum class Reals : std::uint8_t { none, some, singles, doubles };
 
-/// The floating-point numbers that an instruction takes from memory or puts there. Moves of several numbers at once
-/// are also used for other things.
+/// Returns the kind of floating-point numbers that an instruction reads from memory or writes there. Instructions that
+/// move several numbers at once do not tell their kind, because they are also used for other data.
 Reals reals_of(const cs_insn& decoded);
 
-/// Whether an operand is read, or written.
+/// reads(): whether operand number `operand` is read. writes(): whether it is written.
 bool reads(const cs_insn& decoded, int operand);
 bool writes(const cs_insn& decoded, int operand);
 
-/// Whether the result does not depend on the operands, because they are the same register.
+/// Whether the result does not depend on the operands, because both are the same register.
 bool clears(const cs_insn& decoded);
 
-/// Whether what is read may as well be an address: it is only compared or copied.
+/// compares(): whether the instruction only compares what it reads. copies_if(): whether it only copies it. What is
+/// read may then as well be an address.
 bool compares(const cs_insn& decoded);
 bool copies_if(const cs_insn& decoded);
 
-/// Whether the rest of a register, into which something is moved or converted, may stay.
+/// Whether an instruction that moves or converts a value into a register may leave the rest of that register unchanged.
 bool fills_part(const cs_insn& decoded);
 
 }  // namespace blastoff::intercept::patch::x86_64

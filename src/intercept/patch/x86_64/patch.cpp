@@ -21,14 +21,14 @@ std::size_t landing_pad(std::span<const std::byte> code) {
   return there ? endbr64.size() : 0;
 }
 
-/// The instructions that make way for the jump.
+/// The instructions that the jump replaces.
 struct Moved {
-  std::size_t second = 0;  ///< offset from the entry of the second of them, `end` if there is one only
+  std::size_t second = 0;  ///< offset from the entry of the second instruction; `end` if there is only one
   std::size_t end = 0;
-  bool ends_flow = false;  ///< the last of them does
+  bool ends_flow = false;  ///< control does not continue behind the last one
 };
 
-/// Relocates instructions from offset `begin` on to `out` until they make up `size` bytes or the function ends.
+/// Relocates instructions to `out`, from offset `begin` on, until they make up `size` bytes or the function ends.
 tl::expected<Moved, Obstacle> move(const FunctionCode& function, std::size_t begin, std::size_t size, CodeBuffer& out) {
   Disassembly walk(Architecture::x86_64, function.bytes.subspan(begin), function.address + begin);
   Moved moved{0, begin, false};
@@ -46,8 +46,8 @@ tl::expected<Moved, Obstacle> move(const FunctionCode& function, std::size_t beg
   return moved;
 }
 
-/// The size of a filling instruction of the usual forms, at the beginning of `code`: nop, int3, and nops with an
-/// address of zeros, behind prefixes. 0: it is something else, or another form.
+/// Returns the size of a usual filling instruction at the beginning of `code`: nop, int3, or a nop with an address of
+/// zeros, with prefixes. 0: it is something else, or an unusual form.
 std::size_t usual_filler(std::span<const std::byte> code) {
   constexpr std::byte operand_size{0x66}, segment{0x2e}, nop{0x90}, int3{0xcc};
   struct LongNop {
@@ -69,8 +69,8 @@ std::size_t usual_filler(std::span<const std::byte> code) {
   return 0;
 }
 
-/// Whether the first `count` bytes of `code` are what compilers and linkers put between functions. The disassembler,
-/// whose first use takes a tenth of what loading the library does, is only asked of unusual ones.
+/// Whether the first `count` bytes of `code` are what compilers and linkers put between functions. Only unusual ones
+/// are disassembled, because the first use of the disassembler takes a tenth of the time for loading the library.
 bool is_filler(std::span<const std::byte> code, std::size_t count) {
   const auto used = code.first(count);
   if (std::all_of(used.begin(), used.end(), [](std::byte byte) { return byte == std::byte{0}; })) return true;
@@ -100,7 +100,7 @@ constexpr std::size_t word_size = 8;
 constexpr std::size_t near_jump_size = 5;
 constexpr std::byte near_jump{0xe9};
 
-/// The instruction that undoes a push of a register, which `code` is; empty: it is something else.
+/// Returns the instruction that reverses `code`, a push of a register; empty: `code` is something else.
 std::vector<std::byte> pop_for(std::span<const std::byte> code) {
   constexpr unsigned push_rax = 0x50, push_rsp = 0x54, pop_from_push = 0x08;
   constexpr std::byte extended{0x41};
@@ -113,12 +113,12 @@ std::vector<std::byte> pop_for(std::span<const std::byte> code) {
   return pop;
 }
 
-/// How many bytes of a jump may differ from what is there: those of one instruction, in one word.
+/// How many bytes of a jump may differ from the code there: those of one instruction, within one word.
 std::size_t changeable(std::uint64_t address, std::size_t instruction) {
   return std::min({instruction, word_size - address % word_size, near_jump_size});
 }
 
-/// Where a jump at `offset` may lead if only its first `changed` bytes are written.
+/// Returns the addresses to which a jump at `offset` can lead if only its first `changed` bytes are written.
 JumpPlace reach(const FunctionCode& function, std::size_t offset, std::size_t changed) {
   std::uint32_t kept = 0;
   std::memcpy(&kept, &function.bytes[offset + 1], sizeof kept);
@@ -158,7 +158,7 @@ tl::expected<FunctionPatch, Obstacle> patch_running(const FunctionCode& function
   CodeBuffer relocated(trampoline);
   const auto moved = move(function, begin, place.offset + 1 - begin, relocated);
   if (!moved) return tl::unexpected(moved.error());
-  // To the entry a call may lead back, to what stands behind only pushes no branch.
+  // A call may lead back to the entry. No branch leads to the instructions behind pushes.
   const std::size_t watched = place.offset == begin ? moved->end : place.offset;
   if (const auto obstacle = check_flow(function, watched, moved->end)) return tl::unexpected(*obstacle);
   if (!moved->ends_flow) put_jump(relocated, function.address + moved->end);

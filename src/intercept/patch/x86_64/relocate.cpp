@@ -5,14 +5,14 @@
 namespace blastoff::intercept::patch::x86_64 {
 namespace {
 
-/// The register operand of an instruction whose other operand is rip-relative.
+/// An instruction that loads a register from a rip-relative operand.
 struct Load {
-  bool wide;        ///< 64 bits, else 32
-  unsigned number;  ///< of the register
+  bool wide;        ///< 64 bits, otherwise 32
+  unsigned number;  ///< number of the register
   bool is_lea;
 };
 
-/// lea or mov of a whole general register, with no prefix but REX.
+/// Recognises lea or mov of a whole general register, with no prefix but REX.
 std::optional<Load> parse_load(const Instruction& instruction, std::span<const std::byte> bytes) {
   const bool has_rex = bytes.size() == 7 && (bytes[0] & std::byte{0xf0}) == std::byte{0x40};
   if ((bytes.size() != 6 && !has_rex) || instruction.displacement + sizeof(std::int32_t) != bytes.size()) return {};
@@ -38,7 +38,7 @@ void put_constant(CodeBuffer& out, const Load& load, std::uint64_t value, bool w
   }
 }
 
-/// A register that is about to be overwritten can hold the address first.
+/// The address can be put into the register that the load overwrites.
 std::optional<Obstacle> put_far_load(CodeBuffer& out, const Load& load, std::uint64_t target) {
   constexpr unsigned stack_pointer = 4;
   if (load.number == stack_pointer) return Obstacle::out_of_reach;
@@ -51,7 +51,7 @@ std::optional<Obstacle> put_far_load(CodeBuffer& out, const Load& load, std::uin
   const unsigned rex = (load.wide ? 8U : 0U) | (load.number >> 3U) * 5U;
   if (rex != 0) out.put_bytes({0x40U | rex});
   out.put_bytes({0x8b, 0x40U | low << 3U | low});
-  if (low == stack_pointer) out.put_bytes({0x24});  // r12: its encoding asks for one byte more
+  if (low == stack_pointer) out.put_bytes({0x24});  // the encoding for r12 needs one byte more
   out.put_bytes({0});
   return {};
 }
@@ -69,7 +69,7 @@ std::optional<Obstacle> put_rip_relative(const Instruction& instruction, std::sp
   return {};
 }
 
-/// There is no form of it with a longer displacement: it hops to a jump.
+/// This instruction has no form with a longer displacement, so it hops to a jump.
 void put_counted_jump(const Instruction& instruction, std::span<const std::byte> bytes, CodeBuffer& out) {
   constexpr unsigned short_jump_size = 2;
   CodeBuffer jump(out.here() + bytes.size() + short_jump_size);
