@@ -1,6 +1,7 @@
-// The argument lists of the LAPACK routines, once: they drive hooks, parsing and calling back.
+// The argument lists of the LAPACK routines. Hooks, parsing and the call of the original are all made from them.
 //
-// Every argument of a Fortran routine is an address. Behind them follows the length of each character argument.
+// Every argument of a Fortran routine is an address. The length of each character argument follows behind the
+// arguments.
 #pragma once
 
 #include <array>
@@ -30,9 +31,9 @@ enum class Argument : std::uint8_t {
   il,
   iu,
   lda,
-  ldb,       ///< ldc too
-  ldz,       ///< ldu, ldvl
-  ld_right,  ///< ldvt, ldvr
+  ldb,       ///< also ldc
+  ldz,       ///< also ldu, ldvl
+  ld_right,  ///< also ldvt, ldvr
   lwork,
   lrwork,
   liwork,
@@ -41,20 +42,20 @@ enum class Argument : std::uint8_t {
   vu,
   abstol,
   // matrices
-  a,      ///< ap
-  b,      ///< bp; c of ormqr too
-  z,      ///< u of a singular value decomposition, vl of geev
-  right,  ///< vt, vr
-  // vectors and scalars of the result; ipiv and tau may be input
+  a,      ///< also ap
+  b,      ///< also bp, and c of ormqr
+  z,      ///< also u of a singular value decomposition, vl of geev
+  right,  ///< also vt, vr
+  // vectors and scalars of the result; ipiv and tau may also be input
   ipiv,
   tau,
   found,  ///< the number m of eigenvalues found
-  w,      ///< s of a singular value decomposition, wr of a real geev
+  w,      ///< also s of a singular value decomposition, wr of a real geev
   wi,
   isuppz,
   ifail,
   info,
-  // work space, whose first element returns its best size
+  // work space, whose first element returns the best size
   work,
   rwork,
   iwork,
@@ -80,7 +81,7 @@ constexpr bool is_work(Argument argument) {
   return argument >= Argument::work;
 }
 
-/// In the order of the routine's parameters.
+/// The arguments of one routine, in the order of its parameters.
 class ArgumentList {
  public:
   static constexpr std::size_t longest = 24;
@@ -96,10 +97,10 @@ class ArgumentList {
   constexpr std::size_t size() const { return count_; }
   constexpr const Argument* begin() const { return arguments_.data(); }
   constexpr const Argument* end() const { return arguments_.data() + count_; }
-  /// From 0, or `absent`.
+  /// Returns the position of an argument, from 0, or `absent`.
   constexpr std::uint8_t position(Argument argument) const { return positions_[static_cast<std::size_t>(argument)]; }
   constexpr bool has(Argument argument) const { return position(argument) != absent; }
-  /// Words that a call passes: addresses, then the lengths of the letters.
+  /// Returns how many words a call passes: addresses, then the lengths of the letters.
   constexpr std::size_t words() const { return std::size_t{count_} + letters_; }
 
  private:

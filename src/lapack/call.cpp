@@ -19,7 +19,7 @@ bool complex(const Problem& problem) {
   return blas::is_complex(problem.scalar());
 }
 
-/// The least sizes of work space that LAPACK accepts.
+/// The smallest sizes of work space that LAPACK accepts, in elements.
 struct WorkSizes {
   std::int64_t work = 1;
   std::int64_t rwork = 1;
@@ -49,7 +49,7 @@ WorkSizes divide_and_conquer(const Problem& problem) {
   return {2 * n + 1, 1, 1};
 }
 
-/// From a certain ratio of its sides on, a matrix is first made square.
+/// Whether one side is so much longer than the other (by `ratio`) that LAPACK first makes the matrix square.
 bool is_oblong(const Problem& problem, double ratio) {
   const std::int64_t low = problem.least_side();
   return std::max(problem.m, problem.n) >= static_cast<std::int64_t>(static_cast<double>(low) * ratio);
@@ -86,7 +86,8 @@ std::int64_t least_gesdd_work(const Problem& problem) {
 std::int64_t least_gesvd_work(const Problem& problem) {
   const std::int64_t low = problem.least_side();
   const std::int64_t high = std::max(problem.m, problem.n);
-  const char job = problem.m >= problem.n ? problem.job : problem.job_right;  // of the vectors along the longer side
+  const char job = problem.m >= problem.n ? problem.job : problem.job_right;  // the option for the vectors along the
+                                                                              // longer side
   const bool values_of_square = job == 'n' && is_oblong(problem, 1.6);
   if (complex(problem)) return values_of_square ? 3 * low : 2 * low + high;
   return std::max(5 * low, values_of_square ? 4 * low : 3 * low + high);
@@ -238,7 +239,7 @@ bool Call::trivial() const {
 bool Call::supported() const {
   const Problem& p = problem_;
   switch (p.kind()) {
-    case Kind::gels: return p.m >= p.n && p.trans == 'n';  // least squares, not the solution of least norm
+    case Kind::gels: return p.m >= p.n && p.trans == 'n';  // least squares only, no solution of least norm
     case Kind::gesdd:
     case Kind::gesvd: return p.job != 'o' && p.job_right != 'o';
     case Kind::geev: return p.job == 'n';

@@ -15,14 +15,14 @@ class Call {
 
   const Problem& problem() const { return problem_; }
 
-  /// LAPACK accepts the arguments, workspace sizes included.
+  /// Whether LAPACK accepts the arguments, including the sizes of work space.
   bool valid() const;
-  /// It is no call: the program asks for the best size of the work space, by a size of -1. The other arguments may be
-  /// wrong.
+  /// Whether the program only asks for the best size of the work space, by a size of -1. The other arguments may then
+  /// be wrong.
   bool asks_for_work_size() const;
-  /// There is nothing to compute: an empty matrix, or asks_for_work_size().
+  /// Whether there is nothing to compute: an empty matrix, or asks_for_work_size().
   bool trivial() const;
-  /// It is computed on a device in the form that is asked for.
+  /// Whether a device can compute this form of the routine.
   bool supported() const;
 
   /// Only for a call that is valid, supported and not trivial.
@@ -42,7 +42,7 @@ class Call {
   bool work_sizes_valid() const;
 
   const ArgumentList& arguments_;
-  void* const* words_;  ///< nullptr: it was given none
+  void* const* words_;  ///< nullptr: the call was made without words
   Problem problem_;
 };
 

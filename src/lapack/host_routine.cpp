@@ -17,7 +17,7 @@ using operation::Operand;
 using operation::Operation;
 using operation::Part;
 
-/// Every kind of routine is called with as many words as the longest list has. A callee reads those that it knows.
+/// Every routine is called with as many words as the longest list has. A callee reads only its own words.
 using Words = std::array<void*, most_words>;
 
 template <std::size_t... positions>
@@ -25,7 +25,7 @@ void invoke(void* function, const Words& words, std::index_sequence<positions...
   reinterpret_cast<void (*)(decltype((void)positions, static_cast<void*>(nullptr))...)>(function)(words[positions]...);
 }
 
-/// Work space whose size is fixed by the problem, in elements.
+/// Sizes of work space that the problem fixes, in elements.
 std::int64_t fixed_work(const Problem& problem) {
   const bool chosen = problem.kind() == Kind::spevx || problem.kind() == Kind::spgvx;
   if (blas::is_complex(problem.scalar())) return 2 * problem.n;
@@ -48,7 +48,7 @@ std::int64_t fixed_iwork(const Problem& problem) {
   return problem.kind() == Kind::gesdd ? 8 * problem.least_side() : 5 * problem.n;
 }
 
-/// The first and one past the last row of a column that belong to the operand's part.
+/// Returns the first row, and the row after the last, of a column in the operand's part.
 std::pair<std::int64_t, std::int64_t> rows_of_part(const Operand& operand, std::int64_t column) {
   const std::int64_t first = operand.part == Part::lower ? std::min(column, operand.rows) : 0;
   const std::int64_t last = operand.part == Part::upper ? std::min(column + 1, operand.rows) : operand.rows;
@@ -70,7 +70,7 @@ bool finite(const Problem& problem, const void* address, std::size_t bytes) {
   return problem.real_bytes() == sizeof(float) ? finite<float>(address, bytes) : finite<double>(address, bytes);
 }
 
-/// A diagonal of ones is not looked at: anything may be stored there.
+/// Does not look at a diagonal of ones: anything may be stored there.
 bool finite(const Problem& problem, const Operand& operand) {
   const bool unit = problem.diag == 'u';
   for (std::int64_t j = 0; j < operand.columns; ++j) {
@@ -83,7 +83,7 @@ bool finite(const Problem& problem, const Operand& operand) {
   return true;
 }
 
-/// One call: arguments in memory that outlives it.
+/// One call of the routine. It holds the memory of the arguments.
 class Invocation {
  public:
   Invocation(const Problem& problem, const Operation& operation)
@@ -110,8 +110,8 @@ class Invocation {
   }
 
  private:
-  /// A matrix with NaN keeps netlib's gesvd in an endless iteration, makes its geev end the program, and has no
-  /// eigenvalue in any range of values.
+  /// Whether the call could do harm. With NaN in the matrix, netlib's gesvd never ends, netlib's geev ends the program,
+  /// and a range of values contains no eigenvalue.
   bool dangerous() const {
     const Kind kind = problem_.kind();
     const bool unguarded = kind == Kind::gesvd || kind == Kind::geev || problem_.counts_afterwards();
@@ -144,7 +144,7 @@ class Invocation {
     }
   }
 
-  /// As a capital: OpenBLAS 0.3.21 refuses a small one as trtrs's DIAG.
+  /// Returns a capital letter: OpenBLAS 0.3.21 refuses a small letter as DIAG of trtrs.
   char letter_of(Argument argument) const { return static_cast<char>(std::toupper(small_letter_of(argument))); }
 
   char small_letter_of(Argument argument) const {
@@ -184,7 +184,7 @@ class Invocation {
     }
   }
 
-  /// As long as the program's own, so that the results are the same to the last digit.
+  /// Returns the program's own size of work space, so that the results are the same to the last digit.
   std::int64_t work_size(Argument argument) const {
     if (argument == Argument::work && !arguments_.has(Argument::lwork)) return fixed_work(problem_);
     if (argument == Argument::rwork && !arguments_.has(Argument::lrwork)) return fixed_rwork(problem_);
@@ -209,7 +209,7 @@ class Invocation {
     return operation_.operands()[operand_index(problem_.routine, matrix)];
   }
 
-  /// LAPACK overwrites some of its input, at least for a time. Solves do not.
+  /// Whether LAPACK overwrites an operand that is only input, at least for a time. Solves do not.
   bool is_destroyed(const Operand& operand) const {
     const Kind kind = problem_.kind();
     const bool solve = kind == Kind::potrs || kind == Kind::getrs || kind == Kind::trtrs;
@@ -232,7 +232,8 @@ class Invocation {
     word(argument) = copy.data();
   }
 
-  /// LAPACK may use more of a vector than it returns: eigenvalues of a part of the spectrum.
+  /// Gives a vector more room than the program's: with a part of the spectrum, LAPACK may use more elements than it
+  /// returns.
   void place_vector(Argument argument) {
     const operation::HostVector& vector = operation_.vectors()[vector_index(problem_.routine, argument)];
     if (operation::writes(vector.intent)) {
@@ -242,7 +243,7 @@ class Invocation {
     }
   }
 
-  /// Into memory that need not hold more columns than were found.
+  /// Copies only the columns that were found: the program's memory may hold no more.
   void return_eigenvectors() {
     const std::size_t column = static_cast<std::size_t>(problem_.n) * problem_.element_bytes();
     const std::size_t stride = static_cast<std::size_t>(problem_.ldz) * problem_.element_bytes();
@@ -262,7 +263,7 @@ class Invocation {
     }
   }
 
-  /// OpenBLAS 0.3.21 reads columns past the end of a matrix (its issue 4013).
+  /// Extra memory behind each matrix: OpenBLAS 0.3.21 reads columns past the end of a matrix (its issue 4013).
   std::size_t spare_bytes() const {
     constexpr std::int64_t columns = 4;
     return static_cast<std::size_t>(columns * std::max(problem_.m, problem_.n)) * problem_.element_bytes();

@@ -1,4 +1,4 @@
-// The program's own LAPACK, able to compute any operation of one routine on the CPU.
+// The program's own LAPACK, which can compute any operation of one routine on the CPU.
 #pragma once
 
 #include "lapack/problem.h"
@@ -8,12 +8,12 @@ namespace blastoff::lapack {
 
 class HostRoutine final : public operation::Host {
  public:
-  /// `function` is the Fortran function of `routine`; nullptr: there is none.
+  /// `function` is the Fortran function of `routine`; nullptr: the program has none.
   HostRoutine(Routine routine, void* function) : routine_(routine), function_(function) {}
 
   bool can_compute(const operation::Operation& operation) const override;
 
-  /// Vectors are written only if the routine succeeds and all results are finite.
+  /// Writes the vectors only if the routine succeeds and all results are finite.
   bool compute(const operation::Operation& operation) const override;
 
  private:

@@ -16,8 +16,8 @@ Part triangle(const Problem& problem) {
   return problem.upper() ? Part::upper : Part::lower;
 }
 
-/// A problem of order n is judged like a product of order n times this. Measured by
-/// bench/lapack.py on an H200 node against OpenBLAS on 16 cores; packed problems were not, and are judged like others.
+/// A problem of order n is judged like a product of this many times the order. Measured by bench/lapack.py on an H200
+/// node against OpenBLAS on 16 cores. Packed problems were not measured, and are judged like the others.
 double relative_size(Kind kind) {
   switch (kind) {
     case Kind::potrf:
@@ -68,7 +68,7 @@ MatrixShape matrix_a(const Problem& problem) {
     case Kind::syevd:
     case Kind::sygv:
     case Kind::sygvd:
-      // The vectors replace the whole matrix.
+      // The eigenvectors replace the whole matrix.
       if (problem.wants_vectors()) return {n, n, Part::full, Intent::update};
       return {n, n, triangle(problem), Intent::read};
     case Kind::spev:
@@ -92,7 +92,7 @@ MatrixShape matrix_b(const Problem& problem) {
     case Kind::trtrs: return {problem.n, problem.k, Part::full, Intent::update};
     case Kind::ormqr: return {problem.m, problem.n, Part::full, Intent::update};
     case Kind::gels: return {std::max(problem.m, problem.n), problem.k, Part::full, Intent::update};
-    // The Cholesky factor.
+    // B is replaced by its Cholesky factor.
     case Kind::spgv:
     case Kind::spgvd:
     case Kind::spgvx: return packed_triangle(problem, Intent::update);
@@ -135,7 +135,7 @@ std::size_t index_among(Routine routine, Argument argument, Counts counts) {
   return index;
 }
 
-/// Real operations for real matrices.
+/// Counts the operations for real matrices.
 double real_flops(const Problem& problem) {
   const auto m = static_cast<double>(problem.m);
   const auto n = static_cast<double>(problem.n);
@@ -180,7 +180,7 @@ double real_flops(const Problem& problem) {
   return 0;
 }
 
-/// Of the three sides.
+/// The product of the three sides of the problem.
 double product_of_sides(const Problem& problem) {
   const auto m = static_cast<double>(problem.m);
   const auto n = static_cast<double>(problem.n);
@@ -230,7 +230,7 @@ VectorShape vector_shape(const Problem& problem, Argument argument) {
       return {problem.real_bytes(), singular_values ? problem.least_side() : problem.eigenvalues()};
     }
     case Argument::wi: return {problem.real_bytes(), problem.n};
-    // LAPACK leaves it alone where only a part of the spectrum is computed, and programs make it that long.
+    // LAPACK does not write isuppz if only a part of the spectrum is computed, and programs do not make it longer.
     case Argument::isuppz: return {integer, problem.wants_vectors() && all ? 2 * problem.n : 0};
     case Argument::ifail: return {integer, problem.wants_vectors() ? problem.eigenvalues() : 0};
     case Argument::work: return {problem.element_bytes(), problem.lwork > 0 ? 1 : 0};

@@ -1,4 +1,4 @@
-// What a LAPACK routine is asked to compute, apart from the memory that it works on.
+// The problem that a LAPACK call states, apart from the memory that it works on.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace blastoff::lapack {
 
-/// The payload of a LAPACK operation. Letters are small; 0 where the routine has none. Sizes are 0 likewise.
+/// The payload of a LAPACK operation. Letters are small. A letter or size that the routine lacks is 0.
 struct Problem {
   Routine routine{};
-  std::uint8_t integer_bytes = 4;  ///< of pivots and other integer results
+  std::uint8_t integer_bytes = 4;  ///< size of pivots and other integer results
   std::uint8_t itype = 0;
   char uplo = 0;
   char trans = 0;
@@ -21,10 +21,10 @@ struct Problem {
   char job = 0;
   char job_right = 0;
   char range = 0;
-  std::int64_t m = 0;  ///< rows; n for routines of a square matrix
+  std::int64_t m = 0;  ///< rows; equal to n for routines of a square matrix
   std::int64_t n = 0;
   std::int64_t k = 0;   ///< right-hand sides, or reflectors
-  std::int64_t il = 0;  ///< range i: the first and the last eigenvalue, from 1
+  std::int64_t il = 0;  ///< range i: the numbers of the first and the last eigenvalue, from 1
   std::int64_t iu = 0;
   double vl = 0;  ///< range v: eigenvalues in (vl, vu]
   double vu = 0;
@@ -37,21 +37,22 @@ struct Problem {
   Kind kind() const { return row(routine).kind; }
   blas::Scalar scalar() const { return row(routine).scalar; }
   std::size_t element_bytes() const { return blas::element_size(scalar()); }
-  /// Bytes of the real numbers of that precision.
+  /// Bytes of a real number in the routine's precision.
   std::size_t real_bytes() const { return blas::is_complex(scalar()) ? element_bytes() / 2 : element_bytes(); }
 
   bool wants_vectors() const { return job == 'v'; }
   bool wants_singular_vectors() const { return job != 'n' || job_right != 'n'; }
   bool upper() const { return uplo == 'u'; }
   bool packed() const { return is_packed(kind()); }
-  /// How many eigenvalues are computed; at most so many if that is known only afterwards.
+  /// The number of eigenvalues that are computed. For range v, where the number is known only afterwards, the largest
+  /// possible number.
   std::int64_t eigenvalues() const { return range == 'i' ? iu - il + 1 : n; }
   bool counts_afterwards() const { return range == 'v'; }
   std::int64_t least_side() const { return m < n ? m : n; }
 };
 
-/// A matrix argument: which elements are referred to, and what becomes of them. Zero rows: it is not referred to. A
-/// packed triangle is one column.
+/// A matrix argument: which elements the routine uses, and whether it reads or writes them. Zero rows: the routine does
+/// not use it. A packed triangle is one column.
 struct MatrixShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -66,25 +67,28 @@ struct VectorShape {
   operation::Intent intent = operation::Intent::write;
 };
 
-/// `argument` is a matrix of the routine. LAPACK destroys some matrices that are only input; those stay as they are.
+/// `argument` is a matrix of the routine. LAPACK destroys some matrices that are only input; here they count as read
+/// only.
 MatrixShape matrix_shape(const Problem& problem, Argument argument);
 /// `argument` is a vector of the routine.
 VectorShape vector_shape(const Problem& problem, Argument argument);
-/// How much of a vector is written where so many eigenvalues were found.
+/// Returns how many bytes of a vector are written if `found` eigenvalues were found.
 std::size_t result_bytes(const Problem& problem, Argument argument, std::int64_t found);
 
-/// The place of a matrix among the operands, of a vector among the vectors of the operation.
+/// operand_index(): the index of a matrix among the operands of the operation. vector_index(): the index of a vector
+/// among its vectors.
 std::size_t operand_index(Routine routine, Argument argument);
 std::size_t vector_index(Routine routine, Argument argument);
 
-/// Where it is known only afterwards how many eigenvectors there are, the program has promised no more memory than they
-/// take. They are no operand then, but the last vector of the operation.
+/// Whether the number of eigenvectors is known only afterwards. The program then promises only memory for the
+/// eigenvectors that are found. So they are not an operand, but the last vector of the operation.
 bool has_eigenvectors_afterwards(const Problem& problem);
 std::size_t eigenvectors_index(Routine routine);
 
-/// Real operations, by LAPACK Working Note 41 and Golub and Van Loan, Matrix Computations.
+/// Counts real floating-point operations, by LAPACK Working Note 41 and Golub and Van Loan, Matrix Computations.
 double flops(const Problem& problem);
-/// Of a product that is as good on the device, compared with the CPU: Work::volume. Its cube root is the depth.
+/// Returns Work::volume: the volume of a product that gains as much from the device. The cube root of the volume is the
+/// depth.
 double volume(const Problem& problem);
 operation::Work work(const Problem& problem);
 

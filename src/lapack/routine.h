@@ -1,4 +1,4 @@
-// Which LAPACK routine a call is for: one enumerator per row of the routine table.
+// The LAPACK routines: one enumerator for each row of the routine table.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace blastoff::lapack {
 
-/// The operation, whatever its element type.
+/// An operation of LAPACK, for any element type.
 enum class Kind : std::uint8_t {
   potrf,
   potrs,
@@ -44,8 +44,8 @@ enum class Kind : std::uint8_t {
   geev,
 };
 
-/// Its matrices A and B are packed: the columns of a triangle follow each other without gaps, and there is no leading
-/// dimension.
+/// Whether the matrices A and B are packed: the columns of a triangle follow each other without gaps, and there is no
+/// leading dimension.
 constexpr bool is_packed(Kind kind) {
   return kind >= Kind::spev && kind <= Kind::spgvx;
 }

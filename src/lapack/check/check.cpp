@@ -12,12 +12,12 @@ namespace {
 using operation::Operand;
 using operation::Part;
 
-/// In multiples of the order and the machine epsilon. The eigenvectors of syevr, from relatively robust
-/// representations, are less orthogonal than others (Demmel, Marques, Parlett, Voemel, LAPACK Working Note 183).
+/// In multiples of the order and the machine epsilon. syevr computes eigenvectors from relatively robust
+/// representations, which are less orthogonal than others (Demmel, Marques, Parlett, Voemel, LAPACK Working Note 183).
 double tolerance(Kind kind) {
   return kind == Kind::syevr ? 100 : 8;
 }
-/// The bound of a small problem is that of an order so much larger.
+/// This is added to the order, so that the bound of a small problem is not too tight.
 constexpr double least_order = 8;
 
 double bound(const Problem& problem) {
@@ -29,7 +29,7 @@ double bound(const Problem& problem) {
 
 Vector random_vector(std::int64_t size, std::size_t trial) {
   constexpr double least = 0.5;
-  const double most = (std::sqrt(45.0) - 1) / 4;  // the mean square between them is 1
+  const double most = (std::sqrt(45.0) - 1) / 4;  // with entries between these limits, the mean square is 1
   std::mt19937_64 engine(trial + 1);
   Vector result(static_cast<std::size_t>(size));
   for (Number& entry : result) {

@@ -1,4 +1,4 @@
-// What the checks of all families of routines share: access to the operation's arguments, random vectors, the verdict.
+// The common parts of the checks: access to the operation's arguments, random vectors, the verdict.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace blastoff::lapack::check {
 
-/// Each check is made with so many random vectors.
+/// Number of random vectors for each check.
 inline constexpr std::size_t trials = 2;
 
-/// The same for each run. Its entries are independent, of either sign, with mean square 1 and none near 0: an error E
-/// of a matrix makes an error of about the Frobenius norm of E in the product with it, one of a single element at least
-/// half of that.
+/// Returns the same vector in each run. Its entries are independent, of either sign, with mean square 1 and none near
+/// 0. If a matrix has an error E, its product with this vector has an error of about the Frobenius norm of E. An error
+/// of a single element gives an error of at least half of that.
 Vector random_vector(std::int64_t size, std::size_t trial);
 
 /// The largest relative error that was found.
@@ -24,12 +24,12 @@ class Discrepancy {
  public:
   explicit Discrepancy(double bound) : comparison_{.checked = true, .bound = bound} {}
 
-  /// An error of NaN is infinite. A scale beyond the range of double tells nothing: the result is not checked, unless
-  /// an error is found elsewhere.
+  /// Adds an error, relative to `scale`. An error of NaN counts as infinite. A scale beyond the range of double tells
+  /// nothing: the result then counts as not checked, unless another error is too large.
   void add(double error, double scale, std::int64_t row = 0);
-  /// The norm of the difference.
+  /// Adds the norm of the difference of two vectors.
   void add(const Vector& actual, const Vector& expected, double scale);
-  /// A result that cannot be right.
+  /// Notes a result that cannot be right.
   void fail();
   void add(const Discrepancy& other);
 
@@ -45,18 +45,19 @@ class Check : public operation::Verification {
  public:
   operation::Comparison compare() const final;
 
-  /// Adds the errors of the results, which are finite.
+  /// Adds the errors of the results. The results are finite.
   virtual void inspect(Discrepancy& discrepancy) const = 0;
 
   const Problem& problem() const { return problem_; }
   Kind kind() const { return problem_.kind(); }
-  /// Those that were found, where z is that of eigenvectors whose number is known only afterwards.
+  /// Returns the operand for an argument. If the number of eigenvectors is known only afterwards, z has as many columns
+  /// as were found.
   operation::Operand operand(Argument argument) const;
   Matrix matrix(Argument argument, Structure structure = Structure::stored) const;
-  /// The triangle that `uplo` names, of a square matrix, which may be packed.
+  /// Returns the triangle that `uplo` names of a square matrix, which may be packed.
   Matrix triangle(Argument argument, Structure structure = Structure::stored) const;
 
-  std::int64_t found() const;  ///< eigenvalues
+  std::int64_t found() const;  ///< number of eigenvalues that were found
   std::vector<std::int64_t> integers(Argument argument) const;
   std::vector<double> reals(Argument argument) const;
   Vector numbers(Argument argument) const;
@@ -66,14 +67,14 @@ class Check : public operation::Verification {
 
  private:
   bool results_finite() const;
-  /// As much of it as holds results.
+  /// Returns the part of a vector that holds results.
   operation::HostVector vector(Argument argument) const;
 
   operation::Operation operation_;
   Problem problem_;
 };
 
-/// The elements of an operand's part, kept.
+/// A copy of the elements of an operand's part.
 class Copy {
  public:
   explicit Copy(const operation::Operand& operand);

@@ -16,7 +16,8 @@ double root(std::int64_t count) {
   return std::sqrt(static_cast<double>(count));
 }
 
-/// The eigenvalues of a Hermitian problem, in ascending order and in their range, and how many there are.
+/// Checks that the eigenvalues of a Hermitian problem are in ascending order and in the range that was asked for, and
+/// that their number is right.
 void inspect_order(const Check& check, double norm, Discrepancy& discrepancy) {
   const std::vector<double> values = check.reals(Argument::w);
   for (std::size_t i = 1; i < values.size(); ++i)
@@ -28,13 +29,14 @@ void inspect_order(const Check& check, double norm, Discrepancy& discrepancy) {
     discrepancy.add(std::max({0.0, check.problem().vl - value, value - check.problem().vu}), norm);
 }
 
-/// Eigenvectors replace the matrix where the routine has no other place for them.
+/// Returns the eigenvectors. They replace the matrix A if the routine has no argument for them.
 Matrix eigenvectors(const Check& check) {
   const bool apart = argument_list(check.problem().routine).has(Argument::z);
   return check.matrix(apart ? Argument::z : Argument::a);
 }
 
-/// The matrix A of a Hermitian problem, which can be asked for before and after.
+/// The matrix A of a Hermitian problem, available before and after the operation. It is copied if the operation
+/// overwrites it.
 class HermitianInput {
  public:
   explicit HermitianInput(const Check& check)
@@ -81,7 +83,8 @@ class Eigenproblem final : public Check {
     }
   }
 
-  /// All of them have A's trace and its norm; some of them are not larger than it.
+  /// All eigenvalues together have A's trace and its norm. If only some were computed, each is checked not to be larger
+  /// than the norm.
   void inspect_values(Discrepancy& discrepancy) const {
     const std::vector<double> values = reals(Argument::w);
     if (found() < problem().n) {
@@ -97,9 +100,9 @@ class Eigenproblem final : public Check {
   HermitianInput a_;
 };
 
-/// A z = w B z, A B z = w z, B A z = w z, with B = L L^H. Each is equivalent to C y = w y for a Hermitian matrix C of a
-/// norm below |inv(L)|^2 |A|, or |L|^2 |A|. LAPACK computes C, and its rounding errors are relative to that norm; they
-/// reach the residuals magnified by the factors that lead back.
+/// A z = w B z, A B z = w z, B A z = w z, with B = L L^H. Each problem is equivalent to C y = w y for a Hermitian
+/// matrix C. The norm of C is at most |inv(L)|^2 |A|, or |L|^2 |A|. LAPACK computes C, so its rounding errors are
+/// relative to that norm. The step from y back to z magnifies these errors in the residuals.
 class GeneralizedEigenproblem final : public Check {
  public:
   explicit GeneralizedEigenproblem(const Operation& operation) : Check(operation), a_(*this) {
@@ -124,9 +127,9 @@ class GeneralizedEigenproblem final : public Check {
 
  private:
   struct Norms {
-    double condition;  ///< of L
-    double reduced;    ///< of C
-    double back;       ///< of the factor from C's residual to that of the problem
+    double condition;  ///< condition number of L
+    double reduced;    ///< norm of C
+    double back;       ///< norm of the factor from C's residual to the problem's residual
   };
 
   Norms norms_of(const Cholesky& b) const {
@@ -162,12 +165,12 @@ class GeneralizedEigenproblem final : public Check {
     }
   }
 
-  /// Eigenvectors are orthonormal in the product with this matrix: B, or its inverse.
+  /// Multiplies by the matrix in whose product the eigenvectors are orthonormal: B or its inverse.
   Vector metric(const Cholesky& b, const Vector& z) const {
     return problem().itype == 3 ? b.right_solve(b.left_solve(z)) : b.times(z);
   }
 
-  /// Rayleigh quotients of C lie between the first and the last of its eigenvalues.
+  /// Checks that Rayleigh quotients of C lie between its first and its last eigenvalue.
   void inspect_values(const Cholesky& b, const Norms& norms, Discrepancy& discrepancy) const {
     const std::vector<double> values = reals(Argument::w);
     const bool inverse = problem().itype == 1;

@@ -1,4 +1,4 @@
-// Factorizations, solutions, inverses, and what is made of Householder's reflectors.
+// Checks factorizations, solutions, inverses, and matrices made of Householder reflectors.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 
 using operation::Operation;
 
-/// What the operand a stands for where it holds factors, or a triangle.
+/// Returns the matrix that the operand a represents by its factors, or the triangle that it is.
 std::unique_ptr<Factored> factored(const Check& check) {
   const auto scalar = check.problem().scalar();
   switch (check.kind()) {
@@ -35,7 +35,7 @@ std::unique_ptr<Factored> factored(const Check& check) {
   }
 }
 
-/// Products with A before, products with the factors afterwards.
+/// Compares products with A, from before the operation, with products with the factors, from after it.
 class Factorization final : public Check {
  public:
   explicit Factorization(const Operation& operation) : Check(operation) {
@@ -60,7 +60,7 @@ class Factorization final : public Check {
   std::vector<Vector> products_;
 };
 
-/// Residuals of random combinations of the columns. Columns count as much as each other, however small their right-hand
+/// Compares residuals of random combinations of the columns. All columns count alike, however small their right-hand
 /// sides are.
 class Solution final : public Check {
  public:
@@ -97,13 +97,14 @@ class Solution final : public Check {
     }
   }
 
-  std::vector<double> weights_;  ///< 0 for columns so small that rounding errors are absolute
+  std::vector<double> weights_;  ///< 0 for columns that are so small that rounding errors are absolute
   std::vector<Vector> right_sides_;
   std::optional<Factorization> factorization_;
 };
 
-/// Products with A and its adjoint before, products with the inverse and its adjoint afterwards. Methods are stable
-/// from one side only (Higham, Accuracy and Stability of Numerical Algorithms, chapter 14): either side will do.
+/// Takes products with A and its adjoint before the operation, and applies the inverse and its adjoint to them
+/// afterwards. Methods for the inverse are stable from one side only (Higham, Accuracy and Stability of Numerical
+/// Algorithms, chapter 14), so one side is enough.
 class Inverse final : public Check {
  public:
   explicit Inverse(const Operation& operation) : Check(operation) {
@@ -143,7 +144,7 @@ class Inverse final : public Check {
   std::vector<Vector> adjoint_products_;
 };
 
-/// Products with the reflectors before, with Q or with C afterwards.
+/// Compares products with the reflectors, from before the operation, with products with Q or C, from after it.
 class OrthogonalFactor final : public Check {
  public:
   explicit OrthogonalFactor(const Operation& operation) : Check(operation) {

@@ -96,7 +96,7 @@ double Reflectors::departure() const {
   const std::vector<double> norms = vectors_.column_norms();
   double largest = 0;
   for (std::size_t i = 0; i < tau_.size(); ++i) {
-    // H^H H - I is this multiple of v v^H.
+    // H^H H - I is `factor` times v v^H.
     const double factor = std::norm(tau_[i]) * norms[i] * norms[i] - 2 * tau_[i].real();
     largest = std::max(largest, std::abs(factor) * norms[i] * norms[i]);
   }

@@ -1,4 +1,4 @@
-// Matrices given by their factors, as LAPACK stores them.
+// Matrices that are given by their factors, as LAPACK stores them.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace blastoff::lapack::check {
 
-/// The diagonal of a matrix and what is below, or above.
+/// The diagonal of a matrix and the elements below it, or above it.
 operation::Operand lower_trapezoid(operation::Operand operand);
 operation::Operand upper_trapezoid(operation::Operand operand);
 
@@ -22,13 +22,13 @@ class Factored {
   virtual Vector adjoint_times(Vector x) const = 0;
   virtual std::int64_t columns() const = 0;
 
-  /// To what the rounding errors of a solution with these factors are in proportion: the spectral norm of the matrix,
-  /// or that of U where elements have grown in the elimination.
+  /// The size to which the rounding errors of a solution with these factors are proportional: the spectral norm of the
+  /// matrix, or the spectral norm of U if elements have grown in the elimination.
   virtual double magnitude() const;
 };
 
-/// The largest singular value of a matrix with n columns, from its products with vectors. A power iteration falls a
-/// little short of it. Infinite where the products are not finite.
+/// Estimates the largest singular value of a matrix with n columns, from its products with vectors. A power iteration
+/// falls a little short of it. Infinite if the products are not finite.
 template <class Times, class AdjointTimes>
 double spectral_norm(std::int64_t n, Times times, AdjointTimes adjoint_times) {
   constexpr int steps = 3;
@@ -44,7 +44,7 @@ double spectral_norm(std::int64_t n, Times times, AdjointTimes adjoint_times) {
   return largest;
 }
 
-/// A = L L^H. The triangle is L or L^H.
+/// A = L L^H. The stored triangle is L or L^H.
 class Cholesky final : public Factored {
  public:
   Cholesky(const Matrix& triangle, bool upper) : triangle_(triangle), upper_(upper) {}
@@ -63,7 +63,7 @@ class Cholesky final : public Factored {
   bool upper_;
 };
 
-/// A = P L U of m rows and n columns.
+/// A = P L U with m rows and n columns.
 class PivotedLu final : public Factored {
  public:
   PivotedLu(const operation::Operand& factors, blas::Scalar scalar, std::vector<std::int64_t> pivots);
@@ -75,7 +75,7 @@ class PivotedLu final : public Factored {
   double norm_of_upper() const { return upper_.norm(); }
 
  private:
-  /// False: there is no such row.
+  /// Returns false if there is no such row.
   bool exchange_rows(Vector& x, std::size_t step) const;
 
   Matrix lower_;
@@ -83,14 +83,15 @@ class PivotedLu final : public Factored {
   std::vector<std::int64_t> pivots_;
 };
 
-/// Q = H(1) ... H(k), H(i) = I - tau(i) v v^H. Column i of the matrix holds v below its diagonal, where v is 1.
+/// Q = H(1) ... H(k), H(i) = I - tau(i) v v^H. Column i of the matrix holds v below its diagonal; the diagonal element
+/// of v is 1.
 class Reflectors {
  public:
   Reflectors(const operation::Operand& vectors, blas::Scalar scalar, Vector tau);
 
   Vector times(Vector x) const;
   Vector adjoint_times(Vector x) const;
-  /// The largest departure of a reflector from a unitary matrix, in the Frobenius norm.
+  /// The largest deviation of a reflector from a unitary matrix, in the Frobenius norm.
   double departure() const;
 
  private:
@@ -98,7 +99,7 @@ class Reflectors {
   Vector tau_;
 };
 
-/// A = Q R of m rows and n columns.
+/// A = Q R with m rows and n columns.
 class QrFactored final : public Factored {
  public:
   QrFactored(const operation::Operand& factors, blas::Scalar scalar, const Vector& tau);
@@ -114,7 +115,7 @@ class QrFactored final : public Factored {
   Reflectors reflectors_;
 };
 
-/// The matrix as it is.
+/// A matrix that is stored itself.
 class Unfactored final : public Factored {
  public:
   explicit Unfactored(const Matrix& matrix) : matrix_(matrix) {}

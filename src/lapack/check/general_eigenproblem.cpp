@@ -10,7 +10,7 @@ namespace {
 
 using operation::Operation;
 
-/// A v = w v for a matrix without symmetry, which is only read.
+/// A v = w v for a matrix without symmetry. The routine only reads A.
 class GeneralEigenproblem final : public Check {
  public:
   explicit GeneralEigenproblem(const Operation& operation) : Check(operation) {}
@@ -41,7 +41,8 @@ class GeneralEigenproblem final : public Check {
     return values;
   }
 
-  /// The eigenvalues of a matrix near A have about the trace of A, and their squares about that of A A.
+  /// Checks that the sum of the eigenvalues is about the trace of A, and the sum of their squares about the trace of A
+  /// A.
   void inspect_moments(const Matrix& a, const Vector& values, Discrepancy& discrepancy) const {
     Number sum = 0;
     Number squares = 0;
@@ -65,8 +66,8 @@ class GeneralEigenproblem final : public Check {
     return sum;
   }
 
-  /// The vector of eigenvalue j. Those of a real matrix come in pairs: one column holds the real part of both, the next
-  /// the imaginary part of the first.
+  /// Returns the eigenvector of eigenvalue j. Complex eigenvectors of a real matrix come in pairs: one column holds the
+  /// real part of both, the next column the imaginary part of the first.
   Vector eigenvector(const Vector& values, std::size_t j) const {
     const Matrix v = matrix(Argument::right);
     const auto column = [&](std::size_t index) {
@@ -93,7 +94,7 @@ class GeneralEigenproblem final : public Check {
     return sum;
   }
 
-  /// Length 1, and the largest component is real.
+  /// Checks that each eigenvector has length 1 and a real largest component.
   void inspect_normalization(const Vector& values, Discrepancy& discrepancy) const {
     for (std::size_t j = 0; j < values.size(); ++j) {
       const Vector v = eigenvector(values, j);

@@ -19,14 +19,15 @@ Vector scaled(Vector x, double scale) {
   return x;
 }
 
-/// Q^H maps one to the other. Both are in units of what their rounding errors are in proportion to.
+/// A vector, and the vector to which Q^H should map it. Both are divided by the size to which their rounding errors are
+/// proportional.
 struct Image {
   Vector given;
   Vector expected;
 };
 
-/// A = Q R, R X = the first rows of Q^H B, and the other rows of Q^H B are returned below X. The reflectors of Q are
-/// returned without their factors tau.
+/// A = Q R, and R X = the first rows of Q^H B. The routine returns the other rows of Q^H B below X. It returns the
+/// reflectors of Q without their factors tau.
 class LeastSquares final : public Check {
  public:
   explicit LeastSquares(const Operation& operation) : Check(operation) {
@@ -53,14 +54,14 @@ class LeastSquares final : public Check {
  private:
   Vector combination(std::size_t trial) const { return product(weights_, random_vector(problem().k, trial)); }
 
-  /// Below it, LAPACK scales.
+  /// LAPACK scales a matrix of a smaller norm.
   double least_norm() const {
     const bool single = problem().real_bytes() == sizeof(float);
     const double least_normal = single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
     return least_normal / blas::machine_epsilon(problem().scalar());
   }
 
-  /// LAPACK returns the factors of the scaled matrix.
+  /// Whether LAPACK may have scaled the matrix. Then it returns the factors of the scaled matrix.
   bool may_be_scaled() const {
     const double elements = static_cast<double>(problem().m) * static_cast<double>(problem().n);
     return !(norm_ >= least_norm() * std::sqrt(elements) && norm_ <= 1 / least_norm());
@@ -74,7 +75,8 @@ class LeastSquares final : public Check {
     return {first_rows, problem().scalar()};
   }
 
-  /// A x becomes R x, and a combination of right-hand sides becomes that of R X above what is left.
+  /// Q^H maps A x to R x. It maps a combination of right-hand sides to R times the combination of X, above the same
+  /// combination of the other returned rows.
   std::vector<Image> images() const {
     std::vector<Image> images;
     const Matrix r = upper();
@@ -103,9 +105,9 @@ class LeastSquares final : public Check {
     return of_right_sides + Unfactored(upper()).magnitude() * of_solutions;
   }
 
-  /// Applies the adjoint of H = I - tau v v^H, whose tau makes element k of all images what is expected, as far as it
-  /// can: H is unitary, so |1 - tau v^H v| = 1. How accurately tau is known does not matter: where the images hardly
-  /// tell, it hardly changes them.
+  /// Applies the adjoint of H = I - tau v v^H. Chooses tau so that element k of all images becomes the expected one, as
+  /// far as possible: H is unitary, so |1 - tau v^H v| = 1. The accuracy of tau does not matter: where the images
+  /// hardly determine it, it hardly changes them.
   static void reflect(std::vector<Image>& images, std::int64_t k, const Matrix::Column& v) {
     const auto row = static_cast<std::size_t>(k);
     Number numerator = 0;
@@ -125,7 +127,7 @@ class LeastSquares final : public Check {
   }
 
   double norm_ = 0;
-  std::vector<double> weights_;  ///< of right-hand sides, so that they count as much as each other
+  std::vector<double> weights_;  ///< weights of right-hand sides, so that all count alike
   std::vector<Vector> products_;
   std::vector<Vector> right_sides_;
 };

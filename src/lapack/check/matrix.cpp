@@ -16,7 +16,7 @@ bool finite(Number value) {
   return std::isfinite(value.real()) && std::isfinite(value.imag());
 }
 
-/// Also where squares leave the range of double.
+/// The norm of a vector, even if squares of its elements leave the range of double.
 template <class Value>
 double euclidean(std::span<const Value> x) {
   constexpr double least = 1e-280;
@@ -56,7 +56,7 @@ const char* Matrix::address(std::int64_t index, std::int64_t first) const {
   const char* const base = static_cast<const char*>(operand_.address);
   if (storage_ == Storage::columns)
     return base + at(index) * operand_.stride_bytes() + at(first) * operand_.element_size;
-  // Of the first and the last column before this one.
+  // lengths of the first column and of the column before this one, together
   const std::int64_t lengths = operand_.part == Part::upper ? index + 1 : 2 * rows() - index + 1;
   return base + at(index * lengths / 2) * operand_.element_size;
 }

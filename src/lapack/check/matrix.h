@@ -1,4 +1,4 @@
-// Matrices as their operands hold them, multiplied with vectors in double precision.
+// Matrices in an operand's memory, multiplied with vectors in double precision.
 #pragma once
 
 #include <complex>
@@ -15,23 +15,23 @@ namespace blastoff::lapack::check {
 using Number = std::complex<double>;
 using Vector = std::vector<Number>;
 
-/// What the elements of an operand stand for. Elements outside of its part are never read.
+/// What the elements of an operand represent. Elements outside of the operand's part are never read.
 enum class Structure : std::uint8_t {
-  stored,         ///< themselves; those outside of the part are zero
-  unit_diagonal,  ///< likewise, with ones on the diagonal, whatever is stored there
-  hermitian,      ///< one triangle and, reflected, the other; the diagonal is real
+  stored,         ///< the stored elements; the elements outside of the part are zero
+  unit_diagonal,  ///< as `stored`, but with ones on the diagonal, whatever is stored there
+  hermitian,      ///< a triangle that stands for both; the diagonal is real
 };
 
-/// How the columns follow each other.
+/// How the columns follow each other in memory.
 enum class Storage : std::uint8_t {
   columns,  ///< at the distance of the leading dimension
-  packed,   ///< without gaps, of a triangle
+  packed,   ///< without gaps; the columns of a triangle
 };
 
 /// A view: the operand's memory must outlive it.
 class Matrix {
  public:
-  /// Of a packed triangle, the operand has the sizes and the part that it would have unpacked.
+  /// For a packed triangle, `operand` has the sizes and the part of the unpacked triangle.
   Matrix(const operation::Operand& operand, blas::Scalar scalar, Structure structure = Structure::stored,
          Storage storage = Storage::columns);
 
@@ -41,7 +41,7 @@ class Matrix {
   Vector times(const Vector& x) const;
   Vector adjoint_times(const Vector& x) const;
 
-  /// The inverse of a triangle, and of its adjoint, times `x`.
+  /// Multiplies `x` by the inverse of a triangle, or of its adjoint.
   Vector solve(Vector x) const;
   Vector adjoint_solve(Vector x) const;
 
@@ -51,20 +51,20 @@ class Matrix {
   Number trace() const;
   bool finite() const;
 
-  /// The elements of one column that may differ from zero, the first of them in row `first`.
+  /// The elements of one column that may differ from zero. The first of them is in row `first`.
   struct Column {
     std::int64_t first;
     std::span<const Number> elements;
     std::int64_t last() const { return first + static_cast<std::int64_t>(elements.size()); }
     const Number& operator[](std::int64_t row) const { return elements[static_cast<std::size_t>(row - first)]; }
   };
-  /// `buffer` holds the elements. Of a Hermitian matrix: those of the stored triangle.
+  /// `buffer` holds the elements. For a Hermitian matrix, these are the elements of the stored triangle.
   Column column(std::int64_t index, Vector& buffer) const;
-  /// Of a matrix that is stored in full.
+  /// Only for a matrix that is stored in full.
   Vector row(std::int64_t index) const;
 
  private:
-  /// The first stored element of a column, in row `first`.
+  /// Returns the address of the first stored element of a column, which is in row `first`.
   const char* address(std::int64_t index, std::int64_t first) const;
 
   operation::Operand operand_;
@@ -80,12 +80,12 @@ void add(Vector& y, Number factor, const Matrix::Column& x);
 
 double norm(std::span<const Number> x);
 double norm(std::span<const double> x);
-/// Divides by the norm, which it returns.
+/// Divides a vector by its norm, and returns the norm.
 double normalize(Vector& x);
-/// Element by element.
+/// Multiplies element by element.
 Vector product(std::span<const double> factors, Vector x);
 Vector conjugate(Vector x);
-/// Elements of any precision, one after the other, in double precision.
+/// Copies elements of any precision, which are stored one after the other, to double precision.
 void widen(const void* address, blas::Scalar scalar, std::span<Number> result);
 
 }  // namespace blastoff::lapack::check

@@ -12,8 +12,8 @@ namespace {
 
 using operation::Operation;
 
-/// A = U S VT, where A is only read. U and VT are whole or have as many vectors as there are singular values. If there
-/// is only one of them: A A^H U = U S S, A^H A V = V S S.
+/// A = U S VT, where the routine only reads A. U and VT are whole, or have as many vectors as there are singular
+/// values. If only one of them was computed: A A^H U = U S S, or A^H A V = V S S.
 class SingularValues final : public Check {
  public:
   explicit SingularValues(const Operation& operation) : Check(operation) {}
@@ -45,7 +45,7 @@ class SingularValues final : public Check {
   }
 
  private:
-  /// Descending, none negative.
+  /// Checks that the values are descending, and none is negative.
   static void inspect_order(const std::vector<double>& values, double norm, Discrepancy& discrepancy) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double next = i + 1 < values.size() ? values[i + 1] : 0;
@@ -53,7 +53,7 @@ class SingularValues final : public Check {
     }
   }
 
-  /// S x, of so many elements.
+  /// Returns S x, with `size` elements.
   static Vector stretched(const std::vector<double>& values, Vector x, std::int64_t size) {
     x.resize(values.size());
     x = product(values, std::move(x));
