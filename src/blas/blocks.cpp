@@ -11,10 +11,10 @@
 namespace blastoff::blas {
 namespace {
 
-/// Columns (or rows) of the other operands that should be on the device at once: three panels of sixteen.
+/// Columns (or rows) of the other operands that should fit on the device at once: three panels of sixteen.
 constexpr std::int64_t streamed = 48;
 
-/// op(X), from one of its elements on.
+/// A part of op(X) that begins at the element in `row` and `column`.
 struct Factor {
   const Operand* operand;
   Transpose transpose;
@@ -39,7 +39,7 @@ struct Product {
   Coefficient beta;
 };
 
-/// [0, size) in parts of about equal size, each of at most about `most`.
+/// Cuts [0, size) into parts of about equal size, each of about `most` at most.
 std::vector<Range> parts(std::int64_t size, std::int64_t most) {
   const std::int64_t count = (size - 1) / std::max<std::int64_t>(most, 1) + 1;
   const std::int64_t even = (size - 1) / count + 1;
@@ -54,7 +54,7 @@ std::vector<Range> parts(std::int64_t size, std::int64_t most) {
 
 class Blocks {
  public:
-  /// `most`: elements of the operand that is needed whole.
+  /// `most`: largest number of elements of the operand that is needed whole.
   Blocks(const Call& call, std::int64_t most)
       : call_(call),
         most_(std::max<std::int64_t>(most, 1)),
@@ -104,8 +104,8 @@ class Blocks {
             call_.beta};
   }
 
-  /// Its A in blocks of rows with all columns: B passes once for each. Where A has so many columns that the blocks
-  /// would be flat, squares move less, although C passes once for each square of a row.
+  /// Cuts A into blocks of rows with all columns: B passes once for each block. If A has so many columns that such
+  /// blocks would be flat, squares move less, although C passes once for each square in a row of squares.
   void multiply(const Product& whole) {
     const std::int64_t height = std::min(whole.m, std::max<std::int64_t>(side_ / 3, 1));
     const bool all_columns = fits(height, whole.k);
@@ -122,7 +122,7 @@ class Blocks {
         part.m = rows.size();
         part.k = inner.size();
         if (inner.begin > 0) part.beta = 1;
-        // Blocks of rows have results of their own.
+        // Blocks of rows with all columns have separate results, so they may be in one series.
         if (new_series || !all_columns) result_.emplace_back();
         new_series = false;
         result_.back().push_back(call_of(part));
@@ -147,7 +147,8 @@ class Blocks {
     return part;
   }
 
-  /// A call of the same kind on a square of A on its diagonal, and the rows (left) or columns of the others beside it.
+  /// A call of the same kind for a square on the diagonal of A, and the rows (left) or columns of the other operands
+  /// beside it.
   Call on_diagonal(Range square) const {
     Call part = call_;
     (left() ? part.m : part.n) = square.size();
@@ -162,12 +163,13 @@ class Blocks {
     return part;
   }
 
-  /// Of the matrix beside A: from a row (left) or column on.
+  /// A strip of a matrix beside A, beginning at a row (left) or a column.
   Factor strip(const Operand& operand, std::int64_t begin) const {
     return {&operand, Transpose::none, left() ? begin : 0, left() ? 0 : begin};
   }
 
-  /// The strip `to` of the result += alpha (square by `from` of op(A)) (strip `from` of `other`), or in reverse order.
+  /// The strip `to` of the result += alpha (square by `from` of op(A)) (strip `from` of `other`), or with the factors
+  /// in reverse order.
   void multiply_strip(Range to, Range from, Transpose transpose, const Operand& other, Coefficient alpha,
                       Coefficient beta) {
     if (from.size() == 0) return;
@@ -183,7 +185,7 @@ class Blocks {
 
   void multiply_by_symmetric() {
     const Transpose mirrored = call_.kind() == Kind::hemm ? Transpose::conjugate : Transpose::transpose;
-    // What lies before the square is stored as it is in the lower triangle, seen from the left.
+    // Whether the elements of A before the square are stored. If not, their mirror images are.
     const bool before_stored = (call_.uplo == Uplo::lower) == left();
     for (const Range square : parts(call_.k, side_)) {
       result_.push_back({on_diagonal(square)});
@@ -192,7 +194,7 @@ class Blocks {
     }
   }
 
-  /// Whether a strip of op(A) B (or B op(A)) needs the strips behind it, and not those before it.
+  /// Whether a strip of op(A) B (or B op(A)) needs the strips behind it. Otherwise it needs the strips before it.
   bool needs_those_behind() const {
     const bool upper = (call_.uplo == Uplo::upper) == (call_.transpose_a == Transpose::none);
     return upper == left();
@@ -201,7 +203,7 @@ class Blocks {
     return needs_those_behind() ? Range{square.end, call_.k} : Range{0, square.begin};
   }
 
-  /// Strips are overwritten after all that need them as they were.
+  /// Overwrites a strip only after all strips that need its old elements.
   void multiply_by_triangle() {
     std::vector<Range> squares = parts(call_.k, side_);
     if (!needs_those_behind()) std::ranges::reverse(squares);
@@ -211,7 +213,7 @@ class Blocks {
     }
   }
 
-  /// Strips are solved for after all that they need.
+  /// Solves for a strip after all strips that it needs.
   void solve() {
     std::vector<Range> squares = parts(call_.k, side_);
     if (needs_those_behind()) std::ranges::reverse(squares);
@@ -224,7 +226,7 @@ class Blocks {
     }
   }
 
-  /// C := alpha op(A) op(B) + beta C or the like, in one triangle.
+  /// Cuts C := alpha op(A) op(B) + beta C and similar updates of one triangle.
   void update_triangle() {
     const std::vector<Range> depths = parts(call_.k, std::max<std::int64_t>(most_ / (3 * side_), 1));
     const std::int64_t most_rows = two_factors() ? std::max<std::int64_t>(side_ / 2, 1) : side_;
@@ -276,7 +278,7 @@ class Blocks {
 
   const Call& call_;
   const std::int64_t most_;
-  const std::int64_t side_;  ///< of a square that is needed whole
+  const std::int64_t side_;  ///< side of a square that is needed whole
   std::vector<std::vector<Call>> result_;
 };
 

@@ -1,4 +1,4 @@
-// One call of a BLAS routine, free of calling conventions: always column-major, sizes in 64 bits.
+// One call of a BLAS routine, independent of calling conventions: always column-major, with 64-bit sizes.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@ using operation::Part;
 using operation::reads;
 using operation::writes;
 
-/// Options, sizes, coefficients and operands, as the BLAS standard names them. Options that a routine lacks keep their
-/// defaults. Operands, in the order of the argument list:
+/// Options, sizes, coefficients and operands, with the names of the BLAS standard. Options that a routine lacks keep
+/// their defaults. The operands are in the order of the argument list:
 ///   gemm, gemmt, symm, hemm, syr2k, her2k: A, B, C;   syrk, herk: A, C;   trmm, trsm: A, B;
 ///   gemv, symv, hemv: A, x, y.
-/// The last one is the result. A vector is a matrix of one row whose leading dimension is the size of its increment:
-/// the memory between its elements is not its own.
+/// The last operand is the result. A vector is a matrix of one row whose leading dimension is the absolute value of its
+/// increment: the memory between its elements does not belong to it.
 struct Call {
   Routine routine{};
   Side side = Side::left;                   ///< symm, hemm, trmm, trsm
@@ -30,14 +30,14 @@ struct Call {
   Transpose transpose_a = Transpose::none;  ///< all but symm, hemm, symv, hemv (`trans` of the rank-k updates)
   Transpose transpose_b = Transpose::none;  ///< gemm, gemmt
   Diagonal diagonal = Diagonal::non_unit;   ///< trmm, trsm
-  bool reversed_x = false;  ///< gemv, symv, hemv: the increment is negative, the last element comes first
-  bool reversed_y = false;  ///< likewise
-  bool conjugated = false;  ///< gemv, hemv by rows: conj(A) stands for A. No library computes that
+  bool reversed_x = false;  ///< gemv, symv, hemv: the increment of x is negative, so the last element comes first
+  bool reversed_y = false;  ///< gemv, symv, hemv: the increment of y is negative
+  bool conjugated = false;  ///< gemv, hemv by rows: A is to be replaced by conj(A). No library computes that
   std::int64_t m = 0;       ///< rows of the result (the rank-k updates: equal to n); gemv: rows of A
   std::int64_t n = 0;       ///< columns of the result; gemv, symv, hemv: columns of A
   std::int64_t k = 0;       ///< inner dimension; for symm, hemm, trmm, trsm the order of A; the length of x
   Coefficient alpha{};
-  Coefficient beta{};  ///< unused by trmm, trsm
+  Coefficient beta{};  ///< not used by trmm, trsm
   std::array<Operand, 3> operand_storage{};
   int operand_count = 0;
 
@@ -51,22 +51,22 @@ struct Call {
   Kind kind() const { return row(routine).kind; }
   Scalar scalar() const { return row(routine).scalar; }
 
-  /// The call as the other modules know it (blas/front_end.h).
+  /// The call as an operation, which the other modules use (blas/front_end.h).
   operator operation::Operation() const;  // NOLINT(google-explicit-constructor): a call is an operation
 };
 
-/// Fills the operands' rows, columns, parts and intents from routine, options, sizes and beta, which must be set;
-/// addresses and leading dimensions come from `addresses` and `leading_dimensions`, in argument order (two or three of
-/// them). Also sets m and k where the routine implies them (see Call).
+/// Fills in the operands' rows, columns, parts and intents from routine, options, sizes and beta, which must be set.
+/// `addresses` and `leading_dimensions` are in the order of the arguments (two or three). Also sets m and k if the
+/// routine implies them (see Call).
 void shape_operands(Call& call, std::span<void* const> addresses, std::span<const std::int64_t> leading_dimensions);
 
-/// True where the standard allows the arguments: sizes not negative, leading dimensions large enough, options legal for
-/// the routine (csyrk knows no conjugate, cherk no plain transpose). An invalid call goes to the original, which
-/// reports it.
+/// Whether the standard allows the arguments: no size is negative, leading dimensions are large enough, options are
+/// legal for the routine (csyrk has no conjugate, cherk no plain transpose). An invalid call goes to the original,
+/// which reports the error.
 bool valid(const Call& call);
 
-/// True if no product is formed (an empty result, alpha == 0, k == 0). At most C is scaled, for which a device never
-/// pays.
+/// Whether no product is formed (an empty result, alpha == 0, k == 0). Such a call at most scales C, for which a device
+/// never pays.
 bool trivial(const Call& call);
 
 /// Floating-point operations, by LAPACK Working Note 41 (complex: 6 per multiplication, 2 per addition).
@@ -99,16 +99,17 @@ inline double flops(Kind kind, Scalar scalar, Side side, std::int64_t rows, std:
 }
 double flops(const Call& call);
 
-/// The same for calls of a routine that read and write matrices of the same sizes.
+/// Returns a number that is equal for calls of a routine that read and write matrices of the same sizes.
 std::uint64_t likeness(const Call& call);
 
 /// Cube root of the product of the three sides of the operation: (m n k)^(1/3) for gemm; for symm, hemm, trmm, trsm the
 /// order of A counts twice; for rank-k updates and gemmt n counts twice. For gemv, symv and hemv see volume().
 double average_size(const Call& call);
 
-/// The product under that cube root. The threshold test compares it, because a cube root takes time. A product of a
-/// matrix and a vector counts as half the bytes of its matrix: at 250 a matrix of less than 31 MB stays on the CPU. It
-/// fits the caches of one, which read it as fast as a call takes to reach a device.
+/// The product under that cube root. The threshold test compares it, because a cube root takes time. For a product of a
+/// matrix and a vector it is half the bytes of the matrix: with a threshold of 250, a matrix of less than 31 MB stays
+/// on the CPU. Such a matrix fits a CPU's caches, from which it is read in the time that a call takes to reach a
+/// device.
 inline double volume(Kind kind, std::int64_t m, std::int64_t n, std::int64_t k, std::size_t element_bytes) {
   const double area = static_cast<double>(m) * static_cast<double>(n);
   return area * (is_matrix_vector(kind) ? 0.5 * static_cast<double>(element_bytes) : static_cast<double>(k));
@@ -117,8 +118,8 @@ inline double volume(const Call& call) {
   return volume(call.kind(), call.m, call.n, call.k, element_size(call.scalar()));
 }
 
-/// Multiplications for an element of the result: k for gemm and rank-k updates, the order of A for symm, trmm, trsm,
-/// the length of x.
+/// Multiplications per element of the result: k for gemm and rank-k updates, the order of A for symm, trmm, trsm, the
+/// length of x for gemv, symv, hemv.
 inline double depth(const Call& call) {
   if (is_matrix_vector(call.kind())) return static_cast<double>(call.k);
   return volume(call) / (static_cast<double>(call.result().rows) * static_cast<double>(call.result().columns));

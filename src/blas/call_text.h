@@ -1,4 +1,4 @@
-// A call's options and sizes in words.
+// Writes a call's options and sizes as text.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace blastoff::blas {
 
-/// Option letters and dimensions in the order of the routine's own argument list: "T N m=32 n=2400 k=93536".
+/// Returns the option letters and dimensions in the order of the routine's own arguments: "T N m=32 n=2400 k=93536".
 std::string call_text(const Call& call);
 
 }  // namespace blastoff::blas

@@ -1,4 +1,4 @@
-// Elements of matrices in double precision, for checks.
+// Reads elements of matrices in double precision, for checks.
 #pragma once
 
 #include <complex>

@@ -1,4 +1,4 @@
-// Where the elements of an operand lie.
+// Addresses of the elements of an operand.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,8 @@ namespace {
 using operation::Comparison;
 using Number = std::complex<double>;
 
-/// As many as share a cache line in double precision: rows of a matrix are read one line at a time.
+/// Elements of double precision in a cache line: if they are neighbours, a row of the matrix is read one line at a
+/// time.
 constexpr std::int64_t most_elements = 8;
 
 Number times(Number a, Number b) {
@@ -23,7 +24,7 @@ Number times(Number a, Number b) {
 
 std::uint64_t next_number() {
   static std::atomic<std::uint64_t> numbers{0};
-  // Multiples of the golden ratio, in units of 2^-64, are spread evenly.
+  // Multiples of the golden ratio, modulo 1, are spread evenly. Here they are in units of 2^-64.
   return (numbers.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9e3779b97f4a7c15U;
 }
 
@@ -63,7 +64,7 @@ class ElementCheck final : public operation::Verification {
  private:
   void add(Comparison& comparison, std::int64_t i, Number wanted, double scale) const {
     const Number got = y(first_ + i);
-    if (!std::isfinite(scale) || scale > largest_scale()) return;  // the CPU's result may not be finite either
+    if (!std::isfinite(scale) || scale > largest_scale()) return;  // the CPU's result may be infinite or NaN too
     const double difference = std::abs(got - wanted);
     double error = difference > 0 ? difference / (scale + least_scale()) : 0;
     if (std::isnan(difference)) error = HUGE_VAL;
@@ -86,7 +87,7 @@ class ElementCheck final : public operation::Verification {
                                        static_cast<std::size_t>(i) * matrix.element_size);
   }
 
-  /// Of the matrix as the operation sees it.
+  /// An element of the matrix as the operation sees it.
   Number a(std::int64_t i, std::int64_t j) const {
     const bool hermitian = call_.kind() == Kind::hemv;
     if (call_.kind() == Kind::gemv) {
@@ -102,7 +103,7 @@ class ElementCheck final : public operation::Verification {
   double largest_scale() const {
     return 1e-3 * (single() ? double{std::numeric_limits<float>::max()} : std::numeric_limits<double>::max());
   }
-  /// Below, rounding errors are absolute.
+  /// Rounding errors of smaller results are absolute.
   double least_scale() const {
     return single() ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
   }

@@ -1,5 +1,5 @@
-// The check of --verify=sample for products of a matrix and a vector: a few neighbouring elements of the result, which
-// are computed anew.
+// The check of --verify=sample for products of a matrix and a vector. It computes a few neighbouring elements of the
+// result again.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace blastoff::blas {
 
-/// `call` is a product of a matrix and a vector. Each check takes other elements. The error is relative to the sums of
-/// magnitudes of which the elements are made.
+/// `call` is a product of a matrix and a vector. Each check takes different elements. The error is relative to the sums
+/// of magnitudes for these elements.
 std::unique_ptr<operation::Verification> check_elements(const Call& call);
 
 }  // namespace blastoff::blas

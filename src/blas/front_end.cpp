@@ -34,14 +34,14 @@ struct Payload {
 
 operation::Cutting cutting(Kind kind) {
   using operation::Cutting;
-  if (kind == Kind::syr2k || kind == Kind::her2k) return Cutting::none;  // one gemm cannot do what is off the diagonal
+  if (kind == Kind::syr2k || kind == Kind::her2k) return Cutting::none;  // rectangles take more than one gemm
   if (is_matrix_vector(kind)) return Cutting::none;                      // the result is small
   if (has_triangular_result(kind)) return Cutting::one_triangle;
   return is_triangular_solve_or_product(kind) ? Cutting::wide_strips : Cutting::strips;
 }
 
-/// The index of the operand of `call` of which operand `index` of one of its panels is a part. (A panel of syrk is a
-/// gemm.)
+/// Returns the index of the operand of `call` to which operand `index` of one of its panels belongs. (A panel of syrk
+/// is a gemm.)
 std::size_t parent_of(const Call& call, const Call& panel, std::size_t index) {
   const auto last = static_cast<std::size_t>(call.operand_count) - 1;
   return index + 1 == static_cast<std::size_t>(panel.operand_count) ? last : std::min(index, last - 1);

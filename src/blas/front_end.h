@@ -1,4 +1,4 @@
-// BLAS as a front end: its calls as operations, and back.
+// The BLAS front end: converts BLAS calls to operations, and back.
 #pragma once
 
 #include "blas/call.h"
@@ -8,13 +8,13 @@ namespace blastoff::blas {
 
 operation::FrontEnd& front_end();
 
-/// The operation of a call. call_of() returns the call again, or a piece of it.
+/// Returns the operation of a call. call_of() converts it, or a piece of it, back to a call.
 operation::Operation operation_of(const Call& call);
 bool is_blas(const operation::Operation& operation);
-/// Only for BLAS operations. The operands are those of the operation.
+/// Only for BLAS operations. The call has the operands of the operation.
 Call call_of(const operation::Operation& operation);
 
-/// The number of a routine among those of all front ends.
+/// Returns the number of a routine among the routines of all front ends.
 operation::RoutineId id_of(Routine routine);
 
 }  // namespace blastoff::blas

@@ -1,4 +1,4 @@
-// The program's own BLAS, able to compute any Call of one routine on the CPU.
+// The program's own BLAS, which can compute any Call of one routine on the CPU.
 #pragma once
 
 #include "blas/front_end.h"
@@ -6,11 +6,11 @@
 
 namespace blastoff::blas {
 
-/// operation::Host for BLAS calls: implemented by abi/.
+/// operation::Host for BLAS calls. abi/ implements it.
 class HostRoutine : public operation::Host {
  public:
-  /// Whether compute() may be called for calls of this kind and scalar type. False without an original or its
-  /// arithmetic: a panel of a triangular result may need gemm beside the intercepted routine.
+  /// Whether compute() may be called for calls of this kind and scalar type. False if the original is missing, or
+  /// another routine that it needs: a panel of a triangular result may need gemm besides the intercepted routine.
   virtual bool can_compute(const Call& call) const = 0;
   virtual void compute(const Call& call) const = 0;
 

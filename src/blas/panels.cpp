@@ -9,12 +9,12 @@
 namespace blastoff::blas {
 namespace {
 
-/// Wide strips begin at multiples of 16 elements, on which devices are faster.
+/// Rounds the width of a wide strip to a multiple of 16 elements, on which devices are faster.
 std::int64_t aligned(std::int64_t width) {
   return width < 64 ? width : (width + 15) / 16 * 16;
 }
 
-/// Columns from `begin` on whose part of the triangle has about `elements` elements.
+/// Returns how many columns from `begin` on have about `elements` elements in the triangle.
 std::int64_t triangle_width(Uplo uplo, std::int64_t n, std::int64_t begin, double elements) {
   const double height = static_cast<double>(uplo == Uplo::upper ? begin : n - begin);
   const double square = height * height;
@@ -46,7 +46,7 @@ std::vector<Call> strips(const Call& call, double elements) {
   const std::int64_t count = by_rows ? call.m : call.n;
   const auto fitting =
       static_cast<std::int64_t>(std::clamp(elements / static_cast<double>(length), 1.0, static_cast<double>(count)));
-  // Strips of about equal size, without a narrow one at the end.
+  // Makes strips of about equal size, so that the last one is not narrow.
   const std::int64_t pieces = (count - 1) / fitting + 1;
   const std::int64_t width = aligned((count - 1) / pieces + 1);
   std::vector<Call> result;

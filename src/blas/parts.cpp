@@ -13,15 +13,15 @@ namespace {
 
 using Parts = std::vector<std::vector<Call>>;
 
-/// How many parts beside and above each other.
+/// Number of parts in each direction.
 struct Grid {
   int rows;
   int columns;
 };
 
-/// Index `wanted` of rows or columns that are `step` bytes apart (0: nothing is known of pages), or a better one near
-/// it: strips of about `width` that begin at multiples of 16 compute faster, and one that begins on a page of its own
-/// shares none with its neighbour.
+/// Returns index `wanted`, or a better index near it, for a cut between rows or columns that are `step` bytes apart (0:
+/// pages are not considered). Strips of about `width` that begin at multiples of 16 compute faster. A strip that begins
+/// at a page boundary shares no page with its neighbour.
 std::int64_t cut_near(double wanted, std::int64_t width, const void* begin, std::size_t step) {
   const std::int64_t even = width < 64 ? std::llround(wanted) : std::llround(wanted / 16) * 16;
   if (step == 0) return even;
@@ -38,8 +38,8 @@ std::int64_t cut_near(double wanted, std::int64_t width, const void* begin, std:
   return even;
 }
 
-/// [0, size) in `count` ranges, or fewer if it is short; `share` tells how much of it lies before the end of the
-/// first i of them.
+/// Cuts [0, size) into `count` ranges, or fewer if it is short. share(i / count) is the part of it that lies before the
+/// end of the first i ranges.
 template <class Share>
 std::vector<Range> ranges(std::int64_t size, int count, const void* begin, std::size_t step, const Share& share) {
   std::vector<Range> result;
@@ -63,15 +63,15 @@ std::vector<Range> columns_in(const Call& call, int count) {
   return ranges(call.n, count, call.result().address, call.result().stride_bytes(), evenly);
 }
 
-/// Where columns do not begin at pages, no cut suits them all.
+/// If columns do not begin at page boundaries, no row begins a page in all columns, so pages are not considered.
 std::vector<Range> rows_in(const Call& call, int count) {
   const Operand& result = call.result();
   const bool aligned = result.stride_bytes() % platform::page_size() == 0;
   return ranges(call.m, count, result.address, aligned ? result.element_size : 0, evenly);
 }
 
-/// With which a part reads least; {1, 1} if there are not as many columns or rows. Columns lie together in memory,
-/// rows share pages: they have to gain a tenth.
+/// Returns the grid with which a part reads least; {1, 1} if there are not enough columns or rows. Columns are
+/// contiguous in memory, while rows share pages: a cut by rows has to gain a tenth.
 Grid grid_of(const Call& call, int count) {
   constexpr int most_in_one_dimension = 4;
   constexpr double price_of_rows = 1.1;

@@ -23,8 +23,8 @@ namespace {
 using operation::Comparison;
 using Number = std::complex<double>;
 
-/// Real numbers, or real and imaginary parts in turn. (Compilers make a call that looks for NaN of a product of two
-/// std::complex.)
+/// A vector of real numbers, or of complex numbers as real and imaginary parts in turn. (For a product of two
+/// std::complex, compilers emit a call that handles NaN.)
 class Vector {
  public:
   Vector(std::int64_t size, bool complex)
@@ -55,8 +55,8 @@ class Vector {
   std::vector<double> reals_;
 };
 
-/// Independent entries of either sign with mean square 1, and none near 0: an error of a matrix makes an error of about
-/// its Frobenius norm in the product with it.
+/// Returns independent entries of either sign with mean square 1, and none near 0. If a matrix has an error, its
+/// product with this vector has an error of about its Frobenius norm.
 Vector random_vector(std::int64_t size, bool complex, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   Vector result(size, complex);
@@ -68,19 +68,20 @@ Vector random_vector(std::int64_t size, bool complex, std::uint64_t seed) {
   return result;
 }
 
-/// What the elements of an operand stand for.
+/// What the elements of an operand represent.
 enum class Structure : std::uint8_t { general, triangular, unit_triangular, symmetric, hermitian };
 
 struct Factor {
   Operand operand;
   Structure structure = Structure::general;
-  Transpose transpose = Transpose::none;  ///< of general matrices and triangles
+  Transpose transpose = Transpose::none;  ///< for general and triangular matrices
 };
 
-/// The products of one column's elements, `count` of them from `a` on. Both add the squares of their magnitudes.
+/// Products with `count` elements of one column, beginning at `a`. Both functions add the squares of the elements'
+/// magnitudes to `squares`.
 template <class Real, bool complex>
 struct Elements {
-  static constexpr std::size_t lanes = 4;  // sums that do not wait for each other
+  static constexpr std::size_t lanes = 4;  // independent sums, so that additions need not wait for each other
   static constexpr std::size_t width = complex ? 2 : 1;
   const Real* a;
   std::int64_t count;
@@ -154,7 +155,7 @@ Number times(Number a, Number b) {
 
 struct Product {
   Vector vector;
-  double squares = 0;  ///< of the matrix' elements
+  double squares = 0;  ///< sum of the squared magnitudes of the matrix' elements
 
   void add(const Product& other) {
     vector.scale_and_add(1, other.vector);
@@ -162,7 +163,7 @@ struct Product {
   }
 };
 
-/// Of some of the matrix' columns.
+/// A range of the matrix' columns.
 struct Columns {
   std::int64_t begin;
   std::int64_t end;
@@ -182,7 +183,7 @@ Product multiply(const Factor& factor, const Vector& x, Columns columns) {
     std::int64_t first = 0;
     std::int64_t last = matrix.rows;
     if (factor.structure != Structure::general) {
-      // The diagonal; then the rest of the triangle.
+      // The diagonal first; then the rest of the triangle.
       Number diagonal(static_cast<double>(column[j * (complex ? 2 : 1)]));
       if constexpr (complex) diagonal.imag(static_cast<double>(column[2 * j + 1]));
       if (factor.structure == Structure::hermitian) diagonal.imag(0);
@@ -210,11 +211,11 @@ Product multiply(const Factor& factor, const Vector& x, Scalar scalar, Columns c
   return {Vector(0, false)};
 }
 
-/// A thread reads matrices at some 5 GB/s, a node at ten times that.
+/// One thread reads matrices at some 5 GB/s, a node at ten times that rate.
 constexpr std::size_t bytes_per_thread = std::size_t{4} << 20;
 constexpr int most_threads = 8;
 
-/// Null for matrices that the calling thread reads alone.
+/// Returns nullptr if the calling thread should read the matrices alone.
 std::unique_ptr<platform::WorkerPool> workers_for(const Call& call) {
   std::size_t bytes = 0;
   for (const Operand& operand : call.operands()) bytes += operand.payload_bytes();
@@ -237,7 +238,7 @@ Product multiply(const Factor& factor, const Vector& x, Scalar scalar, platform:
   return sum;
 }
 
-/// A product of matrices with a vector, from the right, and of their Frobenius norms.
+/// A product of matrices with a vector, applied from the right, and the product of the matrices' Frobenius norms.
 class Chain {
  public:
   Chain(Vector x, Scalar scalar, platform::WorkerPool* workers)
@@ -254,7 +255,7 @@ class Chain {
 
   const Vector& vector() const { return vector_; }
   double norm() const { return norm_; }
-  /// Whether no square has left the range of double.
+  /// Whether all squares have stayed in the range of double.
   bool in_range() const { return in_range_; }
 
  private:
@@ -274,7 +275,7 @@ class Chain {
   bool in_range_ = true;
 };
 
-/// The sum of products of matrices, with factors, times one vector.
+/// A sum of products of matrices, each with a factor, times one vector.
 class Sum {
  public:
   Sum(std::int64_t size, bool complex) : vector_(size, complex) {}
@@ -301,7 +302,7 @@ Transpose adjoint(bool hermitian) {
   return hermitian ? Transpose::conjugate : Transpose::transpose;
 }
 
-/// The products with a vector that a call's result stands for.
+/// The products with a vector that must be equal if a call's result is right.
 class Equation {
  public:
   Equation(const Call& call, platform::WorkerPool* workers) : call_(call), workers_(workers) {}
@@ -324,7 +325,7 @@ class Equation {
 
   Chain chain(const Vector& x) const { return {x, call_.scalar(), workers_}; }
 
-  /// What is to be added to the result's elements as they were: a product of the other operands.
+  /// Adds the product of the other operands, which the call adds to the old elements of the result.
   void add_products(Sum& sum, const Vector& x) const {
     switch (call_.kind()) {
       case Kind::gemm: return sum.add(call_.alpha, chain(x).apply(b()).apply(a()));
@@ -347,7 +348,7 @@ class Equation {
  private:
   bool hermitian_update() const { return call_.kind() == Kind::herk || call_.kind() == Kind::her2k; }
 
-  /// left right^T, or left^T right; with ^H of Hermitian updates.
+  /// Adds left right^T, or left^T right; for Hermitian updates with ^H.
   void add_update(Sum& sum, Number factor, const Operand& left, const Operand& right, const Vector& x) const {
     const Transpose turned = adjoint(hermitian_update());
     if (call_.transpose_a == Transpose::none)
@@ -386,7 +387,7 @@ class ProductCheck final : public operation::Verification {
         break;
       }
       case Kind::trsm: {
-        // The solution times A is the right-hand side.
+        // A times the solution must be the right-hand side.
         expected.add(call_.alpha, *before_);
         const Factor solution = equation.result();
         actual.add(1, on_left ? equation.chain(x_).apply(solution).apply(equation.a())
@@ -403,7 +404,7 @@ class ProductCheck final : public operation::Verification {
   }
 
  private:
-  /// Of the result's elements before the operation.
+  /// The products of the vector with the result's elements before the operation.
   std::optional<Chain> products_before() const {
     const Equation equation(call_, workers_.get());
     if (!reads(call_.result().intent)) return std::nullopt;
@@ -418,7 +419,7 @@ class ProductCheck final : public operation::Verification {
     const double inner = static_cast<double>(call_.k) + 8;
     const double outer = std::sqrt(static_cast<double>(call_.m) + static_cast<double>(call_.n));
     comparison.bound = 8 * (inner + outer) * machine_epsilon(call_.scalar());
-    // A solve is as exact as the product of A and the solution; the right-hand side may be much smaller.
+    // The error of a solve is relative to the product of A and the solution; the right-hand side may be much smaller.
     const double scale = call_.kind() == Kind::trsm ? actual.norm() : expected.norm();
     double squares = 0;
     double largest = -1;
@@ -441,11 +442,11 @@ class ProductCheck final : public operation::Verification {
 
   bool single() const { return call_.scalar() == Scalar::s || call_.scalar() == Scalar::c; }
 
-  /// Above, elements of the result may overflow.
+  /// Elements of results with a larger scale may overflow.
   double largest_scale() const {
     return 1e-3 * (single() ? double{std::numeric_limits<float>::max()} : std::numeric_limits<double>::max());
   }
-  /// Below, rounding errors are absolute.
+  /// Rounding errors of smaller results are absolute.
   double least_scale() const {
     const double least = single() ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
     return least * std::sqrt(static_cast<double>(call_.m) * static_cast<double>(call_.n));

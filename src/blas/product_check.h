@@ -1,4 +1,4 @@
-// The check of --verify=sample: products of the result with a random vector (Freivalds). It reads each matrix once or
+// The check of --verify=sample: multiplies the result by a random vector (Freivalds). It reads each matrix once or
 // twice, and needs no arithmetic of order three.
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace blastoff::blas {
 
-/// Whether the check knows the kind of call: level 3, but not a triangle of a product of two matrices.
+/// Whether the check is possible for a kind of call: level 3, but not gemmt.
 bool has_product_check(Kind kind);
 
-/// The error is the difference of the two products, relative to the Frobenius norms of the matrices in them. It is
-/// found with a vector that is different in each check. A call is not checked if the squares of its numbers leave the
-/// range of double, or if a solve gives numbers that are not finite: A may be singular.
+/// The error is the difference of the two products, relative to the Frobenius norms of the matrices in them. Each check
+/// uses a different vector. A call is not checked if squares of its numbers leave the range of double, or if a solve
+/// gives numbers that are not finite: A may be singular.
 std::unique_ptr<operation::Verification> check_by_products(const Call& call);
 
 }  // namespace blastoff::blas

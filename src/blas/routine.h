@@ -1,4 +1,4 @@
-// Which routine a call is for: one enumerator per row of the routine table.
+// The BLAS routines: one enumerator for each row of the routine table.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace blastoff::blas {
 
-/// The operation, whatever its element type. gemmt updates one triangle of C with a general product.
+/// An operation of BLAS, for any element type. gemmt updates one triangle of C by a general product.
 enum class Kind : std::uint8_t { gemm, gemmt, symm, hemm, syrk, herk, syr2k, her2k, trmm, trsm, gemv, symv, hemv };
 
-/// Whether the kind has a routine of that scalar type: Hermitian kinds are complex only, and symv is real only.
+/// Whether the kind has a routine for that scalar type: Hermitian kinds are complex only, and symv is real only.
 constexpr bool exists(Kind kind, Scalar scalar) {
   switch (kind) {
     case Kind::hemm:
@@ -60,7 +60,8 @@ constexpr const RoutineRow& row(Routine routine) {
   return routine_table[static_cast<std::size_t>(routine)];
 }
 
-/// The routine of that kind and scalar type, which must exist(); of several (gemm and gemm3m) the plain one.
+/// Returns the routine of that kind and scalar type, which must exist(). If there are several (gemm and gemm3m),
+/// returns the plain one.
 constexpr Routine routine_of(Kind kind, Scalar scalar) {
   std::size_t index = 0;
   while (routine_table[index].kind != kind || routine_table[index].scalar != scalar) ++index;

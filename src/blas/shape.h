@@ -1,4 +1,4 @@
-// The shapes of the operands, for a kind known at compile time: what every intercepted call pays for.
+// The shapes of the operands, for a kind known at compile time. Every intercepted call computes them.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@ constexpr bool is_rank_update(Kind kind) {
 constexpr bool is_triangular_solve_or_product(Kind kind) {
   return kind == Kind::trmm || kind == Kind::trsm;
 }
-/// Kinds whose A is square and stands on one side of the other matrix.
+/// Whether A is square and stands on one side of the other matrix.
 constexpr bool has_side(Kind kind) {
   return kind == Kind::symm || kind == Kind::hemm || is_triangular_solve_or_product(kind);
 }
-/// Kinds that write one triangle of C only.
+/// Whether only one triangle of C is written.
 constexpr bool has_triangular_result(Kind kind) {
   return is_rank_update(kind) || kind == Kind::gemmt;
 }
@@ -30,7 +30,7 @@ constexpr Part part_of(Uplo uplo) {
   return uplo == Uplo::upper ? Part::upper : Part::lower;
 }
 
-/// Sets the sizes that the routine implies. `Fields` has the members of Call that are no operands.
+/// Sets the sizes that the routine implies. `Fields` has all members of Call but the operands.
 template <Kind kind, class Fields>
 [[gnu::always_inline]] inline void imply_sizes(Fields& fields) {
   if constexpr (has_triangular_result(kind)) fields.m = fields.n;
@@ -39,8 +39,8 @@ template <Kind kind, class Fields>
   if constexpr (is_matrix_vector(kind)) fields.k = fields.transpose_a == Transpose::none ? fields.n : fields.m;
 }
 
-/// The operands of one kind; the arrays have operand_count(kind) elements. Each operand is constructed in place:
-/// copying one that was just written stalls the processor for longer than all the rest takes.
+/// Makes the operands of one kind; the arrays have operand_count(kind) elements. Each operand is constructed in place:
+/// copying an operand that was just written would stall the processor longer than everything else here takes.
 template <Kind kind, class Fields>
 [[gnu::always_inline]] inline std::array<Operand, 3> operands_of(const Fields& fields, std::size_t element_size,
                                                                  void* const* addresses,
@@ -53,7 +53,7 @@ template <Kind kind, class Fields>
     return operand(index, transposed ? columns : rows, transposed ? rows : columns, Part::full, Intent::read);
   };
   const auto result = [&](int index) {
-    // The triangular kinds have no beta: B is overwritten unread when alpha is 0.
+    // The triangular kinds have no beta: if alpha is 0, B is overwritten without being read.
     const Coefficient& kept = is_triangular_solve_or_product(kind) ? fields.alpha : fields.beta;
     return operand(index, fields.m, fields.n, has_triangular_result(kind) ? part_of(fields.uplo) : Part::full,
                    kept.real() == 0 && kept.imag() == 0 ? Intent::write : Intent::update);

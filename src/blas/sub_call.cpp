@@ -9,7 +9,7 @@
 namespace blastoff::blas {
 namespace {
 
-/// `part`, whose options and sizes are set, on the operands at `addresses` with the leading dimensions of `whole`.
+/// Returns `part`, whose options and sizes are set, with operands at `addresses` and the leading dimensions of `whole`.
 Call with_operands(Call part, const Call& whole, std::span<void* const> addresses) {
   std::array<std::int64_t, 3> leading_dimensions{};
   for (std::size_t i = 0; i < addresses.size(); ++i) {
@@ -19,7 +19,8 @@ Call with_operands(Call part, const Call& whole, std::span<void* const> addresse
   return part;
 }
 
-/// Rows `rows` of op(X) times columns `columns` of op(Y), which are operands of `call`, in its result.
+/// Returns the gemm that multiplies rows `rows` of op(X) by columns `columns` of op(Y), for operands X and Y of `call`,
+/// into its result.
 Call product(const Call& call, const Operand& x, const Operand& y, Transpose transpose_y, Range rows, Range columns) {
   Call part = call;
   part.routine = routine_of(Kind::gemm, call.scalar());

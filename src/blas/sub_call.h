@@ -1,4 +1,4 @@
-// The same call on a part of its result, over host addresses.
+// Makes the same call for a part of its result, over host addresses.
 #pragma once
 
 #include <vector>
@@ -8,20 +8,20 @@
 
 namespace blastoff::blas {
 
-/// Columns of the result of gemm, or of a left-sided call: A is needed whole.
+/// Columns of the result of gemm, or of a left-sided call. The whole of A is needed.
 Call columns_of(const Call& call, Range columns);
 
-/// Rows of the result of gemm, whose B is needed whole, or of a right-sided call, whose A is.
+/// Rows of the result of gemm, or of a right-sided call. gemm needs the whole of B, the others the whole of A.
 Call rows_of(const Call& call, Range rows);
 
-/// The square of a triangular result on the diagonal: a call of the same kind.
+/// A square on the diagonal of a triangular result: a call of the same kind.
 Call diagonal_square(const Call& call, Range columns);
 
-/// A rectangle of a triangular result, off the diagonal: a gemm, and of syr2k and her2k a second one, which is to be
-/// made after the first.
+/// A rectangle of a triangular result, off the diagonal: one gemm; for syr2k and her2k, a second one that must be made
+/// after the first.
 std::vector<Call> rectangle(const Call& call, Range rows, Range columns);
 
-/// Beside the square of these columns in a triangular result: the rows above or below it.
+/// Returns the rows above or below the square of these columns in a triangular result.
 inline Range beside_square(const Call& call, Range columns) {
   return call.uplo == Uplo::upper ? Range{0, columns.begin} : Range{columns.end, call.n};
 }

@@ -1,4 +1,4 @@
-// The vocabulary of BLAS: element types and the option arguments of the standard.
+// Terms of BLAS: element types and the option arguments of the standard.
 #pragma once
 
 #include <complex>
@@ -15,8 +15,8 @@ enum class Uplo : std::uint8_t { upper, lower };
 enum class Transpose : std::uint8_t { none, transpose, conjugate };
 enum class Diagonal : std::uint8_t { non_unit, unit };
 
-/// alpha and beta of every routine; real routines leave the imaginary part 0. Exact, because float converts to double
-/// and back without loss.
+/// alpha and beta of every routine. Real routines leave the imaginary part 0. The values are exact, because float
+/// converts to double and back without loss.
 using Coefficient = std::complex<double>;
 
 constexpr bool is_complex(Scalar scalar) {

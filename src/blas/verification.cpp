@@ -15,7 +15,7 @@ namespace {
 
 using operation::Comparison;
 
-// The elements of `operand` that its part refers to, columns one after the other; the rest is zero.
+// Copies the elements in an operand's part, one column after the other; the rest is zero.
 std::vector<char> dense_copy(const Operand& operand) {
   std::vector<char> copy(operand.payload_bytes());
   for (std::int64_t j = 0; j < operand.columns; ++j) {
@@ -29,7 +29,7 @@ std::vector<char> dense_copy(const Operand& operand) {
   return copy;
 }
 
-// The result operand moved into a dense buffer.
+// Returns the result operand, moved into a dense buffer.
 Operand moved_to(Operand operand, std::vector<char>& buffer) {
   operand.address = buffer.data();
   operand.leading_dimension = std::max<std::int64_t>(1, operand.rows);
@@ -46,7 +46,7 @@ void store(Scalar scalar, char* at, std::complex<double> value) {
   }
 }
 
-// Every element times `factor`.
+// Multiplies every element by `factor`.
 std::vector<char> scaled(std::vector<char> elements, Scalar scalar, Coefficient factor) {
   for (std::size_t at = 0; at < elements.size(); at += element_size(scalar))
     store(scalar, elements.data() + at, factor * element(scalar, elements.data() + at));
@@ -54,7 +54,7 @@ std::vector<char> scaled(std::vector<char> elements, Scalar scalar, Coefficient 
 }
 
 // Euclidean norms of the rows and columns of a matrix as the operation sees it. A zero counts as the least normal
-// number, since below it rounding errors are absolute.
+// number, because rounding errors of smaller numbers are absolute.
 struct Norms {
   std::vector<double> rows;
   std::vector<double> columns;
@@ -65,7 +65,7 @@ enum class Structure { general, symmetric, triangular, unit_triangular };
 Norms norms(const Operand& operand, Scalar scalar, Structure structure, bool transposed) {
   const bool single = scalar == Scalar::s || scalar == Scalar::c;
   const double least = single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
-  // Squares of doubles need a wider exponent.
+  // Squares of doubles need a wider exponent than double has.
   const long double floor = static_cast<long double>(least) * static_cast<long double>(least);
   struct {
     std::vector<long double> rows;
@@ -102,7 +102,7 @@ Norms norms(const Operand& operand, Scalar scalar, Structure structure, bool tra
   return result;
 }
 
-// Scale of element (i, j): |alpha| (left_i right_j summed over the products of the operation).
+// The scale of element (i, j): |alpha| left_i right_j, summed over the products of the operation.
 struct Scale {
   std::vector<std::pair<std::vector<double>, std::vector<double>>> products;
   double operator()(std::size_t i, std::size_t j) const {
@@ -112,7 +112,7 @@ struct Scale {
   }
 };
 
-// `factor`: the operand of trmm and trsm that is multiplied (B before, X after), elsewhere unused.
+// `factor`: the operand that trmm or trsm multiplies (B before the call, X after it); not used for other kinds.
 Scale scale_of(const Call& call, const Operand& factor) {
   const Scalar scalar = call.scalar();
   const bool ta = call.transpose_a != Transpose::none;
@@ -147,7 +147,7 @@ Scale scale_of(const Call& call, const Operand& factor) {
     case Kind::hemv: {
       const auto structure = call.kind() == Kind::gemv ? Structure::general : Structure::symmetric;
       std::vector<double> rows = norms(call.operands()[0], scalar, structure, ta).rows;
-      if (call.reversed_y) std::ranges::reverse(rows);  // elements are compared in the order of memory
+      if (call.reversed_y) std::ranges::reverse(rows);  // elements are compared in their order in memory
       return {{{general(1, false).rows, std::move(rows)}}};
     }
     case Kind::trmm:
@@ -162,7 +162,8 @@ Scale scale_of(const Call& call, const Operand& factor) {
   return {};
 }
 
-// The gemm that undoes a trsm: op(A) X or X op(A), into `result`. `triangle`: A with zeros and ones where it has them.
+// Returns the gemm that reverses a trsm: computes op(A) X or X op(A) into `result`. `triangle`: A with the zeros and
+// ones that it implies.
 Call product_of_solve(const Call& solve, std::vector<char>& triangle, std::vector<char>& result) {
   const bool left = solve.side == Side::left;
   Call product;
@@ -183,7 +184,7 @@ Call product_of_solve(const Call& solve, std::vector<char>& triangle, std::vecto
   return product;
 }
 
-// A of a trsm, with zeros in the other triangle, and ones on the diagonal where these are implied.
+// Returns A of a trsm, with zeros in the other triangle, and ones on the diagonal if these are implied.
 std::vector<char> dense_triangle(const Call& solve) {
   std::vector<char> triangle = dense_copy(solve.operands()[0]);
   if (solve.diagonal == Diagonal::non_unit) return triangle;
@@ -205,7 +206,7 @@ class CallVerification final : public operation::Verification {
 
   Call call_;
   const operation::Host& host_;
-  std::vector<char> before_;  // the result's elements as they were, columns one after the other
+  std::vector<char> before_;  // the result's elements before the call, one column after the other
 };
 
 Comparison CallVerification::compare_products(const Call& product, const std::vector<char>& expected,
@@ -229,8 +230,8 @@ Comparison CallVerification::compare_products(const Call& product, const std::ve
           std::abs(product.alpha) * scale(static_cast<std::size_t>(i), static_cast<std::size_t>(j)) +
           (solve ? std::abs(wanted) : 0) +
           (updates ? std::abs(call_.beta * element(call_.scalar(), before_.data() + at)) : 0);
-      // If the CPU's result is infinite or not a number there is nothing to compare, provided that the device's result
-      // is so too.
+      // If the CPU's result is infinite or NaN, there is nothing to compare if the device's result is infinite or NaN
+      // too.
       if (!std::isfinite(bound_scale) || (!std::isfinite(std::abs(wanted)) && !std::isfinite(std::abs(got)))) continue;
       const double difference = std::abs(got - wanted);
       double error = 0;

@@ -1,4 +1,4 @@
-// --verify: the result of an offloaded call against the CPU's.
+// --verify: compares the result of an offloaded call with the CPU's.
 #pragma once
 
 #include <memory>
