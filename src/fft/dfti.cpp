@@ -23,7 +23,7 @@ const DftiDescription::Answer& DftiDescription::known(Parameter parameter) const
   return answers_[static_cast<std::size_t>(std::ranges::find(parameters, parameter) - parameters.begin())];
 }
 
-/// Whether it holds all that a transform is, by the old names or by the new ones.
+/// Whether MKL has answered all that describes a transform, by the old names or by the new ones.
 bool DftiDescription::is_complete() const {
   const auto gives = [&](auto... names) { return (known(names).given && ...); };
   return gives(domain, lengths, precision, number_of_transforms, placement) &&

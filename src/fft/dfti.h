@@ -1,4 +1,4 @@
-// What MKL tells of a transform: each plan of its FFTW interface holds a descriptor of its own interface, DFTI.
+// MKL's description of a transform. Each plan of MKL's FFTW interface holds a descriptor of MKL's own interface, DFTI.
 #pragma once
 
 #include <array>
@@ -11,20 +11,21 @@
 
 namespace blastoff::fft {
 
-/// MKL's function of that name: 0, or an error. On Linux its integers have 64 bits, whatever the width of BLAS's.
+/// MKL's function DftiGetValue: returns 0, or an error. On Linux its integers have 64 bits, whatever the width of
+/// BLAS's integers.
 using DftiGetValue = long(void* descriptor, int parameter, ...);
 
-/// Everything that makes transforms differ, but for the direction and the arrays.
+/// Everything that distinguishes transforms, except the direction and the arrays.
 class DftiDescription {
  public:
-  /// Nothing if MKL does not tell enough, or something else than `expected`.
+  /// Nothing if MKL does not describe the transform completely, or describes another one than `expected`.
   static std::optional<DftiDescription> read(DftiGetValue* ask, void* descriptor, const Transform& expected);
 
-  /// Whether MKL says the same of that descriptor now. Some tenths of a microsecond.
+  /// Whether MKL still describes that descriptor in the same way. Takes some tenths of a microsecond.
   bool is_of(void* descriptor) const;
 
  private:
-  /// Values of DFTI_CONFIG_PARAM. Older and newer versions of MKL tell strides and distances by other names.
+  /// Values of DFTI_CONFIG_PARAM. Older and newer versions of MKL have different names for strides and distances.
   enum Parameter : std::uint8_t {
     domain = 0,
     lengths = 2,
@@ -46,7 +47,7 @@ class DftiDescription {
                                          backward_strides};
   static constexpr std::size_t most_dimensions = 7;
 
-  /// An integer, which may have 32 bits only, or one for each dimension, behind an offset or not.
+  /// One integer, which may have 32 bits only, or one for each dimension, with or without an offset before them.
   using Values = std::array<long, most_dimensions + 1>;
   struct Answer {
     bool given = false;

@@ -17,7 +17,7 @@ operation::Operand operand(const Footprint& matrix, std::size_t element_bytes, v
           .intent = intent};
 }
 
-/// A matrix of reals where it was one of complex numbers.
+/// Returns a matrix of complex numbers as a matrix of real numbers.
 Footprint in_reals(const Footprint& matrix) {
   return {2 * matrix.rows, matrix.columns, 2 * matrix.leading_dimension};
 }

@@ -1,4 +1,4 @@
-// One execution of a plan, as an operation.
+// One execution of a plan as an operation.
 #pragma once
 
 #include <string>
@@ -11,24 +11,24 @@ namespace blastoff::fft {
 
 operation::FrontEnd& fftw();
 
-/// The front end's routines: one for each kind and precision, whatever function executes it.
+/// The front end has one routine for each kind and precision, whichever function of FFTW executes it.
 inline constexpr std::size_t front_end_routines = 6;
 constexpr std::size_t front_end_routine(const Request& request) {
   return static_cast<std::size_t>(request.kind) + 3 * static_cast<std::size_t>(request.precision);
 }
 
-/// A plan and the arrays that it is executed on: the operation's payload and its operands.
+/// A plan and the arrays on which it is executed. They become the operation's payload and operands.
 struct Execution {
   const Plan* plan = nullptr;
   void* in = nullptr;
   void* out = nullptr;
 
-  /// Whether the arrays fit the plan: one array for a plan in place, two disjoint ones for others.
+  /// Whether the arrays fit the plan: one array for a plan in place, two disjoint arrays for another plan.
   bool supported() const;
   operation::Operation operation() const;
 };
 
-/// What an operation's payload holds. It lives as long as the execution.
+/// The payload of an operation. The plan lives at least as long as the execution.
 struct Payload {
   const Plan* plan;
 };
@@ -38,18 +38,18 @@ bool is_fft(const operation::Operation& operation);
 /// The plan of an operation.
 const Plan& plan_of(const operation::Operation& operation);
 
-/// In place, both are the one operand.
+/// For a transform in place, both functions return the same operand.
 const operation::Operand& input_of(const operation::Operation& operation);
 const operation::Operand& output_of(const operation::Operation& operation);
 
-/// The layout on either side where the operands lie: their leading dimensions may differ from the plan's.
+/// The loops of a transform, with the strides of the operands: their leading dimensions may differ from the plan's.
 struct Layout {
   Dimensions dims;
   Dimensions batches;
 };
 Layout layout_of(const operation::Operation& operation);
 
-/// "64x64x64 forward in place, batch 10".
+/// Returns a text such as "64x64x64 forward in place, batch 10".
 std::string text(const Transform& transform);
 
 }  // namespace blastoff::fft

@@ -11,7 +11,7 @@ struct Loop {
   std::int64_t stride;
 };
 
-/// The loops over one side, those of one element left out.
+/// The loops over the input or the output, without loops of one element.
 class Loops {
  public:
   void add(std::int64_t length, std::int64_t stride) {
@@ -48,8 +48,8 @@ std::optional<Footprint> matrix_of(Loops loops) {
   return matrix;
 }
 
-/// Whether a loop begins each of its steps at the same place on both sides: a library that works in place may write
-/// one line before it has read another.
+/// Whether each step of a loop begins at the same place in input and output. Otherwise a library that works in place
+/// might write one line before it has read another.
 bool coincides(const Transform& transform, const Dimension& loop) {
   switch (transform.request.kind) {
     case Kind::c2c: return loop.in_stride == loop.out_stride;
@@ -89,7 +89,7 @@ std::optional<Footprint> output_footprint(const Transform& transform) {
 
 std::optional<Footprint> common_footprint(const Transform& transform) {
   if (!sides_coincide(transform)) return std::nullopt;
-  // A line of complex numbers holds the line of reals from which it is made.
+  // A line of complex numbers holds the line of real numbers that it is computed from.
   return transform.real_output() ? input_footprint(transform) : output_footprint(transform);
 }
 

@@ -1,4 +1,4 @@
-// Which elements of its arrays a transform reads and writes, as a matrix.
+// The elements of an array that a transform reads or writes, as a matrix.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace blastoff::fft {
 
-/// A column-major matrix, in elements. Where nothing lies between its elements it has one column.
+/// A column-major matrix, in elements. It has one column if nothing lies between its elements.
 struct Footprint {
   std::int64_t rows = 0;
   std::int64_t columns = 1;
@@ -20,14 +20,15 @@ struct Footprint {
   std::int64_t span() const { return (columns - 1) * leading_dimension + rows; }
 };
 
-/// Nothing where the elements are no matrix, or one stands for two results.
+/// Nothing if the elements do not form a matrix, or if one element stands for two results.
 std::optional<Footprint> input_footprint(const Transform& transform);
 std::optional<Footprint> output_footprint(const Transform& transform);
 
-/// Of a transform in place: the matrix of complex numbers that holds both sides. Nothing where these lie differently.
+/// For a transform in place: the matrix of complex numbers that holds input and output. Nothing if these do not lie in
+/// the same places.
 std::optional<Footprint> common_footprint(const Transform& transform);
 
-/// The stride of the elements in a matrix whose leading dimension has become another one.
+/// Returns a stride after the leading dimension of `matrix` has changed to `leading_dimension`.
 inline std::int64_t moved_stride(std::int64_t stride, const Footprint& matrix, std::int64_t leading_dimension) {
   if (matrix.contiguous() || stride < matrix.leading_dimension) return stride;
   return stride / matrix.leading_dimension * leading_dimension;

@@ -8,7 +8,8 @@
 namespace blastoff::fft {
 namespace {
 
-/// By front_end_routine(). fftw_execute() is counted as the function that executes the same plan on other arrays.
+/// Indexed by front_end_routine(). An fftw_execute() counts as the function that executes the same plan on other
+/// arrays.
 constexpr const char* names[front_end_routines] = {"fftw_execute_dft",      "fftw_execute_dft_r2c",
                                                    "fftw_execute_dft_c2r",  "fftwf_execute_dft",
                                                    "fftwf_execute_dft_r2c", "fftwf_execute_dft_c2r"};

@@ -30,7 +30,7 @@ Number times(Number a, Number b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// A sum whose rounding errors are summed apart (A. Neumaier, ZAMM 54 (1974) 39).
+/// A sum whose rounding errors are added up separately (A. Neumaier, ZAMM 54 (1974) 39).
 class Sum {
  public:
   void add(double term) {
@@ -45,16 +45,16 @@ class Sum {
   double rest_ = 0;
 };
 
-/// Of a part of an array.
+/// Sums over a part of an array.
 struct Sums {
-  Sum real, imaginary;  ///< of weighted elements
-  Sum squares;          ///< of elements
-  Sum shares;           ///< of elements, each square times its share
+  Sum real, imaginary;  ///< of elements times weights
+  Sum squares;          ///< of the elements' squares
+  Sum shares;           ///< of the elements' squares times their shares
 
   Number weighted() const { return {real.value(), imaginary.value()}; }
 };
 
-/// The weights of a line's elements, some at a time.
+/// The weights of a line's elements, one block at a time.
 class LineWeights {
  public:
   static constexpr std::int64_t block = 256;
@@ -63,7 +63,7 @@ class LineWeights {
     std::array<double, block> real, imaginary, share;
   };
 
-  /// weight(i) is that of element i, and share(i, weight) the share of its square.
+  /// weight(i) is the weight of element i, and share(i, weight) the share of its square.
   template <class Weight, class Share>
   LineWeights(std::int64_t length, const Weight& weight, const Share& share)
       : length_(length), fill_([length, weight, share](Block& values, std::int64_t number) {
@@ -97,13 +97,13 @@ class LineWeights {
   std::vector<Block> blocks_;
 };
 
-/// A loop whose elements have weights.
+/// A loop in which each step has a weight.
 struct WeightedLoop {
   std::int64_t stride;
   std::vector<Number> weights;
 };
 
-/// An array as the functionals see it.
+/// The input or the output, with the weights of the functionals.
 struct Side {
   const void* address;
   bool complex;
@@ -171,7 +171,7 @@ class Reader {
   LineWeights::Block room_;
 };
 
-/// A thread reads some 5 GB/s.
+/// A thread reads at some 5 GB/s.
 constexpr double bytes_per_thread = 4 << 20;
 constexpr int most_threads = 8;
 
@@ -231,14 +231,14 @@ class Functionals {
   }
 
   std::int64_t parts() const { return apart_ ? loop(*apart_).length : 1; }
-  /// Whether the parts of the result are a transform of those of the input.
+  /// Whether the parts of the result are a transform of the parts of the input.
   bool parts_are_transformed() const { return apart_ && is_dimension(*apart_); }
   std::int64_t part_stride_of_result() const { return apart_ ? loop(*apart_).out_stride : 0; }
 
   Side result(const void* address) const {
     const std::int64_t length = transform_.out_length(last());
     const bool halved = transform_.real_input();
-    // The squares of the other half are the same.
+    // The half that is not stored has the same squares.
     const auto share = [this, halved](std::int64_t k, Number) { return halved && !on_edge(k) ? 2.0 : 1.0; };
     Side side{address, !transform_.real_output(), 1, 0, {}, loop(last()).out_stride, line_of_weights(length, share)};
     add_loops(side, true, [this](std::size_t index, std::int64_t k) { return waves_[index].weight(k); });
@@ -255,9 +255,9 @@ class Functionals {
     return input_side(address, weight, [this](std::size_t index, std::int64_t j) { return adjoint(index, j); });
   }
 
-  /// Of a spectrum of which half is stored: the sums of the other half are the conjugates of the sums with these
-  /// weights, and belong to the opposite parts. Half of each edge counts as stored, half as its own opposite: what
-  /// has no opposite to match is ignored, as FFTW does.
+  /// For a spectrum of which half is stored. The sums of the other half are the conjugates of the sums with these
+  /// weights, and belong to the opposite parts. An element on the edge counts half as stored and half as its own
+  /// opposite. A component that contradicts its opposite is ignored, as FFTW does.
   Side opposite_input(const void* address) const {
     const Wave& wave = waves_[last()];
     const auto weight = [this, &wave](std::int64_t j) {
@@ -268,12 +268,12 @@ class Functionals {
     });
   }
 
-  /// Where the sums of the other half belong.
+  /// The part to which the sums of the other half belong.
   std::int64_t opposite_part(std::int64_t part) const {
     return parts_are_transformed() ? opposite(part, parts()) : part;
   }
 
-  /// What the functionals of the result are, from those of the input.
+  /// Computes the functionals of the result from the functionals of the input.
   std::vector<Number> of_result(const std::vector<Number>& of_input) const {
     if (!parts_are_transformed()) return of_input;
     const std::int64_t n = parts();
@@ -307,7 +307,7 @@ class Functionals {
   /// Whether an element of a halved line is its own opposite.
   bool on_edge(std::int64_t k) const { return k == 0 || 2 * k == loop(last()).length; }
 
-  /// The loop with most steps, if its parts are cheap: not the lines.
+  /// Chooses the longest loop whose parts are cheap. The lines are never chosen.
   void choose_parts() {
     for (std::size_t i = 0; i < waves_.size(); ++i) {
       if (i == last()) continue;
@@ -317,7 +317,7 @@ class Functionals {
     }
   }
 
-  /// Independent transforms have the same weights on both sides.
+  /// A loop of independent transforms has the same weights in input and output.
   Number adjoint(std::size_t index, std::int64_t j) const {
     return is_dimension(index) ? waves_[index].sum(j) : waves_[index].weight(j);
   }
@@ -360,7 +360,7 @@ class Functionals {
   static constexpr double most_parts = 1 << 16;
 
   const Transform& transform_;
-  std::vector<Wave> waves_;  ///< of the dimensions, then of the loops over independent transforms
+  std::vector<Wave> waves_;  ///< for the dimensions, then for the loops over independent transforms
   std::optional<std::size_t> apart_;
 };
 
@@ -410,7 +410,7 @@ class FunctionalCheck final : public operation::Verification {
     return narrow() ? static_cast<double>(std::numeric_limits<float>::min()) : std::numeric_limits<double>::min();
   }
 
-  /// Whether neither the squares nor the transform's own numbers leave their range. `squares`: of the result.
+  /// Whether the squares and the numbers of the transform stay in their range. `squares`: sum over the result.
   bool in_range(double squares) const {
     const double norm = std::sqrt(2 * squares_ * transform_.length());
     if (!(norm < 1e-3 * largest()) || squares_ > 1e270) return false;
@@ -425,16 +425,18 @@ class FunctionalCheck final : public operation::Verification {
     comparison.column = column;
   }
 
-  /// Parseval's identity. Of a halved input, the squares of what has no opposite are not known.
+  /// Checks Parseval's identity. Not for a halved input: the squares of components that contradict their opposites are
+  /// not known.
   void compare_norms(double squares, Comparison& comparison) const {
     if (transform_.real_output()) return;
     const double expected = std::sqrt(squares_ * transform_.length());
     add(comparison, std::abs(std::sqrt(squares) - expected) / (expected + least()), 0, 0);
   }
 
-  /// Rounding errors of a part come from all parts that it is made of. An independent transform of real numbers may be
-  /// one half of a complex one, whose other half is another transform: numbers that are all zero may then become
-  /// noise of its neighbour's, as seen with cuFFT (not for every layout).
+  /// Returns the norm of the numbers from which rounding errors come into a part. The errors come from all parts that
+  /// it is computed from. A library may compute two independent transforms of real numbers as one complex transform.
+  /// Numbers that are all zero may then become noise of the neighbour transform, as seen with cuFFT (not for every
+  /// layout).
   double norm_of_sources(const std::vector<Sums>& parts, bool mixed) const {
     if (mixed) return std::sqrt(total(parts, &Sums::squares) / static_cast<double>(parts.size()));
     if (!transform_.real_input() && !transform_.real_output()) return 0;
@@ -450,7 +452,7 @@ class FunctionalCheck final : public operation::Verification {
     double all_shares = 0;
     for (const double share : shares_) all_shares += share;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      // Those of the functionals themselves.
+      // The rounding errors of the functionals themselves.
       const double terms = std::sqrt(mixed ? all_shares : shares_[i]) + std::abs(expected[i]);
       const double scale =
           std::sqrt(parts[i].squares.value()) + spread + 4 * epsilon_of_sums / epsilon() * terms + least();
@@ -466,9 +468,9 @@ class FunctionalCheck final : public operation::Verification {
   const Operand result_;
   std::unique_ptr<platform::WorkerPool> workers_;
   const Functionals functionals_;
-  std::vector<Number> of_input_;  ///< the functionals of each part
-  std::vector<double> shares_;    ///< squares of their terms
-  double squares_ = 0;            ///< of the input's elements
+  std::vector<Number> of_input_;  ///< functionals of the input, one for each part
+  std::vector<double> shares_;    ///< sums of the squares of the functionals' terms
+  double squares_ = 0;            ///< sum over the input's elements
 };
 
 }  // namespace

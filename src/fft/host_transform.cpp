@@ -12,7 +12,7 @@ namespace {
 
 using operation::Operand;
 
-/// FFTW looks at no more of an address.
+/// FFTW's choice of code depends only on an address modulo this.
 constexpr std::size_t alignment = 64;
 
 void copy_columns(const Operand& to, const Operand& from) {
@@ -22,7 +22,7 @@ void copy_columns(const Operand& to, const Operand& from) {
                 from.column_bytes());
 }
 
-/// Memory for an operand in the layout of the plan, aligned as the planned array was.
+/// Memory for an operand in the layout of the plan, with the alignment of the planned array.
 class PlannedArray {
  public:
   PlannedArray(const Operand& operand, const Footprint& matrix, const void* planned) : operand_(operand) {

@@ -54,7 +54,7 @@ void Inscription::copy(const Plan& plan) {
 }
 
 bool Inscription::fits(const PlannerCall& call) const {
-  // FFTW marks pointers to arrays in bits that an address of real numbers leaves free.
+  // FFTW marks pointers to arrays in bits that are zero in the address of a real number.
   constexpr std::uintptr_t marks = 3;
   const auto unmarked = [](const void* array) { return reinterpret_cast<std::uintptr_t>(array) & ~marks; };
   const auto names = [&](const void* array) {
@@ -89,7 +89,7 @@ std::optional<Inscription> Inscription::of_mkl(const void* handle, const Planner
   return result;
 }
 
-// What the plan refers to is read only if it refers to the same places: those of a live plan can be read.
+// Follows a pointer of the plan only if it is the same as before: what a live plan points to can be read.
 bool Inscription::is_on(const Plan& plan) const {
   if (plan.problem != plan_.problem || plan.sign != plan_.sign || plan.steps != plan_.steps) return false;
   const Problem& problem = *plan.problem;

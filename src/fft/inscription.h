@@ -1,9 +1,9 @@
-// What a library wrote into a plan when it made it. FFTW writes which transform it is, of which arrays.
+// What a library has written into a plan. FFTW writes which transform the plan computes, and for which arrays.
 //
-// A plan may end where nobody tells us, and another one gets its address, perhaps also those of its parts. So a plan is
-// taken for the one that is remembered if it says the same of itself at each execution. Then it computes the same,
-// whichever of the two it is. MKL's plans hold a descriptor, and MKL tells what it says. Plans of other libraries
-// are not known, and none of them is remembered.
+// A plan may be destroyed without our noticing. Another plan may then get its address, perhaps also the addresses of
+// its parts. So at each execution, the plan must contain the same data as when it was remembered. If it does, it
+// computes the same, even if it is another plan. MKL's plans hold a descriptor, and MKL tells what is in it. Plans of
+// other libraries are not known, and are not remembered.
 #pragma once
 
 #include <array>
@@ -18,17 +18,17 @@ namespace blastoff::fft {
 
 class Inscription {
  public:
-  // Each reads the plan that `call` made. Nothing if it is not what that library writes for such a transform: the plan
-  // may be that of another one, or of another version.
+  // Each function reads the plan that `call` made. Nothing if the plan does not contain what this library writes for
+  // such a transform: it may be a plan of another library, or of another version.
   static std::optional<Inscription> of_fftw(const void* handle, const PlannerCall& call);
   static std::optional<Inscription> of_mkl(const void* handle, const PlannerCall& call, DftiGetValue* ask);
 
-  /// Whether `handle`, a plan that has not been destroyed, is inscribed like this. Some nanoseconds; of MKL's, some
-  /// tenths of a microsecond.
+  /// Whether `handle`, a plan that has not been destroyed, contains the same data. Takes some nanoseconds; for MKL,
+  /// some tenths of a microsecond.
   bool is_on(const void* handle) const;
 
  private:
-  // FFTW's own structures (api/api.h, kernel/ifftw.h, dft/dft.h, rdft/rdft.h; the same from 3.3 to 3.3.10).
+  // FFTW's own structures (api/api.h, kernel/ifftw.h, dft/dft.h, rdft/rdft.h; unchanged from 3.3 to 3.3.10).
   struct Problem;
   struct Plan {
     const void* steps;
@@ -41,24 +41,25 @@ class Inscription {
   };
   struct Loops {
     int rank;
-    Loop loops[Dimensions::most];  ///< as many as the rank says
+    Loop loops[Dimensions::most];  ///< `rank` of them are used
     double points() const;
     bool operator==(const Loops& other) const;
   };
   struct Problem {
-    const void* functions;  ///< of complex transforms, of real ones, ...; those of a library
+    const void* functions;  ///< a table of the library for one type of problem: complex transforms, real ones, ...
     const Loops* dims;
     const Loops* batches;
-    std::array<const void*, 4> arrays;  ///< beginning of real and imaginary parts on either side
-    int real_kind;                      ///< of transforms of real numbers alone: the direction
+    std::array<const void*, 4> arrays;  ///< addresses of the first real and the first imaginary part, for input and
+                                        ///< output
+    int real_kind;                      ///< direction; only in problems of real numbers
   };
 
-  /// A plan of MKL's (fftw3_mkl.h, which MKL comes with).
+  /// A plan of MKL's (fftw3_mkl.h, which comes with MKL).
   struct MklPlan {
     void* descriptor;
-    std::array<const void*, 4> arrays;      ///< in, out (none in place), and none
-    std::array<const void*, 3> parameters;  ///< of transforms of real numbers to real numbers: none
-    const void* execute;                    ///< a function for each direction
+    std::array<const void*, 4> arrays;      ///< input, output (nullptr in place), and two that are nullptr
+    std::array<const void*, 3> parameters;  ///< only for transforms of real numbers to real numbers; otherwise nullptr
+    const void* execute;                    ///< a function that differs by direction
     bool operator==(const MklPlan&) const = default;
   };
 

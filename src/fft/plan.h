@@ -1,4 +1,4 @@
-// A plan of the program's: what it computes, and how its own library computes it.
+// A plan of the program's: what it computes, and which function of its library executes it.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,29 @@ struct NewArrayExecute {
   Style style = Style::c;
 };
 
-/// Never changed once it is made.
+/// Never changed after it has been made.
 struct Plan {
   void* handle = nullptr;                  ///< the library's plan
-  std::optional<Inscription> inscription;  ///< what the library has written there
+  std::optional<Inscription> inscription;  ///< what the library has written into the plan
   Transform transform;
-  void* in = nullptr;  ///< the arrays that were planned
+  void* in = nullptr;  ///< the input array for which the plan was made
   void* out = nullptr;
   NewArrayExecute execute;
   Footprint in_footprint;
-  Footprint out_footprint;  ///< of a transform in place: the same, common_footprint()
+  Footprint out_footprint;  ///< for a transform in place, both are common_footprint()
   operation::Work work;
-  std::uint64_t shape = 0;  ///< operation::Operation::shape
+  std::uint64_t shape = 0;  ///< see operation::Operation::shape
 
   bool in_place() const { return transform.request.in_place; }
-  /// In place, both sides are an array of complex numbers.
+  /// For a transform in place, input and output are the same array of complex numbers.
   std::size_t in_element_bytes() const;
   std::size_t out_element_bytes() const;
 };
 
-/// Nothing if its arrays' elements are no matrices.
+/// Nothing if the elements of its arrays do not form matrices.
 std::optional<Plan> make_plan(void* handle, const PlannerCall& call, const NewArrayExecute& execute);
 
-/// A transform, for the decision between CPU and device.
+/// Returns the work of a transform, for the decision between CPU and device.
 operation::Work work_of(const Transform& transform);
 
 }  // namespace blastoff::fft

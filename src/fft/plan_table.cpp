@@ -19,11 +19,12 @@ struct Slot {
   std::atomic<const Plan*> plan{nullptr};
 };
 
-/// Every plan lies within a few slots of its place, so that a look-up ends there whatever was destroyed.
+/// Every plan lies within this many slots of its place, so a look-up ends there even after plans were destroyed.
 constexpr std::size_t probes = 16;
 constexpr std::size_t first_size = 256;  // sizes are powers of two
 
-/// Open addressing. A table that a larger one replaces is not freed. Together they are smaller than the last one.
+/// A hash table with open addressing. A table that was replaced by a larger one is not freed. All of these together are
+/// smaller than the current table.
 struct Table {
   Table(std::size_t wanted, const Table* smaller)
       : size(wanted), slots(std::make_unique<Slot[]>(wanted)), replaced(smaller) {}
@@ -37,7 +38,7 @@ struct Table {
     return nullptr;
   }
 
-  /// False where there is no room.
+  /// Returns false if there is no room.
   bool add(const void* handle, const Plan* plan) const {
     Slot* const slot = find_free(handle);
     if (slot == nullptr) return false;
@@ -52,7 +53,7 @@ struct Table {
 
   const std::size_t size;
   const std::unique_ptr<Slot[]> slots;
-  const Table* const replaced;  ///< readers may still be in it
+  const Table* const replaced;  ///< other threads may still be reading it
 
  private:
   Slot* find_free(const void* handle) const {
@@ -68,7 +69,7 @@ struct Table {
 constinit std::atomic<const Table*> current{nullptr};
 constinit std::mutex writing;
 
-/// A table with all plans of `old`.
+/// Returns a larger table with all plans of `old`.
 const Table* larger(const Table* old) {
   for (std::size_t size = old == nullptr ? first_size : 2 * old->size;; size *= 2) {
     auto table = std::make_unique<Table>(size, old);
@@ -101,8 +102,8 @@ void remember(const Plan& plan) {
   (void)kept.release();
 }
 
-/// A handler may plan too, and a child of fork finds no lock taken. Without memory the plan stays unknown: the original
-/// executes it.
+/// Runs a change of the table. A signal handler may also make plans, and a child of fork must not find the lock taken.
+/// If memory is missing, the plan stays unknown, and the original executes it.
 template <class Change>
 void change(const Change& body) {
   platform::undisturbed([&] {

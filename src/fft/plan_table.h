@@ -1,18 +1,18 @@
-// The plans that the program has made and not destroyed, by their addresses.
+// The plans that the program has made and not yet destroyed, by their addresses.
 #pragma once
 
 #include "fft/plan.h"
 
 namespace blastoff::fft {
 
-/// A look-up takes no lock and some nanoseconds. nullptr for plans that are not known: the original executes them.
-/// The plan stays until it is forgotten; a program that executes a plan while it destroys it is wrong with FFTW too.
+/// Finds a plan without a lock, in some nanoseconds. nullptr: the plan is not known, and the original executes it. The
+/// plan exists until it is forgotten. A program that executes a plan while it destroys it is wrong with FFTW too.
 const Plan* find_plan(const void* handle);
 
-/// Replaces what was known of that address, whose plan is gone if another one is there.
+/// Replaces the plan that was known at the same address: it must have been destroyed.
 void remember_plan(const Plan& plan);
 
-/// Before the plan is destroyed, or when another one that is not known has its address.
+/// To be called before the plan is destroyed, and when an unknown plan has its address.
 void forget_plan(const void* handle);
 
 }  // namespace blastoff::fft

@@ -7,7 +7,7 @@
 namespace blastoff::fft {
 namespace {
 
-/// FFTW's own structures of its guru interface.
+/// The structures of FFTW's guru interface.
 struct IoDim {
   int n, is, os;
 };
@@ -37,12 +37,12 @@ struct GuruDims {
   std::span<const Dimension> all() const { return {dims.data(), size}; }
 };
 
-/// Takes the arguments one after the other.
+/// Reads the arguments one after the other.
 class Reader {
  public:
   Reader(const RoutineRow& planner, std::span<void* const> words, std::size_t integer_bytes)
       : planner_(planner), words_(words), integer_bytes_(planner.style == Style::c ? sizeof(int) : integer_bytes) {
-    if (planner.style == Style::fortran) next_ = 1;  // the plan
+    if (planner.style == Style::fortran) next_ = 1;  // the plan comes first
   }
 
   std::optional<PlannerCall> read() {
@@ -64,7 +64,7 @@ class Reader {
 
   std::int64_t integer() {
     void* const word = pointer();
-    // An int's word has anything in its other half.
+    // The upper half of a word with an int is undefined.
     if (!fortran()) return static_cast<int>(reinterpret_cast<std::intptr_t>(word));
     return element(word, 0);
   }
@@ -73,7 +73,7 @@ class Reader {
     return integer_bytes_ == 8 ? static_cast<const std::int64_t*>(array)[index] : static_cast<const int*>(array)[index];
   }
 
-  /// Of an array of lengths, whose order is Fortran's own in Fortran; empty for NULL.
+  /// Reads an array of lengths; empty for NULL. Fortran's order of dimensions is reversed.
   Lengths lengths(const void* array, std::size_t size) {
     Lengths result;
     if (array == nullptr) return result;
@@ -148,7 +148,7 @@ class Reader {
     return {dim.n, dim.is, dim.os};
   }
 
-  /// A rank, and an array of structures in C, three arrays in Fortran.
+  /// Reads a rank, followed in C by an array of structures, in Fortran by three arrays.
   std::optional<GuruDims> guru_dims() {
     Lengths counter;
     const bool holds = counter.set_size(integer());

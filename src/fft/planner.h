@@ -1,4 +1,4 @@
-// The arguments of FFTW's planners.
+// Parses the arguments of FFTW's planners.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@
 
 namespace blastoff::fft {
 
-/// What a planner was asked for.
+/// The transform and the arrays for which a planner was called.
 struct PlannerCall {
   Transform transform;
   void* in = nullptr;
   void* out = nullptr;
 };
 
-/// `words` are the arguments of a planner, as many as its row says. Integers behind the addresses of a Fortran call
-/// have `integer_bytes` bytes, 4 or 8; those of C are always an int. Nothing for what a Transform does not hold.
+/// `words`: the arguments of a planner, as many as its row says. The integers of a Fortran call, which are passed by
+/// address, have `integer_bytes` bytes, 4 or 8; those of C are always an int. Nothing if a Transform cannot represent
+/// the call.
 std::optional<PlannerCall> parse(const RoutineRow& planner, std::span<void* const> words, std::size_t integer_bytes);
 
 }  // namespace blastoff::fft

@@ -14,12 +14,12 @@ enum class Style : std::uint8_t { c, fortran };
 
 enum class Function : std::uint8_t {
   plan,
-  execute,      ///< on the arrays that were planned
-  execute_new,  ///< on other arrays
+  execute,      ///< executes a plan on its own arrays
+  execute_new,  ///< executes a plan on other arrays
   destroy,
 };
 
-/// How a planner is told the dimensions.
+/// How a planner receives the dimensions.
 enum class Form : std::uint8_t { one, two, three, any, many, guru, guru64 };
 
 enum class Routine : std::uint8_t {

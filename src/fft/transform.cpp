@@ -15,18 +15,18 @@ bool holds(const Dimension& dimension) {
   return fits(dimension.in_stride) && fits(dimension.out_stride);
 }
 
-/// Elements of a line on the complex side of a real transform.
+/// Returns the number of elements in a line on the complex side of a real transform.
 std::int64_t halved(std::int64_t length) {
   return length / 2 + 1;
 }
 
-/// The strides of each dimension of one side, the slowest first.
+/// The strides of each dimension in the input or the output, beginning with the slowest.
 struct Strides {
   std::array<std::int64_t, Dimensions::most> of{};
   bool valid = true;
 };
 
-/// `padded`: the last length, where FFTW's default is not the line itself.
+/// `line`: elements in a line of FFTW's default layout.
 Strides strides_of(std::span<const std::int64_t> lengths, const Embedding& side, std::int64_t line) {
   Strides strides;
   std::int64_t stride = side.stride;
@@ -34,7 +34,7 @@ Strides strides_of(std::span<const std::int64_t> lengths, const Embedding& side,
     strides.of[i] = stride;
     const std::int64_t natural = i + 1 == lengths.size() ? line : lengths[i];
     const std::int64_t embedding = side.lengths.empty() ? natural : side.lengths[i];
-    // The first dimension's embedding is not used.
+    // FFTW does not use the embedding of the first dimension.
     if (i > 0 && (embedding < 1 || stride > most_elements / embedding)) strides.valid = false;
     if (!strides.valid) return strides;
     stride *= embedding < 1 ? 1 : embedding;

@@ -13,7 +13,7 @@ namespace {
 
 using operation::Operand;
 
-/// An operand's elements in memory of our own, with the same leading dimension.
+/// A copy of an operand's elements, with the same leading dimension.
 class Copy {
  public:
   explicit Copy(const Operand& operand) : operand_(operand), memory_(operand.span_bytes()) {
@@ -36,7 +36,7 @@ struct Sums {
   double error = 0;
   double norm = 0;
   double largest = -1;
-  std::int64_t position = 0;  ///< of the largest error, in reals
+  std::int64_t position = 0;  ///< position of the largest error, in real numbers
 };
 
 /// The real numbers that the transform writes, loop by loop.
@@ -128,7 +128,7 @@ class TransformVerification final : public operation::Verification {
  private:
   const Transform transform_;
   const Operand result_;
-  std::vector<Copy> copies_;  ///< of the operands, with the CPU's result
+  std::vector<Copy> copies_;  ///< of the operands; they receive the CPU's result
   bool computed_ = false;
 };
 

@@ -8,11 +8,11 @@
 
 namespace blastoff::fft {
 
-/// The relative error is ||x - y|| / ||y||, the norms over all results. Its bound is 16 epsilon log2 N: for a transform
-/// of N points, FFTW and cuFFT both stay below epsilon sqrt(log2 N) where N has small factors, and below some
-/// epsilon log2 N where a prime factor takes a convolution (J. C. Schatzman, SIAM J. Sci. Comput. 17 (1996) 1150). An
-/// error of one element stands out where it is larger than the bound times the norm of all. Results with NaN or
-/// infinity in FFTW's own are not checked.
+/// The relative error is ||x - y|| / ||y||, with norms over all results. Its bound is 16 epsilon log2 N. For a
+/// transform of N points, FFTW and cuFFT both stay below epsilon sqrt(log2 N) if N has small factors, and below some
+/// epsilon log2 N if a prime factor needs a convolution (J. C. Schatzman, SIAM J. Sci. Comput. 17 (1996) 1150). An
+/// error of one element is found if it is larger than the bound times the norm of all results. If FFTW's own results
+/// contain NaN or infinity, they are not checked.
 std::unique_ptr<operation::Verification> verify(const operation::Operation& operation, const operation::Host& host);
 
 }  // namespace blastoff::fft

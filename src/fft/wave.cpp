@@ -24,7 +24,7 @@ Wave::Wave(std::int64_t length, int sign, std::mt19937_64& engine)
       half_turn_(unit(u_, 1)) {
   const std::int64_t steps = std::min(fine_steps, n_);
   const auto turns = [&](std::int64_t step, std::int64_t count, std::vector<Number>& weights) {
-    // m step i modulo n, without overflow.
+    // m times step times i, modulo n, without overflow.
     const std::int64_t each = m_ * step % n_;
     std::int64_t whole = 0;
     for (std::int64_t i = 0; i < count; ++i, whole = (whole + each) % n_)

@@ -1,5 +1,5 @@
-// A random plane wave along one dimension, and what transforms make of it: the weights of a functional and of its
-// adjoint, in closed form.
+// A random plane wave along one dimension, and its transforms: the weights of a functional and of its adjoint, in
+// closed form.
 #pragma once
 
 #include <complex>
@@ -9,13 +9,13 @@
 
 namespace blastoff::fft {
 
-/// Frequencies are not whole: the wave is w(k) = exp(2 pi i (m + u) k / n), where m < n is whole and u between 1/4 and
-/// 3/4. Hence no sum of it is small by chance. All values have full relative precision.
+/// The wave is w(k) = exp(2 pi i (m + u) k / n), where m < n is an integer, and u lies between 1/4 and 3/4. Because the
+/// frequency is not an integer, no sum of the wave is small by chance. All values have full relative precision.
 class Wave {
  public:
   using Number = std::complex<double>;
 
-  /// `sign`: that of the transform's exponent.
+  /// `sign`: sign of the transform's exponent.
   Wave(std::int64_t length, int sign, std::mt19937_64& engine);
 
   /// w(k), for k < n.
@@ -25,7 +25,7 @@ class Wave {
   /// q = m + sign j mod n, it is (1 - z^n) / (1 - z) = exp(i pi u) sin(pi u) (cot phi - i).
   Number sum(std::int64_t j) const;
 
-  /// The same over k <= n / 2: (1 - z^h) / (1 - z).
+  /// The same sum over k <= n / 2 only: (1 - z^h) / (1 - z).
   Number half_sum(std::int64_t j) const;
 
  private:
@@ -36,20 +36,20 @@ class Wave {
   };
   Angle angle(std::int64_t j) const;
 
-  /// std::complex's own product looks for NaN.
+  /// A product without the test for NaN that std::complex makes.
   static Number times(Number a, Number b) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   }
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-  static constexpr std::int64_t fine_steps = 256;  // a power of 2: there is a division for each element
+  static constexpr std::int64_t fine_steps = 256;  // a power of 2, because each element needs a division by it
 
   std::int64_t n_;
   int sign_;
   std::int64_t m_;
   double u_;
   Number half_turn_;  ///< exp(i pi u)
-  // exp(i a) exp(i b) in place of exp(i (a + b)), where b is one of a few.
+  // exp(i (a + b)) is computed as exp(i a) exp(i b), where b is one of a few angles.
   std::vector<Number> fine_weights_, coarse_weights_;
   std::vector<Number> fine_angles_, fine_mirrored_angles_, coarse_angles_;
 };
@@ -61,7 +61,7 @@ inline Wave::Number Wave::weight(std::int64_t k) const {
 inline Wave::Angle Wave::angle(std::int64_t j) const {
   const std::int64_t turned = sign_ > 0 ? m_ + j : m_ - j + n_;
   const std::int64_t q = turned < n_ ? turned : turned - n_;
-  // Both angles are below pi / 2, and the sine's terms are positive: nothing cancels.
+  // Both angles are below pi / 2, and the terms of the sine are positive, so no digits cancel.
   const bool mirrored = 2 * q + 1 > n_;
   const std::int64_t p = mirrored ? n_ - 1 - q : q;
   const auto& fine = mirrored ? fine_mirrored_angles_ : fine_angles_;
@@ -78,7 +78,7 @@ inline Wave::Number Wave::sum(std::int64_t j) const {
 inline Wave::Number Wave::half_sum(std::int64_t j) const {
   const Angle phi = angle(j);
   const Number e(phi.cosine, phi.sine);
-  // z^h is exp(i pi (q + u)) times z where n is even, times exp(i phi) where it is odd.
+  // If n is even, z^h is exp(i pi (q + u)) times z; if n is odd, times exp(i phi).
   const Number power = times(phi.q % 2 == 0 ? half_turn_ : -half_turn_, n_ % 2 == 0 ? times(e, e) : e);
   // 1 - z = -2 i sin phi exp(i phi)
   return times(Number(1) - power, times(Number(0, 0.5), std::conj(e))) / phi.sine;
