@@ -36,7 +36,8 @@ class Fingerprint {
 
 }  // namespace
 
-// A callee reads the words that it knows, and its caller clears them away: there may be more.
+// Passes as many words as the longest routine has. A callee reads only its own words, and the caller clears the stack,
+// so more words do no harm.
 void invoke(void* function, void* const* words, std::size_t count) {
   Words all{};
   std::copy_n(words, count, all.begin());

@@ -1,4 +1,4 @@
-// A call of a distributed eigensolver: its arguments by name, and whether one process may solve it for all.
+// A call of a distributed eigensolver: its arguments by name, and whether one process may solve it for all processes.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace blastoff::scalapack {
 
-/// Of a distributed matrix, as ScaLAPACK lays it out: blocks dealt out cyclically to the rows and columns of a grid.
+/// ScaLAPACK's description of a distributed matrix: blocks are dealt out cyclically to the rows and columns of a grid.
 struct Descriptor {
   int type = 1;  ///< 1: dense
   int context = -1;
@@ -18,10 +18,10 @@ struct Descriptor {
   int column_block = 1;
   int first_row = 0;  ///< the process row that holds the first row
   int first_column = 0;
-  int leading_dimension = 1;  ///< of this process's part
+  int leading_dimension = 1;  ///< of this process's part of the matrix
 };
 
-/// A grid of processes, and this process's place in it.
+/// A grid of processes, and the place of this process in it.
 struct Grid {
   int context = -1;
   int rows = 0;
@@ -35,12 +35,13 @@ struct Grid {
   bool is_root() const { return rank() == 0; }
 };
 
-/// How many of `count` rows, dealt out in blocks from the process `first` on, this process holds (numroc).
+/// Returns how many of `count` rows this process holds, if they are dealt out in blocks from the process `first` on
+/// (numroc).
 std::int64_t own_share(int count, int block, int process, int first, int processes);
 
-/// Smaller problems stay distributed: asking the other ranks would not be free beside them.
+/// Smaller problems stay distributed, because asking the other ranks would take a noticeable part of their time.
 inline constexpr int least_order = 256;
-/// The work space of longer ones has more elements than LAPACK's integers count.
+/// The work space for larger problems has more elements than LAPACK's integers can count.
 inline constexpr int greatest_order = 32766;
 
 class Call {
@@ -50,7 +51,7 @@ class Call {
     const Descriptor* descriptor = nullptr;
   };
 
-  /// `words`: the routine's arguments and the lengths of its letters. The integers behind them have 32 bits.
+  /// `words`: the routine's arguments and the lengths of its letters. The integers to which they point have 32 bits.
   Call(Routine routine, void* const* words) : routine_(routine), words_(words) {}
 
   Routine routine() const { return routine_; }
@@ -71,7 +72,7 @@ class Call {
   double* values() const { return static_cast<double*>(words_[generalized() ? 20 : 7]); }
   int* info() const { return static_cast<int*>(words_[argument_count() - 1]); }
 
-  /// Of the generalized problem.
+  /// These are arguments of the generalized problem.
   void* itype() const { return words_[0]; }
   void* low_value() const { return words_[13]; }
   void* high_value() const { return words_[14]; }
@@ -86,21 +87,21 @@ class Call {
 
   bool asks_for_work_size() const;
 
-  /// Lets the original check the arguments and say how much work space it wants, without solving: all processes of the
-  /// grid together. Returns its info.
+  /// Lets the original check the arguments and compute the size of the work space, without solving. All processes of
+  /// the grid call it together. Returns the original's info.
   int query(void* original) const;
-  /// After query(): the program's work space is as long as the original wants it.
+  /// After query(): whether the program's work space is as large as the original needs.
   bool has_work_space() const;
 
-  /// The form that may be gathered: whole square matrices of the grid, all laid out alike, and letters that ScaLAPACK
-  /// accepts. Everything else is the original's.
+  /// Whether the call has the form that may be gathered: whole square matrices of the grid, all with the same layout,
+  /// and letters that ScaLAPACK accepts. Other calls go to the original.
   bool may_be_gathered(const Grid& grid) const;
 
-  /// Of the arguments that must be the same on all processes.
+  /// A hash of the arguments that must be the same on all processes.
   std::uint32_t fingerprint() const;
 
  private:
-  /// Positions of the lengths of the work spaces; each follows its work space.
+  /// Positions of the lengths of the work spaces among the arguments. Each length follows its work space.
   struct WorkLengths {
     std::array<std::uint8_t, 3> positions;
     std::size_t count;
@@ -120,7 +121,7 @@ class Call {
   void* const* words_;
 };
 
-/// Calls a routine with its words, whatever they are.
+/// Calls a routine with its words.
 void invoke(void* function, void* const* words, std::size_t count);
 
 }  // namespace blastoff::scalapack

@@ -9,13 +9,13 @@
 namespace blastoff::scalapack {
 namespace {
 
-/// Not the tag of messages from one process to another in the BLACS (9976). All are below the least upper bound
-/// of tags that MPI allows, 32767.
+/// These differ from the tag of messages between processes in the BLACS (9976). They are below 32767, to which MPI
+/// guarantees that tags may go.
 constexpr int greeting_tag = 29761;
 constexpr int answer_tag = 29762;
 constexpr int word_tag = 29763;
 
-/// Of the root, about a call.
+/// What the root says about a call.
 enum Word : int {
   no,
   yes,
@@ -23,17 +23,17 @@ enum Word : int {
 };
 constexpr std::array<int, 3> words{no, yes, never};
 
-/// At the call of that number after its greeting, the root expects no more answers. (UCX prints a line about each
-/// message that has not been received by the end.)
+/// From this call after the greeting on, the root expects no more answers. (UCX prints a line about each message that
+/// has not been received by the end of the job.)
 constexpr int last_call_for_answers = 3;
 
-/// What has been heard on one communicator; kept as its attribute, so that it ends with it.
+/// What this process has heard on one communicator. It is an attribute of the communicator, so it ends with it.
 struct Acquaintance {
   int calls = 0;
-  int greeting = 0;  ///< the number of the call of the greeting; 0: there has been none
+  int greeting = 0;  ///< number of the call at which the greeting came; 0: no greeting yet
   bool over = false;
-  int heard = 0;                 ///< words of the root
-  std::vector<bool> answered{};  ///< on the root, by rank
+  int heard = 0;                 ///< number of words received from the root
+  std::vector<bool> answered{};  ///< on the root: whether a rank has answered
   int answers = 0;
 };
 
@@ -46,7 +46,7 @@ extern "C" int erase_acquaintance(void*, int, void* acquaintance, void*) {
   return 0;
 }
 
-/// A program has one MPI library.
+/// The key is the same for all communicators, because a program has one MPI library.
 int attribute_key(const Mpi& mpi) {
   static std::once_flag once;
   static int key = 0;
@@ -60,7 +60,7 @@ int attribute_key(const Mpi& mpi) {
 class Conversation {
  public:
   Conversation(const Functions& functions, const Grid& grid) : mpi_(functions.mpi), grid_(grid) {
-    constexpr int messages_between_processes = 10;  // Cblacs_get: as a handle of the system's
+    constexpr int messages_between_processes = 10;  // Cblacs_get: returns it as a system handle
     int handle = 0;
     functions.get(grid.context, messages_between_processes, &handle);
     communicator_ = functions.communicator(handle);
@@ -97,7 +97,7 @@ class Conversation {
     if (own.greeting == 0) {
       if (!wait([&] { return is_there(0, greeting_tag); }, patience)) return false;
       own.greeting = receive(0, greeting_tag);
-      own.over = own.calls < own.greeting;  // it was not there from the start: no answer
+      own.over = own.calls < own.greeting;  // this rank has missed earlier calls, so it does not answer
       if (own.over) return false;
       send(words[yes], 0, answer_tag);
     }
@@ -121,7 +121,7 @@ class Conversation {
     return all.answers == grid_.size() - 1;
   }
 
-  /// Waits at the first call only.
+  /// Waits for a condition, but only at the first call.
   template <class Condition>
   bool wait(const Condition& condition, std::chrono::duration<double> patience) const {
     constexpr unsigned pause = 50;  // microseconds
@@ -139,7 +139,7 @@ class Conversation {
     return there != 0;
   }
 
-  /// `number` outlives the communicator: nobody waits until it has been sent.
+  /// `number` must outlive the communicator, because nobody waits until it has been sent.
   void send(const int& number, int rank, int tag) const {
     void* request = nullptr;
     mpi_.isend(&number, sizeof number, mpi_.byte, rank, tag, communicator_, static_cast<void*>(&request));

@@ -6,7 +6,7 @@
 namespace blastoff::scalapack {
 namespace {
 
-/// MPI_BYTE. nullptr: the library is not known.
+/// Returns MPI_BYTE; nullptr: the MPI library is not known.
 void* byte_type(const Find& find) {
   if (void* const of_open_mpi = find("ompi_mpi_byte")) return of_open_mpi;
   using Describe = int (*)(char* text, int* length);

@@ -1,4 +1,4 @@
-// What gathering needs of the program's own ScaLAPACK, BLACS and MPI. Nothing of this is linked: it is looked up.
+// The functions of the program's own ScaLAPACK, BLACS and MPI that gathering calls. They are looked up, not linked.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace blastoff::scalapack {
 
-/// MPI's functions by their C names. Handles are addresses in Open MPI and integers in MPICH and what has its binary
-/// interface: as words, both are passed in the same way on all 64-bit systems.
+/// MPI's functions by their C names. Handles are addresses in Open MPI, and integers in MPICH and libraries with its
+/// binary interface. All 64-bit systems pass both as words in the same way.
 struct Mpi {
   int (*isend)(const void* buffer, int count, void* type, int to, int tag, void* communicator, void* request);
   int (*request_free)(void* request);
@@ -36,7 +36,7 @@ struct Functions {
                      int leading_dimension);
   void (*receive_reals)(int context, const char* scope, const char* topology, int rows, int columns, double* values,
                         int leading_dimension, int from_row, int from_column);
-  /// p?gemr2d_ of the routine's elements.
+  /// p?gemr2d_ for the routine's element type.
   void (*redistribute)(const int* rows, const int* columns, void* from, const int* from_row, const int* from_column,
                        const Descriptor* from_layout, void* to, const int* to_row, const int* to_column,
                        const Descriptor* to_layout, const int* context);
@@ -45,7 +45,7 @@ struct Functions {
 
 using Find = std::function<void*(const char* symbol)>;
 
-/// Nothing where one is missing, or where the MPI library is none of those whose handles are known.
+/// Nothing if one function is missing, or if the MPI library is not one whose handles are known.
 std::optional<Functions> find_functions(bool complex, const Find& find);
 
 Grid grid_of(const Functions& functions, int context);

@@ -36,7 +36,7 @@ void GatheredProblem::add(std::initializer_list<const void*> words) {
   for (const void* const word : words) words_.push_back(const_cast<void*>(word));
 }
 
-// The work space that LAPACK asks for; a device leaves most of it untouched.
+// Work space of the size that LAPACK requires. A device leaves most of it untouched.
 void GatheredProblem::call_standard() {
   const int n = size_;
   const bool complex = call_.complex();
@@ -73,9 +73,10 @@ class Exchange {
   Exchange(const Call& call, const Functions& functions, const Grid& grid)
       : call_(call), functions_(functions), grid_(grid) {}
 
-  /// Whether all processes say yes, with the same arguments.
+  /// Whether all processes say yes and have the same arguments.
   bool agree(bool yes) const {
-    // The least of a number and of its complement are each other's complement only where all numbers are the same.
+    // The minimum of all numbers and the minimum of their complements are complements of each other only if all numbers
+    // are equal.
     constexpr int all_bits = 0x7fffffff;
     const int fingerprint = static_cast<int>(call_.fingerprint() & all_bits);
     std::array<int, 3> votes{yes ? 1 : 0, fingerprint, all_bits - fingerprint};
@@ -85,7 +86,7 @@ class Exchange {
     return votes[0] == 1 && votes[1] == all_bits - votes[2];
   }
 
-  /// From the root to all.
+  /// Sends numbers from the root to all processes.
   template <std::size_t count>
   void broadcast(std::array<int, count>& numbers) const {
     const int length = count;
@@ -102,12 +103,12 @@ class Exchange {
       functions_.receive_reals(grid_.context, "All", " ", length, 1, numbers, length, 0, 0);
   }
 
-  /// Between the distributed matrix and all of it on the root, `whole` (nullptr elsewhere).
+  /// Copies the distributed matrix to `whole` on the root, or back. `whole` is nullptr on other processes.
   void to_root(const Call::Matrix& matrix, void* whole) const { move(matrix, whole, call_.order(), true); }
   void from_root(const Call::Matrix& matrix, void* whole, int columns) const { move(matrix, whole, columns, false); }
 
  private:
-  /// In panels, since redistribution counts bytes in 32 bits and buffers what it sends and receives.
+  /// Moves panels, because redistribution counts bytes in 32 bits and buffers what it sends and receives.
   void move(const Call::Matrix& matrix, void* whole, int columns, bool to_root) const {
     constexpr std::size_t panel_bytes = std::size_t{64} << 20;
     const int n = call_.order();
@@ -116,7 +117,7 @@ class Exchange {
     const int one = 1;
     for (int begin = 0; begin < columns; begin += width) {
       const int panel = std::min(width, columns - begin);
-      // One block: the first process of the grid has all of it.
+      // A layout of one block: the first process of the grid has all of it.
       const Descriptor layout{.context = grid_.context,
                               .rows = n,
                               .columns = panel,
@@ -140,14 +141,14 @@ class Exchange {
   const Grid& grid_;
 };
 
-/// The results of the generalized problem besides its values and matrices.
+/// Fills in the results of the generalized problem other than its eigenvalues and matrices.
 void fill_generalized(const Call& call, const Grid& grid, int found) {
   *call.found() = found;
   if (!call.wants_vectors()) return;
   *call.vectors_found() = found;
   std::fill_n(call.failed(), found, 0);
   std::fill_n(call.clusters(), 2 * grid.size(), 0);
-  std::fill_n(call.gaps(), grid.size(), -1.0);  // as where there are no clusters
+  std::fill_n(call.gaps(), grid.size(), -1.0);  // the value if there are no clusters
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// One process of the grid solves a distributed eigenproblem for all: its matrices are gathered there, and what comes
-// out goes back to where they came from. Until it has been solved, nothing of the program's has been written, and all
-// processes may still solve it together.
+// One process of the grid solves a distributed eigenproblem for all processes. Its matrices are gathered on that
+// process, and the results are distributed again. Until the problem has been solved, nothing is written to the
+// program's memory, so all processes can still solve it together.
 #pragma once
 
 #include <chrono>
@@ -14,24 +14,24 @@
 
 namespace blastoff::scalapack {
 
-/// The problem on the process that is to solve it: memory for its matrices, which nobody has touched yet, and the words
-/// of a call of LAPACK's routine.
+/// The problem on the process that is to solve it: memory for its matrices, not yet touched, and the words of a call of
+/// LAPACK's routine.
 class GatheredProblem {
  public:
   explicit GatheredProblem(const Call& call);
 
-  /// Whether there is memory.
+  /// Whether the memory could be allocated.
   explicit operator bool() const { return complete_; }
 
   lapack::Routine routine() const { return call_.local(); }
   std::span<void* const> words() const { return words_; }
-  /// Of matrices that will be touched.
+  /// Bytes of the matrices that will be used.
   std::size_t bytes() const { return matrices_ * matrix_bytes(); }
   std::size_t matrix_bytes() const { return n_ * n_ * call_.element_bytes(); }
 
   void* a() const { return a_; }
   void* b() const { return b_; }
-  /// The vectors, once it has been solved.
+  /// The eigenvectors, after the problem has been solved.
   void* vectors() const { return call_.generalized() ? z_ : a_; }
   double* values() const { return values_; }
   int info() const { return info_; }
@@ -65,13 +65,13 @@ class GatheredProblem {
   int info_ = 0;
 };
 
-/// What the root of a grid does, which alone decides.
+/// The decisions and the work of the grid's root.
 class Root {
  public:
-  /// Whether it is expected to pay, and can be solved here. Says so at once.
+  /// Whether gathering is expected to pay, and the problem can be solved here. Answers at once.
   virtual bool wants(const GatheredProblem& problem, const Grid& grid) = 0;
 
-  /// Calls LAPACK's routine. False: it was not solved.
+  /// Calls LAPACK's routine. Returns false if the problem was not solved.
   virtual bool solve(const GatheredProblem& problem) = 0;
 
  protected:
@@ -79,12 +79,12 @@ class Root {
 };
 
 enum class Outcome : std::uint8_t {
-  distributed,  ///< nothing has been done: the original is to be called
-  gathered,     ///< all results are there
-  reported,     ///< the original has found the arguments wrong, and said so
+  distributed,  ///< nothing has been done: the original must be called
+  gathered,     ///< all results are in place
+  reported,     ///< the original has found and reported wrong arguments
 };
 
-/// All processes of the grid together, as the original. `patience`: see all_gather().
+/// Called by all processes of the grid together, in place of the original. `patience`: see all_gather().
 Outcome gather(const Call& call, void* original, const Functions& functions, const Grid& grid, Root& root,
                std::chrono::duration<double> patience);
 

@@ -1,4 +1,4 @@
-// Which routines of ScaLAPACK are intercepted.
+// The routines of ScaLAPACK that are intercepted.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ enum class Routine : std::uint8_t {
 /// One row of the table.
 struct RoutineRow {
   const char* name;       ///< without decoration: "pdsyevd"
-  lapack::Routine local;  ///< does the same to a matrix in one memory
-  std::size_t words;      ///< that a call passes
+  lapack::Routine local;  ///< LAPACK's routine for the same problem in one memory
+  std::size_t words;      ///< number of words that a call passes
 };
 
 inline constexpr RoutineRow routine_table[] = {
@@ -35,7 +35,7 @@ constexpr const RoutineRow& row(Routine routine) {
   return routine_table[static_cast<std::size_t>(routine)];
 }
 
-/// Names alone: distributed calls are no operations.
+/// A front end for the names only: distributed calls are not operations.
 operation::FrontEnd& scalapack();
 
 }  // namespace blastoff::scalapack
