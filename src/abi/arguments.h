@@ -1,7 +1,9 @@
-// The argument lists of the BLAS routines, once for both styles: they drive signatures, parsing and calling.
+// The argument lists of the BLAS routines in both calling styles. Function types, parsing and calls of the originals
+// are generated from them.
 //
-// CBLAS has the order of the Fortran arguments, after a storage order; Fortran compilers append the length of each
-// character argument. Sizes are references in Fortran; by value they fill a whole register or stack slot on every
+// CBLAS passes the Fortran arguments in the same order, after a storage order. Fortran compilers append the length of
+// each character argument. Fortran passes sizes by reference. CBLAS passes them by value: on every 64-bit ABI of Linux
+// they fill a whole register or stack slot, so one function type serves 32-bit and 64-bit integers.
 // 64-bit ABI of Linux, so that one signature serves 32-bit and 64-bit integers.
 #pragma once
 
@@ -157,28 +159,28 @@ constexpr auto tuple_type(ArgumentList<arguments...>) {
 
 }  // namespace detail
 
-/// The arguments of a kind in the order in which a style passes them.
+/// The arguments of a kind, in the order of a calling style.
 template <Style style, blas::Kind kind>
 using Arguments = decltype(detail::full_argument_list<style, kind>());
 
-/// float, double, std::complex of them.
+/// float, double or a std::complex of these.
 template <blas::Scalar scalar>
 using Element = decltype(detail::element<scalar>());
 
-/// What alpha or beta is in memory: Element, or its real type where the standard has a real coefficient.
+/// The type of alpha or beta in memory: Element, or its real type if the standard has a real coefficient.
 template <blas::Kind kind, blas::Scalar scalar, Argument argument>
 using CoefficientType = decltype(detail::coefficient<kind, scalar, argument>());
 
 template <Style style, blas::Kind kind, blas::Scalar scalar, Argument argument>
 using ParameterType = typename decltype(detail::parameter<style, kind, scalar, argument>())::type;
 
-/// The C type of a routine, and all its parameter types as a tuple.
+/// The C type of a routine; the types of its parameters as a tuple.
 template <Style style, blas::Kind kind, blas::Scalar scalar>
 using FunctionType = typename decltype(detail::function_type<style, kind, scalar>(Arguments<style, kind>{}))::type;
 template <Style style, blas::Kind kind, blas::Scalar scalar>
 using ParameterTuple = typename decltype(detail::tuple_type<style, kind, scalar>(Arguments<style, kind>{}))::type;
 
-/// Which operand of the Call an address, leading dimension or increment belongs to.
+/// Returns the number of the operand to which an address, leading dimension or increment belongs.
 constexpr std::size_t operand_index(blas::Kind kind, Argument argument) {
   if (argument == Argument::a || argument == Argument::lda) return 0;
   if (argument == Argument::b || argument == Argument::ldb) return 1;
@@ -186,7 +188,7 @@ constexpr std::size_t operand_index(blas::Kind kind, Argument argument) {
   return static_cast<std::size_t>(blas::operand_count(kind)) - 1;
 }
 
-/// The index of an argument in a list that has it.
+/// Returns the index of an argument in a list that contains it.
 template <Argument... arguments>
 constexpr std::size_t position(Argument argument, ArgumentList<arguments...>) {
   std::size_t index = 0;
@@ -197,7 +199,7 @@ constexpr std::size_t position(Argument argument, ArgumentList<arguments...>) {
   return index;
 }
 
-/// The values of CBLAS's enumerations.
+/// The values of the enumerations of CBLAS.
 struct Cblas {
   static constexpr int row_major = 101;
   static constexpr int column_major = 102;

@@ -46,7 +46,7 @@ T narrow(blas::Coefficient value) {
   }
 }
 
-/// The value of one argument, where a reference to it can point.
+/// Holds the value of one argument, so that a reference can point to it.
 template <Style style, Kind kind, Scalar scalar, Argument argument>
 struct Value {
   explicit Value(const Call& call) : value(of(call)) {}
@@ -134,7 +134,7 @@ HostFunction OriginalRoutine::function_for(const Call& call) const {
   const auto computes = [&](blas::Routine routine) {
     return call.kind() == row(routine).kind && call.scalar() == row(routine).scalar;
   };
-  if (call.conjugated) return {};  // it has no column-major form
+  if (call.conjugated) return {};  // such a call has no column-major form
   if (computes(routine_)) return function_;
   return computes(companion_of(routine_)) ? companion_ : HostFunction{};
 }

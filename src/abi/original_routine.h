@@ -1,4 +1,4 @@
-// The program's BLAS as an OriginalRoutine: any Call back into an original's calling convention.
+// The program's BLAS as an OriginalRoutine: calls an original, by its own calling convention, for any Call.
 #pragma once
 
 #include "abi/convention.h"
@@ -6,15 +6,15 @@
 
 namespace blastoff::abi {
 
-/// A function to call, and its convention. Integers are passed in 64 bits, which suits both widths: the callee reads
-/// the low half of a little-endian variable, or a whole argument slot.
+/// A function and its calling convention. Integers are passed in 64 bits, which suits both widths: the callee reads the
+/// low half of a little-endian variable, or a whole argument slot.
 struct HostFunction {
-  void* address = nullptr;  ///< nullptr: there is none
+  void* address = nullptr;  ///< nullptr: the program has no such function
   Style style = Style::fortran;
 };
 
-/// The second routine that panels, blocks or verification need: gemm. Products of a matrix and a vector need none: the
-/// routine itself.
+/// Returns the second routine that panels, blocks or verification need: gemm. For a product of a matrix and a vector,
+/// returns the routine itself, because no other is needed.
 constexpr blas::Routine companion_of(blas::Routine routine) {
   const blas::RoutineRow& of = row(routine);
   return is_matrix_vector(of.kind) ? routine : blas::routine_of(blas::Kind::gemm, of.scalar);
@@ -22,7 +22,7 @@ constexpr blas::Routine companion_of(blas::Routine routine) {
 
 class OriginalRoutine final : public blas::HostRoutine {
  public:
-  /// `function` computes `routine`, `companion` the same library's companion_of(routine).
+  /// `function` computes `routine`. `companion` computes companion_of(routine), and belongs to the same library.
   OriginalRoutine(blas::Routine routine, HostFunction function, HostFunction companion)
       : routine_(routine), function_(function), companion_(companion) {}
 

@@ -1,4 +1,4 @@
-// From raw arguments to a Call. Every intercepted call runs through here, so the arguments are read once and the Call
+// Converts raw arguments to a Call. Every intercepted call is parsed here, so each argument is read once, and the Call
 // is written once.
 #pragma once
 
@@ -23,7 +23,7 @@ T load(const void* address) {
 
 }  // namespace detail
 
-/// A size or an increment, as Fortran and CBLAS pass it.
+/// Reads a size or an increment, as Fortran or CBLAS passes it.
 template <class Integer>
 std::int64_t size_of(const void* address) {
   return detail::load<Integer>(address);
@@ -50,7 +50,7 @@ inline bool parse_option(int enumerator, blas::Transpose& value) {
   return index <= 2;
 }
 
-/// Options of two values: `first` and `second` as letters or enumerators.
+/// Parses an option of two values. `first` and `second` are their letters or enumerators.
 template <class Option>
 bool parse_either(int given, int first, int second, Option& value) {
   value = static_cast<Option>(given != first);
@@ -89,7 +89,7 @@ blas::Coefficient parse_coefficient(T value) {
   return value;
 }
 
-/// What the arguments say, before it becomes a Call.
+/// The parsed arguments, before they become a Call.
 struct Fields {
   blas::Side side = blas::Side::left;
   blas::Uplo uplo = blas::Uplo::upper;
@@ -109,7 +109,7 @@ struct Fields {
   std::int64_t leading_dimensions[3]{};
 };
 
-/// Its size; 0, which is invalid, where that has no representation.
+/// Returns the absolute value of an increment; 0, which is invalid, if it cannot be represented.
 constexpr std::int64_t size_of_increment(std::int64_t increment) {
   if (increment >= 0) return increment;
   return increment == std::numeric_limits<std::int64_t>::min() ? 0 : -increment;
@@ -159,7 +159,7 @@ constexpr blas::Side flipped(blas::Side side) {
   return side == blas::Side::left ? blas::Side::right : blas::Side::left;
 }
 
-/// y = op(A) x in terms of the transposed A. A^H and a Hermitian A become conj(A) of what is stored.
+/// Expresses y = op(A) x by the transpose of A. If op(A) is A^H, or A is Hermitian, the stored matrix becomes conj(A).
 template <blas::Kind kind, blas::Scalar scalar>
 [[gnu::always_inline]] inline void transpose_matrix(Fields& fields) {
   constexpr bool complex = blas::is_complex(scalar);
@@ -174,7 +174,7 @@ template <blas::Kind kind, blas::Scalar scalar>
   }
 }
 
-/// A row-major matrix is the transpose of a column-major one: restates the call for the transposed matrices.
+/// Restates the call for the transposed matrices: a row-major matrix is the transpose of a column-major one.
 template <blas::Kind kind, blas::Scalar scalar>
 [[gnu::always_inline]] inline void transpose_all(Fields& fields) {
   if constexpr (blas::is_matrix_vector(kind)) return transpose_matrix<kind, scalar>(fields);
@@ -195,8 +195,8 @@ template <blas::Kind kind, blas::Scalar scalar>
   if constexpr (kind == blas::Kind::her2k) fields.alpha = std::conj(fields.alpha);
 }
 
-/// Whether the routine accepts that transpose. Checked before transpose_all, which could turn an illegal one into a
-/// legal one.
+/// Whether the routine accepts a transpose. To be checked before transpose_all(), which could turn an illegal value
+/// into a legal one.
 template <blas::Kind kind, blas::Scalar scalar>
 constexpr bool transpose_exists(blas::Transpose transpose) {
   if (kind == blas::Kind::herk || kind == blas::Kind::her2k) return transpose != blas::Transpose::transpose;
@@ -234,15 +234,15 @@ template <Style style, blas::Kind kind, blas::Scalar scalar, class Integer, Argu
 
 }  // namespace detail
 
-/// A letter or an enumerator. False: it is not an option of that kind.
+/// Parses a letter or an enumerator. Returns false if it is not an option of that kind.
 template <class Given, class Option>
 bool parse_option(Given given, Option& option) {
   return detail::parse_option(given, option);
 }
 
-/// Writes a Call to the memory at `call`, which is not read. False if an option is unknown or the routine does not
-/// accept the transpose: the original then reports the error. `Integer` is what the program passes, std::int32_t or
-/// std::int64_t.
+/// Writes a Call to the memory at `call`, which is not read. Returns false if an option is unknown or the routine does
+/// not accept the transpose; the original then reports the error. `Integer` is the program's integer type, std::int32_t
+/// or std::int64_t.
 template <Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
 [[gnu::always_inline]] inline bool parse(blas::Call* call, blas::Routine routine, Values... values) {
   return detail::parse<style, kind, scalar, Integer>(call, routine, Arguments<style, kind>{}, values...);

@@ -19,31 +19,31 @@ Address address_of(const void* place) {
   return reinterpret_cast<Address>(place);
 }
 
-/// Where on the stack a return address stands, from is_called_below()'s own frame on.
+/// A return address, and its place on the stack, counted from the frame of is_called_below().
 struct Return {
   std::uint32_t offset = 0;
   Address to = 0;
 };
 
 /// The return addresses from is_called_below() up to run_marked(). The frames between them have fixed sizes, which the
-/// return addresses determine. So where they all stand again as they did, the same calls are under way.
+/// return addresses determine. So if all return addresses are in the same places again, the same calls are in progress.
 struct Chain {
   static constexpr std::size_t most = 14;
 
-  Address distance = 0;  ///< of the mark
+  Address distance = 0;  ///< distance of the mark from is_called_below()'s frame, in bytes
   std::uint32_t size = 0;
   std::array<Return, most> returns{};
 
   bool stands_at(Address frame) const {
-    // In this order: only if a return address is right, the next one is known to lie on the stack.
+    // Compares in this order: only a correct return address shows that the next one lies on the stack.
     return std::all_of(returns.begin(), returns.begin() + size, [&](const Return& each) {
       return *reinterpret_cast<const volatile Address*>(frame + each.offset) == each.to;
     });
   }
 };
 
-/// The chains that were found by unwinding. Libraries make calls to themselves in few ways. Those beyond are unwound
-/// every time.
+/// The chains that were found by unwinding. There are few, because libraries make calls to themselves in few ways.
+/// Chains for which there is no room are unwound every time.
 class KnownChains {
  public:
   bool any_stands_at(Address frame, Address distance) const {
@@ -75,7 +75,7 @@ class KnownChains {
 };
 constinit KnownChains known_chains;
 
-/// Looks for the frame of a mark among those to which is_called_below() will return.
+/// Looks for the frame with the mark among the frames to which is_called_below() will return.
 class Walk {
  public:
   Walk(Address here, Address mark) : here_(here), mark_(mark) { chain_.distance = mark - here; }
@@ -90,7 +90,8 @@ class Walk {
  private:
   static constexpr int most_frames = 200;
 
-  /// Code without unwind tables ends the walk before the end of the stack. An original may consist of it.
+  /// Whether the mark may belong to the same call although the walk did not reach it. Code without unwind tables, which
+  /// an original may consist of, ends the walk before the end of the stack.
   bool may_be_one_call() const {
     constexpr Address far_for_one_call = Address{1} << 20;
     return mark_ - here_ < far_for_one_call && platform::on_stack_of_thread(reinterpret_cast<void*>(here_)) &&
@@ -101,7 +102,8 @@ class Walk {
     return static_cast<Walk*>(self)->goes_on(context) ? _URC_NO_REASON : _URC_NORMAL_STOP;
   }
 
-  /// A frame begins at the stack pointer with which it made its call, and ends where its caller's begins.
+  /// Visits one frame. A frame begins at the stack pointer with which it made its call, and ends where its caller's
+  /// frame begins.
   bool goes_on(_Unwind_Context* context) {
     const Address begin = _Unwind_GetCFA(context);
     const Address returns_to = _Unwind_GetIP(context);
@@ -116,8 +118,8 @@ class Walk {
     return !decided_ && ++frames_ < most_frames;
   }
 
-  /// Notes where the return address into the frame that begins at `end` lies. The frame below, which was called, holds
-  /// it.
+  /// Notes the place of the return address into the frame that begins at `end`. The called frame, which lies below,
+  /// holds it.
   void note_return(Address end, Address returns_to) {
     if (end <= here_) return;
     for (Address place = end - sizeof(Address); complete_ && place >= begin_; place -= sizeof(Address)) {
@@ -141,7 +143,7 @@ class Walk {
   bool found_ = false;
 };
 
-/// In a frame of its own, which only a new chain needs.
+/// Has a stack frame of its own, because only a new chain needs it.
 [[gnu::noinline]] bool found_by_unwinding(Address here, Address mark) {
   return Walk(here, mark).finds_mark();
 }
@@ -152,7 +154,7 @@ namespace detail {
 
 void run_marked(void (*body)(const void* self, const void* mark), const void* self) {
   body(self, __builtin_frame_address(0));
-  asm volatile("" ::: "memory");  // something is left to be done, so the frame stays until the body has returned
+  asm volatile("" ::: "memory");  // so the frame stays until the body has returned
 }
 
 bool still_inside_original() {
