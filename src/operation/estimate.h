@@ -1,4 +1,4 @@
-// What an operation would find on the device, asked before it is decided where it runs.
+// Estimates how much of an operation's data is on the device, before it is decided where the operation runs.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,19 @@
 
 namespace blastoff::operation {
 
-/// Bytes of the operands that the operation reads; each counts once, and transient ones do not.
+/// Bytes of the operands that the operation reads. Each operand counts once; transient operands do not count.
 struct Estimate {
-  std::uint64_t resident = 0;  ///< on the device, as far as is known: what the CPU wrote since the last use is not
-  std::uint64_t missing = 0;   ///< would have to be brought
-  std::uint64_t dirty = 0;     ///< likewise, and again at the next use: the CPU writes it anew before each
+  std::uint64_t resident = 0;  ///< on the device, as far as is known. Data that the CPU has written since the last use
+                               ///< does not count
+  std::uint64_t missing = 0;   ///< not on the device: would have to be copied there
+  std::uint64_t dirty = 0;     ///< would have to be copied there, and again at the next use, because the CPU writes it
+                               ///< before each use
 };
 
-/// Who can tell.
+/// Makes estimates.
 class Estimator {
  public:
-  /// Takes hold of nothing, waits for nobody and makes no system call. Nothing where that is not possible now.
+  /// Takes no lock, waits for nothing and makes no system call. Nothing if no estimate is possible now.
   virtual std::optional<Estimate> estimate(const Operation& operation) = 0;
 
  protected:

@@ -1,4 +1,4 @@
-// What a front end provides: names, printing, cutting and verification of its operations. BLAS is the first.
+// The interface of a front end: names, text, cutting and verification of its operations. BLAS is one front end.
 #pragma once
 
 #include <cstddef>
@@ -33,11 +33,11 @@ class FrontEnd {
   /// See parts().
   virtual std::vector<std::vector<Operation>> parts(const Operation& /*operation*/, int /*count*/) const { return {}; }
 
-  /// Created before the operation runs, compared after it. `host` must outlive it.
+  /// Creates a verification before the operation runs; it is compared after the operation. `host` must outlive it.
   virtual std::unique_ptr<Verification> verification(const Operation& operation, const Host& host,
                                                      Effort effort) const = 0;
 
-  /// The number of this front end's first routine among the routines of all front ends.
+  /// The number of this front end's first routine, among the routines of all front ends.
   RoutineId first_routine() const { return first_routine_; }
 
  protected:
@@ -49,11 +49,11 @@ class FrontEnd {
   RoutineId first_routine_ = 0;
 };
 
-/// Numbers the front end's routines after those of the front ends added before. Called once for each, when the library
-/// is loaded.
+/// Gives numbers to the front end's routines, after those of the front ends that were added before. Called once for
+/// each front end, when the library is loaded.
 void add_front_end(FrontEnd& front_end);
 
-/// Routines of all front ends together.
+/// The largest total number of routines.
 inline constexpr std::size_t most_routines = 256;
 std::size_t routine_count();
 const char* routine_name(RoutineId routine);

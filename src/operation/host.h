@@ -5,7 +5,7 @@
 
 namespace blastoff::operation {
 
-/// Used by the simulated device, by verification, and to complete a result that the device could not.
+/// Used by the simulated device, by verification, and to complete a result if the device failed.
 class Host {
  public:
   virtual ~Host() = default;
@@ -14,8 +14,8 @@ class Host {
   /// one.)
   virtual bool can_compute(const Operation& operation) const = 0;
 
-  /// Computes on the operands' addresses, which must be readable and writable by the CPU. Not intercepted again. False,
-  /// for an operation that may fail: it did, and its results are undefined.
+  /// Computes on the operands' addresses, which the CPU must be able to read and write. The call is not intercepted.
+  /// Returns false if an operation that may fail has failed; its results are then undefined.
   virtual bool compute(const Operation& operation) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// One matrix of an operation: where its elements lie and what the operation does with them.
+// One matrix of an operation: the place of its elements, and whether the operation reads or writes them.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,14 @@
 
 namespace blastoff::operation {
 
-/// Which elements of the rows x columns box the operation refers to.
+/// The elements of the rows x columns box that the operation uses.
 enum class Part : std::uint8_t { full, upper, lower };
 
-/// What the operation does with the elements it refers to.
+/// Whether the operation reads or writes these elements.
 enum class Intent : std::uint8_t {
   read,
-  write,    ///< never reads them (beta == 0): they may hold NaN
-  update,   ///< reads and writes them
+  write,    ///< never read (beta == 0), so they may hold NaN
+  update,   ///< read and written
   scratch,  ///< work space: neither uploaded nor copied back
 };
 
@@ -33,8 +33,8 @@ struct Operand {
   std::size_t element_size = 0;        ///< bytes
   Part part = Part::full;
   Intent intent = Intent::read;
-  /// Brought and returned with every call, and not kept on the device: a vector, which is small beside the call's
-  /// matrix and new in every call. Only of operations that are not cut.
+  /// Copied to the device and back with every call, and not kept there: a vector, which is small compared to the call's
+  /// matrix and new in every call. Only in operations that are not cut.
   bool transient = false;
 
   bool empty() const { return rows == 0 || columns == 0; }
@@ -45,25 +45,25 @@ struct Operand {
   /// Bytes from one column to the next.
   std::size_t stride_bytes() const { return static_cast<std::size_t>(leading_dimension) * element_size; }
 
-  /// Bytes from the first element to one past the last column's last row. Nothing beyond is ever read or written.
+  /// Bytes from the first element to the end of the last column's last row. Nothing beyond is ever read or written.
   std::size_t span_bytes() const {
     return empty() ? 0 : (static_cast<std::size_t>(columns) - 1) * stride_bytes() + column_bytes();
   }
 
-  /// Bytes of the elements themselves, rows x columns, whatever the triangle.
+  /// Bytes of all rows x columns elements, even if the operation uses only a triangle.
   std::size_t payload_bytes() const { return column_bytes() * static_cast<std::size_t>(columns); }
 
-  /// Bytes of the elements that the operation refers to.
+  /// Bytes of the elements that the operation uses.
   std::size_t part_bytes() const {
     const auto order = static_cast<std::size_t>(columns);
     return part == Part::full ? payload_bytes() : order * (order + 1) / 2 * element_size;
   }
 
-  /// True where the columns follow each other without a gap.
+  /// Whether the columns follow each other without a gap.
   bool contiguous() const { return rows == leading_dimension || columns <= 1; }
 };
 
-/// Whether both are the same elements of memory.
+/// Whether both operands are the same elements of memory.
 inline bool same_matrix(const Operand& a, const Operand& b) {
   return a.address == b.address && a.rows == b.rows && a.columns == b.columns && a.element_size == b.element_size &&
          a.leading_dimension == b.leading_dimension;

@@ -18,14 +18,14 @@ namespace blastoff::operation {
 
 class FrontEnd;
 
-/// A routine among those of all front ends; see operation/front_end.h.
+/// The number of a routine among the routines of all front ends; see operation/front_end.h.
 using RoutineId = std::uint16_t;
 
-/// How an operation may be cut into independent pieces, and what that costs.
+/// How an operation may be cut into independent pieces, and at what cost.
 enum class Cutting : std::uint8_t {
-  none,          ///< not at all
-  strips,        ///< of the result
-  wide_strips,   ///< of the result; narrow ones compute much less efficiently (solves)
+  none,          ///< cannot be cut
+  strips,        ///< strips of the result
+  wide_strips,   ///< strips of the result; narrow strips compute much less efficiently (solves)
   one_triangle,  ///< blocks of a triangular result; each reads several parts of its operands
 };
 
@@ -33,16 +33,16 @@ enum class Cutting : std::uint8_t {
 struct Work {
   double flops = 0;   ///< floating-point operations
   double volume = 0;  ///< product of the three sides of the operation: (m n k) of a matrix product
-  double depth = 0;   ///< multiplications for an element of the result
-  /// Each element of the matrix is used about once (level-2 BLAS): such an operation takes as long as its matrix takes
-  /// to be read. Its volume says which product of matrices is as much worth a device.
+  double depth = 0;   ///< multiplications per element of the result
+  /// True if each element of the matrix is used about once (level-2 BLAS): the operation takes as long as reading its
+  /// matrix. Its volume is that of a product of matrices that gains as much from a device.
   bool memory_bound = false;
 };
 
-/// Host memory that an executor reads or fills itself, apart from the operands: pivots, eigenvalues, info.
+/// Host memory besides the operands that an executor reads or writes itself: pivots, eigenvalues, info.
 struct HostVector {
   void* address = nullptr;
-  std::size_t bytes = 0;  ///< at most; 0 where only the execution shows how many
+  std::size_t bytes = 0;  ///< upper limit; 0 if the size is known only after the execution
   Intent intent = Intent::write;
 };
 
@@ -67,7 +67,7 @@ class Operation {
   const FrontEnd& front_end() const { return *front_end_; }
   RoutineId routine() const { return routine_; }
 
-  /// "dgemm".
+  /// The name of the routine: "dgemm".
   const char* name() const;
   /// Options and sizes in the routine's own order: "T N m=32 n=2400 k=93536".
   std::string arguments() const;
@@ -75,14 +75,15 @@ class Operation {
   Work work;
   Cutting cutting = Cutting::none;
 
-  /// The same for operations that take the same time, for decisions by measured times; 0: it is judged by its work.
+  /// A number that is equal for operations that take the same time. Such operations are decided by measured times. 0:
+  /// the operation is judged by its work.
   std::uint64_t shape = 0;
 
-  /// Only its execution shows whether there is a result: a matrix may be singular. Then nothing of host memory may have
-  /// changed.
+  /// Only the execution shows whether there is a result: a matrix may be singular. If there is none, host memory must
+  /// be unchanged.
   bool may_fail = false;
 
-  /// `origin`: for a piece, the index of the whole operation's operand of which this one is a part.
+  /// `origin`: for a piece, the index of the operand of the whole operation to which this operand belongs.
   void add(const Operand& operand, std::size_t origin) {
     origins_[operand_count_] = static_cast<std::uint8_t>(origin);
     operands_[operand_count_++] = operand;
@@ -93,21 +94,22 @@ class Operation {
   std::span<const Operand> operands() const { return {operands_.data(), operand_count_}; }
   std::size_t origin(std::size_t index) const { return origins_[index]; }
 
-  /// Calls visit(index, operand) for every operand that is written: a result. There may be several.
+  /// Calls visit(index, operand) for every operand that is written. There may be several.
   template <class Visit>
   void each_result(Visit&& visit) const {
     for (std::size_t i = 0; i < operand_count_; ++i)
       if (writes(operands_[i].intent)) visit(i, operands_[i]);
   }
 
-  /// Bytes of the results' rows and columns, whatever their triangles.
+  /// Bytes of all rows and columns of the results, even if only triangles are written.
   std::size_t result_bytes() const {
     std::size_t bytes = 0;
     each_result([&](std::size_t, const Operand& result) { bytes += result.payload_bytes(); });
     return bytes;
   }
 
-  /// Whether it reads what it writes: then it cannot be made again once a part of that has been written.
+  /// Whether the operation reads an operand that it writes. Such an operation cannot be repeated after a part of its
+  /// result has been written.
   bool updates() const {
     bool updated = false;
     each_result([&](std::size_t, const Operand& result) { updated = updated || reads(result.intent); });
@@ -121,7 +123,7 @@ class Operation {
   bool has_payload() const {
     return payload_type_ == type_of<Payload>();
   }
-  /// Only where has_payload<Payload>().
+  /// Only if has_payload<Payload>().
   template <class Payload>
   Payload payload() const {
     Payload value;
@@ -148,19 +150,21 @@ class Operation {
   alignas(std::max_align_t) std::byte payload_[most_payload_bytes] = {};
 };
 
-/// Cuts an operation into pieces over host addresses whose results are disjoint, cover the result exactly, and do not
-/// depend on each other, each of about `piece_bytes` of all results together. Never empty.
+/// Cuts an operation into pieces over host addresses. Their results are disjoint, cover the result exactly, and do not
+/// depend on each other. Each piece has about `piece_bytes` of results in total. Never empty.
 std::vector<Operation> pieces(const Operation& operation, std::size_t piece_bytes);
 
-/// Cuts an operation that does not fit `bytes` of device memory into smaller ones, in series that do the same when they
-/// are made in this order, each with the results of those before it in host memory. The operations of one series do not
-/// depend on each other. What one needs whole takes at most half of `bytes`. {{operation}} where that is not possible,
-/// or where it fits. Never empty, and no series is.
+/// Cuts an operation that does not fit `bytes` of device memory into smaller ones. Returns series of operations. Made
+/// in this order, the series do the same as the operation; each series finds the results of the earlier series in host
+/// memory. The operations of one series do not depend on each other. The operands that an operation needs whole take at
+/// most half of `bytes`. Returns {{operation}} if the operation fits or cannot be cut. Neither the list nor a series is
+/// ever empty.
 std::vector<std::vector<Operation>> blocks(const Operation& operation, std::size_t bytes);
 
-/// Cuts an operation into at most `count` parts of about equal work, which may be made at the same time: their results
-/// are disjoint and cover the result exactly, and no part reads what another writes. A part is one operation, or a few
-/// that are to be made in this order. The cut depends on shapes and addresses alone. Empty where it cannot be cut.
+/// Cuts an operation into at most `count` parts of about equal work, which may run at the same time: their results are
+/// disjoint and cover the result exactly, and no part reads what another part writes. A part is one operation, or a few
+/// operations that are made in this order. The cut depends on shapes and addresses alone. Empty if the operation cannot
+/// be cut.
 std::vector<std::vector<Operation>> parts(const Operation& operation, int count);
 
 }  // namespace blastoff::operation
