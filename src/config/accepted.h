@@ -1,5 +1,5 @@
-// What an option accepts, as data, and reading a value by it: the one description for the library, the allocator
-// library and, as JSON, the command. Nothing here allocates.
+// What an option accepts, as data, and functions that parse a value accordingly. The library, the allocator library
+// and, as JSON, the command all use this description. Nothing here allocates memory.
 #pragma once
 
 #include <charconv>
@@ -11,19 +11,20 @@
 
 namespace blastoff::config {
 
-/// The maximum of an integer that has none.
+/// The maximum of an integer without a limit.
 inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
-/// What an option accepts. A choice is a word, or what comes before a value and the value's placeholder: "cuda:N" (an
-/// integer within the limits), "cuda:LIST" (several, different ones, separated by commas), "at-malloc=SIZE",
-/// "sample=PERCENT", "calls=FILE" (any path).
+/// What an option accepts. A choice is a word, or a word with a placeholder for a value: "cuda:N" (an integer within
+/// the limits), "cuda:LIST" (several different integers, separated by commas), "at-malloc=SIZE", "sample=PERCENT",
+/// "calls=FILE" (any path).
 struct Accepted {
   enum class Kind : std::uint8_t { choice, integer, memory, memory_or_percent, duration, text };
   Kind kind;
-  std::string_view values;      ///< choice: the choices, separated by |; text: what to write there
-  std::int64_t minimum = 0;     ///< integer and N; duration: milliseconds
-  std::int64_t maximum = 0;     ///< likewise
-  std::string_view bare_value;  ///< what the option without a value means on the command line, "" if it needs one
+  std::string_view values;      ///< for a choice, the choices, separated by |; for text, what to write there
+  std::int64_t minimum = 0;     ///< smallest integer or N; smallest duration in milliseconds
+  std::int64_t maximum = 0;     ///< largest integer or N; largest duration in milliseconds
+  std::string_view bare_value;  ///< the value that the option has without a value on the command line; "" if it needs
+                                ///< one
 
   constexpr Accepted bare(std::string_view value) const {
     Accepted copy = *this;
@@ -53,16 +54,16 @@ constexpr Accepted text(std::string_view hint) {
 }
 }  // namespace accepted
 
-/// A value that is accepted. What the option does not take is 0.
+/// A value that was accepted. The fields that the option does not use are 0.
 struct Value {
-  std::size_t choice = 0;  ///< its position
+  std::size_t choice = 0;  ///< position among the choices
   std::int64_t integer = 0;
   std::uint64_t bytes = 0;
   double percent = 0;
-  std::string_view text{};  ///< FILE
+  std::string_view text{};  ///< the value for FILE
 };
 
-/// Calls body(position, choice) for each until it returns false.
+/// Calls body(position, choice) for each choice, until it returns false.
 template <class Body>
 constexpr void each_choice(std::string_view words, Body&& body) {
   for (std::size_t position = 0;; ++position) {
@@ -81,7 +82,8 @@ inline constexpr std::string_view percent_placeholder = "PERCENT";
 inline constexpr std::string_view file_placeholder = "FILE";
 inline constexpr std::string_view memory_suffixes = "KMGT";
 
-/// All of `text` as a decimal number. std::from_chars: strtol and friends follow the program's locale.
+/// Parses all of `text` as a decimal number. Uses std::from_chars, because strtol and its like follow the program's
+/// locale.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number value = 0;
@@ -93,12 +95,12 @@ std::optional<Number> parse_number(std::string_view text) {
 
 inline std::optional<Value> parse_integer(const Accepted& accepted, std::string_view text) {
   const auto value = parse_number<std::int64_t>(text);
-  const bool sign_fits = accepted.minimum < 0 || !text.starts_with('-');  // -0
+  const bool sign_fits = accepted.minimum < 0 || !text.starts_with('-');  // false for -0
   if (!value || !sign_fits || *value < accepted.minimum || *value > accepted.maximum) return std::nullopt;
   return Value{.integer = *value};
 }
 
-/// Cuts the text before the first comma off `rest`, with the comma; `more`: whether there was one.
+/// Returns the text before the first comma of `rest`, and removes it with the comma. `more`: whether there was a comma.
 inline std::string_view cut_at_comma(std::string_view& rest, bool& more) {
   const std::size_t comma = rest.find(',');
   more = comma != std::string_view::npos;
@@ -108,7 +110,7 @@ inline std::string_view cut_at_comma(std::string_view& rest, bool& more) {
   return part;
 }
 
-/// "0,2,3": different integers.
+/// Parses "0,2,3": different integers.
 inline std::optional<Value> parse_list(const Accepted& accepted, std::string_view text) {
   for (bool more = true; more;) {
     const auto value = parse_integer(accepted, cut_at_comma(text, more));
@@ -122,14 +124,14 @@ inline std::optional<Value> parse_list(const Accepted& accepted, std::string_vie
   return Value{};
 }
 
-/// Power of 1024 that the suffix stands for; 0 where there is none.
+/// The power of 1024 for a suffix; 0 if it is none.
 inline int memory_exponent(char suffix) {
   const char upper = suffix >= 'a' && suffix <= 'z' ? static_cast<char>(suffix - 'a' + 'A') : suffix;
   const std::size_t position = memory_suffixes.find(upper);
   return position == std::string_view::npos ? 0 : static_cast<int>(position) + 1;
 }
 
-/// "4G", "512M", "65536": above 0 and below 2^64.
+/// Parses "4G", "512M", "65536": above 0 and below 2^64.
 inline std::optional<Value> parse_size(std::string_view text) {
   if (text.empty()) return std::nullopt;
   const int exponent = memory_exponent(text.back());
@@ -140,7 +142,7 @@ inline std::optional<Value> parse_size(std::string_view text) {
   return Value{.bytes = *value << (10 * exponent)};
 }
 
-/// "10ms", "2s": a whole number; as milliseconds.
+/// Parses "10ms", "2s": a whole number. Returns milliseconds.
 inline std::optional<Value> parse_duration(const Accepted& accepted, std::string_view text) {
   if (!text.ends_with('s')) return std::nullopt;
   text.remove_suffix(1);
@@ -153,7 +155,7 @@ inline std::optional<Value> parse_duration(const Accepted& accepted, std::string
   return Value{.integer = milliseconds};
 }
 
-/// "80%": a whole number from 1 to 100.
+/// Parses "80%": a whole number from 1 to 100.
 inline std::optional<Value> parse_percent(std::string_view text) {
   if (!text.ends_with('%')) return std::nullopt;
   text.remove_suffix(1);
@@ -162,7 +164,7 @@ inline std::optional<Value> parse_percent(std::string_view text) {
   return Value{.percent = static_cast<double>(*value)};
 }
 
-/// "0.5%", "1%": above 0, at most 100, with up to four decimals.
+/// Parses "0.5%", "1%": above 0, at most 100, with up to four decimals.
 inline std::optional<Value> parse_decimal_percent(std::string_view text) {
   if (!text.ends_with('%')) return std::nullopt;
   text.remove_suffix(1);
@@ -172,7 +174,7 @@ inline std::optional<Value> parse_decimal_percent(std::string_view text) {
   auto percent = static_cast<double>(*whole);
   if (point != std::string_view::npos) {
     std::string_view decimals = text;
-    decimals.remove_prefix(point + 1);  // substr() may throw, which malloc's library must not
+    decimals.remove_prefix(point + 1);  // substr() may throw, which is not allowed in the allocator library
     const auto fraction = parse_number<std::uint64_t>(decimals);
     if (!fraction || decimals.size() > 4) return std::nullopt;
     double value = static_cast<double>(*fraction);
@@ -183,7 +185,7 @@ inline std::optional<Value> parse_decimal_percent(std::string_view text) {
   return Value{.percent = percent};
 }
 
-/// By one choice: "cuda", "cuda:N".
+/// Parses a value by one choice: "cuda", "cuda:N".
 inline std::optional<Value> parse_by(const Accepted& accepted, std::string_view choice, std::string_view text) {
   for (const std::string_view placeholder :
        {integer_placeholder, list_placeholder, size_placeholder, percent_placeholder, file_placeholder}) {
@@ -211,7 +213,7 @@ inline std::optional<Value> parse_choice(const Accepted& accepted, std::string_v
 
 }  // namespace accepted
 
-/// nullopt: the option does not take this value. An empty one is a value like others.
+/// Parses the value of an option; nullopt: the option does not accept it. An empty text is a value like others.
 inline std::optional<Value> parse_value(const Accepted& accepted, std::string_view text) {
   switch (accepted.kind) {
     case Accepted::Kind::choice: return accepted::parse_choice(accepted, text);
@@ -225,7 +227,7 @@ inline std::optional<Value> parse_value(const Accepted& accepted, std::string_vi
   return std::nullopt;
 }
 
-/// What is accepted, in words, piece by piece: "first-use or copy", "an integer from 0 to 256".
+/// Describes in words, piece by piece, what is accepted: "first-use or copy", "an integer from 0 to 256".
 template <class Append>
 void describe_accepted(const Accepted& accepted, Append&& append) {
   const auto append_number = [&](std::int64_t number) {

@@ -1,4 +1,4 @@
-// The text of one option's value: what is accepted, in words, and memory sizes back to text.
+// Text of one option's value: a description of what is accepted, and memory sizes as text.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace blastoff::config {
 
-/// The choices of an option.
+/// Returns the choices of an option.
 std::vector<std::string_view> split_choices(std::string_view words);
 
-/// What is accepted, in words: "first-use or copy", "an integer from 0 to 256".
+/// Describes in words what is accepted: "first-use or copy", "an integer from 0 to 256".
 std::string describe_accepted(const Accepted& accepted);
 
-/// The shortest text that is read as `size`.
+/// Returns the shortest text that parses as `size`.
 std::string format_memory(const MemorySize& size);
 
 }  // namespace blastoff::config

@@ -1,4 +1,4 @@
-// The rows of the option table (options.def) as values.
+// The rows of the option tables (options.def) as values.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace blastoff::config {
 
 enum class Audience : std::uint8_t { user, test };
 
-/// Which part acts on an option.
+/// The part of Blastoff that acts on an option.
 enum class Scope : std::uint8_t {
   library,      ///< the library in the program
   launcher,     ///< `blastoff run`, before the program starts
-  environment,  ///< the `blastoff` command, through the environment only
+  environment,  ///< the `blastoff` command, only by the environment variable
 };
 
 struct Option {
@@ -27,7 +27,7 @@ struct Option {
   const char* help;
 };
 
-/// All rows of both tables, those of the library first.
+/// All rows of both tables, beginning with those of the library.
 std::span<const Option> options();
 
 }  // namespace blastoff::config

@@ -24,14 +24,14 @@ namespace blastoff::config {
 
 namespace {
 
-/// Identifies the processes of one `blastoff run` (report/file.h); no setting.
+/// The variable that identifies the processes of one `blastoff run` (report/file.h); no setting.
 constexpr std::string_view run_variable = "BLASTOFF_RUN";
 
-/// Of variables that say what Blastoff and the libraries that it uses are to do.
+/// Prefixes of variables that configure Blastoff and the libraries that it uses.
 constexpr std::array<std::string_view, 8> telling_prefixes{"BLASTOFF_", "CUDA_", "NVIDIA_", "OMP_",
                                                            "OPENBLAS_", "GOTO_", "MKL_",    "BLIS_"};
 
-/// Of --verify=sample without a number.
+/// The share for --verify=sample without a number.
 constexpr double default_share = 0.01;
 
 /// Parses `text` into a field of Settings; false leaves the field as it was.
@@ -79,7 +79,7 @@ std::string format(const Field& field, const Accepted& accepted) {
   }
 }
 
-/// Default first, then the environment. A variable that is set but empty counts as not set.
+/// Takes the default first, then the environment variable. An empty variable counts as not set.
 template <class Field>
 void read(Field& field, const Option& option) {
   assign(field, option.accepted, option.initial);
@@ -90,7 +90,7 @@ void read(Field& field, const Option& option) {
                      describe_accepted(option.accepted).c_str(), has_default ? "; using " : "", option.initial);
 }
 
-/// Edits that turn one word into the other (Levenshtein).
+/// Returns the number of edits that turn one word into the other (Levenshtein).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -154,7 +154,7 @@ std::uint64_t fingerprint_of_variables() {
   return sum;
 }
 
-// Without a device, times are learnt for runs that have one.
+// Without a device, times are measured for later runs that have one.
 DecideBy decide_by(const Settings& settings) {
   if (settings.decide != DecideBy::automatic) return settings.decide;
   return is_timed(settings) || settings.device == "none" ? DecideBy::time : DecideBy::size;

@@ -1,5 +1,5 @@
-// Every setting. config/options.def drives parsing, range checks, `blastoff run --help`, the list in reports and the
-// documentation.
+// Every setting of the library. Parsing, range checks, `blastoff run --help`, the list in reports and the documentation
+// are generated from config/options.def.
 #pragma once
 
 #include <cstddef>
@@ -28,83 +28,84 @@ enum class InterceptName : std::uint8_t { automatic, patch, preload };
 enum class SimulatedSlack : std::uint8_t { on, off };
 enum class SimulatedForm : std::uint8_t { separate, coherent, unified, pageable };
 
-/// A size of device memory: bytes, or a share of what is free when the device starts.
+/// A size of device memory: bytes, or a share of the memory that is free when the device starts.
 struct MemorySize {
-  double percent = 0;  ///< of free memory; 0: `bytes` applies
+  double percent = 0;  ///< percent of free memory; 0: `bytes` applies
   std::uint64_t bytes = 0;
 };
 
 struct Log {
   LogMode mode = LogMode::none;
-  std::string file;  ///< to which lines are appended; "": stderr
+  std::string file;  ///< file to which lines are appended; "": stderr
 };
 
 struct Verify {
   VerifyMode mode = VerifyMode::off;
-  double share = 1;  ///< of offloaded calls that are checked (sample)
+  double share = 1;  ///< share of the offloaded calls that are checked (sample)
 };
 
-/// The directory in which the processes of a run keep their counters, set by `blastoff run`; no setting.
+/// The variable that names the directory in which the processes of a run keep their counters. `blastoff run` sets it;
+/// it is no setting.
 inline constexpr const char* run_directory_variable = "BLASTOFF_RUN_DIRECTORY";
 
 /// The settings in force. Names and defaults: config/options.def.
 struct Settings {
   PolicyName policy{};
   MechanismName mechanism{};
-  std::int64_t device_node = -1;  ///< -1: the driver knows
-  std::string device;             ///< a kind of device/kinds.def, with numbers or without, or "none"
+  std::int64_t device_node = -1;  ///< NUMA node of the device; -1: the driver tells
+  std::string device;             ///< a kind of device/kinds.def, with or without numbers, or "none"
   SplitMode split{};
   ExchangeMode exchange{};
   GatherMode gather{};
   InterceptName intercept{};
   std::string trust;
-  std::optional<std::int64_t> min_size;  ///< nothing: it follows from how calls are decided
+  std::optional<std::int64_t> min_size;  ///< nothing: the default depends on how calls are decided
   DecideBy decide{};
   StartMode start{};
   HistoryMode history{};
   EndMode end{};
-  std::string model;         ///< path of a machine model, "" to look for one, or "none"
-  std::int64_t explain = 0;  ///< decisions to print at the end
+  std::string model;         ///< path of a machine model; "": search for one; or "none"
+  std::int64_t explain = 0;  ///< number of decisions to print at the end
   MemorySize device_memory{};
   TrackerName tracker{};
   SummaryMode summary{};
   std::string report;  ///< path pattern, "" for none
   Log log;
   std::string trace;         ///< path pattern, "" for none
-  MemorySize trace_limit{};  ///< bytes of a trace
+  MemorySize trace_limit{};  ///< largest size of a trace, in bytes
   Verify verify;
-  std::int64_t copy_threads = 0;  ///< 0: chosen from the CPU set
+  std::int64_t copy_threads = 0;  ///< 0: chosen by the CPU set
   std::string cuda_path;
   MemorySize simulated_memory{};
   SimulatedForm simulated_form{};
-  std::string simulated_rates;  ///< "" for real time
+  std::string simulated_rates;  ///< "": in real time
   std::string simulated_fault;
-  std::int64_t simulated_devices = 0;  ///< that simulated:all is
+  std::int64_t simulated_devices = 0;  ///< number of devices of simulated:all
   SimulatedSlack simulated_slack{};
 };
 
-/// Reads the BLASTOFF_* environment. A bad value is reported in one line that says what is accepted; the default stays.
-/// An unknown BLASTOFF_ variable is reported too (with the nearest known name).
+/// Reads the BLASTOFF_* environment variables. A bad value is reported in one line that says what is accepted; the
+/// default is used. An unknown BLASTOFF_ variable is also reported, with the nearest known name.
 Settings read_settings();
 
-/// Changes with the variables by which a user tells Blastoff, CUDA, OpenMP and the BLAS libraries what to do.
+/// Returns a hash of the variables by which a user configures Blastoff, CUDA, OpenMP and the BLAS libraries.
 std::uint64_t fingerprint_of_variables();
 
-/// What these settings mean, which depends on others where they are automatic. Never automatic.
+/// These functions resolve settings that are automatic, which depend on other settings. They never return `automatic`.
 DecideBy decide_by(const Settings& settings);
 StartMode start_mode(const Settings& settings);
 EndMode end_mode(const Settings& settings);
 
-/// The two settings that are needed when the library is loaded. Prints nothing: read_settings() reports a bad value.
+/// The two settings that are needed when the library is loaded. Prints nothing: read_settings() reports bad values.
 InterceptName read_intercept_mode();
 std::string read_trusted_names();
 
-/// Every option: name as in the report ("min-size"), value as text.
+/// Returns every option: its name as in the report ("min-size"), and its value as text.
 std::vector<std::pair<std::string, std::string>> describe(const Settings& settings);
 
-/// The option table as JSON, for the launcher and the documentation: a list of objects with name, environment, values
-/// (what is accepted, as text), kind ("choice", "integer", "memory", "text"), choices, minimum, maximum, default, help,
-/// and `audience` ("user" or "test").
+/// Returns the option table as JSON, for the launcher and the documentation: a list of objects. Each has name,
+/// environment, kind ("choice", "integer", "memory", "duration", "text"), values (what is accepted, as text), default,
+/// help, audience ("user" or "test") and scope; where they apply also choices, minimum, maximum, percent and bare.
 std::string options_json();
 
 }  // namespace blastoff::config
