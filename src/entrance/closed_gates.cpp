@@ -1,4 +1,4 @@
-// Where a gate leads that is not open.
+// Finds the function to which a closed gate leads.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -15,7 +15,7 @@ extern "C" int* __real___errno_location(void) noexcept;  // NOLINT(bugprone-rese
 #pragma GCC visibility push(hidden)
 extern "C" {
 extern const char __ehdr_start, _end;  // NOLINT(bugprone-reserved-identifier)
-// By gates.S, for each gate: its code, its name, and the function behind it where all callers have the same one.
+// From gates.S, for each gate: its code, its name, and the function behind it if that is the same for all callers.
 extern const char blastoff_gates[];
 extern const std::uint64_t blastoff_gate_bytes;
 extern const char blastoff_gate_names[];
@@ -33,7 +33,7 @@ bool is_ours(const void* address) {
   return &__ehdr_start <= address && address < &_end;
 }
 
-/// Searches the loaded objects.
+/// Searches the loaded objects for a definition.
 class Search {
  public:
   explicit Search(const DynamicLinker& linker) : dlsym_(linker.dlsym) {
@@ -44,7 +44,7 @@ class Search {
     linker.find(dlerror_, "dlerror");
   }
 
-  /// As intercept::find_definition(), where no other object is in the global search order.
+  /// Like intercept::find_definition(), for a name that no other object in the global search order defines.
   void* definition_for(const void* caller, const char* name) const {
     if (dlopen_ == nullptr || dlclose_ == nullptr || dladdr_ == nullptr || dlinfo_ == nullptr || dlerror_ == nullptr)
       return nullptr;
@@ -52,12 +52,12 @@ class Search {
     const bool known = dladdr_(caller, &calling) != 0 && calling.dli_fname != nullptr;
     void* found = known ? found_by(calling.dli_fname, name) : nullptr;
     if (found == nullptr) found = found_by_any(name);
-    dlerror_();  // a step that failed is no error of the program's
+    dlerror_();  // a failed step must not appear as an error of the program
     return found;
   }
 
  private:
-  /// By an object and what it depends on.
+  /// Searches an object and its dependencies.
   void* found_by(const char* path, const char* name) const {
     void* const handle = dlopen_(path, RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) return nullptr;
@@ -83,7 +83,8 @@ class Search {
   char* (*dlerror_)() = nullptr;
 };
 
-/// nullptr: the process has no other definition. `for_all`: whether all callers have that one.
+/// Returns the next definition; nullptr: the process has no other one. `for_all`: set to whether it is the same for all
+/// callers.
 const void* next_function(const char* name, const void* caller, bool& for_all) {
   const DynamicLinker linker = dynamic_linker();
   if (!linker) return nullptr;
@@ -97,7 +98,7 @@ void* ask_for_next(const char* name) {
   return linker ? linker.find(name) : nullptr;
 }
 
-/// What functions of the interface return while the gates are closed.
+/// The result of the interface's functions while the gates are closed.
 long no_answer() {
   return 0;
 }
@@ -106,7 +107,7 @@ long not_known_yet() {
   return -1;
 }
 
-/// As the dynamic linker, where a name has no definition.
+/// Ends the process, as the dynamic linker does if a name has no definition.
 [[noreturn]] void end_for_want_of(const char* name) {
   int (*print)(int file, const char* format, ...) = nullptr;
   void (*end)(int status) = nullptr;
@@ -125,7 +126,7 @@ const char* name_of(std::size_t number) {
   return blastoff_gate_names + blastoff_gate_offsets[number];
 }
 
-/// Not those that any constructor calls, in whatever state the process is.
+/// Whether a call opens the gates. Functions that constructors may call at any time do not.
 bool opens(const char* name) {
   return !starts_with(name, "blastoff_") && !equal(name, "dlopen") && !equal(name, "dlmopen") &&
          !equal(name, "mremap") && !equal(name, "ioctl");
@@ -152,8 +153,8 @@ const void* behind_closed_gate(std::size_t number, const void* caller) {
 }  // namespace
 }  // namespace blastoff::entrance
 
-/// `caller` is a return address. What is returned is called in the gate's place: perhaps the gate itself, now that it
-/// is open.
+/// `caller` is a return address. The returned function is called instead of the gate. It is the gate itself if the gate
+/// has been opened.
 const void* blastoff_function_behind(const char* gate, const void* caller) {
   using namespace blastoff::entrance;
   const int saved_errno = &__real___errno_location != nullptr ? *__real___errno_location() : 0;

@@ -9,7 +9,7 @@ using Destructor = void (*)();
 
 }  // namespace
 
-// Those of the library, which the dynamic linker does not see (cmake/entrance.ld).
+// The constructors and destructors of the library, which the dynamic linker does not see (cmake/entrance.ld).
 #pragma GCC visibility push(hidden)
 extern "C" {
 extern const Constructor blastoff_constructors_begin[], blastoff_constructors_end[];
@@ -22,7 +22,7 @@ void blastoff_open();
 namespace {
 
 [[gnu::constructor]] void enter(int count, char** arguments, char** environment) {
-  // The first call of a constructor that ran before this one may have opened the gates.
+  // A constructor that ran before this one may have opened the gates by a call.
   State undecided = State::undecided;
   if (!blastoff_state.compare_exchange_strong(undecided, State::opening)) return;
   if (!fill_slots()) {

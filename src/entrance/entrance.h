@@ -1,12 +1,14 @@
-// What stands between the dynamic linker and the library. libblastoff.so is preloaded into whatever a job starts, in
-// containers too: programs of an older C library, and of another one. So the dynamic linker sees nothing that could
-// keep a program from starting: no version of a symbol, and no symbol that not every C library has, but as a weak
-// reference. Every exported name is a gate, and every function of the C library is called through a slot (gates_*.inc;
-// the lists of both come from a first link, cmake/entrance.cmake). The constructor looks at the C library. If the
-// library can run on it, the slots are filled, the library's own constructors run, and the gates open. Else nothing of
-// the library ever runs, and each gate leads to the function that its caller would have reached without us.
+// The code that comes between the dynamic linker and the library. libblastoff.so is preloaded into every program that a
+// job starts, also in containers: programs with an older C library, or with another one. So the dynamic linker must see
+// nothing in it that could keep a program from starting: no version of a symbol, and, except as a weak reference, no
+// symbol that some C library lacks. Every exported name is a gate, and every function of the C library is called
+// through a slot (gates_*.inc; the lists of gates and slots come from a first link, cmake/entrance.cmake). The
+// constructor looks at the C library. If the library can run on it, the slots are filled, the library's own
+// constructors run, and the gates open. If not, none of the library's code ever runs, and each gate leads to the
+// function that its caller would have reached without us.
 //
-// What lies in this folder runs before the slots are filled, later_functions.cpp excepted: it calls nothing but weak
+// The code in this folder runs before the slots are filled, except later_functions.cpp. It calls nothing but weak
+// references, and is compiled separately, without a C++ runtime.
 // references, and is compiled for itself alone, without a C++ runtime.
 #pragma once
 
@@ -17,42 +19,43 @@ namespace blastoff::entrance {
 
 enum class State : unsigned char { undecided, open, opening, closed };
 
-/// A function that the oldest supported C library may lack.
+/// A function that the oldest supported C library may lack, and its substitute.
 struct LaterFunction {
   const char* name;
   void* substitute;
 };
 
-/// Fills all slots. False if this C library has no function for one, or is not one that the library can run on.
+/// Fills all slots. Returns false if the library cannot run on this C library, or if a function was found nowhere.
 bool fill_slots();
 
-/// The functions of dlfcn.h, before the slots are filled.
+/// The functions of dlfcn.h, for use before the slots are filled.
 struct DynamicLinker {
   void* (*dlsym)(void* handle, const char* name) = nullptr;
-  void* libdl = nullptr;  ///< the library they lie in, if not every process has it; nullptr: every one has them
+  void* libdl = nullptr;  ///< the library that contains these functions, if not every process has it; nullptr: every
+                          ///< process has them
   explicit operator bool() const { return dlsym != nullptr; }
 
   template <class Function>
   void find(Function*& function, const char* name) const {
     function = reinterpret_cast<Function*>(find(name));
   }
-  /// The C library's own, also of a name that is exported here; nullptr: it has none.
+  /// Returns the C library's function, even if this library exports the same name; nullptr: it has none.
   [[gnu::noinline]] void* find(const char* name) const;
 };
 
-/// False where there is none: then nothing but what is there already was ever looked up in the process.
+/// Converts to false if the process has no dlsym(). Then nothing can be looked up by name.
 DynamicLinker dynamic_linker();
 
 bool equal(const char* left, const char* right);
 bool starts_with(const char* text, const char* beginning);
-/// The text behind this one's final zero.
+/// Returns the text behind the final zero of this one.
 const char* next_text(const char* text);
 
 }  // namespace blastoff::entrance
 
 #pragma GCC visibility push(hidden)
 extern "C" {
-/// Each gate looks at it.
+/// Each gate reads this.
 extern constinit std::atomic<blastoff::entrance::State> blastoff_state;  // NOLINT(bugprone-dynamic-static-initializers)
 // NOLINTBEGIN(bugprone-dynamic-static-initializers): the compiler initializes them, as tests/unit/entrance sees
 extern const blastoff::entrance::LaterFunction blastoff_later_functions[];

@@ -1,4 +1,5 @@
-// What came to the C library after the oldest supported version. Used where the C library of the process lacks it.
+// Substitutes for functions that the C library got after the oldest supported version. Used if the process's C library
+// lacks them.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -14,7 +15,7 @@
 
 #include "entrance/entrance.h"
 
-/// 2.32. The C++ library spares itself atomic operations where it is true.
+/// From glibc 2.32. If it is true, the C++ library omits atomic operations.
 #pragma GCC visibility push(hidden)
 extern "C" {
 char __libc_single_threaded = 0;
@@ -23,12 +24,12 @@ char __libc_single_threaded = 0;
 
 namespace {
 
-/// 2.30.
+/// From glibc 2.30.
 pid_t thread_id() {
   return static_cast<pid_t>(syscall(SYS_gettid));
 }
 
-/// 2.33; before that they were part of each program.
+/// From glibc 2.33; before that, these functions were compiled into each program.
 int status_at(int directory, const char* path, struct stat* status, int flags) {
   return static_cast<int>(syscall(SYS_newfstatat, directory, path, status, flags));
 }
@@ -57,15 +58,15 @@ std::int64_t now_by(clockid_t clock) {
   return nanoseconds(now);
 }
 
-/// 2.30. Waits by the clock that pthread_cond_timedwait() knows. Whoever sets that clock meanwhile changes how long
-/// this takes.
+/// From glibc 2.30. Waits by CLOCK_REALTIME, which pthread_cond_timedwait() uses. If somebody sets that clock in the
+/// meantime, the wait takes a different time.
 int wait_by_clock(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
   const std::int64_t end = now_by(CLOCK_REALTIME) + (nanoseconds(*until) - now_by(clock));
   const timespec by_realtime{end / nanoseconds_per_second, end % nanoseconds_per_second};
   return pthread_cond_timedwait(condition, mutex, &by_realtime);
 }
 
-#ifdef DLFO_STRUCT_HAS_EH_DBASE  // else nobody refers to it
+#ifdef DLFO_STRUCT_HAS_EH_DBASE  // otherwise nobody refers to it
 struct Search {
   std::uintptr_t address;
   dl_find_object* result;
@@ -95,15 +96,15 @@ int note_if_it_contains(dl_phdr_info* object, std::size_t, void* data) {
   return 1;
 }
 
-/// 2.35, for the unwinder, which looks at nothing else. (Call sites are named by the C library's own alone: this one
-/// takes a lock of the dynamic linker.)
+/// From glibc 2.35, for the unwinder, which uses nothing else of it. (Call sites are found only by the C library's own
+/// function, because this one takes a lock of the dynamic linker.)
 int find_object(void* address, dl_find_object* result) {
   Search search{reinterpret_cast<std::uintptr_t>(address), result};
   return dl_iterate_phdr(note_if_it_contains, &search) == 1 ? 0 : -1;
 }
 #endif
 
-/// 2.36.
+/// From glibc 2.36.
 std::uint32_t random_number() {
   std::uint32_t number = 0;
   while (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {

@@ -1,4 +1,4 @@
-// The functions of the C library, found by name when the library is loaded.
+// Finds the functions of the C library by name when the library is loaded.
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 
 #include "entrance/entrance.h"
 
-// Before glibc 2.34, dlsym() lay in a library that not every process had. There the C library can open it.
+// Before glibc 2.34, dlsym() was in a library that not every process had loaded. The C library can open that library.
 #pragma weak __real_dlsym
 #pragma weak __libc_dlopen_mode
 #pragma weak __libc_dlsym
@@ -22,7 +22,7 @@ void* __libc_dlsym(void* handle, const char* name);
 }
 #pragma GCC visibility pop
 
-// By the lists: name and version of each, and its slot.
+// From the lists: the name and version of each function, and its slot.
 #pragma GCC visibility push(hidden)
 extern "C" {
 extern const char blastoff_imports[], blastoff_imports_end[];
@@ -34,9 +34,9 @@ namespace blastoff::entrance {
 namespace {
 
 constexpr int oldest_minor_version = 28;
-constexpr int first_version_of_one_piece = 34;  // before it, threads and dlopen() were libraries of their own
+constexpr int first_version_of_one_piece = 34;  // before it, threads and dlopen() were in libraries of their own
 
-/// N of "2.N"; -1: not a version of glibc 2.
+/// Returns N of "2.N"; -1: not a version of glibc 2.
 int minor_version(const char* text) {
   if (text[0] != '2' || text[1] != '.') return -1;
   int minor = 0;
@@ -55,14 +55,14 @@ class CLibrary {
     if (version != nullptr) minor_version_ = minor_version(version());
   }
 
-  /// What only acts like glibc (gcompat on musl) takes no notice of a version.
+  /// A library that only imitates glibc (gcompat on musl) ignores versions: it finds the name under any version.
   bool is_supported() const {
     return minor_version_ >= oldest_minor_version && dlvsym_ != nullptr && dlopen_ != nullptr && dlerror_ != nullptr &&
            dlvsym_(RTLD_DEFAULT, "gnu_get_libc_version", "GLIBC_0") == nullptr;
   }
 
-  /// The default version, as a program gets it that is linked here. `version` is the one that was the default where
-  /// this library was linked.
+  /// Finds a function in its default version, which a program that is linked on this machine gets. If there is none,
+  /// `version` is tried: the default version when this library was linked.
   void* find(const char* name, const char* version) {
     if (void* const found = dlsym_(RTLD_DEFAULT, name)) return found;
     if (void* const found = find_in(mathematics_, "libm.so.6", name)) return found;
@@ -73,7 +73,7 @@ class CLibrary {
     if (void* const found = dlvsym_(RTLD_DEFAULT, name, version)) return found;
     for (std::size_t i = 0; i < blastoff_later_function_count; ++i)
       if (equal(blastoff_later_functions[i].name, name)) return blastoff_later_functions[i].substitute;
-    constexpr char c23[] = "__isoc23_";  // since 2.38: strtol() and its like, which read binary numbers too
+    constexpr char c23[] = "__isoc23_";  // since 2.38: strtol() and its like, which also read binary numbers
     return starts_with(name, c23) ? find(name + sizeof c23 - 1, version) : nullptr;
   }
 
@@ -95,7 +95,7 @@ class CLibrary {
   void* loading_ = nullptr;
 };
 
-/// They fill whole pages.
+/// The slots fill whole pages, which become read-only.
 void protect_slots() {
   mprotect(static_cast<void*>(blastoff_slots),
            reinterpret_cast<std::uintptr_t>(blastoff_slots_end) - reinterpret_cast<std::uintptr_t>(blastoff_slots),
@@ -126,7 +126,7 @@ namespace {
 
 DynamicLinker the_linker;
 
-/// dlsym() where the next dlopen() lies in a library that the program has not loaded.
+/// A dlsym() that also finds functions of libdl, which the program has not loaded.
 void* next_or_in_library(void* handle, const char* name) {
   void* const found = the_linker.dlsym(handle, name);
   return found == nullptr && handle == RTLD_NEXT ? the_linker.dlsym(the_linker.libdl, name) : found;
