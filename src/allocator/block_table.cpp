@@ -38,13 +38,13 @@ BlockTable::Word* BlockTable::word_of(const void* pointer) const {
   return leaf == nullptr ? nullptr : leaf + address / granule % leaf_granules;
 }
 
-/// The leaf, mapped if it is not there yet. Fresh pages hold zeros: no block. Only the pages of a leaf that are written
-/// to take memory.
+/// Returns the leaf for an address, and maps it if it is not there yet. Fresh pages hold zeros, which mean: no block.
+/// Only pages of a leaf that are written take memory.
 BlockTable::Word* BlockTable::leaf_for(std::uintptr_t address) {
   std::atomic<Word*>& slot = leaves_[address >> leaf_bits];
   if (Word* const leaf = slot.load(std::memory_order_acquire)) return leaf;
   constexpr std::size_t bytes = leaf_granules * sizeof(Word);
-  // System calls, as the names of the functions are ours.
+  // Uses system calls, because this library defines functions with these names.
   const long memory =
       syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == -1) return nullptr;

@@ -35,13 +35,13 @@ constinit Counter placed;
 constinit Counter bound;
 constinit Counter left;
 
-/// Huge pages of 2 MiB exist on x86-64 and, next to smaller and larger ones, on aarch64.
+/// Huge pages have 2 MiB on x86-64. aarch64 has them too, besides smaller and larger ones.
 std::size_t natural_alignment(std::size_t bytes) {
   constexpr std::size_t huge_page = std::size_t{2} << 20;
   return bytes >= huge_page ? huge_page : granule;
 }
 
-/// Before the pages are touched: what is there already stays where it is.
+/// To be called before the pages are touched: pages that exist already stay where they are.
 void prepare(void* begin, std::size_t bytes, const Placement& placement) {
   if (placement.huge_pages) advise_huge_pages(begin, bytes);
   if (placement.node < 0) return;
@@ -55,12 +55,13 @@ bool grow_in_place(void* block, std::size_t size, std::size_t bytes) {
   return remap(block, size, bytes, nullptr) && table.insert(block, bytes);
 }
 
-/// Moves the pages without copying, which keeps their node. nullptr leaves everything as it was.
+/// Moves the pages without copying, so they keep their node. Returns nullptr if nothing was changed.
 void* grow_elsewhere(void* block, std::size_t size, std::size_t bytes) {
   void* const target = map_aligned(bytes, natural_alignment(bytes), Access::none);
   if (target == nullptr) return nullptr;
   if (table.insert(target, bytes)) {
-    table.remove(block);  // first: its addresses may be another thread's as soon as the pages have left
+    table.remove(block);  // removed first, because another thread may get these addresses as soon as the pages have
+                          // left
     notify(MemoryEventKind::moved, block, size, target);
     if (remap(block, size, bytes, target)) return target;
     table.insert(block, size);

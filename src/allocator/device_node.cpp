@@ -12,12 +12,12 @@ namespace blastoff::allocator {
 
 namespace {
 
-// <numaif.h> belongs to a library that we do not need.
+// <numaif.h> belongs to libnuma, which we do not need.
 constexpr int preferred = 1;                                // MPOL_PREFERRED
 constexpr unsigned long mems_allowed = 4;                   // MPOL_F_MEMS_ALLOWED
-constexpr unsigned long mask_bits = NodeSet::capacity + 1;  // the kernel takes one less
+constexpr unsigned long mask_bits = NodeSet::capacity + 1;  // the kernel uses one bit less
 
-/// The text of a small file of sysfs, in `buffer`; empty where there is none.
+/// Reads a small file of sysfs into `buffer`; empty if there is none.
 std::string_view read_file(const char* path, std::span<char> buffer) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
@@ -73,7 +73,8 @@ Nodes read_nodes() {
   if (nodes.with_memory.count() == 0) nodes.with_memory = read_set("/sys/devices/system/node/has_normal_memory");
   nodes.with_cpus = read_set("/sys/devices/system/node/has_cpu");
   if (syscall(SYS_get_mempolicy, nullptr, nodes.allowed.words(), mask_bits, nullptr, mems_allowed) != 0)
-    nodes.allowed = nodes.with_memory;  // not permitted in many containers: binding will tell
+    nodes.allowed = nodes.with_memory;  // many containers forbid the system call: binding will show whether it is
+                                        // possible
   return nodes;
 }
 

@@ -1,4 +1,4 @@
-// The NUMA node of the device's memory, and binding memory to it.
+// Finds the NUMA node of the device's memory, and binds memory to it.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace blastoff::allocator {
 
-/// A set of nodes, as the kernel takes and prints them.
+/// A set of nodes, in the formats in which the kernel takes and prints it.
 class NodeSet {
  public:
   static constexpr int capacity = 1024;
@@ -18,7 +18,7 @@ class NodeSet {
   bool has(int node) const { return node >= 0 && node < capacity && (words_[node / bits] >> node % bits & 1) != 0; }
   NodeSet without(const NodeSet& other) const;
   int count() const;
-  /// The index-th by number; -1 if there are fewer.
+  /// Returns the node with the index-th lowest number; -1 if there are fewer nodes.
   int at(int index) const;
   unsigned long* words() { return words_; }
 
@@ -27,7 +27,7 @@ class NodeSet {
   unsigned long words_[capacity / bits] = {};
 };
 
-/// What sysfs and the cpuset say.
+/// The nodes that sysfs and the cpuset tell.
 struct Nodes {
   NodeSet with_memory;
   NodeSet with_cpus;
@@ -35,16 +35,16 @@ struct Nodes {
 };
 Nodes read_nodes();
 
-/// The node to bind to. With a refusal, there is no node (-1) or this process may not use it.
+/// The node to bind memory to. With a refusal, there is no such node (-1), or this process may not use it.
 struct DeviceNode {
   int node = -1;
   const char* refusal = nullptr;
 };
 
-/// `chosen`: the user's choice, or -1. `index`: the number of the device on this machine.
+/// `chosen`: the user's choice of a node, or -1. `index`: the number of the device on this machine.
 DeviceNode find_device_node(const Nodes& nodes, int chosen, unsigned index);
 
-/// Prefers the node for future pages of the range; a full node is not an error. On false, errno tells why.
+/// Prefers the node for future pages of the range; a full node is not an error. If it returns false, errno tells why.
 bool bind(void* begin, std::size_t bytes, int node);
 
 }  // namespace blastoff::allocator

@@ -1,11 +1,13 @@
-// Calls that arrive before the functions behind ours are known. Each looks them up and starts again.
+// Serves calls that arrive before the next allocator's functions are known. Each call first looks them up and then
+// continues there.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 extern "C" {
-// What glibc's allocator goes by whoever else defines malloc. Other C libraries need no memory in the search.
+// glibc's allocator, under names that it has even if another library defines malloc. Other C libraries allocate nothing
+// during the search.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 #pragma weak __libc_malloc
 #pragma weak __libc_free

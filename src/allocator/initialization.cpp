@@ -14,7 +14,8 @@ bool initialize() {
 
 namespace {
 
-/// Mostly others have called before: the dynamic linker, and constructors of what this library does not depend on.
+/// Calls usually arrive earlier: from the dynamic linker, and from constructors of libraries on which this one does not
+/// depend.
 [[gnu::constructor]] void when_loaded() {
   initialize();
   prepare_placement();

@@ -1,10 +1,10 @@
-// What happens at the first call of any function of this library.
+// Initialises this library at the first call of any of its functions.
 #pragma once
 
 namespace blastoff::allocator {
 
-/// Finds the functions behind ours and, as soon as there is an environment, reads the settings. False in a call that
-/// this function itself causes; the caller then uses the C library.
+/// Finds the next allocator's functions, and decides whether frees of its blocks notify libblastoff.so. Returns false
+/// in a call that this function itself causes; the caller then uses the C library.
 bool initialize();
 
 }  // namespace blastoff::allocator

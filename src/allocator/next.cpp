@@ -9,7 +9,7 @@
 #include "allocator/early.h"
 #include "platform/errno_guard.h"
 
-// glibc's alone.
+// Only glibc has these.
 #pragma weak dladdr1
 #pragma weak gnu_get_libc_version
 
@@ -33,7 +33,7 @@ void look_up(Slot<Function>& slot, const char* name) {
   slot.store(reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name)), std::memory_order_relaxed);
 }
 
-/// The file name of the object that an address belongs to; "" for what belongs to none.
+/// Returns the file name of the object that holds an address; "" if no object holds it.
 const char* object_of(const void* address) {
   Dl_info info;
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "";
@@ -47,8 +47,8 @@ bool same_object(const void* one, const void* other) {
   return dladdr(one, &first) != 0 && dladdr(other, &second) != 0 && first.dli_fbase == second.dli_fbase;
 }
 
-/// A program that is not position-independent and takes the address of malloc has an entry of that name which only
-/// calls it; dlsym() gives that for the function.
+/// Whether `function` is only a stub in the program. A program that is not position-independent and takes the address
+/// of malloc has such a stub, and dlsym() returns it as the function.
 bool is_only_called_there(const void* function) {
   Dl_info info;
   void* symbol = nullptr;
@@ -63,7 +63,7 @@ const void* address_of(Function* function) {
 
 }  // namespace
 
-/// dlsym() allocates nothing where the name exists, and the C library has all of these.
+/// dlsym() allocates nothing if the name exists, and the C library has all of these.
 bool find_next() {
   if (search.load(std::memory_order_acquire) == Search::done) return true;
   Search expected = Search::not_begun;
@@ -101,7 +101,7 @@ bool comes_first() {
 const char* other_allocator() {
   if (!comes_first()) return object_of(dlsym(RTLD_DEFAULT, "malloc"));
   const void* const behind = address_of(next.malloc.load(std::memory_order_relaxed));
-  // Other allocators define even __libc_malloc; the C library's version nobody else knows.
+  // Other allocators even define __libc_malloc, but none defines the function for the C library's version.
   return same_object(behind, address_of(&gnu_get_libc_version)) ? nullptr : object_of(behind);
 }
 

@@ -1,4 +1,5 @@
-// The functions behind ours: the C library's, or those of another allocator that comes next in the search order.
+// The functions that calls are passed on to: those of the C library, or of another allocator that comes next in the
+// search order.
 #pragma once
 
 #include <sys/mman.h>
@@ -9,11 +10,11 @@
 
 namespace blastoff::allocator {
 
-/// A function that is looked up once. Threads that look it up at the same time find the same function.
+/// The address of a function that is looked up once. Threads that look it up at the same time find the same function.
 template <class Function>
 using Slot = std::atomic<Function*>;
 
-/// Each is looked up with dlsym(RTLD_NEXT): the function to which the program would be bound without this library.
+/// Each function is looked up by dlsym(RTLD_NEXT): the program would be bound to it without this library.
 struct Next {
   Slot<void*(std::size_t)> malloc;
   Slot<void(void*)> free;
@@ -36,8 +37,8 @@ struct Next {
 
 extern Next next;
 
-/// Where free() and realloc() of other allocators' blocks go: to `next`'s functions, or to those that also notify
-/// libblastoff (notifications.h).
+/// The functions to which free() and realloc() pass other allocators' blocks: the functions of `next`, or functions
+/// that also notify libblastoff.so (notifications.h).
 struct Release {
   Slot<void(void*)> free;
   Slot<void*(void*, std::size_t)> realloc;
@@ -46,14 +47,15 @@ struct Release {
 extern Release release;
 
 /// Fills in `next`. Called at the first call of any function of this library, which may come before any constructor.
-/// False in a call that the search itself makes; the caller then uses the C library.
+/// Returns false in a call that the search itself makes; the caller then uses the C library.
 bool find_next();
 
-/// False: a preloaded library of this kind is in a process for which it is not made, and only passes calls on.
+/// Whether the process has glibc. If not, this library was preloaded into a process for which it is not made, and only
+/// passes calls on.
 bool behind_is_glibc();
 
-/// The object (its file name) that allocates memory in this process, if it is not the C library behind this library;
-/// else nullptr.
+/// Returns the file name of the object that allocates memory in this process, if it is not the C library behind this
+/// library; otherwise nullptr.
 const char* other_allocator();
 
 /// Whether the program's calls of malloc reach this library at all.

@@ -7,7 +7,7 @@
 #include "../../include/blastoff.h"
 #include "allocator/next.h"
 
-// Of libblastoff.so, where that is loaded.
+// Functions of libblastoff.so, if that is loaded.
 #pragma weak blastoff_memory_event
 #pragma weak blastoff_hears_of_memory
 
@@ -19,7 +19,7 @@ enum class Listener : unsigned char { unknown, being_asked, none, present };
 constinit std::atomic<Listener> listener{Listener::unknown};
 
 bool may_have_listener() {
-  if (getauxval(AT_SECURE) != 0) return false;  // there libblastoff.so does nothing
+  if (getauxval(AT_SECURE) != 0) return false;  // libblastoff.so does nothing in such a process
   return &blastoff_memory_event != nullptr && &blastoff_hears_of_memory != nullptr;
 }
 
@@ -34,8 +34,8 @@ void notify_and_free(void* pointer) {
   next.free.load(std::memory_order_relaxed)(pointer);
 }
 
-/// A block that stays where it is loses its mirror too: rare, and only slower. Where it goes to, the C library may have
-/// unmapped other memory without a word.
+/// A block that stays in its place also loses its mirror: that is rare, and only costs time. The block's new place is
+/// reported too, because the C library may have unmapped other memory there without notifying anybody.
 void* notify_and_reallocate(void* pointer, std::size_t bytes) {
   notify_of_release(pointer);
   void* const moved = next.realloc.load(std::memory_order_relaxed)(pointer, bytes);
@@ -45,8 +45,8 @@ void* notify_and_reallocate(void* pointer, std::size_t bytes) {
 
 }  // namespace
 
-/// While the answer is awaited, everything is told: by other threads, of the memory that finding the answer takes, and
-/// until libblastoff.so knows it.
+/// While the answer is not known, every event is reported: events of other threads, events of memory that the question
+/// itself uses, and all events until libblastoff.so can answer.
 bool has_listener() {
   const Listener known = listener.load(std::memory_order_relaxed);
   if (known != Listener::unknown) return known != Listener::none;

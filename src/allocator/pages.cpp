@@ -22,7 +22,7 @@ char* map(std::size_t bytes, Access access) {
   return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
 }
 
-/// Bytes from there to the next multiple of `alignment`.
+/// Returns the bytes from `from` to the next multiple of `alignment`.
 std::size_t gap(const char* from, std::size_t alignment) {
   return -reinterpret_cast<std::uintptr_t>(from) % alignment;
 }
@@ -38,8 +38,8 @@ std::size_t whole_pages(std::size_t bytes) {
   return (bytes + page_size() - 1) / page_size() * page_size();
 }
 
-/// Newer kernels (Linux 6.7) put large mappings on multiples of a huge page by themselves. Elsewhere more is mapped
-/// than is needed, and the ends cut off.
+/// Newer kernels (Linux 6.7) align large mappings to huge pages by themselves. On other kernels this maps more than is
+/// needed, and cuts off the ends.
 void* map_aligned(std::size_t bytes, std::size_t alignment, Access access) {
   char* const first = map(bytes, access);
   if (first == nullptr || gap(first, alignment) == 0) return first;

@@ -16,12 +16,13 @@ constinit std::atomic<std::size_t> large_from{never};
 
 namespace {
 
-/// A value that is not accepted is spoken of at the first allocation of this size: not in every shell of a job.
+/// A rejected value is reported at the first allocation of this size, so that not every shell of a job reports it.
 constexpr std::size_t large_enough_to_speak = std::size_t{1} << 20;
 
-// Written when the library is loaded, only read afterwards.
+// Written when the library is loaded, and only read afterwards.
 constinit Settings settings;
-constinit const char* owner = nullptr;  // who allocates in this process, if not the C library behind us
+constinit const char* owner = nullptr;  // the library that allocates in this process, if it is not the C library behind
+                                        // us
 
 enum class Decision : unsigned char { pending, made };
 constinit std::atomic<Decision> decision{Decision::pending};
@@ -34,12 +35,12 @@ bool asked_for() {
   return settings.smallest() != never;
 }
 
-/// What the user asked for, as the lines name it.
+/// The user's request, as printed lines name it.
 const char* request() {
   return settings.bind_from != never ? "placing memory at malloc" : "aligning memory at malloc";
 }
 
-/// malloc() is no place where a thread may be cancelled, as it might be in open() or write().
+/// A thread must not be cancelled within malloc(). open() and write() could allow that.
 class NoCancellation {
  public:
   NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -60,7 +61,7 @@ const char* other_owner() {
   return under_valgrind() ? "valgrind" : other_allocator();
 }
 
-/// Size from which allocations are placed.
+/// Returns the size from which allocations are placed.
 std::size_t decide_on_node() {
   if (settings.bind_from == never) return settings.align_from;
   const DeviceNode found = find_device_node(read_nodes(), settings.chosen_node, settings.device);
@@ -86,7 +87,7 @@ void speak() {
                      aligned ? "; large allocations are only aligned" : "");
 }
 
-/// Threads that get here at once decide the same.
+/// Threads that call this at the same time decide the same.
 void decide() {
   const NoCancellation guard;
   large_from.store(owner == nullptr ? decide_on_node() : never, std::memory_order_relaxed);

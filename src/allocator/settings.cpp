@@ -17,13 +17,13 @@ using Get = const char* (*)(const char*);
 
 constexpr std::size_t default_bind_from = std::size_t{64} << 20;
 
-/// An unset and an empty variable are the same.
+/// Returns the value of a variable; "" if it is not set.
 std::string_view value_of(Get get, const char* variable) {
   const char* const text = get(variable);
   return text == nullptr ? std::string_view{} : text;
 }
 
-/// What a row of the option table accepts.
+/// A row of the option table: a variable, and what it accepts.
 struct Row {
   std::string_view name;
   const char* variable;
@@ -57,7 +57,7 @@ void refuse(Settings& settings, Get get, const Row& row) {
   });
 }
 
-/// nullopt where the variable is not set, or is refused.
+/// nullopt if the variable is not set, or its value is rejected.
 std::optional<config::Value> read(Settings& settings, Get get, const Row& row) {
   const std::string_view text = value_of(get, row.variable);
   if (text.empty()) return std::nullopt;
@@ -80,14 +80,14 @@ void read_align(Settings& settings, Get get) {
   if (const auto value = read(settings, get, row("align"))) settings.align_from = value->bytes;
 }
 
-/// The library speaks of a bad value.
+/// Returns -1 for a bad value; libblastoff.so reports it.
 int read_node(Get get) {
   constexpr const Row& node = row("device-node");
   const auto value = parse_value(node.accepted, value_of(get, node.variable));
   return value ? static_cast<int>(value->integer) : -1;
 }
 
-/// The entry of a comma-separated list, counted round; nullopt where it is no number (a UUID).
+/// Returns entry `index` of a comma-separated list, modulo its length; nullopt if the entry is not a number (a UUID).
 std::optional<unsigned> entry(std::string_view list, unsigned index) {
   std::array<std::string_view, 64> words;
   std::size_t count = 0;
@@ -115,7 +115,7 @@ unsigned device_index(Get get) {
   const auto named = device::find_kind(value_of(get, "BLASTOFF_DEVICE"));
   const device::Kind& kind = named ? *named->kind : device::default_kind;
   std::optional<unsigned> index;
-  if (named && !named->number.empty()) index = entry(named->number, 0);  // of several, the first
+  if (named && !named->number.empty()) index = entry(named->number, 0);  // the first of several
   const bool in_step = parse_number<unsigned>(value_of(get, platform::slurm_step_variable)).has_value();
   for (const char* const rank : platform::local_rank_variables) {
     if (!in_step && std::string_view(rank).starts_with(platform::slurm_prefix)) continue;

@@ -1,4 +1,4 @@
-// fstat() came to the C library in glibc 2.33; before that it was part of each program.
+// glibc has a function fstat() since 2.33; before that it was compiled into each program.
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// malloc and its family, as the program calls them. Small allocations, and blocks of other allocators, cost one test
-// more than without this library.
+// malloc and its family, as the program calls them. For small allocations and for blocks of other allocators, they cost
+// one test more than without this library.
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ template <class Function>
   return slot.load(std::memory_order_relaxed);
 }
 
-/// A block of somebody else's that grows to where blocks are placed.
+/// Moves a block of another allocator that grows to a size at which blocks are placed.
 void* move_into_place(void* block, std::size_t bytes) {
   void* const target = place(bytes);
   if (target == nullptr) return nullptr;
@@ -35,7 +35,7 @@ void* move_into_place(void* block, std::size_t bytes) {
   return target;
 }
 
-/// nullptr leaves odd alignments to the allocator behind ours, which refuses or corrects them.
+/// Returns nullptr for odd alignments: the next allocator refuses or corrects them.
 void* place_aligned(std::size_t alignment, std::size_t bytes) {
   constexpr std::size_t largest = std::size_t{1} << 40;
   return std::has_single_bit(alignment) && alignment <= largest ? place(bytes, alignment) : nullptr;

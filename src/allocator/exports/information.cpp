@@ -1,4 +1,4 @@
-// What the library tells of itself (include/blastoff_allocator.h).
+// Information about the library (include/blastoff_allocator.h).
 #include "../../../include/blastoff_allocator.h"
 #include "allocator/blocks.h"
 #include "allocator/placement.h"

@@ -1,8 +1,9 @@
-// munmap() and what else makes memory go away, as the program calls it. libblastoff.so is told first; nothing else
-// changes.
+// munmap() and other functions that make memory disappear, as the program calls them. They notify libblastoff.so:
+// before memory is unmapped or moved, and after pages were dropped. Otherwise they only pass the call on.
 //
-// The names carry the C library's version and are not the default ones of this library: who looks them up with dlsym(),
-// as MPI libraries do to patch them for their registration caches, gets the C library's, which its own free() uses too.
+// The names have the C library's version, but not as this library's default version. So a lookup by dlsym() finds the C
+// library's function, which the C library's own free() also uses. MPI libraries look these functions up to patch them
+// for their registration caches.
 #include <stdarg.h>
 #include <sys/mman.h>
 
@@ -59,7 +60,7 @@ void* allocator_mremap(void* address, std::size_t bytes, std::size_t new_bytes, 
 BLASTOFF_EXPORT(allocator_madvise, madvise)
 int allocator_madvise(void* address, std::size_t bytes, int advice) {
   const int result = next.madvise.load(std::memory_order_relaxed)(address, bytes, advice);
-  // Even where it failed: part of the range may have been dropped.
+  // Also if the call failed: it may have dropped a part of the range.
   if (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE)
     notify(MemoryEventKind::dropped, address, bytes);
   return result;
