@@ -32,7 +32,8 @@ int report(const blocks::Error& error) {
   return static_cast<int>(error.kind);
 }
 
-/// Runs work(Engine&), which returns a Status, without handlers of the program in between. The status of the interface.
+/// Runs work(Engine&), which returns a Status, while no signal handler of the program interrupts it. Returns the status
+/// for the C interface.
 template <class Work>
 int run(const Work& work) {
   int status = BLASTOFF_OK;
@@ -64,7 +65,7 @@ Status check_place(const blocks::Engine& engine, const blastoff_block* block, in
           : fmt::format("there is no place {}: BLASTOFF_HOST is -1, devices are 0 to {}", place, engine.devices() - 1));
 }
 
-/// The program's stream as a queue; null where there is none.
+/// Returns the program's stream as a queue; nullptr if it is none.
 blocks::Result<std::unique_ptr<blastoff::device::Queue>> adopt(blocks::Engine& engine, int place, void* stream) {
   if (stream == nullptr) return nullptr;
   if (place == blocks::host_place) return failure(ErrorKind::bad_argument, "on the host there is no stream");
@@ -82,7 +83,7 @@ std::optional<blocks::Access> access_of(blastoff_access access) {
   return std::nullopt;
 }
 
-/// A coefficient of that type.
+/// Converts a coefficient of that type.
 std::optional<blastoff::blas::Coefficient> coefficient(blastoff_type type, const void* value) {
   switch (type) {
     case BLASTOFF_FLOAT: return *static_cast<const float*>(value);

@@ -1,4 +1,4 @@
-// The library's own C functions (include/blastoff.h): what the `blastoff` command asks it.
+// The library's own C functions (include/blastoff.h), by which the `blastoff` command asks the library.
 
 #include "../include/blastoff.h"
 
@@ -29,7 +29,7 @@ namespace {
 
 using blastoff::platform::contained;
 
-/// Text that stays valid until the process ends: made once, never destroyed. nullptr where it cannot be made.
+/// Makes text that stays valid until the process ends. nullptr if it cannot be made.
 template <class Make>
 const char* lasting_text(Make make) noexcept {
   const blastoff::platform::FromReserve for_json;
@@ -38,7 +38,7 @@ const char* lasting_text(Make make) noexcept {
   return text;
 }
 
-/// Text that the caller frees. nullptr where it cannot be made, or is empty.
+/// Makes text that the caller frees. nullptr if it cannot be made, or is empty.
 template <class Make>
 char* text_to_free(Make make) noexcept {
   const blastoff::platform::FromReserve for_json;
@@ -76,7 +76,7 @@ extern "C" {
 [[gnu::visibility("default")]] void blastoff_remove_counters(const char* path) {
   try {
     blastoff::report::remove_counter_file(path);
-  } catch (...) {  // then they stay until the run ends
+  } catch (...) {  // the files then stay until the run ends
   }
 }
 

@@ -35,7 +35,7 @@ Json system_json() {
           {"global_rank", rank_json(platform::global_rank())}};
 }
 
-/// The machine's memory: its nodes, pages, and what the kernel does with them on its own.
+/// Describes the machine's memory: its nodes, its pages, and settings of the kernel.
 Json memory_json() {
   Json nodes = Json::array();
   for (const platform::NumaNode& node : platform::numa_nodes()) {
@@ -94,7 +94,7 @@ Json device_json(const config::Settings& settings, const std::string& name) {
           {"memory_node", node_json(properties.memory_node)}};
 }
 
-/// Each that the settings name, the one that cannot be opened with the reason; at least one.
+/// Describes each device that the settings name, or the reason why it cannot be opened. Returns at least one.
 Json devices_json(const config::Settings& settings) {
   const Json requested{{"requested", settings.device}};
   if (settings.device == "none") return Json::array({failure(requested, "offloading is switched off")});
@@ -105,7 +105,8 @@ Json devices_json(const config::Settings& settings) {
   return devices;
 }
 
-/// Whether a write to a protected page is noticed: some sandboxes accept the calls and do nothing. "" if it is.
+/// Returns "" if a write to a protected page is noticed, otherwise the error. Some sandboxes accept the calls and do
+/// nothing.
 std::string try_tracking(tracking::PageTracker& tracker) {
   const std::size_t bytes = 2 * platform::page_size();
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -143,7 +144,7 @@ void note_made_code() {
   made_code_ran = true;
 }
 
-/// Whether the system allows new code near our own to be created and run. "" if it does.
+/// Returns "" if the system allows new code near our own to be created and run, otherwise the error.
 std::string try_making_code(platform::Span near) {
   namespace patch = intercept::patch;
   const auto target = reinterpret_cast<std::uintptr_t>(&note_made_code);
@@ -156,8 +157,8 @@ std::string try_making_code(platform::Span near) {
   return made_code_ran ? "" : "new code does not run";
 }
 
-/// Whether the system allows code that is mapped from a file to be written: writes the bytes that are there already. ""
-/// if it does.
+/// Returns "" if the system allows code that is mapped from a file to be written, otherwise the error. Writes the bytes
+/// that are there already.
 std::string try_writing_code(platform::Span code) {
   std::vector<std::byte> bytes(code.bytes());
   std::memcpy(bytes.data(), reinterpret_cast<const void*>(code.begin), bytes.size());

@@ -12,7 +12,8 @@ namespace blastoff::api {
 
 namespace {
 
-/// As JSON can hold it: each byte as the character of that number (ISO 8859-1), since a path need not be UTF-8.
+/// Returns a path in a form for JSON: each byte as the character with that number (ISO 8859-1), because a path need not
+/// be UTF-8.
 std::string byte_for_byte(const std::string& path) {
   std::string text;
   for (const char letter : path) {
