@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t piece = std::size_t{64} << 10;
 constexpr double longest_wait = 1;          // seconds
-constexpr double affordable_flushes = 0.2;  // seconds, and besides this share of the time
+constexpr double affordable_flushes = 0.2;  // seconds; besides these, the share of the time below
 constexpr double affordable_share = 0.02;
 constexpr std::uint64_t burst = 256;
 

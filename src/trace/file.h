@@ -1,4 +1,4 @@
-// The file of a trace: lines that are appended in large pieces, and fewer of them as it grows.
+// The file of a trace. Lines are appended in large pieces, and fewer of them as the file grows.
 #pragma once
 
 #include <cstddef>
@@ -9,27 +9,27 @@
 
 namespace blastoff::trace {
 
-/// Not thread-safe. It is opened for every piece, since the program may close any descriptor. What it holds is on its
-/// way to the disk a second after the call, if another call follows; or with the call itself, as far as that takes a
-/// fifth of a second and a fiftieth of the time.
+/// Not thread-safe. The file is opened for every piece, because the program may close any descriptor. A call's line is
+/// written at most a second after the call, if another call follows. With `at_once`, it is written with the call
+/// itself, as long as this takes no more than a fifth of a second and a fiftieth of the time.
 class File {
  public:
-  /// `path`: of a file that exists. `limit`: the most bytes that it may get; `size`: those that it has. `at_once`: each
-  /// call is written with itself.
+  /// `path`: path of an existing file. `size`: its size in bytes. `limit`: its largest size. `at_once`: write each
+  /// call's line with the call.
   File(std::string path, std::size_t size, std::size_t limit, bool at_once)
       : path_(std::move(path)), limit_(limit), at_once_(at_once), size_(size) {}
 
-  /// Whether the next call is to be recorded. From half of the limit on, 256 calls in a row of 512 are; from three
-  /// quarters on, 256 of 1024; and so on, so that the limit is never reached.
+  /// Whether the next call is to be recorded. When the file has half of its largest size, 256 of every 512 calls are
+  /// recorded; from three quarters on, 256 of every 1024; and so on, so that the limit is never reached.
   bool takes_next();
 
-  /// So many calls stand for each that is recorded now.
+  /// The number of calls that each recorded call now stands for.
   std::uint64_t weight() const { return std::uint64_t{1} << stage_; }
 
-  /// A line without its end.
+  /// `line`: without the newline.
   void append(const std::string& line);
 
-  /// Writes what has been collected. A file that cannot be written gets no more: one line on stderr.
+  /// Writes the collected lines. If the file cannot be written, prints one line on stderr and writes no more.
   void flush();
 
  private:
@@ -41,12 +41,12 @@ class File {
   const bool at_once_;
   std::size_t size_;
   unsigned stage_ = 0;
-  std::uint64_t calls_ = 0;  ///< since the stage began
+  std::uint64_t calls_ = 0;  ///< calls since the stage began
   bool failed_ = false;
   std::string pending_;
   platform::Stopwatch since_flush_;
   const platform::Stopwatch since_begin_;
-  double flush_seconds_ = 0;  ///< of all flushes
+  double flush_seconds_ = 0;  ///< sum over all flushes
 };
 
 }  // namespace blastoff::trace

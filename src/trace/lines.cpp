@@ -17,7 +17,7 @@ namespace {
 using Line = std::back_insert_iterator<std::string>;
 using platform::Span;
 
-/// More runs than this are joined across the gaps between them, the smallest first.
+/// If there are more runs, they are joined across the gaps between them, beginning with the smallest gaps.
 constexpr std::size_t most_runs = 64;
 
 std::string quoted(const std::string& text) {
@@ -62,7 +62,7 @@ void write_operands(Line line, const operation::Operation& operation) {
   fmt::format_to(line, "]");
 }
 
-/// "object+offset"; without an object: the program.
+/// Returns "object+offset"; the object is "" for the program.
 std::string site_of(const void* caller) {
   const platform::CodePlace place = platform::code_place(caller);
   return quoted(fmt::format("{}+{:#x}", place.object, place.offset));
@@ -73,7 +73,7 @@ std::string site_of(const void* caller) {
 std::string header_line(const Setup& setup, const char* method) {
   const report::Context& context = setup.context;
   std::string text;
-  // The run stands as in a report: by this, other processes of the run know whose the file is.
+  // `run` has the same value as in a report: it tells other processes of the run that the file belongs to it.
   fmt::format_to(Line(text), "{{\"blastoff_trace\": {}, \"run\": {}, \"program\": {}, \"command_line\": {}", version,
                  quoted(context.run), quoted(context.program), quoted(context.command_line));
   fmt::format_to(Line(text), ", \"host\": {}, \"pid\": {}, \"rank\": {}", quoted(context.host), context.pid,

@@ -1,4 +1,4 @@
-// The lines of a trace, which are JSON objects.
+// Writes the lines of a trace, which are JSON objects.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace blastoff::trace {
 
-/// The first one. `method`: how writes are found.
+/// Returns the first line. `method`: how writes are found.
 std::string header_line(const Setup& setup, const char* method);
 
-/// A call. `thread`: its number in order of the first calls.
+/// Returns the line of a call. `thread`: its number, in the order in which threads made their first calls.
 std::string call_line(const Tracer::Call& call, const operation::Operation& operation, int thread,
                       std::optional<double> seconds, double elapsed);
 
-/// The last one.
+/// Returns the last line.
 std::string end_line(const report::Totals& totals, double elapsed);
 
 }  // namespace blastoff::trace

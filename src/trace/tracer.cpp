@@ -25,7 +25,7 @@ void Tracer::give_up() {
   platform::log_line("out of memory: the trace ends here");
 }
 
-/// Under the lock. False: there is no file.
+/// To be called with the lock held. Returns false if there is no file.
 bool Tracer::begin_file() {
   if (file_) return true;
   std::unique_ptr<tracking::PageTracker> tracker;
@@ -78,7 +78,7 @@ void Tracer::end(Call* call, const operation::Operation& operation, std::optiona
 
 void Tracer::finish(const report::Totals& totals) {
   if (given_up_) return;
-  const std::unique_lock lock(mutex_, std::try_to_lock);  // a thread that is still at it is not waited for
+  const std::unique_lock lock(mutex_, std::try_to_lock);  // does not wait for a thread that is still recording
   if (!lock || !file_) return;
   file_->append(end_line(totals, seconds()));
   file_->flush();

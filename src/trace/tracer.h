@@ -1,5 +1,5 @@
-// --trace: what each call that is not small was, and what the program had written before it. docs/predict.md describes
-// the file.
+// --trace: records each call that is not small, and the memory that the program has written before it. docs/predict.md
+// describes the file.
 #pragma once
 
 #include <atomic>
@@ -22,38 +22,39 @@ namespace blastoff::trace {
 /// The version of the format.
 inline constexpr int version = 1;
 
-/// What a trace begins with, and what it goes by.
+/// Settings of a trace, and the data of its first line.
 struct Setup {
-  std::string pattern;      ///< of the file: see report::report_pattern()
-  std::size_t limit = 0;    ///< bytes
-  double floor_volume = 0;  ///< calls with a smaller Work::volume are counted only
+  std::string pattern;      ///< pattern of the file's path: see report::report_pattern()
+  std::size_t limit = 0;    ///< largest size of the file, in bytes
+  double floor_volume = 0;  ///< calls with a smaller Work::volume are only counted
   std::int64_t min_size = 0;
-  bool may_track = true;  ///< false: a device may be used, which tracks the same memory
+  bool may_track = true;  ///< false: a device may be in use, which tracks the same memory
   tracking::TrackerKind tracker = tracking::TrackerKind::best;
   report::Context context;  ///< program, host, pid, rank
   std::chrono::steady_clock::time_point start;
-  bool may_end_any_time = false;  ///< a forked child, which often ends without a word: see File
+  bool may_end_any_time = false;  ///< in a forked child, which often ends without notice: see File
 };
 
-/// Thread-safe. The file is begun by the first call.
+/// Thread-safe. The first call creates the file.
 class Tracer {
  public:
   explicit Tracer(Setup setup) : setup_(std::move(setup)) {}
 
-  /// A call from its begin to its end.
+  /// A call that has begun and not yet ended.
   struct Call {
     double start = 0;              ///< seconds since the start of the process
-    std::uint64_t weight = 1;      ///< calls that it stands for
-    const void* caller = nullptr;  ///< where it returns to
+    std::uint64_t weight = 1;      ///< number of calls that it stands for
+    const void* caller = nullptr;  ///< return address of the call
     Found found;
   };
-  /// To be given to end(); nullptr for a call that is not recorded.
+  /// The result is to be passed to end(); nullptr for a call that is not recorded.
   Call* begin(const operation::Operation& operation, const void* caller);
 
-  /// `seconds`: of the CPU, without calls inside the call; nothing where the device made it. `elapsed`: with these.
+  /// `seconds`: time on the CPU, without calls inside this call; nothing if the device made the call. `elapsed`: time
+  /// including calls inside.
   void end(Call* call, const operation::Operation& operation, std::optional<double> seconds, double elapsed);
 
-  /// The process ends: the totals of all calls.
+  /// Called when the process ends. Writes the totals of all calls.
   void finish(const report::Totals& totals);
 
  private:

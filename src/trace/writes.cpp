@@ -11,33 +11,34 @@ using operation::Operand;
 using operation::Operation;
 using platform::Span;
 
-/// Of the run, that this and what it costs the program may take; the latter only for a look at elements, which costs
-/// least. And so many seconds from the start.
+/// The share of the run that this work and its cost to the program may take. Up to the second share, only elements are
+/// compared, which costs least. In addition, this many seconds may be spent at any time.
 constexpr double affordable_share = 0.012;
 constexpr double most_affordable_share = 0.015;
 constexpr double affordable_at_once = 0.02;
 
-/// What the program pays for writing a protected page.
+/// The program's time for writing a protected page.
 constexpr double fault_seconds = 1.3e-6;
 
-/// What it pays for new protection of many pages: the processor forgets the addresses of all memory (TLB), and finds
-/// them again in the call. Measured with products of order 280 to 560 on a virtual machine: 13 to 47 us.
+/// The program's time after many pages were protected again: the processor forgets the addresses of all memory (TLB),
+/// and has to find them again in the call. Measured with products of order 280 to 560 on a virtual machine: 13 to 47
+/// us.
 constexpr double flush_seconds = 2e-5;
 
-/// Rewriting or protecting fewer pages costs too little to matter.
+/// Rewriting or protecting fewer pages than this costs too little to matter.
 constexpr std::size_t few_pages = 16;
 
-/// Uses between two times that a matrix is rewritten that make tracking it worth its faults.
+/// Tracking a matrix is worth its faults if it is used this many times before it is rewritten.
 constexpr int uses_that_pay = 8;
 
-/// In a row, after few uses each.
+/// A matrix that was rewritten this many times in a row, each time after few uses, is no longer tracked.
 constexpr int most_rewritten = 2;
 
 bool is_much(std::size_t bytes) {
   return bytes > few_pages * platform::page_size();
 }
 
-/// Whether the call writes memory that begins where this operand does.
+/// Whether the call writes memory that begins at the same address as this operand.
 bool is_result(const Operation& call, const Operand& operand) {
   bool result = false;
   call.each_result([&](std::size_t, const Operand& each) { result = result || each.address == operand.address; });
@@ -79,7 +80,7 @@ void Writes::drain(std::vector<Span>& gone) {
   }
 }
 
-/// Whether the operand's memory is tracked from here on.
+/// Starts to track the operand's memory. Returns whether that was possible.
 bool Writes::watch(const Operand& operand, Found& found) {
   bool watched = watched_ != nullptr;
   residency::each_region(operand, [&](Span region) {
@@ -92,7 +93,7 @@ bool Writes::watch(const Operand& operand, Found& found) {
   return watched;
 }
 
-/// False: the memory is another one than before.
+/// Returns false if the memory has been replaced by other memory.
 bool Writes::scan(const Operand& operand, bool protect, std::vector<Span>& written) {
   bool intact = true;
   residency::each_region(operand, [&](Span region) {
@@ -132,7 +133,7 @@ void Writes::look(const Operand& operand, Matrix& matrix, Found& found) {
   judge(operand, matrix, written);
 }
 
-/// Whether tracking the matrix has paid.
+/// Judges whether tracking the matrix has paid. If not, compares its elements from now on.
 void Writes::judge(const Operand& operand, Matrix& matrix, std::size_t written_bytes) {
   const bool much = is_much(written_bytes) && 2 * written_bytes > residency::region_bytes(operand);
   if (!much) {
@@ -161,7 +162,7 @@ void Writes::compare(const Operand& operand, Matrix& matrix, Found& found) {
   matrix.patience = std::min(2 * matrix.patience, most_patience);
 }
 
-// The call itself takes no faults on pages that the call before it has left protected.
+// The pages that earlier calls have left protected are unprotected, so that the call itself takes no faults.
 void Writes::pass_over(const Operation& call) {
   call.each_result([&](std::size_t, const Operand& result) {
     if (!residency::holds_data(result)) return;
@@ -198,8 +199,8 @@ Found Writes::before(const Operation& call) {
         const bool tracked = !matrix.sampled && watch(operand, found);
         if (!tracked) return compare(operand, matrix, found);
         look(operand, matrix, found);
-        // The call itself takes no faults, and calls inside it do not find its writes. The look has
-        // forgotten all memory that was replaced.
+        // Unprotects the results, so that the call itself takes no faults, and calls inside it do not count its writes.
+        // look() has forgotten all memory that was replaced.
         if (!matrix_of(operand).sampled && is_result(call, operand)) {
           residency::each_region(operand, [&](Span region) {
             watched_->unprotect(region);

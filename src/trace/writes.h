@@ -1,4 +1,4 @@
-// Which pages of a call's matrices the program has written since their last use, found out while the CPU makes all
+// Finds out which pages of a call's matrices the program has written since their last use, while the CPU makes all
 // calls.
 #pragma once
 
@@ -19,47 +19,51 @@
 
 namespace blastoff::trace {
 
-/// What is known about a call's memory before it is made.
+/// The state of a call's memory before the call.
 struct Found {
   bool asked = true;                    ///< false: writes were not looked for, to save time
-  std::vector<platform::Span> gone;     ///< memory that went away, in order: the addresses may be new memory by now
-  std::vector<platform::Span> written;  ///< by the program, since a call last used it; only of memory used before
+  std::vector<platform::Span> gone;     ///< memory that was unmapped, in order. New memory may be at these addresses by
+                                        ///< now
+  std::vector<platform::Span> written;  ///< pages that the program has written since the latest call that used them;
+                                        ///< only memory that was used before
   std::vector<std::pair<platform::Span, std::string>> untracked;  ///< memory that cannot be tracked, and why
 };
 
-/// Results that calls write are not the program's writes. Where there is no tracker, for memory that cannot be tracked
-/// and for matrices that the program keeps rewriting (a page fault for each page costs more than it tells), 64 elements
-/// of the matrix are compared with what they were: if one has changed, all pages count as written.
+/// Finds the program's writes. Results that calls write do not count. For some matrices, 64 elements are compared with
+/// their earlier values: if there is no tracker, if the memory cannot be tracked, or if the program keeps rewriting the
+/// matrix (then a page fault for each page would cost more than it tells). If an element has changed, all pages count
+/// as written.
 ///
-/// It keeps its own time, with what tracking costs the program, below 1.2 % of the run: beyond that, the kernel is not
+/// The time for this, including the cost of tracking to the program, stays below 1.2 % of the run. Above that share,
+/// the kernel is not asked until the share has fallen. Above 1.5 %, nothing is done. Not thread-safe.
 /// asked until the share has fallen, and beyond 1.5 % nothing is. Not thread-safe.
 class Writes {
  public:
-  /// Without a tracker (null) all matrices are compared by elements.
+  /// If `tracker` is nullptr, all matrices are compared by elements.
   explicit Writes(std::unique_ptr<tracking::PageTracker> tracker);
 
-  /// "uffd", "soft-dirty", "samples".
+  /// Returns "uffd", "soft-dirty" or "samples".
   const char* method() const { return tracker_ ? tracker_->name() : "samples"; }
 
-  /// Before the CPU makes the call.
+  /// Called before the CPU makes the call.
   Found before(const operation::Operation& call);
 
-  /// A call is made that is not recorded.
+  /// Called instead of before() if the call is not recorded.
   void pass_over(const operation::Operation& call);
 
-  /// When it is over. `asked`: as before() said.
+  /// Called when the call has ended. `asked`: Found::asked of before().
   void after(const operation::Operation& call, bool asked);
 
  private:
   struct Matrix {
-    bool sampled = false;  ///< compared by elements
-    int uses = 0;          ///< since the program rewrote it
-    int rewritten = 0;     ///< times in a row after few uses
-    int unchanged = 0;     ///< uses in a row
-    int patience = 4;      ///< unchanged uses before it is tracked again
+    bool sampled = false;  ///< its elements are compared; it is not tracked
+    int uses = 0;          ///< uses since the program has rewritten it
+    int rewritten = 0;     ///< how many times in a row it was rewritten after few uses
+    int unchanged = 0;     ///< consecutive uses without a change
+    int patience = 4;      ///< number of unchanged uses after which it is tracked again
     std::int64_t rows = 0, columns = 0;
     std::uint64_t fingerprint = 0;
-    bool known = false;  ///< the fingerprint is
+    bool known = false;  ///< `fingerprint` is known
   };
   Matrix& matrix_of(const operation::Operand& operand);
   void drain(std::vector<platform::Span>& gone);
@@ -71,19 +75,19 @@ class Writes {
   void compare(const operation::Operand& operand, Matrix& matrix, Found& found);
   void stop_tracking(const operation::Operand& operand);
   bool any_sampled(const operation::Operation& call);
-  /// Runs `look` on account.
+  /// Runs `look` and adds its time to `spent_`.
   template <class Look>
   void spend(const Look& look);
-  /// `share`: of the run that it may take.
+  /// `share`: the share of the run that the work may take.
   bool costs_too_much(double share) const;
 
   std::unique_ptr<tracking::PageTracker> tracker_;
   std::unique_ptr<residency::watch::WatchedMemory> watched_;
   platform::Stopwatch run_;
-  double spent_ = 0;               ///< seconds
-  platform::IntervalSet seen_;     ///< whose writes have been asked about before
-  platform::IntervalSet results_;  ///< of calls that were not asked about, or still run
-  /// By the address of the first element.
+  double spent_ = 0;               ///< seconds spent so far
+  platform::IntervalSet seen_;     ///< memory of which the kernel has been asked before
+  platform::IntervalSet results_;  ///< results of calls that still run, or for which the kernel was not asked
+  /// Indexed by the address of the first element.
   platform::RecentMap<std::uintptr_t, Matrix> matrices_{platform::most_matrices_remembered};
   std::vector<platform::Span> scratch_;
 };
