@@ -16,13 +16,13 @@ namespace blastoff::calibration {
 using Json = nlohmann::ordered_json;
 
 std::string calibration_json(const config::Settings& settings, const Request& request) {
-  // Memory of its own for every matrix, which ends with it: nothing page-locked comes to lie beside anything new.
+  // Every matrix gets a mapping of its own, which ends with it. So no page-locked memory lies beside new memory.
   mallopt(M_MMAP_THRESHOLD, 1 << 16);
   const platform::Stopwatch all;
   auto started = runtime::Session::start(settings, [] { return false; });
   if (!started) return Json{{"error", started.error().message}}.dump(-1, ' ', false, Json::error_handler_t::replace);
   runtime::Session& session = *started->release();  // never destroyed
-  // As a program's first call does: kernels are loaded.
+  // A program's first call also loads kernels.
   if (const auto first = Trial::make({decide::Family::gemm, decide::Precision::d}, 64))
     session.make_ready(first->operation());
   const double open_seconds = all.seconds();

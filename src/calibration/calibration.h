@@ -1,4 +1,4 @@
-// What `blastoff calibrate` asks of the device, its link and the kernel.
+// Measures the device, its link and the kernel's page tracking for `blastoff calibrate`.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 namespace blastoff::calibration {
 
 struct Request {
-  bool quick = false;        ///< a trial of the calibration itself, in small sizes
-  double most_seconds = 60;  ///< no rate is begun later than that
-  std::string host_library;  ///< path of a BLAS, for the simulated device
+  bool quick = false;        ///< only small sizes, to test the calibration itself
+  double most_seconds = 60;  ///< after this time, no further rate is measured
+  std::string host_library;  ///< path of a BLAS that computes for the simulated device
 };
 
-/// Opens the device that the settings name, as a call would, and measures. JSON: {"error": one line}, or
+/// Opens the device that the settings name, as a call would, and measures it. Returns JSON: {"error": one line}, or
 ///   device      kind, name, software, memory (bytes)
-///   open_seconds, launch_seconds, call_seconds
-///   link, pinning, tracking, rates, memory_rate: as in share/machine.schema.json; absent where there is no such thing
-/// For a process of its own: a device, once open, stays open.
+///   open_seconds, launch_seconds, call_seconds, seconds (of the whole measurement)
+///   link, pinning, tracking, rates, memory_rate: as in share/machine.schema.json; absent if there is no such thing
+/// To be called in a process of its own: a device stays open after it was opened.
 std::string calibration_json(const config::Settings& settings, const Request& request);
 
 }  // namespace blastoff::calibration

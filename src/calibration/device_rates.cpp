@@ -14,9 +14,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr int most_executions = 9;
 constexpr int least_executions = 3;
-/// Of one size: no execution begins later.
+/// After this time, no further execution of a size is begun.
 constexpr double enough_seconds = 0.15;
-/// A size of which one execution would take longer is not begun.
+/// A size is not begun if one execution would take longer.
 constexpr double longest_seconds = 0.5;
 
 struct Row {
@@ -41,7 +41,7 @@ std::vector<Row> rows(bool quick) {
           {"gesdd", Family::gesdd, "dz", factorizations}, {"fft", Family::fft, "cz", cubes}};
 }
 
-/// Operands in device memory, freed at the end.
+/// Operands in device memory, which the destructor frees.
 class OnDevice {
  public:
   OnDevice(device::Device& device, const operation::Operation& operation) : device_(device), operation_(operation) {}
@@ -61,7 +61,8 @@ class OnDevice {
     return {};
   }
 
-  /// Everything before the first execution, then what the last one has overwritten.
+  /// Before the first execution, copies everything to the device (`all`); later, the operands that the last execution
+  /// has overwritten.
   device::Status bring(device::Queue& queue, const operation::Operation& from, bool all) {
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       const operation::Operand& operand = from.operands()[i];
@@ -87,7 +88,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// The points of one row: rising sizes until one would take long.
+/// Measures the points of one row, with rising sizes, until one execution would take too long.
 Json points_of(runtime::Session& session, const operation::Host& host, decide::RateKey key, const Row& row,
                double launch_seconds, const std::function<bool()>& time_left) {
   Json points = Json::array();
@@ -126,7 +127,7 @@ std::optional<double> seconds_on_device(runtime::Session& session, const Trial& 
     if (!queue.execute(there.operation(), host) || !queue.synchronize()) return std::nullopt;
     const double took = stopwatch.seconds();
     spent += took;
-    if (i > 0) seconds.push_back(took);  // the first loads kernels
+    if (i > 0) seconds.push_back(took);  // the first execution loads kernels
     if (spent > enough_seconds && static_cast<int>(seconds.size()) >= (took > enough_seconds ? 1 : least_executions))
       break;
   }
@@ -143,7 +144,7 @@ Json device_rates(runtime::Session& session, const operation::Host& host, double
       const decide::RateKey key{row.family, *decide::precision_named(name)};
       const Json points = points_of(session, host, key, row, launch_seconds, time_left);
       if (points.empty()) continue;
-      // A product of a real matrix and a vector reads 8 bytes for two operations.
+      // A product of a real matrix and a vector reads 8 bytes for every two operations.
       if (row.family == Family::gemv && key.precision == Precision::d) memory_rate = 4 * points.back()[1].get<double>();
       list.push_back({{"family", row.family_name}, {"precision", name}, {"points", points}});
     }

@@ -1,4 +1,4 @@
-// How fast the device computes each family of operations, on operands in its own memory.
+// Measures how fast the device computes each family of operations, with operands in its own memory.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace blastoff::calibration {
 
-/// Seconds of one execution, waited for: the median of several. Nothing where the device does not compute it, or has no
-/// memory for it.
+/// Returns the median time of one execution in seconds, until the device has finished it. Nothing if the device cannot
+/// compute it, or lacks memory for it.
 std::optional<double> seconds_on_device(runtime::Session& session, const Trial& trial, const operation::Host& host);
 
-/// {"rates": rows, "memory_rate": bytes per second}, as in the schema. `launch_seconds` are not part of the rates.
-/// Begins no size when `time_left` says no.
+/// Returns {"rates": rows, "memory_rate": bytes per second}, as in the schema. `launch_seconds` are not part of the
+/// rates. No further size is begun when `time_left` returns false.
 nlohmann::ordered_json device_rates(runtime::Session& session, const operation::Host& host, double launch_seconds,
                                     bool quick, const std::function<bool()>& time_left);
 

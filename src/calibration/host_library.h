@@ -1,4 +1,4 @@
-// A BLAS library that is loaded for measurements: it computes what the simulated device is asked for.
+// A BLAS library that is loaded for measurements and computes for the simulated device.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@ namespace blastoff::calibration {
 
 class HostLibrary final : public operation::Host {
  public:
-  /// Under Fortran names, "dgemm_", with 32-bit integers. Of a path that cannot be opened, or "", nothing is computed.
+  /// Uses functions with Fortran names, "dgemm_", and 32-bit integers. If `path` is "" or cannot be opened, nothing can
+  /// be computed.
   explicit HostLibrary(const std::string& path);
 
   bool can_compute(const operation::Operation& operation) const override;

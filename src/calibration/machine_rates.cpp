@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int repetitions = 5;
 
-/// Page-aligned memory as malloc gives it for large blocks, written once.
+/// Page-aligned memory from the allocator that serves large blocks, written once.
 class Memory {
  public:
   explicit Memory(std::size_t bytes) : bytes_(bytes), block_(new (std::nothrow) char[bytes + page()]) {
@@ -44,7 +44,7 @@ class Memory {
   std::uintptr_t begin_ = 0;
 };
 
-/// The shortest of several; nothing if one fails.
+/// Returns the shortest of several times; nothing if one attempt fails.
 std::optional<double> least_seconds(const std::function<bool()>& work) {
   std::optional<double> least;
   for (int i = 0; i < repetitions; ++i) {
@@ -55,7 +55,8 @@ std::optional<double> least_seconds(const std::function<bool()>& work) {
   return least;
 }
 
-/// `key`: bytes per second of copies between host memory at `host` and the device.
+/// Adds the rates of copies between host memory at `host` and the device, in bytes per second, under keys with
+/// `prefix`.
 void add_copies(Json& link, runtime::Session& session, void* host, std::size_t bytes, const std::string& prefix) {
   auto lane = session.lanes().acquire();
   auto there = session.device().allocate(device::MemoryClient::copies, bytes);
@@ -70,7 +71,7 @@ void add_copies(Json& link, runtime::Session& session, void* host, std::size_t b
   session.device().free(*there);
 }
 
-/// One call as a program makes it: its record, or nothing.
+/// Makes one call as a program would. Returns its time in seconds and its record, or nothing.
 std::optional<std::pair<double, report::Record>> make_call(runtime::Session& session, const operation::Operation& call,
                                                            const operation::Host& host) {
   report::Record record;
@@ -79,7 +80,7 @@ std::optional<std::pair<double, report::Record>> make_call(runtime::Session& ses
   return std::pair{stopwatch.seconds(), record};
 }
 
-/// Of a small product whose matrices have been used before.
+/// Returns the time of a small product whose matrices have been used before.
 std::optional<double> call_seconds(runtime::Session& session, const operation::Host& host) {
   constexpr int first_uses = 8;
   constexpr int timed = 21;
@@ -94,8 +95,8 @@ std::optional<double> call_seconds(runtime::Session& session, const operation::H
   return seconds[timed / 2];
 }
 
-/// Bytes per second of matrices that the device has not seen, by whatever policy is in force: the best of some, since
-/// the first finds no page-locked buffers.
+/// Returns the bytes per second at which matrices come to a device that has not seen them, by the policy in force.
+/// Takes the best of some, because the first attempt finds no page-locked buffers.
 std::optional<double> rate_of_first_uses(runtime::Session& session, const operation::Host& host, bool quick) {
   std::optional<double> best;
   for (int i = 0; i < 3; ++i) {
@@ -107,7 +108,8 @@ std::optional<double> rate_of_first_uses(runtime::Session& session, const operat
   return best;
 }
 
-/// Bytes per second of a result of so many bytes that comes to `host` through page-locked buffers: the best of some.
+/// Returns the bytes per second at which a result of `bytes` bytes comes to `host` through page-locked buffers: the
+/// best of some.
 std::optional<double> rate_of_results(runtime::Session& session, std::size_t bytes,
                                       const std::function<void*()>& host) {
   auto lane = session.lanes().acquire();
@@ -126,7 +128,7 @@ std::optional<double> rate_of_results(runtime::Session& session, std::size_t byt
   return best;
 }
 
-/// Memory as malloc gives it, each time new: nobody has touched it yet.
+/// Memory that is new and untouched at each call of get().
 class NewMemory {
  public:
   explicit NewMemory(std::size_t bytes) : bytes_(bytes) {}
@@ -174,7 +176,7 @@ std::optional<Json> pinning_json(device::Device& device, const Memory& memory) {
   return Json{{"seconds_per_byte", seconds / static_cast<double>(memory.bytes())}};
 }
 
-/// Of scans that find nothing written: of little memory, and of much.
+/// Measures scans that find nothing written: of one page, and of much memory.
 std::optional<Json> tracking_json(const config::Settings& settings, const Memory& memory) {
   auto tracker = tracking::open_page_tracker(runtime::tracker_kind(settings.tracker));
   const platform::Span all = memory.span(memory.bytes() / Memory::page() * Memory::page());
@@ -204,7 +206,7 @@ Json machine_rates(runtime::Session& session, const config::Settings& settings, 
   Json result = Json::object();
   const auto smallest = Trial::make({decide::Family::gemm, decide::Precision::d}, 16);
   if (const auto launch = seconds_on_device(session, *smallest, host)) result["launch_seconds"] = *launch;
-  // Of a device with little memory, single copies may have a small part.
+  // If the device has little memory, a single copy may use only a small part of it.
   const std::size_t most = session.device().properties().total_memory / 32;
   const Memory memory(std::min(std::size_t{quick ? 4U : 256U} << 20, most));
   if (!memory) return result;

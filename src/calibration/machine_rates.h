@@ -1,4 +1,4 @@
-// What every call pays besides arithmetic: link, page locks, launches, looking at pages.
+// Measures what every call pays besides arithmetic: the link, page locks, launches, looking at pages.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,13 +9,13 @@
 
 namespace blastoff::calibration {
 
-/// {"launch_seconds", "link", "pinning", "tracking"}, as in share/machine.schema.json. What cannot be
+/// Returns {"launch_seconds", "link", "pinning", "tracking"}, as in share/machine.schema.json. A value that cannot be
 /// measured here is absent.
 nlohmann::ordered_json machine_rates(runtime::Session& session, const config::Settings& settings,
                                      const operation::Host& host, bool quick);
 
-/// Adds "call_seconds" and the link's "staged_to_device", by calls as a program makes them. To be measured last: such
-/// calls page-lock host memory, from parts of which the driver makes no plain copies any more.
+/// Adds "call_seconds" and the link's "staged_to_device", measured by calls like a program's. To be measured last: such
+/// calls page-lock host memory, and the driver then no longer makes plain copies from parts of that memory.
 void add_call_rates(nlohmann::ordered_json& result, runtime::Session& session, const operation::Host& host, bool quick);
 
 }  // namespace blastoff::calibration

@@ -55,7 +55,7 @@ bool single(Precision precision) {
   return precision == Precision::s || precision == Precision::c;
 }
 
-/// In [-1, 1), the same in each run.
+/// Fills memory with numbers in [-1, 1), the same ones in each run.
 template <class Real>
 void fill(Real* numbers, std::size_t count) {
   std::uint32_t state = 2463534242U;
@@ -80,7 +80,7 @@ void* Trial::bytes(std::size_t count) {
   return memory_.back().get();
 }
 
-/// So many numbers of the trial's precision.
+/// Returns memory with `count` numbers of the trial's precision.
 void* Trial::numbers(std::size_t count) {
   void* const memory = bytes(count * blas::element_size(scalar_of(key_.precision)));
   const std::size_t reals = blas::is_complex(scalar_of(key_.precision)) ? 2 * count : count;
@@ -91,7 +91,7 @@ void* Trial::numbers(std::size_t count) {
   return memory;
 }
 
-/// Makes a matrix definite, and solves with it harmless.
+/// Makes a matrix definite, so that it can be factorized and solves with it stay bounded.
 void Trial::raise_diagonal(void* matrix, std::int64_t size) const {
   const auto order = static_cast<std::size_t>(size);
   const std::size_t parts = blas::is_complex(scalar_of(key_.precision)) ? 2 : 1;
@@ -131,7 +131,8 @@ bool Trial::make_lapack(std::int64_t size) {
   const auto routine = lapack_routine(key_.family, scalar_of(key_.precision));
   if (!routine) return false;
   const lapack::ArgumentList& arguments = lapack::argument_list(*routine);
-  const auto ample_work = static_cast<std::int32_t>(4 * size * size + 200 * size);  // more than any of them asks for
+  const auto ample_work = static_cast<std::int32_t>(4 * size * size + 200 * size);  // more than any of these routines
+                                                                                    // asks for
   std::vector<void*> words;
   for (const Argument argument : arguments) {
     void* const word = bytes(sizeof(std::int64_t));

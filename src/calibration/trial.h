@@ -1,4 +1,4 @@
-// One operation of a family, with host memory of its own full of pseudo-random numbers: what is timed.
+// The operation that is timed for a family. It has host memory of its own, full of pseudo-random numbers.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace blastoff::calibration {
 
 class Trial {
  public:
-  /// Of order `size`; fft: a cube. Nothing for what no routine computes.
+  /// Makes an operation of order `size`; for fft, a cube. Nothing if no routine computes it.
   static std::optional<Trial> make(decide::RateKey key, std::int64_t size);
 
-  /// Operands lie in host memory, without gaps between columns.
+  /// The operands lie in host memory, without gaps between columns.
   const operation::Operation& operation() const { return operation_; }
 
  private:
