@@ -1,8 +1,8 @@
-// blastoff-closer: keeps files of a process open until that process has ended, and closes them then, so that nobody who
-// waits for the process waits for this, too (platform/left_open.h).
+// blastoff-closer: keeps files of a process open until the process has ended, and then closes them. So nobody who waits
+// for the process has to wait for the closing too (platform/left_open.h).
 //
-// Usage: blastoff-closer DESCRIPTOR...   inherited, in ascending order, none a standard stream. Standard input is a
-// pipe whose other end the process holds. All other descriptors are closed at once.
+// Usage: blastoff-closer DESCRIPTOR...   The descriptors are inherited, in ascending order, and none is a standard
+// stream. Standard input is a pipe whose other end the process holds. All other descriptors are closed at once.
 
 #include <cerrno>
 #include <cstdlib>
@@ -12,12 +12,12 @@
 
 namespace {
 
-/// All from `first` to `last`. The C library has a function for it only since 2.34.
+/// Closes all descriptors from `first` to `last`. The C library has a function for this only since 2.34.
 bool close_numbers(unsigned first, unsigned last) {
   return first > last || syscall(SYS_close_range, first, last, 0) == 0;
 }
 
-/// False: the system cannot (before Linux 5.9).
+/// Returns false if the system cannot do it (before Linux 5.9).
 bool close_others(char* const* kept, int count) {
   unsigned next = STDIN_FILENO + 1;
   for (int i = 0; i < count; ++i) {
@@ -28,7 +28,7 @@ bool close_others(char* const* kept, int count) {
   return close_numbers(next, ~0U);
 }
 
-/// Until nobody can write to the pipe any more.
+/// Waits until nobody can write to the pipe any more.
 void wait_for_end_of(int pipe) {
   char byte = 0;
   ssize_t got = 0;
