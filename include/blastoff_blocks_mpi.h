@@ -1,23 +1,23 @@
 /* Blocks and MPI (docs/blocks.md, "MPI"): messages, broadcasts and one-sided transfers of the newest version of a
- * block, wherever it is. Functions of this file are compiled with the program, by its MPI, whichever that is:
- * libblastoff.so knows none.
+ * block, wherever it is. The functions of this file are compiled with the program, for the program's MPI library.
+ * libblastoff.so itself uses no MPI.
  *
  *   blastoff_block_send(block, 1, tag, MPI_COMM_WORLD);          // of rank 0
  *   blastoff_block_receive(block, 0, 0, tag, MPI_COMM_WORLD);    // of rank 1, to its first device
  *
- * Where the MPI takes addresses of device memory (asked at run time; blastoff_blocks_options.direct overrides it),
+ * If the MPI takes addresses of device memory (asked at run time; blastoff_blocks_options.direct overrides it),
  * messages go from device to device. Otherwise they go through the page-locked memory of the block, in parts: while one
- * is on its way, the next is copied from or to the device.
+ * part is sent or received, the next is copied from or to the device.
  *
- * A block travels as a header and messages of BLASTOFF_MPI_PART_BYTES, the last one of the rest. So two threads that
- * send to one process at the same time need different tags or communicators. Sizes are not limited by MPI's int. Blocks
- * on both sides must have the same size. As in MPI, every process must get as far as its part of a transfer:
- * after an error in one of them, the others may wait forever, unless it calls MPI_Abort().
+ * A block is sent as a header and messages of BLASTOFF_MPI_PART_BYTES bytes; the last message has the rest. So two
+ * threads that send to one process at the same time need different tags or communicators. Sizes are not limited by
+ * MPI's int. The blocks on both sides must have the same size. As in MPI, every process must reach its part of a
+ * transfer: after an error in one process, the others may wait forever, unless that process calls MPI_Abort().
  *
- * A process that sends reads the block, and one that receives writes it, as blastoff_block_acquire() says. Functions
- * return when the block can be used again, with the statuses of blastoff_blocks.h. MPI's own errors are handled by the
- * error handler of the communicator, which ends the program unless it was changed; if it was, they are
- * BLASTOFF_COMMUNICATION. After an error a block that was to be written has no content. */
+ * A process that sends reads the block, and a process that receives writes it, as blastoff_block_acquire() describes.
+ * Functions return when the block can be used again, with the statuses of blastoff_blocks.h. MPI's own errors are
+ * handled by the error handler of the communicator, which ends the program unless it was changed; if it was changed,
+ * the functions return BLASTOFF_COMMUNICATION. After an error, a block that was to be written has no content. */
 #ifndef BLASTOFF_BLOCKS_MPI_H
 #define BLASTOFF_BLOCKS_MPI_H
 
@@ -33,51 +33,52 @@
 extern "C" {
 #endif
 
-/* Bytes of one message, below 2 GiB. Less makes the first copy and the last one, which nothing overlaps, shorter; more
- * makes messages fewer. */
+/* Bytes of one message, below 2 GiB. Smaller messages make the first and the last copy shorter, which nothing overlaps.
+ * Larger ones make fewer messages. */
 #ifndef BLASTOFF_MPI_PART_BYTES
 #define BLASTOFF_MPI_PART_BYTES ((size_t)4 << 20)
 #endif
 
-/* 1: messages go from and to the memory of devices. */
+/* Returns 1 if messages go from and to the memory of devices. */
 static inline int blastoff_mpi_direct(void);
 
-/* Sends the newest version to `destination`. */
+/* Sends the newest version to rank `destination`. */
 static inline int blastoff_block_send(blastoff_block* block, int destination, int tag, MPI_Comm comm);
 
-/* Receives a block of the same size. The new version is on `place` then: BLASTOFF_HOST or the device that uses it.
+/* Receives a block of the same size. The new version is then on `place`: BLASTOFF_HOST or the device that uses it.
  * `source` and `tag` may be MPI_ANY_SOURCE and MPI_ANY_TAG. */
 static inline int blastoff_block_receive(blastoff_block* block, int place, int source, int tag, MPI_Comm comm);
 
-/* The newest version of `root`'s block becomes the content of everybody's. Collective; `place` is each one's own, and
- * not looked at by the root. */
+/* Copies the newest version of `root`'s block to the blocks of all ranks. Collective. Each rank passes its own `place`;
+ * the root's is ignored. */
 static inline int blastoff_block_bcast(blastoff_block* block, int place, int root, MPI_Comm comm);
 
-/* Memory of all processes for blocks, to put to and get from without the other side's doing: slots, of which each
- * process has as many as it likes. A slot keeps a copy of what was put there, so blocks stay free meanwhile. Gets and
- * puts go through page-locked memory also where messages are direct, as hardly any MPI has one-sided transfers of
- * device memory. (Across nodes whose network does not write to memory by itself, transfers proceed when the other side
- * is inside MPI. Within a node they need nobody.) */
+/* Memory of all processes from which blocks can be fetched, and to which they can be put, without the other process
+ * taking part. It consists of slots; each process may have any number of them. A slot keeps a copy of what was put
+ * there, so the blocks can be used meanwhile. Gets and puts go through page-locked memory even if messages go directly
+ * between devices, because hardly any MPI has one-sided transfers of device memory. (Across nodes whose network cannot
+ * write to memory by itself, a transfer only proceeds while the other process is inside MPI. Within a node it needs no
+ * other process.) */
 typedef struct blastoff_window blastoff_window;
 
-/* Collective. `bytes`: of each of the `count` slots of this process, in main memory. Nothing is in them yet. */
+/* Creates the slots of all processes. Collective. `bytes`: the size of each of the `count` slots of this process, in
+ * main memory. The slots are empty. */
 static inline int blastoff_window_create(const size_t* bytes, int count, MPI_Comm comm, blastoff_window** window);
-/* Collective: what was put before is what everybody gets afterwards. */
+/* Separates puts from gets: data that were put before are what every process gets afterwards. Collective. */
 static inline int blastoff_window_fence(blastoff_window* window);
-/* Collective. NULL is allowed (everywhere). */
+/* Frees the slots. Collective. NULL is allowed (on all processes). */
 static inline int blastoff_window_destroy(blastoff_window* window);
 
-/* The newest version of the block becomes the content of a slot of that size. Between two fences, nobody else may put
- * to this slot or get from it. */
+/* Copies the newest version of the block to a slot of the same size. Between two fences, nobody else may put to this
+ * slot or get from it. */
 static inline int blastoff_block_put(blastoff_block* block, blastoff_window* window, int rank, int slot);
-/* The content of a slot becomes that of the block, which is on `place` then. Between two fences, nobody may put to this
- * slot. */
+/* Copies the content of a slot to the block, on `place`. Between two fences, nobody may put to this slot. */
 static inline int blastoff_block_get(blastoff_block* block, int place, blastoff_window* window, int rank, int slot);
 
 /* ---- Implementation -----------------------------------------------------------------------------------------------
  */
 
-/* Of MPIs that know device memory. */
+/* Functions of MPIs that know device memory. */
 #if defined(__GNUC__)
 int MPIX_Query_cuda_support(void) __attribute__((weak));
 #endif
@@ -93,7 +94,7 @@ static inline int blastoff_mpi_direct(void) {
 #endif
 }
 
-/* The status of an MPI function's result. */
+/* Returns the status for the result of an MPI function. */
 static inline int blastoff_mpi_status_(int result, const char* function) {
   char text[MPI_MAX_ERROR_STRING + 64], reason[MPI_MAX_ERROR_STRING];
   int length = 0;
@@ -104,28 +105,28 @@ static inline int blastoff_mpi_status_(int result, const char* function) {
   return blastoff_blocks_fail(BLASTOFF_COMMUNICATION, text);
 }
 
-/* How many parts of a block are on their way at a time. */
+/* How many parts of a block are in transfer at a time. */
 #define BLASTOFF_MPI_AHEAD_ 8
 
 enum blastoff_transfer_kind_ { BLASTOFF_MESSAGE_, BLASTOFF_BROADCAST_, BLASTOFF_ONE_SIDED_ };
 
-/* One transfer. Parts are started in order, and awaited in order. */
+/* One transfer. Parts are started in order, and completed in order. */
 typedef struct blastoff_transfer_ {
   enum blastoff_transfer_kind_ kind;
   MPI_Comm comm;
-  int rank, tag; /* of the other process; of a broadcast the root */
+  int rank, tag; /* rank and tag of the other process; in a broadcast, the rank of the root */
   MPI_Win window;
-  MPI_Aint displacement; /* of the slot */
-  char* address;         /* of the block */
+  MPI_Aint displacement; /* of the slot, in bytes */
+  char* address;         /* of the block's memory */
   size_t bytes, part_bytes;
-  /* Precedes the parts, unless the transfer is one-sided: bytes of the block and of a part. So a block is never made of
-   * parts of another one. */
+  /* Sent before the parts, unless the transfer is one-sided: bytes of the block, and bytes of a part. So a block is
+   * never assembled from parts of another block. */
   uint64_t header[2];
   MPI_Request announced;
   MPI_Request requests[BLASTOFF_MPI_AHEAD_];
-  /* Starts a part. The result of the MPI function. */
+  /* Starts a part. Returns the result of the MPI function. */
   int (*start)(struct blastoff_transfer_* transfer, size_t offset, int count, MPI_Request* request);
-  const char* function; /* which that is */
+  const char* function; /* the name of that MPI function */
 } blastoff_transfer_;
 
 static inline void blastoff_prepare_(blastoff_transfer_* transfer, enum blastoff_transfer_kind_ kind,
@@ -142,7 +143,7 @@ static inline size_t blastoff_parts_(const blastoff_transfer_* transfer) {
   return (transfer->bytes - 1) / transfer->part_bytes + 1;
 }
 
-/* Where a part ends. */
+/* Returns the offset behind a part. */
 static inline size_t blastoff_part_end_(const blastoff_transfer_* transfer, size_t part) {
   return part + 1 < blastoff_parts_(transfer) ? (part + 1) * transfer->part_bytes : transfer->bytes;
 }
@@ -154,12 +155,12 @@ static inline int blastoff_start_part_(blastoff_transfer_* transfer, size_t part
                               transfer->function);
 }
 
-/* Waits until a part has arrived, or may be written again. */
+/* Waits until a part has arrived, or may be overwritten. */
 static inline int blastoff_finish_part_(blastoff_transfer_* transfer, size_t part) {
   return blastoff_mpi_status_(MPI_Wait(&transfer->requests[part % BLASTOFF_MPI_AHEAD_], MPI_STATUS_IGNORE), "MPI_Wait");
 }
 
-/* After an error: nothing uses the memory any more. */
+/* Ends a transfer after an error. Nothing uses the memory any more. */
 static inline void blastoff_give_up_(blastoff_transfer_* transfer, int receives) {
   int i;
   for (i = 0; i < BLASTOFF_MPI_AHEAD_; ++i) {
@@ -169,7 +170,7 @@ static inline void blastoff_give_up_(blastoff_transfer_* transfer, int receives)
   }
 }
 
-/* Says what will come. */
+/* Sends the header: the sizes of the block and of a part. */
 static inline int blastoff_announce_(blastoff_transfer_* transfer) {
   transfer->header[0] = transfer->bytes;
   transfer->header[1] = transfer->part_bytes;
@@ -186,7 +187,7 @@ static inline int blastoff_announce_(blastoff_transfer_* transfer) {
   return BLASTOFF_OK;
 }
 
-/* Learns what will come, and from whom. */
+/* Receives the header, and learns who sends it. */
 static inline int blastoff_await_announcement_(blastoff_transfer_* transfer) {
   char text[160];
   MPI_Status status;
@@ -217,7 +218,7 @@ static inline int blastoff_await_announcement_(blastoff_transfer_* transfer) {
   return blastoff_blocks_fail(BLASTOFF_BAD_ARGUMENT, text);
 }
 
-/* The parts of a block that is held for reading on `place`. */
+/* Sends the parts of a block that is held for reading on `place`. */
 static inline int blastoff_give_parts_(blastoff_block* block, int place, blastoff_transfer_* transfer) {
   const size_t parts = blastoff_parts_(transfer);
   size_t part, finished = 0;
@@ -235,7 +236,7 @@ static inline int blastoff_give_parts_(blastoff_block* block, int place, blastof
   return result;
 }
 
-/* The parts of a block that is held for writing on `held`, and needed on `place`. */
+/* Receives the parts of a block that is held for writing on `held` and needed on `place`. */
 static inline int blastoff_take_parts_(blastoff_block* block, int held, int place, blastoff_transfer_* transfer) {
   size_t part, parts = 0, started = 0;
   int result = blastoff_await_announcement_(transfer);
@@ -245,7 +246,7 @@ static inline int blastoff_take_parts_(blastoff_block* block, int held, int plac
     while (started < parts && started < part + BLASTOFF_MPI_AHEAD_ && result == BLASTOFF_OK)
       result = blastoff_start_part_(transfer, started++);
     if (result == BLASTOFF_OK) result = blastoff_finish_part_(transfer, part);
-    /* Where a device is short of memory, the version stays on the host until it is used. */
+    /* If the device is short of memory, the version stays on the host until it is used. */
     if (result == BLASTOFF_OK && place != held)
       (void)blastoff_block_forward_part(block, place, offset, blastoff_part_end_(transfer, part) - offset);
   }
@@ -253,14 +254,15 @@ static inline int blastoff_take_parts_(blastoff_block* block, int held, int plac
   return result;
 }
 
-/* The place whose context is to be current during a transfer that holds the block on `place`. An MPI that takes device
- * memory looks at the context at every message: Open MPI gives up CUDA IPC between two processes for good when it sees
- * none, be it at a header. */
+/* Returns the place whose context must be current during a transfer that holds the block on `place`. An MPI that takes
+ * device memory looks at the context at every message. Open MPI gives up CUDA IPC between two processes for good if it
+ * sees no context, even for a header. */
 static inline int blastoff_context_(int place) {
   return place == BLASTOFF_HOST && blastoff_blocks_devices() > 0 && blastoff_mpi_direct() ? 0 : place;
 }
 
-/* Sends, puts, or is the root of a broadcast. `direct`: from device memory, if the newest version is there. */
+/* Transfers a block as the sender, the putter, or the root of a broadcast. `direct`: from device memory, if the newest
+ * version is there. */
 static inline int blastoff_transfer_from_(blastoff_block* block, blastoff_transfer_* transfer, int direct) {
   const int place = direct ? blastoff_block_newest(block) : BLASTOFF_HOST;
   const int context = blastoff_context_(place);
@@ -278,7 +280,8 @@ static inline int blastoff_transfer_from_(blastoff_block* block, blastoff_transf
   return result;
 }
 
-/* Receives, gets, or is no root of a broadcast. `direct`: into device memory. */
+/* Transfers a block as the receiver, the getter, or a rank of a broadcast that is not the root. `direct`: into device
+ * memory. */
 static inline int blastoff_transfer_to_(blastoff_block* block, int place, blastoff_transfer_* transfer, int direct) {
   const int held = direct ? place : BLASTOFF_HOST;
   const int context = blastoff_context_(held);
@@ -365,8 +368,8 @@ struct blastoff_window {
   MPI_Comm comm;
   MPI_Win window;
   int ranks;
-  int* first;     /* of each rank: where its slots begin among all; and one more */
-  uint64_t* ends; /* of each slot: its last byte and one in the memory of its process */
+  int* first;     /* for each rank, the number of its first slot among all slots; one more element for the end */
+  uint64_t* ends; /* for each slot, its last byte plus one in the memory of its process */
 };
 
 static inline void blastoff_window_free_(blastoff_window* window) {
@@ -375,14 +378,14 @@ static inline void blastoff_window_free_(blastoff_window* window) {
   free(window);
 }
 
-/* Every slot begins at a multiple of that. */
+/* Every slot begins at a multiple of this many bytes. */
 #define BLASTOFF_MPI_SLOT_ 256
 static inline uint64_t blastoff_slot_begin_(const blastoff_window* window, int rank, int slot) {
   const uint64_t before = slot == 0 ? 0 : window->ends[window->first[rank] + slot - 1];
   return (before + BLASTOFF_MPI_SLOT_ - 1) / BLASTOFF_MPI_SLOT_ * BLASTOFF_MPI_SLOT_;
 }
 
-/* What everybody knows of everybody's slots. */
+/* Tells all ranks the slots of all ranks. */
 static inline int blastoff_window_share_(blastoff_window* window, const size_t* bytes, int count, int* counts) {
   int rank, own, slot;
   int result =
@@ -453,7 +456,7 @@ static inline int blastoff_window_destroy(blastoff_window* window) {
   return result;
 }
 
-/* Of a transfer to or from that slot. */
+/* Prepares a transfer to or from that slot. */
 static inline int blastoff_at_slot_(blastoff_transfer_* transfer, const blastoff_block* block,
                                     const blastoff_window* window, int rank, int slot) {
   char text[160];
