@@ -89,7 +89,7 @@ std::optional<Footprint> output_footprint(const Transform& transform) {
 
 std::optional<Footprint> common_footprint(const Transform& transform) {
   if (!sides_coincide(transform)) return std::nullopt;
-  // A line of complex numbers holds the line of real numbers that it is computed from.
+  // A line of complex numbers holds the line of real numbers from which it is computed.
   return transform.real_output() ? input_footprint(transform) : output_footprint(transform);
 }
 

@@ -53,7 +53,7 @@ std::vector<LoadedObject> objects_beside(void* handle);
 /// unloaded in between. The counts change before a new object can take the place of an unloaded one.
 struct LinkerCounts {
   std::uint64_t loads = 0;
-  std::uint64_t unloads = 0;  ///< counts only while nothing is being loaded. (With more than one namespace, glibc
+  std::uint64_t unloads = 0;  ///< only grows as long as nothing is loaded. (With more than one namespace, glibc
                               ///< counts wrongly.)
 
   bool operator==(const LinkerCounts& other) const = default;

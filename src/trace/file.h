@@ -23,7 +23,7 @@ class File {
   /// recorded; from three quarters on, 256 of every 1024; and so on, so that the limit is never reached.
   bool takes_next();
 
-  /// The number of calls that each recorded call now stands for.
+  /// The number of calls that one recorded call now represents.
   std::uint64_t weight() const { return std::uint64_t{1} << stage_; }
 
   /// `line`: without the newline.

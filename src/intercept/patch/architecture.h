@@ -1,4 +1,4 @@
-// The processor that this library is built for.
+// The processor architecture of this build.
 #pragma once
 
 #include <elf.h>

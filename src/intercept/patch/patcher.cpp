@@ -234,7 +234,7 @@ class Transaction {
     outcome_.patched.reserve(candidates_.size());
     outcome_.refused.reserve(outcome_.refused.size() + candidates_.size());
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      // The function may be called as soon as the jump is written, so its record must exist before that.
+      // The function may be called as soon as the jump is written, so its record is made first.
       const std::uintptr_t address = candidates_[i].address + candidates_[i].change.offset;
       if (!writer.write(address, candidates_[i].change.jump)) {
         outcome_.refused.push_back({std::move(names[i]), Obstacle::not_writable});

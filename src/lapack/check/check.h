@@ -16,7 +16,7 @@ inline constexpr std::size_t trials = 2;
 
 /// Returns the same vector in each run. Its entries are independent, of either sign, with mean square 1 and none near
 /// 0. If a matrix has an error E, its product with this vector has an error of about the Frobenius norm of E. An error
-/// of a single element gives an error of at least half of that.
+/// of a single element gives an error of at least half its size.
 Vector random_vector(std::int64_t size, std::size_t trial);
 
 /// The largest relative error that was found.

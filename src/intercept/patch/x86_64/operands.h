@@ -7,7 +7,7 @@
 
 namespace blastoff::intercept::patch::x86_64 {
 
-/// A general register: its number in machine code, and how many of its bytes a name stands for.
+/// A general register: its number in machine code, and the number of its bytes that a name means.
 struct General {
   int number = -1;
   int bytes = 0;
