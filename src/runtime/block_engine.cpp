@@ -15,9 +15,9 @@ namespace {
 std::mutex making;
 std::atomic<blocks::Engine*> the_engine{nullptr};
 
-/// Memory of the program's that mirrors watch already is not watched here, and the reverse: each is told by the kernel
-/// that the other has it, and then copies it at every use. Only userfaultfd keeps two trackers apart. Soft-dirty bits
-/// are the whole process's: one tracker would take the other's.
+/// Blocks and mirrors never watch the same memory. If one of the two trackers watches a page, the kernel refuses it to
+/// the other tracker, whose owner then copies that memory at every use. Only userfaultfd keeps two trackers apart:
+/// soft-dirty bits belong to the whole process, so one tracker would take the other's.
 std::unique_ptr<tracking::PageTracker> open_tracker(const config::Settings& settings) {
   if (settings.tracker == config::TrackerName::none || settings.tracker == config::TrackerName::soft_dirty)
     return nullptr;

@@ -1,4 +1,4 @@
-// The engine of this process's blocks, over its devices.
+// The block engine of this process, over the devices that the process has opened.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ class BlockCall {
   BlockCall(const BlockCall&) = delete;
   BlockCall& operator=(const BlockCall&) = delete;
 
-  /// Null: no block may be used; why() says why not.
+  /// nullptr if no block may be used; why() gives the reason.
   blocks::Engine* engine() const { return engine_; }
   const char* why() const { return why_; }
 
@@ -26,7 +26,7 @@ class BlockCall {
   const char* why_ = "";
 };
 
-/// For reports. Nothing where no block was used.
+/// For reports; nullopt if the process used no block.
 std::optional<report::BlockUse> describe_blocks();
 
 }  // namespace blastoff::runtime

@@ -12,7 +12,7 @@ namespace blastoff::runtime {
 
 namespace {
 
-/// Whether the routine's integers hold the call's sizes.
+/// Whether the routine's integers can hold the call's sizes.
 bool fits(const blas::Call& call, abi::IntegerWidth integers) {
   if (integers == abi::IntegerWidth::ilp64) return true;
   std::int64_t largest = std::max({call.m, call.n, call.k});

@@ -1,4 +1,4 @@
-// What computes contractions of blocks on the host and on simulated devices: the program's own BLAS where it has one.
+// Computes contractions of blocks on the host and on simulated devices, with the program's own BLAS if it has one.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace blastoff::runtime {
 
-/// Looks for gemm among what is loaded, again whenever something has been unloaded, or it was not there and something
-/// has been loaded since. Thread-safe.
+/// Looks for gemm among the loaded libraries. Looks again when a library has been unloaded, or, if gemm was not there,
+/// when another one has been loaded. Thread-safe.
 class BlockHost final : public operation::Host {
  public:
   bool can_compute(const operation::Operation& operation) const override { return own_.can_compute(operation); }

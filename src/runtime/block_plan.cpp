@@ -13,18 +13,18 @@ bool can_be_cut(const SeriesList& series) {
   return series.size() > 1 || series.front().size() > 1;
 }
 
-/// What a block is expected to take.
+/// The expected times of blocks, in seconds.
 struct Rates {
   const decide::MachineModel& model;
   double to_device;  ///< bytes per second
 
-  /// Blocks are cut so that their first operand is the one that is needed whole.
+  /// The first operand of a block is the one that the block needs whole.
   double seconds_to_bring_whole(const operation::Operation& block) const {
     const operation::Operand& whole = block.operands().front();
     return operation::reads(whole.intent) ? static_cast<double>(whole.part_bytes()) / to_device : 0;
   }
 
-  /// Of all but what is needed whole. Copies both ways and arithmetic go on at once.
+  /// All but bringing the operand that is needed whole. Copies in both directions and arithmetic run at the same time.
   double seconds_of_panels(const operation::Operation& block, double also_brought) const {
     const double up = static_cast<double>(bytes_read(block)) / to_device - seconds_to_bring_whole(block);
     const double down = static_cast<double>(block.result_bytes()) / model.from_device;
@@ -51,7 +51,7 @@ BlockPlan plan_blocks(const operation::Operation& operation, std::size_t room, c
   BlockPlan alone{operation::blocks(operation, room), false};
   for (; !can_be_cut(alone.series) && room > least_room; alone.series = operation::blocks(operation, room)) room /= 2;
   if (!can_be_cut(alone.series)) return {};
-  // A third for each of two, and one for the panels.
+  // Of two blocks at once, each takes a third of the room; the panels take the last third.
   BlockPlan ahead{operation::blocks(operation, room / 3 * 2), true};
   const Rates rates{model, page_locked ? model.direct_to_device : model.to_device};
   return rates.seconds(ahead.series, true) < rates.seconds(alone.series, false) ? ahead : alone;

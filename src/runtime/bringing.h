@@ -1,4 +1,4 @@
-// What it takes to bring an operation's operands to a device.
+// The cost of bringing an operation's operands to a device.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace blastoff::runtime {
 
-/// Bytes of the operands that it reads.
+/// Bytes of the operands that the operation reads.
 inline std::uint64_t bytes_read(const operation::Operation& operation) {
   std::uint64_t bytes = 0;
   for (const operation::Operand& operand : operation.operands())
@@ -18,15 +18,15 @@ inline std::uint64_t bytes_read(const operation::Operation& operation) {
   return bytes;
 }
 
-/// Bytes of all its operands.
+/// Bytes of all operands of the operation.
 inline std::uint64_t bytes_of(const operation::Operation& operation) {
   std::uint64_t bytes = 0;
   for (const operation::Operand& operand : operation.operands()) bytes += operand.part_bytes();
   return bytes;
 }
 
-/// The bytes that would cross the link of this device before the operation can run. Bringing what does not fit beside
-/// what is there drives out matrices that have to be brought again.
+/// The bytes that would cross the link of this device before the operation can run. Operands that do not fit into the
+/// free device memory drive out other matrices, which have to be brought again.
 inline double bytes_to_bring(Session& session, const operation::Operation& operation,
                              const std::optional<operation::Estimate>& found) {
   const std::uint64_t missing = found ? found->missing + found->dirty : bytes_read(operation);

@@ -9,8 +9,8 @@
 
 namespace blastoff::runtime {
 
-/// The calls inside it are those that this thread has recorded meanwhile. Lines that --log has printed of them do not
-/// count.
+/// The calls inside it are those that this thread has recorded since the stopwatch began. The time in which --log
+/// printed their lines is left out.
 class CallStopwatch {
  public:
   double seconds() const { return without_lines(with_lines()); }
@@ -18,12 +18,12 @@ class CallStopwatch {
   double without_lines(double seconds) const {
     return std::max(0.0, seconds - (report::seconds_of_logging() - logging_before_));
   }
-  /// The part of a call that took `elapsed` which the calls inside it have not taken.
+  /// Returns `elapsed`, the seconds of a call, without the seconds of the calls inside it.
   double own(double elapsed) const { return report::own_seconds(elapsed, recorded_before_); }
   double inside() const { return report::recorded_seconds() - recorded_before_; }
   void restart() { *this = CallStopwatch(); }
 
-  /// By a device's own clock, the call has taken so long, calls inside it included.
+  /// Sets the time of this call, with the calls inside it, to `seconds` by a device's own clock.
   void took(double seconds) const { report::set_seconds_ahead(ahead_before_ + seconds - watch_.seconds()); }
 
  private:

@@ -1,4 +1,4 @@
-// The part of a thread's state that a call of the BLAS may not change.
+// Saves and restores the part of a thread's state that a BLAS call must not change.
 #pragma once
 
 #include <cerrno>
@@ -6,7 +6,7 @@
 
 namespace blastoff::runtime {
 
-/// What the program may not see us change: errno, and the floating-point environment (rounding, flags, traps).
+/// Keeps errno and the floating-point environment (rounding, flags, traps) as the program had them.
 class CallersEnvironment {
  public:
   CallersEnvironment() : errno_(errno) { feholdexcept(&floating_point_); }

@@ -15,9 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A tenth of a second is nothing to a program that has run for longer.
+/// For a program that has run for longer, a tenth of a second does not matter.
 constexpr std::chrono::seconds longest_age{30};
-/// Share of a device's memory.
+/// The largest share of a device's memory that the process may hold.
 constexpr double most_held = 0.25;
 
 std::size_t bytes_held(device::Device& device) {

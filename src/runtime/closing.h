@@ -1,6 +1,6 @@
-// How the devices are closed at the end of the process. The kernel frees what their driver holds before it tells
-// anybody that the process has ended: a tenth of a second on a GPU, which a short program would lose. There a process
-// of ours takes over the driver's files, and closes them once the program has ended.
+// How the devices are closed at the end of the process. The kernel frees what their driver holds before it reports the
+// end of the process to anybody. On a GPU that takes a tenth of a second, which a short program would lose. For such
+// programs a process of Blastoff's inherits the driver's files, and closes them when the program has ended.
 #pragma once
 
 #include <chrono>
@@ -10,16 +10,18 @@
 
 namespace blastoff::runtime {
 
-/// Whether the devices may be closed a little later than the process ends, which has run for `age`. A program that runs
-/// for long gains nothing. Not where the next one may need the device at once: if it holds much of its memory, or if
-/// one process at a time may use it. What a server makes of such files is not known.
+/// Whether the devices may be closed a little later than the process ends. `age`: how long the process has run; a
+/// program that runs for long gains nothing. False if the next program may need the device at once: if this one holds
+/// much of its memory, or if the device admits one process at a time. False also if a server opens the device for its
+/// clients: how it treats such files is not known.
 bool may_close_later(const Sessions& sessions, std::chrono::steady_clock::duration age);
 
-/// Where blastoff-closer is: beside this library, or where a site installs what is not for users; "": in neither place.
-/// To be asked before the end of the process, which waits for no lock.
+/// Path of blastoff-closer: beside this library, or in the folder `blastoff` there, where a site installs programs that
+/// users do not run. "" if it is in neither place. To be called before the end of the process, which must not wait for
+/// a lock.
 std::string find_closer();
 
-/// To be called last. Without a closer, the devices are closed as ever.
+/// To be called last. With an empty `closer`, the end of the process closes the devices.
 void close_later(const Sessions& sessions, const std::string& closer);
 
 }  // namespace blastoff::runtime

@@ -4,7 +4,7 @@ namespace blastoff::runtime {
 
 namespace {
 
-/// Of the CPU's first write to a page that is tracked, by one thread (Linux 6.18, for pages in huge pages, too).
+/// The CPU's first write to a tracked page, by one thread (Linux 6.18; the same for pages inside huge pages).
 constexpr double seconds_of_page_fault = 1.3e-6;
 
 }  // namespace
@@ -28,7 +28,8 @@ double seconds_of_page_faults(const report::Record& record) {
 }
 
 decide::Observation observation_of(const report::Record& record, double seconds) {
-  const auto links = static_cast<std::uint64_t>(record.parts);  // at once, each with about as much
+  const auto links =
+      static_cast<std::uint64_t>(record.parts);  // the devices bring their parts at once, each about as much
   return {.on_device = true,
           .operands_kept = record.operands_kept,
           .typical = record.lane_at_once,

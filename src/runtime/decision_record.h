@@ -1,4 +1,4 @@
-// What the decision and the records of calls tell each other.
+// Converts between decisions and the records of calls.
 #pragma once
 
 #include "decide/decider.h"
@@ -6,13 +6,13 @@
 
 namespace blastoff::runtime {
 
-/// Why a call stays on the CPU, by the decision; Refusal::none: it does not.
+/// Why the decision leaves a call to the CPU; Refusal::none if it sends the call to the device.
 report::Refusal refusal_of(decide::Verdict verdict);
 
-/// That the CPU has spent since the latest use of the call's operands, because they are tracked.
+/// Seconds of page faults on the CPU since the operands were last used, which tracking these operands has caused.
 double seconds_of_page_faults(const report::Record& record);
 
-/// Of a call that the device has made in so many seconds.
+/// What the decider learns from a call that took `seconds` on the device.
 decide::Observation observation_of(const report::Record& record, double seconds);
 
 }  // namespace blastoff::runtime

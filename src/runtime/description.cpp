@@ -42,7 +42,7 @@ void describe_interception(report::Context& context) {
   }
 }
 
-/// The allocator library is separate, and loaded on request only.
+/// The allocator is a separate library, which is loaded on request only.
 std::optional<report::Allocation> describe_allocation() {
   const platform::ForkGuard guard;
   const auto counts =

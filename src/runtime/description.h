@@ -1,4 +1,4 @@
-// What a report says of this process, whatever its device does.
+// The fields of a report that describe this process, whatever its device does.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,12 @@ namespace blastoff::runtime {
 /// Names and numbers that hold from the start.
 report::Context identity();
 
-/// With settings, machine, and interception up to now. `failure`: why there is no device; "" if that is not known.
+/// The identity, with settings, machine, and interception up to now. `failure`: why there is no device; "" if the
+/// reason is not known.
 report::Context describe_process(const config::Settings& settings, const std::string& failure,
                                  std::chrono::steady_clock::time_point loaded_at);
 
-/// The processor, and libraries that compute on it.
+/// The processor, and the libraries that compute on it.
 report::Cpu describe_cpu(const std::vector<intercept::CpuLibrary>& libraries);
 
 }  // namespace blastoff::runtime

@@ -9,14 +9,14 @@
 
 namespace blastoff::runtime {
 
-/// By the clock of the device, where it has one; else wall time.
+/// Measures by the clock of the device if the device has one, else wall time.
 class DeviceStopwatch {
  public:
   explicit DeviceStopwatch(const device::Device& device) : device_(device), before_(device.own_time()) {}
 
   double seconds() const { return before_ ? device_.own_time()->total - before_->total : stopwatch_.seconds(); }
 
-  /// Those of a call that is over. How long it waited for data is told by the same clock.
+  /// Returns the seconds of a call that is over, and sets how long it waited for data if the device has a clock.
   double seconds_of(report::Record& record) const {
     if (before_) record.transfer_seconds = device_.own_time()->copying - before_->copying;
     return seconds();

@@ -41,13 +41,13 @@ using operation::Comparison;
 using operation::Operation;
 using report::Refusal;
 
-// Status of a run whose result was found wrong under --verify=abort (sysexits.h: EX_SOFTWARE).
+// Exit status of a run that --verify=abort ends because a result was found wrong (sysexits.h: EX_SOFTWARE).
 constexpr int software_error = 70;
 
 [[noreturn]] void end_without_original(const EntryPoint& entry) {
   platform::log_line("%s: this call has to run on the CPU, but no library that defines it is loaded; the process ends",
                      entry.symbol);
-  // The status with which the dynamic loader ends a program with an undefined symbol.
+  // The dynamic loader ends a program that misses a symbol with this status.
   _exit(127);
 }
 
@@ -57,7 +57,8 @@ void run_original(const Visit& visit) {
   abi::run_as_original([&] { visit.raw(visit.original.function); });
 }
 
-// Of calls that are sampled, the same ones in each run. SplitMix64 (Steele, Lea, Flood 2014) of the call's number.
+// Chooses the same calls in each run if calls are sampled: by SplitMix64 (Steele, Lea, Flood 2014) of the call's
+// number.
 bool is_verified(const config::Verify& verify) {
   if (verify.mode != config::VerifyMode::sample) return verify.mode != config::VerifyMode::off;
   static std::atomic<std::uint64_t> calls{0};
@@ -78,7 +79,7 @@ void report_violation(const Operation& operation, const Comparison& comparison, 
                        static_cast<unsigned long long>(stale_pages));
 }
 
-// By the parts' devices at once, where the CPU could make each part that fails.
+// Runs the parts on their devices at once, if the CPU could make each part that fails.
 Refusal run_by_devices(Placement& placement, const Operation& operation, const operation::Host& host,
                        report::Record& record, double& seconds) {
   Sessions& sessions = *Process::instance().sessions_in_use();
@@ -95,7 +96,7 @@ Refusal run_by_devices(Placement& placement, const Operation& operation, const o
   return refusal;
 }
 
-// Runs the operation where it was placed. `done` tells whether it was, also where an exception comes later; if not,
+// Runs the operation where it was placed. `done` says whether it was done, even if an exception follows; if not,
 // record.refusal says why. `seconds`: without verification.
 void try_devices(const Visit& visit, const Operation& operation, Placement& placement, report::Record& record,
                  double& seconds, bool& done) {
@@ -124,7 +125,7 @@ void try_devices(const Visit& visit, const Operation& operation, Placement& plac
   }
 }
 
-// An exception has ended our part of a call that may still be made.
+// An exception has ended our work on a call that may still be made.
 Refusal out_of_memory() {
   platform::say_out_of_memory();
   return Refusal::no_host_memory;
@@ -146,7 +147,7 @@ Refusal judge(const Operation& operation, decide::Grounds& grounds) {
   return refusal_of(verdict);
 }
 
-// For --explain: a call is over that was judged.
+// For --explain: describes a judged call that is over.
 void explain(const Operation& operation, const report::Record& record, const decide::Grounds& grounds) {
   if (!report::explains_decisions()) return;
   platform::undisturbed([&] {
@@ -157,7 +158,7 @@ void explain(const Operation& operation, const report::Record& record, const dec
   });
 }
 
-// Opens the device if it is time for that.
+// Chooses where the call runs, and opens the device if it is time.
 Placement place_for_call(const Operation& operation, report::Record& record) {
   const CallersEnvironment environment;
   return Process::instance().enter_session(operation, record.refusal);
@@ -176,7 +177,7 @@ void count(const Visit& visit, const Operation* operation, report::Record& recor
   platform::contained([&] { report::add(record); });
 }
 
-// What a call on the device, with the page faults that it has caused since the one before, was of the wall time.
+// Sets the wall time of a call on the device, with the page faults that it has caused since the call before.
 void time_on_device(report::Record& record, const report::CallTime& time, std::optional<double> own_seconds,
                     double cpu_seconds) {
   record.wall_seconds =
@@ -185,8 +186,8 @@ void time_on_device(report::Record& record, const report::CallTime& time, std::o
   record.share = time.share;
 }
 
-// The same of a call that the CPU has made in `made` seconds. Without us it would have taken no more, and no more than
-// usual (0: unknown) where threads of ours have disturbed it.
+// Sets the wall time of a call that the CPU has made in `made` seconds. Without Blastoff it would have taken no longer,
+// and no longer than `usual` seconds (0: unknown), since Blastoff's threads may have disturbed it.
 void time_on_cpu(report::Record& record, const report::CallTime& time, std::optional<double> own_seconds, double made,
                  double usual) {
   record.wall_seconds = own_seconds ? time.share * *own_seconds : time.wall;
@@ -198,7 +199,7 @@ void time_on_cpu(report::Record& record, const report::CallTime& time, std::opti
   if (usual > 0 && time.whole) record.known_cpu_seconds = std::min(record.known_cpu_seconds, time.share * usual);
 }
 
-// Makes the call where it was placed, unless that refuses: record.refusal says why.
+// Makes the call where it was placed. If that refuses, record.refusal says why.
 void run_on(Placement& placement, const Visit& visit, const Operation& operation, report::Record& record,
             const report::CallBegin& begin, CallStopwatch& stopwatch, bool& done) {
   Process& process = Process::instance();
@@ -213,7 +214,8 @@ void run_on(Placement& placement, const Visit& visit, const Operation& operation
     if (done) {
       process.decider().observe(operation, observation_of(record, seconds));
       if (!record.verified) record.cpu_seconds = process.decider().cpu_seconds(operation, seconds);
-      // The processes of a job would have solved together what one solves for all.
+      // A gathered problem would not have run on this CPU alone: all processes of the job would have solved it
+      // together.
       if (!record.verified && GatheredSolve::running() == nullptr)
         measured = process.seconds_on_cpu(operation.work.flops, process.decider().measured_cpu_seconds(operation));
       report::memory_gauge().to_device += record.bytes_to_device;
@@ -221,7 +223,7 @@ void run_on(Placement& placement, const Visit& visit, const Operation& operation
     }
     process.leave_session(placement, operation);
   }
-  // A device with a clock of its own has its own seconds in reports, too.
+  // If the device has a clock of its own, reports give its seconds.
   if (!done) return;
   const bool own_clock = placement.session->device().own_time().has_value();
   if (own_clock) stopwatch.took(seconds);
@@ -232,9 +234,9 @@ void run_on(Placement& placement, const Visit& visit, const Operation& operation
   report::log_call(record, &operation);
 }
 
-// Makes the call on a device, unless there is none or it refuses: record.refusal says why. A device that is lost leaves
-// the call to another one, where there is one, and the operands as they were. A handler that runs in the middle of this
-// would meet what the call holds, and one that never comes back would leave it held for ever.
+// Makes the call on a device. If there is none, or it refuses, record.refusal says why. A lost device leaves the
+// operands as they were, and another one, if there is one, makes the call. Signals are blocked: a handler in the middle
+// would meet the locks of this call, and a handler that never returns would leave them taken for ever.
 [[gnu::noinline]] void run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
                                        const report::CallBegin& begin, CallStopwatch& stopwatch, bool& done) {
   for (;;) {
@@ -248,8 +250,8 @@ void run_on(Placement& placement, const Visit& visit, const Operation& operation
   }
 }
 
-// --trace: a call that is not small, from before it is made. Without a destructor: the thread may be cancelled
-// meanwhile.
+// --trace: records a call that is not small, beginning before it is made. Has no destructor, since the thread may be
+// cancelled during the call.
 class Traced {
  public:
   Traced(const Operation& operation, const void* caller, bool judged) : operation_(operation) {
@@ -281,13 +283,13 @@ class Traced {
   trace::Tracer::Call* call_ = nullptr;
 };
 
-// 0: no other call is known to be like it.
+// A number that alike calls share; 0 if no other call is known to be like this one.
 std::uint64_t likeness_of(const Visit& visit, const Parsed* parsed) {
   if (parsed == nullptr || parsed->likeness == nullptr || parsed->trivial || !visit.original.function) return 0;
   return GatheredSolve::running() == nullptr ? parsed->likeness(parsed->call) + visit.routine_id() : 0;
 }
 
-// Makes the call if the CPU is known to be as fast.
+// Makes the call without judgement if it is settled: the CPU is known to be as fast.
 bool made_as_settled(const Visit& visit, const Parsed& parsed) {
   const std::uint64_t likeness = likeness_of(visit, &parsed);
   const SettledCall* const known = likeness != 0 ? take_settled_call(likeness) : nullptr;
@@ -307,8 +309,8 @@ bool made_as_settled(const Visit& visit, const Parsed& parsed) {
   return true;
 }
 
-// After a call that the CPU has made since it was as fast: what follows may be settled. Where each call is to be
-// timed, none is.
+// To be called after a call that the CPU has made because it was as fast: may settle the next calls like it. Settles
+// none if each call has to be timed.
 void settle(std::uint64_t likeness, const Operation& operation, const report::Record& record) {
   Process& process = Process::instance();
   const bool each_is_timed = report::explains_decisions() || process.traces() || process.has_own_clock() ||
@@ -317,17 +319,17 @@ void settle(std::uint64_t likeness, const Operation& operation, const report::Re
   const std::uint32_t calls = process.decider().settled_calls(operation);
   const double usual = process.decider().measured_cpu_seconds(operation);
   if (calls == 0 || usual <= 0 || record.seconds <= 0) return;
-  // The latest one may have been interrupted, and has been judged and recorded, too.
+  // The usual time is taken, since the latest call may have been interrupted. That call is judged and recorded already.
   report::Record typical = record;
   typical.wall_seconds = record.known_cpu_seconds * usual / record.seconds;
   typical.seconds = usual;
   settle_calls(likeness, calls, typical);
 }
 
-// Calls that are not small: the full path.
+// Makes calls that are not small: the full path.
 void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (!visit.original.function && platform::has_elevated_rights()) end_without_original(visit.entry);
-  // It also says where this call is counted.
+  // The process also says where this call is counted.
   if (Process::try_instance() == nullptr) return run_original(visit);
   const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
   report::Record record;
@@ -344,7 +346,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
     record.refusal = Refusal::rounding;
   else if (Process::is_switched_off())
     record.refusal = Refusal::switched_off;
-  else if (GatheredSolve::running() == nullptr)  // that has been judged already
+  else if (GatheredSolve::running() == nullptr)  // the gathered problem has been judged already
     record.refusal = judge(operation, grounds);
   GatheredSolve* const gathered = GatheredSolve::running();
   const bool judged = understood && parsed->valid && !parsed->trivial && gathered == nullptr;
@@ -375,7 +377,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const double elapsed = original.without_lines(made);
   const report::CallTime time = report::end_call(begin);
   traced.end(original.own(elapsed), elapsed);
-  // A device with a clock of its own tells the CPU's seconds, too.
+  // If the device has a clock of its own, it gives the CPU's seconds, too.
   Process& process = Process::instance();
   const double flops = parsed && parsed->valid && !parsed->trivial ? parsed->flops : 0;
   const double on_cpu = process.seconds_on_cpu(flops, elapsed);
@@ -394,7 +396,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   time_on_cpu(record, time, process.has_own_clock() ? std::optional(seconds) : std::nullopt, made, usual);
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::belongs_to_timeline(seconds)) {
-    // What is put together in memory, a handler may need too.
+    // An entry of the timeline allocates memory; a handler in the middle may allocate, too.
     platform::undisturbed([&] { count(visit, counted, record, seconds); });
   } else {
     count(visit, counted, record, seconds);
@@ -409,8 +411,8 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (record.refusal == Refusal::cpu_faster) settle(likeness, operation, record);
 }
 
-// A call that dispatch_if_small() has found to be small and left to dispatch(), which knows its arguments: it is
-// followed (--log, or a device's own clock).
+// A small call that is followed (--log, or a device's own clock). dispatch_if_small() leaves it to dispatch(), which
+// knows its arguments.
 struct FollowedCall {
   const Visit* visit = nullptr;
   double volume = 0;
@@ -423,7 +425,7 @@ void leave_to_dispatch(const Visit& visit, double volume, double flops) {
     followed_call = {&visit, volume, flops};
 }
 
-// As on the short path, which looks at nothing but sizes.
+// Makes a followed call as the short path does, which looks at nothing but sizes.
 void make_followed(const Visit& visit, const Parsed* parsed) {
   const auto [_, volume, flops] = std::exchange(followed_call, {});
   Process& process = Process::instance();

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 using decide::CpuRate;
 
-/// The version of the files' format.
+/// Version of the files' format.
 constexpr int version = 1;
 
 constexpr std::chrono::seconds most_age = std::chrono::hours(24 * 30);

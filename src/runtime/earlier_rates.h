@@ -1,5 +1,5 @@
-// How fast the CPU computed the calls of a program's earlier runs. A run that opens the device at once times the CPU
-// for no call, and cannot tell by itself what it has saved.
+// How fast the CPU computed the calls of earlier runs of a program. A run that opens the device at its start times no
+// call on the CPU, so it cannot tell by itself how much time it has saved.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace blastoff::runtime {
 
-/// The rates of one command, in a file of the user's cache, as of EarlierRuns. Whether a run had a device is all one.
+/// The rates of one command, in a file of the user's cache, as for EarlierRuns. Runs without a device count, too.
 class EarlierRates {
  public:
-  /// `conditions`: what else the CPU's speed depends on. Changes errno. There is nothing where the variables name no
+  /// `conditions`: what else the CPU's speed depends on. Changes errno. There are no rates if the environment names no
   /// cache.
   explicit EarlierRates(const std::string& conditions);
 
   const std::vector<decide::CpuRate>& rates() const { return rates_; }
 
-  /// Writes the file where this run's rates tell more than is known, or something else: then the mean of both. Silent
-  /// where that fails. Changes errno.
+  /// Writes the file if this run has rates that are not known yet, or that differ clearly from those known. A known
+  /// rate becomes the mean of both. Silent if writing fails. Changes errno.
   void keep(const std::vector<decide::CpuRate>& rates) const;
 
   static constexpr std::size_t most_rates = 512;
 
  private:
   std::uint64_t command_;
-  std::string path_;  ///< "": no cache
+  std::string path_;  ///< "" if there is no cache
   std::vector<decide::CpuRate> rates_;
 };
 

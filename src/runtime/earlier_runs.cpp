@@ -25,29 +25,30 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The version of the files' format.
+/// Version of the files' format.
 constexpr int version = 4;
 
-/// Machines, libraries and data change: what is older is found out anew.
+/// Machines, libraries and data change, so older files are not used.
 constexpr std::chrono::seconds most_age = std::chrono::hours(24 * 30);
 
-/// The device's gain over the price of opening it, from which the next run opens it at once. Times scatter, and a
-/// program that has gained little may gain less.
+/// If the device's gain exceeds the price of opening by this factor, the next run opens it at once. Times scatter, and
+/// a program that has gained little may gain less next time.
 constexpr double clear_gain = 1.25;
 
-/// Share of opening's price that a program pays at least, even if the device is opened while it does other things: they
-/// share memory, locks of the kernel, and the clock of the cores.
+/// A program pays at least this share of the price, even if the device is opened while it does other things: both share
+/// memory, locks of the kernel, and the clock of the cores.
 constexpr double least_visible = 0.25;
 
-/// A device that is opened longer before its first use takes memory from others for nothing. Seconds.
+/// Seconds. A device that is open for longer before its first use takes memory from others for nothing.
 constexpr double longest_lead = 5;
 
-/// Runs that spend a smaller share of the price on such calls never come near opening: nothing is kept of them.
+/// Runs that spend a smaller share of the price on calls that are worth the device never come near opening it. They
+/// leave no file.
 constexpr double least_share = 0.5;
 
 constexpr const char* folder = "runs";
 
-/// `opening_ahead`: a process that does, or 0.
+/// `opening_ahead`: number of a process that opens the device ahead, or 0.
 std::string text_of(std::uint64_t command, const RunTimes& run, const std::vector<std::uint64_t>& used_once,
                     int opening_ahead) {
   const platform::FromReserve for_json;
@@ -69,12 +70,12 @@ struct Known {
   std::vector<std::uint64_t> used_once;
 };
 
-/// Whether such a process is still at it. One with this process's number was another one.
+/// Whether that process still runs. If it has this process's own number, an earlier process had the number.
 bool runs_still(std::int64_t process) {
   return process != getpid() && (kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM);
 }
 
-/// Nothing where it belongs to another command, or was not written by text_of().
+/// nullopt if the file belongs to another command, or was not written by text_of().
 std::optional<Known> parse(const std::string& text, std::uint64_t command) {
   const platform::FromReserve for_json;
   const Json file = Json::parse(text, nullptr, false);
@@ -109,7 +110,8 @@ bool differ(double one, double other) {
   return std::max(one, other) > Opening::scatter * std::min(one, other);
 }
 
-/// What the earlier run tells of one side, if this one has timed less than half of its operations there.
+/// The earlier run's time on one side (CPU or device), scaled to this run's work, if this run has timed less than half
+/// of its operations there; else nullopt.
 std::optional<double> told_by(const std::optional<RunTimes>& earlier, double RunTimes::*side, const RunTimes& run,
                               double timed) {
   if (2 * timed >= run.flops || !earlier || (*earlier).*side <= 0) return std::nullopt;

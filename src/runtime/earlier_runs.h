@@ -1,7 +1,7 @@
-// What earlier runs of the same command tell about this one: whether the device will gain more than opening it takes.
-// Within one run, nobody knows how much is still to come: the device is opened when about as much time has been lost
-// without it (runtime/opening.h). Nor does anybody know of a new matrix whether it will be used again. Most programs of
-// a computing centre run again and again, and their next run knows.
+// Earlier runs of the same command tell whether the device will gain more than opening it takes. Within one run, nobody
+// knows how much work is still to come: the device is opened when the program has lost about as much time without it
+// (runtime/opening.h). Nor does anybody know whether a new matrix will be used again. Most programs of a computing
+// centre run again and again, so the next run can know both.
 #pragma once
 
 #include <chrono>
@@ -15,64 +15,67 @@
 
 namespace blastoff::runtime {
 
-/// What tells this process's command from others: program, arguments, working directory. Changes errno.
+/// The program, arguments and working directory of this process, which tell its command from others. Changes errno.
 std::string command_of_process();
-/// FNV-1a (Fowler, Noll, Vo).
+/// Hash of a text (FNV-1a: Fowler, Noll, Vo).
 std::uint64_t number_of(const std::string& text);
-/// The file of a command in a folder of the user's cache; "" where the variables name none. Changes errno.
+/// Path of a command's file in a folder of the user's cache; "" if the environment names no cache. Changes errno.
 std::string path_in_cache(const char* folder, const std::string& command);
 
-/// Of the calls of one run that were worth the device. Seconds.
+/// Times of those calls of one run that were worth the device, in seconds.
 struct RunTimes {
   double flops = 0;
-  double cpu = 0;               ///< that all of them take on the CPU
-  double device = 0;            ///< that all of them take on the device, once it is open
-  double opening = 0;           ///< that opening the device took; 0: it was not opened
-  bool carried_over = false;    ///< one side is what an earlier run has told
+  double cpu = 0;               ///< of all these calls on the CPU
+  double device = 0;            ///< of all these calls on the device, once it is open
+  double opening = 0;           ///< of opening the device; 0: it was not opened
+  bool carried_over = false;    ///< `cpu` or `device` comes from an earlier run
   bool opened_at_once = false;  ///< an earlier run had told that the device gains
-  /// From when the library was loaded to the first of these calls; 0 where the device could not well have been opened
-  /// meanwhile: the program forked, and its children may want the device, or it computed on all cores.
+  /// From the loading of the library to the first of these calls. 0 if the device could not well have been opened in
+  /// that time: the program forked, and its children may want the device, or it computed on all cores.
   double lead = 0;
 };
 
-/// `before_opening`: what the CPU computed until the device was open. `earlier`: where this run has timed less than
-/// half of its work on one side, the other run's time counts there, rather than what is expected: runs that are judged
-/// by times of different kinds would open the device in turns.
+/// `before_opening`: what the CPU computed until the device was open. `earlier`: if this run has timed less than half
+/// of its work on the CPU or on the device, the earlier run's time counts there, rather than the expected one.
+/// Otherwise measured times of one run would be compared with expected times of the next, and the device would be
+/// opened in every second run.
 RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
                       const std::optional<RunTimes>& earlier);
 
-/// `price`: of opening, in seconds, as the machine's model says. What passes before the first call costs little of it.
-/// Whether a small gain is worth it nobody knows: then this run's way stays.
+/// `price`: seconds that opening takes, by the machine model. The time between loading and the first call is taken off
+/// the price, but a quarter of it always counts. A gain of less than a quarter more than the price may be chance: then
+/// the next run does what this one did.
 Opening::Foresight foresight(const RunTimes& run, double price);
 
-/// Whether the device is to be opened when the library is loaded, beside what the program does before its first call.
+/// Whether to open the device when the library is loaded, beside what the program does before its first call.
 bool opens_ahead(const RunTimes& run, double price);
 
-/// The times of one command's last run, and the kinds of matrices that it used once, in a file of the user's cache.
-/// Commands are told apart by a number, 64 bits of their program, arguments, working directory and `conditions`. The
-/// folder holds at most 4096 small files, whatever runs: a command takes over the file of another one whose program,
-/// arguments and directory have the same 12 bits.
+/// The times of one command's last run, and the kinds of matrices that it used once, in a file of the user's cache. A
+/// command is known by a hash of 64 bits: of its program, arguments, working directory and `conditions`. The folder
+/// never holds more than 4096 small files: a command takes over the file of another one if the hashes of program,
+/// arguments and directory have the same first 12 bits.
 class EarlierRuns {
  public:
-  /// Whether there is a file that may tell of this command. Changes errno.
+  /// Whether there is a readable file that may be this command's. Changes errno.
   static bool may_be_known();
 
-  /// Changes errno. Nothing is found, and nothing kept, where the variables name no cache.
+  /// Changes errno. Finds and keeps nothing if the environment names no cache.
   explicit EarlierRuns(const std::string& conditions);
 
   const std::optional<RunTimes>& times() const { return times_; }
-  /// residency::Policy::used_once().
+  /// What residency::Policy::used_once() returned in the earlier run.
   const std::vector<std::uint64_t>& used_once() const { return used_once_; }
 
-  /// This run opens the device ahead: says so in the file until keep(). A run that does not come so far, because the
-  /// open device stands in its way, is not followed by another one that does the same: times() has no lead then. Only
-  /// where times() knows any. False: the file could not be written, so the device is not to be opened ahead.
+  /// Writes into the file that this run opens the device ahead; keep() removes the mark. If a run never reaches keep(),
+  /// for example because the open device disturbs it, the next run finds the mark, its times() have no lead, and it
+  /// does not open the device ahead. Requires times(). Returns false if the file could not be written; then the device
+  /// is not to be opened ahead.
   bool mark_ahead();
 
-  /// Writes the file if the next run could go by it, and the times differ from those that are known by more than runs
-  /// of one program do, or `used_once` does; without it, what is known stays. What is carried over counts as old as it
-  /// was. A run without calls tells that it opened the device ahead for nothing, if it did. Silent where that fails.
-  /// `price` as above. Changes errno.
+  /// Writes the file if the next run can use it and the times differ from the known ones by more than equal runs do, or
+  /// if `used_once` differs. Without `used_once`, the known kinds stay. Times that are carried over keep their age. If
+  /// a run that opened the device ahead made no call, the known times lose their lead. Silent if writing fails. `price`
+  /// as for foresight(). Changes errno.
   void keep(const RunTimes& run, double price,
             const std::optional<std::vector<std::uint64_t>>& used_once = std::nullopt) const;
 
@@ -80,11 +83,11 @@ class EarlierRuns {
   bool write(const RunTimes& run, const std::vector<std::uint64_t>& used_once, int opening_ahead) const;
 
   std::uint64_t command_;
-  std::string path_;             ///< "": no cache
-  std::chrono::seconds age_{0};  ///< of what is known
+  std::string path_;             ///< "" if there is no cache
+  std::chrono::seconds age_{0};  ///< of the file that was read
   std::optional<RunTimes> times_;
   std::vector<std::uint64_t> used_once_;
-  bool marked_ = false;  ///< by this run
+  bool marked_ = false;  ///< this run has written its mark (mark_ahead())
 };
 
 }  // namespace blastoff::runtime

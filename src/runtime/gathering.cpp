@@ -42,13 +42,13 @@ using scalapack::Functions;
 using scalapack::Grid;
 using scalapack::Outcome;
 
-/// dsyevd_, zheevd_, ...: the first of a routine's spellings.
+/// dsyevd_, zheevd_, ...: the first spelling of a routine.
 const intercept::EntryPoint& fortran_name(lapack::Routine routine) {
   return intercept::lapack_entry_points[static_cast<std::size_t>(routine) *
                                         intercept::lapack_routines.spellings.size()];
 }
 
-/// The root of a grid.
+/// The process of a grid that solves the problem for all (its root).
 class SolvingProcess final : public scalapack::Root {
  public:
   explicit SolvingProcess(const Visit& visit) : visit_(visit) {}
@@ -67,10 +67,10 @@ class SolvingProcess final : public scalapack::Root {
     return refusal_ == Refusal::none;
   }
 
-  /// Why not, if it did not.
+  /// Why this process did not solve it; Refusal::none if it did.
   Refusal refusal() const { return refusal_; }
 
-  /// What all processes have taken, if they have solved it together.
+  /// Learns how long all processes took, if they have solved the problem together.
   void learn(double seconds) {
     if (!judged_) return;
     platform::undisturbed([&] { times_together().learn(*judged_, ranks_, seconds); });
@@ -106,7 +106,7 @@ class SolvingProcess final : public scalapack::Root {
                decide::gathering_pays(process.model(), operation, moved, ranks_,
                                       times_together().least(operation, ranks_));
       };
-      // What device it is, may be known only when it is open.
+      // The kind of device may be known only when it is open.
       const bool unknown = process.sessions_in_use() == nullptr && !decide::knows_device(process.model(), operation);
       if (unknown || pays()) refusal = room_for(problem, operation);
       if (refusal == Refusal::none && unknown && !pays()) refusal = Refusal::distributed;
@@ -114,7 +114,7 @@ class SolvingProcess final : public scalapack::Root {
     return refusal;
   }
 
-  /// Opens the device if it is time for that.
+  /// Checks whether the problem fits. Opens the device if it is time.
   static Refusal room_for(const scalapack::GatheredProblem& problem, const operation::Operation& operation) {
     constexpr std::size_t matrices_of_work_space = 3;
     Process& process = Process::instance();
@@ -133,7 +133,7 @@ class SolvingProcess final : public scalapack::Root {
   int ranks_ = 0;
 };
 
-/// nullptr: the program does not have them all. Looked up once for each original, until something is loaded or
+/// nullptr if the program does not have all functions. Looked up once for each original, until a library is loaded or
 /// unloaded.
 const Functions* functions_for(const Visit& visit, const scalapack::Call& call) {
   const Functions* result = nullptr;
@@ -148,7 +148,8 @@ const Functions* functions_for(const Visit& visit, const scalapack::Call& call) 
       const auto [entry, is_new] = known.try_emplace({visit.original.function, counts.loads, counts.unloads});
       if (is_new) {
         entry->second = scalapack::find_functions(call.complex(), [&](const char* symbol) {
-          // Of a library's variable that the program refers to, the program itself has the copy in use: it comes first.
+          // If the program refers to a library's variable, the copy in the program itself is the one in use, so it
+          // comes first.
           void* const global = dlsym(RTLD_DEFAULT, symbol);
           return global != nullptr ? global : intercept::find_definition(symbol, visit.caller);
         });
@@ -156,13 +157,14 @@ const Functions* functions_for(const Visit& visit, const scalapack::Call& call) 
       }
       if (entry->second) result = &*entry->second;
     } catch (const std::bad_alloc&) {
-      // The other ranks do not wait for one that has not answered.
+      // The other ranks do not wait for a rank that has not answered.
     }
   });
   return result;
 }
 
-/// How long the first call on a grid waits for what the other ranks have to say: about a thousandth of what it takes.
+/// How long the first call on a grid waits for the answers of the other ranks: about a thousandth of the time of the
+/// call.
 std::chrono::duration<double> patience(GatherMode mode, int order) {
   if (mode == GatherMode::never) return std::chrono::seconds(0);
   if (mode == GatherMode::always) return std::chrono::seconds(10);
@@ -188,8 +190,8 @@ Refusal refusal_of(Outcome outcome, const SolvingProcess& root) {
   return root.refusal() == Refusal::none ? Refusal::distributed : root.refusal();
 }
 
-/// As other calls that stay on the CPU: without the calls inside it, of which the solution may be one.
-/// `on_cpu`: all processes have made it, as without us. What else they would have taken is not known.
+/// Counts the call like others that stay on the CPU: without the calls inside it, one of which may be the solution.
+/// `on_cpu`: all processes have made it together, as without Blastoff. Otherwise the CPU's time for it is not known.
 void count(const Visit& visit, Refusal refusal, double seconds, const report::CallTime& time, bool on_cpu) {
   report::Record record;
   record.routine = visit.routine_id();
@@ -210,7 +212,7 @@ void count(const Visit& visit, Refusal refusal, double seconds, const report::Ca
 
 namespace blastoff {
 
-// A child of fork has no place among the ranks: messages would be its parent's.
+// A child of fork has no place among the ranks: its messages would count as its parent's.
 void intercept::dispatch_distributed(const Visit& visit, const scalapack::Call& call) {
   using namespace runtime;
   Process* const existing = Process::try_instance();

@@ -1,13 +1,14 @@
-// Calls that all processes of a grid make together (ScaLAPACK's eigensolvers): whether this process solves them for
-// all.
+// Calls that all processes of a grid make together (ScaLAPACK's eigensolvers): decides whether this process solves the
+// problem for all of them.
 #pragma once
 
 #include "report/refusal.h"
 
 namespace blastoff::runtime {
 
-/// While one lives, a call of this thread is the solution of a gathered problem: it is made on a device, or not at all.
-/// If a device refuses, all processes solve the problem together, sooner than the CPU of this one alone would.
+/// While an object lives, a call of this thread is the solution of a gathered problem. A device makes the call, or
+/// nobody does: if the device refuses, all processes solve the problem together, which is faster than the CPU of this
+/// process alone.
 class GatheredSolve {
  public:
   GatheredSolve() { running_ = this; }
@@ -15,7 +16,7 @@ class GatheredSolve {
   GatheredSolve(const GatheredSolve&) = delete;
   GatheredSolve& operator=(const GatheredSolve&) = delete;
 
-  /// nullptr: none.
+  /// nullptr if this thread solves no gathered problem.
   static GatheredSolve* running() { return running_; }
 
   void refuse(report::Refusal why) { refusal_ = why; }

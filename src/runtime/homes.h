@@ -1,4 +1,4 @@
-// On which device matrices were used last.
+// Remembers on which device matrices were used last.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace blastoff::runtime {
 
-/// Thread-safe, without a lock. What it says is a hint: of calls that fall on one place, the latest is known.
+/// Thread-safe, without a lock. The answer is a hint: if several keys share a place in the table, it holds the latest.
 class Homes {
  public:
-  /// A call with these matrices (operands_key()) runs on the device of that number, below 255.
+  /// A call with these matrices (key: operands_key()) runs on device number `device`, below 255.
   void set(std::uint64_t key, std::size_t device) {
     place(key).store((key & key_bits) | (device + 1), std::memory_order_relaxed);
   }

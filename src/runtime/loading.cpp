@@ -45,7 +45,7 @@ void note_library(const intercept::ObservedLibrary& library) {
   if (Process* process = Process::existing()) process->share_driver();
 }
 
-/// Nobody knows who has opened the libraries that were there before we could hear of it: the program, then.
+/// Nobody knows who has opened the libraries that were there before Blastoff could see it, so the program is named.
 void note_libraries_opened_before() {
   for (const intercept::LoadedObject& object : intercept::loaded_objects())
     note_library({object.name, "the program", {}});
@@ -77,12 +77,12 @@ void prepare() {
   Process::open_ahead();
 }
 
-/// A program may load the library on a thread with hardly any stack. Where there is no memory, what has not been
-/// patched is reached by its name.
+/// Uses an ample stack, since a program may load the library on a thread with hardly any. If there is no memory for it,
+/// functions that have not been patched are still reached by their names.
 [[gnu::constructor]] void load() {
   load_time = std::chrono::steady_clock::now();
   pthread_atfork(platform::before_fork, platform::after_fork_in_parent, Process::begin_child);
-  // In such a process nothing is patched and no variable is read; the exported names pass calls on
+  // With elevated rights nothing is patched and no variable is read; the exported names pass calls on
   // (intercept/original.cpp).
   if (platform::has_elevated_rights()) return;
   if (!platform::run_with_ample_stack([] { prepare(); })) platform::say_out_of_memory();

@@ -6,17 +6,17 @@
 
 namespace blastoff::runtime {
 
-/// When that was.
+/// When the library was loaded.
 std::chrono::steady_clock::time_point loaded_at();
 
-/// What config::fingerprint_of_variables() said then.
+/// What config::fingerprint_of_variables() returned when the library was loaded.
 std::uint64_t variables_at_loading();
 
-/// Where calls are intercepted by their names alone, though the settings ask for more: patches functions, too. For a
+/// Patches functions, too, if so far calls are intercepted by their names alone though the settings ask for more. For a
 /// program that switches offloading on while it runs.
 void intercept_more();
 
-/// Tells those who read the counters what has been patched.
+/// Writes into the counter file which functions have been patched.
 void keep_interceptors();
 
 }  // namespace blastoff::runtime

@@ -8,7 +8,7 @@ namespace {
 
 using device::HostAccess;
 
-/// Moving pages, or using matrices where they are if pages cannot be moved.
+/// Chooses moving pages, or, if pages cannot be moved, using matrices where they are.
 MechanismChoice by_moving(const device::Properties& device, bool node_allowed) {
   if (device.memory_node < 0)
     return {Mechanism::in_place,

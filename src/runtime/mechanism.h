@@ -11,9 +11,9 @@ namespace blastoff::runtime {
 enum class Mechanism : std::uint8_t {
   mirrors,   ///< copies in device memory, which persist (first-use)
   moves,     ///< the pages themselves move to the device's NUMA node (first-use)
-  prefetch,  ///< the driver is asked to migrate them (first-use)
-  in_place,  ///< used where they are (coherent)
-  copies,    ///< copied around every call (copy)
+  prefetch,  ///< the driver is asked to migrate the pages (first-use)
+  in_place,  ///< operands are used where they are (coherent)
+  copies,    ///< operands are copied around every call (copy)
 };
 
 /// "mirrors", "moves", "prefetch", "none", "copies".

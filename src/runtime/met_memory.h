@@ -1,5 +1,6 @@
-// Which memory calls on the device have used, roughly. What the CPU writes elsewhere has no mirror, and nobody needs to
-// be asked, which takes microseconds: a call of a few of them stays on the CPU at no cost.
+// Remembers roughly which memory calls on the device have used. Results that the CPU writes to other memory have no
+// mirrors. Then residency need not be asked, which would take microseconds, and a call of a few microseconds stays on
+// the CPU at no cost.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +14,11 @@
 
 namespace blastoff::runtime {
 
-/// By parts of 2 MiB, of which those count as one that are a multiple of 8 GiB apart (a Bloom filter with one
-/// function). Forgets nothing. Thread-safe; takes no lock.
+/// Memory counts in parts of 2 MiB. Parts whose addresses differ by a multiple of 8 GiB count as one (a Bloom filter
+/// with one function). Forgets nothing. Thread-safe; takes no lock.
 class MetMemory {
  public:
-  /// All operands of a call on the device.
+  /// Remembers all operands of a call on the device.
   void meet(const operation::Operation& operation) {
     for (const operation::Operand& operand : operation.operands()) {
       each_part(operand, [](std::atomic<std::uint64_t>& word, std::uint64_t bit) {
@@ -27,7 +28,7 @@ class MetMemory {
     }
   }
 
-  /// Whether a result of the operation may lie there.
+  /// Whether a result of the operation may lie in memory that was met.
   bool may_hold_result(const operation::Operation& operation) {
     bool may = false;
     operation.each_result([&](std::size_t, const operation::Operand& result) {
@@ -43,7 +44,7 @@ class MetMemory {
   static constexpr std::size_t bits = 64;
   static constexpr std::size_t parts = 4096;
 
-  /// Until `visit` returns true, which is then the answer.
+  /// Visits the operand's parts until `visit` returns true. Returns whether it did.
   template <class Visit>
   bool each_part(const operation::Operand& operand, const Visit& visit) {
     if (operand.empty()) return false;

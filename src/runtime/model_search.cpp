@@ -20,10 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_files = 256;  // of a folder
+constexpr std::size_t most_files = 256;  // read in a folder
 
-/// `library` is a path, or the mere name of a file, which may lie anywhere. Of several builds of a BLAS, all under one
-/// name, only the path tells which was measured.
+/// `library` is a path, or the name of a file in any folder. If there are several builds of a BLAS under one name, only
+/// the path tells which one was measured.
 bool is_loaded(const std::string& library) {
   const auto same_file = [](const struct stat& left, const struct stat& right) {
     return left.st_dev == right.st_dev && left.st_ino == right.st_ino;
@@ -40,7 +40,7 @@ bool is_loaded(const std::string& library) {
   });
 }
 
-/// Whether the CPU's part holds for this process.
+/// Whether the CPU's part of the model holds for this process.
 bool holds_here(const decide::ModelFile& file) {
   if (file.cpu_rates.empty() || file.cpu.empty() || file.cpu != platform::cpu_name()) return false;
   if (file.host != platform::host_name() && file.cores != platform::cpu_count()) return false;
@@ -85,7 +85,7 @@ std::vector<std::string> model_folders() {
   const platform::ForkGuard guard;
   const char* const own = intercept::path_of(reinterpret_cast<const void*>(&read_model));
   if (own == nullptr) return folders;
-  // Beside a library that was installed for the system (lib, lib/TRIPLET), by pip, or not at all.
+  // Relative to a library that was installed for the system (lib, lib/TRIPLET), by pip, or not at all.
   const fs::path library = fs::path(own).parent_path();
   for (const char* const place :
        {"../share/blastoff/machines", "../../share/blastoff/machines", "../machines", "../share/machines"})
@@ -115,7 +115,7 @@ const decide::MachineModel* complete_model(const decide::MachineModel& assumed, 
   if (host == nullptr || !holds_here(host->file)) return model;
   const int threads = threads_in_use();
   model->cpu_rates = *host->file.cpu_rates_on(threads);
-  // One thread does not read as fast as all together; how fast is part of the rates of gemv.
+  // One thread reads memory more slowly than all together. Its rate is part of the rates of gemv.
   if (threads == host->file.cores) model->cpu_memory_rate = host->file.cpu_memory_rate;
   return model;
 }

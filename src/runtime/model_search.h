@@ -1,6 +1,6 @@
-// Which machine model decisions start from. Found in this order: the file that the settings name; this machine's own,
-// in the user's cache; then, once the name of the GPU is known, one for this GPU in the user's cache, in /etc/blastoff,
-// or among those that came with the library.
+// Finds the machine model from which decisions start. In this order: the file that the settings name; this machine's
+// own file in the user's cache; then, once the name of the GPU is known, a file for this GPU in the user's cache, in
+// /etc/blastoff, or among those that came with the library.
 #pragma once
 
 #include <memory>
@@ -18,21 +18,22 @@ struct FoundModel {
   std::string path;
 };
 
-/// Reads a file; what is wrong with it is one line on stderr. Nothing also where there is none.
+/// Reads a file. Errors in it are one line on stderr. nullopt on errors, and if there is no such file.
 std::optional<FoundModel> read_model(const std::string& path);
 
-/// The user's cache; "" where the variables name none.
+/// Folder of models in the user's cache; "" if the environment names none.
 std::string models_of_user();
 /// All folders with models, in the order of preference.
 std::vector<std::string> model_folders();
 
-/// From before the device is open.
+/// This machine's own model in the user's cache, which can be read before the device is open.
 std::optional<FoundModel> model_of_host();
 /// The first in these folders that describes this GPU.
 std::optional<FoundModel> model_of_gpu(const std::vector<std::string>& folders, const std::string& gpu);
 
-/// What decisions start from: the device's part of one file, and the CPU's of one that was measured on such a machine
-/// with a BLAS that is loaded. Each may be nullptr. Never freed: decisions refer to it.
+/// The model from which decisions start: the device's part of one file, and the CPU's part of `host` if that was
+/// measured on such a machine, with a BLAS that is loaded here. Each may be nullptr. The result is never freed:
+/// decisions refer to it.
 const decide::MachineModel* complete_model(const decide::MachineModel& assumed, const FoundModel* device,
                                            const FoundModel* host);
 

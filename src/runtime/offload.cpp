@@ -24,7 +24,8 @@ using report::Refusal;
 using residency::HostState;
 using residency::Lease;
 
-// Status of a process that ends because no correct result is possible (sysexits.h: EX_SOFTWARE), as for --verify=abort.
+// Exit status of a process that ends because no correct result is possible (sysexits.h: EX_SOFTWARE), as for
+// --verify=abort.
 constexpr int software_error = 70;
 
 Status run_panels(Lease& lease, device::Lane& lane, const operation::Host& host) {
@@ -45,13 +46,13 @@ Status run_panels(Lease& lease, device::Lane& lane, const operation::Host& host)
   _exit(software_error);
 }
 
-// Panels are independent of each other. Those that were not copied back are computed on the CPU, from intact operands.
-// `states` has room for all: nothing here may need memory.
+// Panels are independent of each other. The CPU computes those that were not copied back, from intact operands.
+// `states` has room for all panels, since nothing here may allocate memory.
 bool complete_on_host(Lease& lease, const operation::Operation& operation, const operation::Host& host,
                       const Error& error, std::vector<HostState>& states) {
   for (std::size_t i = 0; i < lease.panels().size(); ++i) states.push_back(lease.host_state(i));
   if (std::all_of(states.begin(), states.end(), [](HostState s) { return s == HostState::untouched; })) return false;
-  if (!operation.updates()) return false;  // whatever was written, the whole call can be made again
+  if (!operation.updates()) return false;  // whatever was written, the CPU can make the whole call again
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (states[i] == HostState::complete) continue;
     if (states[i] == HostState::torn || !host.can_compute(lease.panels()[i])) end_torn(operation, error);
@@ -98,7 +99,7 @@ void note(report::Record& record, std::span<const operation::Operation> operatio
   record.stale_pages += traffic.stale_pages;
 }
 
-// As run_by(). An exception comes before anything of host memory has changed.
+// As run_by(). Exceptions come only before host memory has changed.
 std::optional<Error> run_under_lease(residency::Policy& policy, Session& session,
                                      std::span<const operation::Operation> operations, const operation::Host& host,
                                      report::Record& record, const residency::Shared& shared) {
@@ -125,7 +126,7 @@ std::optional<Error> run_under_lease(residency::Policy& policy, Session& session
   return std::move(run.error());
 }
 
-// The policy takes the operations: one, or a series. nullopt: they are done. Else nothing of host memory has changed.
+// The policy runs the operations: one, or a series. nullopt if they are done; otherwise host memory is unchanged.
 std::optional<Error> run_by(residency::Policy& policy, Session& session,
                             std::span<const operation::Operation> operations, const operation::Host& host,
                             report::Record& record, const residency::Shared& shared) {
@@ -139,14 +140,14 @@ bool another_way_may(const Error& error) {
   return error.kind == ErrorKind::unsupported || error.kind == ErrorKind::out_of_memory;
 }
 
-/// An operation that does not fit: block after block by copies.
+/// Runs an operation that does not fit the device: block after block by copies.
 class BlockRun {
  public:
   BlockRun(Session& session, const residency::PageLocks* locks, const operation::Host& host, report::Record& record)
       : session_(session), shared_{.page_locks = locks}, host_(host), record_(record) {}
 
-  /// Within `room` bytes of device memory. nullopt: it is done. Else nothing of host memory has changed. What has been
-  /// done is at home, so that the CPU can take over.
+  /// Takes at most `room` bytes of device memory. nullopt if the operation is done; otherwise host memory is unchanged.
+  /// The results of finished blocks are in host memory, so the CPU can compute the rest.
   std::optional<Error> run(const operation::Operation& operation, std::size_t room, Error too_large) {
     BlockPlan plan;
     if (!platform::contained(
@@ -176,11 +177,11 @@ class BlockRun {
     return run_by(*session_.policies().back(), session_, operations, host_, record_, shared_);
   }
 
-  /// The error: of the first block of all.
+  /// Returns an error only if the first block of all fails.
   std::optional<Error> run_one_by_one(std::span<const operation::Operation> series, std::size_t room, bool& begun) {
     for (const operation::Operation& block : series) {
       auto error = run_by_copies({&block, 1});
-      // Other threads hold memory, too.
+      // The block may not fit, since other threads hold device memory, too.
       if (error && error->kind == ErrorKind::out_of_memory && room > least_room)
         error = run(block, room / 4, std::move(*error));
       if (error && !begun) return error;
@@ -196,7 +197,7 @@ class BlockRun {
   report::Record& record_;
 };
 
-/// By the policy that keeps operands, if there is one; else by copies; else block by block. As run_by().
+/// Tries the policy that keeps operands, if there is one; then copies; then copies block by block. Returns as run_by().
 std::optional<Error> run(Session& session, const operation::Operation& operation, const operation::Host& host,
                          report::Record& record, residency::Shared shared) {
   residency::Policy& preferred = *session.policies().front();

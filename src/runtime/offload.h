@@ -8,10 +8,10 @@
 namespace blastoff::runtime {
 
 /// Runs the operation and fills in the record's traffic, times and policy. Refusal::none: the whole result is in host
-/// memory, computed by the device or, after a failure in the middle, partly by `host`. Otherwise host memory is
-/// unchanged and the call must still be made. In one case neither is possible: the device was lost while it overwrote
-/// an operand that the call also reads. The process then ends with a message (end_torn()).
-/// `shared`: what it has in common with other operations that are made at the same time on other devices.
+/// memory, computed by the device or, after a failure in the middle, partly by `host`. Any other refusal: host memory
+/// is unchanged and the call must still be made. In one case neither is possible: the device was lost while it
+/// overwrote an operand that the call also reads. The process then ends with a message (end_torn()). `shared`: data
+/// that this operation shares with others that run at the same time on other devices.
 report::Refusal offload(Session& session, const operation::Operation& operation, const operation::Host& host,
                         report::Record& record, const residency::Shared& shared = {});
 

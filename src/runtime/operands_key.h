@@ -1,4 +1,4 @@
-// Calls of one routine on the same matrices.
+// A key for calls of one routine on the same matrices.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace blastoff::runtime {
 
-/// The same for all calls of the routine with matrices of these sizes at these addresses (Fowler, Noll, Vo: FNV-1a, in
-/// words).
+/// Equal for all calls of the routine with matrices of these sizes at these addresses (FNV-1a by Fowler, Noll and Vo,
+/// over words).
 inline std::uint64_t operands_key(const operation::Operation& operation) {
   std::uint64_t key = 0xcbf29ce484222325U;
   const auto add = [&](std::uint64_t word) { key = (key ^ word) * 0x100000001b3U; };

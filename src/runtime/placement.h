@@ -8,7 +8,7 @@
 
 namespace blastoff::runtime {
 
-/// Of a call that several devices compute together: what one of them does.
+/// The part that one device computes of a call that several devices compute together.
 struct Part {
   Session* session = nullptr;
   std::vector<operation::Operation> operations;  ///< to be made in this order
@@ -20,10 +20,10 @@ struct Part {
   }
 };
 
-/// On one device, or on several at once.
+/// A call's place: one device, or several at once.
 struct Placement {
-  Session* session = nullptr;  ///< where it runs as a whole; null: nowhere
-  std::vector<Part> parts;     ///< if it is split, for as many devices; else empty
+  Session* session = nullptr;  ///< runs the whole call; nullptr if no device does
+  std::vector<Part> parts;     ///< of a split call, one for each device; else empty
 };
 
 }  // namespace blastoff::runtime

@@ -41,13 +41,13 @@ using Clock = std::chrono::steady_clock;
 
 std::atomic<bool> forked{false};
 std::atomic<bool> exiting{false};
-std::atomic<bool> switched_off{false};  // by the program, until it switches on again
+std::atomic<bool> switched_off{false};  // by the program, until it switches the device on again
 std::atomic<Process*> the_process{nullptr};
 
-// Calls of this thread that use the device. A handler of a synchronous signal may run inside them.
+// Calls of this thread that are using the device. A handler of a synchronous signal may run inside them.
 [[gnu::tls_model("initial-exec")]] constinit thread_local int own_calls_in_flight = 0;
 
-// Before the first BLAS call a child has nothing to lose but what its parent counts.
+// A child that was forked before the first BLAS call only has to drop the counts of its parent.
 void become_forked_child() {
   platform::after_fork_in_child();
   platform::contained([] { report::reset(); });
@@ -56,7 +56,7 @@ void become_forked_child() {
   own_calls_in_flight = 0;
 }
 
-/// In a report: a bar for each is about what a page can show.
+/// For the timeline of a report: a page can show about as many bars.
 constexpr std::size_t most_timed_calls = 4096;
 
 void end_without_report() {
@@ -73,7 +73,7 @@ void end_without_report() {
   process->close_devices();
 }
 
-/// Of the simulated device's own clock. What is not understood is said when the device is opened.
+/// Rates of the simulated device's own clock. Errors in the setting are reported when the device is opened.
 std::optional<device::simulated::Rates> rates_of(const config::Settings& settings) {
   const auto kind = device::find_kind(settings.device);
   const bool simulated = kind && kind->kind->name == "simulated";
@@ -81,14 +81,14 @@ std::optional<device::simulated::Rates> rates_of(const config::Settings& setting
   return rates ? *rates : std::nullopt;
 }
 
-/// Ranks that share a node compute at the same time.
+/// The CPU's share is assumed, since ranks that share a node compute at the same time.
 decide::MachineModel assumed_model() {
   decide::MachineModel model;
   model.cpu_flops = decide::most_flops_of_a_core * platform::cpu_share();
   return model;
 }
 
-/// Where size decides. A trace without a device is to hold what a device could gain.
+/// The least size if size decides. A trace without a device records every call that a device could speed up.
 std::int64_t usual_min_size(const config::Settings& settings, const decide::MachineModel& model) {
   const bool traces_only = settings.device == "none" && !settings.trace.empty();
   return traces_only ? std::llround(std::cbrt(model.floor_volume())) : decide::usual_min_size;
@@ -136,7 +136,7 @@ void Process::begin_child() {
   Tracing::begin_child();
 }
 
-// A handler that calls BLAS, or a forked child, must not find this half done.
+// Signals are blocked: a handler that calls BLAS, or a forked child, must not find the process half made.
 Process* Process::create() {
   const bool complete = platform::undisturbed([] {
     const platform::ErrnoGuard errno_stays;
@@ -184,14 +184,14 @@ bool Process::in_forked_child() {
   if (forked) return true;
   switch (mark_.bearer()) {
     case platform::ProcessMark::Bearer::marked: return false;
-    case platform::ProcessMark::Bearer::guest: return true;  // the flags and the counters are its parent's
+    case platform::ProcessMark::Bearer::guest: return true;  // the flags and the counters belong to its parent
     case platform::ProcessMark::Bearer::child: break;
   }
   become_forked_child();
   return true;
 }
 
-// Other threads go on with what is assumed meanwhile.
+// Meanwhile other threads decide by the assumed model.
 void Process::seek_model() {
   if (model_sought_.exchange(true)) return;
   platform::contained([&] {  // assumed rates need no memory
@@ -200,7 +200,7 @@ void Process::seek_model() {
   });
 }
 
-/// Where the settings name one, it counts as this machine's own.
+/// A model that the settings name counts as this machine's own.
 bool Process::find_host_model() {
   const std::lock_guard lock(model_mutex_);
   const bool named = !settings_.model.empty();
@@ -210,7 +210,7 @@ bool Process::find_host_model() {
   return host_model_.has_value();
 }
 
-/// The name of the device is known: as the driver lists it, or as it is once it is open.
+/// `gpu`: the name as the driver lists it, or as the open device gives it.
 void Process::seek_model_of(const std::string& gpu) {
   if (config::decide_by(settings_) != config::DecideBy::time || !settings_.model.empty()) return;
   const std::lock_guard lock(model_mutex_);
@@ -219,8 +219,8 @@ void Process::seek_model_of(const std::string& gpu) {
   if (found || model_ != &assumed_) use_model(found ? &*found : nullptr);
 }
 
-/// Where calls are divided, among devices or into blocks, what is known of the devices is wanted however it is decided
-/// what runs there.
+/// The model of the devices for dividing calls among devices or into blocks. It is looked for even if size decides
+/// where calls run.
 const decide::MachineModel& Process::model_of_devices() {
   const bool decided_by_size = config::decide_by(settings_) != config::DecideBy::time;
   if (!decided_by_size || settings_.model == "none") return *model_;
@@ -230,7 +230,7 @@ const decide::MachineModel& Process::model_of_devices() {
   return found ? *complete_model(assumed_, &*found, nullptr) : *model_;
 }
 
-/// `device`: nullptr where no model tells of it.
+/// `device`: nullptr if no model describes it.
 void Process::use_model(const FoundModel* device) {
   const decide::MachineModel* const model = complete_model(assumed_, device, host_model_ ? &*host_model_ : nullptr);
   model_description_ = device == nullptr ? assumed_.name : device->file.model.name + " (" + device->path + ")";
@@ -240,8 +240,8 @@ void Process::use_model(const FoundModel* device) {
   if (Sessions* const sessions = sessions_) sessions->use(*model);
 }
 
-/// Processes that share a device share its time: so many are known once it is open. A decision refers to the model for
-/// as long as the process lives.
+/// Processes that share a device share its time; their number is known once it is open. A decision refers to the model
+/// for as long as the process lives.
 void Process::decide_by_model() {
   if (config::decide_by(settings_) != config::DecideBy::time) return;
   Sessions* const sessions = sessions_;
@@ -261,7 +261,7 @@ Refusal Process::refusal() const {
   return sessions && !sessions->working() ? Refusal::device_lost : Refusal::none;
 }
 
-// A handler that never comes back may not leave a lock taken.
+// Signals are blocked: a handler that never returns must not leave a lock taken.
 std::optional<operation::Estimate> Process::estimate(const operation::Operation& operation) {
   std::optional<operation::Estimate> result;
   platform::undisturbed([&] {
@@ -284,7 +284,8 @@ Placement Process::enter_session(const operation::Operation& operation, Refusal&
   why = in_forked_child() ? Refusal::forked : refusal();
   if (!first_call_noted_.load(std::memory_order_relaxed)) note_first_call();
   if (why == Refusal::none && !tried_ && !open_for(operation)) why = Refusal::not_open;
-  // Counted before the last check: either this call sees that the process is exiting, or leave_device() sees this call.
+  // The call is counted before the last check: either this call sees that the process is exiting, or leave_device()
+  // sees this call.
   calls_in_flight_.fetch_add(1);
   ++own_calls_in_flight;
   if (why == Refusal::none) why = refusal();
@@ -310,7 +311,7 @@ bool Process::enter_for_blocks(Refusal& why) {
   why = in_forked_child() ? Refusal::forked : exiting ? Refusal::exiting : Refusal::none;
   if (why == Refusal::none && !tried_ && settings_.device != "none")
     start_in_turn_or_late(nullptr, longest_turn_of_others);
-  // As in enter_session().
+  // The call is counted before the last check, as in enter_session().
   calls_in_flight_.fetch_add(1);
   ++own_calls_in_flight;
   if (why == Refusal::none && exiting) why = Refusal::exiting;
@@ -331,7 +332,7 @@ void Process::leave_session(const Placement& placement, const operation::Operati
 }
 
 void Process::leave() {
-  // cuBLAS and the CUDA runtime register their exit handlers during the first call. This handler has to run before
+  // cuBLAS and the CUDA runtime register their exit handlers during the first call. leave_device() has to run before
   // those too.
   if (!first_call_over_.exchange(true) && std::atexit([] { instance().leave_device(); }) != 0) first_call_over_ = false;
   --own_calls_in_flight;
@@ -340,7 +341,8 @@ void Process::leave() {
 }
 
 // Waits once, however many handlers call it. A call that is stuck must not keep the process from ending. A call of this
-// thread would continue only after the handler that ends the process has returned, which it never does.
+// thread is not waited for: it would continue only after the handler that ends the process has returned, which never
+// happens.
 void Process::wait_for_calls() {
   if (inside_a_call() || waited_.exchange(true)) return;
   const auto deadline = Clock::now() + longest_wait;
@@ -358,7 +360,7 @@ void Process::switch_on() {
   intercept::patch_new_objects();
 }
 
-// A call of this thread goes on only after this, so it is not waited for.
+// A call of this thread is not waited for, since it continues only after this.
 void Process::switch_off() {
   switched_off = true;
   begin_new_term();
@@ -374,7 +376,7 @@ void Process::leave_device() {
   const platform::CancellationDisabled no_cancellation;
   if (in_forked_child()) return;  // the threads that are waited for stayed in the parent
   exiting = true;
-  // A BLAS in the program itself ends before this library does, and then does not know its kernels any more.
+  // A BLAS inside the program itself ends before this library does, and then can no longer name its kernels.
   if (is_read_of()) platform::contained([] { (void)intercept::cpu_libraries(); });
   const bool opened = end_opening();
   const platform::Stopwatch stopwatch;

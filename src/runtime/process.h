@@ -30,62 +30,61 @@ namespace blastoff::runtime {
 
 class Process final : public operation::Estimator {
  public:
-  /// The one of this process. Reads the settings at the first call; never destroyed. Throws where there is no memory
+  /// The Process of this process. Reads the settings at the first call; never destroyed. Throws if there is no memory
   /// for it.
   static Process& instance();
 
-  /// nullptr: there is no memory for it.
+  /// nullptr if there is no memory for it.
   static Process* try_instance();
 
-  /// The one of this process if there is one yet.
+  /// nullptr if nobody has called instance() yet.
   static Process* existing();
 
   const config::Settings& settings() const { return settings_; }
   decide::Decider& decider() { return *decider_; }
   const decide::MachineModel& model() const { return *model_; }
 
-  /// Before the first judgement a machine model is to be looked for, once. That changes errno and the floating-point
-  /// environment, and must not be interrupted for good.
+  /// Whether a machine model has been looked for. seek_model() does that once, before the first call is judged. It
+  /// changes errno and the floating-point environment, and must not be left half done by a handler.
   bool model_sought() const { return model_sought_.load(std::memory_order_relaxed); }
   void seek_model();
 
-  /// What an operation would find on the device; nothing while there is none.
+  /// What the operation would find on the device; nullopt while there is no device.
   std::optional<operation::Estimate> estimate(const operation::Operation& operation) override;
 
-  /// The CPU is about to make the call: see residency/policy.h.
+  /// The CPU is about to make the call; see residency/policy.h.
   void leave_to_cpu(const operation::Operation& operation);
 
   /// The program switches the device off for all later calls, or on again (include/blastoff.h). Switching off waits for
-  /// calls in flight, but not for ever, and gives back the device memory of their operands. Switching on reads the
-  /// settings if nobody has, and patches what has been loaded meanwhile.
+  /// calls in flight, but for a limited time, and gives back the device memory of their operands. Switching on reads
+  /// the settings if nobody has, and patches the libraries that have been loaded meanwhile.
   static void switch_off();
   static void switch_on();
   static bool is_switched_off();
 
-  /// The report as it would be if the process ended now; "" when out of memory.
+  /// The report as it would be if the process ended now; "" if there is no memory for it.
   std::string report_now();
 
-  /// When the library has been loaded: opens the device beside what the program does before its first call, if earlier
-  /// runs of it have gained.
+  /// To be called when the library has been loaded. Opens the device beside what the program does before its first
+  /// call, if the device gained in earlier runs.
   static void open_ahead();
 
-  /// Why no call may use the device now, as far as can be told at no cost.
+  /// Why no call may use the device now, as far as that can be told at no cost.
   report::Refusal refusal() const;
 
-  /// Where the call is to run: on the device that suits it, or on several; nowhere if there is none, with the reason in
-  /// `why`. If no device is open yet, they are opened now or by a thread of ours, as Opening says. Every placement with
-  /// a session must be given back.
+  /// Where the call is to run: on the device that suits it, on several devices, or, with the reason in `why`, on none.
+  /// If no device is open yet, this call or a thread of Blastoff's opens them, as Opening decides. Every placement with
+  /// a session must be given back by leave_session().
   Placement enter_session(const operation::Operation& operation, report::Refusal& why);
   void leave_session(const Placement& placement, const operation::Operation& operation);
 
   bool traces() const { return tracing_.wanted(); }
-  /// Where calls are recorded; nullptr without --trace, and in children that did not come from fork().
-  /// Changes errno.
+  /// Records calls. nullptr without --trace, and in children that did not come from fork(). Changes errno.
   trace::Tracer* tracer();
 
-  /// For a call of the block interface: opens the devices if nobody has. They are those of sessions_in_use(), which is
-  /// nullptr where there are none. False, with the reason in `why`: the process was forked or ends, and no device may
-  /// be used. If true, leave() is to follow.
+  /// For a call of the block interface: opens the devices if nobody has. sessions_in_use() then returns them; nullptr
+  /// if there are none. Returns false, with the reason in `why`, if the process was forked or is ending, so that no
+  /// device may be used. After true, leave() must follow.
   bool enter_for_blocks(report::Refusal& why);
   void leave();
   Sessions* sessions_in_use() { return sessions_; }
@@ -93,23 +92,23 @@ class Process final : public operation::Estimator {
   /// The CPU has made a call because the device was not open yet.
   void add_spent_before_opening(SpentOnCpu call, SpentOnCpu before) { opening_.add_spent(call, before); }
 
-  /// What the device is expected to take for a call whose operands it holds.
+  /// Expected seconds of a call on the device if the device holds the operands.
   double expected_device_seconds(const operation::Operation& operation) const {
     return model_.load()->device_seconds_of(operation);
   }
 
-  /// What a call on the CPU took: `elapsed`, or its time by the clock of the simulated device.
+  /// Seconds of a call on the CPU: `elapsed`, or the time by the clock of the simulated device.
   double seconds_on_cpu(double flops, double elapsed) const {
     return simulated_rates_ ? simulated_rates_->cpu_seconds(flops) : elapsed;
   }
-  /// Whether seconds in reports are those of the simulated device's clock.
+  /// Whether reports give seconds by the clock of the simulated device.
   bool has_own_clock() const { return simulated_rates_.has_value(); }
 
-  /// Whether threads of ours open the device, or make it ready, beside the program.
+  /// Whether threads of Blastoff's are opening the device or making it ready, beside the program.
   bool opens_beside() const { return in_background_.load(std::memory_order_relaxed) > 0; }
 
-  /// Asks the threads of ours that open the device, or make it ready, to give that up, and waits for them, but not for
-  /// ever. False: one is still at it. For exit().
+  /// Tells the threads that open the device, or make it ready, to give up, and waits for them for a limited time.
+  /// Returns false if one has not ended. For exit().
   bool end_opening();
 
   /// The program starts to use the device's driver itself. Called from within dlopen().
@@ -122,20 +121,20 @@ class Process final : public operation::Estimator {
   /// In each child, from the handler of pthread_atfork.
   static void begin_child();
 
-  /// From now on the main thread, when it ends, waits for threads that open the device: see end_opening().
+  /// From now on the main thread, when it ends, waits for the threads that open the device; see end_opening().
   static void guard_opening();
 
-  /// No call uses the device from now on. Waits for calls in flight, but not for ever. For an exit handler.
+  /// No call uses the device from now on. Waits for calls in flight for a limited time. For an exit handler.
   void leave_device();
 
   /// Writes the report and the summary, once, if the process ends normally.
   void end();
 
-  /// The last that is done: how runtime/closing.h says.
+  /// Closes the devices as runtime/closing.h describes. To be called last.
   void close_devices();
 
  private:
-  /// At the end of the process, for calls in flight or for threads that open the device.
+  /// The longest wait at the end of the process, for calls in flight or for threads that open the device.
   static constexpr std::chrono::seconds longest_wait{10};
 
   Process();
@@ -147,15 +146,16 @@ class Process final : public operation::Estimator {
   void decide_by_model();
   const decide::MachineModel& model_of_devices();
   void wait_for_calls();
-  /// Whether the program runs this code inside one of its own calls (in a handler). The call's locks are not released
+  /// Whether the program runs this code inside one of its own calls (in a handler). The locks of that call stay taken
   /// meanwhile.
   static bool inside_a_call();
-  /// By fork(), which has announced it.
+  /// Whether this process is a child that fork() has announced.
   static bool was_forked();
   static bool is_exiting();
 
   // process_opening.cpp
-  /// What hangs in other processes must not hold up this one: here while a call waits, and where none does.
+  /// A process that hangs must not hold up this one. The longest wait for its turn: while a call waits, and in the
+  /// background.
   static constexpr std::chrono::seconds longest_turn_of_others{10};
   static constexpr std::chrono::seconds longest_turn_in_background{60};
   bool start_in_turn(const operation::Operation* first, std::chrono::duration<double> longest);
@@ -170,7 +170,7 @@ class Process final : public operation::Estimator {
   bool open_in_background(const operation::Operation& operation);
   double expected_cpu_seconds(const operation::Operation& operation) const;
   bool ready_for(const operation::Operation& operation);
-  /// `failed`: no memory was left on the way.
+  /// Runs `body` on a thread. That thread calls `failed` if `body` ran out of memory.
   bool run_in_background(const std::function<void()>& body, const std::function<void()>& failed);
   static void before_exit();
 
@@ -193,40 +193,41 @@ class Process final : public operation::Estimator {
   const Tracing tracing_;
   Opening opening_;
   std::atomic<bool> recalled_{false};
-  std::atomic<EarlierRuns*> earlier_runs_{nullptr};    // once they have been looked for; never freed
-  std::atomic<EarlierRates*> earlier_rates_{nullptr};  // the same
-  std::atomic<double> seconds_at_end_{0};              // waiting for calls and threads, and giving up memory
+  std::atomic<EarlierRuns*> earlier_runs_{nullptr};    // set once they have been looked for; never freed
+  std::atomic<EarlierRates*> earlier_rates_{nullptr};  // set once they have been looked for; never freed
+  std::atomic<double> seconds_at_end_{0};              // of waiting for calls and threads, and of giving up memory
   std::atomic<bool> opened_ahead_{false};
-  std::atomic<bool> first_call_noted_{false};  // of those that are worth the device
-  std::atomic<double> lead_{0};                // RunTimes::lead, of this run alone
+  std::atomic<bool> first_call_noted_{false};  // the first call that is worth the device
+  std::atomic<double> lead_{0};                // RunTimes::lead of this run alone
   std::atomic<bool> model_sought_{false};
   std::mutex model_mutex_;
   std::optional<FoundModel> host_model_;  // named by the settings, or this machine's own
-  std::string gpu_sought_;                // a model for it
+  std::string gpu_sought_;                // GPU for which a model has been looked for
   std::string model_description_;
-  std::atomic<const decide::MachineModel*> model_{&assumed_};  // in force
-  std::mutex turn_mutex_;  // taken before mutex_: by the thread that has the process's turn, or asks for it
+  std::atomic<const decide::MachineModel*> model_{&assumed_};  // the model in force
+  std::mutex turn_mutex_;                                      // held in the process's turn; taken before mutex_
   std::mutex mutex_;
   std::atomic<Sessions*> sessions_{nullptr};
   std::optional<report::DeviceOpening> opened_;  // written before tried_ is set
   std::atomic<bool> tried_{false};
   std::atomic<bool> opening_begun_{false};
-  MetMemory met_;  // by calls on the device
+  MetMemory met_;  // memory of operands of calls on the device
   enum class Readiness : std::uint8_t { cold, in_preparation, ready };
-  std::array<std::atomic<Readiness>, operation::most_routines> readiness_{};  // of routines
-  std::atomic<int> in_background_{0};  // threads of ours that open the device or make it ready
-  std::atomic<bool> unwanted_{false};  // and are to stop, since the process ends
+  std::array<std::atomic<Readiness>, operation::most_routines> readiness_{};  // by routine
+  std::atomic<int> in_background_{0};  // threads that open the device or make it ready
+  std::atomic<bool> unwanted_{false};  // these threads are to stop, since the process ends
   std::atomic<int> calls_in_flight_{0};
   std::atomic<std::chrono::steady_clock::time_point> description_due_;
   std::atomic<bool> first_call_over_{false};
-  std::atomic<bool> waited_{false};  // for the calls in flight at the end
+  std::atomic<bool> waited_{false};  // the end of the process has waited for calls in flight
   std::string failure_;              // why there is no session
-  std::string closer_;               // path; set before sessions_
+  std::string closer_;               // path of blastoff-closer; set before sessions_
 };
 
-/// blas::volume() below which a call goes straight to the original: Decider::floor_volume(). Minus infinity (below
-/// which nothing is) until the settings have been read. Where small calls are followed one by one, since they are to be
-/// logged or take the time of a device's own clock, the second one has the value and the first one stays there.
+/// A call whose blas::volume() is below this goes straight to the original: Decider::floor_volume(). Minus infinity,
+/// below which no call is, until the settings have been read. If small calls are followed one by one, because they are
+/// logged or take the time of a device's own clock, followed_floor_volume has the value and floor_volume stays at minus
+/// infinity.
 extern std::atomic<double> floor_volume;
 extern std::atomic<double> followed_floor_volume;
 

@@ -1,4 +1,5 @@
-// When the devices are opened: ahead, by a call, or by a thread of ours (runtime/opening.h has the rule).
+// When the devices are opened: ahead of the first call, by a call, or by a thread of Blastoff's (the rule:
+// runtime/opening.h).
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -38,9 +39,9 @@ namespace {
 using report::Refusal;
 using Clock = std::chrono::steady_clock;
 
-/// The libraries of the device register exit handlers while they are opened, and these may not run meanwhile. Where
-/// exit() can be patched, it waits. Elsewhere, the main thread waits when exit() destroys what belongs to the calling
-/// thread, before it runs any handler: that thread ends most programs.
+/// The libraries of the device register exit handlers while they are opened, and these handlers must not run meanwhile.
+/// If exit() can be patched, it waits. Otherwise the main thread, which ends most programs, waits when exit() destroys
+/// its thread-local objects, before any handler runs.
 class OpeningGuard {
  public:
   ~OpeningGuard() {
@@ -50,11 +51,11 @@ class OpeningGuard {
   void arm() { armed_ = true; }
 
  private:
-  bool armed_ = false;  // so that there is something to do: its first use registers the destructor
+  bool armed_ = false;  // the first use of a member registers the destructor
 };
 thread_local OpeningGuard opening_guard;
 
-/// Not so of a simulated device.
+/// False for a simulated device.
 bool opening_takes_long(const config::Settings& settings) {
   const auto named = device::find_kind(settings.device);
   return named && named->kind->timed;
@@ -67,12 +68,13 @@ void Process::guard_opening() {
 }
 
 /// The processes of a node open their devices one after the other, since many at once take several times as long.
-/// False: others have their turn, for longer than that. `first`: to be made ready for; null: nothing yet.
+/// Returns false if others had their turn for longer than `longest`. `first`: the operation for which the device is
+/// made ready; nullptr: none yet.
 bool Process::start_in_turn(const operation::Operation* first, std::chrono::duration<double> longest) {
   constexpr std::chrono::milliseconds pause{2};
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(longest);
   for (;;) {
-    // Asked again and again: race detectors do not know waiting for a mutex with a limit.
+    // Asks again and again, since race detectors do not understand waiting for a mutex with a time limit.
     if (const std::unique_lock lock(turn_mutex_, std::try_to_lock); lock) {
       if (tried_ || unwanted_ || is_exiting()) return true;
       std::optional<platform::Peers::Turn> turn;
@@ -88,16 +90,16 @@ bool Process::start_in_turn(const operation::Operation* first, std::chrono::dura
   }
 }
 
-/// The same, and when others have had their turn for so long, without one.
+/// The same, but starts without a turn if others had theirs for `longest`.
 void Process::start_in_turn_or_late(const operation::Operation* first, std::chrono::seconds longest) {
   if (start_in_turn(first, longest)) return;
   const std::lock_guard lock(turn_mutex_);
   start_session(first);
 }
 
-/// In the process's turn.
+/// To be called in the process's turn.
 void Process::start_session(const operation::Operation* first) {
-  // Opening a device loads libraries.
+  // The guard is needed, since opening a device loads libraries.
   const platform::ForkGuard guard;
   const std::lock_guard lock(mutex_);
   if (tried_ || unwanted_) return;
@@ -148,7 +150,7 @@ void Process::find_session(const operation::Operation* first) {
   }
 }
 
-/// Once, before the device is opened. Other threads decide without them meanwhile.
+/// Reads them once, before the device is opened. Meanwhile other threads decide without them.
 void Process::recall_earlier_runs() {
   if (recalled_.exchange(true) || settings_.history == config::HistoryMode::off) return;
   recall_earlier_rates();
@@ -160,7 +162,7 @@ void Process::recall_earlier_runs() {
   earlier_runs_ = runs;
 }
 
-/// A simulated clock's rates are no measurement.
+/// Rates by a simulated clock are no measurements, so they are not used.
 void Process::recall_earlier_rates() {
   if (simulated_rates_ || settings_.history == config::HistoryMode::off || earlier_rates_ != nullptr) return;
   auto* const known = new EarlierRates(fmt::format("{} {} {} {}", BLASTOFF_VERSION, platform::cpu_share(),
@@ -189,7 +191,7 @@ void Process::open_as_foreseen() {
       [this] {
         const bool tells_for_all = platform::global_rank() <= 0;
         if (tells_for_all && !earlier_runs_.load()->mark_ahead())
-          opening_begun_ = false;  // by a call, then
+          opening_begun_ = false;  // then a call opens the device
         else
           start_in_turn_or_late(nullptr, longest_turn_in_background);
       },
@@ -197,7 +199,7 @@ void Process::open_as_foreseen() {
   if (!opened_ahead_) opening_begun_ = false;
 }
 
-/// The first that is worth the device.
+/// Notes when the first call came that is worth the device.
 void Process::note_first_call() {
   if (first_call_noted_.exchange(true)) return;
   const bool told_before = config::fingerprint_of_variables() == variables_at_loading();
@@ -211,7 +213,8 @@ void Process::note_first_call() {
   if (opened_ahead_ || left_cores_idle) lead_ = age.count();
 }
 
-/// Whether it is being done. What there may be no memory for comes before it counts as begun.
+/// Returns whether the device is being opened. Everything that may run out of memory is done before the opening counts
+/// as begun.
 bool Process::open_in_background(const operation::Operation& operation) {
   const std::function<void()> open = [this, operation] {
     start_in_turn_or_late(&operation, longest_turn_in_background);
@@ -220,7 +223,7 @@ bool Process::open_in_background(const operation::Operation& operation) {
   return opening_begun_.exchange(true) || run_in_background(open, failed);
 }
 
-/// Whether the device has been opened, or cannot be.
+/// Returns whether the device has been opened, or cannot be.
 bool Process::open_for(const operation::Operation& operation) {
   recall_earlier_runs();
   const double cpu_seconds = expected_cpu_seconds(operation);
@@ -238,13 +241,13 @@ bool Process::open_for(const operation::Operation& operation) {
   return tried_;
 }
 
-/// As earlier calls of its kind took, or as the model expects. Where neither tells: what no CPU falls below.
+/// What earlier calls of its kind took, or what the model expects. If neither is known: the least that any CPU needs.
 double Process::expected_cpu_seconds(const operation::Operation& operation) const {
   const double known = decider_->cpu_seconds(operation, 0);
   return known > 0 ? known : model_.load()->least_cpu_seconds_of(operation);
 }
 
-/// Whether the call's routine may be used; if not, it soon may.
+/// Whether the call's routine may be used on the device; if not, it is being made ready.
 bool Process::ready_for(const operation::Operation& operation) {
   std::atomic<Readiness>& readiness = readiness_[operation.routine()];
   if (readiness.load(std::memory_order_relaxed) == Readiness::ready) return true;
@@ -271,7 +274,8 @@ void Process::before_exit() {
   process->unwanted_ = true;
 }
 
-// The handler runs before those that the device's libraries have registered up to then; the guard before all.
+// leave_device() runs before the handlers that the device's libraries have registered by then; before_exit(), if exit()
+// could be patched, before all handlers.
 bool Process::run_in_background(const std::function<void()>& body, const std::function<void()>& failed) {
   if (intercept::installed_mode() != intercept::Mode::preload) intercept::observe_exit(before_exit);
   std::atexit([] { instance().leave_device(); });
@@ -298,7 +302,7 @@ bool Process::end_opening() {
   while (in_background_ > 0 && Clock::now() < begin + longest_wait) usleep(200);
   seconds_at_end_ = seconds_at_end_ + std::chrono::duration<double>(Clock::now() - begin).count();
   unwanted_ = false;
-  opening_begun_ = sessions_ != nullptr;  // the main thread may have ended, and not the process
+  opening_begun_ = sessions_ != nullptr;  // the main thread may have ended while the process goes on
   return in_background_ == 0;
 }
 

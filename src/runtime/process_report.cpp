@@ -1,4 +1,4 @@
-// What a process says of itself: while it runs, and at its end.
+// What a process reports about itself, while it runs and at its end.
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,7 +32,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// From the start of `blastoff run` to that of this process, which it has started itself; else 0.
+/// Seconds from the start of `blastoff run` to the start of this process, if the launcher has started it directly; else
+/// 0.
 double seconds_of_launcher() {
   const std::string run = report::this_run();  // HOST:PID:TIME
   const std::size_t time = run.rfind(':');
@@ -65,11 +66,11 @@ std::string Process::report_now() {
 
 report::Context Process::describe() {
   report::Context context = describe_process(settings_, failure_, loaded_at());
-  // A thread that is still at it at the end of the process is not waited for.
+  // At the end of the process, a thread may still be looking for a model; it is not waited for.
   if (const std::unique_lock lock(model_mutex_, std::try_to_lock); lock) context.machine_model = model_description_;
   if (report::explains_decisions()) context.decisions = report::dearest_decisions();
   if (tried_ && !was_forked()) context.device_opening = opened_;
-  // A child has been patched with its parent. A simulated clock stands meanwhile.
+  // A child was patched with its parent. A simulated clock stands still meanwhile.
   if (!was_forked() && !has_own_clock())
     context.cost_seconds = seconds_of_launcher() + context.interception.seconds + seconds_at_end_;
   Sessions* const sessions = sessions_;
@@ -78,7 +79,7 @@ report::Context Process::describe() {
   return context;
 }
 
-/// Without a launcher, beside the report.
+/// Without a launcher, the counters are kept in a file beside the report.
 void Process::keep_counters() {
   if (settings_.report.empty()) return;
   const std::string path = report::report_path(settings_.report, identity());
@@ -87,20 +88,20 @@ void Process::keep_counters() {
   keep_interceptors();
 }
 
-/// What has been found out, for those who read the counters while the process runs, or after it has been killed.
+/// Writes the description for those who read the counters while the process runs, or after it has been killed.
 void Process::keep_description() {
   if (report::counters_are_kept()) report::keep_description(report::to_json(report::totals(), describe()));
 }
 
-/// Once a second, if that takes no more than a five hundredth of the time: what devices and blocks have done is not
-/// among the counters.
+/// Writes the description at most once a second, and so rarely that it takes at most a five hundredth of the time. The
+/// counters do not hold what devices and blocks have done.
 void Process::refresh_description() {
   if (!report::counters_are_kept()) return;
   constexpr int pause_for_cost = 500;
   const Clock::time_point begin = Clock::now();
   Clock::time_point due = description_due_;
   if (begin < due || !description_due_.compare_exchange_strong(due, Clock::time_point::max())) return;
-  platform::contained([&] {  // otherwise the one before it stays
+  platform::contained([&] {  // if that fails, the description before it stays
     const platform::ForkGuard guard;
     keep_description();
   });
@@ -108,7 +109,7 @@ void Process::refresh_description() {
   description_due_ = end + std::max(least_description_pause, pause_for_cost * (end - begin));
 }
 
-/// Those of a run whose counters are kept are summed up by `blastoff run`. `any_device`: one was used.
+/// `blastoff run` sums up the processes whose counters it keeps. `any_device`: a device was used.
 bool Process::wants_summary(bool any_device, bool worked) const {
   const bool alone = !report::run_goes_on();
   const bool has_reason = any_device || !failure_.empty() || settings_.device == "none";
@@ -126,7 +127,8 @@ bool Process::is_read_of() const {
   return report::counters_are_kept() || !settings_.report.empty() || wants_summary(sessions_ != nullptr, true);
 }
 
-/// For the next run of the same command. Ranks of a job run the same: one tells for all.
+/// Keeps the times for the next run of the same command. All ranks of a job run the same command, so one rank writes
+/// the file.
 void Process::keep_times(const report::Totals& totals) const {
   const EarlierRuns* const earlier = earlier_runs_;
   if (earlier == nullptr || was_forked() || platform::global_rank() > 0) return;
@@ -139,7 +141,7 @@ void Process::keep_times(const report::Totals& totals) const {
   earlier->keep(times, opening_.price(), sessions == nullptr || inside_a_call() ? std::nullopt : sessions->used_once());
 }
 
-/// What the CPU took for this run's calls, for the next run of the same command, whatever device that has.
+/// Keeps what the CPU took for this run's calls, for the next run of the same command, whatever device it has.
 void Process::keep_rates() {
   if (was_forked() || platform::global_rank() > 0) return;
   const platform::ErrnoGuard errno_stays;
@@ -149,7 +151,7 @@ void Process::keep_rates() {
 }
 
 void Process::end() {
-  if (in_forked_child() && !was_forked()) return;  // a guest in its parent's memory
+  if (in_forked_child() && !was_forked()) return;  // a guest in its parent's memory has nothing to report
   const report::Totals totals = report::totals();
   platform::contained([&] { keep_times(totals); });
   platform::contained([&] { keep_rates(); });
@@ -157,13 +159,14 @@ void Process::end() {
   const bool worked = total_calls(totals) > 0 || context.blocks;
   const bool reported = worked && (report::counters_are_kept() || !settings_.report.empty());
   const bool summed_up = wants_summary(context.device_used, worked);
-  // The look for the libraries takes milliseconds: only where somebody reads of them.
+  // Looking for the libraries takes milliseconds, so it is done only if somebody reads the result.
   if (reported || (worked && summed_up))
     platform::contained([&] { context.cpu = describe_cpu(intercept::cpu_libraries()); });
   if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);
   if (reported) {
     if (report::counters_are_kept()) report::keep_description(report::to_json(totals, context));
-    context.timeline = report::timeline();  // the longest part of a report, which the counters of the run do not need
+    context.timeline =
+        report::timeline();  // the longest part of a report; the description beside the counters does without it
     const bool written =
         !settings_.report.empty() && report::write_report(settings_.report, report::to_json(totals, context), context);
     if (written) report::drop_counters_beside();

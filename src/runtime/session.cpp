@@ -33,17 +33,17 @@ using device::Status;
 // More threads than this were not faster on any node that was measured.
 constexpr int most_copy_threads = 12;
 
-// With less address space left than this we stay out of the program's way.
+// Bytes of address space; if less is left, the device is not opened, for the program's sake.
 std::size_t least_address_space(const std::string& device) {
   const auto named = device::find_kind(device);
   return named ? named->kind->least_address_space : 0;
 }
 
-// If address space is limited, all copying threads together may take one part in this many, and staging another.
+// If address space is limited, the copying threads together may take this fraction of it, and staging the same again.
 constexpr std::size_t share_of_address_space = 16;
 
 int copy_workers(const config::Settings& settings, std::size_t address_space, int devices) {
-  // A stack, and the arena that malloc reserves for a thread.
+  // A stack, and the arena that malloc reserves for each thread.
   constexpr std::size_t thread_bytes = std::size_t{72} << 20;
   const int threads = settings.copy_threads > 0 ? static_cast<int>(settings.copy_threads)
                                                 : std::min(platform::cpu_share(), most_copy_threads);
@@ -52,8 +52,8 @@ int copy_workers(const config::Settings& settings, std::size_t address_space, in
       std::min(static_cast<std::size_t>(workers), address_space / share_of_address_space / thread_bytes));
 }
 
-/// Calls that use the device at the same time. A few per CPU hide each other's waiting; more only occupy queues and
-/// memory.
+/// Calls that use the device at the same time. A few for each CPU hide each other's waiting; more would only occupy
+/// queues and memory.
 std::size_t most_lanes() {
   return static_cast<std::size_t>(std::max(4, 2 * platform::cpu_count()));
 }
@@ -62,8 +62,8 @@ std::size_t resolve(const config::MemorySize& size, std::size_t of) {
   return size.percent > 0 ? static_cast<std::size_t>(static_cast<double>(of) * size.percent / 100) : size.bytes;
 }
 
-/// Of the device's memory for matrices. A share of the free memory is at most this process's part of the whole, since
-/// other ranks that share the device may not have taken theirs yet.
+/// Bytes of the device's memory for matrices. A share of the free memory is limited to this process's part of the
+/// whole, since other ranks that share the device may not have taken their parts yet.
 std::size_t own_share(const config::MemorySize& size, const device::MemoryInfo& memory, int sharers) {
   const std::size_t share = std::min(resolve(size, memory.free), memory.free);
   return size.percent > 0 ? std::min(share, resolve(size, memory.total) / static_cast<std::size_t>(sharers)) : share;
@@ -74,7 +74,7 @@ struct StagingSize {
   std::size_t slots;
 };
 
-// Enough slots for every copying thread to fill one while others are in transfer; a small device gets small ones.
+// Every copying thread can fill one slot while others are in transfer. A small device gets small slots.
 StagingSize staging_size(int workers, std::size_t device_memory, std::size_t address_space) {
   const auto slots = static_cast<std::size_t>(std::max(8, 3 * (workers + 1)));
   const bool small =
@@ -82,7 +82,7 @@ StagingSize staging_size(int workers, std::size_t device_memory, std::size_t add
   return {small ? std::size_t{1} << 20 : std::size_t{4} << 20, slots};
 }
 
-/// For devices that compute by themselves.
+/// The host for devices that compute by themselves.
 class NoHost final : public operation::Host {
  public:
   bool can_compute(const operation::Operation&) const override { return false; }
@@ -211,7 +211,7 @@ Status Session::open_residency(const config::Settings& settings) {
   if (auto opened = open_staging(settings, memory->total); !opened) return opened;
   choose_policy(settings);
   if (preferred_) order_.push_back(preferred_.get());
-  // The memory that mirrors do not use serves the calls that cannot use mirrors.
+  // Memory that mirrors do not use serves calls that cannot use mirrors.
   const std::size_t unused = (memory->free - budget_) / 2 + memory->free / 20;
   const std::size_t for_copies = mechanism_ == Mechanism::mirrors ? std::min(unused, budget_) : budget_;
   device_->accountant().limit(device::MemoryClient::copies, for_copies);
@@ -279,7 +279,7 @@ void Session::open_in_place(int node) {
   if (mechanism_ == Mechanism::prefetch) in_place.before = residency::Before::prefetch;
   if (mechanism_ == Mechanism::moves) {
     in_place.before = residency::Before::move;
-    // Without events, the kernel is asked now and then whether memory has been moved: slower, but as correct.
+    // Without events, the kernel is asked now and then whether memory has been moved, which is slower but as correct.
     if (auto events = tracking::open_memory_events()) events_ = std::move(*events);
   }
   preferred_ = residency::create_in_place_policy(*pool_, events_.get(), in_place);
@@ -340,7 +340,7 @@ bool Session::release_pins() {
   return ended;
 }
 
-// What the others track goes on; nobody asks any more what was written for this device.
+// The other devices go on tracking; nobody asks any more what was written for this device.
 void Session::lost(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (!working_.exchange(false, std::memory_order_acq_rel)) return;
@@ -380,7 +380,7 @@ void Session::count_part(const report::Record& record, double flops, double seco
   count_work(record, flops, seconds);
 }
 
-/// Under the lock.
+/// Requires the lock.
 void Session::count_work(const report::Record& record, double flops, double seconds) {
   use_.flops += flops;
   use_.seconds += seconds;

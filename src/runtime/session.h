@@ -1,4 +1,4 @@
-// The device side of this process: opened at the first call that is large enough, then shared by all threads until the
+// The device of this process: opened at the first call that is large enough, then shared by all threads until the
 // process ends.
 #pragma once
 
@@ -27,53 +27,53 @@
 
 namespace blastoff::runtime {
 
-/// The devices that the settings name, each by a name for open_device(); at least one.
+/// Names of the devices that the settings name, as open_device() takes them; at least one.
 device::Result<std::vector<std::string>> list_devices(const config::Settings& settings);
 
-/// One of them.
+/// Opens the device `name`.
 device::Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings, const std::string& name);
 
-/// The first of them.
+/// Opens the first device that the settings name.
 device::Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings);
 
 /// The tracker that the setting names.
 tracking::TrackerKind tracker_kind(config::TrackerName name);
 
-/// What a session is made of that differs between a process with a device and the replay of a trace.
+/// The parts of a session that differ between a process with a device and the replay of a trace.
 struct Parts {
   std::unique_ptr<device::Device> device;
-  std::unique_ptr<residency::Staging> staging;         ///< null: page-locked memory of the device
-  std::unique_ptr<tracking::PageTracker> tracker;      ///< of mirrors; null: the one that the settings name
-  std::optional<residency::FirstUseSettings> mirrors;  ///< nothing: those for this machine
-  /// What the devices of the process share; null where there is one.
+  std::unique_ptr<residency::Staging> staging;         ///< nullptr: page-locked memory of the device
+  std::unique_ptr<tracking::PageTracker> tracker;      ///< for mirrors; nullptr: the one that the settings name
+  std::optional<residency::FirstUseSettings> mirrors;  ///< nullopt: the settings for this machine
+  /// The devices of a process share the next three; nullptr if there is only one.
   std::shared_ptr<residency::mirror::Pins> pins = nullptr;
   std::shared_ptr<residency::mirror::Exchange> exchange = nullptr;
-  std::shared_ptr<std::atomic<int>> working = nullptr;  ///< how many of them are not lost
-  int devices = 1;                                      ///< that divide the copying threads among them
+  std::shared_ptr<std::atomic<int>> working = nullptr;  ///< number of devices that are not lost
+  int devices = 1;  ///< number of devices, which divide the copying threads among them
 };
 
-/// An error where the address space that is left does not suffice for the devices that the settings name.
+/// An error if too little address space is left for the devices that the settings name.
 device::Status check_address_space(const config::Settings& settings);
 
-/// What ends the opening of devices where it is not wanted any more.
+/// The error that ends the opening of devices when it is no longer wanted.
 tl::unexpected<device::Error> process_was_ending();
 
 /// Never destroyed: device calls during process exit are not safe, and the system frees everything.
 class Session {
  public:
-  /// Opens the first device that the settings name, staging, tracker and policies. The error is one line. Between the
-  /// steps, `unwanted` is asked whether to give up.
+  /// Opens the first device that the settings name, with staging, tracker and policies. The error is one line. Between
+  /// its steps it calls `unwanted`, and gives up if that returns true.
   static device::Result<std::unique_ptr<Session>> start(const config::Settings& settings,
                                                         const std::function<bool()>& unwanted);
 
-  /// The same over parts that are there.
+  /// Makes a session from parts that exist.
   static device::Result<std::unique_ptr<Session>> assemble(Parts parts, const config::Settings& settings);
 
-  /// Opens the library that the operation needs, and loads its kernels by running it on memory of the device's own. The
-  /// latter only for operations without a part in host memory, and where memory is not short.
+  /// Opens the library that the operation needs, and loads its kernels by running it on memory of the device. The
+  /// kernels are loaded only for operations without a part in host memory, and only if device memory is not short.
   void make_ready(const operation::Operation& operation);
 
-  /// What is known of the device and its link, from now on. The model must outlive this.
+  /// Sets the model of the device and its link. The model must outlive this.
   void use(const decide::MachineModel& model) { model_.store(&model, std::memory_order_release); }
   const decide::MachineModel& model() const { return *model_.load(std::memory_order_acquire); }
 
@@ -85,13 +85,13 @@ class Session {
   /// The policies to try for a call: the one that keeps operands, if there is one, and the one that copies.
   const std::vector<residency::Policy*>& policies() const { return order_; }
 
-  /// Bytes of device memory that calls may take at once if their operands do not stay there.
+  /// Bytes of device memory that all calls together may take for operands that do not stay there.
   std::size_t room_for_copies() const { return device_->accountant().limit_of(device::MemoryClient::copies); }
 
-  /// False once the device is lost: it is not to be used again.
+  /// False once the device is lost; then it must not be used again.
   bool working() const { return working_.load(std::memory_order_acquire); }
 
-  /// The work of calls that are on their way to the device or running there, in operations.
+  /// The work of calls that are on their way to the device or running there, in floating-point operations.
   double flops_in_flight() const { return in_flight_.load(std::memory_order_relaxed); }
   bool idle() const { return calls_in_flight_.load(std::memory_order_relaxed) == 0; }
   void begin_call(double flops) {
@@ -106,24 +106,24 @@ class Session {
   /// Bytes of device memory that matrices may occupy.
   std::size_t budget() const { return budget_; }
 
-  /// A call has run here, or a part of one.
+  /// Counts a call, or a part of a call, that has run on this device.
   void count(const report::Record& record, double flops, double seconds);
   void count_part(const report::Record& record, double flops, double seconds);
 
-  /// Where the operation, on this queue, demands that none of the program's memory is page-locked
-  /// (Queue::copies_heap_memory), that is so as long as the result lives. To be called before a policy's begin(). Waits
-  /// for calls in flight. The error means that the device does not run this operation now.
+  /// Some operations, on this queue, demand that none of the program's memory is page-locked
+  /// (Queue::copies_heap_memory). For these, the result keeps it so while it lives. To be called before a policy's
+  /// begin(). Waits for calls in flight. An error means that the device does not run this operation now.
   device::Result<std::optional<residency::mirror::WithoutPins>> without_pins(device::Queue& queue,
                                                                              const operation::Operation& operation);
 
-  /// The program starts to use the device's driver itself: ends all page locks on its memory. False: some end only with
-  /// calls in flight.
+  /// Ends all page locks on the program's memory, since the program starts to use the device's driver itself. Returns
+  /// false if some of them end only with calls in flight.
   bool release_pins();
 
   /// Gives back device memory of operands that no call in flight uses.
   void release_operands();
 
-  /// Stops the work between calls. For process exit, when no call is in flight any more.
+  /// Stops the work that is done between calls. For process exit, when no call is in flight any more.
   void stop();
 
   /// Marks the device as lost; the first caller's reason is logged and kept.
@@ -138,7 +138,7 @@ class Session {
   /// Fills the device, policy and tracker fields.
   void describe(report::Context& context);
 
-  /// What it is and did, as one of several.
+  /// What the device is and did, for a process with several devices.
   report::DeviceUse use();
 
  private:
@@ -159,9 +159,9 @@ class Session {
   std::unique_ptr<platform::WorkerPool> pool_;
   std::unique_ptr<residency::Staging> staging_;
   std::unique_ptr<tracking::PageTracker> tracker_;
-  std::unique_ptr<tracking::MemoryEvents> events_;  ///< of moved memory
+  std::unique_ptr<tracking::MemoryEvents> events_;  ///< about memory that has been moved
   Mechanism mechanism_ = Mechanism::copies;
-  std::unique_ptr<residency::Policy> preferred_;  ///< null where every call is copied
+  std::unique_ptr<residency::Policy> preferred_;  ///< nullptr if every call is copied
   std::unique_ptr<residency::Policy> copy_;
   std::vector<residency::Policy*> order_;
   std::unique_ptr<device::LanePool> lanes_;
@@ -172,9 +172,9 @@ class Session {
   std::atomic<const decide::MachineModel*> model_;
   std::atomic<bool> working_{true};
   std::atomic<int> calls_in_flight_{0};
-  std::atomic<double> in_flight_{0};  ///< their work; rounded
+  std::atomic<double> in_flight_{0};  ///< work of these calls; rounded
   std::mutex mutex_;
-  report::DeviceUse use_;  ///< of which only what calls count is kept up
+  report::DeviceUse use_;  ///< only the fields that count calls are kept up to date
   std::string lost_reason_;
   std::vector<std::string> said_;
   std::vector<std::pair<std::string, std::uint64_t>> copied_;

@@ -20,7 +20,7 @@ namespace {
 using device::Error;
 using device::Result;
 
-// Of a GPU on PCIe. They weigh missing bytes against waiting work; only their ratio matters much.
+// Rates of a GPU on PCIe. They weigh missing bytes against waiting work, so only their ratio matters much.
 constexpr double link_bytes_per_second = 25e9;
 constexpr double operations_per_second = 2e13;
 
@@ -33,7 +33,8 @@ double seconds_on(Session& session, const operation::Operation& operation,
 std::unique_ptr<tracking::Directory> open_directory(const config::Settings& settings) {
   if (settings.tracker == config::TrackerName::none) return nullptr;
   auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
-  return tracker ? std::make_unique<tracking::Directory>(std::move(*tracker)) : nullptr;  // each session says why
+  return tracker ? std::make_unique<tracking::Directory>(std::move(*tracker))
+                 : nullptr;  // each session says why there is no tracker
 }
 
 Result<std::unique_ptr<Session>> open_one(const config::Settings& settings, const std::string& name, Parts parts) {
@@ -43,7 +44,7 @@ Result<std::unique_ptr<Session>> open_one(const config::Settings& settings, cons
   return Session::assemble(std::move(parts), settings);
 }
 
-/// Whether each holds mirrors, and reaches all others directly, as far as the devices say.
+/// Whether every device holds mirrors, and reaches all others directly, as far as the devices say.
 bool copy_from_each_other(std::span<Session* const> sessions) {
   return std::ranges::all_of(sessions, [&](Session* to) {
     return to->policies().size() > 1 && std::ranges::all_of(sessions, [&](Session* from) {
@@ -58,7 +59,7 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
                                                   const std::function<bool()>& unwanted) {
   if (auto enough = check_address_space(settings); !enough) return tl::unexpected(enough.error());
   if (unwanted()) return process_was_ending();
-  // Meanwhile: the tracker of pages will need it.
+  // Runs while the devices are opened; the tracker of pages will need the room.
   platform::start_thread("blastoff-room", platform::make_room_out_of_the_way);
   const auto names = list_devices(settings);
   if (!names) return tl::unexpected(names.error());
@@ -100,7 +101,7 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
   };
   const bool complete = platform::contained(open_all);
   if (!complete || given_up) {
-    (void)sessions.release();  // those that are open use the directory
+    (void)sessions.release();  // the sessions that are open use the directory
     return complete ? process_was_ending() : tl::unexpected(device::no_host_memory());
   }
   if (sessions->all_.empty()) return tl::unexpected(error);
@@ -108,7 +109,8 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
   return sessions;
 }
 
-// A device that is busy tells nothing. Then matrices are taken to be where they were used last, and nowhere else.
+// A busy device gives no estimate. Then the matrices are assumed to be on the device that used them last, and nowhere
+// else.
 Sessions::Place Sessions::cheapest(const operation::Operation& operation) const {
   const auto home = homes_.of(operands_key(operation));
   Place best;
@@ -155,7 +157,7 @@ void Sessions::unsplit(Placement& placement, const operation::Operation& operati
   placement.session->begin_call(operation.work.flops);
 }
 
-// No std::call_once: an exception may not pass the C library's frames.
+// Not std::call_once: an exception must not pass through frames of the C library.
 platform::WorkerPool& Sessions::team() {
   const std::lock_guard lock(team_mutex_);
   if (!team_) team_ = platform::create_worker_pool(static_cast<int>(all_.size()) - 1, "blastoff-part");

@@ -1,4 +1,5 @@
-// The devices of this process: one, or several over one memory. A call runs on one of them, or, split, on several.
+// The devices of this process: one, or several that share the host's memory. A call runs on one of them or, split, on
+// several.
 #pragma once
 
 #include <atomic>
@@ -25,27 +26,28 @@ namespace blastoff::runtime {
 /// Thread-safe. Never destroyed, as sessions are not.
 class Sessions {
  public:
-  /// Opens all devices that the settings name. Of several, those that cannot be opened are left out, with a line that
-  /// says why; the error, one line, is that of the last where none can. `unwanted` as in Session::start().
+  /// Opens all devices that the settings name. If there are several, those that cannot be opened are left out, and a
+  /// line on stderr says why. If none can be opened, the error (one line) is that of the last. `unwanted` as in
+  /// Session::start().
   static device::Result<std::unique_ptr<Sessions>> start(const config::Settings& settings,
                                                          const std::function<bool()>& unwanted);
 
-  /// What is known of the devices and their links. The model must outlive this.
+  /// Sets the model of the devices and their links. The model must outlive this.
   void use(const decide::MachineModel& model);
 
-  /// Where a call is to run: where the bytes that are missing and the work that waits there cost least, or split over
-  /// several devices (see Splitting). The choice counts as work there until give_back(). Nowhere where all devices are
-  /// lost.
+  /// Chooses where a call runs: on the device where missing bytes and waiting work cost least, or split over several
+  /// devices (see Splitting). The call counts as work there until give_back(). The placement has no session if all
+  /// devices are lost.
   Placement take(const operation::Operation& operation);
   void give_back(const Placement& placement, const operation::Operation& operation);
 
-  /// The call runs as a whole after all.
+  /// The call that was to be split runs as a whole.
   void unsplit(Placement& placement, const operation::Operation& operation);
 
-  /// Threads for the parts of a call beside the calling one; started at the first use.
+  /// Threads that run the parts of a split call, beside the calling thread; started at the first use.
   platform::WorkerPool& team();
 
-  /// What the call would find where take() would send it.
+  /// What the call would find on the device that take() would choose.
   std::optional<operation::Estimate> estimate(const operation::Operation& operation);
 
   /// Whether any device is not lost.
@@ -54,11 +56,12 @@ class Sessions {
   Session& front() { return *all_.front(); }
   const std::vector<Session*>& all() const { return all_; }
 
-  /// What the first device's policy says, and what all policies are told (residency/policy.h).
+  /// used_once() asks the policy of the first device; expect_used_once() tells the policies of all
+  /// (residency/policy.h).
   std::optional<std::vector<std::uint64_t>> used_once() { return front().policies().front()->used_once(); }
   void expect_used_once(std::span<const std::uint64_t> kinds);
 
-  /// As residency/policy.h says, for each device.
+  /// Calls leave_to_cpu() of each device's policy (residency/policy.h).
   void leave_to_cpu(const operation::Operation& call);
 
   bool release_pins();
@@ -66,7 +69,8 @@ class Sessions {
   void stop();
   void make_ready(const operation::Operation& operation);
 
-  /// Fills the device, policy and tracker fields: those of the first device, and of several, of each.
+  /// Fills the device, policy and tracker fields from the first device. If there are several devices, adds the list of
+  /// them, and the memory and copied operands of the others.
   void describe(report::Context& context);
 
  private:
@@ -81,10 +85,10 @@ class Sessions {
   Place cheapest(const operation::Operation& operation) const;
 
   std::vector<Session*> all_;                       ///< at least one
-  std::unique_ptr<tracking::Directory> directory_;  ///< of several devices with mirrors
+  std::unique_ptr<tracking::Directory> directory_;  ///< if several devices have mirrors
   Splitting splitting_;
   Homes homes_;
-  std::mutex mutex_;  ///< one choice at a time
+  std::mutex mutex_;  ///< held while a place is chosen
   std::mutex team_mutex_;
   std::unique_ptr<platform::WorkerPool> team_;
 };

@@ -10,7 +10,7 @@ namespace {
 
 std::atomic<std::uint16_t> term{1};
 
-/// Small: memory of threads is scarce where the library is loaded late. Most loops make calls of one or two kinds.
+/// Small, since thread-local memory is scarce if the library is loaded late. Most loops make calls of one or two kinds.
 constexpr std::size_t most_kinds = 4;
 static_assert(sizeof(SettledCall) == 24);
 [[gnu::tls_model("initial-exec")]] constinit thread_local std::array<SettledCall, most_kinds> settled{};

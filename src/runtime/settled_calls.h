@@ -1,4 +1,4 @@
-// Calls that the decision has left to the CPU for good, or nearly so: they are made without being judged.
+// Settled calls: the decision has left them to the CPU, more or less for good, so they are made without being judged.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@ namespace blastoff::runtime {
 /// Calls of one thread that are alike.
 struct SettledCall {
   std::uint64_t likeness = 0;
-  float seconds = 0;            ///< that those take which are timed
-  float wall_seconds = 0;       ///< their Record::wall_seconds
-  std::uint16_t term = 0;       ///< the one in which they were settled
-  std::uint16_t granted = 0;    ///< calls that may be made
-  std::uint16_t left = 0;       ///< of these
+  float seconds = 0;            ///< usual seconds of such a call, as timed
+  float wall_seconds = 0;       ///< Record::wall_seconds of such a call
+  std::uint16_t term = 0;       ///< the term in which they were settled
+  std::uint16_t granted = 0;    ///< how many calls may be made without being judged
+  std::uint16_t left = 0;       ///< how many of these are left
   std::uint8_t size_class = 0;  ///< report::size_class()
 };
 
-/// One more call like that is made; nullptr: it is to be judged.
+/// Takes one of the calls that may be made; nullptr if the call is to be judged.
 const SettledCall* take_settled_call(std::uint64_t likeness);
 
-/// How many calls of this thread the next one that is judged stands for, itself included. None is settled from here on.
+/// How many calls of this thread the next judged one stands for, itself included. None of them is settled from here on.
 std::uint32_t end_settled_calls(std::uint64_t likeness);
 
-/// So many more of this thread may be made, which are counted like that one.
+/// This thread may make `calls` more such calls without judgement; each is counted like `typical`.
 void settle_calls(std::uint64_t likeness, std::uint32_t calls, const report::Record& typical);
 
-/// What calls of any thread were settled by holds no longer. Takes no lock.
+/// Ends all settlements, of all threads. Takes no lock.
 void begin_new_term();
 
 }  // namespace blastoff::runtime

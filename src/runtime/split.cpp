@@ -19,7 +19,8 @@ using operation::Operation;
 using report::Record;
 using report::Refusal;
 
-/// The program's library. The program may have one thread, and a library that is made for one.
+/// Serializes the use of the program's library: a program with one thread may have a library that is made for one
+/// thread.
 class OneAtATime final : public Host {
  public:
   explicit OneAtATime(const Host& host) : host_(host) {}
@@ -34,7 +35,7 @@ class OneAtATime final : public Host {
   mutable std::mutex mutex_;
 };
 
-/// How far a part is.
+/// How far a part has come.
 struct Progress {
   std::size_t done = 0;  ///< operations whose results are in host memory
   Refusal refusal = Refusal::none;
@@ -54,7 +55,7 @@ void add_traffic(Record& sum, const Record& record) {
   sum.stale_pages += record.stale_pages;
 }
 
-/// What is left of a part, on one device. `shared`: the first of these operations.
+/// Runs the rest of a part on one device. `shared`: for the first of these operations.
 void run_rest(const Part& part, Session& session, const Host& host, Progress& progress, residency::Shared shared = {}) {
   const DeviceStopwatch stopwatch(session.device());
   Record record;
@@ -76,7 +77,8 @@ void run_rest(const Part& part, Session& session, const Host& host, Progress& pr
   if (flops > 0) session.count_part(record, flops, seconds);
 }
 
-/// What another device has not done. The operands are intact: host memory changes by operations that are done, alone.
+/// Does what the part's own device has not done. The operands are intact, since only finished operations change host
+/// memory.
 void take_over(const Part& part, std::span<Session* const> devices, const Host& host, Progress& progress) {
   for (Session* const session : devices) {
     if (progress.done == part.operations.size()) return;
@@ -91,7 +93,7 @@ std::vector<std::span<const Operation>> operations_of(std::span<const Part> part
   return result;
 }
 
-/// The floating-point environment of the calling thread, for those that work for it.
+/// Gives the floating-point environment of the calling thread to the threads that work for it.
 class Environment {
  public:
   Environment() { std::fegetenv(&environment_); }

@@ -10,17 +10,18 @@ namespace blastoff::runtime {
 
 namespace {
 
-// A part of less is not worth a second device. Waking a thread takes 50 us, and two links and cards never run in step.
+// A smaller part is not worth a second device. Waking a thread takes 50 us, and two links and cards never run in step.
 constexpr double least_seconds_of_part = 0.2e-3;
 constexpr double seconds_to_hand_over = 100e-6;
 
-// Rates are not known exactly.
+// A split call must be expected to take less than this share of the time on one device, since rates are not known
+// exactly.
 constexpr double worth_it = 0.9;
 
-// What every device brings, the host copies for each. A further link adds that share of its rate to what it can do.
+// The host copies for all devices, so each further link adds only this share of its rate.
 constexpr double share_of_further_links = 0.5;
 
-// Bytes per second from one device to another, over PCIe at worst. Two H200 with NVLink do 394 GB/s.
+// Bytes per second from one device to another over PCIe, the slowest case. Two H200 with NVLink do 394 GB/s.
 constexpr double between_devices = 50e9;
 
 const decide::MachineModel& assumed_model() {
@@ -28,7 +29,7 @@ const decide::MachineModel& assumed_model() {
   return model;
 }
 
-/// Seconds of operations that are made one after the other on one device, with their operands there. Results go home
+/// Seconds of operations that run one after the other on one device that has their operands. Results are copied back
 /// while the rest is computed.
 double seconds_there(std::span<const operation::Operation> operations, const decide::MachineModel& model) {
   double computing = 0;
@@ -53,8 +54,8 @@ Need need_of(const operation::Operation& operation, Session& session) {
           found.value_or(operation::Estimate{.missing = bytes_read(operation)})};
 }
 
-/// What the operations of a part need together. They share some matrices, so that this is rather too much, but not more
-/// than the whole call needs there.
+/// What the operations of a part need together. Matrices that they share count several times, but the sum is limited to
+/// what the whole call needs on that device.
 Need need_of(const Part& part, const operation::Operation& whole) {
   Need sum;
   for (const operation::Operation& operation : part.operations) {
@@ -69,8 +70,8 @@ Need need_of(const Part& part, const operation::Operation& whole) {
   return sum.bytes > most.bytes ? most : sum;
 }
 
-/// Bytes of the matrices that both this part and another one read, in their operations of the same number: what parts
-/// bring together (residency::Sharing).
+/// Bytes of the matrices that this part and another one read in operations of the same number. The parts bring these
+/// matrices together (residency::Sharing).
 double common_bytes(std::span<const Part> parts, const Part& part) {
   const auto read_elsewhere = [&](const operation::Operand& matrix, std::size_t number) {
     return std::ranges::any_of(parts, [&](const Part& other) {
@@ -118,15 +119,15 @@ std::optional<operation::Estimate> Splitting::estimate(const operation::Operatio
   return expected.found;
 }
 
-/// No other call is on its way, and none was when the last few were made: threads that take turns find the devices idle
-/// now and then.
+/// Whether no call is in flight, and none was when the last few were made. One look is not enough: threads that take
+/// turns find the devices idle now and then.
 bool Splitting::is_quiet(std::span<Session* const> working) {
   const bool idle = std::ranges::all_of(working, &Session::idle);
   quiet_calls_ = idle ? std::min(quiet_calls_.load() + 1, enough_quiet_calls) : 0;
   return quiet_calls_ == enough_quiet_calls;
 }
 
-/// As many parts as are worth a device, the first for the first device and so on.
+/// Cuts the call into as many parts as are worth a device; the first part is for the first device, and so on.
 std::vector<Part> Splitting::cut(const operation::Operation& operation, std::span<Session* const> working) const {
   if (mode_ == config::SplitMode::never || working.size() < 2) return {};
   std::size_t count = working.size();
@@ -151,12 +152,13 @@ Splitting::Forecast Splitting::forecast(const operation::Operation& operation, s
   Forecast result;
   result.alone = {need_alone.bytes / model.to_device + there_alone,
                   static_cast<double>(need_alone.found.dirty) / model.to_device + there_alone};
-  Seconds sum;  // of bringing over the links
+  Seconds sum;  // of bringing over all links
   double longest = 0;
   double most = -1;
   for (const Part& part : parts) {
     const Need need = need_of(part, operation);
-    // Of what others bring, too, each brings a share, and nobody brings what another device holds.
+    // Each part brings its share of the matrices that others bring, too. Nobody brings a matrix that another device
+    // holds.
     double over_link = need.bytes;
     if (exchange_) {
       const double common = std::min(need.bytes, common_bytes(parts, part));

@@ -16,33 +16,35 @@
 
 namespace blastoff::runtime {
 
-/// The rule. A call is split where it is expected to take less time so, with what each device has to bring over its own
-/// link, and where no other call is on its way: of several calls at once, each is to have a device of its own. The cut
-/// depends on the call alone, so a part finds on its device what it has left there.
+/// The rule. A call is split if it is expected to take less time split than on one device, where each device brings
+/// what it lacks over its own link, and if no other call is in flight: several calls at once run on a device each. The
+/// cut depends on the call alone, so each part finds on its device the matrices that it has left there.
 ///
-/// Where one device holds the matrices already and splitting gains only once the others hold their parts, bringing
-/// these is an investment, made when the time lost without it has reached its price (the ski rental rule, as in
-/// decide/predicted_times.h).
+/// If one device already holds the matrices, and splitting gains only once the other devices hold their parts, bringing
+/// these parts is an investment. It is made when the time lost without it has reached its price (the ski rental rule,
+/// as in decide/predicted_times.h).
 class Splitting {
  public:
   explicit Splitting(config::SplitMode mode);
 
-  /// What is known of the devices and their links, from now on. The model must outlive this.
+  /// Sets the model of the devices and their links. The model must outlive this.
   void use(const decide::MachineModel& model) { model_.store(&model, std::memory_order_release); }
 
-  /// The devices copy from each other, so that what several parts read crosses the links to the host once.
+  /// The devices copy from each other, so a matrix that several parts read crosses the links to the host once.
   void let_exchange() { exchange_ = true; }
 
-  /// The parts of a call that is about to be made, on some of the `working` devices; empty: it runs on `alone`, where
-  /// it takes least. One thread at a time.
+  /// The parts of a call that is about to be made, on some of the `working` devices. Empty if the call runs as a whole
+  /// on `alone`, the device where it takes least time. For one thread at a time.
   std::vector<Part> parts(const operation::Operation& operation, std::span<Session* const> working, Session& alone);
 
-  /// What the device that has to bring most would find, if the call is expected to be split. Thread-safe.
+  /// What the part with most bytes to bring would find on its device, if the call is expected to be split; else
+  /// nullopt. Thread-safe.
   std::optional<operation::Estimate> estimate(const operation::Operation& operation, std::span<Session* const> working,
                                               Session& alone) const;
 
  private:
-  /// Of a call: now, and when it is made again, where only what the CPU keeps rewriting has to be brought.
+  /// Expected seconds of a call, now and when it is repeated. Then only the matrices that the CPU keeps rewriting have
+  /// to be brought.
   struct Seconds {
     double now = 0;
     double later = 0;
@@ -50,7 +52,7 @@ class Splitting {
   struct Forecast {
     Seconds alone;
     Seconds split;
-    operation::Estimate found;  ///< by the part that has to bring most
+    operation::Estimate found;  ///< of the part that has to bring most
     bool gains() const;
   };
 
@@ -64,8 +66,8 @@ class Splitting {
   const config::SplitMode mode_;
   std::atomic<const decide::MachineModel*> model_;
   bool exchange_ = false;
-  std::atomic<int> quiet_calls_{enough_quiet_calls};  ///< since one met another
-  decide::SkiRental copies_;                          ///< for the parts, by the time that calls lose unsplit
+  std::atomic<int> quiet_calls_{enough_quiet_calls};  ///< calls since two of them met
+  decide::SkiRental copies_;                          ///< to the parts, by the time that calls lose unsplit
 };
 
 }  // namespace blastoff::runtime

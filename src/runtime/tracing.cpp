@@ -16,11 +16,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The child that this process is.
+/// The forked child that this process is, if it is one.
 struct Child {
-  std::atomic<pid_t> pid{0};  ///< another process's: it is none that fork() has made
+  std::atomic<pid_t> pid{0};  ///< if it is another process's number, fork() has not made this process
   Clock::time_point forked_at;
-  std::atomic<trace::Tracer*> tracer{nullptr};  ///< from its first call on
+  std::atomic<trace::Tracer*> tracer{nullptr};  ///< set at its first call
 };
 Child child;
 
@@ -43,7 +43,7 @@ std::unique_ptr<trace::Tracer> create_tracer(const config::Settings& settings, d
   return std::make_unique<trace::Tracer>(setup_of(settings, least_volume, start));
 }
 
-/// Its memory is not tracked: a child of fork has none of its parent's trackers.
+/// Does not track memory: a child of fork has none of its parent's trackers.
 std::unique_ptr<trace::Tracer> create_tracer_of_child(const config::Settings& settings, double least_volume) {
   trace::Setup setup = setup_of(settings, least_volume, child.forked_at);
   setup.pattern = report::pattern_of_child(setup.pattern, setup.context);
@@ -58,7 +58,7 @@ Tracing::Tracing(const config::Settings& settings, double least_volume, Clock::t
     : settings_(settings), least_volume_(least_volume), tracer_(create_tracer(settings, least_volume, start)) {}
 
 void Tracing::begin_child() {
-  child.tracer = nullptr;  // its parent's, if that is a child too
+  child.tracer = nullptr;  // the tracer of its parent, if that was a child too
   child.forked_at = Clock::now();
   child.pid = getpid();
 }

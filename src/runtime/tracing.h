@@ -9,22 +9,23 @@
 
 namespace blastoff::runtime {
 
-/// Never destroyed, like the process that has it.
+/// Never destroyed, like the Process that owns it.
 class Tracing {
  public:
-  /// Calls with a smaller Work::volume than `least_volume` are counted only. `start`: from where seconds count.
+  /// Calls with a smaller Work::volume than `least_volume` are only counted. `start`: the time at which seconds begin.
   Tracing(const config::Settings& settings, double least_volume, std::chrono::steady_clock::time_point start);
 
   bool wanted() const { return tracer_ != nullptr; }
 
-  /// Of the process in which this was made; nullptr without --trace.
+  /// The tracer of the process in which this object was made; nullptr without --trace.
   trace::Tracer* of_process() const { return tracer_.get(); }
 
-  /// Of a child, in whose memory this is a copy: into a file of its own, made at the first call. nullptr without
-  /// --trace, and in children that did not come from fork(): memory may never be allocated there.
+  /// The tracer of a forked child, which has a copy of this object. It writes a file of its own, made at the child's
+  /// first call. nullptr without --trace, and in children that did not come from fork(), where allocating memory is
+  /// never safe.
   trace::Tracer* of_child() const;
 
-  /// In each child, from the handler of pthread_atfork.
+  /// To be called in each child, by the handler of pthread_atfork.
   static void begin_child();
 
  private:

@@ -7,16 +7,16 @@
 
 namespace blastoff::runtime {
 
-/// $XDG_CACHE_HOME/blastoff, or ~/.cache/blastoff; "" where the variables name none.
+/// $XDG_CACHE_HOME/blastoff, or ~/.cache/blastoff; "" if neither variable holds an absolute path.
 std::string user_cache();
 
-/// Nothing for what is no ordinary file: a pipe would keep the call waiting. At most a MiB.
+/// The file's content, at most a MiB. nullopt unless it is an ordinary file: reading a pipe would block the call.
 std::optional<std::string> content_of(const std::string& path);
 
-/// Since the file was last written; nothing where there is none.
+/// Time since the file was last written; nullopt if there is no such file.
 std::optional<std::chrono::seconds> age_of(const std::string& path);
 
-/// As if it had been written so long ago.
+/// Sets the file's time as if it had been written `age` ago.
 void set_age(const std::string& path, std::chrono::seconds age);
 
 }  // namespace blastoff::runtime
