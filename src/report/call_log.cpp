@@ -39,7 +39,7 @@ void write_traffic(Line line, const Record& record) {
   if (record.bytes_reused > 0) fmt::format_to(line, ", {} reused", format_bytes(record.bytes_reused));
 }
 
-/// Opened for each line, since the program may close any descriptor. False where that is not possible.
+/// Opens the file for each line, since the program may close any descriptor. Returns false if that fails.
 bool append_to_file(const CallLog& log, const std::string& line) {
   Context context;
   context.pid = getpid();

@@ -25,29 +25,29 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-// Tables are made as they are needed: most programs call from a few places.
+// Further tables are made as they are needed: most programs call from a few places.
 constexpr std::size_t most_tables = 8;
 constexpr std::size_t sites_in_table = 32;
 constexpr std::size_t text_room = std::size_t{6} << 10;
 constexpr std::size_t longest_text = 250;
 
-using TextNumber = std::uint32_t;  // where it begins; 0: ""
+using TextNumber = std::uint32_t;  // where the text begins in the table's texts; 0: ""
 
-/// One entry of a table.
+/// A line of Python, as a table holds it.
 struct PythonLine {
-  std::uint64_t hash;  ///< 0: there is none
+  std::uint64_t hash;  ///< 0 if there is no line
   TextNumber text;
 };
 
-/// One place, in memory that other processes may read.
+/// A call site, in memory that other processes may read.
 struct Site {
   std::atomic<std::uint64_t> key;  ///< 0: free
-  std::atomic<bool> described;     ///< the next four are written
+  std::atomic<bool> described;     ///< the next four fields are written
   operation::RoutineId routine;
   TextNumber object;
   PythonLine python;
   std::uint64_t offset;
-  std::atomic<std::uint64_t> threads;  ///< a bit for each, of 64
+  std::atomic<std::uint64_t> threads;  ///< a set of 64 bits; each thread has one of them
   std::atomic<double> volume;
 #define BLASTOFF_SUM(name, type, ...) std::atomic<type> name;
   BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_SUM)
@@ -66,11 +66,12 @@ struct Table {
 
 constexpr std::uint64_t table_layout = counter_layout + sizeof(Table);
 
-constinit std::array<Table, most_tables> own_memory{};  // where no file is kept
+constinit std::array<Table, most_tables> own_memory{};  // used if no file is kept
 constinit std::array<std::atomic<Table*>, most_tables> own_tables{};
 constinit std::atomic<std::size_t> tables_asked_for{0};
 
-/// Of the first thread that comes. Others that come meanwhile, and a handler in the middle of it, get none.
+/// The first thread that asks makes the table. Other threads that ask meanwhile, and a handler that interrupts it, get
+/// nullptr.
 Table* make_table(std::size_t number) {
   std::size_t known = number;
   if (!tables_asked_for.compare_exchange_strong(known, number + 1)) return nullptr;
@@ -89,21 +90,21 @@ Table* table(std::size_t number) {
   return known != nullptr ? known : make_table(number);
 }
 
-/// The line of Python that a thread's calls count for.
+/// The line of Python for which a thread's calls count.
 struct KnownLine {
   bool used = false;
-  std::uint64_t hash = 0;      ///< 0: there is none
+  std::uint64_t hash = 0;      ///< 0 if there is no line
   const char* text = nullptr;  ///< in a table
-  double credit = 0;           ///< seconds that may be spent on looking it up
+  double credit = 0;           ///< seconds that the thread may spend on looking it up
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local KnownLine known_line{};
 
-/// Look-ups may take this share of the time spent in calls. A thread that has made none yet gets the cost of some
-/// hundred.
+/// Look-ups may take this share of the time spent in calls. A thread begins with a credit that pays for some hundred
+/// look-ups.
 constexpr double share_for_lines = 0.0025;
 constexpr double first_credit = 2e-3;
 
-/// 0 if there is no more room.
+/// Returns 0 if there is no more room.
 TextNumber keep_text(Table& table, std::string_view text) {
   if (text.empty()) return 0;
   text = text.substr(text.size() - std::min(text.size(), longest_text));
@@ -125,7 +126,7 @@ TextNumber program_text(Table& table) {
   return kept;
 }
 
-/// The path of a loaded object; once for all sites in it.
+/// The path of a loaded object, stored once for all sites in it.
 TextNumber object_text(Table& table, std::string_view path) {
   if (path.empty()) return program_text(table);
   const std::string_view end = path.substr(path.size() - std::min(path.size(), longest_text));
@@ -134,7 +135,7 @@ TextNumber object_text(Table& table, std::string_view path) {
   return keep_text(table, path);
 }
 
-/// The line in that table.
+/// The line as an entry of that table.
 PythonLine line_in(Table& table, const KnownLine& line) {
   if (line.hash == 0 || line.text == nullptr) return {line.hash, 0};
   const char* const begin = table.texts.data();
@@ -154,14 +155,15 @@ void describe(Table& table, Site& site, const platform::CodePlace& place, operat
   site.described.store(true, std::memory_order_release);
 }
 
-/// The place is that in the object: another one may be loaded where this one was, and this one elsewhere.
+/// Uses the place within the object, since the address may later belong to another object, and the object may be loaded
+/// elsewhere.
 std::uint64_t key_of(const void* caller, const platform::CodePlace& place, operation::RoutineId routine,
                      std::uint64_t line) {
   const std::uint64_t offset = place.offset != 0 ? place.offset : reinterpret_cast<std::uintptr_t>(caller);
   return (((offset << 8U | routine) ^ hash(place.object) ^ line) * 0x9e3779b97f4a7c15U) | 1U;
 }
 
-/// nullptr where the table is full of others.
+/// nullptr if the table is full of other sites.
 Site* site_in(Table& table, std::uint64_t key, const platform::CodePlace& place, operation::RoutineId routine,
               const KnownLine& line) {
   for (std::size_t probe = 0; probe < sites_in_table; ++probe) {
@@ -176,10 +178,11 @@ Site* site_in(Table& table, std::uint64_t key, const platform::CodePlace& place,
   return nullptr;
 }
 
-/// What one look-up counts at most. One that took longer was interrupted, which may not end all look-ups to come.
+/// Seconds. A look-up that took longer was interrupted, and counts as this: otherwise it would use up the credit for
+/// all later ones.
 constexpr double dearest_look_up = 1e-4;
 
-/// Its text in a table: where a site there has it, else in the last table.
+/// The text in the table that already has a site with this line, or else a copy in the last table.
 const char* text_of_line(std::string_view found, std::uint64_t line_hash) {
   Table* last = nullptr;
   for (const auto& each : own_tables) {
@@ -204,7 +207,7 @@ void look_up(KnownLine& known) {
   known.hash = line_hash;
 }
 
-/// The line that a call of so many seconds counts for.
+/// The line for which a call that took so many seconds counts.
 const KnownLine& line_of_call(double seconds) {
   KnownLine& known = known_line;
   if (!platform::executes_python()) return known;
@@ -217,7 +220,7 @@ const KnownLine& line_of_call(double seconds) {
   return known;
 }
 
-/// nullptr where there are too many places.
+/// nullptr if there are too many places.
 Site* site_of_call(const void* caller, operation::RoutineId routine, double seconds) {
   if (caller == nullptr) return nullptr;
   const KnownLine& line = line_of_call(seconds);
@@ -231,7 +234,7 @@ Site* site_of_call(const void* caller, operation::RoutineId routine, double seco
   return nullptr;
 }
 
-/// Of 64, so that threads can be told apart without a table.
+/// One of 64 bits, chosen by a hash, so that threads are counted without a table.
 std::uint64_t thread_bit() {
   const auto address = reinterpret_cast<std::uintptr_t>(&known_line);
   return std::uint64_t{1} << ((address * 0x9e3779b97f4a7c15U) >> 58U);

@@ -1,4 +1,4 @@
-// Where calls come from: the sums of each place of the program, routine, and line of Python.
+// Where calls come from: the sums for each place of the program, routine, and line of Python.
 #pragma once
 
 #include <array>
@@ -15,37 +15,37 @@ namespace blastoff::report {
 
 inline constexpr char call_site_extension[] = ".sites";
 
-/// Calls that were made from one place.
+/// The calls of one routine from one place.
 struct CallSite {
   operation::RoutineId routine{};
   std::string object;        ///< path of the object that called; "" for the program
-  std::uint64_t offset = 0;  ///< of the return address, as the object was linked
-  std::string python;        ///< "path:line in function"; "" where that is not known
-  int threads = 0;           ///< that called, at least
+  std::uint64_t offset = 0;  ///< of the return address, relative to the object's base address as linked
+  std::string python;        ///< "path:line in function"; "" if it is not known
+  int threads = 0;           ///< number of threads that called, at least
   double volume = 0;         ///< sum of Work::volume
   RoutineTotals sums;
   std::array<std::uint64_t, refusal_count> refusals{};
 };
 
-/// A call is over. Lines of Python are looked up for about a hundredth of the time that a thread spends in calls: short
-/// calls count for the line that was found last.
+/// Counts a call that is over. Looking up lines of Python takes about a hundredth of the time that a thread spends in
+/// calls: a short call counts for the line that was found last.
 void add_to_call_site(const Record& record);
 
-/// Calls that are alike, of which one was seen.
+/// A number of alike calls, of which only one was looked at.
 struct SampledCalls {
   std::uint32_t count = 0;
-  double seconds = 0;  ///< of each
+  double seconds = 0;  ///< of each call
   double flops = 0;
   double volume = 0;
 };
 
-/// They stayed on the CPU for that reason.
+/// Counts calls that stayed on the CPU for the reason `refusal`.
 void add_to_call_site(const void* caller, operation::RoutineId routine, Refusal refusal, const SampledCalls& calls);
 
-/// Those of this process, with the most time first.
+/// The call sites of this process, beginning with those that took most time.
 std::vector<CallSite> call_sites();
 
-/// Those that a process keeps beside its counters; `path` is that file's.
+/// The call sites that a process keeps beside its counters. `path`: the counter file.
 std::vector<CallSite> call_sites_of_file(const std::string& path);
 
 /// For the child of a fork: begins anew. Makes no system call and takes no memory.

@@ -16,7 +16,7 @@ namespace blastoff::report {
 /// An object whose BLAS functions were patched, or not.
 struct PatchedObject {
   std::string path;    ///< "" for the program
-  double seconds = 0;  ///< time of finding and patching them
+  double seconds = 0;  ///< that finding and patching them took
   std::vector<std::string> patched;
   std::vector<std::pair<std::string, std::string>> refused;     ///< function, why
   std::vector<std::pair<std::string, std::string>> left_alone;  ///< function with a BLAS name, the rule
@@ -25,8 +25,8 @@ struct PatchedObject {
 /// How calls were intercepted.
 struct Interception {
   std::string mode;              ///< "auto", "patch", "preload"
-  std::size_t objects_seen = 0;  ///< searched for BLAS functions
-  double seconds = 0;            ///< time of searching and patching
+  std::size_t objects_seen = 0;  ///< objects that were searched for BLAS functions
+  double seconds = 0;            ///< that searching and patching took
   std::vector<PatchedObject> objects;
 };
 
@@ -40,11 +40,11 @@ struct Allocation {
   std::string owner;
 };
 
-/// Device memory that one of its users holds.
+/// Device memory that one user of it (a client) holds.
 struct HeldMemory {
   std::string client;            ///< "mirrors"
   std::uint64_t bytes = 0;       ///< now
-  std::uint64_t bytes_peak = 0;  ///< at most so far
+  std::uint64_t bytes_peak = 0;  ///< the most so far
 };
 
 /// What blocks have done (include/blastoff_blocks.h, blastoff_blocks_counters).
@@ -66,78 +66,78 @@ struct BlockUse {
   std::uint64_t host_plain = 0;
 };
 
-/// One of several devices, and what the calls there have done.
+/// One of several devices, and what its calls have done.
 struct DeviceUse {
   std::string name;
   int index = 0;                    ///< among the devices of its kind
-  std::string bus;                  ///< its place in the machine, as the kernel writes it
+  std::string bus;                  ///< its place on the bus, as the kernel writes it
   std::string state;                ///< "working", or why it is unusable
   std::uint64_t memory = 0;         ///< bytes
   std::uint64_t memory_budget = 0;  ///< bytes that matrices may occupy
-  std::uint64_t memory_peak = 0;    ///< bytes that they have occupied at most
-  std::uint64_t calls = 0;          ///< that ran there alone
+  std::uint64_t memory_peak = 0;    ///< the most bytes that they have occupied
+  std::uint64_t calls = 0;          ///< that ran on this device alone
   std::uint64_t parts = 0;          ///< of calls that were split
   double flops = 0;
   double seconds = 0;  ///< wall time, summed over calls and parts
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
-  std::uint64_t bytes_between_devices = 0;  ///< from others to this one
+  std::uint64_t bytes_between_devices = 0;  ///< from other devices to this one
 };
 
-/// Seconds.
+/// When the device was opened, and how long that took, in seconds.
 struct DeviceOpening {
   double after = 0;       ///< since the library was loaded
-  double seconds = 0;     ///< that it took
-  bool foreseen = false;  ///< at the first call or before, because earlier runs of the program gained
+  double seconds = 0;     ///< that opening took
+  bool foreseen = false;  ///< opened at the first call or before, because earlier runs of the program gained
 };
 
-/// What a report contains apart from its totals.
+/// What a report contains besides its totals.
 struct Context {
-  std::string run;  ///< of `blastoff run`, by which processes of one run know each other; "" without it
+  std::string run;  ///< name that `blastoff run` gave to the run, the same for all of its processes; "" without it
   std::string program;
   std::string command_line;
   std::string host;
   std::string kernel;
-  std::string huge_pages;  ///< transparent ones: "always", "madvise", "never", "" without
+  std::string huge_pages;  ///< transparent huge pages: "always", "madvise", "never"; "" if the kernel has none
   int pid = 0;
   int rank = -1;               ///< -1: no MPI
   double started = 0;          ///< when the library was loaded, in seconds since 1970
-  double elapsed_seconds = 0;  ///< since then
-  double cost_seconds = 0;     ///< of that, what Blastoff has taken outside calls: patching, waiting at the end
-  std::string ended = "exit";  ///< "": it still runs
+  double elapsed_seconds = 0;  ///< since `started`
+  double cost_seconds = 0;     ///< part of them that Blastoff has taken outside calls: patching, waiting at the end
+  std::string ended = "exit";  ///< "": the process still runs
   bool device_used = false;
   std::string device_kind;        ///< a name of device/kinds.def, or "none"
   std::string device_name;        ///< "" if it was never opened
   int device_index = -1;          ///< among the devices of its kind
   std::string device_bus;         ///< as in DeviceUse
-  bool device_by_server = false;  ///< processes share it by way of a server (NVIDIA MPS)
+  bool device_by_server = false;  ///< processes share the device through a server (NVIDIA MPS)
   std::string device_software;
-  std::optional<DeviceOpening> device_opening;  ///< nothing if it was never opened
+  std::optional<DeviceOpening> device_opening;  ///< nullopt if it was never opened
   std::string device_state;                     ///< "not started", "working", or why it is unusable
   std::uint64_t device_memory = 0;              ///< bytes
   std::uint64_t device_memory_budget = 0;       ///< bytes
-  std::vector<HeldMemory> held_memory;          ///< of the device, by client
-  std::vector<DeviceUse> devices;               ///< where there are several; the fields above are the first one's
-  std::string machine_model;                    ///< that decisions started from: its name and path
+  std::vector<HeldMemory> held_memory;          ///< on the device, by client
+  std::vector<DeviceUse> devices;               ///< if there are several; the fields above are those of the first
+  std::string machine_model;                    ///< name and path of the model from which decisions started
   std::string policy_requested;                 ///< "first-use"
   std::string policy;                           ///< in force
   std::string policy_reason;                    ///< why it is not the requested one, or ""
   std::string policy_asked;                     ///< the policy to which the reason refers: "first-use by moves"
   std::string mechanism;     ///< of the policy: "mirrors", "moves", "prefetch", "none", "copies", "" without a device
-  std::string tracker;       ///< what reports writes, or freed memory: "uffd", "none"
-  int memory_node = -1;      ///< the NUMA node that the device's memory is
-  bool pages_moved = false;  ///< by the policy, to that node; then:
-  std::uint64_t placed_bytes = 0;  ///< of matrices that lie there, once they have been used
-  std::uint64_t moved_bytes = 0;   ///< of these, those that were elsewhere before
-  std::vector<std::pair<std::string, std::uint64_t>> left_bytes;  ///< that lie elsewhere: why, bytes
+  std::string tracker;       ///< what notices writes, or freed memory: "uffd", "none"
+  int memory_node = -1;      ///< NUMA node of the device's memory
+  bool pages_moved = false;  ///< the policy moves pages to that node; then:
+  std::uint64_t placed_bytes = 0;                                 ///< bytes of used matrices that lie on that node
+  std::uint64_t moved_bytes = 0;                                  ///< bytes of these that lay elsewhere before
+  std::vector<std::pair<std::string, std::uint64_t>> left_bytes;  ///< matrices that lie elsewhere: why, bytes
   double moving_seconds = 0;
-  std::optional<BlockUse> blocks;        ///< nothing where none was used
-  std::optional<Allocation> allocation;  ///< nothing where the allocator library is not loaded
+  std::optional<BlockUse> blocks;        ///< nullopt if no block was used
+  std::optional<Allocation> allocation;  ///< nullopt if the allocator library is not loaded
   Interception interception;
-  std::optional<Cpu> cpu;  ///< at the end, or where somebody asks
+  std::optional<Cpu> cpu;  ///< set at the end, or if somebody asks
   std::vector<std::pair<std::string, std::uint64_t>>
       copied_operands;                                        ///< why calls under first-use were copied: reason, calls
-  std::vector<Decisions> decisions;                           ///< with --explain, the dearest first
+  std::vector<Decisions> decisions;                           ///< with --explain; those that took most time first
   Timeline timeline;                                          ///< with --report
   std::vector<std::pair<std::string, std::string>> settings;  ///< every option: name, value in force
 };

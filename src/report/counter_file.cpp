@@ -33,16 +33,16 @@ namespace {
 using Path = std::array<char, 512>;
 constinit std::array<char, 400> directory{};
 constinit std::atomic<CounterFileHeader*> own_file{nullptr};
-constinit std::atomic<std::uint32_t> attempts{0};  // of creating a file
+constinit std::atomic<std::uint32_t> attempts{0};  // number of attempts to create a file
 constinit std::atomic<bool> unusable{false};
-constinit std::atomic<bool> beside{false};  // the report, without a launcher
+constinit std::atomic<bool> beside{false};  // the counters lie beside the report, without a launcher
 
 template <std::size_t size>
 void copy_text(std::array<char, size>& to, const char* from) {
   std::memcpy(to.data(), from, strnlen(from, size - 1));
 }
 
-/// In the run's directory, or in the one on disk; also "" if it would be cut.
+/// Path in the run's directory, or in the one on disk; "" if it is too long.
 Path path_of(const char* name, const char* extension, bool disk) {
   Path path{};
   const int length = std::snprintf(path.data(), path.size(), "%s/%s%s%s%s", directory.data(), disk ? on_disk : "",
@@ -51,7 +51,7 @@ Path path_of(const char* name, const char* extension, bool disk) {
   return path;
 }
 
-/// The directory itself. That on disk counts only where a file stays what it is for those who have it in memory.
+/// The directory. The one on disk counts only if mapped files stay usable there after they are removed.
 Path place(bool disk) {
   Path path = disk ? path_of("", "", true) : Path{};
   if (!disk) copy_text(path, directory.data());
@@ -59,7 +59,7 @@ Path place(bool disk) {
   return path;
 }
 
-/// Reserves the bytes, so that a full file system shows now and not as SIGBUS at a write.
+/// Reserves the bytes, so that a full file system shows as an error now, and not as SIGBUS at a write.
 bool reserve(int file, std::size_t offset, std::size_t bytes) {
   const NoWriteSignals no_signals;
   int error = EINTR;
@@ -68,15 +68,15 @@ bool reserve(int file, std::size_t offset, std::size_t bytes) {
   return error == 0;
 }
 
-/// Zeros at that place of the file, which grows; nullptr if there is no room.
+/// Extends the file with zeros at that place and maps them; nullptr if there is no room.
 void* map(int file, std::size_t offset, std::size_t bytes) {
   if (file < 0 || !reserve(file, offset, bytes)) return nullptr;
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(offset));
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-/// Memory in a file of the run, at the end of the file or where `offset` tells; made if need be. nullptr if there is no
-/// room.
+/// Memory in a file of the run, at `offset` or at the end of the file. Makes the file if it is not there. nullptr if
+/// there is no room.
 constexpr std::size_t at_end = ~std::size_t{0};
 void* space_in(const char* name, const char* extension, bool disk, std::size_t offset, std::size_t bytes) {
   const Path whole = path_of(name, extension, disk);
@@ -92,13 +92,13 @@ void* space_in(const char* name, const char* extension, bool disk, std::size_t o
   return memory;
 }
 
-/// What was missing where there was no room: an errno.
+/// Returns what was missing when there was no room: an errno.
 int lack() {
   const Output root(open("/", O_PATH | O_CLOEXEC));
   return !root.valid() && (errno == EMFILE || errno == ENFILE) ? errno : ENOSPC;
 }
 
-/// A child has its parent's description until it writes one itself.
+/// A child uses its parent's description until it writes one itself.
 bool share_description(const CounterFileHeader& header, const CounterFileHeader& parent) {
   if (parent.described.load(std::memory_order_acquire) == 0) return false;
   for (const bool disk : {true, false}) {
@@ -108,7 +108,7 @@ bool share_description(const CounterFileHeader& header, const CounterFileHeader&
   return false;
 }
 
-/// A child begins with what its parent knows.
+/// `parent`: for a child, whose header begins with what its parent knows.
 void fill(CounterFileHeader& header, const char* name, bool disk, const CounterFileHeader* parent) {
   header.pid = getpid();
   header.rank = platform::global_rank();
@@ -125,10 +125,10 @@ void fill(CounterFileHeader& header, const char* name, bool disk, const CounterF
     header.forked = 1;
   }
   header.layout = counter_layout;
-  header.magic.store(counter_magic, std::memory_order_release);  // it is complete
+  header.magic.store(counter_magic, std::memory_order_release);  // the header is complete
 }
 
-/// Made by the first thread that needs it; where several do, all but one remove theirs.
+/// Creates the file of this process. If several threads do so at once, all but one remove theirs.
 CounterFileHeader* create(const CounterFileHeader* parent) {
   std::array<char, 64> name{};
   std::snprintf(name.data(), name.size(), "%d-%llu-%u-%llu", static_cast<int>(getpid()),
@@ -152,7 +152,7 @@ CounterFileHeader* create(const CounterFileHeader* parent) {
 
 constinit std::atomic<const CounterFileHeader*> parents_file{nullptr};
 
-/// The file of this process, made if need be.
+/// The file of this process; creates it if it is not there.
 CounterFileHeader* this_file() {
   if (directory[0] == '\0' || unusable.load(std::memory_order_relaxed)) return nullptr;
   CounterFileHeader* header = own_file.load(std::memory_order_acquire);
@@ -167,8 +167,8 @@ bool write_file(const char* path, const std::string& text) {
   return file.valid() && file.write(text) && file.close();
 }
 
-/// Written under another name first: a reader meets it complete or not at all. That name is another one each time,
-/// since several threads may describe the process at once. `before`: the bytes of the description that it replaces.
+/// Writes the description under another name first, so that a reader never finds half of it. That name differs each
+/// time, since several threads may describe the process at once. `before`: bytes of the description that it replaces.
 bool describe(const char* name, const std::string& report, bool disk, std::size_t before) {
   const std::size_t bytes = in_pages(report.size(), platform::page_size());
   const std::size_t more = bytes - std::min(bytes, in_pages(before, platform::page_size()));

@@ -1,5 +1,5 @@
-// What lies where in the files of a process. Its counter file: a header, then the counters of one thread after the
-// other. Threads for which there is no room there have theirs in a second file, on disk.
+// The layout of a process's files. The counter file holds a header, then the counters of one thread after the other.
+// Threads for which it has no room have their counters in a second file, on disk.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ constexpr std::uint64_t hash(std::string_view text, std::uint64_t start = 0xcbf2
   return start;
 }
 
-/// Differs between libraries that would misread each other's files.
+/// A hash that differs between libraries that would misread each other's files.
 #define BLASTOFF_NAME(name, ...) #name " " #__VA_ARGS__ ";"
 inline constexpr std::uint64_t counter_layout =
     hash(BLASTOFF_VERSION " 5;" BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_NAME) BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_NAME)
@@ -32,25 +32,25 @@ inline constexpr std::uint64_t counter_layout =
     sizeof(ThreadCounters);
 #undef BLASTOFF_NAME
 
-/// Written by the process alone.
+/// The header of a counter file. Only its process writes it.
 struct CounterFileHeader {
   std::atomic<std::uint64_t> magic;  ///< counter_magic once the header is complete
   std::uint64_t layout;
   std::int32_t pid;
   std::int32_t rank;                     ///< -1: no MPI
-  std::uint64_t started;                 ///< by the clock since boot, nanoseconds: when the library was loaded
-  std::atomic<std::uint64_t> ended_at;   ///< the same clock; 0: it runs
-  std::atomic<std::uint32_t> ended;      ///< 1: by exit, so that the counts are complete
+  std::uint64_t started;                 ///< when the library was loaded, in nanoseconds since boot
+  std::atomic<std::uint64_t> ended_at;   ///< nanoseconds since boot; 0: the process runs
+  std::atomic<std::uint32_t> ended;      ///< 1: ended by exit, so the counts are complete
   std::uint32_t forked;                  ///< 1: a forked child, which uses no device
-  std::uint32_t page;                    ///< size in bytes, of which all parts are multiples
+  std::uint32_t page;                    ///< page size in bytes; all parts are multiples of it
   std::atomic<std::uint32_t> objects;    ///< see Interceptors
   std::atomic<std::uint32_t> functions;  ///< see Interceptors
   std::uint32_t on_disk;                 ///< 1: this file is in the run's directory on disk
-  std::atomic<std::uint32_t> described;  ///< bytes of the description; 1: it is the parent's
+  std::atomic<std::uint32_t> described;  ///< bytes of the description; 1: the parent's description is used
   std::atomic<std::int32_t> incomplete;  ///< why there was no room for some counters or the description: an errno, or 0
   platform::MemoryGauge memory;
-  std::atomic<std::uint32_t> blocks;       ///< of threads, as far as there was room for them
-  std::atomic<std::uint32_t> more_blocks;  ///< those in the second file
+  std::atomic<std::uint32_t> blocks;       ///< number of threads whose counters were put here, or were meant to be
+  std::atomic<std::uint32_t> more_blocks;  ///< the same for the second file
   std::array<char, 64> program;
   std::array<char, 64> name;  ///< of this file, without folder and extension
   std::array<char, 128> run;  ///< see this_run()
@@ -65,7 +65,7 @@ constexpr std::size_t counter_block_bytes(std::size_t page) {
   return in_pages(sizeof(ThreadCounters), page);
 }
 
-/// By the clock that `started` is read from.
+/// The present time by the clock of `started`.
 std::uint64_t boot_nanoseconds();
 
 }  // namespace blastoff::report

@@ -18,7 +18,7 @@ struct KnownKernels {
   Vectors vectors;
 };
 
-/// openblas_get_corename() (OpenBLAS, driver/others/dynamic.c).
+/// The names that openblas_get_corename() returns (OpenBLAS, driver/others/dynamic.c).
 constexpr KnownKernels openblas[] = {{"katmai", Vectors::sse},        {"coppermine", Vectors::sse},
                                      {"northwood", Vectors::sse},     {"prescott", Vectors::sse},
                                      {"banias", Vectors::sse},        {"atom", Vectors::sse},
@@ -33,7 +33,7 @@ constexpr KnownKernels openblas[] = {{"katmai", Vectors::sse},        {"coppermi
                                      {"zen", Vectors::avx2},          {"skylakex", Vectors::avx512},
                                      {"cooperlake", Vectors::avx512}, {"sapphirerapids", Vectors::avx512}};
 
-/// bli_arch_string() (BLIS, frame/base/bli_arch.c).
+/// The names that bli_arch_string() returns (BLIS, frame/base/bli_arch.c).
 constexpr KnownKernels blis[] = {
     {"generic", Vectors::sse},    {"penryn", Vectors::sse},     {"sandybridge", Vectors::avx},
     {"bulldozer", Vectors::avx},  {"piledriver", Vectors::avx}, {"steamroller", Vectors::avx},
@@ -53,7 +53,7 @@ Vectors look_up(std::span<const KnownKernels> known, std::string_view kernels) {
   return found == known.end() ? Vectors::unknown : found->vectors;
 }
 
-/// "Intel(R) Advanced Vector Extensions 512 (Intel(R) AVX-512) enabled processors"
+/// `processors`: such as "Intel(R) Advanced Vector Extensions 512 (Intel(R) AVX-512) enabled processors".
 Vectors vectors_of_mkl(std::string_view processors) {
   const auto names = [&](std::string_view text) { return processors.find(text) != std::string_view::npos; };
   if (names("AVX-512") || names("AVX512")) return Vectors::avx512;
@@ -67,7 +67,7 @@ std::string better_coretype(const Processor& processor) {
   return processor.made_by_amd ? "Zen" : "Haswell";
 }
 
-/// From AVX2 on, kernels are near what a processor can: what lies between AVX2 and AVX-512 depends on the processor.
+/// Kernels with AVX2 or more are not held back: whether AVX-512 is faster than AVX2 depends on the processor.
 bool is_held_back(Vectors vectors, const Processor& processor) {
   const bool could = processor.vectors == Vectors::avx2 || processor.vectors == Vectors::avx512;
   return could && (vectors == Vectors::sse || vectors == Vectors::avx);

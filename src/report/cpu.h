@@ -1,4 +1,4 @@
-// Which kernels the CPU's BLAS runs, beside those that the processor could run.
+// Which kernels the CPU's BLAS runs, and which the processor could run.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace blastoff::report {
 
-/// A BLAS library of the process, and what it says of itself.
+/// A BLAS library of the process, as it describes itself.
 struct CpuLibrary {
   std::string library;  ///< "OpenBLAS"
-  std::string version;  ///< "0.3.21"; "" where it does not tell
-  std::string kernels;  ///< "Haswell", in its own words; "" where it does not tell
+  std::string version;  ///< "0.3.21"; "" if the library does not tell
+  std::string kernels;  ///< "Haswell", as the library names them; "" if it does not tell
   std::string path;
   bool has_several = false;     ///< it holds kernels for several processors, and chooses when it is loaded
-  platform::Vectors vectors{};  ///< of the kernels
-  std::string coretype;         ///< the value of OPENBLAS_CORETYPE that would choose better ones; "" if none would
+  platform::Vectors vectors{};  ///< vector instructions of the kernels
+  std::string coretype;         ///< value of OPENBLAS_CORETYPE that would choose better kernels; "" if none would
   std::string advice;           ///< a sentence about what to set or to install; "" if there is none
 };
 
@@ -26,10 +26,10 @@ struct Cpu {
   std::vector<CpuLibrary> libraries;
 };
 
-/// What a library's kernels compute with.
+/// The vector instructions of a library's kernels.
 platform::Vectors vectors_of(std::string_view library, std::string_view kernels);
 
-/// Fills in vectors, coretype and advice. `chosen`: the value of OPENBLAS_CORETYPE.
+/// Fills in vectors, coretype and advice. `chosen`: the present value of OPENBLAS_CORETYPE.
 void judge(CpuLibrary& library, const platform::Processor& processor, std::string_view chosen);
 
 /// "OpenBLAS 0.3.21, Prescott kernels (SSE)"

@@ -20,7 +20,7 @@ using platform::format_bytes;
 using platform::format_duration;
 using platform::format_seconds;
 
-/// A program of many shapes: later ones are not kept.
+/// If a program has more shapes, the later ones are not kept.
 constexpr std::size_t most_classes = 4096;
 
 /// Routine, reason, and the logarithms of work and data in steps of a factor of the square root of 2.
@@ -59,7 +59,7 @@ void add(Decisions& sums, const Prediction& predicted, double seconds) {
   sums.predicted.cpu_seconds += predicted.cpu_seconds;
 }
 
-/// Of one call.
+/// The mean for one call; "-" if there was none.
 std::string mean_seconds(double sum, std::uint64_t calls) {
   return calls == 0 ? "-" : format_duration(sum / static_cast<double>(calls));
 }

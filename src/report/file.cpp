@@ -28,7 +28,7 @@ namespace blastoff::report {
 
 namespace {
 
-/// Position of the extension of the last path component, or the end.
+/// Position of the extension in the last component of the path; the end if it has none.
 std::size_t extension_position(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
@@ -40,15 +40,15 @@ std::string before_extension(const std::string& path, const std::string& word) {
   return std::string(path).insert(extension_position(path), "." + word);
 }
 
-/// Whether the pattern has that specifier: %p.
+/// Whether the pattern has the specifier %`letter`.
 bool specifies(const std::string& pattern, char letter) {
   for (std::size_t i = 0; i + 1 < pattern.size(); ++i)
     if (pattern[i] == '%' && pattern[++i] == letter) return true;
   return false;
 }
 
-/// The candidate names of a report, in order: its path; the path with the process id; and with a number too, because
-/// processes of several hosts may have the same id.
+/// The names to try for a report, in order: its path; the path with the process id; the path with the id and a number,
+/// because processes of several hosts may have the same id.
 std::string candidate(const std::string& path, int pid, int attempt) {
   if (attempt == 0) return path;
   return before_extension(path, attempt == 1 ? std::to_string(pid) : fmt::format("{}-{}", pid, attempt));
@@ -64,7 +64,7 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// Like mkdir -p. What is missing shows at the next use of the directory.
+/// Like mkdir -p. A failure shows when the directory is used.
 bool make_directories(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -82,8 +82,8 @@ class Existing {
   bool there() const { return there_; }
   bool is(const struct stat& other) const { return there_ && same_file(status_, other); }
 
-  /// Whether another process of that run has written it, or this process before it executed another program. to_json()
-  /// writes what tells near the top.
+  /// Whether another process of this run has written it, or this process before it executed another program. to_json()
+  /// writes the keys that tell this near the top.
   bool is_of_another(const Context& context) const {
     std::string text(std::size_t{1} << 16, '\0');
     const ssize_t length = file_.valid() ? pread(file_.get(), text.data(), text.size(), 0) : 0;
@@ -94,8 +94,8 @@ class Existing {
     return says(fmt::format("\"run\": \"{}\"", context.run)) && !(of_this_process && says(R"("ended": "running")"));
   }
 
-  /// Of several processes that end together, only one may replace it. False: another process is replacing it. On file
-  /// systems without locks, two may do so.
+  /// If several processes end together, only one may replace the file. Returns false if another process is replacing
+  /// it. On file systems without locks, two may do so.
   bool lock() {
     if (!file_.valid()) directory_.emplace(open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return flock(directory_ ? directory_->get() : file_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
@@ -110,7 +110,7 @@ class Existing {
   bool is_plain() const { return there_ && S_ISREG(status_.st_mode) && status_.st_uid == geteuid(); }
   int open_plain() const {
     constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
-    const int file = open(path_.c_str(), O_RDWR | flags);  // a lock over NFS takes the right to write
+    const int file = open(path_.c_str(), O_RDWR | flags);  // a lock over NFS requires the right to write
     return file >= 0 ? file : open(path_.c_str(), O_RDONLY | flags);
   }
 
@@ -145,10 +145,10 @@ class NewFile {
   bool written() const { return written_; }
   const struct stat& status() const { return status_; }
 
-  /// Names it if the name is free; else errno is EEXIST.
+  /// Gives the file this name if the name is free; else errno is EEXIST.
   bool take(const std::string& path) const { return link(name_.c_str(), path.c_str()) == 0; }
 
-  /// Names it, and replaces whatever has that name. A link is replaced, not followed.
+  /// Gives the file this name, and replaces whatever has it. A link is replaced, not followed.
   bool replace(const std::string& path) {
     created_ = rename(name_.c_str(), path.c_str()) != 0;
     return !created_;
@@ -165,7 +165,7 @@ class NewFile {
 
   std::string name_;
   struct stat status_ {};
-  bool created_ = false;  ///< and has that name still
+  bool created_ = false;  ///< created, and still under its random name
   bool written_ = false;
 };
 
@@ -174,13 +174,13 @@ enum class Naming { done, taken, failed };
 /// Names the file `path`, unless another process of this run has taken that name. Never waits.
 Naming name(NewFile& file, const std::string& path, const Context& context) {
   const auto done_if = [](bool right) { return right ? Naming::done : Naming::failed; };
-  constexpr int attempts = 16;  // in each of which another process has been quicker
+  constexpr int attempts = 16;  // another process may be quicker in each of them
   for (int attempt = 0; attempt < attempts; ++attempt) {
     if (context.run.empty()) return done_if(file.replace(path));
     if (file.take(path)) return Naming::done;
     const bool can_link = errno == EEXIST;
     Existing existing(path);
-    if (existing.is(file.status())) return Naming::done;  // NFS has linked it, and said so too late
+    if (existing.is(file.status())) return Naming::done;  // NFS has linked it, but has not reported that in time
     if (existing.is_of_another(context)) return Naming::taken;
     if (existing.there() && !existing.lock()) return Naming::taken;
     if (!can_link || existing.is_still_there()) return done_if(file.replace(path));
@@ -188,7 +188,7 @@ Naming name(NewFile& file, const std::string& path, const Context& context) {
   return Naming::taken;
 }
 
-/// Its name, or "".
+/// Returns the name of the file, or "" on failure.
 std::string write_new_file(const std::string& path, const std::string& text, const Context& context) {
   NewFile file(path, text);
   Naming outcome = file.written() ? Naming::taken : Naming::failed;

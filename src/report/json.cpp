@@ -32,13 +32,13 @@ Json process_json(const Context& context) {
           {"elapsed_seconds", context.elapsed_seconds}};
 }
 
-/// Seconds since 1970 of a moment of boot_nanoseconds().
+/// Converts a moment of boot_nanoseconds() to seconds since 1970.
 double since_1970(std::uint64_t moment) {
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   return now.count() - 1e-9 * static_cast<double>(boot_nanoseconds()) + 1e-9 * static_cast<double>(moment);
 }
 
-/// When there were calls, and what counts besides them; null where there were none.
+/// When there were calls, and what else counts in wall time; null if there was no call.
 Json wall_json(const Totals& totals, double cost_seconds) {
   if (totals.first_call == 0) return nullptr;
   const double began = since_1970(totals.first_call);
@@ -112,7 +112,7 @@ Json policy_json(const Context& context) {
           {"mechanism", context.mechanism},        {"tracker", context.tracker}, {"copied_operands", copied}};
 }
 
-/// null where no pages were moved.
+/// null if no pages were moved.
 Json placement_json(const Context& context) {
   if (!context.pages_moved) return nullptr;
   Json left = Json::array();
@@ -129,7 +129,7 @@ Json placement_json(const Context& context) {
           {"seconds", context.moving_seconds}};
 }
 
-/// null where the allocator library is not loaded.
+/// null if the allocator library is not loaded.
 Json allocation_json(const std::optional<Allocation>& allocation) {
   if (!allocation) return nullptr;
   return {{"placed_blocks", allocation->placed_blocks},
@@ -147,7 +147,7 @@ Json pool_json(const BlockUse::Pool& pool) {
   return {{"hits", pool.hits}, {"misses", pool.misses}, {"seconds", pool.seconds}};
 }
 
-/// null where no block was used.
+/// null if no block was used.
 Json blocks_json(const std::optional<BlockUse>& blocks) {
   if (!blocks) return nullptr;
   return {{"acquisitions", blocks->acquisitions},
@@ -196,7 +196,7 @@ Json interception_json(const Interception& interception) {
           {"objects", objects}};
 }
 
-/// null where nobody has asked.
+/// null if nobody has asked.
 Json json_of(const std::optional<Cpu>& cpu) {
   if (!cpu) return nullptr;
   Json libraries = Json::array();
@@ -214,7 +214,7 @@ Json json_of(const std::optional<Cpu>& cpu) {
           {"libraries", libraries}};
 }
 
-/// The keys that totals and single routines share.
+/// The keys that the totals and each routine have.
 Json sums_json(const RoutineTotals& sums) {
   Json json;
 #define BLASTOFF_KEY(name, ...) json[#name] = sums.name;
@@ -252,7 +252,7 @@ Json refusals_json(const std::array<std::uint64_t, refusal_count>& refusals) {
   return list;
 }
 
-/// Means of a call; null where nobody knew.
+/// Mean for one call; null if no call was known.
 Json mean_json(double sum, std::uint64_t calls) {
   return calls == 0 ? Json(nullptr) : Json(sum / static_cast<double>(calls));
 }
@@ -344,12 +344,12 @@ Json describe_process(const Context& context) {
           {"cpu", json_of(context.cpu)}};
 }
 
-/// Command lines need not be UTF-8: what is not becomes U+FFFD instead of an exception.
+/// Command lines need not be UTF-8: invalid bytes become U+FFFD instead of an exception.
 std::string text_of(const Json& report) {
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// With another key of many values, on one line each.
+/// Adds a key with many values, each on a line of its own.
 std::string text_with(const Json& report, const char* key, const std::vector<Json>& values) {
   std::string text = text_of(report);
   text.resize(text.rfind("\n}"));
@@ -362,7 +362,7 @@ std::string text_with(const Json& report, const char* key, const std::vector<Jso
   return text + "\n  ]\n}\n";
 }
 
-/// A process that has described nothing has made no call.
+/// For a process that has written no description, since it has made no call.
 Json undescribed(const Kept& kept) {
   Context context;
   context.run = kept.run;

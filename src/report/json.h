@@ -13,22 +13,22 @@ namespace blastoff::report {
 /// The JSON text (schema: share/report.schema.json).
 std::string to_json(const Totals& totals, const Context& context);
 
-/// What the report says of the totals, alone.
+/// JSON text of the totals alone.
 std::string counts_json(const Totals& totals);
 
-/// What a counter file tells of its process.
+/// What a counter file says about its process.
 struct Kept {
   int pid = 0;
   int rank = -1;        ///< -1: no MPI
-  bool forked = false;  ///< and `description` is its parent's, or that of its own end
+  bool forked = false;  ///< then `description` is the parent's, or its own if it wrote one at its end
   bool ended = false;   ///< by exit
   int incomplete = 0;   ///< why there was no room for some counters: an errno, or 0
   std::string run;
   std::string program;
   double elapsed_seconds = 0;
-  std::uint64_t device_memory = 0;  ///< bytes held at last
-  std::uint32_t objects = 0;        ///< looked at
-  std::uint32_t functions = 0;      ///< found in them
+  std::uint64_t device_memory = 0;  ///< bytes held at the end, or now
+  std::uint32_t objects = 0;        ///< searched
+  std::uint32_t functions = 0;      ///< found in these objects
   std::vector<CallSite> call_sites;
 };
 
@@ -36,7 +36,7 @@ struct Kept {
 /// written none.
 std::string to_json(const Totals& totals, const Kept& kept, const std::string& description);
 
-/// What a report says under "cpu".
+/// JSON text of a report's "cpu".
 std::string cpu_json(const Cpu& cpu);
 
 }  // namespace blastoff::report

@@ -1,4 +1,4 @@
-// Reading the counter file of a process, be it alive or not.
+// Reads the counter file of a process that runs or has ended.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,8 +23,8 @@ namespace blastoff::report {
 
 namespace {
 
-/// The file as it is now; empty where it cannot be read. It is copied: looking at a page that was never written would
-/// take one of the file system, or end this process where there is none.
+/// A copy of the file as it is now; empty if it cannot be read. The file is not mapped: reading a page that was never
+/// written would take a page of the file system, or, if there is none, end this process.
 class ReadFile {
  public:
   explicit ReadFile(const std::string& path) {
@@ -53,7 +53,7 @@ const CounterFileHeader* header_of(const ReadFile& file) {
   return complete && header->layout == counter_layout && header->page > 0 ? header : nullptr;
 }
 
-/// The counters of threads, in both files of a process.
+/// Visits the counters of all threads, in both files of a process.
 template <class Action>
 void each_block(const ReadFile& file, const ReadFile& more, const CounterFileHeader& header, const Action& action) {
   const std::size_t bytes = counter_block_bytes(header.page);
@@ -68,14 +68,14 @@ std::string text_of(const std::array<char, size>& text) {
   return {text.begin(), std::find(text.begin(), text.end(), '\0')};
 }
 
-/// Another file of the process, beside its counters or on disk.
+/// Path of another file of the process, beside its counters or on disk.
 std::string beside(const std::string& path, const char* extension, bool disk) {
   const std::size_t name = path.rfind('/') + 1;
   return path.substr(0, name) + (disk ? std::string(on_disk) + "/" : "") + path.substr(name, path.rfind('.') - name) +
          extension;
 }
 
-/// What the process has written beside its counters.
+/// The description that the process has written beside its counters.
 std::string description_of(const std::string& path, const CounterFileHeader& header) {
   if (header.described.load(std::memory_order_acquire) == 0) return "";
   std::ifstream file(beside(path, description_extension, true), std::ios::binary);
@@ -112,7 +112,7 @@ std::string report_of_counter_file(const std::string& path) {
     last_count = std::max(last_count, counters.last_count.get());
   });
   const bool ended = header->ended.load(std::memory_order_acquire) != 0;
-  // A process that has been killed was there for the last time at its last call, as far as its counters tell.
+  // The last sign of life of a process that has been killed is its last call that the counters hold.
   const std::uint64_t until = ended                                         ? header->ended_at.load()
                               : is_of_living_process(text_of(header->name)) ? boot_nanoseconds()
                                                                             : last_count;

@@ -26,7 +26,7 @@
 namespace blastoff::report {
 namespace {
 
-/// Cuts the number at its begin off the text; nothing where there is none.
+/// Cuts the number at the beginning off the text; nullopt if there is none.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -35,7 +35,7 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
   return number;
 }
 
-/// When a process started, in nanoseconds since boot; nothing if there is none of that id.
+/// When a process started, in nanoseconds since boot; nullopt if there is no process with that id.
 std::optional<std::uint64_t> started_at(std::uint64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -51,7 +51,7 @@ std::optional<std::uint64_t> started_at(std::uint64_t pid) {
   return *ticks * (1'000'000'000U / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK)));
 }
 
-/// Files are called PID-MADE-NUMBER-NAMESPACE.EXTENSION; MADE is in nanoseconds since boot.
+/// File names are PID-MADE-NUMBER-NAMESPACE.EXTENSION. MADE is in nanoseconds since boot.
 struct NameOfFile {
   std::uint64_t pid;
   std::uint64_t made;
@@ -67,19 +67,19 @@ std::optional<NameOfFile> parse(std::string_view name) {
   if (!take_number(name) || !name.starts_with('-')) return std::nullopt;
   name.remove_prefix(1);
   const auto space = take_number(name);
-  if (!name.empty() && !name.starts_with('.')) return std::nullopt;  // another version's
+  if (!name.empty() && !name.starts_with('.')) return std::nullopt;  // from another version
   return space ? std::optional(NameOfFile{*pid, *made, *space}) : std::nullopt;
 }
 
-/// Somebody may have put a file of his own there.
+/// Whether Blastoff has made the file: somebody may have put another one there.
 bool is_ours(const std::string& name) {
   constexpr std::array<std::string_view, 4> extensions = {counter_extension, more_counters_extension,
                                                           description_extension, call_site_extension};
   return parse(name) && std::ranges::any_of(extensions, [&](std::string_view each) { return name.ends_with(each); });
 }
 
-/// Nobody here knows whether a process of another host has ended. The description of a process says near its top where
-/// it runs.
+/// Whether the process ran on another host; then nobody can know here whether it has ended. The description of a
+/// process names its host near the top.
 bool is_of_other_host(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string begin(4096, '\0');

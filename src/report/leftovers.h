@@ -1,5 +1,5 @@
-// The directory beside a report, in which the counters of processes without a launcher lie: making it, and removing
-// what an earlier run has left there.
+// The directory beside a report that holds the counters of processes without a launcher: making it, and removing what
+// an earlier run has left there.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,22 @@
 
 namespace blastoff::report {
 
-/// Whether there is a directory of that name that only this user can read, made if need be.
+/// Makes the directory if it is not there. Returns whether it is one that only this user can read.
 bool make_private_directory(const std::string& path);
 
-/// Whether a file there stays what it is for those who have it in memory, whoever removes it. Over NFS and the like, a
-/// page fault of such a file may end the process.
+/// Whether a file in this directory stays usable for processes that have mapped it, even if somebody removes it. Over
+/// NFS and the like, a page fault in such a file may end the process.
 bool keeps_removed_files(const char* directory);
 
-/// The namespace of process ids in which this process is; 0 if that cannot be known.
+/// The namespace of process ids that this process belongs to; 0 if that cannot be known.
 std::uint64_t pid_namespace();
 
-/// Whether the process of a counter file of that name, made on this machine, still runs. One of another namespace of
-/// process ids counts as running, since nobody here knows.
+/// Whether the process that made the counter file of that name, on this machine, still runs. A process of another
+/// namespace of process ids counts as running, since that cannot be known here.
 bool is_of_living_process(const std::string& name);
 
-/// Removes the files in it if all processes that they are of have ended. What is said to be of another host stays.
+/// Removes the files in the directory if all of their processes have ended. Files that another host is said to have
+/// made stay.
 void remove_if_left(const std::string& directory);
 
 }  // namespace blastoff::report

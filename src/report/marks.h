@@ -1,4 +1,4 @@
-// Marks of the program's phases, for whoever samples its memory.
+// Marks for phases of the program, for tools that sample its memory.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds patience{2};
 
-/// Waits until the descriptor takes more; false with errno ETIMEDOUT where the deadline comes first.
+/// Waits until the descriptor takes more. Returns false with errno ETIMEDOUT if the deadline comes first.
 bool wait_for_room(int descriptor, Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
   pollfd waiting{descriptor, POLLOUT, 0};
@@ -29,7 +29,7 @@ bool wait_for_room(int descriptor, Clock::time_point deadline) {
 /// A ready pipe accepts this many bytes at once, even if its descriptor blocks.
 constexpr std::size_t portion = 4096;
 
-/// A socket may still block, unless told not to.
+/// Tells a socket not to block.
 ssize_t write_some(int descriptor, std::string_view text) {
   const ssize_t sent = send(descriptor, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   return sent < 0 && errno == ENOTSOCK ? write(descriptor, text.data(), text.size()) : sent;

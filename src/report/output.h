@@ -30,7 +30,8 @@ class Output {
   int descriptor_;
 };
 
-/// While this lives, a file size limit or a reader that has gone is an error and not a signal that ends the program.
+/// While this lives, a file size limit, or a reader that has gone, causes an error instead of a signal that ends the
+/// program.
 class NoWriteSignals {
  public:
   NoWriteSignals();

@@ -39,7 +39,7 @@ void add_verification(VerificationCounters& counters, const Record& record) {
 }  // namespace
 
 std::size_t size_class(double volume) {
-  // Two thirds of the binary logarithm of the volume are twice that of the average size.
+  // A class is half a unit of log2(average size), which is log2(volume) / 3.
   const double steps = volume > 1 ? std::log2(volume) * (2.0 / 3.0) : 0.0;
   return std::min(static_cast<std::size_t>(steps), size_classes - 1);
 }

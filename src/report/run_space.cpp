@@ -20,7 +20,7 @@ using Quota = std::atomic<std::int64_t>;
 
 enum class Answer { unlimited, granted, refused };
 
-/// Adds to what is left. It is never less than nothing for longer than one call takes.
+/// Adds `bytes` to the bytes that are left. The result is below zero for no longer than one call takes.
 Answer change_quota(const char* directory, std::int64_t bytes) {
   std::array<char, 512> path{};
   const int length = std::snprintf(path.data(), path.size(), "%s/%s", directory, quota_file);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int write_only = O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
 
-/// The descriptor of this process that a path names.
+/// The descriptor of this process that the path names.
 std::optional<int> named_descriptor(std::string_view path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -31,8 +31,8 @@ std::optional<int> named_descriptor(std::string_view path) {
   return std::nullopt;
 }
 
-/// A file is continued at the program's current position. A pipe or terminal is opened again, so that only our
-/// descriptor is non-blocking; a socket cannot be.
+/// A file is continued at the program's current position. A pipe or terminal is opened again, so that only Blastoff's
+/// descriptor is non-blocking; a socket cannot be opened again.
 int open_descriptor(int number) {
   struct stat status {};
   if (fstat(number, &status) != 0) return -1;
@@ -59,7 +59,7 @@ int open_special(const std::string& path) {
   return S_ISBLK(status.st_mode) ? -1 : open(path.c_str(), write_only);
 }
 
-/// The file may have been exchanged since it was checked.
+/// Checks again after opening, since the file may have been replaced meanwhile.
 bool still_special(int descriptor) {
   struct stat status {};
   if (fstat(descriptor, &status) != 0) return false;

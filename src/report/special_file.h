@@ -15,8 +15,8 @@ bool trusts(uid_t owner);
 /// that.
 bool is_special_file(const std::string& path);
 
-/// Writes to it without blocking for long. errno as usual; ENXIO for a pipe without a reader, ETIMEDOUT for a reader
-/// that takes more than two seconds.
+/// Writes `text` to the file without blocking for long. errno as usual; ENXIO for a pipe without a reader, ETIMEDOUT
+/// for a reader that takes more than two seconds.
 bool write_special_file(const std::string& path, const std::string& text);
 
 }  // namespace blastoff::report

@@ -16,8 +16,8 @@ RoutineTotals sum_over_routines(const Totals& totals) {
 }
 
 Verdict verdict(const Totals& totals, const RoutineTotals& sums, double cost_seconds) {
-  constexpr double tolerance = 0.2;         // of what was saved
-  constexpr double least_tolerance = 0.01;  // of the CPU's time
+  constexpr double tolerance = 0.2;         // times `saved`
+  constexpr double least_tolerance = 0.01;  // times the CPU's time
   const double saved = totals.busiest_cpu_seconds - sums.known_seconds - cost_seconds;
   const double difference = std::abs(totals.busiest_cpu_seconds - sums.known_cpu_seconds);
   return {.saved = saved,

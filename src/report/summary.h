@@ -5,17 +5,17 @@
 
 namespace blastoff::report {
 
-/// All routines together.
+/// The sums over all routines.
 RoutineTotals sum_over_routines(const Totals& totals);
 
-/// What a process has saved, in wall time, against a run of its own on the CPU.
+/// The wall time that a process has saved, compared with a run on the CPU alone.
 struct Verdict {
-  /// Seconds that the busiest thread would have taken in calls on the CPU, less those that all calls have taken.
-  /// Negative: it took longer.
+  /// Seconds that the busiest thread would have spent in calls on the CPU, minus the seconds that all calls have taken.
+  /// Negative if Blastoff was slower.
   double saved = 0;
-  /// Whether threads would overlap on the CPU as they do now: otherwise `saved` is a lower bound.
+  /// Whether the calls of threads would overlap on the CPU as they do now. Otherwise `saved` is a lower bound.
   bool alike = true;
-  /// The share of the operations on the device for which the CPU's time has been measured.
+  /// Share of the operations on the device whose time on the CPU has been measured.
   double known_share = 0;
   bool known() const { return known_share >= least_known_share && (alike || saved > 0); }
 
@@ -24,8 +24,8 @@ struct Verdict {
 /// `sums`: over all routines. `cost_seconds`: Context::cost_seconds.
 Verdict verdict(const Totals& totals, const RoutineTotals& sums, double cost_seconds);
 
-/// Reuse: how many times devices have read a byte of a matrix, on average, for each time that it came to them, whether
-/// it was copied, moved, or read where it lay for the first time. 0 where they have read none.
+/// Reuse: how many times devices have read each byte of a matrix, on average, for each time that it came to them:
+/// copied, moved, or read in place for the first time. 0 if they have read nothing.
 double operand_reuse(const RoutineTotals& sums);
 
 }  // namespace blastoff::report

@@ -42,7 +42,7 @@ std::string rate(double flops, const RoutineTotals& sums) {
   const bool timed = sums.device_seconds > 0 && sums.offloaded > 0;
   return timed ? format_number(1e-9 * flops / sums.device_seconds) : "-";
 }
-/// Not shown in a column.
+/// The value has no column.
 template <class Value>
 std::string none(Value, const RoutineTotals&) {
   return "";
@@ -73,7 +73,7 @@ void write_row(Text out, std::size_t name_width, const char* name, const Routine
   *out++ = '\n';
 }
 
-/// One row per routine that was called, those with the most time first, and their sum.
+/// One row for each routine that was called, beginning with the most time, and the sum.
 void write_table(Text out, const Totals& totals) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < totals.routines.size(); ++i) {
@@ -100,7 +100,7 @@ void write_header(Text out, const Context& context) {
   fmt::format_to(out, " on {}, {}\n", printable(context.host), format_duration(context.elapsed_seconds));
 }
 
-/// A line for each of several.
+/// If there are several devices, a line for each.
 void write_devices(Text out, const Context& context) {
   const char* title = "devices";
   for (const DeviceUse& each : context.devices) {
@@ -171,7 +171,7 @@ std::string served(const BlockUse::Pool& pool) {
   return all == 0 ? "" : fmt::format("{:.0f} %", 100.0 * static_cast<double>(pool.hits) / static_cast<double>(all));
 }
 
-/// blastoff/job/view/words.py says the same of jobs.
+/// blastoff/job/view/words.py writes the same about jobs.
 void write_blocks(Text out, const Context& context) {
   if (!context.blocks) return;
   const BlockUse& use = *context.blocks;
@@ -203,7 +203,7 @@ void write_interception(Text out, const Interception& interception) {
   *out++ = '\n';
 }
 
-/// blastoff/job/view/words.py says the same of jobs.
+/// blastoff/job/view/words.py writes the same about jobs.
 void write_cpu(Text out, const std::optional<Cpu>& cpu) {
   if (!cpu) return;
   for (const CpuLibrary& library : cpu->libraries) {
@@ -232,7 +232,7 @@ void write_reasons(Text out, const Totals& totals, const Context& context) {
   }
 }
 
-/// What came of it all, in wall time. blastoff/job/view/words.py says the same of jobs.
+/// The time that Blastoff saved or lost, in wall time. blastoff/job/view/words.py writes the same about jobs.
 void write_verdict(Text out, const Totals& totals, const RoutineTotals& sums, double cost_seconds) {
   if (sums.offloaded == 0) return;
   const Verdict found = verdict(totals, sums, cost_seconds);

@@ -18,7 +18,7 @@ namespace {
 
 constinit std::atomic<ThreadCounters*> list_head{nullptr};
 
-/// Counters for threads for which no memory was left. They are shared, so simultaneous counts may be lost.
+/// Counters of threads for which there was no memory. They share these, so simultaneous counts may be lost.
 constinit ThreadCounters last_resort{};
 
 /// Passes the block of a thread that ends to the next new thread. If a later destructor of the thread's data calls
@@ -32,8 +32,8 @@ void give_back(void* block) {
 constexpr std::int64_t not_made = -2;
 constinit std::atomic<std::int64_t> exit_key{not_made};
 
-/// The key whose destructor runs give_back(); -1 if the system has no keys left: then blocks are not reused. No lock is
-/// used, because a forked child or a signal handler may find it held.
+/// The key whose destructor runs give_back(). -1 if the system has no keys left; then blocks are not reused. Uses no
+/// lock, because a forked child or a signal handler may find it held.
 std::int64_t thread_exit_key() {
   std::int64_t key = exit_key.load(std::memory_order_acquire);
   if (key != not_made) return key;
@@ -111,7 +111,7 @@ void RoutineCounters::add_to(RoutineTotals& totals) const {
 #undef BLASTOFF_ADD
   totals.calls += small_calls.get();
   totals.flops += small_flops.get();
-  totals.cpu_seconds += std::max(0.0, small_seconds.get());  // an estimate, which may fall below what it measures
+  totals.cpu_seconds += std::max(0.0, small_seconds.get());  // an estimate, which may come out negative
 }
 
 void VerificationCounters::add_to(Verification& totals) const {
@@ -160,7 +160,7 @@ void ThreadCounters::add_to(Totals& totals) const {
 
 ThreadCounters& take_thread_counters() {
   ThreadCounters* block = take_unused();
-  // Files are opened for it: a thread must not be cancelled there.
+  // Creating a block opens files, and the thread must not be cancelled there.
   if (block == nullptr) platform::undisturbed([&] { block = create(); });
   if (block == nullptr) return last_resort;
   own_counters = block;

@@ -63,8 +63,8 @@ struct VerificationCounters {
 };
 #undef BLASTOFF_COUNTER
 
-/// Never freed. A thread that ends leaves its counts here, and the next new thread continues in the same block. So no
-/// count is lost and no pointer dangles, in whatever order threads and the process end.
+/// The counters of one thread. Never freed. When a thread ends, its counts stay here, and the next new thread continues
+/// in the same block. So no count is lost and no pointer dangles, in whatever order threads and the process end.
 struct ThreadCounters {
   std::array<RoutineCounters, operation::most_routines> routines;  ///< indexed by operation::RoutineId
   std::array<Counter<std::uint64_t>, refusal_count> refusals;
@@ -73,15 +73,15 @@ struct ThreadCounters {
 
   Sampler sampler{0};
   Counter<double> recorded_seconds;      ///< of all calls; see recorded_seconds()
-  Counter<double> known_cpu_seconds;     ///< of calls as in Record, but each with its whole time
+  Counter<double> known_cpu_seconds;     ///< sum of Record::known_cpu_seconds, but with the whole time of each call
   Counter<double> seconds_ahead;         ///< see seconds_ahead()
   Counter<double> largest_small_volume;  ///< see Totals
   Counter<std::uint64_t> first_call;     ///< see Totals
-  Counter<std::uint64_t> last_count;     ///< boot_nanoseconds() of the latest call; of small calls, of those timed
+  Counter<std::uint64_t> last_count;     ///< boot_nanoseconds() of the latest call; small calls count if they are timed
   std::atomic<bool> in_use{true};        ///< some live thread counts here
   ThreadCounters* next = nullptr;        ///< constant once the block is in the list
 
-  /// A call of so many seconds is over.
+  /// A call that took so many seconds is over: sets first_call and last_count.
   void count_moment(double seconds);
   void add_to(Totals& totals) const;
   void clear();

@@ -17,7 +17,7 @@ constinit std::atomic<double> shortest{0};
 constinit std::chrono::steady_clock::time_point start{};  // written before most_calls
 constinit std::mutex mutex;
 
-/// The number of this thread; asking the system takes a system call.
+/// The number of this thread, kept because asking for it takes a system call.
 [[gnu::tls_model("initial-exec")]] constinit thread_local int known_thread = 0;
 int this_thread() {
   if (known_thread == 0) known_thread = gettid();
@@ -30,7 +30,7 @@ std::vector<TimedCall>& kept() {
   return result;
 }
 
-/// The longer half stays.
+/// Drops the shorter half of the calls.
 void make_room(std::vector<TimedCall>& calls) {
   const auto middle = calls.begin() + static_cast<std::ptrdiff_t>(calls.size() / 2);
   std::ranges::nth_element(calls, middle, std::greater(), &TimedCall::seconds);

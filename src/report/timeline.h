@@ -1,4 +1,4 @@
-// When calls ran: the longest ones of a process, for the report.
+// When calls ran, for the report. Holds the longest calls of a process.
 #pragma once
 
 #include <chrono>
@@ -13,12 +13,12 @@ namespace blastoff::report {
 
 /// One call.
 struct TimedCall {
-  double start = 0;  ///< seconds since the start that keep_timeline() was told
+  double start = 0;  ///< seconds since the start that keep_timeline() was given
   double seconds = 0;
-  double transfer_seconds = 0;  ///< of that, waiting for data only
+  double transfer_seconds = 0;  ///< part of `seconds` in which the call only waited for data
   operation::RoutineId routine{};
   bool on_device = false;
-  int thread = 0;     ///< as the system numbers it
+  int thread = 0;     ///< its number in the system
   double volume = 0;  ///< Work::volume
 };
 
@@ -27,19 +27,19 @@ struct Timeline {
   std::vector<TimedCall> calls;
 };
 
-/// From now on; it holds `most` calls at most.
+/// Begins the timeline, which holds at most `most` calls.
 void keep_timeline(std::size_t most, std::chrono::steady_clock::time_point start);
 
 /// Whether a call that took so many seconds is to be added.
 bool belongs_to_timeline(double seconds);
 
-/// A call is over. Takes a lock and memory: not to be interrupted for good.
+/// Adds a call that is over. Takes a lock and memory, so no handler that never returns may interrupt it.
 void add_to_timeline(const Record& record);
 
-/// In the order in which the calls began.
+/// The calls in the order in which they began.
 Timeline timeline();
 
-/// For the child of a fork: keeps none.
+/// For the child of a fork: the child keeps no timeline.
 void forget_timeline();
 
 }  // namespace blastoff::report

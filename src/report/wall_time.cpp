@@ -12,11 +12,11 @@ namespace {
 constexpr auto relaxed = std::memory_order_relaxed;
 
 constinit std::atomic<std::uint64_t> threads_in_calls{0};
-constinit std::atomic<std::uint64_t> shared_clock{0};  ///< the sum of all moments, each divided by those threads
+constinit std::atomic<std::uint64_t> shared_clock{0};  ///< the sum of all moments, each divided by threads_in_calls
 constinit std::atomic<std::uint64_t> counted_until{0};
 
 struct OwnCalls {
-  const void* outermost = nullptr;  ///< the frame of the call that this thread is in
+  const void* outermost = nullptr;  ///< frame of the outermost call that this thread is in
   std::uint64_t inside = 0;
   std::uint64_t apart = 0;
   std::uint64_t recording = 0;
@@ -30,8 +30,8 @@ std::uint64_t now() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_start).count());
 }
 
-/// Before the number of threads changes, or the clock is read. If threads come at once, one counts what has
-/// passed. A handler that interrupts it for good loses that.
+/// To be called before the number of threads in calls changes, and before the clock is read. If threads do so at once,
+/// one of them adds the time that has passed. If a handler that never returns interrupts it, that time is lost.
 std::uint64_t advance() {
   const std::uint64_t moment = now();
   std::uint64_t before = counted_until.load(relaxed);
@@ -46,7 +46,8 @@ std::uint64_t advance() {
 CallBegin begin_call(const void* frame) {
   const std::uint64_t moment = advance();
   OwnCalls& own = own_calls;
-  // The stack grows down. A call from further up than the one that is under way shows that that one was left.
+  // The stack grows down. A call whose frame is further up than that of the current call shows that the current call
+  // was left.
   if (own.outermost == nullptr) threads_in_calls.fetch_add(1, relaxed);
   if (own.outermost == nullptr || frame >= own.outermost) own.outermost = frame;
   const std::uint64_t owed = own.outermost == frame ? std::exchange(own.owed, 0) : 0;
@@ -61,7 +62,7 @@ CallTime end_call(const CallBegin& begin) {
   const std::uint64_t inside = own.inside - begin.inside;
   const std::uint64_t not_own = inside + own.apart - begin.apart;
   own.inside = begin.inside + shared;
-  own.apart = begin.apart;  // for a call around it, all of this one is inside
+  own.apart = begin.apart;  // for an enclosing call, all of this call is inside
   if (own.outermost == begin.frame) leave_calls();
   const std::uint64_t elapsed = moment - begin.moment;
   return {.elapsed = second * static_cast<double>(elapsed),
