@@ -28,8 +28,7 @@ double seconds_of_page_faults(const report::Record& record) {
 }
 
 decide::Observation observation_of(const report::Record& record, double seconds) {
-  const auto links =
-      static_cast<std::uint64_t>(record.parts);  // the devices bring their parts at once, each about as much
+  const auto links = static_cast<std::uint64_t>(record.parts);  // all carry about as much at once
   return {.on_device = true,
           .operands_kept = record.operands_kept,
           .typical = record.lane_at_once,

@@ -165,8 +165,7 @@ void Process::end() {
   if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);
   if (reported) {
     if (report::counters_are_kept()) report::keep_description(report::to_json(totals, context));
-    context.timeline =
-        report::timeline();  // the longest part of a report; the description beside the counters does without it
+    context.timeline = report::timeline();  // the longest part of a report; the description above does without it
     const bool written =
         !settings_.report.empty() && report::write_report(settings_.report, report::to_json(totals, context), context);
     if (written) report::drop_counters_beside();
