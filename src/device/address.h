@@ -1,4 +1,4 @@
-// Where something lies in device memory.
+// Addresses in device memory.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What Queue::execute asks of operands.
+// The alignment that Queue::execute requires of operands.
 #pragma once
 
 #include "device/error.h"

@@ -32,25 +32,25 @@ enum class HostAccess : std::uint8_t {
 const char* to_string(HostAccess access);
 
 struct Properties {
-  std::string kind;              ///< its name in device/kinds.def
-  std::string name;              ///< "NVIDIA H100 80GB HBM3"
-  int index = 0;                 ///< ordinal among the devices of its kind
-  std::string bus;               ///< where it is in the machine: "0000:17:00.0"; "" where there is no such place
-  bool by_server = false;        ///< processes use it by way of a server, which lets them use it at the same time
-  bool exclusive = false;        ///< one process at a time may use it, unless it is by a server
-  int sharers = 1;               ///< processes of this run that use it or are to use it, with this one
-  std::string software;          ///< the driver's version, one line; see Device::software()
-  std::string driver_files;      ///< how the names of the files begin through which the process holds the device
-  std::size_t total_memory = 0;  ///< bytes
-  bool can_reserve = false;      ///< reserve/back/unback work (virtual memory management)
+  std::string kind;                     ///< name in device/kinds.def
+  std::string name;                     ///< "NVIDIA H100 80GB HBM3"
+  int index = 0;                        ///< ordinal among the devices of its kind
+  std::string bus;                      ///< its place on the bus: "0000:17:00.0"; "" if it has none
+  bool by_server = false;               ///< processes use it through a server (MPS), several at the same time
+  bool exclusive = false;               ///< without such a server, one process at a time may use it
+  int sharers = 1;                      ///< processes of this run that use it or are going to, including this one
+  std::string software;                 ///< the driver's version, one line; see Device::software()
+  std::string driver_files;             ///< the process holds the device through files whose names begin so
+  std::size_t total_memory = 0;         ///< bytes
+  bool can_reserve = false;             ///< reserve/back/unback work (virtual memory management)
   std::size_t backing_granularity = 0;  ///< bytes; spans of back() are multiples of it
-  std::size_t largest_reservation = 0;  ///< bytes that one reserve() may ask for
+  std::size_t largest_reservation = 0;  ///< the most bytes that one reserve() may ask for
   HostAccess host_access = HostAccess::none;
-  int memory_node = -1;  ///< NUMA node of the device's memory; -1: it is not one
+  int memory_node = -1;  ///< NUMA node of the device's memory; -1: the memory is no node
   bool can_pin = false;  ///< pin/unpin work, and copies into pinned memory bypass the CPU's page table
 };
 
-/// Free and total device memory, bytes.
+/// Free and total device memory, in bytes.
 struct MemoryInfo {
   std::size_t free = 0;
   std::size_t total = 0;
@@ -64,7 +64,7 @@ struct Block {
   std::size_t device_pitch = 0;
 };
 
-/// Some bytes of host memory, and where they go.
+/// Bytes of host memory, and the device address to which they are copied.
 struct Run {
   Address device = 0;
   const void* host = nullptr;
@@ -82,8 +82,8 @@ struct Triangle {
   std::size_t device_pitch = 0;
 };
 
-/// A point in a queue. Other queues and the host can wait for it. Reusable at once: who waits, waits for the latest
-/// record() before that.
+/// A point in a queue, for which other queues and the host can wait. It can be recorded again at once: a wait concerns
+/// the latest record() before the wait.
 class Event {
  public:
   virtual ~Event() = default;
@@ -102,7 +102,7 @@ class Queue {
   virtual Status copy_to_device(Address destination, const void* source, const Block& block) = 0;
   virtual Status copy_to_host(void* destination, Address source, const Block& block) = 0;
 
-  /// The same for many runs, in any order, in less time than one by one. Only from staging or pinned memory.
+  /// Copies many runs, in any order, in less time than one copy for each. Only from staging or pinned memory.
   virtual Status copy_runs_to_device(std::span<const Run> runs);
 
   /// Writes exactly the elements of the triangle, from device to *pinned* host memory; the addresses are those of the
@@ -111,21 +111,21 @@ class Queue {
 
   /// Runs the operation. Operand addresses are device addresses (Operand::address holds the Address) or, with a
   /// HostAccess, the program's own. They must be multiples of the element size (otherwise unsupported). `host` is the
-  /// program's own library, for devices that compute with it; it must outlive the work. Of an operation that may fail,
-  /// the result is there and was checked when this returns; ErrorKind::failed: there is none, the operands' device
-  /// memory is undefined, and no host vector has been written.
+  /// program's own library, for devices that compute with it; it must outlive the work. An operation that may fail has
+  /// run when this returns, and its result has been checked. ErrorKind::failed: there is no result, the operands'
+  /// device memory is undefined, and no host vector has been written.
   virtual Status execute(const operation::Operation& operation, const operation::Host& host) = 0;
 
-  /// Whether executing this operation now makes a library copy between the device and memory that it allocates by
-  /// malloc. Such memory may lie on pages that were pinned for matrices since freed, so nothing may be pinned from
-  /// before the operation's operands are acquired until its end.
+  /// Whether a library would make copies between the device and memory from malloc if it executed this operation now.
+  /// Such memory may lie on pages that were pinned for matrices since freed. So nothing may be pinned from before the
+  /// operation's operands are acquired until its end.
   virtual bool copies_heap_memory(const operation::Operation&) { return false; }
 
   /// Copies elements within device memory as the permutation says. Both addresses must be multiples of the element
   /// size.
   virtual Status permute(Address destination, Address source, const Permutation& permutation);
 
-  /// Copies memory of a device that this one copies from (Device::copies_from) to this one's, directly.
+  /// Copies directly from the memory of another device (see Device::copies_from) to this device's memory.
   virtual Status copy_between(Address destination, Address source, std::size_t bytes);
 
   /// Asks that [address, address + bytes) of the program's memory migrate to the device, if HostAccess is pageable or
@@ -139,10 +139,10 @@ class Queue {
   virtual Status synchronize() = 0;
 };
 
-/// By a clock of a device's own, on which nothing overlaps, in seconds.
+/// Seconds by a clock of the device's own, on which nothing overlaps.
 struct OwnTime {
   double total = 0;
-  double copying = 0;  ///< of that, copies
+  double copying = 0;  ///< part of `total`
 };
 
 class Device {
@@ -152,35 +152,36 @@ class Device {
   virtual const Properties& properties() const = 0;
   virtual Result<MemoryInfo> memory_info() = 0;
 
-  /// Whose the device's memory is, and how much each may have: that of allocate() and back(), and the workspaces of
-  /// queues.
+  /// The account of this device's memory: who holds it, and how much each may hold. It covers allocate(), back(), and
+  /// the workspaces of queues.
   virtual MemoryAccountant& accountant() = 0;
 
-  /// What its work has taken so far by a clock of its own; nothing where real time counts.
+  /// The time of the device's work so far, by a clock of its own; nullopt if real time counts.
   virtual std::optional<OwnTime> own_time() const { return std::nullopt; }
 
-  /// Versions of the driver and of the libraries in use so far, one line.
+  /// One line: the versions of the driver and of the libraries that have been used so far.
   virtual std::string software() { return properties().software; }
 
-  /// Looks for every library that computes here, and opens those that are there.
+  /// Looks for every library that can compute on this device, and opens those that are there.
   virtual std::vector<Library> libraries() { return {}; }
 
-  /// Called before the operands of an operation are acquired: opens the library that runs it. ErrorKind::unsupported:
-  /// nothing runs it.
+  /// To be called before the operands of an operation are acquired: opens the library that runs it.
+  /// ErrorKind::unsupported: no library runs it.
   virtual Status prepare(const operation::Operation&) { return {}; }
 
   virtual Result<std::unique_ptr<Queue>> create_queue() = 0;
   virtual Result<std::unique_ptr<Event>> create_event() = 0;
 
-  /// A stream of the program's own as a queue, by the handle that the device's driver gave the program. It stays the
-  /// program's, and outlives the queue. A handle that is none is noticed at its first use: unsupported.
+  /// Makes a queue from a stream of the program, by the handle that the device's driver gave the program. The stream
+  /// stays the program's, and outlives the queue. A wrong handle shows when it is first used: unsupported.
   virtual Result<std::unique_ptr<Queue>> adopt_queue(void* stream);
 
-  /// Whether queues of this device copy from the memory of the other one without passing through the host. Lets them.
+  /// Whether queues of this device can copy from the memory of the other one without passing through the host. If so,
+  /// permits it.
   virtual bool copies_from(Device&) { return false; }
 
-  /// Makes the device's context the calling thread's current one until leave(), for libraries that are handed addresses
-  /// of device memory. On the same thread, in pairs.
+  /// Makes the device's context current on the calling thread until leave(), for libraries that are given addresses in
+  /// device memory. Each enter() needs one leave() on the same thread.
   virtual Status enter() { return {}; }
   virtual void leave() {}
 

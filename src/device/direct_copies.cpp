@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t trial_bytes = std::size_t{256} << 10;
 constexpr int most_trials = 64;
 
-/// Memory of a device for the trial.
+/// Memory of one device for a trial copy.
 class TrialMemory {
  public:
   explicit TrialMemory(Device& device)
@@ -32,7 +32,7 @@ class TrialMemory {
   Result<Address> address_;
 };
 
-/// Whether what is copied arrives; nothing where that cannot be tried now.
+/// Whether copied words arrive unchanged; nullopt if that cannot be tried now.
 std::optional<bool> try_copy(Device& to, Device& from) {
   std::vector<std::uint32_t> sent(trial_bytes / sizeof(std::uint32_t));
   std::uint32_t word = 1;
@@ -45,7 +45,7 @@ std::optional<bool> try_copy(Device& to, Device& from) {
   auto sending = from.create_queue();
   if (!there || !here || !receiving || !sending) return std::nullopt;
   const Block whole{trial_bytes, 1, trial_bytes, trial_bytes};
-  // The target is overwritten first: it may be memory that holds the words of an earlier trial.
+  // Overwrites the target first, since its memory may hold the words of an earlier trial.
   const auto put = [&](Queue& queue, Address address, const std::vector<std::uint32_t>& content) {
     return queue.copy_to_device(address, content.data(), whole) && queue.synchronize();
   };

@@ -13,12 +13,12 @@ namespace blastoff::device {
 /// Thread-safe.
 class DirectCopies {
  public:
-  /// Whether queues of `to` copy from the memory of `from`: the devices say so, and a first copy has arrived as it was
-  /// sent. (Some machines, whose links to the devices are isolated from each other, promise it and lose what is
-  /// copied.) A trial that cannot be made, because memory is short, is repeated at the next questions.
+  /// Whether queues of `to` copy from the memory of `from`: the devices say so, and a first copy has arrived unchanged.
+  /// (Some machines, whose links to the devices are isolated from each other, promise it and lose the copied bytes.) If
+  /// the trial cannot be made, because memory is short, later questions repeat it.
   bool possible(Device& to, Device& from);
 
-  /// The device goes away.
+  /// Forgets what is known of the device, which is going away.
   void forget(Device& device);
 
  private:

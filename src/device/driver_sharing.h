@@ -17,28 +17,29 @@ namespace blastoff::device {
 /// A library that is in the process, or is about to be loaded.
 struct LibraryInProcess {
   std::string_view name;                     ///< DT_SONAME or file name, without a folder
-  std::string_view requested_by = {};        ///< the object that opens it by dlopen, likewise; "": unknown
-  std::span<const std::string> needed = {};  ///< its DT_NEEDED entries, where they are known
+  std::string_view requested_by = {};        ///< the object that opens it by dlopen, without a folder; "": unknown
+  std::span<const std::string> needed = {};  ///< its DT_NEEDED entries, if they are known
 };
 
-/// What a library shows of the use of a device's driver by others than us.
+/// What a library tells about the use of a device's driver by others than Blastoff.
 enum class DriverUse : std::uint8_t {
   none,
-  ready,  ///< it has the driver, and uses it where the program does
+  ready,  ///< it has the driver, and uses it if the program tells it to
   used,   ///< the program uses it
 };
 
-/// Takes note of a library, from any thread, without a lock. True: it shows for the first time that the program uses
-/// the driver of a device.
+/// Takes note of a library, from any thread, without a lock. Returns true if this library is the first to show that the
+/// program uses the driver of a device.
 bool note_library(const LibraryInProcess& library);
 
 /// For a process in which library loads cannot be observed: the program may use any driver at any time.
 void assume_shared_driver();
 
-/// Whether a library recorded so far showed that.
+/// Whether a library noted so far has shown that the program uses the driver.
 bool program_uses_driver();
 
-/// Whether anybody but us has the driver of a device: without that, none of the program's memory is known to it.
+/// Whether anybody but Blastoff has the driver of a device. If nobody has, none of the program's memory is registered
+/// with it.
 bool others_have_driver();
 
 }  // namespace blastoff::device

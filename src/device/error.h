@@ -1,4 +1,4 @@
-// What can go wrong on a device, as a value.
+// Errors of a device, as values.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ enum class ErrorKind : std::uint8_t {
   out_of_memory,   ///< the device, or the host for pinned memory, has no room; the device still works
   no_host_memory,  ///< the process has none left, or none now; the device still works
   unsupported,     ///< not supported by this device (virtual memory management, pinning, ...)
-  failed,          ///< the operation itself: it has no result, or none that can be trusted (Operation::may_fail)
+  failed,          ///< the operation has no result, or none that can be trusted (Operation::may_fail)
   lost,            ///< the device or its context is unusable from now on
 };
 
@@ -22,7 +22,7 @@ struct Error {
   std::string message;  ///< one line, names the failing operation and the cause
 };
 
-/// Where an exception has ended the work. The text is short enough to be kept without memory.
+/// The error if an exception has ended the work. The text is so short that it needs no memory.
 inline Error no_host_memory() {
   return {ErrorKind::no_host_memory, "out of memory"};
 }

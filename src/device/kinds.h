@@ -1,4 +1,5 @@
-// The kinds of devices as values (kinds.def). For modules that name devices and open none, too: nothing here allocates.
+// The kinds of devices as values (kinds.def), also for modules that name devices and open none: nothing here allocates
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +13,9 @@ namespace blastoff::device {
 struct Kind {
   std::string_view name;
   bool numbered;                    ///< "NAME:N", "NAME:LIST" and "NAME:all" are accepted
-  const char* visible;              ///< environment variable that names the visible ones, "" if there is none
-  std::size_t least_address_space;  ///< bytes without which it is not opened
-  bool timed;                       ///< there to save time
+  const char* visible;              ///< environment variable that names the visible devices, "" if there is none
+  std::size_t least_address_space;  ///< bytes of address space; with less, the device is not opened
+  bool timed;                       ///< the device is there to save time
 };
 
 inline constexpr Kind kinds[] = {
@@ -26,13 +27,13 @@ inline constexpr Kind kinds[] = {
 
 inline constexpr const Kind& default_kind = kinds[0];
 
-/// A setting taken apart: "NAME", "NAME:N", "NAME:LIST" or "NAME:all".
+/// A setting in two parts: "NAME", "NAME:N", "NAME:LIST" or "NAME:all".
 struct NamedKind {
   const Kind* kind;
   std::string_view number;  ///< what follows the colon; "" without one
 };
 
-/// nullopt where no kind is named so. Without substr(), which may throw: malloc's library has no exceptions.
+/// nullopt if no kind has that name. Does not use substr(), which may throw: the allocator library has no exceptions.
 constexpr std::optional<NamedKind> find_kind(std::string_view name) {
   const std::size_t colon = name.find(':');
   const bool numbered = colon != std::string_view::npos;

@@ -43,7 +43,7 @@ std::unique_ptr<Lane> LanePool::take_idle() {
 }
 
 Result<LanePool::Lease> LanePool::create(std::unique_lock<std::mutex>& lock) {
-  idle_.reserve(created_ + 1);  // what gives a lane back has no memory to ask for
+  idle_.reserve(created_ + 1);  // so give_back() need not allocate memory
   ++created_;
   waited_ = {};
   latest_ = Clock::now();

@@ -1,4 +1,4 @@
-// Lanes for calling threads: each call borrows three queues.
+// A pool of lanes: each call borrows three queues.
 #pragma once
 
 #include <chrono>
@@ -14,10 +14,10 @@
 namespace blastoff::device {
 
 /// Thread-safe. Keeps the lanes that it creates, up to `most`; further calls wait for one. A lane with its library
-/// handles and work space costs some hundredths of a second, and the driver creates one at a time. So another one is
-/// created when calls have waited for so long, together, that it has cost as much not to have it, and when the latest
-/// one is surely in use. A thread gets the lane that it used last, if that is free, because its cuBLAS handle and
-/// workspace are warm. Must outlive its leases; the device must outlive it.
+/// handles and work space costs some hundredths of a second, and the driver creates one at a time. So the pool creates
+/// another lane when calls have waited, together, for as long as a lane costs, and when the latest lane is surely in
+/// use. A thread gets the lane that it used last, if that is free, because its cuBLAS handle and workspace are warm.
+/// Must outlive its leases; the device must outlive it.
 class LanePool {
  public:
   LanePool(Device& device, std::size_t most) : device_(device), most_(most) {}
@@ -37,7 +37,7 @@ class LanePool {
     Lane& operator*() const { return *lane_; }
     Lane* operator->() const { return lane_.get(); }
 
-    /// Neither waited for nor new: what a call takes with such a lane is what others will take.
+    /// The call has not waited for the lane, and the lane is not new. So the call's time is typical.
     bool at_once() const { return at_once_; }
 
    private:
@@ -66,8 +66,8 @@ class LanePool {
   std::mutex mutex_;
   std::condition_variable given_back_;
   std::size_t created_ = 0;
-  Clock::time_point latest_{};               // lane's creation
-  std::chrono::duration<double> waited_{0};  // by all calls, since then
+  Clock::time_point latest_{};               // creation of the latest lane
+  std::chrono::duration<double> waited_{0};  // waiting of all calls since then
   std::vector<Idle> idle_;
 };
 

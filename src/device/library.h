@@ -1,4 +1,4 @@
-// A library that computes on a device, perhaps absent.
+// A library that computes on a device; it may be absent.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace blastoff::device {
 
 struct Library {
   std::string computes;  ///< "LAPACK"
-  std::string version;   ///< "cuSOLVER 12.0.4", "" where it is absent
+  std::string version;   ///< "cuSOLVER 12.0.4"; "" if it is absent
   std::string error;     ///< why it is absent, one line
 };
 

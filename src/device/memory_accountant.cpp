@@ -86,7 +86,7 @@ void MemoryAccountant::discharge(Address address) {
   charges_.erase(found);
 }
 
-// Before the memory is allocated, so that threads do not exceed the limit together.
+// To be called before the memory is allocated, so that several threads together do not exceed the limit.
 Status MemoryAccountant::take(MemoryClient client, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   Account& its = account(client);

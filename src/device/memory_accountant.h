@@ -1,4 +1,4 @@
-// How much device memory each of its users holds, and may hold, and how much host memory is page-locked for the device.
+// How much device memory each client holds and may hold, and how much host memory is page-locked for the device.
 #pragma once
 
 #include <array>
@@ -17,54 +17,54 @@ namespace blastoff::device {
 
 /// Who holds device memory.
 enum class MemoryClient : std::uint8_t {
-  mirrors,     ///< of host memory, kept between calls
-  copies,      ///< of the operands of calls
-  workspaces,  ///< what operations and transfers need besides operands
-  blocks,      ///< of the program (include/blastoff_blocks.h)
+  mirrors,     ///< copies of host memory that are kept between calls
+  copies,      ///< copies of operands for one call
+  workspaces,  ///< memory that operations and transfers need besides operands
+  blocks,      ///< blocks of the program (include/blastoff_blocks.h)
 };
-/// All of them, in order.
+/// All clients, in order.
 inline constexpr std::array memory_clients{MemoryClient::mirrors, MemoryClient::copies, MemoryClient::workspaces,
                                            MemoryClient::blocks};
 const char* to_string(MemoryClient client);
 
 /// Host memory that is page-locked.
 enum class PageLocked : std::uint8_t {
-  pinned,  ///< the program's own
-  staged,  ///< buffers of ours
+  pinned,  ///< memory of the program
+  staged,  ///< buffers of Blastoff
 };
 
-/// Bytes as they were asked for.
+/// Bytes, as clients asked for them.
 struct MemoryHeld {
   std::size_t now = 0;
-  std::size_t most = 0;  ///< at any time so far
+  std::size_t most = 0;  ///< the most so far
 };
 
-/// The one account of a device's memory. What the driver and the libraries take for themselves is not in it.
+/// The account of a device's memory. It does not contain what the driver and the libraries take for themselves.
 /// Thread-safe.
 class MemoryAccountant {
  public:
-  /// The client may hold so many bytes from now on. Without a limit it may hold all.
+  /// The client may hold at most `bytes` from now on. Without a limit it may hold all memory.
   void limit(MemoryClient client, std::size_t bytes);
 
   std::size_t limit_of(MemoryClient client) const;
 
-  /// Whether the client may hold `bytes` more. Where other threads allocate for it too, they may come first.
+  /// Whether the client may hold `bytes` more. Another thread may take them first.
   bool fits(MemoryClient client, std::size_t bytes) const;
 
   MemoryHeld held(MemoryClient client) const;
 
-  /// For devices: so many bytes are page-locked from now on, or no longer.
+  /// For devices: `bytes` more, or fewer, are page-locked.
   void lock(PageLocked kind, std::size_t bytes);
   void unlock(PageLocked kind, std::size_t bytes);
 
-  /// What is held shows there too from now on. The gauge outlives this.
+  /// From now on the gauge, too, shows what is held. The gauge outlives this.
   void show_in(platform::MemoryGauge& gauge);
 
-  /// For devices: runs `allocate`, which returns a Result<Address>, on the client's account. Beyond its limit:
-  /// out_of_memory, and `allocate` is not run.
+  /// For devices: runs `allocate`, which returns a Result<Address>, and charges the client. If the client's limit does
+  /// not allow it, returns out_of_memory and does not run `allocate`.
   template <class Allocate>
   Result<Address> charge(MemoryClient client, std::size_t bytes, Allocate&& allocate) {
-    Charges entry;  // made before the memory is allocated: afterwards there may be none for it
+    Charges entry;  // made before the memory is allocated: afterwards there may be no memory for it
     entry.emplace(0, Charge{client, bytes});
     if (auto taken = take(client, bytes); !taken) return tl::unexpected(std::move(taken.error()));
     Result<Address> address = tl::unexpected(no_host_memory());
@@ -76,7 +76,7 @@ class MemoryAccountant {
     return address;
   }
 
-  /// The same where the address is known: `back` returns a Status.
+  /// The same for an address that is known; `back` returns a Status.
   template <class Back>
   Status charge(MemoryClient client, Address address, std::size_t bytes, Back&& back) {
     const auto backed = charge(client, bytes, [&] { return std::forward<Back>(back)().map([&] { return address; }); });
@@ -84,8 +84,8 @@ class MemoryAccountant {
     return {};
   }
 
-  /// Ends the charge for memory at this address, if there is one. Before the memory is freed: from then on the address
-  /// may be another's.
+  /// Ends the charge for memory at this address, if there is one. To be called before the memory is freed: afterwards
+  /// the address may belong to somebody else.
   void discharge(Address address);
 
  private:

@@ -11,7 +11,7 @@
 namespace blastoff::device {
 namespace {
 
-/// In the order of `kinds`.
+/// By kind, in the order of `kinds`.
 constexpr Result<std::unique_ptr<Device>> (*open_functions[])(const Choice&) = {
 #define BLASTOFF_OPEN(name, numbered, variable, address_space, timed, help) &name::open,
     BLASTOFF_DEVICE_KINDS(BLASTOFF_OPEN)

@@ -1,4 +1,4 @@
-// Opening a device by name.
+// Opens devices by name.
 #pragma once
 
 #include <memory>
@@ -10,31 +10,31 @@
 
 namespace blastoff::device {
 
-/// What to open. Accepted names: those of device/kinds.def.
+/// Which device to open, and how. Accepted names: those of device/kinds.def.
 struct Choice {
   std::string name{default_kind.name};
   std::string cuda_path;      ///< extra directory searched for libcublas first (BLASTOFF_CUDA_PATH), may be empty
   int local_rank = -1;        ///< rank among the processes of the job on this node, -1 if unknown
-  int local_size = 1;         ///< how many these are
-  std::string run_directory;  ///< where processes of the run meet (platform/peers.h), "" for none
-  int memory_node = -1;       ///< NUMA node that its memory is said to be, instead of what the driver says; -1: ask
-  HostAccess simulated_access = HostAccess::none;       ///< of the simulated device
-  std::size_t simulated_memory = std::size_t{1} << 30;  ///< bytes of the simulated device
-  std::string simulated_rates;   ///< a clock of its own, see device/simulated/clock.h; "" for none
-  std::string simulated_fault;   ///< tests: "[DEVICE/]OPERATION:N[:...]", see device/simulated/simulated_device.h
-  int simulated_devices = 2;     ///< that there are
-  bool simulated_slack = false;  ///< what lies behind its matrices can be read
+  int local_size = 1;         ///< number of processes of the job on this node
+  std::string run_directory;  ///< where processes of the run meet (platform/peers.h); "" if there is none
+  int memory_node = -1;       ///< NUMA node that counts as the device's memory; -1: the one that the driver names
+  HostAccess simulated_access = HostAccess::none;       ///< of simulated devices
+  std::size_t simulated_memory = std::size_t{1} << 30;  ///< bytes of each simulated device
+  std::string simulated_rates;                          ///< clock of its own, see device/simulated/clock.h; "" for none
+  std::string simulated_fault;   ///< for tests: "[DEVICE/]OPERATION:N[:...]", see device/simulated/simulated_device.h
+  int simulated_devices = 2;     ///< number of simulated devices
+  bool simulated_slack = false;  ///< memory behind its matrices can be read
 };
 
-/// The devices that the choice names, in order, each by a name that open() takes: "cuda:0,2" names two, and "cuda:all"
-/// all that there are. Starts the driver where it has to count.
+/// Names of the devices that the choice means, in order, as open() takes them: "cuda:0,2" means two devices, "cuda:all"
+/// all of them. Starts the driver if it has to count devices.
 Result<std::vector<std::string>> list(const Choice& choice);
 
-/// The name that such a device will have (Properties::name), as far as that can be told before it is opened; else "".
+/// The name that such a device will have (Properties::name), if it can be told before the device is opened; else "".
 std::string expected_name(const std::string& kind);
 
-/// Opens the device, which must be one; may take some tenths of a second, and more where many processes of a run do so
-/// at once. Errors say what is missing and what to do about it.
+/// Opens the device; `choice` must name one. May take some tenths of a second, and more if many processes of a run open
+/// devices at once. Errors say what is missing and what to do about it.
 Result<std::unique_ptr<Device>> open(const Choice& choice);
 
 }  // namespace blastoff::device

@@ -41,7 +41,7 @@ Permutation Permutation::simplified() const {
 
 namespace {
 
-/// From the outermost dimension inwards.
+/// Recursion from the outermost dimension inwards.
 template <std::size_t size>
 void copy(std::byte* to, const std::byte* from, const Permutation& permutation, std::size_t dimensions) {
   if (dimensions == 0) {

@@ -1,4 +1,4 @@
-// A clock of the simulated device's own: what copies and operations would take on a machine of given rates. With it,
+// A clock of the simulated device's own. It shows what copies and operations would take on a machine of given rates, so
 // decisions can be tried without a GPU and without real time.
 #pragma once
 
@@ -12,21 +12,22 @@
 namespace blastoff::device::simulated {
 
 struct Rates {
-  double link = 25e9;     ///< bytes per second, either way
+  double link = 25e9;     ///< bytes per second, in each direction
   double device = 10e12;  ///< operations per second
-  double cpu = 500e9;     ///< likewise, of the program's own library
-  double launch = 20e-6;  ///< seconds of every operation
-  double start = 0.5;     ///< seconds of opening the device
+  double cpu = 500e9;     ///< operations per second of the program's own library
+  double launch = 20e-6;  ///< seconds that every operation takes besides
+  double start = 0.5;     ///< seconds that opening the device takes
 
   double copy_seconds(double bytes) const { return bytes / link; }
   double device_seconds(double flops) const { return launch + flops / device; }
   double cpu_seconds(double flops) const { return flops / cpu; }
 };
 
-/// "" for real time, or "NAME=NUMBER,...", names as above: "link=50e9,cpu=1e11". "default" gives the rates above.
+/// `text`: "" for real time, or "NAME=NUMBER,..." with the names of Rates: "link=50e9,cpu=1e11". "default" gives the
+/// rates above.
 Result<std::optional<Rates>> parse_rates(const std::string& text);
 
-/// Nothing overlaps on it. Thread-safe.
+/// The sum of all times, since nothing overlaps. Thread-safe.
 class Clock {
  public:
   explicit Clock(const Rates& rates) : rates_(rates) {}

@@ -5,7 +5,7 @@
 
 namespace blastoff::device::simulated {
 
-/// `columns` runs of `column_bytes`; consecutive runs start `..._pitch` bytes apart.
+/// Copies `columns` runs of `column_bytes` bytes; consecutive runs start `..._pitch` bytes apart.
 void copy_columns(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
                   std::size_t column_bytes, std::size_t columns);
 

@@ -26,7 +26,7 @@ Error bad_plan(const std::string& text) {
                       text, fmt::join(operation_names, ", "))};
 }
 
-/// Cuts the text before the first ':' off `rest`.
+/// Returns the text before the first ':' of `rest`, and cuts both off.
 std::string_view next_part(std::string_view& rest) {
   const auto colon = rest.find(':');
   const auto part = rest.substr(0, colon);

@@ -39,19 +39,19 @@ class Faults {
   /// To be called at the start of every operation.
   Status check(Operation operation);
 
-  /// To be called at the end of every operation that computed: whether its result is to be wrong.
+  /// To be called at the end of every operation that has computed. Whether its result is to be made wrong.
   bool spoils_result();
 
-  /// The device is lost from now on.
+  /// Marks the device as lost.
   Error lose(std::string message);
 
  private:
   Error lost_error();
 
   Operation operation_{};
-  std::uint64_t failing_ = 0;  ///< which one fails; 0: none
+  std::uint64_t failing_ = 0;  ///< number of the operation that fails; 0: none
   ErrorKind kind_ = ErrorKind::lost;
-  bool wrong_ = false;  ///< it does not fail: its result is wrong
+  bool wrong_ = false;  ///< the operation does not fail: its result is wrong
   std::atomic<std::uint64_t> count_{0};
   std::atomic<bool> lost_{false};
   std::mutex mutex_;

@@ -14,7 +14,7 @@ namespace blastoff::device::simulated {
 namespace {
 
 constexpr std::size_t retired_ranges = 256;
-constexpr std::size_t page = 4096;  // of our own accounting; mappings are rounded by the kernel
+constexpr std::size_t page = 4096;  // for this accounting; the kernel rounds mappings itself
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -32,14 +32,14 @@ void* map_inaccessible(std::size_t bytes) {
   return mapped == MAP_FAILED ? nullptr : mapped;
 }
 
-/// Frees the memory and keeps the addresses, which can be read or not even that.
+/// Frees the memory and keeps the addresses. `protection`: whether they can still be read.
 void drop(Address address, std::size_t bytes, int protection) {
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   if (mmap(pointer(address), bytes, protection, flags, -1, 0) == MAP_FAILED)
     mprotect(pointer(address), bytes, protection);
 }
 
-/// Memory that is only read takes none.
+/// Pages that are only read take no memory.
 void make_readable(Address address, std::size_t bytes) {
   if (bytes > 0) mprotect(pointer(address), bytes, PROT_READ);
 }
@@ -50,7 +50,8 @@ bool make_accessible(Address address, std::size_t bytes) {
 
 /// The largest mapping, up to 64 GiB; less if address space is limited (ulimit -v, sanitizers).
 std::size_t probe_largest_reservation() {
-  const std::size_t most = platform::address_space_left() / 8;  // even for a moment the program may need the rest
+  const std::size_t most =
+      platform::address_space_left() / 8;  // the program may need the rest, even if only for a moment
   for (std::size_t bytes = std::size_t{64} << 30; bytes >= granularity; bytes /= 2) {
     if (bytes > most) continue;
     if (void* mapped = map_inaccessible(bytes + granularity)) {
@@ -61,7 +62,7 @@ std::size_t probe_largest_reservation() {
   return 0;
 }
 
-/// Where [address, address + bytes) is covered without a gap by the spans of `map` from its first byte on: how far.
+/// How far the spans of `map` cover the addresses from `address` on without a gap.
 Address covered_until(const std::map<Address, std::size_t>& map, Address address) {
   auto next = map.upper_bound(address);
   if (next == map.begin()) return address;
@@ -74,7 +75,7 @@ Address covered_until(const std::map<Address, std::size_t>& map, Address address
 
 }  // namespace
 
-// Not instrumented: no other code uses the memory yet, and there may be much of it.
+// Not instrumented by ThreadSanitizer: no other code uses the memory yet, and there may be much of it.
 __attribute__((no_sanitize("thread"))) void fill_fresh(void* address, std::size_t bytes) {
   auto* words = static_cast<std::uint32_t*>(address);
   for (std::size_t i = 0; i < bytes / sizeof(std::uint32_t); ++i) words[i] = fresh_word;
@@ -89,7 +90,7 @@ Memory::~Memory() {
   for (const auto& [address, bytes] : retired_) munmap(pointer(address), bytes);
 }
 
-/// Room for some columns of a narrow matrix, for one of a wide one.
+/// Room for some columns of a narrow matrix, or for one column of a wide matrix.
 std::size_t Memory::slack_behind(std::size_t bytes) const {
   constexpr std::size_t least = std::size_t{64} << 10;
   constexpr std::size_t most = std::size_t{4} << 20;

@@ -1,5 +1,5 @@
-// The simulated device's memory: mappings of our own, so that an Address is also a host address, and a wrong one
-// faults.
+// The simulated device's memory. It consists of mappings in this process, so that an Address is also a host address,
+// and a wrong one faults.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,9 @@ constexpr std::size_t granularity = std::size_t{2} << 20;
 /// Fills `bytes` (a multiple of 4) with fresh_word.
 void fill_fresh(void* address, std::size_t bytes);
 
-/// Thread-safe. What no longer belongs to the device is inaccessible: a use after free() or unback() faults. So does a
-/// use past the end, but with `slack` such places can be read: some BLAS libraries read a little too far.
+/// Thread-safe. Memory that no longer belongs to the device is inaccessible: a use after free() or unback() faults. So
+/// does a use past the end. With `slack`, places past the end can be read, since some BLAS libraries read a little too
+/// far.
 class Memory {
  public:
   Memory(std::size_t total, bool slack);
@@ -44,7 +45,7 @@ class Memory {
   bool unback(Address address, std::size_t bytes);
   bool release(Address address, std::size_t bytes);
 
-  /// True where all of [address, address + bytes) is memory handed out and not taken back.
+  /// Whether all of [address, address + bytes) is memory that was handed out and not taken back.
   bool holds(Address address, std::size_t bytes) const;
 
  private:
@@ -59,15 +60,15 @@ class Memory {
   mutable std::shared_mutex mutex_;
   std::size_t used_ = 0;
   struct Allocation {
-    std::size_t bytes;   ///< asked for: what may be used
-    std::size_t pages;   ///< whole pages
+    std::size_t bytes;   ///< bytes that were asked for and may be used
+    std::size_t pages;   ///< the same in whole pages
     std::size_t mapped;  ///< with slack
   };
   std::map<Address, Allocation> allocations_;
   std::map<Address, std::size_t> reservations_;  ///< their sizes, without slack
   std::map<Address, std::size_t> backed_;
-  /// Address ranges released recently. They stay inaccessible, so that no new mapping at the same place hides a stale
-  /// use.
+  /// Address ranges that were released recently. They stay inaccessible, so that no new mapping at the same place hides
+  /// a use after the release.
   std::deque<std::pair<Address, std::size_t>> retired_;
 };
 

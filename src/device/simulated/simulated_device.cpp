@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::align_val_t staging_alignment{4096};
 
-/// What a device shares with its queues and events, which may outlive it.
+/// The parts of a device that its queues and events use, which may outlive it.
 struct State {
   State(std::size_t total, bool slack, HostAccess host_access, const std::optional<Rates>& rates)
       : memory(total, slack), access(host_access) {
@@ -77,7 +77,7 @@ class SimulatedQueue final : public Queue {
     return {};
   }
 
-  /// (The other device's memory is checked by its protection alone.)
+  /// The address in the other device's memory is checked by that memory's protection alone.
   Status copy_between(Address destination, Address source, std::size_t bytes) override {
     if (auto ok = state_->faults.check(Operation::between); !ok) return ok;
     const Block block{bytes, 1, bytes, bytes};
@@ -114,7 +114,7 @@ class SimulatedQueue final : public Queue {
 
   Status permute(Address destination, Address source, const Permutation& permutation) override {
     if (auto ok = state_->faults.check(Operation::execute); !ok) return ok;
-    std::size_t to = 1;  // elements from the first to behind the last
+    std::size_t to = 1;  // elements from the first one to behind the last one
     std::size_t from = 1;
     for (std::size_t i = 0; i < permutation.count; ++i) {
       const auto& dimension = permutation.dimensions[i];
@@ -134,7 +134,7 @@ class SimulatedQueue final : public Queue {
     return {};
   }
 
-  /// There is no other place for the memory, so the hint has no effect.
+  /// The memory has only one place, so the hint has no effect.
   Status prefetch(const void*, std::size_t) override {
     if (state_->access == HostAccess::pageable || state_->access == HostAccess::coherent) return {};
     return tl::unexpected(Error{ErrorKind::unsupported, "the simulated device does not migrate memory in this form"});
@@ -165,26 +165,27 @@ class SimulatedQueue final : public Queue {
         state_->faults.lose(fmt::format("a copy of {} bytes at {:#x} is outside device memory", bytes, address)));
   }
 
-  /// Negates a number of the last result: in a triangle far from the diagonal.
+  /// Negates one number of the last result; in a triangle, a number far from the diagonal.
   static void spoil(const operation::Operation& operation) {
     unsigned char* sign = nullptr;
     operation.each_result([&](std::size_t, const operation::Operand& result) {
       if (result.rows == 0 || result.columns == 0) return;
-      // Not in the middle, where the spectrum of real numbers is real.
+      // Not in the middle: the spectrum of real data is real there.
       std::int64_t row = result.rows / 3;
       std::int64_t column = result.columns / 3;
       if (result.part != operation::Part::full) {
         row = result.part == operation::Part::upper ? 0 : result.rows - 1;
         column = result.part == operation::Part::upper ? result.columns - 1 : 0;
       }
-      // Of a complex number, the imaginary part. Numbers are little-endian here.
+      // The last byte of an element holds the sign of the number, or of its imaginary part. Numbers are little-endian
+      // here.
       sign = static_cast<unsigned char*>(result.address) + static_cast<std::size_t>(column) * result.stride_bytes() +
              static_cast<std::size_t>(row + 1) * result.element_size - 1;
     });
     if (sign != nullptr) *sign ^= 0x80U;
   }
 
-  /// If the device is lost in the middle of a copy, the copy is done in part.
+  /// If a copy loses the device, only a part of it has been done.
   static void tear(void* destination, const Block& block) {
     const std::uint64_t rubbish = (std::uint64_t{fresh_word} << 32) | fresh_word;
     auto* column = static_cast<unsigned char*>(destination);
@@ -198,7 +199,7 @@ class SimulatedQueue final : public Queue {
   std::shared_ptr<State> state_;
 };
 
-/// An empty one, for as long as the device is open, as a driver has them.
+/// An empty file that is open as long as the device is, as a driver has such files.
 constexpr const char* file_name = "blastoff-simulated-device";
 
 platform::GuardedDescriptor open_file() {
@@ -242,7 +243,7 @@ class SimulatedDevice final : public Device {
     return std::make_unique<SimulatedEvent>(state_);
   }
 
-  /// The program's work runs at once, too.
+  /// The program's own work also runs at once, so a new queue is in order with it.
   Result<std::unique_ptr<Queue>> adopt_queue(void*) override { return create_queue(); }
 
   bool copies_from(Device& other) override { return other.properties().kind == properties_.kind; }
@@ -305,7 +306,7 @@ class SimulatedDevice final : public Device {
   bool registered_by_program(const void*) override { return false; }
 
  private:
-  /// Returning something that the caller does not hold is an error of the caller and must be reported.
+  /// Returning a range that the caller does not hold is an error of the caller and must be reported.
   void misused(const char* operation, Address address) {
     state_->faults.lose(fmt::format("{} at {:#x}, which is no such range", operation, address));
   }
@@ -319,7 +320,7 @@ class SimulatedDevice final : public Device {
 
 namespace {
 
-/// The N of "simulated:N", 0 without one; nothing where it is no number.
+/// The N of "simulated:N", 0 if there is none; nullopt if it is no number.
 std::optional<int> index_of(std::string_view name) {
   const auto named = find_kind(name);
   const std::string_view number = named ? named->number : std::string_view{};

@@ -7,12 +7,12 @@
 // Choice::simulated_access selects other forms. Coherent, unified and pageable devices also compute with the program's
 // own addresses. The coherent one's memory is a NUMA node: Choice::memory_node, else the first node without CPUs.
 //
-// Choice::simulated_rates gives it a clock of its own (device/simulated/clock.h).
+// Choice::simulated_rates gives the device a clock of its own (device/simulated/clock.h).
 //
 // Choice::simulated_fault makes one operation fail: see Faults::plan (device/simulated/faults.h) for the text and
 // Operation for what can fail. "1/..." is a fault of simulated:1 alone.
 //
-// There may be several, each with memory of its own: simulated:N is the Nth, and any N will do.
+// There may be several devices, each with memory of its own: simulated:N is device N, and any N is accepted.
 #pragma once
 
 #include "device/open.h"
@@ -21,10 +21,10 @@ namespace blastoff::device::simulated {
 
 Result<std::unique_ptr<Device>> open(const Choice& choice);
 
-/// Choice::simulated_devices.
+/// Returns Choice::simulated_devices.
 Result<int> count(const Choice& choice);
 
-/// "": no machine model describes it.
+/// Returns "", since no machine model describes the device.
 std::string expected_name();
 
 }  // namespace blastoff::device::simulated
