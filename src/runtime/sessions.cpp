@@ -33,8 +33,7 @@ double seconds_on(Session& session, const operation::Operation& operation,
 std::unique_ptr<tracking::Directory> open_directory(const config::Settings& settings) {
   if (settings.tracker == config::TrackerName::none) return nullptr;
   auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
-  return tracker ? std::make_unique<tracking::Directory>(std::move(*tracker))
-                 : nullptr;  // each session says why there is no tracker
+  return tracker ? std::make_unique<tracking::Directory>(std::move(*tracker)) : nullptr;  // sessions say why
 }
 
 Result<std::unique_ptr<Session>> open_one(const config::Settings& settings, const std::string& name, Parts parts) {

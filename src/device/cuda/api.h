@@ -1,7 +1,7 @@
 // The part of NVIDIA's driver API that is used here, declared so that building needs no CUDA toolkit.
 //
-// Names are NVIDIA's own with their ABI version; values and layouts are those of CUDA 12 and 13, which do not differ in
-// them. tests/unit/device/cuda_api_test.cpp holds every line against the real headers where these exist.
+// Names are NVIDIA's own with their ABI version. Values and layouts are those of CUDA 12 and 13, which are equal.
+// tests/unit/device/cuda_api_test.cpp compares every line with the real headers where these exist.
 #pragma once
 
 #include <cstddef>
@@ -47,12 +47,12 @@ constexpr int compute_mode_exclusive_process = 3;
 
 constexpr unsigned stream_non_blocking = 1;
 constexpr unsigned event_disable_timing = 2;
-constexpr unsigned host_portable = 1;    // of cuMemHostAlloc and cuMemHostRegister alike
-constexpr unsigned host_device_map = 2;  // likewise
+constexpr unsigned host_portable = 1;    // for cuMemHostAlloc and for cuMemHostRegister
+constexpr unsigned host_device_map = 2;  // for cuMemHostAlloc and for cuMemHostRegister
 
 constexpr int memory_type_host = 1;
 constexpr int memory_type_device = 2;
-constexpr int memory_type_unified = 4;  // whichever the address shows
+constexpr int memory_type_unified = 4;  // the address shows which
 constexpr int location_device = 1;
 constexpr int allocation_pinned = 1;
 constexpr int access_read_write = 3;

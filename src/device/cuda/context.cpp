@@ -7,8 +7,8 @@
 namespace blastoff::device::cuda {
 namespace {
 
-/// Errors after which a context is unusable ("the process must be terminated and relaunched" in NVIDIA's words), and
-/// those that mean that there is no context.
+/// Errors after which a context is unusable ("the process must be terminated and relaunched", NVIDIA writes), and
+/// errors that mean that there is no context.
 bool ruins_context(api::CUresult result) {
   switch (result) {
     case 3:  // not initialized

@@ -1,4 +1,4 @@
-// The GPU's primary context, which the program's own CUDA code shares, and its state.
+// The GPU's primary context, which Blastoff shares with the program's own CUDA code, and its state.
 #pragma once
 
 #include <atomic>
@@ -12,10 +12,10 @@
 
 namespace blastoff::device::cuda {
 
-/// Shared by a device and all that it created. Thread-safe.
+/// Shared by a device and by its queues, events and memory. Thread-safe.
 class Context {
  public:
-  /// Takes hold of the primary context of `device`.
+  /// Retains the primary context of `device`.
   static Result<std::shared_ptr<Context>> retain(const api::Driver& driver, api::CUdevice device);
   ~Context();
   Context(const Context&) = delete;
@@ -42,8 +42,8 @@ class Context {
     driver_.cuCtxPopCurrent_v2(&own);
   }
 
-  /// Whether work of this context reaches the memory of the other one; lets it. (The contexts are the program's, too:
-  /// when it asks for the same afterwards, the driver says that it has been done.)
+  /// Whether work of this context can use the memory of the other one; if so, permits it. (The program shares both
+  /// contexts. If it asks the driver for the same afterwards, the driver answers that it has been done.)
   bool reach(const Context& other);
 
   /// Translates a result of the driver. Every error except lack of memory or of support loses the device.
@@ -54,10 +54,10 @@ class Context {
   }
 
   /// The same for operations whose arguments come from the program's memory (registering it, for example). Only an
-  /// error that has destroyed the context loses the device; any other means unsupported.
+  /// error that has destroyed the context loses the device; any other error means unsupported.
   Status check_attempt(api::CUresult result, std::string_view operation);
 
-  /// For an error of a library that leaves the device in doubt: marks it as lost.
+  /// Marks the device as lost, after an error of a library that leaves its state in doubt.
   Error lose(std::string message);
 
  private:

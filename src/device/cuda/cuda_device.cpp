@@ -146,7 +146,7 @@ class CudaDevice final : public Device {
     return context_->check_attempt(result, operation);
   }
 
-  /// `value`, once `work` has set it without an error.
+  /// Returns `value`, which `work` sets, unless `work` returns an error.
   template <class T, class Work>
   Result<T> attempt(T& value, Work&& work) {
     auto status = context_->run(std::forward<Work>(work));
@@ -190,7 +190,7 @@ std::string expected_name() {
 }
 
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
-  // The driver starts threads when it creates a context. They must not handle the program's signals.
+  // The driver starts threads when it creates a context. These must not handle the program's signals.
   const platform::SignalsBlocked blocked;
   auto driver = load_driver();
   if (!driver) return tl::unexpected(driver.error());

@@ -10,7 +10,7 @@ namespace blastoff::device::cuda {
 /// `choice.name` is "cuda" or "cuda:N".
 Result<std::unique_ptr<Device>> open(const Choice& choice);
 
-/// GPUs that the driver shows this process; at least 1.
+/// Number of GPUs that the driver shows to this process; at least 1.
 Result<int> count(const Choice& choice);
 
 /// See device::expected_name().

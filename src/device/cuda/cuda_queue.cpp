@@ -45,7 +45,7 @@ Result<std::unique_ptr<Queue>> CudaQueue::create(std::shared_ptr<Context> contex
   std::unique_ptr<CudaQueue> queue(
       new CudaQueue(std::move(context), std::move(memory), std::move(kernels), std::move(libraries), capabilities));
   auto& owner = *queue->context_;
-  // Non-blocking: the program's own work on its default stream must not delay ours.
+  // Non-blocking: the program's own work on its default stream must not delay this stream.
   auto created = owner.run([&] {
     return owner.check(owner.driver().cuStreamCreate(&queue->stream_, api::stream_non_blocking), "cuStreamCreate");
   });
@@ -97,7 +97,7 @@ Status CudaQueue::copy_runs_to_device(std::span<const Run> runs) {
   if (!capabilities_.host_addresses_are_device_addresses || !RunCopyKernel::suits(runs))
     return Queue::copy_runs_to_device(runs);
   auto queued = context_->run([&] { return kernels_.runs->launch(runs, stream_); });
-  // The copy engine needs no memory, and to copy a run twice does no harm.
+  // The copy engine needs no memory, and copying a run twice does no harm.
   if (!queued && queued.error().kind != ErrorKind::lost) return Queue::copy_runs_to_device(runs);
   return queued;
 }
@@ -121,7 +121,7 @@ Status CudaQueue::copy_to_host(void* destination, Address source, const Block& b
   });
 }
 
-// All GPUs of a process have their memory in one range of addresses, so that the driver knows whose it is.
+// The memory of all GPUs of a process lies in one address range, so the driver knows which GPU an address belongs to.
 Status CudaQueue::copy_between(Address destination, Address source, std::size_t bytes) {
   return context_->run([&] {
     return context_->check_attempt(context_->driver().cuMemcpyDtoDAsync_v2(destination, source, bytes, stream_),
@@ -136,8 +136,8 @@ Status CudaQueue::copy_rectangle(api::CUDA_MEMCPY2D& copy, const Block& block) {
   if (copy.srcPitch <= capabilities_.largest_pitch && copy.dstPitch <= capabilities_.largest_pitch) {
     return context_->check(driver.cuMemcpy2DAsync_v2(&copy, stream_), "2-D copy");
   }
-  // Columns farther apart than the largest pitch of a 2-D copy are copied one by one. The pitch of a single column does
-  // not matter.
+  // Columns that are farther apart than the largest pitch of a 2-D copy are copied one by one. For a single column the
+  // pitch does not matter.
   const std::size_t source_pitch = std::exchange(copy.srcPitch, block.column_bytes);
   const std::size_t destination_pitch = std::exchange(copy.dstPitch, block.column_bytes);
   copy.Height = 1;
@@ -196,7 +196,7 @@ Result<Executor*> CudaQueue::executor_for(const operation::Operation& operation)
   return executor.get();
 }
 
-// Of an executor that is not there yet nothing is known.
+// If the executor does not exist yet, answers for its kind.
 bool CudaQueue::copies_heap_memory(const operation::Operation& operation) {
   const auto kind = libraries_->kind_for(operation);
   if (!kind) return false;
@@ -226,7 +226,7 @@ Status CudaQueue::prefetch(const void* address, std::size_t bytes) {
   });
 }
 
-/// A wrong handle of the program's does not lose the device.
+/// A wrong handle from the program does not lose the device.
 Status CudaQueue::check(api::CUresult result, std::string_view operation) {
   return adopted_ ? context_->check_attempt(result, operation) : context_->check(result, operation);
 }

@@ -1,4 +1,4 @@
-// A stream with the executors of its operations, and events.
+// A CUDA stream with the executors of its operations, and events.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@
 
 namespace blastoff::device::cuda {
 
-/// What queues need to know of their GPU.
+/// Properties of a GPU that queues use.
 struct Capabilities {
   std::size_t largest_pitch = 0;                     ///< of 2-D copies, bytes
-  std::size_t workspace_bytes = 0;                   ///< for cuBLAS, per queue
-  bool host_addresses_are_device_addresses = false;  ///< of pinned memory
-  bool can_prefetch = false;                         ///< the program's memory
+  std::size_t workspace_bytes = 0;                   ///< for cuBLAS in each queue
+  bool host_addresses_are_device_addresses = false;  ///< for pinned memory
+  bool can_prefetch = false;                         ///< can move the program's memory to the GPU
 };
 
 class CudaEvent final : public Event {
@@ -37,9 +37,9 @@ class CudaEvent final : public Event {
   api::CUevent handle_ = nullptr;
 };
 
-/// Our own, of all queues of a GPU.
+/// Blastoff's own kernels, shared by all queues of a GPU.
 struct CopyKernels {
-  std::shared_ptr<const TriangleKernel> triangles;  ///< may be null: then there are no triangle copies and no gemmt
+  std::shared_ptr<const TriangleKernel> triangles;  ///< may be null; then there are no triangle copies and no gemmt
   std::shared_ptr<RunCopyKernel> runs;
 };
 
@@ -48,7 +48,7 @@ class CudaQueue final : public Queue {
   static Result<std::unique_ptr<Queue>> create(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory,
                                                CopyKernels kernels, std::shared_ptr<ExecutorLibraries> libraries,
                                                const Capabilities& capabilities);
-  /// Over a stream of the program's.
+  /// Makes a queue over a stream of the program.
   static Result<std::unique_ptr<Queue>> adopt(api::CUstream stream, std::shared_ptr<Context> context,
                                               std::shared_ptr<Memory> memory, CopyKernels kernels,
                                               std::shared_ptr<ExecutorLibraries> libraries,
@@ -87,10 +87,10 @@ class CudaQueue final : public Queue {
   std::shared_ptr<ExecutorLibraries> libraries_;
   const Capabilities capabilities_;
   api::CUstream stream_ = nullptr;
-  bool adopted_ = false;                            // the stream
-  std::unique_ptr<PermutationKernel> permutation_;  // loaded by the first one
+  bool adopted_ = false;                            // the stream is the program's
+  std::unique_ptr<PermutationKernel> permutation_;  // loaded by the first permutation
   std::vector<std::unique_ptr<Executor>>
-      executors_;  // by kind, made by the first operation: queues of copies need none
+      executors_;  // by kind; made by the first operation, since queues of copies need none
 };
 
 }  // namespace blastoff::device::cuda

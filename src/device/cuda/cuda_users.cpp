@@ -9,12 +9,12 @@ namespace {
 constexpr std::string_view runtime = "libcudart.so";
 constexpr std::string_view driver = "libcuda.so";
 
-/// How the names of objects begin that are the driver's own parts, ours, or opened by us.
+/// Beginnings of the names of objects that belong to the driver or to Blastoff, or that Blastoff opens.
 constexpr std::array<std::string_view, 10> ours = {"libcuda.so",  "libnvidia-",  "libblastoff", "libcublas",
                                                    "libcusolver", "libcusparse", "libcufft",    "libnvJitLink",
                                                    "libnvrtc",    "libnvblas"};
 
-/// Of those that have the driver and use it on the program's behalf alone.
+/// Beginnings of the names of communication libraries, which use the driver only on behalf of the program.
 constexpr std::array<std::string_view, 8> communication = {"libuct_cuda", "libucm_cuda", "libucs",   "libmpi.",
                                                            "libopen-pal", "mca_",        "libhwloc", "hwloc_"};
 

@@ -5,10 +5,10 @@
 
 namespace blastoff::device::cuda {
 
-/// `used`: the CUDA runtime, whoever brought it; the driver, opened or needed by anything but its own parts, NVIDIA's
-/// mathematical libraries (which we open ourselves) and the communication libraries that merely stand ready for a
-/// program that uses CUDA: these show `ready`. (The runtime, also one that is linked statically, opens the driver by
-/// dlopen at its first use.)
+/// `used`: the CUDA runtime, whoever brought it; or the driver, if an object opens or needs it. Exempt are the driver's
+/// own parts, NVIDIA's mathematical libraries (which Blastoff opens itself), and communication libraries, which merely
+/// stand ready for a program that uses CUDA: these show `ready`. (The runtime, even if it is linked statically, opens
+/// the driver by dlopen when it is first used.)
 DriverUse cuda_use(const LibraryInProcess& library);
 
 }  // namespace blastoff::device::cuda

@@ -16,7 +16,7 @@ Error unavailable(std::string message) {
   return {ErrorKind::unavailable, std::move(message)};
 }
 
-/// Where the driver is put beside the loader's search path: by container runtimes, in Windows' Linux, in NixOS.
+/// Places of the driver outside the loader's search path: of container runtimes, of Linux in Windows (WSL), of NixOS.
 constexpr const char* driver_files[] = {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
                                         "/usr/lib/wsl/lib/libcuda.so.1", "/run/opengl-driver/lib/libcuda.so.1"};
 
@@ -24,7 +24,7 @@ void* open_driver(std::string& message) {
   for (const char* file : driver_files) {
     if (void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL)) return library;
     const auto failure = loader_message();
-    // A driver that is there and does not load tells more than the absence of the others.
+    // The error of a driver that exists and does not load tells more than that of a missing file.
     if (message.empty() || exists(file)) message = failure;
   }
   return nullptr;

@@ -60,7 +60,7 @@ std::string ExecutorLibraries::versions() {
 const ExecutorLibraries::Opened& ExecutorLibraries::open(std::size_t kind) {
   std::optional<Opened>& opened = opened_[kind];
   if (!opened) {
-    // A library may start threads when it is loaded, and the program's signals are none of theirs.
+    // A library may start threads when it is loaded; these must not handle the program's signals.
     const platform::SignalsBlocked blocked;
     opened.emplace(kinds_[kind].open(search_));
   }

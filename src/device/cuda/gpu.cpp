@@ -36,7 +36,7 @@ std::string name_of(const api::Driver& driver, api::CUdevice device) {
   return name;
 }
 
-/// The N of "cuda:N", nothing for "cuda" and for what is no number.
+/// The N of "cuda:N"; nullopt for "cuda" and if N is no number.
 std::optional<int> requested_ordinal(std::string_view name) {
   const auto colon = name.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
@@ -58,14 +58,14 @@ Error unavailable(std::string message) {
   return {ErrorKind::unavailable, std::move(message)};
 }
 
-/// "580.65.06", the version of the kernel module; the library does not report it.
+/// The version of the kernel module, such as "580.65.06"; the library does not report it.
 std::string module_version() {
   std::ifstream file("/sys/module/nvidia/version");
   std::string version;
   return std::getline(file, version) ? version : "";
 }
 
-/// The libraries' versions come behind it: CudaDevice::software().
+/// CudaDevice::software() adds the libraries' versions.
 std::string describe_driver(const Context& context) {
   int cuda = 0;
   context.driver().cuDriverGetVersion(&cuda);
@@ -73,7 +73,8 @@ std::string describe_driver(const Context& context) {
   return fmt::format("driver {}{}CUDA {}.{}", module, module.empty() ? "" : ", ", cuda / 1000, cuda % 1000 / 10);
 }
 
-/// Reserved device addresses only cost future page tables; how many the driver grants depends on the machine.
+/// Probes, since the driver's limit depends on the machine. Reserved device addresses cost nothing but future page
+/// tables.
 std::size_t probe_largest_reservation(const api::Driver& driver, std::size_t granularity) {
   for (std::size_t bytes = most_to_reserve; bytes >= granularity; bytes /= 2) {
     api::CUdeviceptr address = 0;
@@ -95,14 +96,14 @@ void inspect_virtual_memory(const api::Driver& driver, api::CUdevice device, Pro
   properties.backing_granularity = properties.can_reserve ? granularity : 0;
 }
 
-/// The GPUs of Grace-Hopper and its like use the CPU's page tables; those with HMM migrate pages at faults.
+/// Grace-Hopper and similar GPUs use the CPU's page tables; GPUs with HMM migrate pages at faults.
 HostAccess inspect_host_access(const api::Driver& driver, api::CUdevice device) {
   if (attribute(driver, device, api::attribute_pageable_memory_access) == 0) return HostAccess::none;
   if (attribute(driver, device, api::attribute_uses_host_page_tables) == 0) return HostAccess::pageable;
   return attribute(driver, device, api::attribute_integrated) != 0 ? HostAccess::unified : HostAccess::coherent;
 }
 
-/// If the driver is too old to report the node and there is only one such node, it is that one.
+/// If the driver is too old to report the node, and there is only one node without CPUs, returns that one.
 int inspect_memory_node(const api::Driver& driver, api::CUdevice device, HostAccess access) {
   if (attribute(driver, device, api::attribute_numa_config) == api::numa_config_node)
     return attribute(driver, device, api::attribute_numa_id);
@@ -111,7 +112,7 @@ int inspect_memory_node(const api::Driver& driver, api::CUdevice device, HostAcc
   return nodes.size() == 1 ? nodes.front() : -1;
 }
 
-/// "0000:17:00.0", as the kernel writes it; a name of that ordinal where the driver does not tell.
+/// "0000:17:00.0", as the kernel writes it; "cuda" and the ordinal if the driver does not tell.
 std::string bus_name(const api::Driver& driver, api::CUdevice device) {
   char name[32] = "";
   if (driver.cuDeviceGetPCIBusId(name, sizeof name, device) != api::success) return fmt::format("cuda{}", device);
@@ -120,8 +121,8 @@ std::string bus_name(const api::Driver& driver, api::CUdevice device) {
   return text;
 }
 
-/// Those of the GPUs that are near most of the process's CPUs; all of them where the process is not bound, or nobody
-/// knows.
+/// The GPUs that are near most of the process's CPUs. All GPUs if the process is not bound to CPUs, or if nobody knows
+/// what is near.
 std::vector<int> nearest(const api::Driver& driver, int count) {
   std::vector<int> found;
   int most = -1;
@@ -134,8 +135,8 @@ std::vector<int> nearest(const api::Driver& driver, int count) {
   return found;
 }
 
-/// The GPU of a process whose user names none. On a coherent machine the allocator has already chosen, by the rank
-/// alone.
+/// Chooses the GPU if the user names none. On a coherent machine the allocator has already chosen, by the rank alone,
+/// so the choice here is the same.
 int choose_for_process(const api::Driver& driver, const Choice& choice, int count) {
   const int rank = std::max(0, choice.local_rank);
   if (count == 1 || attribute(driver, 0, api::attribute_uses_host_page_tables) != 0) return rank % count;
@@ -146,8 +147,8 @@ int choose_for_process(const api::Driver& driver, const Choice& choice, int coun
   return candidates[platform::Peers(choice.run_directory).choose(names, static_cast<std::size_t>(rank) % names.size())];
 }
 
-/// Processes that use the GPU now, or will when all ranks have come. Where each rank may have GPUs of its own, only the
-/// former are known.
+/// Number of processes that use the GPU now, or that will when all ranks have come. If each rank may have GPUs of its
+/// own, only the processes that use it now are known.
 int count_sharers(const api::Driver& driver, const Choice& choice, int ordinal) {
   const int now = platform::Peers(choice.run_directory).users(bus_name(driver, ordinal)) + 1;
   int count = 1;
@@ -163,7 +164,7 @@ bool multi_process_service_runs() {
   return access((directory + "/control").c_str(), F_OK) == 0;
 }
 
-/// What an administrator has set (nvidia-smi -c) that may keep this process from the GPU; "" for nothing.
+/// The compute mode that an administrator has set (nvidia-smi -c), if it may keep this process from the GPU; else "".
 std::string why_closed(const api::Driver& driver, api::CUdevice device) {
   switch (attribute(driver, device, api::attribute_compute_mode)) {
     case api::compute_mode_prohibited: return "no process may compute there (compute mode prohibited)";
@@ -247,7 +248,7 @@ Gpu inspect(Context& context, const Choice& choice, int ordinal) {
   properties.memory_node =
       choice.memory_node >= 0 ? choice.memory_node : inspect_memory_node(driver, device, properties.host_access);
   inspect_virtual_memory(driver, device, properties);
-  // What NVIDIA recommends for cuBLAS: 32 MiB from Hopper on, and 4 before; 8 gives the older some room.
+  // NVIDIA recommends 32 MiB for cuBLAS from Hopper on, and 4 MiB before; 8 MiB gives older GPUs some room.
   const int major = attribute(driver, device, api::attribute_compute_capability_major);
   gpu.capabilities.workspace_bytes = (major >= hopper ? 32 : 8) * mebibyte;
   gpu.capabilities.largest_pitch = static_cast<std::size_t>(attribute(driver, device, api::attribute_max_pitch));

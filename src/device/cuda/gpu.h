@@ -1,4 +1,4 @@
-// Which GPU, and what it can do.
+// Chooses a GPU, and asks what it can do.
 #pragma once
 
 #include "device/cuda/context.h"
@@ -12,15 +12,15 @@ struct Gpu {
   Capabilities capabilities;
 };
 
-/// Starts the driver, and counts the GPUs that it shows this process. An error where there is none.
+/// Starts the driver, and counts the GPUs that it shows to this process. An error if there is none.
 Result<int> count_gpus(const api::Driver& driver);
 
-/// Starts the driver and selects the ordinal: the N of "cuda:N", else of the GPUs nearest to the process's CPUs the one
-/// that the fewest processes of the run use, beginning with the local rank modulo their number.
-/// Errors list the GPUs that exist. GPUs before Volta are refused.
+/// Starts the driver and selects the ordinal: the N of "cuda:N". Without N, considers the GPUs nearest to the process's
+/// CPUs, and takes the one that the fewest processes of the run use; of equals, the first from number (local rank
+/// modulo their count) on. Errors list the GPUs that exist. GPUs before Volta are refused.
 Result<int> choose_gpu(const api::Driver& driver, const Choice& choice);
 
-/// The error of Context::retain(), with the compute mode of the GPU where that may be the reason.
+/// The error of Context::retain(), with the GPU's compute mode if that may be the reason.
 Error explain_no_context(const api::Driver& driver, api::CUdevice device, const Error& error);
 
 /// Asks the driver; the context must be current.

@@ -21,7 +21,7 @@ class Search {
  public:
   explicit Search(const LibraryFile& file) : file_(file) {}
 
-  /// What the loader said about files that exist.
+  /// The loader's messages about files that exist.
   const std::vector<std::string>& failures() const { return failures_; }
 
   void* open_by_name(int extra_flags) {
@@ -38,7 +38,8 @@ class Search {
   }
 
  private:
-  /// What it needs first: it is found by its name then, whatever the library's own run path says.
+  /// Opens the files that the library needs first. The loader then finds them by name, whatever the library's run path
+  /// is.
   void* open_in(const std::string& directory) {
     for (const LibraryRelease& release : file_.releases) {
       const auto path = directory + "/" + file_name(file_, release);

@@ -1,4 +1,4 @@
-// Finding one of NVIDIA's libraries and its functions.
+// Finds one of NVIDIA's libraries and its functions.
 #pragma once
 
 #include <string>
@@ -12,30 +12,31 @@ namespace blastoff::device::cuda {
 
 struct LibraryRelease {
   int version;                     ///< in the file's name
-  std::vector<const char*> needs;  ///< files of the same directory that it finds by their names, each before its users
+  std::vector<const char*> needs;  ///< files of the same directory that it needs, in the order of loading
 };
 
-/// A library as it is looked for, and as messages name it.
+/// Names of a library: for the search and for messages.
 struct LibraryFile {
   const char* title;                     ///< "cuBLAS"
   const char* name;                      ///< "libcublas"
-  std::vector<LibraryRelease> releases;  ///< those to be tried, the best first
-  const char* package;                   ///< the wheel that has it
+  std::vector<LibraryRelease> releases;  ///< to be tried in this order
+  const char* package;                   ///< the Python wheel that contains it
 };
 
-/// Opens it, from `cuda_path`, what the program has loaded already, the loader's search path, or the places in
-/// search_path.h. It stays loaded for good. The error says in one line where it was looked for and what to do.
+/// Opens the library: from `cuda_path`, as the program has loaded it already, from the loader's search path, or from
+/// the places in search_path.h. It stays loaded for good. The error is one line: where it was looked for, and what to
+/// do.
 Result<void*> open_library(const LibraryFile& file, const std::string& cuda_path);
 
-/// What dlopen said last.
+/// The latest message of dlopen.
 std::string loader_message();
 
 bool exists(const std::string& path);
 
-/// The file that a symbol of an opened library lies in; `otherwise` where that is unknown.
+/// The file that contains a symbol of an opened library; `otherwise` if that is unknown.
 std::string path_of(void* symbol, const char* otherwise);
 
-/// Sets `function` to the symbol; remembers the first one missing.
+/// Sets `function` to the symbol. `missing` becomes the first symbol that is missing.
 template <class Function>
 void resolve(void* library, const char* symbol, Function*& function, const char*& missing) {
   function = reinterpret_cast<Function*>(dlsym(library, symbol));

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "NVIDIA H200" of the line "Model: \t\t NVIDIA H200".
+/// "NVIDIA H200" from the line "Model: \t\t NVIDIA H200".
 std::string name_in(const fs::path& information) {
   constexpr std::string_view title = "Model:";
   std::ifstream file(information);

@@ -12,8 +12,8 @@ namespace blastoff::device::cuda {
 LoadingBeside::LoadingBeside(std::shared_ptr<ExecutorLibraries> libraries) {
   platform::start_thread("blastoff-load", [state = state_, libraries = std::move(libraries)] {
     const platform::ForkGuard guard;
-    // Takes the lock of the dynamic linker and gives it back: then the caller does not hold it, who is still waited
-    // for.
+    // Takes the lock of the dynamic linker and gives it back. So a caller that holds the lock has passed wait() before
+    // this thread begins.
     (void)dlsym(RTLD_DEFAULT, "dlopen");
     State expected = State::waiting;
     if (!state->compare_exchange_strong(expected, State::loading)) return;

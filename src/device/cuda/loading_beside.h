@@ -1,4 +1,4 @@
-// The libraries of a GPU's operations, opened while the context is made.
+// Opens the libraries of a GPU's operations while the context is made.
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,8 @@
 
 namespace blastoff::device::cuda {
 
-/// A thread of ours opens them while the caller makes the context. That takes 100 ms on an H200 node, and the libraries
-/// 50, or 250 where they are read from disk.
+/// A thread opens the libraries while the caller makes the context. The context takes 100 ms on an H200 node. The
+/// libraries take 50 ms, or 250 ms if they are read from disk.
 ///
 /// A caller that is itself within dlopen(), in the constructor of a library, holds the lock of the dynamic linker. The
 /// thread then waits for that lock, and the caller does not wait for the thread.
@@ -20,7 +20,8 @@ class LoadingBeside {
   LoadingBeside(const LoadingBeside&) = delete;
   LoadingBeside& operator=(const LoadingBeside&) = delete;
 
-  /// Until they are opened; not at all if the thread has not begun with it, which it then does not any more.
+  /// Waits until the libraries are opened. If the thread has not begun, returns at once, and the thread does not begin
+  /// any more.
   void wait();
 
  private:

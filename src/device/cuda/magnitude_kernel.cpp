@@ -11,9 +11,9 @@ constexpr std::size_t reals_per_thread = 8;
 constexpr std::int64_t most_blocks_along_x = 2048;
 constexpr std::size_t most_blocks_along_y = 64;
 
-// The matrix is a matrix of reals: a complex element is two below each other. Without its sign, the bits of a real grow
-// with its magnitude, and those of NaN are beyond infinity's. Threads of one row of blocks (ctaid.x) take the reals of
-// one column, then of the column nctaid.x further on.
+// The kernel sees a matrix of reals: a complex element is two reals below each other. Without their signs, the bits of
+// reals are ordered by magnitude, with NaN above infinity. Threads of one row of blocks (ctaid.x) take the reals of one
+// column, then of the column nctaid.x further on.
 //
 // Parameters: address, pitch in bytes, reals in a full column, columns, reals per element, part (0 full, 1 upper,
 // 2 lower), address of the result. Of column j, the reals are [0, reals), [0, (j + 1) r) or [j r, reals).

@@ -18,11 +18,11 @@ class MagnitudeKernel {
   static Result<std::unique_ptr<MagnitudeKernel>> load(std::shared_ptr<Context> context);
 
   /// Queues the search; the context must be current. `result` is a 64-bit word in device memory that only grows: the
-  /// bits of the largest magnitude so far, see value(). The part of a matrix that is not square is `full`.
+  /// bits of the largest magnitude so far, see value(). A matrix that is not square must have the part `full`.
   Status launch(const operation::Operand& matrix, blas::Scalar scalar, api::CUdeviceptr result,
                 api::CUstream stream) const;
 
-  /// The real number that a result stands for.
+  /// Converts the bits of a result to the real number.
   static double value(std::uint64_t bits, blas::Scalar scalar);
 
   /// The kernels' source, for the test that has NVIDIA's assembler check it.

@@ -39,7 +39,7 @@ Status Memory::back(MemoryClient client, Address address, std::size_t bytes) {
         return ok;
       }
       auto mapped = context_->check_attempt(driver.cuMemMap(address, bytes, 0, memory, 0), "cuMemMap");
-      driver.cuMemRelease(memory);  // the mapping alone keeps the memory from here on
+      driver.cuMemRelease(memory);  // from here on the mapping keeps the memory
       if (!mapped) return mapped;
       std::vector<api::CUdevice> users = readers_;
       users.push_back(context_->device());

@@ -1,4 +1,4 @@
-// The GPU's memory, on account of its users.
+// The GPU's memory, with an account of who holds it.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,14 @@ class Memory {
 
   MemoryAccountant& accountant() { return accountant_; }
 
-  /// See Device.
+  /// As in Device.
   Result<Address> allocate(MemoryClient client, std::size_t bytes);
   void free(Address address);
   Status back(MemoryClient client, Address address, std::size_t bytes);
   void unback(Address address, std::size_t bytes);
 
-  /// Lets another GPU reach what back() maps, now and later. (What allocate() returns it reaches by Context::reach().)
+  /// Lets another GPU use memory that back() maps, now and later. (Context::reach() does the same for memory of
+  /// allocate().)
   Status share_with(api::CUdevice reader);
 
  private:
@@ -33,12 +34,13 @@ class Memory {
 
   const std::shared_ptr<Context> context_;
   MemoryAccountant accountant_;
-  std::mutex sharing_mutex_;  ///< while memory is mapped, too: each mapping is made for all readers that there are
+  std::mutex sharing_mutex_;  ///< also held while memory is mapped, since each mapping is made for all readers
   std::vector<api::CUdevice> readers_;
   std::map<Address, std::size_t> mappings_;  ///< bytes
 };
 
-/// What an executor's operations need besides their operands, for one stream: operations that run in order share it.
+/// Device memory that operations of an executor need besides their operands. One for each stream, whose operations run
+/// in order and share it.
 class Workspace {
  public:
   explicit Workspace(std::shared_ptr<Memory> memory) : memory_(std::move(memory)) {}
@@ -46,7 +48,7 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  /// Makes it at least `bytes` large. To grow it waits for work that uses it, and its contents are lost.
+  /// Grows to at least `bytes`. Then waits for work that uses the memory, and loses its contents.
   Status grow(std::size_t bytes);
   Address address() const { return address_; }
 

@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::size_t most_blocks = std::size_t{1} << 16;
 
-/// Words are counted with 32 bits, which a GPU divides several times as fast as 64. Room is left for a step beyond.
+/// Words are counted with 32 bits, since a GPU divides these several times as fast as 64 bits. One bit is left for a
+/// step beyond the end.
 constexpr std::size_t most_words = std::size_t{1} << 31;
 
 // A dimension as the kernel reads it: 24 bytes. Strides are in bytes.
@@ -18,8 +19,8 @@ struct KernelDimension {
 };
 static_assert(sizeof(KernelDimension) * Permutation::most_dimensions == 216);
 
-// Adjacent threads write adjacent words: the first dimension is that of the destination's smallest stride. Each thread
-// takes the number of a word apart into its indices.
+// Adjacent threads write adjacent words: the first dimension is the one with the smallest stride in the destination.
+// Each thread computes its indices from the number of its word.
 #define BLASTOFF_PERMUTATION_KERNEL(name, type)                                                                \
   ".visible .entry " name                                                                                      \
   "\n"                                                                                                         \

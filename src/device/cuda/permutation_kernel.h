@@ -15,7 +15,7 @@ class PermutationKernel {
   /// Has the driver compile the kernels; the context must be current.
   static Result<std::unique_ptr<PermutationKernel>> load(std::shared_ptr<Context> context);
 
-  /// Queues it; the context must be current.
+  /// Queues the permutation; the context must be current.
   Status launch(Address destination, Address source, const Permutation& permutation, api::CUstream stream) const;
 
   /// The kernels' source, for the test that has NVIDIA's assembler check it.

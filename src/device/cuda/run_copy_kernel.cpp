@@ -11,12 +11,12 @@ namespace {
 constexpr std::size_t words_per_thread = 2;
 constexpr std::size_t most_blocks_along_y = 64;
 
-/// Fewer are copied by the copy engine in about the same time.
+/// The copy engine copies fewer runs in about the same time.
 constexpr std::size_t least_runs = 16;
-/// On average: longer ones it copies at the rate of the link.
+/// Average bytes. The copy engine copies longer runs at the rate of the link.
 constexpr std::size_t longest_run = std::size_t{32} << 10;
 
-// Of one launch: kernels take 4096 bytes of parameters.
+// Runs in one launch: a kernel takes 4096 bytes of parameters.
 constexpr std::size_t most_runs = 160;
 struct KernelRun {
   std::uint64_t device;

@@ -1,4 +1,5 @@
-// Copies many short runs of bytes from page-locked host memory on the GPU. The copy engine takes microseconds for each.
+// Copies many short runs of bytes from page-locked host memory with a kernel. The copy engine takes microseconds for
+// each run.
 #pragma once
 
 #include <memory>
@@ -17,11 +18,11 @@ class RunCopyKernel {
   /// Host addresses of page-locked memory must be device addresses.
   explicit RunCopyKernel(std::shared_ptr<Context> context) : context_(std::move(context)) {}
 
-  /// Whether it pays for these runs: many, short, and in words of at least 4 bytes.
+  /// Whether the kernel pays for these runs: many, short, and in words of at least 4 bytes.
   static bool suits(std::span<const Run> runs);
 
-  /// Queues the copies; the context must be current. The first has the driver compile the kernels. unsupported: it
-  /// cannot, and nothing is queued.
+  /// Queues the copies; the context must be current. At the first launch the driver compiles the kernels. unsupported:
+  /// it cannot compile them, and nothing is queued.
   Status launch(std::span<const Run> runs, api::CUstream stream);
 
   /// The kernels' source, for the test that has NVIDIA's assembler check it.

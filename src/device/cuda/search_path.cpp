@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Existing paths that match, the highest version number of a kind first.
+/// Existing paths that match; of each kind, the highest version number first.
 std::vector<std::string> expand(const std::string& pattern) {
   glob_t matches{};
   std::vector<std::string> paths;
@@ -30,7 +30,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// The program's argv[0] if it is a path: in a Python environment it names the environment, unlike /proc/self/exe.
+/// The program's argv[0] if it is a path. In a Python environment it names the environment, unlike /proc/self/exe.
 std::string argument_zero() {
   std::ifstream file("/proc/self/cmdline");
   std::string first;

@@ -1,4 +1,4 @@
-// Where NVIDIA's libraries may lie on this machine.
+// Directories of this machine that may hold NVIDIA's libraries.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace blastoff::device::cuda {
 
-/// Directories that may hold libraries beneath a CUDA installation (or which are such a directory themselves).
+/// Directories beneath a CUDA installation that may hold libraries. `root` may also be such a directory itself.
 std::vector<std::string> library_directories(const std::string& root);
 
 /// Existing directories, best first: CUDA_HOME and CUDA_PATH, CONDA_PREFIX, /usr/local/cuda*, NVIDIA's wheels in the

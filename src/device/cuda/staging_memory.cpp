@@ -39,7 +39,7 @@ void StagingMemory::free(void* address) {
   }
   const auto ended = context_->run(
       [&] { return context_->check_attempt(context_->driver().cuMemHostUnregister(address), "cuMemHostUnregister"); });
-  // Of a GPU that is lost, nobody knows whether it still writes there.
+  // A lost GPU may still write to this memory.
   if (ended) platform::unmap_huge_pages(address, bytes);
 }
 

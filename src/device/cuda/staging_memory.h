@@ -1,4 +1,4 @@
-// Page-locked memory of Blastoff's own, from and to which the GPU copies at the link's full rate.
+// Page-locked memory that Blastoff allocates. The GPU copies from and to it at the full rate of the link.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace blastoff::device::cuda {
 
-/// Thread-safe. Large pieces are huge pages that are populated before the driver locks them: on an H200 node 144 MiB
-/// took 26 ms, of which the driver had 3, and cuMemHostAlloc, which keeps other calls of the driver waiting
-/// meanwhile, 49.
+/// Thread-safe. Large pieces are huge pages that are populated before the driver locks them. On an H200 node, 144 MiB
+/// took 26 ms, with 3 ms in the driver. cuMemHostAlloc took 49 ms, and keeps other calls of the driver waiting
+/// meanwhile.
 class StagingMemory {
  public:
   StagingMemory(std::shared_ptr<Context> context, bool can_register)
@@ -22,12 +22,12 @@ class StagingMemory {
   void free(void* address);
 
  private:
-  void* map_and_register(std::size_t bytes);  ///< nullptr: the system or the driver refuses
+  void* map_and_register(std::size_t bytes);  ///< nullptr if the system or the driver refuses
 
   const std::shared_ptr<Context> context_;
   const bool can_register_;
   std::mutex mutex_;
-  std::unordered_map<void*, std::size_t> mapped_;  ///< by us, with their bytes; the others are the driver's
+  std::unordered_map<void*, std::size_t> mapped_;  ///< bytes by address; others are the driver's
 };
 
 }  // namespace blastoff::device::cuda

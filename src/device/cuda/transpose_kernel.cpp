@@ -13,7 +13,7 @@ constexpr std::size_t most_blocks_along_y = 64;
 // nctaid.x further on.
 //
 // Parameters: destination and source address, their pitches in bytes, rows and columns of the source, and whether
-// elements are complex: two reals, of which the second changes its sign.
+// elements are complex: two reals, the second of which changes its sign.
 #define BLASTOFF_TRANSPOSE_KERNEL(name, type, log2_bytes, bytes, sign)                                      \
   ".visible .entry " name                                                                                   \
   "(\n"                                                                                                     \

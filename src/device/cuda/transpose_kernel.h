@@ -15,7 +15,8 @@ class TransposeKernel {
   /// Has the driver compile the kernels; the context must be current.
   static Result<std::unique_ptr<TransposeKernel>> load(std::shared_ptr<Context> context);
 
-  /// Queues it; the context must be current. `to` has as many rows as `from` has columns, and the reverse.
+  /// Queues the transposition; the context must be current. `to` has as many rows as `from` has columns, and as many
+  /// columns as `from` has rows.
   Status launch(const operation::Operand& to, const operation::Operand& from, blas::Scalar scalar,
                 api::CUstream stream) const;
 

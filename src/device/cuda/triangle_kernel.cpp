@@ -9,8 +9,8 @@ namespace {
 constexpr std::size_t words_per_thread = 8;
 constexpr std::size_t most_blocks_along_y = 65535;
 
-// The matrix is a matrix of words of 4 or 8 bytes: an element of 16 bytes is two words below each other, so that one
-// kernel serves every type and no access is wider than an element's real number (complex elements need not be aligned
+// The kernel sees a matrix of words of 4 or 8 bytes; an element of 16 bytes is two words below each other. So one
+// kernel serves every type, and no access is wider than an element's real number (complex elements need not be aligned
 // to their size). One row of blocks (ctaid.x) has one column; its threads take adjacent words, which coalesces along
 // the column.
 //
@@ -18,8 +18,8 @@ constexpr std::size_t most_blocks_along_y = 65535;
 // order of the blocks on the diagonal, and whether the lower triangle is meant. With column j in the block of columns
 // [f, f + b), its part of the triangle is words [f w, (j + 1) w) or [j w, min((f + b) w, words)).
 //
-// Host memory is written over the bus line by line: the threads are shifted so that those of one warp begin with a
-// line of 128 bytes, instead of writing two halves.
+// Host memory is written over the bus in lines. So the threads are shifted such that the threads of one warp begin with
+// a line of 128 bytes, instead of writing two halves.
 #define BLASTOFF_TRIANGLE_KERNEL(name, type, log2_bytes)                                                  \
   ".visible .entry " name                                                                                 \
   "(\n"                                                                                                   \

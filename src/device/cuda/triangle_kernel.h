@@ -1,5 +1,5 @@
-// Copies one triangle of a matrix, or of the blocks on its diagonal, on the GPU, to device memory or to mapped host
-// memory. It writes nothing else.
+// Copies one triangle of a matrix, or of the blocks on its diagonal, with a kernel, to device memory or to mapped host
+// memory. Writes nothing else.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A kernel of our own in two variants, for words of 4 and of 8 bytes: PTX that the driver compiles for the GPU at hand.
+// A kernel in two variants, for words of 4 and of 8 bytes. It is PTX, which the driver compiles for the GPU.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,14 @@
 namespace blastoff::device::cuda {
 
 struct WordKernelSource {
-  const char* text;    ///< PTX that defines both
-  const char* words4;  ///< names of the entries
+  const char* text;    ///< PTX that defines both variants
+  const char* words4;  ///< names of the entry points
   const char* words8;
 };
 
 class WordKernels {
  public:
-  /// Has the driver compile them; the context must be current.
+  /// Has the driver compile the kernels; the context must be current.
   static Result<WordKernels> load(std::shared_ptr<Context> context, const WordKernelSource& source);
   ~WordKernels();
   WordKernels(WordKernels&& other) noexcept;
@@ -29,7 +29,8 @@ class WordKernels {
   };
   static constexpr unsigned threads_per_block = 256;
 
-  /// Queues one; the context must be current. `word_bytes`: 4 or 8. `purpose` appears in messages: "a transposition".
+  /// Queues a launch; the context must be current. `word_bytes`: 4 or 8. `purpose` appears in messages: "a
+  /// transposition".
   Status launch(std::size_t word_bytes, Blocks blocks, void** parameters, api::CUstream stream,
                 std::string_view purpose) const;
 

@@ -50,8 +50,7 @@ bool make_accessible(Address address, std::size_t bytes) {
 
 /// The largest mapping, up to 64 GiB; less if address space is limited (ulimit -v, sanitizers).
 std::size_t probe_largest_reservation() {
-  const std::size_t most =
-      platform::address_space_left() / 8;  // the program may need the rest, even if only for a moment
+  const std::size_t most = platform::address_space_left() / 8;  // the program may need the rest meanwhile
   for (std::size_t bytes = std::size_t{64} << 30; bytes >= granularity; bytes /= 2) {
     if (bytes > most) continue;
     if (void* mapped = map_inaccessible(bytes + granularity)) {

@@ -1,4 +1,4 @@
-// The part of cuBLAS that is used here: see device/cuda/api.h.
+// The part of cuBLAS that is used here; see device/cuda/api.h.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ constexpr int property_patch = 2;
   X(cublasSetPointerMode_v2, cublasStatus(cublasHandle, int))              \
   X(cublasSetAtomicsMode, cublasStatus(cublasHandle, int))
 
-// The routines' signatures, the element type left open: coefficients and matrices are passed by address.
+// The routines' signatures for any element type: coefficients and matrices are passed by address.
 using Size = std::int64_t;
 using Gemm = cublasStatus(cublasHandle, int transpose_a, int transpose_b, Size m, Size n, Size k, const void* alpha,
                           const void* a, Size lda, const void* b, Size ldb, const void* beta, void* c, Size ldc);
@@ -62,7 +62,7 @@ using Gemv = cublasStatus(cublasHandle, int transpose, Size m, Size n, const voi
                           const void* x, Size incx, const void* beta, void* y, Size incy);
 using Symv = cublasStatus(cublasHandle, int fill, Size n, const void* alpha, const void* a, Size lda, const void* x,
                           Size incx, const void* beta, void* y, Size incy);
-// Copies of a triangle from and to packed storage, which have none but 32-bit sizes.
+// Copies of a triangle from and to packed storage. They have 32-bit sizes only.
 using Tpttr = cublasStatus(cublasHandle, int fill, int n, const void* packed, void* a, int lda);
 using Trttp = cublasStatus(cublasHandle, int fill, int n, const void* a, int lda, void* packed);
 

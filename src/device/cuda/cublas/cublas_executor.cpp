@@ -36,7 +36,7 @@ class CublasExecutor final : public Executor {
 
   const ExecutorStream stream_;
   const std::unique_ptr<BlasHandle> handle_;
-  Workspace scratch_;  // of gemmt
+  Workspace scratch_;  // for gemmt
 };
 
 class CublasLibrary final : public ExecutorLibrary {

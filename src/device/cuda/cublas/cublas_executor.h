@@ -1,4 +1,4 @@
-// BLAS by cuBLAS.
+// Runs BLAS operations with cuBLAS.
 #pragma once
 
 #include "device/cuda/executor.h"

@@ -42,7 +42,7 @@ std::string version_text(const api::Cublas& cublas) {
   cublas.cublasGetProperty(api::property_major, &major);
   cublas.cublasGetProperty(api::property_minor, &minor);
   cublas.cublasGetProperty(api::property_patch, &patch);
-  // NVIDIA's own setting: products of double precision are put together from integer ones.
+  // NVIDIA's own setting: products in double precision are made from integer products.
   const char* const emulate = std::getenv("CUBLAS_EMULATE_DOUBLE_PRECISION");
   const bool emulates = emulate != nullptr && std::strtol(emulate, nullptr, 10) != 0;
   return fmt::format("cuBLAS {}.{}.{}{}", major, minor, patch, emulates ? " with FP64 emulation" : "");

@@ -12,7 +12,8 @@ namespace blastoff::device::cuda {
 
 namespace api {
 
-/// cuBLAS's entry points, all set; routines are indexed by blas::Scalar; those that do not exist() are null.
+/// cuBLAS's entry points, all set. Routines are indexed by blas::Scalar; the pointer is null if the routine does not
+/// exist() for that type.
 struct Cublas {
 #define BLASTOFF_MEMBER(symbol, ...) std::add_pointer_t<__VA_ARGS__> symbol = nullptr;
   BLASTOFF_CUBLAS_SYMBOLS(BLASTOFF_MEMBER)
@@ -31,7 +32,7 @@ struct Cublas {
 
 }  // namespace api
 
-/// The libcublas that fits a driver of this version (as cuDriverGetVersion says it: 12040 for CUDA 12.4); see
+/// The libcublas that fits a driver of this version (as cuDriverGetVersion gives it: 12040 for CUDA 12.4); see
 /// open_library(). Stays loaded for good.
 Result<api::Cublas> load_cublas(const std::string& cuda_path, int driver_version);
 

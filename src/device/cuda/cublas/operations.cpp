@@ -12,8 +12,8 @@ namespace {
 
 using blas::Kind;
 
-/// A coefficient in the routine's own element type. The real part comes first, which is all that real coefficients
-/// (herk's, her2k's beta) need.
+/// A coefficient in the routine's own element type. The real part comes first; real coefficients (of herk, and beta of
+/// her2k) are that part alone.
 class HostScalar {
  public:
   HostScalar(blas::Coefficient value, blas::Scalar scalar) {
@@ -47,7 +47,8 @@ int operation(blas::Transpose transpose, blas::Scalar scalar) {
   return conjugate ? api::operation_conjugate : api::operation_transpose;
 }
 
-/// A vector's leading dimension is the size of its increment. A negative increment counts from the end, as in BLAS.
+/// The absolute increment of a vector is stored as its leading dimension. A negative increment counts from the end, as
+/// in BLAS.
 api::cublasStatus queue_vector_product(const api::Cublas& blas, api::cublasHandle handle, const blas::Call& call) {
   const auto scalar = call.scalar();
   const auto type = static_cast<std::size_t>(scalar);
@@ -98,7 +99,7 @@ api::cublasStatus queue_operation(const api::Cublas& blas, api::cublasHandle han
     case Kind::herk: return rank_k(blas.herk[type]);
     case Kind::syr2k: return rank_2k(blas.syr2k[type]);
     case Kind::her2k: return rank_2k(blas.her2k[type]);
-    case Kind::trmm:  // B := op(A) B: cuBLAS writes to a third matrix, which may be B
+    case Kind::trmm:  // B := op(A) B. cuBLAS writes to a third matrix, which may be B
       return blas.trmm[type](handle, side(call), fill(call), op_a, diagonal(call), call.m, call.n, alpha.address(),
                              a.address, a.leading_dimension, c.address, c.leading_dimension, c.address,
                              c.leading_dimension);
@@ -117,9 +118,9 @@ int fill(const operation::Operand& matrix) {
   return matrix.part == operation::Part::upper ? api::fill_upper : api::fill_lower;
 }
 
-/// The routines take sizes of 32 bits. Whether they reach elements farther away is not documented.
+/// The routines take sizes of 32 bits. Whether they can address elements beyond that is not documented.
 Status require_near_elements(const operation::Operand& matrix) {
-  constexpr std::int64_t most_columns = 46340;  // whose square has 31 bits
+  constexpr std::int64_t most_columns = 46340;  // its square has 31 bits
   if (std::max(matrix.columns, matrix.leading_dimension) <= most_columns) return {};
   return tl::unexpected(Error{ErrorKind::unsupported, "cuBLAS's packed matrices have no 64-bit interface"});
 }
@@ -137,7 +138,7 @@ Status BlasHandle::configure(api::CUstream stream, std::size_t workspace_bytes) 
   if (auto ok = check(blas.cublasCreate_v2(&handle_), "cublasCreate"); !ok) return ok;
   if (auto ok = check(blas.cublasSetStream_v2(handle_, stream), "cublasSetStream"); !ok) return ok;
   if (auto ok = workspace_.grow(workspace_bytes); !ok) return ok;
-  // After the stream is set, because setting it restores the default workspace.
+  // Done after the stream is set, because setting the stream restores the default workspace.
   const auto workspace = reinterpret_cast<void*>(static_cast<std::uintptr_t>(workspace_.address()));
   if (auto ok = check(blas.cublasSetWorkspace_v2(handle_, workspace, workspace_bytes), "cublasSetWorkspace"); !ok) {
     return ok;

@@ -1,4 +1,4 @@
-// Calls in cuBLAS's terms.
+// Runs BLAS calls as calls of cuBLAS.
 #pragma once
 
 #include "blas/call.h"
@@ -22,7 +22,8 @@ class BlasHandle {
   /// Queues a call of any kind but gemmt. Operand addresses are device addresses.
   Status run(const blas::Call& call) const;
 
-  /// Queues the copy of a triangle from or to packed storage: that of the square matrix which is its part.
+  /// Queue the copy of a triangle from or to packed storage. The part of `matrix`, a square matrix, says which
+  /// triangle.
   Status unpack(const operation::Operand& matrix, const void* packed, blas::Scalar scalar) const;
   Status pack(void* packed, const operation::Operand& matrix, blas::Scalar scalar) const;
 
@@ -31,7 +32,7 @@ class BlasHandle {
       : cublas_(cublas), context_(stream.context), workspace_(stream.memory) {}
   Status configure(api::CUstream stream, std::size_t workspace_bytes);
 
-  /// What a status means: an error that is neither want of memory nor of support loses the device.
+  /// Turns a status into a Status. Every error except lack of memory or of support loses the device.
   Status check(api::cublasStatus status, std::string_view operation) const;
 
   const api::Cublas& cublas_;

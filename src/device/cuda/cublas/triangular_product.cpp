@@ -15,7 +15,7 @@ api::CUdeviceptr address_of(const Operand& operand) {
   return reinterpret_cast<std::uintptr_t>(operand.address);
 }
 
-/// The operand from element (row, column) on.
+/// The part of the operand that begins at element (row, column).
 Operand from(Operand operand, std::int64_t row, std::int64_t column) {
   operand.address = static_cast<unsigned char*>(operand.address) +
                     static_cast<std::size_t>(row + column * operand.leading_dimension) * operand.element_size;
@@ -32,8 +32,8 @@ blas::Routine general_product(blas::Scalar scalar) {
   return blas::Routine::zgemm;
 }
 
-/// Rows [row, row + rows) of op(A) times columns [column, column + columns) of op(B), into the same block of C or
-/// elsewhere.
+/// The product of rows [row, row + rows) of op(A) and columns [column, column + columns) of op(B). Its result goes to
+/// that block of C, unless the caller changes it.
 Call block(const Call& call, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
   Call product = call;
   product.routine = general_product(call.scalar());
@@ -74,7 +74,8 @@ Status run_triangular_product(const Call& call, const BlasHandle& handle, const 
         address_of(c), scratch, c.stride_bytes(), static_cast<std::size_t>(columns) * c.element_size,
         columns,       columns, c.element_size,   part};
     if (call.beta != blas::Coefficient{}) {
-      // The other triangle of the scratch square holds arbitrary values; no element of a gemm's C depends on another.
+      // The other triangle of the scratch square holds arbitrary values, which do no harm: no element of a gemm's C
+      // depends on another.
       TriangleCopy fetch = copy;
       std::swap(fetch.destination, fetch.source);
       std::swap(fetch.destination_pitch, fetch.source_pitch);

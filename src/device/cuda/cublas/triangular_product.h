@@ -1,4 +1,4 @@
-// gemmt, which cuBLAS does not have: a general product of which only one triangle is written.
+// gemmt, which cuBLAS does not have: a general product that writes only one triangle of C.
 #pragma once
 
 #include "blas/call.h"
@@ -10,7 +10,7 @@ namespace blastoff::device::cuda {
 /// Largest order of a square on the diagonal.
 constexpr std::int64_t largest_diagonal_square = 512;
 
-/// Bytes of device memory that a call needs beside its operands.
+/// Bytes of device memory that a call needs besides its operands.
 std::size_t triangular_product_scratch(const blas::Call& call);
 
 /// Queues a gemmt as gemms of column panels. Blocks off the diagonal are computed directly in C. Each square on the

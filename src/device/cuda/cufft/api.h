@@ -1,4 +1,4 @@
-// The part of cuFFT that is used here: see device/cuda/api.h.
+// The part of cuFFT that is used here; see device/cuda/api.h.
 #pragma once
 
 #include <cstddef>

@@ -38,7 +38,7 @@ class CufftExecutor final : public Executor {
     const fft::Transform& transform = fft::plan_of(operation).transform;
     const auto steps = schedule(transform, fft::layout_of(operation));
     if (!steps) return tl::unexpected(unsupported("cuFFT has no plan for such a transform"));
-    // It reads real arrays two numbers at a time.
+    // cuFFT reads real arrays two numbers at a time.
     for (const Operand& operand : operation.operands())
       if (address_of(operand) % (2 * transform.real_bytes()) != 0)
         return tl::unexpected(unsupported("an array of a transform is not aligned to complex numbers"));
@@ -52,8 +52,8 @@ class CufftExecutor final : public Executor {
     return run(transform, *steps, (*plan)->handle, *input, address_of(fft::output_of(operation)));
   }
 
-  /// A new plan's tables are made in memory of the heap. Transforms copy nothing. Arrays with gaps may get other gaps,
-  /// and so another plan, when they go to the GPU.
+  /// cuFFT makes a new plan's tables in heap memory; a transform with a known plan copies nothing. An array with gaps
+  /// may get other gaps, and so another plan, when it goes to the GPU.
   bool copies_heap_memory(const operation::Operation& operation) const override {
     const auto has_gaps = [](const Operand& operand) { return operand.columns > 1; };
     if (std::ranges::any_of(operation.operands(), has_gaps)) return true;
@@ -62,8 +62,8 @@ class CufftExecutor final : public Executor {
   }
 
  private:
-  /// Makes room for the plan's work area, and behind it for a copy of an input that cuFFT would overwrite: it does so
-  /// with all complex input of real results. An input may not begin where the work area does, even if that is empty
+  /// Makes room for the plan's work area and, behind it, for a copy of an input that cuFFT would overwrite, as it does
+  /// with all complex input of real results. An input must not begin where the work area does, even if that is empty
   /// (cuFFT 12 of CUDA 13.0 fails then).
   Result<api::CUdeviceptr> place_input(const operation::Operation& operation, const FftPlan& plan) {
     const Operand& input = fft::input_of(operation);
@@ -77,7 +77,7 @@ class CufftExecutor final : public Executor {
     return copy;
   }
 
-  /// There may be no memory between the columns.
+  /// Copies columns with their gaps, but not the gaps themselves: there may be no memory between columns.
   Status copy_columns(api::CUdeviceptr to, const Operand& from) {
     const auto& driver = stream_.context->driver();
     api::CUDA_MEMCPY2D copy{};
@@ -98,7 +98,7 @@ class CufftExecutor final : public Executor {
 
   Status run(const fft::Transform& transform, const FftSchedule& steps, api::cufftPlan plan, api::CUdeviceptr input,
              api::CUdeviceptr output) {
-    // Steps are counted in elements of each side, also where both are one array.
+    // Each side's steps are in elements of that side, even if both sides are one array.
     const std::size_t in_step = static_cast<std::size_t>(steps.in_step) * transform.in_element_bytes();
     const std::size_t out_step = static_cast<std::size_t>(steps.out_step) * transform.out_element_bytes();
     for (std::int64_t i = 0; i < steps.executions; ++i, input += in_step, output += out_step) {

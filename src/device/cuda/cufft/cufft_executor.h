@@ -1,4 +1,4 @@
-// Transforms of FFTW's interface by cuFFT.
+// Runs transforms of FFTW's interface with cuFFT.
 #pragma once
 
 #include "device/cuda/executor.h"

@@ -63,14 +63,14 @@ Status FftPlanCache::configure(FftPlan& plan) const {
       plan.handle, shape.rank, shape.lengths.data(), shape.in_embedding.data(), shape.in_stride, shape.in_distance,
       shape.out_embedding.data(), shape.out_stride, shape.out_distance, shape.type, shape.batch, &plan.work_bytes);
   if (auto ok = check_fft(made, "cufftMakePlanMany64", stream_); !ok) return ok;
-  // The plan's tables come by the default stream, with which our stream is not ordered.
+  // The default stream copies the plan's tables, and the executor's stream does not wait for it by itself.
   Context& context = *stream_.context;
   if (auto there = context.check(context.driver().cuStreamSynchronize(nullptr), "cuStreamSynchronize"); !there)
     return there;
   return check_fft(cufft_.cufftSetStream(plan.handle, stream_.stream), "cufftSetStream", stream_);
 }
 
-// Work that is queued may still use its tables.
+// Waits, since queued work may still use the plan's tables.
 void FftPlanCache::drop_last() {
   stream_.context->driver().cuStreamSynchronize(stream_.stream);
   cufft_.cufftDestroy(plans_.back().handle);

@@ -10,8 +10,8 @@
 
 namespace blastoff::device::cuda {
 
-/// What a status means. Of the errors that are neither want of memory nor of support, those that have destroyed the
-/// context lose the device.
+/// Turns a status into a Status. An error that has destroyed the context loses the device; lack of memory or of support
+/// does not.
 Status check_fft(api::cufftStatus status, const char* name, const ExecutorStream& stream);
 
 struct FftPlan {
@@ -20,7 +20,8 @@ struct FftPlan {
   std::size_t work_bytes = 0;
 };
 
-/// Making a plan takes milliseconds. A cuFFT plan serves one thread at a time. The least recently used goes first.
+/// Keeps plans, since making one takes milliseconds. A cuFFT plan serves one thread at a time. The plan that has not
+/// been used for longest is dropped first.
 class FftPlanCache {
  public:
   static constexpr std::size_t most_plans = 24;
@@ -33,7 +34,7 @@ class FftPlanCache {
 
   bool has(const FftShape& shape) const { return std::ranges::find(plans_, shape, &FftPlan::shape) != plans_.end(); }
 
-  /// Valid until the next call.
+  /// The result is valid until the next call.
   Result<const FftPlan*> plan_for(const FftShape& shape);
 
  private:
@@ -44,7 +45,7 @@ class FftPlanCache {
 
   const api::Cufft& cufft_;
   const ExecutorStream stream_;
-  std::list<FftPlan> plans_;  ///< the one used last comes first
+  std::list<FftPlan> plans_;  ///< the plan used last comes first
 };
 
 }  // namespace blastoff::device::cuda

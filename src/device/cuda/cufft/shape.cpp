@@ -9,7 +9,7 @@ namespace {
 
 using fft::Dimension;
 
-/// Each costs a launch of the same kernels.
+/// Each execution costs a launch of the same kernels.
 constexpr std::int64_t most_executions = 64;
 
 int type_of(const fft::Transform& transform) {
@@ -22,7 +22,7 @@ int type_of(const fft::Transform& transform) {
   return 0;
 }
 
-/// Elements of a dimension on the complex side, if it is the halved one.
+/// Elements of a dimension on one side. The complex side holds n/2 + 1 elements of a halved dimension.
 std::int64_t side_length(const fft::Transform& transform, bool complex_side, std::int64_t length, bool last) {
   return transform.request.kind != fft::Kind::c2c && last && complex_side ? length / 2 + 1 : length;
 }
@@ -32,7 +32,8 @@ struct Side {
   api::FftSize stride = 0;
 };
 
-/// One side's strides as embeddings: that of dimension k is how often its stride goes into that of dimension k - 1.
+/// One side's strides as cuFFT's embeddings: the embedding of dimension k is the stride of dimension k - 1 divided by
+/// its own.
 std::optional<Side> side_of(const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& strides) {
   Side side;
   side.stride = strides.back();
@@ -46,7 +47,7 @@ std::optional<Side> side_of(const std::vector<std::int64_t>& lengths, const std:
   return side;
 }
 
-/// The slowest first; a halved dimension stays the last.
+/// Dimensions with the largest stride first; a halved dimension stays the last.
 std::vector<Dimension> in_order(const fft::Transform& transform, const fft::Layout& layout) {
   const auto all = layout.dims.all();
   std::vector<Dimension> dims(all.begin(), all.end());
@@ -74,13 +75,13 @@ bool set_dims(FftShape& shape, const fft::Transform& transform, const std::vecto
   shape.out_embedding = out->embedding;
   shape.in_stride = in->stride;
   shape.out_stride = out->stride;
-  // Not used where there is one transform.
+  // Not used if there is only one transform.
   shape.in_distance = in_strides[0] * in_lengths[0];
   shape.out_distance = out_strides[0] * out_lengths[0];
   return true;
 }
 
-/// Batches that follow each other on both sides as one.
+/// Merges batches that follow each other on both sides.
 std::vector<Dimension> merged_batches(const fft::Layout& layout) {
   const auto all = layout.batches.all();
   std::vector<Dimension> batches(all.begin(), all.end());

@@ -1,4 +1,4 @@
-// A transform in the terms of cuFFT's plans.
+// Describes a transform as a plan of cuFFT.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace blastoff::device::cuda {
 
-/// The arguments of cufftMakePlanMany64. Strides and distances are in elements of each side.
+/// The arguments of cufftMakePlanMany64. Strides and distances of a side are in elements of that side.
 struct FftShape {
   static constexpr std::size_t most_dims = 3;
 
@@ -27,7 +27,7 @@ struct FftShape {
   bool operator==(const FftShape& other) const = default;
 };
 
-/// A plan that is executed several times, each so many elements further on.
+/// A plan that is executed several times, each time `in_step` and `out_step` elements further on.
 struct FftSchedule {
   FftShape shape;
   std::int64_t executions = 1;
@@ -35,8 +35,8 @@ struct FftSchedule {
   std::int64_t out_step = 0;
 };
 
-/// Nothing for what cuFFT cannot do at once or in a few executions: more than three dimensions, strides that are no
-/// multiples of each other.
+/// nullopt if cuFFT cannot do the transform in one or a few executions: more than three dimensions, or strides that are
+/// no multiples of each other.
 std::optional<FftSchedule> schedule(const fft::Transform& transform, const fft::Layout& layout);
 
 }  // namespace blastoff::device::cuda

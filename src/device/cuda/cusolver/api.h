@@ -1,4 +1,4 @@
-// The part of cuSOLVER that is used here: see device/cuda/api.h.
+// The part of cuSOLVER that is used here; see device/cuda/api.h.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ constexpr int no_vectors = 0;
 constexpr int with_vectors = 1;
 constexpr int range_of_indices = 1002;
 
-// Types of data are given as type_..., jobs as no_vectors or with_vectors. Sizes of work space are in bytes.
+// Data types are type_... constants, jobs no_vectors or with_vectors. Sizes of work space are in bytes.
 #define BLASTOFF_CUSOLVER_SYMBOLS(X)                                                                                   \
   X(cusolverDnCreate, cusolverStatus(cusolverHandle*))                                                                 \
   X(cusolverDnDestroy, cusolverStatus(cusolverHandle))                                                                 \
@@ -107,8 +107,7 @@ constexpr int range_of_indices = 1002;
                                     int type_right, void* right, Size ldr, int compute_type, void* device,             \
                                     std::size_t device_bytes, void* host, std::size_t host_bytes, int* info))
 
-// Signatures of the routines that have none but 32-bit sizes, the element type left open. Sizes of work space are in
-// elements.
+// Signatures, for any element type, of routines that have 32-bit sizes only. Sizes of work space are in elements.
 using PotriSize = cusolverStatus(cusolverHandle, int fill, int n, void* a, int lda, int* work_size);
 using Potri = cusolverStatus(cusolverHandle, int fill, int n, void* a, int lda, void* work, int work_size, int* info);
 using OrgqrSize = cusolverStatus(cusolverHandle, int m, int n, int k, const void* a, int lda, const void* tau,

@@ -57,9 +57,9 @@ Status run_family(const Task& task) {
   return {};
 }
 
-/// Eigenvalues and singular values are found by iterations that square the elements. LAPACK scales a matrix whose
-/// elements do not allow that; cuSOLVER does not, and has been seen to destroy the context. LAPACK scales the matrices
-/// of least squares, too. These kinds come last.
+/// Eigenvalues and singular values are found by iterations that square the elements. If the elements are too large or
+/// too small for that, LAPACK scales the matrix; cuSOLVER does not, and has been seen to destroy the context. LAPACK
+/// scales the matrices of least squares, too. These kinds come last in Kind.
 bool squares_elements(Kind kind) {
   return kind >= Kind::gels;
 }
@@ -69,7 +69,7 @@ struct Range {
   double largest;
 };
 
-/// As in LAPACK's dgesvd, whose range is the narrowest. A matrix of zeros is outside too.
+/// The range of LAPACK's dgesvd, which is the narrowest. A matrix of zeros is outside, too.
 Range safe_range(bool single) {
   const double smallest_normal =
       single ? static_cast<double>(std::numeric_limits<float>::min()) : std::numeric_limits<double>::min();
@@ -79,7 +79,8 @@ Range safe_range(bool single) {
   return {least, 1 / least};
 }
 
-/// What the operation reads. Of symmetric matrices only a triangle is input, also where vectors replace all of it.
+/// The matrices that the operation reads. Of a symmetric matrix only a triangle is input, even if vectors replace the
+/// whole matrix.
 std::vector<Operand> input(const Task& task) {
   std::vector<Operand> matrices;
   for (const Argument argument : lapack::argument_list(task.problem.routine)) {

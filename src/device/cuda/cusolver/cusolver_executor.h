@@ -1,4 +1,4 @@
-// LAPACK by cuSOLVER.
+// Runs LAPACK operations with cuSOLVER.
 #pragma once
 
 #include "device/cuda/executor.h"

@@ -8,7 +8,7 @@ namespace {
 
 using lapack::Argument;
 
-/// All eigenvalues into `w`; the vectors, if any, into `a`, which is destroyed otherwise.
+/// Writes all eigenvalues to `w`. The vectors, if they are wanted, replace `a`, which is destroyed otherwise.
 Status solve_all(const Task& task, const Operand& a, void* w) {
   const api::Cusolver& library = task.cusolver();
   return task.solver.run(
@@ -25,7 +25,7 @@ Status solve_all(const Task& task, const Operand& a, void* w) {
       });
 }
 
-/// Those from il to iu; their vectors become the first columns.
+/// Computes eigenvalues il to iu; their vectors become the first columns.
 Status solve_some(const Task& task, const Operand& a, void* w) {
   const api::Cusolver& library = task.cusolver();
   const lapack::Problem& problem = task.problem;

@@ -35,7 +35,7 @@ Status solve_cholesky(const Task& task) {
   });
 }
 
-/// Interchanges of rows, in device memory.
+/// Row interchanges, in device memory.
 using Pivots = std::int64_t*;
 
 Result<Pivots> pivot_memory(const Task& task) {
@@ -45,7 +45,7 @@ Result<Pivots> pivot_memory(const Task& task) {
   return static_cast<Pivots>(*memory);
 }
 
-/// The program's own. Out of range they would have the GPU interchange what is not there.
+/// The pivots that the program gave. A pivot out of range would make the GPU exchange rows that do not exist.
 Result<Pivots> given_pivots(const Task& task) {
   const std::vector<std::int64_t> values = task.results.given_integers(Argument::ipiv);
   for (const std::int64_t pivot : values) {
@@ -94,7 +94,7 @@ Status solve_lu(const Task& task, int operation, Pivots pivots, const Operand& b
   });
 }
 
-/// cuSOLVER has no getri: the inverse is the solution for the identity.
+/// cuSOLVER has no getri: the inverse is computed as the solution for the identity matrix.
 Status invert_lu(const Task& task, Pivots pivots) {
   const Operand a = task.matrix(Argument::a);
   const auto inverse = task.solver.matrix(Solver::Purpose::matrix, a.rows, a.columns, a.element_size);

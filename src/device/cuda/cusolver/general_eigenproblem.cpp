@@ -6,8 +6,7 @@ namespace {
 
 using lapack::Argument;
 
-/// Where all types are real, `w` takes the real parts, then the imaginary parts, and the vectors are packed as LAPACK
-/// packs them.
+/// If all types are real, `w` gets the real parts, then the imaginary parts, and the vectors are packed as in LAPACK.
 Status solve(const Task& task, const Operand& a, void* w, const Operand& right) {
   const api::Cusolver& library = task.cusolver();
   const int job = right.empty() ? api::no_vectors : api::with_vectors;

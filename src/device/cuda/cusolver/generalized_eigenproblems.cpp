@@ -1,4 +1,4 @@
-// Eigenvalues and eigenvectors of a symmetric and a positive definite matrix together, by the 32-bit interface.
+// Generalized eigenproblems of a symmetric and a positive definite matrix, by the 32-bit interface.
 #include <fmt/format.h>
 
 #include "device/cuda/cusolver/task.h"
@@ -12,7 +12,7 @@ int narrow(std::int64_t size) {
   return static_cast<int>(size);
 }
 
-/// All eigenvalues into `w`; the vectors, if any, into `a`; the Cholesky factor into `b`.
+/// Writes all eigenvalues to `w`, the vectors, if they are wanted, to `a`, and the Cholesky factor to `b`.
 Status solve_all(const Task& task, const Operand& a, const Operand& b, void* w) {
   const api::Cusolver& library = task.cusolver();
   const std::size_t scalar = task.scalar_index();
@@ -30,7 +30,7 @@ Status solve_all(const Task& task, const Operand& a, const Operand& b, void* w) 
       });
 }
 
-/// Those from il to iu; their vectors become the first columns.
+/// Computes eigenvalues il to iu; their vectors become the first columns.
 template <class Real, class SizeRoutine, class Routine>
 Status solve_some(const Task& task, const Operand& a, const Operand& b, void* w, SizeRoutine* size_routine,
                   Routine* routine) {
@@ -62,7 +62,7 @@ Status solve(const Task& task, const Operand& a, const Operand& b, void* w) {
   return solve_some<double>(task, a, b, w, library.sygvdx_size_64[scalar], library.sygvdx_64[scalar]);
 }
 
-/// B's Cholesky factor to where B was.
+/// Copies B's Cholesky factor to the place of B.
 Status return_factor(const Task& task, const Operand& factor) {
   const Operand b = task.triangle(Argument::b);
   if (!task.problem.packed()) return task.solver.copy(b, factor);
@@ -79,7 +79,7 @@ Status run_generalized_eigenproblem(const Task& task) {
   if (!w) return tl::unexpected(w.error());
   const auto a = symmetric_matrix(task);
   if (!a) return tl::unexpected(a.error());
-  // The library may use the other triangle of B, which is the program's.
+  // A copy, since the library may overwrite the other triangle of B, which belongs to the program.
   const auto factor = copy_of_triangle(task, Argument::b, Solver::Purpose::second_matrix);
   if (!factor) return tl::unexpected(factor.error());
   if (auto ok = solve(task, *a, *factor, *w); !ok) return ok;

@@ -9,7 +9,7 @@ namespace {
 
 using lapack::Argument;
 
-/// Writes numbers of one type behind each other.
+/// Writes `value` as element `index` of an array of its type.
 template <class Number>
 void write(std::span<std::byte> to, std::size_t index, Number value) {
   std::memcpy(to.data() + index * sizeof value, &value, sizeof value);
@@ -97,7 +97,7 @@ void HostResults::commit() const {
   if (eigenvectors_.address() != nullptr) write_eigenvectors();
 }
 
-/// Nothing past the last column's last row.
+/// Writes nothing behind the last row of the last column.
 void HostResults::write_eigenvectors() const {
   const std::size_t column = static_cast<std::size_t>(problem_.n) * problem_.element_bytes();
   const std::size_t stride = static_cast<std::size_t>(problem_.ldz) * problem_.element_bytes();
@@ -116,11 +116,11 @@ void HostResults::write_rest(Argument argument, std::span<std::byte> to) const {
     }
   };
   const std::size_t integer = problem_.integer_bytes;
-  std::fill(to.begin(), to.end(), std::byte{0});  // info, ifail, the imaginary part of work
+  std::fill(to.begin(), to.end(), std::byte{0});  // info, ifail, and the imaginary part of work
   switch (argument) {
     case Argument::found: write_integer(to, 0, found_, integer); break;
     case Argument::isuppz:
-      // No vector has zeros by its structure.
+      // Each vector counts as full: its structure implies no zeros.
       for (std::size_t i = 0; i < to.size() / integer; ++i) write_integer(to, i, i % 2 == 0 ? 1 : problem_.n, integer);
       break;
     case Argument::work: write_real(problem_.lwork); break;

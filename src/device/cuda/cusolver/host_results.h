@@ -1,4 +1,5 @@
-// The host vectors of an operation: read before it, and written only when all of its results are known to be good.
+// The host vectors of an operation. They are read before it, and written only when all of its results are known to be
+// good.
 #pragma once
 
 #include <array>
@@ -18,26 +19,26 @@ class HostResults {
   HostResults(const operation::Operation& operation, const lapack::Problem& problem)
       : operation_(operation), problem_(problem), found_(problem.eigenvalues()) {}
 
-  /// The program's own bytes of a vector that is read.
+  /// The bytes that the program gave for a vector that is read.
   std::span<const std::byte> given(lapack::Argument argument) const;
   std::vector<std::int64_t> given_integers(lapack::Argument argument) const;
 
-  /// Memory for what the vector will hold.
+  /// Memory for the new content of the vector.
   std::span<std::byte> stage(lapack::Argument argument);
   void stage_integers(lapack::Argument argument, std::span<const std::int64_t> values);
 
-  /// How many eigenvalues there are, where that was not known before.
+  /// Sets the number of eigenvalues, if it was not known before.
   void set_found(std::int64_t count) { found_ = count; }
   std::int64_t found() const { return found_; }
 
-  /// Memory for the eigenvectors that were found, on pages of their own; nullptr if there is none.
+  /// Memory on pages of its own for the eigenvectors that were found; nullptr if there is none.
   std::byte* stage_eigenvectors();
 
-  /// The reals staged so far are neither infinite nor NaN.
+  /// Whether no real number staged so far is infinite or NaN.
   bool finite() const;
 
-  /// Writes the program's vectors: what was staged, and what all operations that succeed return: info, the number of
-  /// eigenvalues, their places, and the size of the work space.
+  /// Writes the program's vectors: those that were staged, and what every operation that succeeds returns: info, the
+  /// number of eigenvalues, their places, and the size of the work space.
   void commit() const;
 
  private:

@@ -1,4 +1,4 @@
-// Inverses of triangular matrices, and from Cholesky factors.
+// Inverses of triangular matrices, and inverses from Cholesky factors.
 #include "device/cuda/cusolver/task.h"
 
 namespace blastoff::device::cuda {
@@ -7,7 +7,7 @@ namespace {
 using lapack::Argument;
 using lapack::Kind;
 
-/// The library may use the other triangle, which is the program's.
+/// Works on a copy, since the library may overwrite the other triangle, which belongs to the program.
 Status invert_from_cholesky(const Task& task) {
   if (auto ok = task.require_32_bits(); !ok) return ok;
   const api::Cusolver& library = task.cusolver();
@@ -53,7 +53,7 @@ Operand without_diagonal(Operand triangle) {
   return triangle;
 }
 
-/// The diagonal may be that of another triangle, which is the program's.
+/// Leaves the diagonal alone: it may belong to another triangle, which is the program's.
 Status invert_unit_triangle(const Task& task) {
   const Operand a = task.matrix(Argument::a);
   auto inverse = task.solver.matrix(Solver::Purpose::matrix, a.rows, a.columns, a.element_size);

@@ -8,8 +8,8 @@ namespace {
 
 using lapack::Argument;
 
-/// LAPACK reports a triangle with a zero on its diagonal. Where rank is lacking, rounding errors decide whether there
-/// is one, and there is no solution that means anything: it is LAPACK's to say.
+/// ErrorKind::failed if the triangle may have a zero on its diagonal, which LAPACK reports. If the matrix lacks rank,
+/// rounding errors decide whether there is one, and no solution is meaningful. So LAPACK has to decide.
 Status check_rank(const Task& task, const Operand& triangle) {
   constexpr double margin = 100;
   const auto diagonal = diagonal_magnitudes(task, triangle);

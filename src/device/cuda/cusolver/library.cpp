@@ -8,7 +8,7 @@
 namespace blastoff::device::cuda {
 namespace {
 
-/// The number in the file's name is one less than that of CUDA.
+/// The number in the file's name is the CUDA version minus one.
 LibraryFile cusolver_file(int driver_version) {
   const bool any = driver_version >= 13000;
   LibraryFile file{

@@ -12,8 +12,8 @@ namespace blastoff::device::cuda {
 
 namespace api {
 
-/// cuSOLVER's entry points, all set but the optional ones; routines are indexed by blas::Scalar (those for 32-bit and
-/// 64-bit reals: s and c, d and z alone).
+/// cuSOLVER's entry points, all set but the optional ones. Routines are indexed by blas::Scalar; those for 32-bit reals
+/// exist for s and c only, those for 64-bit reals for d and z only.
 struct Cusolver {
 #define BLASTOFF_MEMBER(symbol, ...) std::add_pointer_t<__VA_ARGS__> symbol = nullptr;
   BLASTOFF_CUSOLVER_SYMBOLS(BLASTOFF_MEMBER)

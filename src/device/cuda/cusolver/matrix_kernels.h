@@ -1,4 +1,4 @@
-// Our own kernels that solvers need, compiled once for each device.
+// Blastoff's own kernels for solvers, compiled once for each device.
 #pragma once
 
 #include <memory>

@@ -16,7 +16,7 @@ Status factor(const Task& task) {
   return tau ? task.stage(Argument::tau, *tau) : tl::unexpected(tau.error());
 }
 
-/// The program's own, in device memory.
+/// The program's tau, copied to device memory.
 Result<void*> given_tau(const Task& task) {
   const auto given = task.results.given(Argument::tau);
   auto tau = task.vector(given.size());

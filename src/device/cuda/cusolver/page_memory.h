@@ -7,15 +7,15 @@
 
 namespace blastoff::device::cuda {
 
-/// It fills pages of its own: the driver refuses a copy that begins in a page that is page-locked, because a matrix
-/// lies there too, and ends in one that is not.
+/// Fills whole pages. The driver refuses a copy that begins in a page-locked page and ends in another one, as happens
+/// if a matrix lies in the first page, too.
 class PageMemory {
  public:
   PageMemory() = default;
   explicit PageMemory(std::size_t bytes)
       : bytes_((bytes / page + 1) * page), memory_(std::aligned_alloc(page, bytes_)) {}
 
-  /// nullptr: there was no memory.
+  /// nullptr if there was no memory.
   void* address() const { return memory_.get(); }
   std::size_t bytes() const { return memory_ == nullptr ? 0 : bytes_; }
 

@@ -1,4 +1,5 @@
-// Eigenvalues in a range of values, chosen among all: the program may have made room for these alone.
+// Eigenvalues in a range of values. All are computed and some are chosen, since the program may have room for these
+// alone.
 #include <algorithm>
 #include <cmath>
 
@@ -13,8 +14,8 @@ Error failed(const char* message) {
   return {ErrorKind::failed, message};
 }
 
-/// An eigenvalue so near to an end of the range that rounding errors, which are in proportion to the largest
-/// eigenvalue, decide whether it is inside.
+/// Whether an eigenvalue is so near to an end of the range that rounding errors decide whether it is inside. These
+/// errors are in proportion to the largest eigenvalue.
 bool in_doubt(const lapack::Problem& problem, const std::vector<double>& values) {
   const double largest = std::max(std::abs(values.front()), std::abs(values.back()));
   const double error = std::sqrt(static_cast<double>(problem.n)) * blas::machine_epsilon(problem.scalar()) * largest;
@@ -36,7 +37,7 @@ Result<std::vector<double>> eigenvalues(const Task& task, void* w) {
   return values;
 }
 
-/// `columns` follow each other without gaps.
+/// `columns` must follow each other without gaps.
 Status stage_eigenvectors(const Task& task, const Operand& columns) {
   const auto largest = task.solver.largest_magnitude({&columns, 1}, task.problem.scalar());
   if (!largest) return tl::unexpected(largest.error());

@@ -1,5 +1,5 @@
-// Singular value decomposition. The library wants at least as many rows as columns: a wide matrix is transposed, and so
-// are the vectors, which change their roles.
+// Singular value decomposition. The library requires at least as many rows as columns. So a wide matrix is transposed,
+// and left and right vectors change their roles.
 #include <algorithm>
 #include <cstring>
 
@@ -11,22 +11,22 @@ namespace {
 
 using lapack::Argument;
 
-/// What is decomposed: A, or its transpose, tall in any case, and device memory for the singular values.
+/// The matrix to decompose, which is A or, if A is wide, its transpose, and device memory for the singular values.
 struct Decomposition {
   const Task& task;
   Operand matrix;
   void* values = nullptr;
 
   bool wide() const { return task.problem.m < task.problem.n; }
-  /// Where vectors go; empty where those of one side are not wanted. They are computed none the less.
+  /// Where the vectors go; empty if those of that side are not wanted, though they are computed.
   Operand left() const { return task.matrix(Argument::z); }
   Operand right() const { return task.matrix(Argument::right); }
-  /// As many vectors of the long side as it has elements.
+  /// Whether the long side has as many vectors as they have elements.
   bool whole() const { return (wide() ? task.problem.job_right : task.problem.job) == 'a'; }
   std::int64_t left_count() const { return left().empty() ? matrix.columns : left().columns; }
   std::int64_t right_count() const { return right().empty() ? matrix.columns : right().rows; }
 
-  /// The place for the left vectors, or work space.
+  /// Where the left vectors are computed: in their final place, or in work space.
   Result<Operand> left_place() const {
     if (!left().empty()) return task.solver.without_gaps(left(), Solver::Purpose::third_matrix);
     return task.solver.matrix(Solver::Purpose::third_matrix, task.problem.m, left_count(), matrix.element_size);
@@ -35,7 +35,7 @@ struct Decomposition {
   Result<Operand> right_columns() const {
     return task.solver.matrix(Solver::Purpose::second_matrix, task.problem.n, right_count(), matrix.element_size);
   }
-  /// From there to where they go.
+  /// Copy the vectors to their final place.
   Status return_left(const Operand& from) const { return left().empty() ? Status{} : task.solver.copy(left(), from); }
   Status return_right_columns(const Operand& from) const {
     return right().empty() ? Status{} : task.solver.transpose(right(), from, task.problem.scalar());
@@ -54,7 +54,8 @@ Status fetch(Decomposition& decomposition) {
   return task.solver.copy(*matrix, a);
 }
 
-/// By QR iteration, with the vectors of the tall matrix: U, and V transposed. Null addresses without vectors.
+/// QR iteration, with the vectors of the tall matrix: U, and V transposed. The addresses are null if no vectors are
+/// wanted.
 Status iterate(const Decomposition& decomposition, const Operand& u, const Operand& vt) {
   const Task& task = decomposition.task;
   const api::Cusolver& library = task.cusolver();
@@ -107,8 +108,8 @@ Status iterate_with_vectors(const Decomposition& decomposition) {
   return task.solver.transpose(left, *vt, task.problem.scalar());
 }
 
-/// By polar decomposition, with the vectors of the tall matrix: U and V. `perturbation` was added to the singular
-/// values where some are close to 0.
+/// Polar decomposition, with the vectors of the tall matrix: U and V. If some singular values are close to 0,
+/// `perturbation` was added to the singular values.
 Status decompose(const Decomposition& decomposition, const Operand& u, const Operand& v, double& perturbation) {
   const Task& task = decomposition.task;
   const api::Cusolver& library = task.cusolver();
@@ -142,11 +143,11 @@ double first_real(std::span<const std::byte> values, std::size_t real_bytes) {
   return value;
 }
 
-/// ErrorKind::failed where the singular values are not accurate.
+/// ErrorKind::failed if the singular values are not accurate.
 Status decompose_with_vectors(const Decomposition& decomposition) {
   const Task& task = decomposition.task;
   const blas::Scalar scalar = task.problem.scalar();
-  // The left factor is wanted as it is, the right one transposed.
+  // The left factor is wanted as it is, the right factor transposed.
   const auto left = decomposition.left_place();
   if (!left) return tl::unexpected(left.error());
   const auto transposed = decomposition.right_columns();
@@ -163,7 +164,7 @@ Status decompose_with_vectors(const Decomposition& decomposition) {
   return tl::unexpected(Error{ErrorKind::failed, "cuSOLVER's gesvdp perturbed the singular values"});
 }
 
-/// Polar decomposition is faster, where it is accurate.
+/// Tries polar decomposition, which is faster, then QR iteration if the first is not accurate.
 Status decompose_or_iterate(Decomposition& decomposition) {
   auto decomposed = decompose_with_vectors(decomposition);
   if (decomposed || decomposed.error().kind != ErrorKind::failed) return decomposed;

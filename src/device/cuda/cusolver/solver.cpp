@@ -7,7 +7,7 @@
 namespace blastoff::device::cuda {
 namespace {
 
-/// Where the checks' memory holds what.
+/// The layout of the memory for checks, in bytes.
 constexpr std::size_t info_offset = 0;
 constexpr std::size_t magnitude_offset = 8;
 constexpr std::size_t checks_bytes = 16;
@@ -136,7 +136,7 @@ Status Solver::copy(const Operand& to, const Operand& from) {
 }
 
 Status Solver::copy_rectangle(const Operand& to, const Operand& from) {
-  // With access to host memory an operand may be the program's own.
+  // If the GPU has access to host memory, an operand may be in the program's memory.
   api::CUDA_MEMCPY2D copy{};
   copy.srcMemoryType = api::memory_type_unified;
   copy.srcDevice = address_of(from);
@@ -146,7 +146,7 @@ Status Solver::copy_rectangle(const Operand& to, const Operand& from) {
   copy.dstPitch = to.stride_bytes();
   copy.WidthInBytes = from.column_bytes();
   copy.Height = static_cast<std::size_t>(from.columns);
-  // Columns may be farther apart than the largest pitch.
+  // An attempt: columns may be farther apart than the largest pitch.
   return stream_.context->check_attempt(driver().cuMemcpy2DAsync_v2(&copy, stream_.stream), "2-D copy on the GPU");
 }
 
@@ -162,7 +162,7 @@ Status Solver::set_to_identity(const Operand& matrix, blas::Scalar scalar) {
       !ok) {
     return ok;
   }
-  // The upper half of a double tells it from 0.
+  // Writing the upper half of a double turns 0 into 1.
   const unsigned one = single ? 0x3f800000 : 0x3ff00000;
   const std::size_t offset = single ? 0 : 4;
   return stream_.context->check_attempt(

@@ -1,4 +1,5 @@
-// cuSOLVER's handle for one stream, and what the routines of every family need: work space, copies, checks of results.
+// cuSOLVER's handle for one stream, and what the routines of every family need: work space, copies, and checks of
+// results.
 #pragma once
 
 #include <complex>
@@ -20,13 +21,13 @@ namespace blastoff::device::cuda {
 
 using operation::Operand;
 
-/// cuSOLVER, and cuBLAS for what cuSOLVER lacks.
+/// cuSOLVER, and cuBLAS for routines that cuSOLVER lacks.
 struct Libraries {
   api::Cusolver cusolver;
   Result<api::Cublas> cublas;
 };
 
-/// A call of the library, in the terms of its 64-bit interface.
+/// The work space for a call of the library, as its 64-bit interface takes it.
 struct LibrarySpace {
   void* device = nullptr;
   std::size_t device_bytes = 0;
@@ -35,7 +36,7 @@ struct LibrarySpace {
   int* info = nullptr;  ///< in device memory
 };
 
-/// The context must be current in all functions. Those that return results wait until these are there.
+/// The context must be current in all functions. Functions that return results wait for them.
 class Solver {
  public:
   using Purpose = SolverWorkspace::Purpose;
@@ -48,14 +49,14 @@ class Solver {
   Solver& operator=(const Solver&) = delete;
 
   const api::Cusolver& cusolver() const { return libraries_.cusolver; }
-  /// Made at its first use. ErrorKind::unsupported if there is no cuBLAS.
+  /// Made when it is first used. ErrorKind::unsupported if there is no cuBLAS.
   Result<const BlasHandle*> cublas();
   api::cusolverHandle handle() const { return handle_; }
   api::cusolverParams params() const { return params_; }
   SolverWorkspace& workspace() { return workspace_; }
 
-  /// Runs a routine: `size(device_bytes, host_bytes)` asks how much work space it wants, `call(space)` calls it.
-  /// ErrorKind::failed if its info is not 0.
+  /// Runs a routine: `size(device_bytes, host_bytes)` asks how much work space the routine wants, `call(space)` calls
+  /// the routine. ErrorKind::failed if its info is not 0.
   template <class Size, class Call>
   Status run(std::string_view name, Size&& size, Call&& call) {
     LibrarySpace space;
@@ -88,28 +89,28 @@ class Solver {
         [&](const LibrarySpace& space) { return call(space.info); });
   }
 
-  /// A matrix in the work space, its columns without gaps.
+  /// A matrix without gaps between columns, in the work space.
   Result<Operand> matrix(Purpose purpose, std::int64_t rows, std::int64_t columns, std::size_t element_size);
-  /// A copy of a matrix in the work space, of its part alone: nothing else of it is read.
+  /// A copy of the matrix's part in the work space; nothing else of the matrix is read.
   Result<Operand> copy_of(const Operand& matrix, Purpose purpose);
-  /// Where a result is to be computed by a routine that writes between the columns too (seen with gesvdp): the matrix
+  /// The place where a routine computes a result if it writes between the columns too (seen with gesvdp): the matrix
   /// itself, if nothing is between its columns, or one in the work space.
   Result<Operand> without_gaps(const Operand& result, Purpose purpose);
-  /// Copies the part that `from` has, between matrices of the same size.
+  /// Copies the part of `from` to a matrix of the same size.
   Status copy(const Operand& to, const Operand& from);
-  /// The transpose; of complex matrices the conjugate transpose.
+  /// The transpose; for complex matrices the conjugate transpose.
   Status transpose(const Operand& to, const Operand& from, blas::Scalar scalar);
   Status set_to_identity(const Operand& matrix, blas::Scalar scalar);
 
-  /// Of a matrix whose columns have no gaps.
+  /// The elements of a matrix without gaps between columns.
   Result<std::vector<std::complex<double>>> elements(const Operand& matrix, blas::Scalar scalar);
 
   Status copy_to_host(void* to, api::CUdeviceptr from, std::size_t bytes);
-  /// `to` is PageMemory.
+  /// `to` must be PageMemory.
   Status copy_to_pages(void* to, api::CUdeviceptr from, std::size_t bytes);
   Status copy_to_device(api::CUdeviceptr to, const void* from, std::size_t bytes);
 
-  /// The largest magnitude of all the matrices' parts; NaN if any holds one.
+  /// The largest magnitude in the parts of all matrices; NaN if one of them holds NaN.
   Result<double> largest_magnitude(std::span<const Operand> matrices, blas::Scalar scalar);
 
  private:
@@ -123,8 +124,8 @@ class Solver {
   Status synchronize();
   const api::Driver& driver() const { return stream_.context->driver(); }
 
-  /// What a status means. Of the errors that are neither want of memory nor of support, those that have destroyed the
-  /// context lose the device.
+  /// Turns a status into a Status. An error that has destroyed the context loses the device; lack of memory or of
+  /// support does not.
   Status check(api::cusolverStatus status, std::string_view name);
 
   const Libraries& libraries_;

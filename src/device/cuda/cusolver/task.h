@@ -1,4 +1,4 @@
-// One LAPACK operation on its way through the library, and the families of routines that run it.
+// One LAPACK operation for the library, and the families of routines that run it.
 #pragma once
 
 #include <vector>
@@ -19,54 +19,54 @@ struct Task {
   api::cusolverHandle handle() const { return solver.handle(); }
   api::cusolverParams params() const { return solver.params(); }
 
-  /// A matrix argument as it lies in device memory; its address is null where it is not referred to.
+  /// A matrix argument in device memory; its address is null if the routine does not use it.
   Operand matrix(lapack::Argument argument) const;
-  /// The triangle of a symmetric argument that is input, whatever becomes of the rest; a packed one as it is.
+  /// The triangle of a symmetric argument that is input, whatever happens to the rest; a packed argument unchanged.
   Operand triangle(lapack::Argument argument) const;
 
-  int type() const;       ///< of elements
-  int real_type() const;  ///< of their real parts
+  int type() const;       ///< for the elements
+  int real_type() const;  ///< for their real parts
   int fill() const { return problem.upper() ? api::fill_upper : api::fill_lower; }
-  int operation_code() const;  ///< of problem.trans
+  int operation_code() const;  ///< for problem.trans
   int job() const { return problem.wants_vectors() ? api::with_vectors : api::no_vectors; }
   std::size_t scalar_index() const { return static_cast<std::size_t>(problem.scalar()); }
 
-  /// Whether the sizes and leading dimensions are those of the 32-bit interface.
+  /// ErrorKind::unsupported unless the sizes and leading dimensions fit the 32-bit interface.
   Status require_32_bits() const;
 
-  /// Device memory for a small vector, and its way into the host vector `argument`.
+  /// vector() gives device memory for a small vector; stage() copies from there to the host vector `argument`.
   Result<void*> vector(std::size_t bytes) const;
   Status stage(lapack::Argument argument, const void* device, std::size_t offset = 0) const;
 };
 
-/// Each writes the operands on the device and stages the host vectors.
+/// Each function writes the operands on the device and stages the host vectors.
 Status run_factorization(const Task& task);             ///< potrf, getrf, the solves with their factors, getri
 Status run_triangular_inverse(const Task& task);        ///< potri, trtri
 Status run_triangular_solve(const Task& task);          ///< trtrs
 Status run_orthogonal(const Task& task);                ///< geqrf, orgqr, ormqr
 Status run_least_squares(const Task& task);             ///< gels
-Status run_eigenproblem(const Task& task);              ///< syev and its like
-Status run_generalized_eigenproblem(const Task& task);  ///< sygv and its like
+Status run_eigenproblem(const Task& task);              ///< syev and similar routines
+Status run_generalized_eigenproblem(const Task& task);  ///< sygv and similar routines
 Status run_singular_values(const Task& task);           ///< gesdd, gesvd
 Status run_general_eigenproblem(const Task& task);      ///< geev
 
 /// A = Q R, in place. Returns tau, in the memory of Task::vector().
 Result<void*> factor_orthogonal(const Task& task);
-/// B times Q, or its adjoint, whose first reflectors are those that A and `tau` hold.
+/// Multiplies B by Q, or by its adjoint. A and `tau` hold the reflectors of Q; the first `reflectors` of them count.
 Status multiply_orthogonal(const Task& task, int side, int operation, std::int64_t reflectors, void* tau);
 /// The magnitudes of a matrix's diagonal, on the host.
 Result<std::vector<double>> diagonal_magnitudes(const Task& task, const Operand& a);
-/// Solves with a triangle, whose part says which, as the problem's trans and diag say.
+/// Solves with a triangle; the part of `a` says which one, the problem's trans and diag how.
 Status solve_triangle(const Task& task, const Operand& a, const Operand& b);
 
-/// A copy of a symmetric argument's triangle in the work space, unpacked where it is packed.
+/// A copy of a symmetric argument's triangle in the work space, unpacked if the argument is packed.
 Result<Operand> copy_of_triangle(const Task& task, lapack::Argument argument, Solver::Purpose purpose);
-/// A where it is the routine's to destroy, which vectors replace; elsewhere a copy of its triangle.
+/// A itself, if the routine may destroy it and vectors replace it; otherwise a copy of its triangle.
 Result<Operand> symmetric_matrix(const Task& task);
-/// All eigenvalues are in `w`, and their vectors, if any, have replaced the matrix: copies the first vectors to Z, if
-/// the routine has it, and stages the eigenvalues. Of a range of values it stages both.
+/// To be called when all eigenvalues are in `w`, and the vectors, if they are wanted, have replaced the matrix. Stages
+/// the eigenvalues, and copies the first vectors to Z if the routine has it. For a range of values, stages both.
 Status return_eigenvectors(const Task& task, const Operand& vectors, void* w);
-/// The part of that for a range of values.
+/// The same for a range of values.
 Status return_range_of_values(const Task& task, const Operand& vectors, void* w);
 
 }  // namespace blastoff::device::cuda

@@ -1,4 +1,4 @@
-// Solves with a triangular matrix, which are cuBLAS's.
+// Solves with a triangular matrix, by cuBLAS.
 #include <algorithm>
 
 #include "blas/call.h"

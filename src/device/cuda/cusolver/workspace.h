@@ -1,4 +1,4 @@
-// Memory that a solver works with beside the operands. It is kept for the next operation.
+// Memory that a solver needs besides the operands. It is kept for the next operation.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 
 namespace blastoff::device::cuda {
 
-/// One for each executor; on account of the device's workspaces.
+/// Each executor has one. It is charged to the device's workspaces.
 class SolverWorkspace {
  public:
-  /// What device memory is for; each purpose has its own.
+  /// The use of device memory; each purpose has its own memory.
   enum class Purpose : std::uint8_t { checks, vector, matrix, second_matrix, third_matrix, library };
 
   enum class HostPurpose : std::uint8_t { library, transfers };
@@ -24,11 +24,12 @@ class SolverWorkspace {
   SolverWorkspace(const SolverWorkspace&) = delete;
   SolverWorkspace& operator=(const SolverWorkspace&) = delete;
 
-  /// A new operation: nothing that was given out before is used any more.
+  /// Begins a new operation: memory that was given out before is not used any more.
   void begin();
 
-  /// Device memory of at least `bytes`, its contents undefined; what the same purpose was given before in this
-  /// operation is void. ErrorKind::out_of_memory if there is none, even after all that is unused has been freed.
+  /// Device memory of at least `bytes`, with undefined contents. Ends the use of memory that this operation was given
+  /// for the same purpose before. ErrorKind::out_of_memory if there is none, even after all unused memory has been
+  /// freed.
   Result<Address> device(Purpose purpose, std::size_t bytes);
 
   /// The same in host memory.
