@@ -31,30 +31,30 @@
 namespace blastoff::platform {
 namespace {
 
-/// Stacks that are kept for later calls. A call more makes one for itself.
+/// Number of stacks that are kept for later calls. Further calls make one each.
 constexpr std::size_t most_kept = 16;
 constexpr std::size_t stack_bytes = std::size_t{8} << 20;
-/// So much of the caller's own stack serves where there is no memory for another.
+/// If there is no memory for another stack, the caller's own stack serves if it has this much left.
 constexpr std::size_t least_stack = std::size_t{64} << 10;
-/// Where address space is short.
+/// The size of a stack if address space is short.
 constexpr std::size_t least_stack_bytes = std::size_t{512} << 10;
 
-/// A stack of ours, at the upper end of its mapping. Below is a page that nobody may touch.
+/// A stack made by Blastoff. This structure is at the upper end of its mapping; the lowest page is inaccessible.
 struct Stack {
   Span mapping;
   ucontext_t caller{};
   ucontext_t own{};
   const Body* body = nullptr;
-  bool ended = false;  ///< the body came to its end
+  bool ended = false;  ///< the body has run to its end
 
   Span room() const { return {mapping.begin + page_size(), reinterpret_cast<std::uintptr_t>(this)}; }
 };
 
 std::array<std::atomic<Stack*>, most_kept> kept{};
 
-/// The stack of ours on which this thread runs; of a nested one, the inner.
+/// The stack of Blastoff's on which this thread runs; the innermost one if they are nested.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Span borrowed{};
-/// The thread's own stack; empty until it was found.
+/// The thread's own stack; empty until it has been found.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Span own_stack{};
 
 Stack* make(std::size_t bytes) {
@@ -73,7 +73,7 @@ Stack* make(std::size_t bytes) {
   return stack;
 }
 
-// No lock: a forked child may find it taken.
+// Takes no lock, since a forked child may find it taken.
 Stack* take() {
   const ErrnoGuard errno_stays;
   for (std::atomic<Stack*>& place : kept)
@@ -92,7 +92,7 @@ void give_back(Stack* stack) {
   munmap(reinterpret_cast<void*>(mapping.begin), mapping.bytes());
 }
 
-// AddressSanitizer keeps the bounds of the stack on which a thread runs.
+// Tells AddressSanitizer, which keeps the bounds of the stack on which a thread runs.
 void leave_for([[maybe_unused]] void** fake_stack, [[maybe_unused]] Span stack) {
 #ifdef BLASTOFF_TELL_ADDRESS_SANITIZER
   __sanitizer_start_switch_fiber(fake_stack, reinterpret_cast<const void*>(stack.begin), stack.bytes());
@@ -109,8 +109,8 @@ void arrive([[maybe_unused]] void* fake_stack, [[maybe_unused]] Span* left) {
 #endif
 }
 
-/// The address comes in two halves: makecontext() passes integers. ThreadSanitizer counts which functions a thread has
-/// entered and left. This one is never left.
+/// The address of the Stack comes in two halves, since makecontext() passes integers. Not instrumented: ThreadSanitizer
+/// counts which functions a thread has entered and left, and this one is never left.
 [[gnu::no_sanitize_thread]] void enter(unsigned high, unsigned low) {
   auto* const stack = reinterpret_cast<Stack*>(static_cast<std::uintptr_t>(high) << 32U | low);
   Span callers;
@@ -140,8 +140,8 @@ bool run_on(Stack& stack, const Body& body) {
   return stack.ended;
 }
 
-/// What the kernel lets the main thread's stack grow to, below what it put there itself. To ask the C library takes a
-/// kilobyte of stack and reads all mappings.
+/// The range to which the kernel lets the main thread's stack grow, below what the kernel itself has put there. Asking
+/// the C library would take a kilobyte of stack and read all mappings.
 Span main_stack() {
   // An unlimited stack reaches down to the next mapping, far below, where stacks of coroutines may lie too.
   constexpr std::size_t deepest = std::size_t{128} << 20;

@@ -1,5 +1,5 @@
-// Stacks for threads, coroutines and signal handlers that have hardly any. What a program's call survives without
-// Blastoff, it survives with it: only the original runs on the caller's own stack.
+// Stacks for threads, coroutines and signal handlers that have hardly any. A call that works without Blastoff must work
+// with it, so only the original runs on the caller's own stack.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,21 @@
 
 namespace blastoff::platform {
 
-/// Bytes of stack left below the caller; 0 where that is not known: a coroutine or a signal handler may have its own.
+/// Bytes of stack left below the caller. 0 if that is not known: a coroutine or a signal handler may have a stack of
+/// its own.
 std::size_t stack_left();
 
-/// Whether a place lies on this thread's own stack, and not on one of a coroutine, for signals, or of ours.
+/// Whether a place lies on this thread's own stack, rather than on a stack of a coroutine, of a signal handler or of
+/// Blastoff.
 bool on_stack_of_thread(const void* place);
 
-/// cuBLAS and the driver need more stack than BLAS callers, and threads under a limit of the stack, may have left.
+/// Bytes of stack for cuBLAS and the driver. They need more than a BLAS caller may have left, or a thread with a
+/// limited stack.
 inline constexpr std::size_t ample_stack = std::size_t{256} << 10;
 
-/// Runs `body`: here if there is stack enough, else on a stack of ours, by the same thread (2 us). False: an exception
-/// ended it (platform/contained.h), or it has not run, since no stack could be had.
+/// Runs `body` on this thread: on its present stack if enough of it is left, else on a stack of Blastoff's, which takes
+/// 2 us. Returns false if an exception ended the body (platform/contained.h), or if the body has not run, since there
+/// was no memory for a stack.
 bool run_with_ample_stack(const Body& body);
 
 }  // namespace blastoff::platform

@@ -7,7 +7,7 @@ namespace {
 
 void adopt(int policy) {
   const sched_param none{};
-  (void)sched_setscheduler(0, policy, &none);  // of this thread; where the system refuses, all goes on as it was
+  (void)sched_setscheduler(0, policy, &none);  // concerns this thread; if the system refuses, nothing changes
 }
 
 }  // namespace

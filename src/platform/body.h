@@ -1,9 +1,9 @@
-// Code to run, by reference.
+// A reference to code to run.
 #pragma once
 
 namespace blastoff::platform {
 
-/// What std::function is, for as long as the callable lives: it is made without memory.
+/// Like std::function, but it refers to the callable, which must live as long, and allocates no memory.
 class Body {
  public:
   template <class Callable>

@@ -16,7 +16,7 @@
 namespace blastoff::platform {
 namespace {
 
-/// glibc's struct dl_find_object, as far as it is used
+/// The part of glibc's struct dl_find_object that is used here
 /// (https://sourceware.org/glibc/manual/latest/html_node/Dynamic-Linker-Introspection.html).
 struct FoundObject {
   unsigned long long flags;
@@ -28,7 +28,7 @@ struct FoundObject {
 };
 using FindObject = int (*)(void* address, FoundObject* result);
 
-/// What the interpreter's own fault handler uses: it takes no lock and allocates nothing.
+/// The functions that the interpreter's own fault handler uses: they take no lock and allocate nothing.
 using DumpTraceback = void (*)(int file, void* thread_state);
 using ThisThreadState = void* (*)();
 
@@ -59,7 +59,7 @@ bool is_of_package(std::string_view line) {
   return std::ranges::any_of(packages, [&](std::string_view part) { return line.find(part) != line.npos; });
 }
 
-/// The lines of a traceback: `  File "path", line 12 in function`, the innermost first.
+/// Chooses a line of a traceback, whose lines are `  File "path", line 12 in function`, the innermost first.
 std::string_view chosen_line(std::string_view traceback) {
   constexpr std::string_view start = "  File ";
   std::string_view innermost;
@@ -73,7 +73,7 @@ std::string_view chosen_line(std::string_view traceback) {
   return innermost;
 }
 
-/// "path:12 in function".
+/// Rewrites a line as "path:12 in function".
 std::string_view written(std::string_view line, char* text, std::size_t size) {
   constexpr std::string_view before_number = "\", line ";
   const std::size_t quote = line.find('"');
@@ -125,8 +125,8 @@ std::string_view python_line(char* text, std::size_t size) {
   if (state == nullptr || pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return {};
   const Descriptor reading(ends[0]);
   const Descriptor writing(ends[1]);
-  if (reading.get() <= STDERR_FILENO || writing.get() <= STDERR_FILENO) return {};  // other threads may print there
-  dump_traceback(writing.get(), state);  // what the pipe has no room for is lost
+  if (reading.get() <= STDERR_FILENO || writing.get() <= STDERR_FILENO) return {};  // other threads may print to stderr
+  dump_traceback(writing.get(), state);  // output that does not fit the pipe is lost
   std::array<char, 8192> traceback;
   const ssize_t length = read(reading.get(), traceback.data(), traceback.size());
   if (length <= 0) return {};

@@ -21,10 +21,10 @@
 namespace blastoff::platform {
 namespace {
 
-/// Nothing is mapped below this by default (vm.mmap_min_addr).
+/// By default, nothing is mapped below this address (vm.mmap_min_addr).
 constexpr std::uintptr_t lowest_address = 0x10000;
-// Addresses from here on belong to the kernel. How many of those below belong to a program varies (47 or 48 bits and
-// more); reserving shows it.
+// Addresses from here on belong to the kernel. A program has 47 or 48 bits of the addresses below, or more; whether an
+// address can be used shows when it is reserved.
 constexpr std::uintptr_t highest_address = std::uintptr_t{1} << 63;
 
 std::size_t in_pages(std::size_t bytes) {
@@ -58,19 +58,19 @@ bool write_all(int descriptor, std::span<const std::byte> content, off_t offset)
   return pwrite(descriptor, content.data(), content.size(), offset) == static_cast<ssize_t>(content.size());
 }
 
-/// A file in memory that may be executed. Older kernels do not know MFD_EXEC, and do not need it.
+/// An executable file in memory. Older kernels do not know MFD_EXEC, and do not need it.
 Descriptor open_code_file() {
   const int descriptor = memfd_create("blastoff-code", MFD_CLOEXEC | MFD_EXEC);
   return Descriptor(descriptor >= 0 ? descriptor : memfd_create("blastoff-code", MFD_CLOEXEC));
 }
 
-/// A file larger than the process's limit would end the process by SIGXFSZ instead of failing.
+/// False if a file of that size exceeds the process's limit: SIGXFSZ would then end the process.
 bool file_may_hold(std::size_t bytes) {
   rlimit limit;
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
 }
 
-/// For systems on which memory that was writable may not become executable.
+/// For systems that do not allow memory that was writable to become executable.
 bool map_file_of_code(Span place, std::span<const std::byte> content) {
   if (!file_may_hold(place.bytes())) return false;
   const Descriptor file = open_code_file();
@@ -87,8 +87,8 @@ bool map_anonymous_code(Span place, std::span<const std::byte> content) {
   return mprotect(memory, place.bytes(), PROT_READ | PROT_EXEC) == 0;
 }
 
-/// Where the bytes lie in one word, other threads see all of them or none. (The thread sanitizer has no shadow of
-/// code.)
+/// If the bytes lie in one word, other threads see all of them or none. (Not instrumented: ThreadSanitizer has no
+/// shadow memory for code.)
 [[gnu::no_sanitize_thread]] void write_at_once(std::uintptr_t address, std::span<const std::byte> content) {
   constexpr std::size_t word_bytes = sizeof(std::uint64_t);
   const std::size_t offset = address % word_bytes;
@@ -136,7 +136,7 @@ std::optional<Span> reserve_near(Span code, std::size_t bytes, std::uint64_t rea
 
 std::optional<Span> reserve_between(std::uintptr_t first, std::uintptr_t last, std::size_t bytes) {
   constexpr std::size_t most_tries = 64;
-  constexpr std::uintptr_t room_to_grow = std::uintptr_t{1} << 29;  // of the heap upwards, of the stack downwards
+  constexpr std::uintptr_t room_to_grow = std::uintptr_t{1} << 29;  // the heap grows upwards, the stack downwards
   const auto heap_end = reinterpret_cast<std::uintptr_t>(sbrk(0));
   const std::uintptr_t stack = getauxval(AT_RANDOM);
   if (first < lowest_address || last < first || last >= highest_address) return std::nullopt;

@@ -1,4 +1,4 @@
-// Executable memory: new pages near given code, and single writes into code that runs.
+// Executable memory: new pages near given code, and single writes into code that is running.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,18 @@
 
 namespace blastoff::platform {
 
-/// A free range of at least `bytes`, in whole pages. No byte of it is farther than `reach` from any byte of `code`. It
-/// is reserved until map_code() or release(), and keeps away from where the heap grows. nullopt: there is none.
+/// A free range of at least `bytes`, in whole pages. No byte of it is farther than `reach` from any byte of `code`, and
+/// it keeps away from the addresses to which the heap grows. It is reserved until map_code() or release(). nullopt if
+/// there is no such range.
 std::optional<Span> reserve_near(Span code, std::size_t bytes, std::uint64_t reach);
 
-/// A free range of `bytes` that begins between `first` and `last`, both included, and lies in pages that are reserved
-/// like those of reserve_near() and hold nothing else. Only some places are tried. nullopt: they are taken.
+/// A free range of `bytes` that begins between `first` and `last`, both included. It lies in pages that hold nothing
+/// else, and that are reserved as by reserve_near(). Only some places are tried; nullopt if they are taken.
 std::optional<Span> reserve_between(std::uintptr_t first, std::uintptr_t last, std::size_t bytes);
 
 void release(Span reserved);
 
-/// Whether there are threads beside the calling one, which may be running any code.
+/// Whether there are threads besides the calling one, which may be running any code.
 bool has_other_threads();
 
 /// Copies `content` into a reserved range and makes it readable and executable. The memory is never writable and
@@ -37,16 +38,16 @@ class CodeWriter {
   CodeWriter(const CodeWriter&) = delete;
   CodeWriter& operator=(const CodeWriter&) = delete;
 
-  /// Other threads that are about to run these bytes see all of them or none, if they lie in one word of eight bytes
-  /// and the pages could be made writable. False: the system allows neither method; nothing has changed.
+  /// If the bytes lie in one word of eight bytes and the pages could be made writable, other threads that are about to
+  /// run them see all of them or none. Returns false if the system allows neither method; then nothing has changed.
   bool write(std::uintptr_t address, std::span<const std::byte> content);
 
-  /// Whether that is so for what lies in one word.
+  /// Whether other threads see all or none of a write within one word.
   bool writes_at_once() const { return protection_ != 0; }
 
  private:
   Span pages_;
-  int protection_ = 0;  ///< as it was; 0: the pages were not made writable
+  int protection_ = 0;  ///< protection before; 0: the pages were not made writable
 };
 
 }  // namespace blastoff::platform

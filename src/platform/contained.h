@@ -5,12 +5,12 @@
 
 namespace blastoff::platform {
 
-/// Runs `body`. False: an exception ended it, for which there is one reason only: no memory. What the body has in hand
-/// is then given back by destructors. This is a function, not a template, so that no frame above an original has
-/// anything to clean up (docs/notes.md, "Nothing to clean up"). Not where the thread may be cancelled.
+/// Runs `body`. Returns false if an exception ended it, for which the only reason is lack of memory; destructors have
+/// then given back what the body held. This is a function, not a template, so that no frame above an original has
+/// anything to clean up (docs/notes.md, "Nothing to clean up"). Not to be used where the thread may be cancelled.
 [[gnu::noinline]] bool contained(const Body& body);
 
-/// One line, the first time that something could not be done for lack of memory.
+/// Prints one line, the first time that something could not be done for lack of memory.
 void say_out_of_memory();
 
 }  // namespace blastoff::platform

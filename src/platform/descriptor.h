@@ -48,7 +48,7 @@ class GuardedDescriptor {
     if (!intact()) descriptor_.forget();
   }
 
-  /// The number, while it still refers to our file; else -1.
+  /// The number, if it still refers to Blastoff's file; else -1.
   int get() const { return intact() ? descriptor_.get() : -1; }
   const FileIdentity& identity() const { return identity_; }
 
@@ -59,7 +59,7 @@ class GuardedDescriptor {
   FileIdentity identity_;
 };
 
-/// Programs expect small numbers for their own descriptors, so ours gets a high one.
+/// Programs expect small numbers for their own descriptors, so Blastoff's get numbers from here on.
 inline constexpr int out_of_programs_way = 700;
 
 inline Descriptor out_of_the_way(Descriptor descriptor) {
@@ -67,8 +67,8 @@ inline Descriptor out_of_the_way(Descriptor descriptor) {
   return moved < 0 ? std::move(descriptor) : Descriptor(moved);
 }
 
-/// Makes the process's table large enough for those numbers. Where several threads share it, the kernel waits for all
-/// CPUs before it uses a larger one: 10 to 15 ms on a node with 16 cores.
+/// Makes the process's table large enough for these numbers. If several threads share the table, the kernel waits for
+/// all CPUs before it uses a larger one: 10 to 15 ms on a node with 16 cores.
 inline void make_room_out_of_the_way() {
   const GuardedDescriptor any(Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)));
   const GuardedDescriptor moved(Descriptor(fcntl(any.get(), F_DUPFD_CLOEXEC, out_of_programs_way)));

@@ -1,11 +1,11 @@
-// Leaving errno as it was.
+// Keeps errno.
 #pragma once
 
 #include <cerrno>
 
 namespace blastoff::platform {
 
-/// Restores errno when it goes. Not in a frame above an original (docs/notes.md, "Nothing to clean up").
+/// Its destructor restores errno. Not for a frame above an original (docs/notes.md, "Nothing to clean up").
 class ErrnoGuard {
  public:
   ErrnoGuard() = default;

@@ -5,16 +5,16 @@
 
 namespace blastoff::platform {
 
-/// "what Permission denied"; `what` ends with a colon. Where no descriptor was left, it says which limit that is.
+/// For example "what Permission denied"; `what` ends with a colon. If no descriptor was left, it names the limit.
 std::string failure(const std::string& what, int error);
 
-/// Whether that error says that no descriptor was left.
+/// Whether the error means that no descriptor was left.
 bool is_lack_of_descriptors(int error);
 
-/// "" as long as a file can be opened; else failure() of that.
+/// "" if a file can be opened now; else failure() of opening one.
 std::string lack_of_descriptors();
 
-/// Two reasons; one where they are the same.
+/// Both reasons, or one if they are equal.
 std::string both_reasons(const std::string& first, const std::string& second);
 
 }  // namespace blastoff::platform

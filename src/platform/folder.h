@@ -1,4 +1,4 @@
-// What a folder holds.
+// Lists the content of a folder.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace blastoff::platform {
 
-/// The names in a folder, in no order, without "." and ".."; none where it cannot be read. (The iterators of
-/// std::filesystem end the process where memory runs out: they may not throw.)
+/// The names in a folder, in no order, without "." and ".."; none if it cannot be read. (If memory runs out, the
+/// iterators of std::filesystem end the process: they may not throw.)
 std::vector<std::string> names_in(const std::string& folder);
 
 }  // namespace blastoff::platform

@@ -11,10 +11,10 @@ constinit std::atomic<int> inside{0};
 constinit std::atomic<int> forking{0};
 constinit std::atomic<bool> forked_once{false};
 
-/// How many guards this thread holds. A thread inside must not wait for a fork that waits for it.
+/// Number of guards that this thread holds. A thread that holds one must not wait for a fork, which waits for it.
 [[gnu::tls_model("initial-exec")]] constinit thread_local int depth = 0;
 
-/// A few seconds in total.
+/// Limits the waiting to a few seconds in total.
 constexpr int most_pauses = 20'000;
 
 void pause() {
@@ -47,7 +47,7 @@ ForkGuard::~ForkGuard() {
 
 void before_fork() {
   forking.fetch_add(1);
-  // Guards of the forking thread itself are no obstacle.
+  // The forking thread's own guards do not count.
   const int own = depth > 0 ? 1 : 0;
   for (int i = 0; i < most_pauses && inside.load() > own; ++i) pause();
 }

@@ -1,11 +1,11 @@
-// While the program forks, no other thread holds a lock that the child may need: those of the dynamic linker and of
-// Blastoff. A child that inherits such a lock from a thread that it does not have waits for ever at its first BLAS
+// While the program forks, no other thread may hold a lock that the child needs: a lock of the dynamic linker or of
+// Blastoff. If a child inherits such a lock from a thread that it does not have, it waits for ever at its first BLAS
 // call.
 #pragma once
 
 namespace blastoff::platform {
 
-/// The process does not fork while one of these lives. Used around every call into the dynamic linker, and around every
+/// The process does not fork while an object lives. Used around every call into the dynamic linker, and around every
 /// lock that a forked child takes too. May be nested.
 class ForkGuard {
  public:
@@ -15,13 +15,13 @@ class ForkGuard {
   ForkGuard& operator=(const ForkGuard&) = delete;
 };
 
-/// For pthread_atfork. The waits are bounded, because a thread inside may be waiting for a lock that the forking thread
-/// holds.
+/// Handlers for pthread_atfork. Their waits are limited, because a thread with a guard may be waiting for a lock that
+/// the forking thread holds.
 void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();
 
-/// Whether this process has forked so far, in a way that calls these.
+/// Whether this process has forked so far in a way that calls these handlers.
 bool has_forked();
 
 }  // namespace blastoff::platform

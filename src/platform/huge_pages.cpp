@@ -8,7 +8,7 @@
 
 namespace blastoff::platform {
 
-// More is mapped than is asked for, so that an address in it is a multiple.
+// Maps more than is asked for, so that an aligned address lies in it.
 void* map_huge_pages(std::size_t bytes) {
   void* const mapped =
       mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -19,7 +19,7 @@ void* map_huge_pages(std::size_t bytes) {
   munmap(begin + bytes, huge_page - before);
   madvise(begin, bytes, MADV_HUGEPAGE);
   madvise(begin, bytes, MADV_DONTFORK);
-  madvise(begin, bytes, kernel::populate_write);  // where it fails, pages come with their first use
+  madvise(begin, bytes, kernel::populate_write);  // if this fails, pages come when they are first used
   return begin;
 }
 

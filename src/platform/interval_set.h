@@ -11,7 +11,7 @@
 
 namespace blastoff::platform {
 
-/// Where there is no memory for a change, the set stays as it was.
+/// If there is no memory for a change, the set stays as it was.
 class IntervalSet {
  public:
   void add(Span span) {
@@ -22,7 +22,7 @@ class IntervalSet {
       spans_.emplace(span.begin, span.end);
       return;
     }
-    // The first that it touches becomes the whole.
+    // The first span that it touches becomes the whole.
     span.begin = std::min(span.begin, first->first);
     auto next = first;
     for (; next != spans_.end() && next->first <= span.end; ++next) span.end = std::max(span.end, next->second);
@@ -54,14 +54,14 @@ class IntervalSet {
     return next != spans_.begin() && std::prev(next)->second >= span.end;
   }
 
-  /// The span of the set that contains all of `span`; it has to be there.
+  /// The span of the set that contains all of `span`; the set must contain it.
   Span around(Span span) const {
     const auto found = std::prev(spans_.upper_bound(span.begin));
     return {found->first, found->second};
   }
 
   bool overlaps(Span span) const {
-    const auto next = spans_.lower_bound(span.end);  // the first that begins behind it
+    const auto next = spans_.lower_bound(span.end);  // the first span that begins behind `span`
     return !span.empty() && next != spans_.begin() && std::prev(next)->second > span.begin;
   }
 
@@ -92,7 +92,7 @@ class IntervalSet {
 
   bool empty() const { return spans_.empty(); }
 
-  /// Calls visit(Span) for the spans, ascending, until one returns false. False: one did.
+  /// Calls visit(Span) for the spans, ascending, until one call returns false. Returns whether all returned true.
   template <class Visit>
   bool all_of(Visit&& visit) const {
     return std::all_of(spans_.begin(), spans_.end(), [&](const auto& span) {

@@ -1,6 +1,6 @@
-// Kernel structures that are newer than the headers of the oldest distribution we build on (Linux 6.1): userfaultfd's
-// asynchronous write protection and PAGEMAP_SCAN (6.7), PROCMAP_QUERY (6.11); MADV_POPULATE_WRITE (5.14) for other
-// headers. Layouts from include/uapi/linux/{userfaultfd,fs}.h.
+// Kernel structures that are newer than the headers of the oldest distribution on which Blastoff is built (Linux 6.1):
+// userfaultfd's asynchronous write protection and PAGEMAP_SCAN (6.7), and PROCMAP_QUERY (6.11). Also
+// MADV_POPULATE_WRITE (5.14), which other headers lack. Layouts from include/uapi/linux/{userfaultfd,fs}.h.
 #pragma once
 
 #include <linux/ioctl.h>
@@ -12,7 +12,7 @@ namespace blastoff::platform::kernel {
 inline constexpr std::uint64_t uffd_feature_wp_unpopulated = 1u << 13;
 inline constexpr std::uint64_t uffd_feature_wp_async = 1u << 15;
 
-inline constexpr int populate_write = 23;  ///< of madvise
+inline constexpr int populate_write = 23;  ///< for madvise
 
 inline constexpr int uffd_user_mode_only = 1;
 inline constexpr unsigned long uffd_ioc_new =

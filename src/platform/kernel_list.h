@@ -7,7 +7,7 @@
 
 namespace blastoff::platform {
 
-/// The members, in their order; what is none ends the list.
+/// The members in their order; the list ends at text that is no number.
 inline std::vector<int> parse_kernel_list(std::string_view text) {
   std::vector<int> members;
   const char* at = text.data();

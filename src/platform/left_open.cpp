@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a new process is to find: these descriptors under the same numbers, another one as standard input, no output.
+/// The descriptors of the new process: these under their numbers, `input` as standard input, no output.
 class Inheritance {
  public:
   Inheritance(int input, const std::vector<int>& descriptors) {
@@ -26,7 +26,7 @@ class Inheritance {
     add(input, STDIN_FILENO);
     for (const int output : {STDOUT_FILENO, STDERR_FILENO})
       ready_ = ready_ && posix_spawn_file_actions_addclose(&actions_, output) == 0;
-    for (const int descriptor : descriptors) add(descriptor, descriptor);  // so that executing does not close it
+    for (const int descriptor : descriptors) add(descriptor, descriptor);  // keeps it open in the new program
   }
   ~Inheritance() {
     if (made_) posix_spawn_file_actions_destroy(&actions_);
@@ -34,7 +34,7 @@ class Inheritance {
   Inheritance(const Inheritance&) = delete;
   Inheritance& operator=(const Inheritance&) = delete;
 
-  /// nullptr: out of memory.
+  /// nullptr if there is no memory.
   const posix_spawn_file_actions_t* actions() const { return ready_ ? &actions_ : nullptr; }
 
  private:
@@ -45,7 +45,7 @@ class Inheritance {
   bool ready_ = false;
 };
 
-/// With no variables, so that nothing is preloaded into it, and no signals blocked.
+/// Starts the command without environment variables, so that nothing is preloaded into it, and with no signals blocked.
 bool spawn(std::vector<std::string> command, const posix_spawn_file_actions_t* actions) {
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
@@ -91,7 +91,7 @@ bool leave_open(const std::string& closer, const std::vector<int>& descriptors) 
   std::vector<std::string> command{closer};
   for (const int descriptor : descriptors) command.push_back(std::to_string(descriptor));
   if (!spawn(std::move(command), inheritance.actions())) return false;
-  to_write.forget();  // closed by the end of this process
+  to_write.forget();  // the end of this process closes it
   return true;
 }
 

@@ -6,14 +6,14 @@
 namespace blastoff::platform {
 
 /// Records which standard error stream the process has; called once when the library is loaded. Nothing is ever written
-/// to another stream: the program may close this one, and its number may become a file of the program. No descriptor is
-/// kept, because that would keep a pipe open.
+/// to another stream: the program may close this one, and a file of the program may get its number. No descriptor is
+/// kept, because it would keep a pipe open.
 void remember_stderr();
 
-/// Writes the bytes to standard error, as many as it accepts. Keeps errno.
+/// Writes the bytes to standard error, or as many as it accepts. Keeps errno.
 void write_to_stderr(const char* text, std::size_t bytes);
 
-/// Writes "blastoff: <text>\n" in one write(2). printf-like; longer than 1000 bytes is cut. Keeps errno.
+/// Writes "blastoff: <text>\n" in one write(2). printf-like; a text of more than 1000 bytes is cut. Keeps errno.
 [[gnu::format(printf, 1, 2)]] void log_line(const char* format, ...);
 
 }  // namespace blastoff::platform

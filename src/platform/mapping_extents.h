@@ -1,5 +1,5 @@
-// The extents of the mappings, read without allocating: for a thread for which another thread inside malloc may be
-// waiting.
+// The extents of the mappings, read without allocating memory. For a thread that must not allocate, since another
+// thread inside malloc may be waiting for it.
 #pragma once
 
 #include <fcntl.h>

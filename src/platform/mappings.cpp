@@ -15,7 +15,7 @@
 namespace blastoff::platform {
 namespace {
 
-/// The properties of a mapping, from either source.
+/// The properties of a mapping, from either of the two sources.
 struct Traits {
   bool readable = false;
   bool writable = false;
@@ -76,7 +76,7 @@ std::optional<KernelMapping> parse_mapping(std::string_view line) {
   return mapping;
 }
 
-// MS_ASYNC visits the mappings one by one and has no other effect.
+// MS_ASYNC visits the mappings one by one, and has no other effect.
 bool fully_mapped(Span span) {
   return msync(reinterpret_cast<void*>(span.begin), span.bytes(), MS_ASYNC) == 0;
 }
@@ -90,7 +90,7 @@ Mappings::~Mappings() {
 }
 
 std::optional<KernelMapping> Mappings::query(std::uintptr_t address, bool& answered) const {
-  char name[64] = {};  // a longer name does not fit and fails with ENAMETOOLONG: it has a file
+  char name[64] = {};  // a longer name does not fit, and the query fails with ENAMETOOLONG: the mapping has a file
   kernel::ProcmapQuery request{};
   request.size = sizeof request;
   request.query_addr = address;

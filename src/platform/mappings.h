@@ -39,7 +39,7 @@ class Mappings {
   /// Whether the kernel can report single mappings.
   bool answer_questions();
 
-  /// All of them by ascending address, from the text.
+  /// All mappings by ascending address, from the text.
   const std::vector<KernelMapping>& all();
 
  private:

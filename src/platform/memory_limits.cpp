@@ -14,7 +14,7 @@
 namespace blastoff::platform {
 namespace {
 
-/// The first 4096 bytes.
+/// The first 4096 bytes of a file.
 std::string beginning_of(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   char text[4096];
@@ -22,7 +22,7 @@ std::string beginning_of(const std::string& path) {
   return bytes > 0 ? std::string(text, static_cast<std::size_t>(bytes)) : std::string();
 }
 
-/// "max", or a missing file: unlimited.
+/// The number in a file; unlimited if the file says "max" or is missing.
 std::size_t number_in(const std::string& path) {
   const std::string text = beginning_of(path);
   std::size_t number = unlimited;
@@ -37,7 +37,7 @@ std::size_t left_of(int limit, std::size_t used) {
   return limits.rlim_cur > used ? limits.rlim_cur - used : 0;
 }
 
-/// The least limit on the way from the group up to the root.
+/// The smallest limit of the group and all groups above it, up to the root.
 std::size_t least_on_the_way(std::string group, const std::string& root, const std::string& file) {
   std::size_t least = unlimited;
   for (;;) {

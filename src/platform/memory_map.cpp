@@ -64,7 +64,7 @@ Mapping find_mapping(Span span) {
 
   const Span extent = {extend_down(mappings, *first), extend_up(mappings, last)};
   // If the stack's mapping was split, only its topmost piece keeps the name. The guard gap keeps other mappings away
-  // from it.
+  // from the stack.
   const auto above = mappings.covering(extent.end);
   if (worst == MemoryKind::anonymous && above && above->kind == MemoryKind::stack) worst = MemoryKind::stack;
   return {worst, extent};

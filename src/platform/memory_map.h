@@ -1,4 +1,4 @@
-// What kind of memory lies at an address, and who else may write it.
+// The kind of memory at an address, and who else may write it.
 #pragma once
 
 #include <cstddef>

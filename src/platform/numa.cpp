@@ -35,7 +35,7 @@ std::vector<int> allowed_nodes() {
   return {};
 }
 
-/// Bytes from a line "Node 1 MemFree:  123 kB".
+/// Bytes from a line such as "Node 1 MemFree:  123 kB".
 std::size_t meminfo_bytes(const std::string& text, std::string_view key) {
   const std::size_t at = text.find(key);
   if (at == std::string::npos) return 0;

@@ -1,4 +1,4 @@
-// NUMA nodes: which exist, which memory lies on them, and moving memory between them.
+// NUMA nodes: which exist, and which memory lies on them.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ struct NumaNode {
   std::size_t bytes = 0;  ///< 0: no memory
   std::size_t free_bytes = 0;
   bool has_cpus = false;
-  bool allowed = true;  ///< the process may have memory there (cpuset)
+  bool allowed = true;  ///< the process may have memory on it (cpuset)
 };
 
-/// The nodes that are online, by ascending number; empty where the kernel knows no nodes.
+/// The nodes that are online, by ascending number; empty if the kernel knows no nodes.
 std::vector<NumaNode> numa_nodes();
 std::optional<NumaNode> numa_node(int id);
 
@@ -26,7 +26,8 @@ std::vector<int> nodes_without_cpus();
 /// Whether the kernel moves pages between nodes on its own (AutoNUMA, /proc/sys/kernel/numa_balancing).
 bool automatic_numa_balancing();
 
-/// "always", "madvise", "never"; "" where the kernel has no transparent huge pages. And the bytes of one.
+/// transparent_huge_pages(): "always", "madvise" or "never"; "" if the kernel has no transparent huge pages.
+/// huge_page_size(): bytes of one.
 std::string transparent_huge_pages();
 std::size_t huge_page_size();
 

@@ -7,7 +7,7 @@
 namespace blastoff::platform {
 namespace {
 
-/// Empty on the main thread.
+/// Returns {1, 1}, which is empty, for the main thread.
 Span find_own_stack() {
   pthread_attr_t attributes;
   if (syscall(SYS_gettid) == getpid() || pthread_getattr_np(pthread_self(), &attributes) != 0) return {1, 1};

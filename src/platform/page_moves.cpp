@@ -16,10 +16,10 @@
 namespace blastoff::platform {
 namespace {
 
-/// The kernel has not decided on this page: it stops in the middle of a call if a node is full.
+/// The kernel has not tried this page: it stops in the middle of a call if a node is full.
 constexpr int unanswered = -EINPROGRESS;
 
-/// Some pages, and the kernel's status of each: its node, or an error.
+/// Some pages, and the kernel's status for each: the page's node, or an error.
 struct Pages {
   std::vector<void*> addresses;
   std::vector<int> statuses;
@@ -39,7 +39,7 @@ struct Pages {
       result = syscall(SYS_move_pages, 0, addresses.size(), addresses.data(), nodes, statuses.data(), MPOL_MF_MOVE);
     } while (result < 0 && errno == EINTR);
     const int error = errno;
-    // Not yet written: the kernel's page of zeros or, in many kernels, no page at all.
+    // These pages have not been written: they are the kernel's page of zeros or, in many kernels, no page at all.
     std::replace(statuses.begin(), statuses.end(), -EFAULT, -ENOENT);
     return result < 0 ? -error : result;
   }
@@ -75,7 +75,7 @@ class PreferNode {
   std::array<unsigned long, mask_words> mask_{};
 };
 
-/// Allocates pages where there are none. The kernel does this without changing existing pages.
+/// Allocates the absent pages. The kernel's call for this changes no existing page.
 void fill_absent(const Pages& pages, int node) {
   const PreferNode preference(node);
   if (!preference.preferred()) return;
@@ -91,13 +91,13 @@ void fill_absent(const Pages& pages, int node) {
   }
 }
 
-/// How the kernel answered as a whole.
+/// The kernel's answer to a whole call.
 struct Answer {
   bool forbidden = false;
   bool no_room = false;
 };
 
-/// Why a page of this status is not on the node.
+/// Why a page with this status is not on the node.
 LeftBehind reason_of(int status, Answer answer) {
   if (status == -ENOENT) return LeftBehind::absent;
   if (status == -EACCES) return LeftBehind::shared;
@@ -109,7 +109,7 @@ bool elsewhere(int status, int node) {
   return status >= 0 && status != node;
 }
 
-/// Moves those of `pages` that are elsewhere, and updates their statuses.
+/// Moves the pages that are elsewhere, and updates their statuses.
 void move_elsewhere(Pages& pages, int node, Answer& answer) {
   Pages moving;
   std::vector<std::size_t> places;
@@ -129,7 +129,7 @@ void move_elsewhere(Pages& pages, int node, Answer& answer) {
     undecided = undecided || status != node;
     pages.statuses[places[i]] = status;
   }
-  // If a page could not be moved, the kernel's answer gives the reason or nothing. What counts is where the page is.
+  // If a page could not be moved, the kernel's answer may give no reason. What counts is where the page is now.
   if (!undecided) return;
   pages.ask();
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -149,7 +149,7 @@ void count(const std::vector<int>& before, const std::vector<int>& after, int no
   }
 }
 
-/// A node with less than this free counts as full, because the kernel keeps some memory for itself.
+/// A node with less free memory than this counts as full, because the kernel keeps some memory for itself.
 bool nearly_full(int node) {
   const auto found = numa_node(node);
   return found && found->free_bytes < std::max(found->bytes / 32, 4 * huge_page_size());

@@ -10,22 +10,22 @@
 
 namespace blastoff::platform {
 
-/// Why pages are not on the requested node. They work where they are, but more slowly.
+/// Why pages are not on the requested node. They can be used where they are, but more slowly.
 enum class LeftBehind : std::uint8_t {
   absent,     ///< no page yet, or the kernel's page of zeros: not yet written
   shared,     ///< mapped by other processes too
-  busy,       ///< held (by a device, by direct I/O) also at a second attempt
+  busy,       ///< held (by a device, by direct I/O), even at a second attempt
   no_room,    ///< the node is full
   forbidden,  ///< this process may not use the node (cpuset), or it does not exist
 };
 inline constexpr std::size_t left_behind_count = 5;
 const char* describe(LeftBehind reason);
 
-/// What became of a span, in bytes.
+/// The result for a span, in bytes.
 struct Moved {
   std::uint64_t there = 0;   ///< already on the node
   std::uint64_t moved = 0;   ///< moved to the node
-  std::uint64_t filled = 0;  ///< absent before; now there, all zeros
+  std::uint64_t filled = 0;  ///< absent before; now on the node, all zeros
   std::array<std::uint64_t, left_behind_count> left{};
 
   Moved& operator+=(const Moved& other);
@@ -43,7 +43,7 @@ Moved move_to_node(std::span<const Span> spans, int node, bool fill);
 /// of the call (it drains the CPUs' lists of pages) does not matter.
 inline constexpr std::size_t pages_per_move = 8192;
 
-/// Bytes of `span` that lie on `node` now, asked of the kernel page by page.
+/// Bytes of `span` that lie on `node` now; the kernel is asked about every page.
 std::uint64_t bytes_on_node(Span span, int node);
 
 }  // namespace blastoff::platform

@@ -20,10 +20,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Two files: closing one descriptor of a file ends all locks that the process has on it.
+// Two files, since closing any descriptor of a file ends all locks that the process has on the file.
 constexpr const char* turns_file = "/opening";
 constexpr const char* choice_file = "/choosing";
-constexpr const char* turns_had_file = "/opened";  ///< is there once a turn has ended as it should
+constexpr const char* turns_had_file = "/opened";  ///< exists once a turn has ended
 constexpr std::chrono::milliseconds pause{2};
 constexpr std::chrono::seconds longest_choice{1};
 constexpr std::string_view entry_prefix = "device-";
@@ -41,7 +41,7 @@ int open_lock_file(const std::string& path) {
   return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 }
 
-/// Holds a lock on one of the first bytes of a file, so many as `count()` says. False: none could be had in time.
+/// Locks one of the first count() bytes of a file, and keeps that lock. Returns false if none could be had in time.
 template <class Count>
 bool lock_one(int file, Count&& count, std::chrono::milliseconds longest) {
   for (const auto deadline = Clock::now() + longest;; std::this_thread::sleep_for(pause)) {
@@ -51,7 +51,7 @@ bool lock_one(int file, Count&& count, std::chrono::milliseconds longest) {
   }
 }
 
-/// A name that no file has and that one socket holds at a time. False: another process holds it.
+/// Takes a name that belongs to no file and that one socket has at a time. Returns false if another process has it.
 bool hold_name(int socket) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -71,7 +71,7 @@ bool lives(pid_t process) {
   return kill(process, 0) == 0 || errno == EPERM;
 }
 
-/// The process id at the end of "device-NAME.4711", for the entries of one device; 0 for other files.
+/// The process id in a file name "device-NAME.4711" of that device; 0 for other files.
 pid_t user_in(std::string_view file, const std::string& device) {
   if (!file.starts_with(entry_prefix)) return 0;
   file.remove_prefix(entry_prefix.size());

@@ -1,9 +1,9 @@
-// The processes of one run on this host: taking turns, and choosing different devices. They meet in the directory of
-// the run (`blastoff run` makes it). Without one, a process takes turns with all others of the user that have none, and
-// has no peers else.
+// The processes of one run on this host: they take turns, and choose different devices. They meet in the directory of
+// the run (`blastoff run` makes it). A process without one takes turns with all other processes of the user that have
+// none; it has no other peers.
 //
 // Locks are POSIX record locks: a forked child does not hold them, and they end with their process, however that ends.
-// Without a directory they are names of sockets, which end with their process, too.
+// Without a directory, names of sockets serve as locks; they end with their process, too.
 #pragma once
 
 #include <chrono>
@@ -16,20 +16,21 @@ namespace blastoff::platform {
 
 class Peers {
  public:
-  /// `directory`: of the run; "" for none.
+  /// `directory`: that of the run; "" if there is none.
   explicit Peers(std::string directory) : directory_(std::move(directory)) {}
 
-  /// While it lives, at most `most_at_once` processes of the run have one, and until one of them has had it to its end,
-  /// it is alone: what the first finds ready in the system, the others need not wait for. A process has one at a time.
+  /// A turn lasts as long as this object. At most `most_at_once` processes of the run have a turn at the same time.
+  /// Until the first turn has ended, only one process has one: the others need not wait for what it leaves ready in the
+  /// system. A process may have one turn at a time.
   class Turn {
    public:
-    /// Waits for it, but no longer than this.
+    /// Waits for the turn, at most `longest`.
     explicit Turn(const Peers& peers, std::chrono::milliseconds longest = std::chrono::seconds(10));
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
-    /// Whether it came in time, or there is nobody to wait for.
+    /// Whether the turn came in time. Also true if nobody can be waited for.
     bool came() const { return came_; }
 
    private:
@@ -39,8 +40,8 @@ class Peers {
   };
   static constexpr int most_at_once = 2;
 
-  /// The index of the device that the fewest other living processes use, and enters this process as one that does.
-  /// Among equals, the first from `preferred` on. Devices have names that may be file names.
+  /// The index of the device that the fewest other living processes use; among equals, the first from `preferred` on.
+  /// Also enters this process as one that uses this device. The names of devices must be valid in file names.
   std::size_t choose(std::span<const std::string> devices, std::size_t preferred) const;
 
   /// Enters this process as one that uses the device.

@@ -8,10 +8,10 @@ namespace {
 
 struct Character {
   std::uint32_t code;
-  std::size_t bytes;  ///< 0: it is none
+  std::size_t bytes;  ///< 0: these bytes are no character
 };
 
-/// Unicode 15, table 3-7: which bytes are well-formed.
+/// Decodes the first character. Well-formed bytes: Unicode 15, table 3-7.
 Character first_character(const unsigned char* text, std::size_t bytes) {
   const unsigned char lead = text[0];
   if (lead < 0x80) return {lead, 1};

@@ -21,7 +21,7 @@
 namespace blastoff::platform {
 namespace {
 
-/// The number that the text is; -1 for what is none.
+/// The number in the text; -1 if it is no number.
 int number_in(std::string_view text) {
   int value = -1;
   const char* const end = text.data() + text.size();
@@ -47,7 +47,7 @@ int first_number(std::span<const char* const> variables) {
   return -1;
 }
 
-/// The entry for a node of a list such as "4(x2),3" (four tasks on each of two nodes, then three); -1 without one.
+/// The entry for a node in a list such as "4(x2),3" (four tasks on each of two nodes, then three); -1 if there is none.
 int entry_for(std::string_view list, int node) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
@@ -64,22 +64,22 @@ int entry_for(std::string_view list, int node) {
   return -1;
 }
 
-/// Slurm lists the tasks of all nodes, and tells which node this is.
+/// Slurm lists the tasks of all nodes, and tells the number of this node.
 int local_size_in_slurm() {
   const int node = number_of("SLURM_NODEID");
   if (number_of(slurm_step_variable) < 0 || node < 0) return -1;
   return entry_for(value_of("SLURM_STEP_TASKS_PER_NODE"), node);
 }
 
-/// Flux tells how many tasks and nodes there are, and spreads the tasks evenly.
+/// Flux tells the numbers of tasks and nodes, and spreads the tasks evenly.
 int local_size_in_flux() {
   const int tasks = number_of("FLUX_JOB_SIZE");
   const int nodes = number_of("FLUX_JOB_NNODES");
   return tasks < 0 || nodes < 1 ? -1 : (tasks + nodes - 1) / nodes;
 }
 
-/// When a process was started, in seconds since the machine was; 0 where that cannot be read. proc(5): field 22, behind
-/// the name, which may hold anything.
+/// When a process was started, in seconds since the machine was; 0 if that cannot be read. proc(5): field 22, behind
+/// the name, which may contain anything.
 double start_of(const std::string& process) {
   std::ifstream file("/proc/" + process + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};

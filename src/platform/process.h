@@ -6,11 +6,11 @@
 
 namespace blastoff::platform {
 
-/// Rank among the processes of the job on this node, from the variables in platform/mpi_ranks.h; -1 if there is none.
+/// Rank among the processes of the job on this node, from the variables in platform/mpi_ranks.h; -1 if none is set.
 int local_rank();
-/// Processes of the job on this node; 1 if nothing tells.
+/// Number of processes of the job on this node; 1 if nothing tells.
 int local_size();
-/// Rank in the whole job; -1 if there is none.
+/// Rank in the whole job; -1 if no variable tells.
 int global_rank();
 
 /// Name of the running executable (argv[0]'s base name) and its command line, and the machine's host name.
@@ -25,21 +25,22 @@ bool has_elevated_rights();
 /// Seconds that all threads of the process have computed so far, together.
 double cpu_seconds();
 
-/// Seconds that the calling thread has computed so far, not those in which it waited for a core.
+/// Seconds that the calling thread has computed so far, without those in which it waited for a core.
 double own_cpu_seconds();
 
-/// The processor's name as the system knows it; "" where it has none.
+/// The processor's name as the system gives it; "" if it gives none.
 std::string cpu_name();
 
-/// How much later than that one this process was started, in steps of some 10 ms; 0 where that cannot be known.
+/// Seconds from the start of process `pid` to the start of this process, in steps of some 10 ms; 0 if that is not
+/// known.
 double seconds_started_after(int pid);
 
-/// Threads that variables ask of the BLAS (OPENBLAS_NUM_THREADS, MKL_NUM_THREADS, BLIS_NUM_THREADS, OMP_NUM_THREADS);
-/// 0: none does.
+/// Number of BLAS threads that environment variables request (OPENBLAS_NUM_THREADS, MKL_NUM_THREADS, BLIS_NUM_THREADS,
+/// OMP_NUM_THREADS); 0 if none does.
 int requested_threads();
 
-/// What variables ask of the BLAS's kernels (OPENBLAS_CORETYPE, MKL_ENABLE_INSTRUCTIONS, BLIS_ARCH_TYPE); "" if none
-/// does.
+/// BLAS kernels that environment variables request (OPENBLAS_CORETYPE, MKL_ENABLE_INSTRUCTIONS, BLIS_ARCH_TYPE); "" if
+/// none does.
 std::string requested_kernels();
 
 /// Bytes of main memory of this machine.

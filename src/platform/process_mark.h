@@ -24,7 +24,7 @@ class ProcessMark {
 
  private:
   const pid_t process_;
-  /// Lies on a page that the kernel clears in every child, because a child in another PID namespace may have the same
+  /// On a page that the kernel clears in every child, because a child in another PID namespace may have the same
   /// process id. nullptr if the kernel has no such pages (before Linux 4.14).
   std::atomic<int>* mark_;
 };

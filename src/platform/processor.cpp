@@ -7,7 +7,7 @@
 namespace blastoff::platform {
 namespace {
 
-/// What follows the colon in the first line of that name, with a space at either end; "" if there is none.
+/// The text behind the colon in the first line of that name, with a space at either end; "" if there is no such line.
 std::string value_of(std::string_view text, std::string_view name) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -25,7 +25,7 @@ std::string trimmed(const std::string& value) {
   return begin == std::string::npos ? "" : value.substr(begin, value.find_last_not_of(' ') + 1 - begin);
 }
 
-/// Kernels of AVX2 use fused multiply-add, those of AVX-512 all that Skylake has.
+/// Kernels for AVX2 use fused multiply-add; kernels for AVX-512 use all extensions that Skylake has.
 Vectors vectors_of(const std::string& flags) {
   const auto has = [&](std::initializer_list<const char*> names) {
     return std::all_of(names.begin(), names.end(), [&](const char* name) {

@@ -9,7 +9,7 @@ namespace blastoff::platform {
 
 namespace {
 
-/// Digits after the point that make three significant ones for 1 <= value < 1000, allowing for rounding up.
+/// The number of decimals that gives three significant digits for 1 <= value < 1000, after rounding.
 int decimals(double value) {
   if (value < 9.995) return 2;
   return value < 99.95 ? 1 : 0;

@@ -9,7 +9,7 @@ namespace blastoff::platform {
 /// "0", "640 B", "1.82 GB": three significant digits, powers of 1000.
 std::string format_bytes(std::uint64_t bytes);
 
-/// "12.3 s", "0.842 ms", "310 ns": three significant digits; hours from ten on.
+/// "12.3 s", "0.842 ms", "310 ns": three significant digits; from ten hours on, in hours.
 std::string format_duration(double seconds);
 
 /// "0.000", "0.842", "12.31", "1685": seconds for a column; at most four significant digits, at most three decimals.

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Defined if the library or the program was built with that sanitizer.
+// Defined if the library or the program was built with the sanitizer.
 extern "C" {
 [[gnu::weak]] void __asan_init();  // NOLINT(*-reserved-identifier)
 [[gnu::weak]] void __tsan_init();  // NOLINT(*-reserved-identifier)

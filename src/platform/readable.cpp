@@ -11,8 +11,8 @@
 namespace blastoff::platform {
 namespace {
 
-/// The kernel reads the set before it finds that there is no such thing to do with it. Nothing changes, and no
-/// sandbox forbids it.
+/// The kernel reads the set of signals before it finds that the requested change is invalid. So nothing changes, and no
+/// sandbox forbids the call.
 bool set_of_signals_is_readable(std::uintptr_t aligned) {
   constexpr int no_such_change = -1;
   constexpr std::size_t set_bytes = 8;

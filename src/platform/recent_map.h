@@ -1,4 +1,4 @@
-// A map that does not grow for ever: beyond so many entries, it forgets the one that was used least recently.
+// A map of limited size: if it is full, it forgets the entry that was used least recently.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,17 @@
 
 namespace blastoff::platform {
 
-/// Ordered by key. Not thread-safe. References last until their entry is forgotten or erased.
+/// Ordered by key. Not thread-safe. A reference is valid until its entry is forgotten or erased.
 template <class Key, class Value>
 class RecentMap {
  public:
-  /// `most`: entries, at least 1.
+  /// `most`: number of entries, at least 1.
   explicit RecentMap(std::size_t most) : most_(most) {}
   RecentMap(const RecentMap&) = delete;
   RecentMap& operator=(const RecentMap&) = delete;
 
-  /// The entry of the key, made if there is none. This is a use of it. Calls forgotten(key, value) of an entry that
-  /// makes room.
+  /// Returns the entry for the key, made if there is none, and counts as a use of it. If an entry has to make room,
+  /// calls forgotten(key, value) for it.
   template <class Forgotten>
   Value& use(const Key& key, Forgotten&& forgotten) {
     if (const auto found = entries_.find(key); found != entries_.end()) {
@@ -41,7 +41,7 @@ class RecentMap {
     return use(key, [](const Key&, const Value&) {});
   }
 
-  /// nullptr: there is none. No use of it.
+  /// nullptr if there is no entry. Does not count as a use.
   Value* find(const Key& key) {
     const auto found = entries_.find(key);
     return found == entries_.end() ? nullptr : &found->second.value;
@@ -51,19 +51,19 @@ class RecentMap {
     return found == entries_.end() ? nullptr : &found->second.value;
   }
 
-  /// The entry of the largest key that is not larger than this one; nullptr: there is none. No use of it.
+  /// The entry with the largest key that is not larger than `key`; nullptr if there is none. Does not count as a use.
   Value* find_up_to(const Key& key) {
     const auto next = entries_.upper_bound(key);
     return next == entries_.begin() ? nullptr : &std::prev(next)->second.value;
   }
 
-  /// Calls visit(key, value) for all, by ascending key.
+  /// Calls visit(key, value) for all entries, by ascending key.
   template <class Visit>
   void each(Visit&& visit) const {
     for (const auto& [key, entry] : entries_) visit(key, entry.value);
   }
 
-  /// Erases the entries with keys in [first, last), and calls visit(value) of each before, by ascending key.
+  /// Calls visit(value) for the entries with keys in [first, last), by ascending key, and erases each afterwards.
   template <class Visit>
   void erase_within(const Key& first, const Key& last, Visit&& visit) {
     for (auto entry = entries_.lower_bound(first); entry != entries_.end() && entry->first < last; entry = erase(entry))
@@ -73,7 +73,7 @@ class RecentMap {
     erase_within(first, last, [](const Value&) {});
   }
 
-  /// Erases the entries of which select(key) says so.
+  /// Erases the entries for which select(key) is true.
   template <class Select>
   void erase_if(Select&& select) {
     for (auto entry = entries_.begin(); entry != entries_.end();)
@@ -100,10 +100,10 @@ class RecentMap {
 
   const std::size_t most_;
   Entries entries_;
-  Order order_;  // latest use last
+  Order order_;  // the latest use is last
 };
 
-/// So many matrices, or parts of them, of which something is remembered that only saves time. Programs that work on
+/// Number of matrices, or parts of matrices, about which something is remembered to save time. Programs that work on
 /// tiles have some ten thousand of them.
 inline constexpr std::size_t most_matrices_remembered = std::size_t{1} << 16;
 

@@ -10,9 +10,9 @@
 namespace blastoff::platform {
 namespace {
 
-/// Pages that are never touched take no memory.
+/// Bytes; pages that are never touched take no memory.
 constexpr std::size_t reserve_bytes = std::size_t{1} << 20;
-/// What remains for an exception's way when the reserve has been used up.
+/// The part that only unwinding may use, after the rest has been used up.
 constexpr std::size_t left_for_unwinding = reserve_bytes / 2;
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local int depth = 0;
@@ -27,7 +27,7 @@ constinit std::size_t pieces = 0;
   return place >= reserve.data() && place < reserve.data() + reserve.size();
 }
 
-/// Pieces follow each other until all have been given back.
+/// Pieces are taken one behind the other. The space is free again when all pieces have been given back.
 [[maybe_unused]] void* take_from_reserve(std::size_t bytes) {
   const bool unwinding = std::uncaught_exceptions() > 0;
   if (!unwinding && depth == 0) return nullptr;
@@ -59,7 +59,7 @@ FromReserve::~FromReserve() {
 
 }  // namespace blastoff::platform
 
-// This library's own operators, which nobody else sees. A sanitizer has its own.
+// This library's own operators, which no other code sees. A sanitizer has its own.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 void* operator new(std::size_t bytes) {
   if (void* const memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;

@@ -21,7 +21,7 @@ void* fail(int error) {
   return MAP_FAILED;
 }
 
-/// The span, divided by its mappings; empty if these differ in more than being tracked.
+/// The span, divided into its mappings; empty if these differ in more than whether they are tracked.
 std::vector<Span> pieces_of(Span span) {
   std::vector<Span> pieces;
   Mappings mappings;

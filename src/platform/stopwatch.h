@@ -1,4 +1,4 @@
-// Measuring wall time.
+// Measures wall time.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@ namespace blastoff::platform {
 
 class Stopwatch {
  public:
-  /// Since it was made, or last restarted.
+  /// Seconds since it was made or last restarted.
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   void restart() { start_ = Clock::now(); }
 

@@ -18,7 +18,7 @@
 namespace blastoff::platform {
 namespace {
 
-/// The process's own CPU set; empty (count 0) until it was remembered.
+/// The CPU set of the process; empty (count 0) until it has been remembered.
 cpu_set_t remembered_set;
 int remembered_count = 0;
 
@@ -28,7 +28,7 @@ void adopt_remembered_set() {
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool started_here = false;
 
-/// Signals that the kernel sends to the thread that causes them, and that cannot wait.
+/// Signals that the kernel sends to the thread that causes them. They cannot wait.
 constexpr std::array synchronous_signals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
 /// Signals with which users and batch systems end or stop a process.
@@ -41,7 +41,7 @@ sigset_t asynchronous_signals() {
   return set;
 }
 
-/// The signal mask of a new thread, whatever its creator has blocked.
+/// Sets the signal mask of a new thread, whatever its creator has blocked.
 void adopt_signals() {
   started_here = true;
   const sigset_t blocked = asynchronous_signals();
@@ -107,8 +107,9 @@ Disturbances hold_off() {
 
 void let_in(const Disturbances& before) {
   end_unobserved();
-  // Handlers come last: one that jumped away would leave cancellation disabled. The cancel state comes before the type:
-  // if a thread is cancelled when its state changes, glibc 2.36 does not report that to a thread that joins it.
+  // Handlers come last: a handler that jumped away would leave cancellation disabled. The cancel state is set before
+  // the type: if a thread is cancelled when its state changes, glibc 2.36 does not report that to a thread that joins
+  // it.
   pthread_setcancelstate(before.cancel_state, nullptr);
   pthread_setcanceltype(before.cancel_type, nullptr);
   pthread_sigmask(SIG_SETMASK, &before.signals, nullptr);

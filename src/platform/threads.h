@@ -1,4 +1,4 @@
-// Blastoff's threads inside the program's process, and signals and cancellation of the program's threads.
+// Blastoff's threads in the program's process, and signals and cancellation on the program's threads.
 #pragma once
 
 #include <signal.h>
@@ -15,19 +15,19 @@ namespace blastoff::platform {
 /// threads to cores.
 void remember_cpu_set();
 
-/// CPUs in that set.
+/// Number of CPUs in the remembered set.
 int cpu_count();
 
-/// Whether that CPU is one of them.
+/// Whether the CPU is in the remembered set.
 bool is_own_cpu(int cpu);
 
-/// Their number divided among the MPI processes of this node, if they are not bound to CPUs of their own; at least 1.
+/// cpu_count() divided among the MPI processes of this node, if they are not bound to CPUs of their own; at least 1.
 int cpu_share();
 
-/// While one of these lives, no handler of an asynchronous signal runs on this thread. Threads started meanwhile
-/// inherit the mask: Blastoff's own, and those of libraries that it calls. Synchronous signals (SIGSEGV, SIGBUS,
-/// SIGFPE, ...) are not blocked: the kernel ends a process that blocks them, and the program may have a handler that
-/// repairs the fault.
+/// While an object lives, no handler of an asynchronous signal runs on this thread. Threads started meanwhile inherit
+/// the mask: Blastoff's own, and those of libraries that it calls. Synchronous signals (SIGSEGV, SIGBUS, SIGFPE, ...)
+/// are not blocked: the kernel ends a process that blocks them, and the program may have a handler that repairs the
+/// fault.
 class SignalsBlocked {
  public:
   SignalsBlocked();
@@ -39,7 +39,7 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-/// While one of these lives, this thread is not cancelled. A request that arrives meanwhile may act in the destructor
+/// While an object lives, this thread is not cancelled. A request that arrives meanwhile may act in the destructor
 /// (PTHREAD_CANCEL_ASYNCHRONOUS), so no frame above it may be noexcept.
 class CancellationDisabled {
  public:
@@ -52,27 +52,27 @@ class CancellationDisabled {
   int before_ = 0;
 };
 
-/// What hold_off() returns and let_in() restores.
+/// The state that hold_off() returns and let_in() restores.
 struct Disturbances {
   sigset_t signals;
   int cancel_state;
   int cancel_type;
 };
 
-/// Between the two calls, no code of the program runs on this thread. Used while the thread holds locks that a handler
-/// might need, or that would stay locked if the handler never returned. Signals whose default action ends or stops the
-/// process stay unblocked if the program has no handler for them, so a long call can be interrupted. Together about a
-/// microsecond.
+/// Between hold_off() and let_in(), no code of the program runs on this thread. Used while the thread holds locks that
+/// a handler might need, or that would stay locked if the handler never returned. Signals whose default action ends or
+/// stops the process stay unblocked if the program has no handler for them, so a long call can be interrupted. Both
+/// together take about a microsecond.
 Disturbances hold_off();
 
-/// Handlers and cancellation that waited act here and may never return, so no lock may be held. (A destructor must not
-/// call this. Cancellation unwinds the stack with the program's libgcc_s. A frame of Blastoff with a destructor would
-/// need Blastoff's own copy, which does not know the registers.)
+/// Handlers and cancellation that had to wait act here and may never return, so no lock may be held. (A destructor must
+/// not call this. Cancellation unwinds the stack with the program's libgcc_s. A frame of Blastoff with a destructor
+/// would need Blastoff's own copy, which does not know the registers.)
 void let_in(const Disturbances& before);
 
-/// Runs `body` with signals and cancellation held off, on a stack with room (platform/ample_stack.h). False: it did not
-/// come to its end, for lack of memory (platform/contained.h). All of Blastoff's work on a thread of the program's is
-/// done in here, except what takes little stack and no memory.
+/// Runs `body` with signals and cancellation held off, on a stack with room (platform/ample_stack.h). Returns false if
+/// the body did not come to its end, for lack of memory (platform/contained.h). All of Blastoff's work on a thread of
+/// the program is done inside this function, except work that takes little stack and no memory.
 template <class Callable>
 [[gnu::always_inline]] inline bool undisturbed(const Callable& body) {
   const Disturbances before = hold_off();
@@ -84,12 +84,12 @@ template <class Callable>
 /// Whether the calling thread is one of Blastoff's.
 bool is_own_thread();
 
-/// What start_thread() does with the callable.
+/// The part of start_thread() that depends on no template.
 bool start_thread_for(const char* name, std::function<void()> body);
 
 /// Starts a detached thread with the name `name` (at most 15 characters). It blocks all asynchronous signals and runs
 /// on the remembered CPU set. It must not touch anything that process exit destroys. An exception ends the thread, and
-/// nothing else. False if the system refuses a thread, or there is no memory for what it is to do.
+/// nothing else. Returns false if the system refuses a thread, or if there is no memory for it.
 template <class Callable>
 bool start_thread(const char* name, Callable&& body) {
   bool started = false;

@@ -12,8 +12,8 @@
 namespace blastoff::platform {
 namespace {
 
-/// One run(), whose indices are handed out one by one. Lives on the caller's stack; the caller waits until no worker
-/// uses it.
+/// One call of run(). Its indices are handed out one by one. It lies on the caller's stack; the caller waits until no
+/// worker uses it.
 struct Batch {
   const std::function<void(std::size_t)>* task;
   std::size_t count;
@@ -22,17 +22,17 @@ struct Batch {
   bool failed = false;  ///< a task has thrown
 };
 
-/// What the workers and the pool share; the workers keep it alive until the last one has left.
+/// The state that the workers and the pool share. It lives until the last worker has left.
 struct Shared {
   std::mutex mutex;
-  std::condition_variable work;      ///< something to do, or the end
+  std::condition_variable work;      ///< there is something to do, or the end has come
   std::condition_variable progress;  ///< a batch has finished, a worker has left
-  std::deque<Batch*> batches;        ///< those with indices left
+  std::deque<Batch*> batches;        ///< batches that have indices left
   int running = 0;
   bool ending = false;
 };
 
-/// Takes and runs one index of `batch`. The lock is held before and after. False: none is left.
+/// Takes and runs one index of `batch`. The lock is held before and after. Returns false if no index is left.
 bool run_one(Shared& shared, std::unique_lock<std::mutex>& lock, Batch& batch) {
   if (batch.next == batch.count) return false;
   const std::size_t index = batch.next++;
@@ -90,7 +90,7 @@ class Pool : public WorkerPool {
     Batch batch{&task, count};
     std::unique_lock lock(shared_->mutex);
     if (!contained([&] { shared_->batches.push_back(&batch); })) {
-      // Without memory for what the workers are told, the caller does everything itself.
+      // Without memory to tell the workers, the caller does everything itself.
     } else if (count > 2) {
       shared_->work.notify_all();
     } else {

@@ -7,16 +7,16 @@
 
 namespace blastoff::platform {
 
-/// Workers for copying, for checks that read much, and for the parts of a call. `workers` may be 0: then the caller
-/// does everything itself.
+/// Workers for copying, for checks that read much, and for the parts of a call. With 0 `workers`, the caller does
+/// everything itself.
 class WorkerPool {
  public:
   virtual ~WorkerPool() = default;
   virtual int workers() const = 0;
 
   /// Calls task(0) ... task(count - 1), each once, on the workers and the calling thread; returns when all have
-  /// returned. Several threads may call it at once. Tasks must not call run themselves. If one throws, run()
-  /// throws when all that have begun have returned.
+  /// returned. Several threads may call run() at once. Tasks must not call it themselves. If a task throws, run()
+  /// throws when all tasks that have begun have returned.
   virtual void run(std::size_t count, const std::function<void(std::size_t)>& task) = 0;
 };
 std::unique_ptr<WorkerPool> create_worker_pool(int workers, const char* name = "blastoff-copy");
