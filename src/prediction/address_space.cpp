@@ -15,7 +15,7 @@ constexpr std::uintptr_t boundary = std::uintptr_t{2} << 20;
 }  // namespace
 
 void AddressSpace::add(platform::Span span) {
-  // Whole chunks of mirrors, so that no two extents meet in one.
+  // Extents cover whole chunks of mirrors, so no two extents share a chunk.
   span = {span.begin & ~(boundary - 1), (span.end + boundary - 1) & ~(boundary - 1)};
   auto next = extents_.upper_bound(span.begin);
   if (next != extents_.begin() && std::prev(next)->second.end >= span.begin) --next;

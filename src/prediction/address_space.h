@@ -1,4 +1,4 @@
-// Addresses for memory that was another process's.
+// Addresses in this process for memory of another process.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@
 
 namespace blastoff::prediction {
 
-/// Reserves host addresses for spans of another process, without memory behind them: what lay together lies together,
-/// as far from a boundary of 2 MiB as there. The mapping is ordinary memory to the kernel, and is never touched.
+/// Reserves host addresses for spans of another process, without memory behind them. Spans that were adjacent stay
+/// adjacent, and each keeps its distance from a boundary of 2 MiB. To the kernel the mapping is ordinary memory; it is
+/// never touched.
 class AddressSpace {
  public:
   /// To be called for all spans before reserve().
@@ -22,10 +23,10 @@ class AddressSpace {
   /// The error is one line.
   tl::expected<void, std::string> reserve();
 
-  /// The address that stands for one of these; 0 where none of them contains it.
+  /// The address in this process that stands for `address`; 0 if no span contains it.
   std::uintptr_t at(std::uintptr_t address) const;
 
-  /// The parts of a span that stand for something; it may reach across others.
+  /// The parts of `span` for which addresses are reserved, as spans of this process. `span` may extend across others.
   std::vector<platform::Span> of(platform::Span span) const;
 
  private:

@@ -1,4 +1,4 @@
-// When the calls of a process begin and end if each takes another time than it was traced with.
+// When the calls of a process begin and end if their times differ from the traced ones.
 #pragma once
 
 #include <map>
@@ -7,23 +7,24 @@
 
 namespace blastoff::prediction {
 
-/// Calls come in the order of their traced starts. What the program does between calls takes as long as traced: a call
-/// begins as much later than traced as the latest call that had ended before it, because it may have waited for that.
+/// Calls are taken in the order of their traced starts. What the program does between calls takes as long as traced. A
+/// call may have waited for the latest call that had ended before it, so it begins as much later than traced as that
+/// call ended.
 class Course {
  public:
-  /// Seconds.
+  /// In seconds.
   double begin_of(const TracedCall& call) const;
 
-  /// The call is over at `end`. `traced_end`: likewise as traced, without calls inside it unless these are part of it.
+  /// The call ends at `end`. `traced_end`: its end as traced, without calls inside it unless they are part of it.
   void finish(const TracedCall& call, double traced_end, double end);
 
-  /// When a program ends that was traced for so long.
+  /// When the program ends. `elapsed`: its end as traced.
   double end_of(double elapsed) const { return elapsed + shift_; }
 
  private:
   std::map<int, double> busy_until_;  ///< by thread
-  std::map<double, double> shifts_;   ///< traced end of a call -> how much later it ended
-  double shift_ = 0;                  ///< of the last one to end
+  std::map<double, double> shifts_;   ///< traced end of a call -> seconds by which it ended later
+  double shift_ = 0;                  ///< of the call that ended last
   double last_end_ = 0;
 };
 

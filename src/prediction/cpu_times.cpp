@@ -31,7 +31,7 @@ CpuTimes::CpuTimes(const Machine& machine, const decide::ModelFile* source, cons
   for (const auto& [routine, sum] : sums) seconds_per_flop_[routine] = sum.ratio();
   fallback_ = all.ratio();
   if (source == nullptr || machine.simulated || source->cpu_rates.empty() || machine.file.cpu_rates.empty()) return;
-  // A process that left cores idle would do so there.
+  // A process that left cores idle would leave cores idle on the machine, too.
   const int threads = trace.threads < trace.cores ? trace.threads : machine.file.cores;
   here_ = cpu_of(*source, trace.threads);
   there_ = cpu_of(machine.file, threads);

@@ -1,4 +1,4 @@
-// What calls take on the CPU of a machine, from what they took where the trace was taken.
+// What calls take on the CPU of a machine, derived from their traced times.
 #pragma once
 
 #include <map>
@@ -17,31 +17,31 @@ class CpuTimes {
   /// `source` as in replay().
   CpuTimes(const Machine& machine, const decide::ModelFile* source, const Trace& trace);
 
-  /// False: no call of the trace ran on the CPU, and nothing is known.
+  /// False if no call of the trace ran on the CPU, so that nothing is known.
   bool known() const { return machine_.simulated || fallback_ > 0; }
 
-  /// Whether it differs from the trace.
+  /// Whether predicted times differ from the traced ones.
   bool scaled() const { return scaled_; }
 
-  /// On the machine of the trace: as measured, or as other calls of the routine were.
+  /// Seconds on the machine of the trace: as measured, or by the rate of the routine's other calls.
   double traced(const TracedCall& call) const;
 
-  /// On the machine.
+  /// Seconds on the predicted machine, without the calls inside the call.
   double predicted(const TracedCall& call) const;
 
-  /// Likewise, with the calls inside the call.
+  /// Seconds on the predicted machine, with the calls inside the call.
   double predicted_elapsed(const TracedCall& call) const;
 
  private:
-  /// Of seconds on the machine to those of the trace.
+  /// Seconds on the predicted machine over seconds on the machine of the trace.
   double ratio(const TracedCall& call) const;
 
   const Machine& machine_;
   bool scaled_ = false;
-  decide::MachineModel here_;   ///< rates of the CPU of the trace
-  decide::MachineModel there_;  ///< and of the machine's
+  decide::MachineModel here_;   ///< CPU rates of the trace's machine
+  decide::MachineModel there_;  ///< CPU rates of the predicted machine
   std::map<operation::RoutineId, double> seconds_per_flop_;
-  double fallback_ = 0;  ///< of all routines
+  double fallback_ = 0;  ///< seconds per operation over all routines
 };
 
 }  // namespace blastoff::prediction

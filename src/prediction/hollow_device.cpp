@@ -23,14 +23,14 @@ double bytes_of(const Block& block) {
   return static_cast<double>(block.column_bytes) * static_cast<double>(block.columns);
 }
 
-/// Work of one kind on a machine.
+/// The timeline of a machine, on which work takes its time.
 struct Road {
   const Machine* machine;
   Clock* clock;
   Engines* engines;
 
-  /// Starts when the queue, the engine and the thread are ready; returns when it is over. The simulated device works in
-  /// the calling thread.
+  /// Work starts when the queue, the engine and the thread are ready. Returns when it is over. The simulated device
+  /// works in the calling thread, which therefore waits.
   double take(double after, double Engines::*engine, double seconds) const {
     double& free_at = engines->*engine;
     const double end = std::max({after, free_at, clock->now}) + seconds;
@@ -76,7 +76,7 @@ class HollowQueue final : public device::Queue {
     road_.engines->computed += seconds;
     return advance(&Engines::compute, seconds);
   }
-  /// As cuSOLVER does; operations that may fail are LAPACK's.
+  /// As for cuSOLVER: the operations that may fail are LAPACK's.
   bool copies_heap_memory(const operation::Operation& operation) override {
     return !road_.machine->simulated && operation.may_fail;
   }
@@ -94,7 +94,7 @@ class HollowQueue final : public device::Queue {
     return {};
   }
 
-  /// When all that has been queued is over.
+  /// When all queued work is over.
   double done() const { return done_; }
   void set_done(double time) { done_ = time; }
 
@@ -103,7 +103,7 @@ class HollowQueue final : public device::Queue {
     done_ = road_.take(done_, engine, seconds);
     return {};
   }
-  /// Through the link: in its own memory it would have a copy.
+  /// Whether the operation reads its operands through the link. Otherwise the device has copies in its own memory.
   bool reads_host_memory(const operation::Operation& operation) const {
     if (road_.machine->access != device::HostAccess::coherent || operation.operands().empty()) return false;
     return reinterpret_cast<std::uintptr_t>(operation.operands()[0].address) < first_address;
@@ -115,7 +115,7 @@ class HollowQueue final : public device::Queue {
   }
 
  public:
-  /// Device addresses are no host addresses of this system.
+  /// No host address of this system reaches these device addresses.
   static constexpr Address first_address = Address{1} << 52;
 
  private:
@@ -170,7 +170,7 @@ class HollowDevice final : public device::Device {
     used_ -= bytes;
   }
   Result<void*> allocate_staging(std::size_t bytes) override {
-    return ::operator new(bytes, staging_alignment);  // the little that a call keeps its marks in
+    return ::operator new(bytes, staging_alignment);  // a little memory in which a call keeps its marks
   }
   void free_staging(void* address, std::size_t) override { ::operator delete(address, staging_alignment); }
   Status pin(void*, std::size_t bytes) override {
@@ -254,7 +254,7 @@ class HollowStaging final : public residency::Staging {
   }
 
  private:
-  /// Gaps that hold no whole page do not count.
+  /// Gaps between columns count only if they may hold a whole page.
   template <class Visit>
   static void each_run(const void* host, const Block& block, const Visit& visit) {
     const auto begin = reinterpret_cast<std::uintptr_t>(host);

@@ -51,7 +51,7 @@ tl::expected<Machine, std::string> read_machine(const std::string& json) {
   machine.memory = static_cast<std::size_t>(number(text, "gpu", "memory", static_cast<double>(machine.memory)));
   machine.pinned_to_device = number(text, "link", "to_device", machine.model().to_device);
   machine.pinned_from_device = number(text, "link", "from_device", machine.model().from_device);
-  // Where nobody has measured it, the driver's copies into ordinary memory are the nearest.
+  // If nobody has measured this rate, that of the driver's copies into ordinary memory is the nearest.
   const double unpinned = number(text, "link", "pageable_from_device", machine.model().from_device);
   machine.first_touch_from_device = number(text, "link", "first_touch_from_device", unpinned);
   if (!(machine.first_touch_from_device > 0))

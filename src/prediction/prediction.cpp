@@ -44,7 +44,7 @@ RoutinePrediction total_of(const Prediction& prediction) {
   return total;
 }
 
-/// null: what can gain, by the machine model.
+/// null: the machine model decides which calls can gain.
 Json least_size(const config::Settings& settings, const Machine& machine) {
   if (settings.min_size) return *settings.min_size;
   return decide_by(settings, machine) == config::DecideBy::size ? Json(decide::usual_min_size) : Json();
@@ -78,7 +78,7 @@ Json json_of(const Prediction& prediction, const Machine& machine, const config:
           {"copied", std::move(copied)}};
 }
 
-/// What the traces hold besides the calls that were replayed.
+/// Facts about the traces besides the replayed calls.
 Json remarks_of(const std::vector<Trace>& traces) {
   std::uint64_t unasked = 0;
   std::uint64_t unread = 0;

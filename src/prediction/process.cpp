@@ -17,10 +17,10 @@ namespace {
 using operation::Operation;
 using report::Refusal;
 
-/// What is less is rounding. Seconds.
+/// Seconds; a shorter wait is rounding.
 constexpr double shortest_wait = 1e-9;
 
-/// Makes nothing: the device has no memory to compute on.
+/// Computes nothing, since the device has no memory.
 class NoArithmetic final : public operation::Host {
  public:
   bool can_compute(const Operation&) const override { return true; }
@@ -46,14 +46,14 @@ std::unique_ptr<decide::Decider> decider_of(const config::Settings& settings, co
              : decide::by_size_and_depth(settings.min_size.value_or(decide::usual_min_size));
 }
 
-/// The kernels of its routine.
+/// Seconds to load the kernels of the operation's routine.
 double seconds_to_load(const Operation& operation) {
   const auto key = decide::rate_key_of(operation.name());
   const bool svd = key && key->family == decide::Family::gesdd;
   return svd ? runtime::Opening::seconds_to_load_svd : runtime::Opening::seconds_to_load;
 }
 
-/// Pages that move cannot be replayed: mirrors stand for them.
+/// Moving pages cannot be replayed; mirrors are used instead.
 config::Settings session_settings(config::Settings settings, const Machine& machine) {
   if (machine.access == device::HostAccess::unified && settings.policy != config::PolicyName::copy)
     settings.policy = config::PolicyName::coherent;
@@ -124,7 +124,7 @@ double Process::next_start() const {
   return course_.begin_of(trace_.calls[next_]);
 }
 
-/// What happened to memory before the call. Inside a call that a device makes, nothing is written.
+/// Tells the trackers what happened to memory before the call. Inside a call that a device makes, nothing is written.
 void Process::tell(const TracedCall& call, bool inside) {
   for (const Gpu& gpu : gpus_) {
     for (const platform::Span span : call.gone) gpu.tracker->lose(span);
@@ -142,7 +142,7 @@ std::optional<operation::Estimate> Process::estimate(const Operation& operation)
   return chosen_->session->policies().front()->estimate(operation);
 }
 
-/// Where most of its matrices are, or else where it would begin first.
+/// Chooses the GPU that holds most of the operation's matrices; among equals, the one that is free first.
 void Process::choose_gpu(const Operation& operation) {
   if (gpus_.size() == 1) return;
   const auto resident = [&](const Gpu& gpu) {
@@ -158,7 +158,7 @@ void Process::choose_gpu(const Operation& operation) {
   }
 }
 
-/// Whether the device is open: as runtime::Process::open_for().
+/// Whether the device is open; see runtime/process_opening.cpp, open_for().
 bool Process::open(const Operation& operation) {
   if (open_at_ && *open_at_ <= clock_.now) return true;
   const auto answer = opening_.answer(expected_cpu_seconds(operation));
@@ -172,13 +172,13 @@ bool Process::open(const Operation& operation) {
   return true;
 }
 
-/// As in runtime::Process.
+/// As runtime::Process does.
 double Process::expected_cpu_seconds(const Operation& operation) const {
   const double known = decider_->cpu_seconds(operation, 0);
   return known > 0 ? known : model_.least_cpu_seconds_of(operation);
 }
 
-/// Whether the kernels of its routine are loaded: as runtime::Process::ready_for().
+/// Whether the kernels of the operation's routine are loaded; see runtime/process_opening.cpp, ready_for().
 bool Process::ready(const Operation& operation) {
   if (machine_.simulated) return true;
   std::optional<double>& at = ready_at_[operation.routine()];
@@ -199,7 +199,8 @@ Refusal Process::verdict_on(const Operation& operation) {
   return open(operation) && ready(operation) ? Refusal::none : Refusal::not_open;
 }
 
-/// The program's next writes are not those of the calls: pages that another made are out of date elsewhere.
+/// The trace holds the program's own writes only. So this marks the result of a call as written for all other GPUs,
+/// whose mirrors of these pages are out of date.
 void Process::results_written(const Operation& operation, const Gpu* by) {
   operation.each_result([&](std::size_t, const operation::Operand& result) {
     for (const Gpu& gpu : gpus_) {
@@ -242,7 +243,7 @@ void Process::make_on_cpu(const TracedCall& call, Refusal why, RoutinePrediction
   const double elapsed = cpu_times_.predicted_elapsed(call);
   at_end_.emplace(clock_.now + elapsed, [this, &call, why, seconds, elapsed] {
     if (why != Refusal::below_min_size) decider_->observe(call.operation, {.seconds = elapsed});
-    if (why == Refusal::not_open)  // calls inside add theirs
+    if (why == Refusal::not_open)  // calls inside add their own
       opening_.add_spent({.seconds = seconds}, runtime::Opening::added_by_this_thread());
   });
   clock_.now += seconds;
@@ -250,7 +251,7 @@ void Process::make_on_cpu(const TracedCall& call, Refusal why, RoutinePrediction
   results_written(call.operation, nullptr);
 }
 
-/// What calls of other threads take is known when they are over.
+/// What a call takes, the decider learns only when the call is over: calls of other threads may begin before.
 void Process::learn_until(double time) {
   const auto later = at_end_.upper_bound(time);
   for (auto ended = at_end_.begin(); ended != later; ++ended) ended->second();
@@ -259,7 +260,7 @@ void Process::learn_until(double time) {
 
 void Process::step(Prediction& prediction) {
   const TracedCall& call = trace_.calls[next_++];
-  const double more = call.weight - 1;  // calls that this one stands for change as much
+  const double more = call.weight - 1;  // calls for which this one stands too; their times change as much
   const bool inside = call.start < inside_until_[call.thread];
   tell(call, inside);
   RoutinePrediction& sums = prediction.routines[call.operation.name()];

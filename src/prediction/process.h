@@ -1,4 +1,4 @@
-// One process of a trace on the machine: its sessions, its decisions, its threads.
+// One process of a trace on the predicted machine: its sessions, its decisions, its threads.
 #pragma once
 
 #include <array>
@@ -21,27 +21,27 @@
 
 namespace blastoff::prediction {
 
-/// How calls are decided on the machine. Never automatic.
+/// How calls are decided on the machine; never `automatic`.
 config::DecideBy decide_by(const config::Settings& settings, const Machine& machine);
 
-/// Never destroyed, like the sessions in it.
+/// Never destroyed, like the sessions that it owns.
 class Process final : public operation::Estimator {
  public:
   Process(const Trace& trace, const Machine& machine, const decide::ModelFile* source,
           const config::Settings& settings);
 
-  /// A GPU that it may use. `memory`: its share, in bytes. The error is one line.
+  /// Adds a GPU that the process may use. `memory`: the process's share, in bytes. The error is one line.
   tl::expected<void, std::string> add_gpu(Engines& engines, std::size_t memory);
 
   bool over() const { return next_ == trace_.calls.size(); }
-  /// When the next call begins. Seconds.
+  /// When the next call begins, in seconds.
   double next_start() const;
   /// Makes the next call, and adds it to the sums.
   void step(Prediction& prediction);
 
   /// When the program ends, after the last call.
   double end() const { return course_.end_of(trace_.elapsed); }
-  /// The same if the CPU of the trace made all calls.
+  /// When the program ends if the CPU of the trace makes all calls.
   double traced_end() const { return traced_course_.end_of(trace_.elapsed); }
   double opening_seconds() const { return opening_seconds_; }
   const CpuTimes& cpu_times() const { return cpu_times_; }
@@ -72,21 +72,21 @@ class Process final : public operation::Estimator {
   const Machine& machine_;
   const config::Settings& settings_;
   const CpuTimes cpu_times_;
-  decide::MachineModel model_;  ///< what decisions start from
+  decide::MachineModel model_;  ///< the model from which decisions start
   std::unique_ptr<decide::Decider> decider_;
   runtime::Opening opening_;
-  std::optional<double> open_at_;  ///< nothing: the device is not being opened
+  std::optional<double> open_at_;  ///< nullopt: nobody opens the device yet
   std::array<std::optional<double>, operation::most_routines> ready_at_{};
-  double loading_ = 0;  ///< seconds that the next call on the device takes once: of kernels, and of the first call
+  double loading_ = 0;  ///< seconds that the next call on the device takes once: for kernels, and for the first call
   bool begun_ = false;  ///< there was a first call on the device
-  std::multimap<double, std::function<void()>> at_end_;  ///< what calls that have been made tell when they end
+  std::multimap<double, std::function<void()>> at_end_;  ///< what the decider learns when a call ends
   Clock clock_;
   std::vector<Gpu> gpus_;
   Gpu* chosen_ = nullptr;
   std::size_t next_ = 0;
-  std::map<int, double> inside_until_;  ///< by thread, as traced: a device makes a call with all calls inside it
+  std::map<int, double> inside_until_;  ///< by thread, in traced time: a device makes a call with all calls inside it
   Course course_;
-  Course traced_course_;  ///< a simulated CPU's seconds are not those of the trace
+  Course traced_course_;  ///< times of a simulated CPU differ from the trace's
   double opening_seconds_ = 0;
 };
 

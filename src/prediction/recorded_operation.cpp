@@ -13,10 +13,10 @@ namespace {
 
 using blas::Kind;
 
-/// Stands for the payload of operations that nobody looks into.
+/// The payload of operations whose payload nobody reads.
 struct NoPayload {};
 
-/// "T N m=32 n=2400 k=93536": the letters in order, and the numbers by name.
+/// The words of "T N m=32 n=2400 k=93536": the letters in order, and the numbers by name.
 struct Words {
   std::string letters;
   std::map<std::string_view, std::int64_t> numbers;
@@ -56,7 +56,7 @@ blas::Side side_of(char letter) {
   return letter == 'R' ? blas::Side::right : blas::Side::left;
 }
 
-/// The options as blas/call_text.cpp writes them.
+/// Reads the options that blas/call_text.cpp writes.
 void set_options(blas::Call& call, const Words& words) {
   switch (call.kind()) {
     case Kind::gemm:
@@ -116,7 +116,7 @@ std::optional<operation::Operation> blas_operation(const Description& descriptio
   return call;
 }
 
-/// Asked at every call: the names are compared once.
+/// Builds its table once, since it is asked at every call.
 std::optional<operation::RoutineId> routine_named(const std::string& name) {
   static const auto& known = *[] {
     auto* const routines = new std::map<std::string, operation::RoutineId>();

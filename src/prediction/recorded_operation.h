@@ -1,4 +1,4 @@
-// Operations from what a trace says of them.
+// Makes operations from the lines of a trace.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace blastoff::prediction {
 
-/// A call's line, as far as it describes the operation.
+/// The part of a call's line that describes the operation.
 struct Description {
   std::string routine;
   std::string arguments;
@@ -19,8 +19,8 @@ struct Description {
   std::vector<operation::Operand> operands;
 };
 
-/// Nothing for a routine, or operands of one, that this version does not know. A call of BLAS can be cut as in the
-/// program; others are not cut there either.
+/// nullopt if this version does not know the routine or the form of its operands. A call of BLAS can be cut as in the
+/// program; other operations are not cut in the program either.
 std::optional<operation::Operation> operation_of(const Description& description);
 
 }  // namespace blastoff::prediction

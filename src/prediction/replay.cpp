@@ -8,12 +8,12 @@
 namespace blastoff::prediction {
 namespace {
 
-/// Ranks that are not traced behave as those that are.
+/// Ranks that were not traced behave like those that were.
 const Trace& trace_of(const std::vector<Trace>& traces, std::size_t rank) {
   return traces[rank % traces.size()];
 }
 
-/// To sums over as many processes as were traced.
+/// Scales the sums to the number of processes that were traced.
 void scale(Prediction& prediction, double factor) {
   for (auto& [name, routine] : prediction.routines)
     for (double* const sum :
@@ -42,7 +42,7 @@ void add_up(Prediction& prediction, const std::vector<Process*>& processes, std:
 tl::expected<Prediction, std::string> replay(const std::vector<Trace>& traces, const Machine& machine,
                                              const decide::ModelFile* source, const Layout& layout,
                                              const config::Settings& settings) {
-  // Each group of ranks has its GPUs; the last group is filled up.
+  // Each group of ranks has its own GPUs; the last group is filled up with more ranks.
   const auto share = static_cast<std::size_t>(layout.ranks_per_gpu);
   const std::size_t ranks = (traces.size() + share - 1) / share * share;
   std::vector<Process*> processes;

@@ -1,5 +1,5 @@
-// Traces on a machine that is not there: the calls take the road of runtime/ through decision and residency, and the
-// device, its memory and its time are made up.
+// Replays traces on a machine that need not exist. The calls go through runtime/, decision and residency as in a run;
+// the device, its memory and its time are imitated.
 #pragma once
 
 #include <cstdint>
@@ -15,38 +15,38 @@
 
 namespace blastoff::prediction {
 
-/// How the processes meet the machine.
+/// How the processes share the GPUs.
 struct Layout {
-  int gpus = 1;           ///< that each process uses; calls go where their matrices are
-  int ranks_per_gpu = 1;  ///< that share its memory and its time
+  int gpus = 1;           ///< number that each process uses; calls go where their matrices are
+  int ranks_per_gpu = 1;  ///< number of ranks that share a GPU's memory and time
 };
 
-/// Sums over the calls of a routine, those of all processes together. Seconds.
+/// Sums over the calls of a routine, of all processes together. Times are in seconds.
 struct RoutinePrediction {
   double calls = 0;
   double on_device = 0;
-  double traced_seconds = 0;  ///< of the CPU on the machine of the trace
-  double cpu_seconds = 0;     ///< of the calls that stay there
-  double device_seconds = 0;  ///< of the others, moving included
-  double moving_seconds = 0;  ///< of these, in which a call waits for data
+  double traced_seconds = 0;  ///< on the CPU of the machine of the trace
+  double cpu_seconds = 0;     ///< of the calls that stay on the CPU
+  double device_seconds = 0;  ///< of the calls on the device, moving included
+  double moving_seconds = 0;  ///< part of device_seconds in which calls wait for data
   double bytes_to_device = 0, bytes_from_device = 0, bytes_reused = 0;
   double least_size = 0;  ///< average size of the smallest call on the device; 0: none
 };
 
 struct Prediction {
-  double traced_seconds = 0;     ///< of the program, as it was; of the longest process
-  double predicted_seconds = 0;  ///< likewise on this machine
-  double opening_seconds = 0;    ///< of these, until the device was open
+  double traced_seconds = 0;     ///< of the longest process, as it was traced
+  double predicted_seconds = 0;  ///< of the longest process, on this machine
+  double opening_seconds = 0;    ///< part of these until the device was open
   std::string policy;            ///< in force: "first-use"
-  bool cpu_scaled = false;       ///< the CPU's seconds are those of the machine's own CPU
+  bool cpu_scaled = false;       ///< the CPU's seconds are scaled to the machine's own CPU
   std::map<std::string, RoutinePrediction> routines;
   std::map<std::string, double> refusals;  ///< why calls stay on the CPU -> calls
   std::map<std::string, double> copied;    ///< why operands do not stay on the device -> calls
   std::vector<std::uint64_t> peak_memory;  ///< bytes that mirrors and copies took, by process and GPU
 };
 
-/// `source`: the CPU on which the traces were taken, or nullptr where no model describes it: then the CPU's seconds are
-/// those of the traces. The error is one line.
+/// `source`: the CPU on which the traces were taken; nullptr if no model describes it, then the CPU's seconds are those
+/// of the traces. The error is one line.
 tl::expected<Prediction, std::string> replay(const std::vector<Trace>& traces, const Machine& machine,
                                              const decide::ModelFile* source, const Layout& layout,
                                              const config::Settings& settings);

@@ -45,7 +45,7 @@ bool ReplayedTracker::drain(std::vector<MemoryEvent>& events) {
   return true;
 }
 
-// Events are drained by the next call.
+// Does not wait for events, since the next call drains them; waits for the end.
 bool ReplayedTracker::wait_for_events() {
   std::unique_lock lock(mutex_);
   stopped_waiting_.wait(lock, [this] { return stopped_; });

@@ -1,4 +1,4 @@
-// The program's writes as a trace tells them, in the place of the kernel's tracking.
+// The program's writes as the trace gives them, in place of the kernel's tracking.
 #pragma once
 
 #include <condition_variable>
@@ -31,17 +31,16 @@ class ReplayedTracker final : public tracking::PageTracker, public tracking::Eve
   void replay_write(platform::Span span);
   /// The program gives the memory back; there may be new memory at the addresses.
   void lose(platform::Span span);
-  /// Pages that the program reads are there.
+  /// The pages exist, since the program reads them.
   void replay_presence(platform::Span span);
-  /// Bytes of `span` in memory that is new and that nobody has written yet: the kernel makes its pages when that
-  /// happens.
+  /// Bytes of `span` in new memory that nobody has written yet. The kernel makes their pages when they are written.
   std::size_t new_bytes(platform::Span span) const;
-  /// Memory that the kernel could not track.
+  /// The kernel could not track this memory.
   void refuse(platform::Span span, const std::string& why);
 
-  /// Takes the place of a look at the matrix's elements: when some pages that are spread over it were written. Not the
-  /// first and the last page, which hold other data, too; and so few that one written page is likely to be missed, as
-  /// one written element is.
+  /// Replaces a hash of some of the matrix's elements by the latest writes to some pages that are spread over it. It
+  /// leaves out the first and the last page, which hold other data, too. It takes so few pages that one written page is
+  /// likely to be missed, as one written element is.
   std::uint64_t fingerprint(const operation::Operand& operand) const;
 
  private:
@@ -59,7 +58,7 @@ class ReplayedTracker final : public tracking::PageTracker, public tracking::Eve
   };
   void set_version(platform::Span span);
   std::uint64_t version_at(std::uintptr_t address) const;
-  std::map<std::uintptr_t, Version> versions_;  ///< begin -> which write was the latest; they do not overlap
+  std::map<std::uintptr_t, Version> versions_;  ///< begin -> number of the latest write; they do not overlap
   std::uint64_t writes_ = 0;
 };
 

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 using platform::Span;
 
-/// The version that is read here.
+/// Version of the trace's format that can be read.
 constexpr int version = 1;
 
 std::vector<Span> spans_of(const Json& line, const char* key) {
@@ -101,7 +101,7 @@ void read_line(const Json& line, Trace& trace) {
   trace.calls.push_back(std::move(*call));
 }
 
-/// Moves everything to addresses of this process.
+/// Moves all memory of the trace to addresses of this process.
 tl::expected<void, std::string> settle(Trace& trace) {
   AddressSpace space;
   for (const TracedCall& call : trace.calls)

@@ -1,4 +1,4 @@
-// A trace as it is replayed: its calls as operations on memory that is reserved for them and never touched.
+// A trace for the replay: its calls as operations on memory that is reserved for them and never touched.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace blastoff::prediction {
 struct TracedCall {
   operation::Operation operation;
   double start = 0;               ///< seconds since the start of the process
-  std::optional<double> seconds;  ///< of the CPU, without calls inside the call; nothing: a device made it
-  double elapsed = 0;             ///< seconds with these
+  std::optional<double> seconds;  ///< on the CPU, without calls inside the call; nullopt: a device made it
+  double elapsed = 0;             ///< seconds with the calls inside it
   int thread = 0;
-  double weight = 1;     ///< calls that it stands for
+  double weight = 1;     ///< number of calls for which it stands
   std::size_t site = 0;  ///< number of the place in the program that makes it
-  bool asked = true;     ///< writes were looked for before it; else `written` is filled in
+  bool asked = true;     ///< tracing looked for writes before it; else `written` is filled in later
   std::vector<platform::Span> gone;
   std::vector<platform::Span> written;
   std::vector<std::pair<platform::Span, std::string>> untracked;
@@ -43,13 +43,13 @@ struct Trace {
   double elapsed = 0;
   bool complete = false;                         ///< the process ended by itself
   std::uint64_t unasked = 0;                     ///< calls before which writes were not looked for
-  std::uint64_t unread = 0;                      ///< calls of routines that are not known here
-  std::map<std::string, RoutineCount> routines;  ///< of a complete trace
+  std::uint64_t unread = 0;                      ///< calls of routines that this version does not know
+  std::map<std::string, RoutineCount> routines;  ///< if the trace is complete
   std::map<std::string, std::size_t> sites;      ///< object and offset -> number
-  std::vector<TracedCall> calls;                 ///< by start
+  std::vector<TracedCall> calls;                 ///< in the order of their starts
 };
 
-/// The error names the file. A last line that was cut off is left out.
+/// The error names the file. If the last line was cut off, it is left out.
 tl::expected<Trace, std::string> read_trace(const std::string& path);
 
 }  // namespace blastoff::prediction

@@ -15,17 +15,17 @@ using operation::Operand;
 using platform::IntervalSet;
 using platform::Span;
 
-/// An operand of the calls at one place: site, routine, number of the operand.
+/// One operand of the calls at one place: site, routine, number of the operand.
 using Place = std::tuple<std::size_t, operation::RoutineId, std::size_t>;
 
-/// What had become of an operand's memory since its last use.
+/// What happened to an operand's memory since its last use.
 struct Change {
-  std::size_t call;  ///< before which it was seen
-  double gone;       ///< share of its bytes
+  std::size_t call;  ///< the call before which the change was seen
+  double gone;       ///< share of its bytes that the program freed
   double written;
 };
 
-/// The changes of an operand, by the number of the call.
+/// The changes of an operand, in the order of the calls.
 struct Changes {
   std::vector<Change> between_two_uses;
   std::vector<Change> since_some_use;
@@ -41,16 +41,16 @@ double share_of(const IntervalSet& set, Span span) {
 class Uses {
  public:
   struct Use {
-    bool before = false;        ///< the memory was used before
-    bool asked_before = false;  ///< and its writes were looked for then
-    double gone = 0;            ///< share of it that has gone since
+    bool before = false;        ///< the memory has been used before
+    bool asked_before = false;  ///< tracing looked for writes before that use
+    double gone = 0;            ///< share of the memory that has gone since that use
   };
 
   void lose(const TracedCall& call) {
     for (const Span span : call.gone) gone_.add(span);
   }
 
-  /// `call` uses it now.
+  /// `call` uses the matrix now.
   Use next(const TracedCall& call, Span matrix) {
     const auto [last, first] = asked_.try_emplace(matrix.begin, call.asked);
     const Use use{.before = !first, .asked_before = !first && last->second, .gone = share_of(gone_, matrix)};
@@ -60,8 +60,8 @@ class Uses {
   }
 
  private:
-  std::map<std::uintptr_t, bool> asked_;  ///< begin of the memory -> whether its last use was asked about
-  IntervalSet gone_;                      ///< since its last use
+  std::map<std::uintptr_t, bool> asked_;  ///< begin of the memory -> TracedCall::asked of its last use
+  IntervalSet gone_;                      ///< memory that has gone since its last use
 };
 
 std::map<Place, Changes> seen_changes(const std::vector<TracedCall>& calls) {
@@ -114,7 +114,7 @@ void fill_in_unasked_writes(std::vector<TracedCall>& calls) {
       const auto place = places.find({call.site, call.operation.routine(), number_of_operand});
       if (place == places.end()) return;
       const Change* const change = likely_change(place->second, number);
-      // Memory goes as a whole, but its last page may be the first of another matrix.
+      // Memory is freed as a whole, but its last page may be the first page of another matrix.
       if (change->gone > 0.5) call.gone.push_back(platform::outward_to_pages(matrix));
       if (const Span written = first_part(matrix, change->written); written.bytes() >= platform::page_size())
         call.written.push_back(platform::outward_to_pages(written));

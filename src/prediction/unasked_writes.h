@@ -1,4 +1,4 @@
-// What a program wrote before calls that tracing did not ask about.
+// Guesses what a program wrote before calls for which tracing did not look for writes.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,12 @@
 
 namespace blastoff::prediction {
 
-/// Fills in `written` and `gone` of the calls of which nothing is known (TracedCall::asked): each of their matrices
-/// that was used before has changed as much as the same operand of another call of the routine at the same place, the
-/// latest that was asked about, or else the next. A call that was asked about twice in a row tells what happened
-/// between two uses; others count only where there is none of these, since their writes may be those before several
-/// uses. Where no call tells anything, nothing was written. `calls`: by start.
+/// Fills in `written` and `gone` of the calls before which tracing did not look for writes (TracedCall::asked). Each
+/// matrix of such a call that was used before is assumed to have changed as much as the same operand of another call of
+/// the routine at the same place: the latest call for which tracing looked, or else the next one. Calls for which
+/// tracing looked at two uses in a row tell what happened between two uses, and come first. Others count only if there
+/// is none of these, since their writes may be those before several uses. If no call tells anything, nothing was
+/// written. `calls`: in the order of their starts.
 void fill_in_unasked_writes(std::vector<TracedCall>& calls);
 
 }  // namespace blastoff::prediction
