@@ -52,7 +52,7 @@ struct Stack {
 
 std::array<std::atomic<Stack*>, most_kept> kept{};
 
-/// The stack of Blastoff's on which this thread runs; the innermost one if they are nested.
+/// The stack made by Blastoff on which this thread runs; the innermost one if they are nested.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Span borrowed{};
 /// The thread's own stack; empty until it has been found.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Span own_stack{};

@@ -20,9 +20,9 @@ bool on_stack_of_thread(const void* place);
 /// limited stack.
 inline constexpr std::size_t ample_stack = std::size_t{256} << 10;
 
-/// Runs `body` on this thread: on its present stack if enough of it is left, else on a stack of Blastoff's, which takes
-/// 2 us. Returns false if an exception ended the body (platform/contained.h), or if the body has not run, since there
-/// was no memory for a stack.
+/// Runs `body` on this thread: on its present stack if enough of it is left, else on a stack that Blastoff makes, which
+/// takes 2 us. Returns false if an exception ended the body (platform/contained.h), or if the body has not run, since
+/// there was no memory for a stack.
 bool run_with_ample_stack(const Body& body);
 
 }  // namespace blastoff::platform

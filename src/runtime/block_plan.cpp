@@ -51,7 +51,7 @@ BlockPlan plan_blocks(const operation::Operation& operation, std::size_t room, c
   BlockPlan alone{operation::blocks(operation, room), false};
   for (; !can_be_cut(alone.series) && room > least_room; alone.series = operation::blocks(operation, room)) room /= 2;
   if (!can_be_cut(alone.series)) return {};
-  // Of two blocks at once, each takes a third of the room; the panels take the last third.
+  // Two blocks at once take a third of the room each; the panels take the last third.
   BlockPlan ahead{operation::blocks(operation, room / 3 * 2), true};
   const Rates rates{model, page_locked ? model.direct_to_device : model.to_device};
   return rates.seconds(ahead.series, true) < rates.seconds(alone.series, false) ? ahead : alone;

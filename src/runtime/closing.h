@@ -1,6 +1,6 @@
 // How the devices are closed at the end of the process. The kernel frees what their driver holds before it reports the
 // end of the process to anybody. On a GPU that takes a tenth of a second, which a short program would lose. For such
-// programs a process of Blastoff's inherits the driver's files, and closes them when the program has ended.
+// programs a small process, blastoff-closer, inherits the driver's files, and closes them when the program has ended.
 #pragma once
 
 #include <chrono>

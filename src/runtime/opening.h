@@ -1,5 +1,5 @@
 // When the device is opened, and made ready for a routine. Opening a GPU takes a third of a second, and loading the
-// kernels of a routine some hundredths. A program that ends soon should not pay for that. Threads of Blastoff's do it
+// kernels of a routine some hundredths. A program that ends soon should not pay for that. Blastoff's threads do it
 // while the CPU computes, even if the program leaves no core idle: the two slow each other, but the program loses less
 // than if it waited. On 16 cores beside an H100, opening took 0.35 s alone, and 0.45 to 0.55 s beside products on all
 // cores, which lost 0.17 to 0.25 s meanwhile. So a call that the CPU can make in twice the opening time does not wait.

@@ -73,8 +73,8 @@ class Process final : public operation::Estimator {
   report::Refusal refusal() const;
 
   /// Where the call is to run: on the device that suits it, on several devices, or, with the reason in `why`, on none.
-  /// If no device is open yet, this call or a thread of Blastoff's opens them, as Opening decides. Every placement with
-  /// a session must be given back by leave_session().
+  /// If no device is open yet, this call or one of Blastoff's threads opens them, as Opening decides. Every placement
+  /// with a session must be given back by leave_session().
   Placement enter_session(const operation::Operation& operation, report::Refusal& why);
   void leave_session(const Placement& placement, const operation::Operation& operation);
 
@@ -104,7 +104,7 @@ class Process final : public operation::Estimator {
   /// Whether reports give seconds by the clock of the simulated device.
   bool has_own_clock() const { return simulated_rates_.has_value(); }
 
-  /// Whether threads of Blastoff's are opening the device or making it ready, beside the program.
+  /// Whether Blastoff's threads are opening the device or making it ready, beside the program.
   bool opens_beside() const { return in_background_.load(std::memory_order_relaxed) > 0; }
 
   /// Tells the threads that open the device, or make it ready, to give up, and waits for them for a limited time.

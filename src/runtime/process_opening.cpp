@@ -1,4 +1,4 @@
-// When the devices are opened: ahead of the first call, by a call, or by a thread of Blastoff's (the rule:
+// When the devices are opened: ahead of the first call, by a call, or by one of Blastoff's threads (the rule:
 // runtime/opening.h).
 #include <chrono>
 #include <cstdlib>

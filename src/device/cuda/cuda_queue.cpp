@@ -121,7 +121,7 @@ Status CudaQueue::copy_to_host(void* destination, Address source, const Block& b
   });
 }
 
-// The memory of all GPUs of a process lies in one address range, so the driver knows which GPU an address belongs to.
+// The memory of all GPUs of a process lies in one address range, so an address tells the driver its GPU.
 Status CudaQueue::copy_between(Address destination, Address source, std::size_t bytes) {
   return context_->run([&] {
     return context_->check_attempt(context_->driver().cuMemcpyDtoDAsync_v2(destination, source, bytes, stream_),

@@ -16,8 +16,8 @@ struct Gpu {
 Result<int> count_gpus(const api::Driver& driver);
 
 /// Starts the driver and selects the ordinal: the N of "cuda:N". Without N, considers the GPUs nearest to the process's
-/// CPUs, and takes the one that the fewest processes of the run use; of equals, the first from number (local rank
-/// modulo their count) on. Errors list the GPUs that exist. GPUs before Volta are refused.
+/// CPUs, and takes the one that the fewest processes of the run use. Among equals, takes the first from number (local
+/// rank modulo their count) on. Errors list the GPUs that exist. GPUs before Volta are refused.
 Result<int> choose_gpu(const api::Driver& driver, const Choice& choice);
 
 /// The error of Context::retain(), with the GPU's compute mode if that may be the reason.

@@ -15,8 +15,8 @@ constexpr std::size_t most_blocks_along_y = 64;
 // reals are ordered by magnitude, with NaN above infinity. Threads of one row of blocks (ctaid.x) take the reals of one
 // column, then of the column nctaid.x further on.
 //
-// Parameters: address, pitch in bytes, reals in a full column, columns, reals per element, part (0 full, 1 upper,
-// 2 lower), address of the result. Of column j, the reals are [0, reals), [0, (j + 1) r) or [j r, reals).
+// Parameters: address, pitch in bytes, reals in a full column, columns, reals per element r, part (0 full, 1 upper, 2
+// lower), address of the result. The reals of column j that count are [0, reals), [0, (j + 1) r) or [j r, reals).
 #define BLASTOFF_EXCHANGE(distance)              \
   "  mov.b64 {%low, %high}, %largest;\n"         \
   "  shfl.sync.down.b32 %low, %low, " distance   \

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Existing paths that match; of each kind, the highest version number first.
+/// Existing paths that match; within each kind, the highest version number comes first.
 std::vector<std::string> expand(const std::string& pattern) {
   glob_t matches{};
   std::vector<std::string> paths;

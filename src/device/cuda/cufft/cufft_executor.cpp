@@ -77,7 +77,7 @@ class CufftExecutor final : public Executor {
     return copy;
   }
 
-  /// Copies columns with their gaps, but not the gaps themselves: there may be no memory between columns.
+  /// Copies the columns alone, and keeps the distance between them: there may be no memory in the gaps.
   Status copy_columns(api::CUdeviceptr to, const Operand& from) {
     const auto& driver = stream_.context->driver();
     api::CUDA_MEMCPY2D copy{};

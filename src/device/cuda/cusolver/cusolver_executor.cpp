@@ -79,7 +79,7 @@ Range safe_range(bool single) {
   return {least, 1 / least};
 }
 
-/// The matrices that the operation reads. Of a symmetric matrix only a triangle is input, even if vectors replace the
+/// The matrices that the operation reads. Only a triangle of a symmetric matrix is input, even if vectors replace the
 /// whole matrix.
 std::vector<Operand> input(const Task& task) {
   std::vector<Operand> matrices;
