@@ -16,7 +16,7 @@ std::uint64_t variables_at_loading();
 /// program that switches offloading on while it runs.
 void intercept_more();
 
-/// Writes into the counter file which functions have been patched.
+/// Writes into the counter file how many objects have been searched, and how many functions found in them.
 void keep_interceptors();
 
 }  // namespace blastoff::runtime

@@ -69,8 +69,9 @@ class Session {
   /// Makes a session from parts that exist.
   static device::Result<std::unique_ptr<Session>> assemble(Parts parts, const config::Settings& settings);
 
-  /// Opens the library that the operation needs, and loads its kernels by running it on memory of the device. The
-  /// kernels are loaded only for operations without a part in host memory, and only if device memory is not short.
+  /// Opens the library that the operation needs, and loads its kernels by running it on device memory. Loads kernels
+  /// only for operations that cannot fail, have no host vectors and no shape (as transforms have), and whose operands
+  /// take at most 1 GiB, if the device has memory for them.
   void make_ready(const operation::Operation& operation);
 
   /// Sets the model of the device and its link. The model must outlive this.
